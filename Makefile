@@ -1,0 +1,54 @@
+# Two commands matter: `make demo` and `make test`. Each sets up what it needs in .venv.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PY     := $(BIN)/python
+OUT    ?= build
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench clean
+
+help:
+	@echo "make demo   set up, draw a ray-traced picture with a numba.cuda program, print its time"
+	@echo "make test   set up, then lint, type-check and run all tests"
+	@echo "make lint   ruff, import-linter and pyright only"
+	@echo "make bench  compare the CPU device with gcc and the installed peers"
+	@echo "make clean  remove $(VENV) and $(OUT)"
+
+# The stamps make set-up run again when the dependencies change, and only then.
+$(PY):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "gridlane needs Python 3.11 or newer; set PYTHON=/path/to/python3.x" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --upgrade pip
+
+$(VENV)/.installed: pyproject.toml | $(PY)
+	$(PY) -m pip install --quiet -e .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(PY)
+	$(PY) -m pip install --quiet -e '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+demo: $(VENV)/.installed
+	@mkdir -p $(OUT)
+	$(BIN)/gridlane run examples/raytracer.py --out $(OUT)/raytracer.png
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/lint-imports --no-cache
+	$(BIN)/pyright --pythonpath $(PY)
+
+# pytest exits with 5 when it finds no test, which is no failure for docstrings.
+test: lint
+	$(PY) -m pytest --quiet --doctest-modules src/gridlane || test $$? -eq 5
+	$(PY) -m pytest -n 2
+
+bench: $(VENV)/.installed
+	$(PY) benchmarks/cpu.py
+	$(PY) benchmarks/launch.py
+
+clean:
+	rm -rf $(VENV) $(OUT)

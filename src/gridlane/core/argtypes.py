@@ -1,0 +1,210 @@
+"""Types as the user of numba.cuda writes and sees them: arguments, signatures.
+
+``float32[:, ::1]`` is an ArrayType, ``void(float32[:], int32)`` a Signature. The scalars wrap
+core.dtypes, which has the widths; complex numbers exist here only, as pairs of floats.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gridlane.core import dtypes
+from gridlane.core.dtypes import DType
+
+
+class ArgType:
+    """Base of the user's types: indexing makes an array of it, calling a signature or a cast."""
+
+    __slots__ = ()
+    name: str
+
+    def __getitem__(self, index: Any) -> ArrayType:
+        """``t[:]`` any layout, ``t[::1]`` C, ``t[:, ::1]`` 2-D C, ``t[::1, :]`` 2-D Fortran."""
+        slices = index if isinstance(index, tuple) else (index,)
+        if not all(isinstance(item, slice) for item in slices):
+            raise TypeError(f"{self}[...] takes slices such as [:] or [:, ::1]")
+        layout = "A"
+        if slices[-1].step == 1:
+            layout = "C"
+        elif slices[0].step == 1:
+            layout = "F"
+        return ArrayType(self, len(slices), layout)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ScalarType(ArgType):
+    """A number: ``dtype`` is its scalar type; ``name`` the user's spelling, ``int32``."""
+
+    name: str
+    dtype: DType
+
+    def __call__(self, *args: Any) -> Any:
+        """A signature when called with types, a numpy scalar of this type with one number."""
+        if len(args) == 1 and not isinstance(args[0], ArgType):
+            return self.numpy.type(args[0])
+        return Signature(self, args)
+
+    @property
+    def numpy(self) -> np.dtype:
+        """The numpy dtype."""
+        return self.dtype.numpy
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ComplexType(ArgType):
+    """A complex number of two floats of type ``part``."""
+
+    name: str
+    part: DType
+
+    def __call__(self, *args: Any) -> Any:
+        """A signature when called with types, a numpy scalar of this type with numbers."""
+        if args and not isinstance(args[0], ArgType):
+            return self.numpy.type(complex(*args))
+        return Signature(self, args)
+
+    @property
+    def numpy(self) -> np.dtype:
+        """The numpy dtype."""
+        return np.dtype(f"c{self.part.size * 2}")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RecordType(ArgType):
+    """A numpy record: field name, type and byte offset of each, and the size."""
+
+    fields: tuple[tuple[str, ArgType, int], ...]
+    size: int
+    numpy: np.dtype
+
+    @property
+    def name(self) -> str:
+        return "Record(" + ", ".join(f"{n}[type={t};offset={o}]" for n, t, o in self.fields) + ")"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NestedArrayType(ArgType):
+    """A fixed-shape array inside a record."""
+
+    element: ArgType
+    shape: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return f"nestedarray({self.element}, {self.shape})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ArrayType(ArgType):
+    """An n-d array. ``layout``: "C" or "F" contiguous, or "A" any strides. ``aligned``: the data
+    pointer and strides are multiples of the element's alignment."""
+
+    element: ArgType
+    ndim: int
+    layout: str
+    readonly: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"array({self.element}, {self.ndim}d, {self.layout})"
+
+    @property
+    def dtype(self) -> ArgType:
+        """The element type, by numba's name for it."""
+        return self.element
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TupleType(ArgType):
+    """A tuple of types; ``fields`` names them for a namedtuple, whose class is ``cls``."""
+
+    items: tuple[ArgType, ...]
+    fields: tuple[str, ...] = ()
+    cls: type | None = None
+
+    @property
+    def name(self) -> str:
+        return "Tuple(" + ", ".join(map(str, self.items)) + ")"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NoneType(ArgType):
+    """The type of None, and of a function without a result."""
+
+    name: str = "none"
+
+    def __call__(self, *args: ArgType) -> Signature:
+        return Signature(self, args)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """``return_type(*args)``."""
+
+    return_type: ArgType
+    args: tuple[ArgType, ...]
+
+    def __str__(self) -> str:
+        return f"{self.return_type}({', '.join(map(str, self.args))})"
+
+
+boolean = ScalarType("bool", dtypes.b1)
+int8 = ScalarType("int8", dtypes.i8)
+int16 = ScalarType("int16", dtypes.i16)
+int32 = ScalarType("int32", dtypes.i32)
+int64 = ScalarType("int64", dtypes.i64)
+uint8 = ScalarType("uint8", dtypes.u8)
+uint16 = ScalarType("uint16", dtypes.u16)
+uint32 = ScalarType("uint32", dtypes.u32)
+uint64 = ScalarType("uint64", dtypes.u64)
+float16 = ScalarType("float16", dtypes.f16)
+bfloat16 = ScalarType("bfloat16", dtypes.bf16)
+float32 = ScalarType("float32", dtypes.f32)
+float64 = ScalarType("float64", dtypes.f64)
+complex64 = ComplexType("complex64", dtypes.f32)
+complex128 = ComplexType("complex128", dtypes.f64)
+none = NoneType()
+
+SCALARS = (
+    boolean,
+    *(int8, int16, int32, int64),
+    *(uint8, uint16, uint32, uint64),
+    *(float16, bfloat16, float32, float64),
+)
+_SCALAR_OF = {scalar.dtype: scalar for scalar in SCALARS}
+
+
+def scalar_of(dtype: DType) -> ScalarType:
+    """The user's type of a scalar type."""
+    return _SCALAR_OF[dtype]
+
+
+def from_numpy(dtype: np.dtype) -> ArgType:
+    """The type of an array element or numpy scalar.
+
+    Records become RecordType, sub-arrays NestedArrayType.
+
+    Raises:
+        TypeError: a dtype that kernels cannot hold (strings, objects, datetimes).
+    """
+    scalar = dtypes.from_numpy(dtype)
+    if scalar is not None:
+        return _SCALAR_OF[scalar]
+    if dtype.kind == "c" and dtype.itemsize in (8, 16):
+        return complex64 if dtype.itemsize == 8 else complex128
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return NestedArrayType(from_numpy(base), shape)
+    if dtype.fields is not None:
+        fields = tuple((n, from_numpy(f[0]), int(f[1])) for n, f in dtype.fields.items())
+        return RecordType(fields, dtype.itemsize, dtype)
+    raise TypeError(f"kernels cannot hold elements of numpy dtype {dtype}")

@@ -1,0 +1,81 @@
+"""What the compiler hands to the runtime: a compiled kernel and how to call it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gridlane.core.dtypes import DType
+from gridlane.core.source import UNKNOWN, Loc
+
+
+@dataclass(frozen=True, slots=True)
+class ParamSlot:
+    """One scalar or pointer of the flat parameter block.
+
+    ``offset`` bytes from its start, naturally aligned. ``dtype`` is None for a pointer (8 bytes).
+    ``argument`` is the caller's argument number and ``path`` the way to the scalar in it: () the
+    scalar itself, ("data",), ("shape", d), ("strides", d) with strides in bytes; for a tuple the
+    item index comes first, for a complex ("real",) and ("imag",); a record is passed as
+    ("record",), a pointer to a copy of it.
+    """
+
+    name: str
+    offset: int
+    dtype: DType | None
+    argument: int
+    path: tuple[str | int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KernelErrorSite:
+    """What code ``n`` of a running kernel's error report means: exception name, message, place."""
+
+    exception: str
+    message: str
+    loc: Loc = UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class PrintSite:
+    """What print record ``n`` means: a text, or None for the next argument of a type in turn."""
+
+    parts: tuple[str | None, ...]
+    dtypes: tuple[DType, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A compiled kernel.
+
+    Attributes:
+        target: name of the target, ``cpu`` or ``interp`` …
+        format: what ``code`` is: ``object`` (a relocatable machine-code file), ``ir`` (IR text) …
+        code: the bytes.
+        entry: symbol of the kernel.
+        params: the flat parameter block, in order; ``param_bytes`` long.
+        static_shared: bytes of static shared memory of a block.
+        block: the block shape that the code is made for, or None for any.
+        scratch: bytes of working memory per worker, beyond shared memory, for this block shape.
+        errors: the kernel's error table.
+        prints: the kernel's print table.
+        work: rough scalar operations of one thread, to judge whether waking a worker pays.
+        symbols: libraries' functions that the code calls.
+        notes: what the compiler did that the user should know (emulation, fallbacks).
+    """
+
+    target: str
+    format: str
+    code: bytes
+    entry: str
+    params: tuple[ParamSlot, ...]
+    param_bytes: int
+    static_shared: int = 0
+    block: tuple[int, int, int] | None = None
+    scratch: int = 0
+    errors: tuple[KernelErrorSite, ...] = ()
+    prints: tuple[PrintSite, ...] = ()
+    work: int = 0
+    symbols: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    max_threads: int = 1024
+    uses_dynamic_shared: bool = False

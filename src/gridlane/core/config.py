@@ -1,0 +1,59 @@
+"""Every environment variable that gridlane reads, in one place."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings of this process.
+
+    Attributes:
+        device: GRIDLANE_DEVICE, the device that ``cuda`` means: ``cpu`` (default) or ``interp``.
+        trace: GRIDLANE_TRACE=1 prints a line for each launch.
+        threads: GRIDLANE_THREADS, worker threads of the CPU device; 0 means one a core.
+        cache: GRIDLANE_CACHE=0 turns the disk cache off.
+        cache_dir: GRIDLANE_CACHE_DIR, where compiled kernels are kept.
+        verify: GRIDLANE_VERIFY=1 runs the IR verifier after every pass (the tests do).
+        dump: GRIDLANE_DUMP=ir,llvm,asm prints these stages of each compilation to stderr.
+    """
+
+    device: str
+    trace: bool
+    threads: int
+    cache: bool
+    cache_dir: Path | None
+    verify: bool
+    dump: frozenset[str]
+
+
+def read(environment: dict[str, str] | os._Environ[str] = os.environ) -> Config:
+    """The configuration that an environment gives.
+
+    >>> read({"GRIDLANE_DEVICE": "interp"}).device
+    'interp'
+    """
+    get = environment.get
+    directory = get("GRIDLANE_CACHE_DIR")
+    threads = get("GRIDLANE_THREADS", "0")
+    if not threads.isdigit():
+        raise ValueError(f"GRIDLANE_THREADS={threads!r}: a number of threads, or 0 for one a core")
+    return Config(
+        device=get("GRIDLANE_DEVICE", "cpu"),
+        trace=get("GRIDLANE_TRACE", "0") not in ("", "0"),
+        threads=int(threads),
+        cache=get("GRIDLANE_CACHE", "1") not in ("", "0"),
+        cache_dir=Path(directory) if directory else None,
+        verify=get("GRIDLANE_VERIFY", "0") not in ("", "0"),
+        dump=frozenset(filter(None, get("GRIDLANE_DUMP", "").split(","))),
+    )
+
+
+@cache
+def config() -> Config:
+    """The configuration of this process, read once."""
+    return read()

@@ -1,0 +1,99 @@
+"""The exception tree.
+
+    GridlaneError
+    ├── CompileError              a kernel cannot be compiled; has a location
+    │   ├── UnsupportedError      (NotImplementedError) a construct outside the dialect
+    │   ├── TypingError           (TypeError) types do not fit
+    │   ├── NameLookupError       (NameError) a name that is not bound
+    │   ├── ConstantError         (ValueError) a compile-time value was required or is out of range
+    │   └── TargetError           (NotImplementedError) the target cannot do what the kernel asks
+    ├── VerifyError               (AssertionError) invalid IR: a defect in gridlane or hand-made IR
+    ├── ParseError                (SyntaxError-like, ValueError) malformed IR text
+    ├── LaunchError               (ValueError) an impossible launch
+    ├── ArgumentError             (TypeError) wrong number or type of kernel arguments
+    ├── DeviceError               (RuntimeError) the device failed; CUDA name and number
+    ├── KernelError               (RuntimeError) raised by a running kernel in debug mode
+    └── MissingError              (AttributeError) a numba.cuda name that gridlane does not have
+"""
+
+from __future__ import annotations
+
+from gridlane.core.source import UNKNOWN, Loc, describe
+
+
+class GridlaneError(Exception):
+    """Base of every error that gridlane raises on purpose."""
+
+
+class CompileError(GridlaneError):
+    """A kernel cannot be compiled: ``message``, then the user's line with a caret.
+
+    ``related`` lists further places, each with a note, when an error is about two lines.
+    """
+
+    def __init__(
+        self, message: str, loc: Loc = UNKNOWN, related: tuple[tuple[str, Loc], ...] = ()
+    ) -> None:
+        self.message = message
+        self.loc = loc
+        self.related = related
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        parts = [self.message, describe(self.loc)]
+        for note, loc in self.related:
+            parts += [f"  {note}", describe(loc)]
+        return "\n".join(part for part in parts if part)
+
+
+class UnsupportedError(CompileError, NotImplementedError):
+    """A construct outside the dialect."""
+
+
+class TypingError(CompileError, TypeError):
+    """Types do not fit."""
+
+
+class NameLookupError(CompileError, NameError):
+    """A name that is not bound."""
+
+
+class ConstantError(CompileError, ValueError):
+    """A compile-time value was required or is out of range."""
+
+
+class TargetError(CompileError, NotImplementedError):
+    """The target cannot do what the kernel asks."""
+
+
+class VerifyError(GridlaneError, AssertionError):
+    """Invalid IR."""
+
+
+class ParseError(GridlaneError, ValueError):
+    """Malformed IR text."""
+
+
+class LaunchError(GridlaneError, ValueError):
+    """A launch that no device can perform."""
+
+
+class ArgumentError(GridlaneError, TypeError):
+    """Wrong number or type of kernel arguments."""
+
+
+class DeviceError(GridlaneError, RuntimeError):
+    """A device call failed: NAME (number): meaning."""
+
+    def __init__(self, name: str, number: int, meaning: str, advice: str = "") -> None:
+        self.name, self.number, self.meaning, self.advice = name, number, meaning, advice
+        text = f"{name} ({number}): {meaning}"
+        super().__init__(f"{text}\n  {advice}" if advice else text)
+
+
+class KernelError(GridlaneError, RuntimeError):
+    """A kernel stopped itself: an assertion, a raise, an index out of bounds."""
+
+
+class MissingError(GridlaneError, AttributeError):
+    """A name of numba.cuda that gridlane does not have."""

@@ -1,0 +1,316 @@
+"""Builds IR: one method an op, which folds constants and gives each op the current location."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from gridlane.core.dtypes import DType, b1
+from gridlane.core.source import UNKNOWN, Loc
+from gridlane.ir.op import FastMath, Op
+from gridlane.ir.ops import arith, control, memory
+from gridlane.ir.types import PointerType, Type
+from gridlane.ir.values import Function, Module, Region, Value, Var
+
+Number = bool | int | float
+
+
+class Builder:
+    """Appends ops to ``region``. Set ``loc`` to give the following ops a source location.
+
+    >>> from gridlane.core.dtypes import f32, i32
+    >>> from gridlane.ir.values import Function, Module
+    >>> function = Function("f")
+    >>> b = Builder(Module({"f": function}), function)
+    >>> total = b.variable("total", f32)
+    >>> with b.if_(b.lt(b.const(1, i32), b.const(2, i32))):
+    ...     b.write(total, b.const(1.5, f32))
+    >>> [op.name for op in function.body]
+    ['const', 'const', 'const', 'if']
+    """
+
+    def __init__(self, module: Module, function: Function) -> None:
+        self.module = module
+        self.function = function
+        self.region = function.body
+        self.loc: Loc = UNKNOWN
+        self.fast = FastMath.NONE
+        self._names: dict[str, int] = {}
+
+    def emit(self, op: Op) -> Op:
+        """Append an op that the caller made; it gets the current location."""
+        op.loc = self.loc
+        self.region.ops.append(op)
+        return op
+
+    def value(self, op: Op) -> Value:
+        """Append an op and return its only result."""
+        return self.emit(op).results[0]
+
+    def const(self, value: Number, type_: Type) -> Value:
+        """A constant; integers wrap and floats round to the type."""
+        return self.value(arith.Const(rounded(value, type_), type_))
+
+    def zero(self, type_: Type) -> Value:
+        """The zero of a scalar, pointer, struct or vector type."""
+        if isinstance(type_, DType | PointerType):
+            return self.const(0, type_)
+        parts = tuple([self.zero(part) for part in memory.part_types(type_)])
+        return self.value(memory.Pack(parts, type_))  # type: ignore[arg-type]  # no array values
+
+    # ---- arithmetic
+
+    def binary(self, op: type[Op], lhs: Value, rhs: Value) -> Value:
+        """A two-operand op of ``ops.arith`` or ``ops.math``, folded when both sides are constant
+        integers. Operand types must be equal already: promotion is the frontend's."""
+        folded = fold_integers(op, constant(lhs), constant(rhs), lhs.type)
+        if folded is not None:
+            return self.const(*folded)
+        made = op(lhs, rhs)  # type: ignore[call-arg]  # the fields of every Binary
+        return self.value(self._flagged(made))
+
+    def unary(self, op: type[Op], value: Value) -> Value:
+        """A one-operand op of ``ops.arith`` or ``ops.math``."""
+        return self.value(self._flagged(op(value)))  # type: ignore[call-arg]  # as above
+
+    def add(self, lhs: Value, rhs: Value) -> Value:
+        """lhs + rhs; adding a constant integer 0 is dropped."""
+        if is_integer_constant(rhs, 0):
+            return lhs
+        return rhs if is_integer_constant(lhs, 0) else self.binary(arith.Add, lhs, rhs)
+
+    def sub(self, lhs: Value, rhs: Value) -> Value:
+        """lhs - rhs."""
+        return self.binary(arith.Sub, lhs, rhs)
+
+    def mul(self, lhs: Value, rhs: Value) -> Value:
+        """lhs * rhs; multiplying by a constant integer 1 is dropped."""
+        if is_integer_constant(rhs, 1):
+            return lhs
+        return rhs if is_integer_constant(lhs, 1) else self.binary(arith.Mul, lhs, rhs)
+
+    def div(self, lhs: Value, rhs: Value) -> Value:
+        """lhs / rhs; integers round towards zero."""
+        return self.binary(arith.Div, lhs, rhs)
+
+    def rem(self, lhs: Value, rhs: Value) -> Value:
+        """C's remainder."""
+        return self.binary(arith.Rem, lhs, rhs)
+
+    def lt(self, lhs: Value, rhs: Value) -> Value:
+        """lhs < rhs."""
+        return self.binary(arith.Lt, lhs, rhs)
+
+    def eq(self, lhs: Value, rhs: Value) -> Value:
+        """lhs == rhs."""
+        return self.binary(arith.Eq, lhs, rhs)
+
+    def and_(self, lhs: Value, rhs: Value) -> Value:
+        """lhs & rhs."""
+        return self.binary(arith.And, lhs, rhs)
+
+    def or_(self, lhs: Value, rhs: Value) -> Value:
+        """lhs | rhs."""
+        return self.binary(arith.Or, lhs, rhs)
+
+    def not_(self, value: Value) -> Value:
+        """The complement."""
+        return self.unary(arith.Not, value)
+
+    def neg(self, value: Value) -> Value:
+        """-value."""
+        return self.unary(arith.Neg, value)
+
+    def fma(self, a: Value, b: Value, c: Value) -> Value:
+        """a * b + c, rounded once."""
+        return self.value(arith.Fma(a, b, c, self.fast))
+
+    def select(self, condition: Value, on_true: Value, on_false: Value) -> Value:
+        """``on_true`` where the condition holds, else ``on_false``."""
+        known = constant(condition)
+        if known is not None:
+            return on_true if known else on_false
+        return self.value(arith.Select(condition, on_true, on_false))
+
+    def cast(self, value: Value, type_: DType) -> Value:
+        """The value converted; nothing when it has the type. Constants convert here."""
+        if value.type is type_:
+            return value
+        known = constant(value)
+        if known is not None and (type(known) is not float or type_.is_float):
+            return self.const(known, type_)
+        return self.value(arith.Cast(value, type_))
+
+    def bitcast(self, value: Value, type_: Type) -> Value:
+        """The same bits as another type of the same size."""
+        return value if value.type == type_ else self.value(arith.Bitcast(value, type_))
+
+    def _flagged(self, op: Op) -> Op:
+        """The op with the builder's fast-math flags, when it is one that has them on floats."""
+        if self.fast and hasattr(op, "fast") and next(op.operands()).type.is_float:  # type: ignore[union-attr]  # scalars only
+            op.fast = self.fast  # type: ignore[attr-defined]  # hasattr
+        return op
+
+    # ---- memory
+
+    def offset(self, pointer: Value, index: Value) -> Value:
+        """The address ``index`` elements further."""
+        if is_integer_constant(index, 0):
+            return pointer
+        return self.value(memory.Offset(pointer, index))
+
+    def load(self, pointer: Value, volatile: bool = False) -> Value:
+        """The value at an address."""
+        return self.value(memory.Load(pointer, volatile))
+
+    def store(self, pointer: Value, value: Value, volatile: bool = False) -> None:
+        """Write a value at an address."""
+        self.emit(memory.Store(pointer, value, volatile))
+
+    def recast(self, pointer: Value, type_: PointerType) -> Value:
+        """The same address as a pointer to another element."""
+        return pointer if pointer.type == type_ else self.value(memory.Recast(pointer, type_))
+
+    def field_pointer(self, pointer: Value, index: int) -> Value:
+        """The address of a field of a struct."""
+        return self.value(memory.FieldPointer(pointer, index))
+
+    def variable(self, name: str, type_: Type) -> Var:
+        """A new variable of the function; the name is made unique."""
+        count = self._names.get(name, 0)
+        self._names[name] = count + 1
+        var = Var(f"{name}.{count}" if count else name, type_)
+        self.function.variables.append(var)
+        return var
+
+    def read(self, var: Var) -> Value:
+        """The current value of a variable."""
+        return self.value(memory.ReadVar(var))
+
+    def write(self, var: Var, value: Value) -> None:
+        """Set a variable."""
+        self.emit(memory.WriteVar(var, value))
+
+    # ---- control
+
+    @contextmanager
+    def inside(self, region: Region) -> Iterator[Region]:
+        """Append to another region for the length of the block."""
+        outer, self.region = self.region, region
+        try:
+            yield region
+        finally:
+            self.region = outer
+
+    @contextmanager
+    def if_(self, condition: Value) -> Iterator[control.If]:
+        """An If; the block fills ``then``. ``with b.inside(op.orelse)`` fills the other side."""
+        op = control.If(condition, Region(), Region())
+        self.emit(op)
+        with self.inside(op.then):
+            yield op
+
+    @contextmanager
+    def loop(self, unroll: int = 0) -> Iterator[control.Loop]:
+        """A Loop; the block fills its body."""
+        op = control.Loop(Region(), Region(), unroll)
+        self.emit(op)
+        with self.inside(op.body):
+            yield op
+
+    def break_if(self, condition: Value) -> None:
+        """Leave the innermost loop where the condition holds."""
+        with self.if_(condition):
+            self.emit(control.Break())
+
+    def call(self, callee: Function, arguments: tuple[Value, ...]) -> tuple[Value, ...]:
+        """Call a device function of the module."""
+        return self.emit(control.Call(callee.name, arguments, callee.results)).results
+
+    def return_(self, values: tuple[Value, ...] = ()) -> None:
+        """Leave the function."""
+        self.emit(control.Return(values))
+
+    @property
+    def terminated(self) -> bool:
+        """Whether the current region has ended, so that what follows is unreachable."""
+        return bool(self.region.ops) and self.region.ops[-1].terminator
+
+
+def constant(value: Value) -> Number | None:
+    """The Python value of a constant, or None."""
+    return value.op.value if isinstance(value.op, arith.Const) else None
+
+
+def is_integer_constant(value: Value, number: int) -> bool:
+    """Whether a value is that integer constant; a float's is not, for -0 and NaN."""
+    known = constant(value)
+    return type(known) is int and known == number
+
+
+def rounded(value: Number, type_: Type) -> Number:
+    """``value`` as a constant of a type holds it.
+
+    >>> from gridlane.core.dtypes import u8, f16
+    >>> rounded(-1, u8), rounded(0.1, f16)
+    (255, 0.0999755859375)
+    """
+    if isinstance(type_, PointerType):
+        return int(value)
+    assert isinstance(type_, DType), type_
+    if type_.is_bool:
+        return bool(value)
+    if type_.is_integer:
+        return type_.wrap(int(value))
+    return _round_float(value, type_)
+
+
+def _round_float(value: Number, type_: DType) -> float:
+    """The nearest value of a float type."""
+    if type_.name == "f64" or (type(value) is float and not math.isfinite(value)):
+        return float(value)
+    if type_.name == "f32" and type(value) is float and abs(value) < 3e38:
+        return struct.unpack("f", struct.pack("f", value))[0]
+    with np.errstate(over="ignore"):
+        return float(np.array(value).astype(type_.numpy))
+
+
+_FOLDS: dict[type[Op], Any] = {
+    arith.Add: lambda a, b: a + b,
+    arith.Sub: lambda a, b: a - b,
+    arith.Mul: lambda a, b: a * b,
+    arith.And: lambda a, b: a & b,
+    arith.Or: lambda a, b: a | b,
+    arith.Xor: lambda a, b: a ^ b,
+    arith.Min: min,
+    arith.Max: max,
+}
+
+_FOLDED_COMPARES: dict[type[Op], Any] = {
+    arith.Eq: lambda a, b: a == b,
+    arith.Ne: lambda a, b: a != b,
+    arith.Lt: lambda a, b: a < b,
+    arith.Le: lambda a, b: a <= b,
+    arith.Gt: lambda a, b: a > b,
+    arith.Ge: lambda a, b: a >= b,
+}
+
+
+def fold_integers(
+    op: type[Op], lhs: Number | None, rhs: Number | None, type_: Type
+) -> tuple[Number, Type] | None:
+    """The constant that an op on two integer (or b1) constants gives, with its type; or None."""
+    if lhs is None or rhs is None or isinstance(lhs, float) or isinstance(rhs, float):
+        return None
+    if op in _FOLDED_COMPARES:
+        return _FOLDED_COMPARES[op](lhs, rhs), b1
+    if op in _FOLDS:
+        return _FOLDS[op](lhs, rhs), type_
+    return None
+
+

@@ -1,0 +1,179 @@
+"""The base of every op and the generic machinery that is derived from its fields.
+
+An op is declared as a small dataclass. The annotation of a field says what it is: ``Value`` an
+operand, ``tuple[Value, ...]`` operands, ``Region`` a nested region, ``Var`` a variable, anything
+else an attribute. Walking, cloning, printing and parsing need nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields
+from enum import Enum, IntFlag
+from typing import Any, ClassVar, TypeVar, dataclass_transform
+
+from gridlane.core.errors import VerifyError
+from gridlane.core.source import UNKNOWN, Loc
+from gridlane.ir.types import Type
+from gridlane.ir.values import Function, Module, Region, Value, Var
+
+
+class FastMath(IntFlag):
+    """Freedoms that one floating-point op allows, as in LLVM."""
+
+    NONE = 0
+    NNAN = 1
+    NINF = 2
+    NSZ = 4
+    ARCP = 8
+    CONTRACT = 16
+    AFN = 32
+    REASSOC = 64
+    FAST = 127
+
+
+class FieldKind(Enum):
+    """What a field of an op is."""
+
+    OPERAND = "operand"
+    OPERANDS = "operands"
+    REGION = "region"
+    VARIABLE = "variable"
+    ATTRIBUTE = "attribute"
+
+
+_KINDS = {
+    "Value": FieldKind.OPERAND,
+    "tuple[Value, ...]": FieldKind.OPERANDS,
+    "Region": FieldKind.REGION,
+    "Var": FieldKind.VARIABLE,
+}
+
+T = TypeVar("T", bound="Op")
+
+REGISTRY: dict[str, type[Op]] = {}
+"""Every op class by its name in the text."""
+
+
+@dataclass(slots=True, eq=False)
+class Op:
+    """One operation. ``results`` are made from ``result_types`` when the op is."""
+
+    name: ClassVar[str] = ""
+    LAYOUT: ClassVar[tuple[tuple[str, FieldKind, str], ...]] = ()
+    OPERAND_FIELDS: ClassVar[tuple[str, ...]] = ()
+    VARIADIC_FIELDS: ClassVar[tuple[str, ...]] = ()
+    REGION_FIELDS: ClassVar[tuple[str, ...]] = ()
+
+    pure: ClassVar[bool] = False
+    """No effect but its results, so it may be removed, moved and repeated."""
+    terminator: ClassVar[bool] = False
+    """Ends its region: control does not reach what follows."""
+    barrier: ClassVar[bool] = False
+    """Every thread of the block must come here together."""
+    cross_lane: ClassVar[bool] = False
+    """Exchanges data between the lanes of a warp."""
+
+    loc: Loc = field(default=UNKNOWN, kw_only=True)
+    results: tuple[Value, ...] = field(default=(), init=False)
+
+    def __post_init__(self) -> None:
+        self.results = tuple([Value(type_, self) for type_ in self.result_types()])
+
+    def result_types(self) -> tuple[Type, ...]:
+        """Types of the results, from the operands and attributes."""
+        return ()
+
+    def check(self, scope: Scope) -> None:
+        """Raise VerifyError unless operands and attributes fit. See ``require``."""
+
+    @property
+    def result(self) -> Value:
+        """The only result."""
+        return self.results[0]
+
+    def operands(self) -> Iterator[Value]:
+        """Every operand, in order."""
+        for name in self.OPERAND_FIELDS:
+            yield getattr(self, name)
+        for name in self.VARIADIC_FIELDS:
+            yield from getattr(self, name)
+
+    def regions(self) -> Iterator[Region]:
+        """Every nested region, in order."""
+        for name in self.REGION_FIELDS:
+            yield getattr(self, name)
+
+    def replace_operands(self, change: Callable[[Value], Value]) -> None:
+        """Put ``change(operand)`` in the place of every operand."""
+        for name in self.OPERAND_FIELDS:
+            setattr(self, name, change(getattr(self, name)))
+        for name in self.VARIADIC_FIELDS:
+            setattr(self, name, tuple([change(value) for value in getattr(self, name)]))
+
+    def require(self, condition: bool, message: str) -> None:
+        """Raise VerifyError with ``message`` unless ``condition``."""
+        if not condition:
+            raise VerifyError(f"{self.name}: {message} (at {self.loc})")
+
+
+@dataclass(slots=True)
+class Scope:
+    """Where an op stands, for its ``check``: the function, the module, the enclosing ops."""
+
+    module: Module
+    function: Function
+    ancestors: tuple[Op, ...] = ()
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def operation(name: str) -> Callable[[type[T]], type[T]]:
+    """Make a class an op called ``name`` in the text and register it."""
+
+    def declare(cls: type[T]) -> type[T]:
+        made: Any = dataclass(slots=True, eq=False)(cls)
+        layout = tuple(
+            (item.name, _KINDS.get(str(item.type), FieldKind.ATTRIBUTE), str(item.type))
+            for item in fields(made)
+            if item.name not in ("loc", "results")
+        )
+        of_kind = lambda kind: tuple(n for n, k, _ in layout if k is kind)  # noqa: E731
+        made.name = name
+        made.LAYOUT = layout
+        made.OPERAND_FIELDS = of_kind(FieldKind.OPERAND)
+        made.VARIADIC_FIELDS = of_kind(FieldKind.OPERANDS)
+        made.REGION_FIELDS = of_kind(FieldKind.REGION)
+        REGISTRY[name] = made
+        return made
+
+    return declare
+
+
+def clone_region(
+    region: Region, values: dict[Value, Value], variables: dict[Var, Var] | None = None
+) -> Region:
+    """A deep copy. ``values`` maps operands from outside and receives the copies of results;
+    ``variables`` renames variables; what is not mapped is shared with the original."""
+    variables = variables or {}
+    return Region([clone_op(op, values, variables) for op in region.ops])
+
+
+def clone_op(op: Op, values: dict[Value, Value], variables: dict[Var, Var]) -> Op:
+    """A copy of one op with its regions; see ``clone_region``."""
+    arguments: dict[str, Any] = {}
+    for name, kind, _ in op.LAYOUT:
+        item = getattr(op, name)
+        if kind is FieldKind.OPERAND:
+            item = values.get(item, item)
+        elif kind is FieldKind.OPERANDS:
+            item = tuple(values.get(value, value) for value in item)
+        elif kind is FieldKind.VARIABLE:
+            item = variables.get(item, item)
+        elif kind is FieldKind.REGION:
+            item = clone_region(item, values, variables)
+        arguments[name] = item
+    copy = type(op)(**arguments, loc=op.loc)
+    for old, new in zip(op.results, copy.results, strict=True):
+        new.name = old.name
+        values[old] = new
+    return copy

@@ -1,0 +1,416 @@
+"""Arithmetic, logic, comparison and conversion of scalars.
+
+Integers wrap around. Floats follow IEEE 754 with round to nearest even, one rounding an op, unless
+the op's ``fast`` flags allow more.
+"""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import DType, b1
+from gridlane.ir.op import FastMath, Op, Scope, operation
+from gridlane.ir.types import PointerType, Type, VectorType
+from gridlane.ir.values import Value
+
+
+@operation("const")
+class Const(Op):
+    """A compile-time scalar: bool for b1, int in range for integers, float for floats; 0 for a
+    null pointer. A float is stored rounded to its type; there is one NaN."""
+
+    value: bool | int | float
+    type: Type
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.type,)
+
+    def check(self, scope: Scope) -> None:
+        kind, value = self.type, self.value
+        if isinstance(kind, PointerType):
+            self.require(value == 0 and type(value) is int, "a constant pointer is 0")
+            return
+        self.require(isinstance(kind, DType), f"{kind} has no constants")
+        assert isinstance(kind, DType)
+        if kind.is_bool:
+            self.require(type(value) is bool, f"{value!r} is not a bool")
+        elif kind.is_integer:
+            self.require(type(value) is int, f"{value!r} is not an int")
+            self.require(kind.min <= value <= kind.max, f"{value} does not fit in {kind}")
+        else:
+            self.require(type(value) is float, f"{value!r} is not a float")
+
+
+class Binary(Op):
+    """Two operands of one scalar type; the result has that type."""
+
+    __slots__ = ()
+    lhs: Value
+    rhs: Value
+    accepts = "integers and floats"
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.lhs.type,)
+
+    def check(self, scope: Scope) -> None:
+        same = self.lhs.type == self.rhs.type
+        self.require(same, f"operands have types {self.lhs.type} and {self.rhs.type}")
+        check_accepts(self, self.lhs.type, self.accepts)
+
+
+def check_accepts(op: Op, type_: Type, accepts: str) -> None:
+    """Verify that ``type_`` is in the class of scalars that ``accepts`` names."""
+    ok = isinstance(type_, DType) and (
+        (type_.is_integer and "integers" in accepts)
+        or (type_.is_float and "floats" in accepts)
+        or (type_.is_bool and "bool" in accepts)
+    )
+    op.require(ok, f"takes {accepts}, not {type_}")
+
+
+@operation("add")
+class Add(Binary):
+    """lhs + rhs; integers wrap."""
+
+    lhs: Value
+    rhs: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("sub")
+class Sub(Binary):
+    """lhs - rhs; integers wrap."""
+
+    lhs: Value
+    rhs: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("mul")
+class Mul(Binary):
+    """lhs * rhs; integers wrap."""
+
+    lhs: Value
+    rhs: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("div")
+class Div(Binary):
+    """lhs / rhs. Integers round towards zero; division by zero gives all bits set; the most
+    negative number by -1 gives itself."""
+
+    lhs: Value
+    rhs: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("rem")
+class Rem(Binary):
+    """The remainder of ``div``, with the sign of lhs; by zero it is lhs. For floats: C's fmod,
+    exact."""
+
+    lhs: Value
+    rhs: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("mulhi")
+class MulHi(Binary):
+    """The upper half of the double-width product."""
+
+    lhs: Value
+    rhs: Value
+    accepts = "integers"
+
+
+@operation("min")
+class Min(Binary):
+    """The smaller. For floats a NaN loses against a number, and -0 is below +0."""
+
+    lhs: Value
+    rhs: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("max")
+class Max(Binary):
+    """The larger. For floats a NaN loses against a number, and +0 is above -0."""
+
+    lhs: Value
+    rhs: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("and")
+class And(Binary):
+    """Bitwise and."""
+
+    lhs: Value
+    rhs: Value
+    accepts = "integers and bool"
+
+
+@operation("or")
+class Or(Binary):
+    """Bitwise or."""
+
+    lhs: Value
+    rhs: Value
+    accepts = "integers and bool"
+
+
+@operation("xor")
+class Xor(Binary):
+    """Bitwise exclusive or."""
+
+    lhs: Value
+    rhs: Value
+    accepts = "integers and bool"
+
+
+class Shift(Op):
+    """A shift of ``value`` by ``amount``, an integer of any type read as unsigned."""
+
+    __slots__ = ()
+    value: Value
+    amount: Value
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.value.type,)
+
+    def check(self, scope: Scope) -> None:
+        check_accepts(self, self.value.type, "integers")
+        check_accepts(self, self.amount.type, "integers")
+
+
+@operation("shl")
+class Shl(Shift):
+    """Left shift. An amount of the width or more gives 0."""
+
+    value: Value
+    amount: Value
+
+
+@operation("shr")
+class Shr(Shift):
+    """Right shift: copies the sign for signed types, zeros for unsigned. An amount of the width or
+    more gives the sign (0 or -1) or 0."""
+
+    value: Value
+    amount: Value
+
+
+class Unary(Op):
+    """One scalar operand; the result has its type."""
+
+    __slots__ = ()
+    value: Value
+    accepts = "integers and floats"
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.value.type,)
+
+    def check(self, scope: Scope) -> None:
+        check_accepts(self, self.value.type, self.accepts)
+
+
+@operation("neg")
+class Neg(Unary):
+    """-value; integers wrap, floats flip the sign bit."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("abs")
+class Abs(Unary):
+    """The magnitude; the most negative integer gives itself; floats clear the sign bit."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("not")
+class Not(Unary):
+    """Bitwise complement; logical not for b1."""
+
+    value: Value
+    accepts = "integers and bool"
+
+
+@operation("popcount")
+class Popcount(Unary):
+    """The number of one bits, in the operand's type (for i8 it is at most 8, so it fits)."""
+
+    value: Value
+    accepts = "integers"
+
+
+@operation("clz")
+class Clz(Unary):
+    """The number of leading zero bits; the width for 0."""
+
+    value: Value
+    accepts = "integers"
+
+
+@operation("brev")
+class Brev(Unary):
+    """The bits in reverse order."""
+
+    value: Value
+    accepts = "integers"
+
+
+class Compare(Op):
+    """Two operands of one type; the result is b1. A comparison with NaN is false, but ``ne``."""
+
+    __slots__ = ()
+    lhs: Value
+    rhs: Value
+    accepts = "integers and floats"
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (b1,)
+
+    def check(self, scope: Scope) -> None:
+        same = self.lhs.type == self.rhs.type
+        self.require(same, f"operands have types {self.lhs.type} and {self.rhs.type}")
+        if not isinstance(self.lhs.type, PointerType):
+            check_accepts(self, self.lhs.type, self.accepts)
+
+
+@operation("eq")
+class Eq(Compare):
+    """lhs == rhs."""
+
+    lhs: Value
+    rhs: Value
+    fast: FastMath = FastMath.NONE
+    accepts = "integers, floats and bool"
+
+
+@operation("ne")
+class Ne(Compare):
+    """lhs != rhs; true when either is NaN."""
+
+    lhs: Value
+    rhs: Value
+    fast: FastMath = FastMath.NONE
+    accepts = "integers, floats and bool"
+
+
+@operation("lt")
+class Lt(Compare):
+    """lhs < rhs."""
+
+    lhs: Value
+    rhs: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("le")
+class Le(Compare):
+    """lhs <= rhs."""
+
+    lhs: Value
+    rhs: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("gt")
+class Gt(Compare):
+    """lhs > rhs."""
+
+    lhs: Value
+    rhs: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("ge")
+class Ge(Compare):
+    """lhs >= rhs."""
+
+    lhs: Value
+    rhs: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("select")
+class Select(Op):
+    """``on_true`` where the condition holds, else ``on_false``; both are evaluated."""
+
+    condition: Value
+    on_true: Value
+    on_false: Value
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.on_true.type,)
+
+    def check(self, scope: Scope) -> None:
+        self.require(self.condition.type is b1, "the condition is a b1")
+        same = self.on_true.type == self.on_false.type
+        self.require(same, f"sides have types {self.on_true.type} and {self.on_false.type}")
+
+
+@operation("cast")
+class Cast(Op):
+    """The value converted to another scalar type.
+
+    int to int: truncates or extends by the source's sign. To b1: != 0 (NaN is true). From b1: 0 or
+    1. int to float, float to float: nearest even (a large value overflows to infinity). float to
+    int: towards zero, saturating, NaN gives 0.
+    """
+
+    value: Value
+    type: DType
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.type,)
+
+    def check(self, scope: Scope) -> None:
+        self.require(isinstance(self.value.type, DType), f"{self.value.type} is not a scalar")
+        self.require(isinstance(self.type, DType), f"{self.type} is not a scalar")
+
+
+@operation("bitcast")
+class Bitcast(Op):
+    """The same bits as another scalar or vector type of the same size (b1 excluded)."""
+
+    value: Value
+    type: Type
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.type,)
+
+    def check(self, scope: Scope) -> None:
+        for type_ in (self.value.type, self.type):
+            plain = isinstance(type_, DType | VectorType) and type_ is not b1
+            self.require(plain, f"{type_} has no bits to reinterpret")
+        self.require(self.value.type.size == self.type.size, "sizes differ")
+
+
+@operation("fma")
+class Fma(Op):
+    """a * b + c with one rounding; floats only."""
+
+    a: Value
+    b: Value
+    c: Value
+    fast: FastMath = FastMath.NONE
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.a.type,)
+
+    def check(self, scope: Scope) -> None:
+        same = self.a.type == self.b.type == self.c.type
+        self.require(same, "operand types differ")
+        check_accepts(self, self.a.type, "floats")

@@ -1,0 +1,93 @@
+"""Atomic read-modify-write, with order and scope."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from gridlane.core.dtypes import DType
+from gridlane.ir.op import Op, Scope, operation
+from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
+from gridlane.ir.ops.memory import element_of
+from gridlane.ir.types import Space, Type
+from gridlane.ir.values import Value
+
+
+class AtomicKind(Enum):
+    """What is stored, from the old value and the operand.
+
+    ADD, SUB, AND, OR, XOR, EXCHANGE as named. MIN and MAX store the operand where it is smaller
+    (larger): a NaN in memory stays and a NaN operand is ignored. NANMIN and NANMAX take a NaN as
+    missing, as ``min`` and ``max`` do. INC: old >= operand ? 0 : old + 1. DEC: old == 0 or old >
+    operand ? operand : old - 1.
+    """
+
+    ADD = "add"
+    SUB = "sub"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+    EXCHANGE = "exchange"
+    MIN = "min"
+    MAX = "max"
+    NANMIN = "nanmin"
+    NANMAX = "nanmax"
+    INC = "inc"
+    DEC = "dec"
+
+
+INTEGER_ONLY = frozenset(
+    {AtomicKind.AND, AtomicKind.OR, AtomicKind.XOR, AtomicKind.INC, AtomicKind.DEC}
+)
+
+
+@operation("atomic")
+class Atomic(Op):
+    """Read-modify-write of one scalar; the result is the old value. INC and DEC take unsigned
+    integers; AND, OR, XOR integers; the rest integers and floats."""
+
+    kind: AtomicKind
+    pointer: Value
+    value: Value
+    order: MemoryOrder = MemoryOrder.RELAXED
+    scope: MemoryScope = MemoryScope.DEVICE
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.value.type,)
+
+    def check(self, scope: Scope) -> None:
+        check_atomic(self, self.pointer, self.value)
+        type_ = self.value.type
+        assert isinstance(type_, DType)
+        if self.kind in INTEGER_ONLY:
+            self.require(type_.is_integer, f"{self.kind.value} takes integers, not {type_}")
+        if self.kind in (AtomicKind.INC, AtomicKind.DEC):
+            self.require(not type_.is_signed, f"{self.kind.value} takes unsigned, not {type_}")
+
+
+@operation("atomic_cas")
+class AtomicCas(Op):
+    """Store ``desired`` where memory holds ``expected``, compared bit for bit; the result is the
+    old value."""
+
+    pointer: Value
+    expected: Value
+    desired: Value
+    order: MemoryOrder = MemoryOrder.RELAXED
+    scope: MemoryScope = MemoryScope.DEVICE
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.desired.type,)
+
+    def check(self, scope: Scope) -> None:
+        check_atomic(self, self.pointer, self.desired)
+        self.require(self.expected.type == self.desired.type, "operand types differ")
+
+
+def check_atomic(op: Op, pointer: Value, value: Value) -> None:
+    """The operand is a scalar of the pointer's element type, in memory that threads share."""
+    element = element_of(op, pointer)
+    op.require(element == value.type, f"{value.type} against {pointer.type}")
+    plain = isinstance(element, DType) and not element.is_bool
+    op.require(plain, f"no atomics on {element}")
+    space = pointer.type.space  # type: ignore[union-attr]  # element_of has checked it
+    op.require(space is not Space.CONSTANT, "constant memory is not written")

@@ -1,0 +1,141 @@
+"""Structured control flow, calls, and the ways out of a kernel."""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import b1
+from gridlane.ir.op import Op, Scope, operation
+from gridlane.ir.types import Type
+from gridlane.ir.values import Region, Value
+
+
+@operation("if")
+class If(Op):
+    """Run ``then`` where the condition holds, ``orelse`` where it does not."""
+
+    condition: Value
+    then: Region
+    orelse: Region
+
+    def check(self, scope: Scope) -> None:
+        self.require(self.condition.type is b1, "the condition is a b1")
+
+
+@operation("loop")
+class Loop(Op):
+    """Repeat ``body`` then ``step`` until a break or return. ``continue`` goes to ``step``, which
+    has no break, continue or return. ``unroll``: 0 no wish, 1 never, n by n."""
+
+    body: Region
+    step: Region
+    unroll: int = 0
+
+    def check(self, scope: Scope) -> None:
+        bad = any(op.terminator for op in self.step.walk())
+        self.require(not bad, "the step region only computes")
+
+
+@operation("scope")
+class ScopeOp(Op):
+    """Run ``body`` once; a ``leave`` in it goes behind it. Inlined calls become scopes."""
+
+    body: Region
+
+
+@operation("break")
+class Break(Op):
+    """Leave the innermost loop."""
+
+    terminator = True
+
+    def check(self, scope: Scope) -> None:
+        self.require(_inside(scope, Loop), "stands outside a loop")
+
+
+@operation("continue")
+class Continue(Op):
+    """Go to the step of the innermost loop."""
+
+    terminator = True
+
+    def check(self, scope: Scope) -> None:
+        self.require(_inside(scope, Loop), "stands outside a loop")
+
+
+@operation("leave")
+class Leave(Op):
+    """Go behind the innermost scope, out of the loops in it."""
+
+    terminator = True
+
+    def check(self, scope: Scope) -> None:
+        inside = any(isinstance(op, ScopeOp) for op in scope.ancestors)
+        self.require(inside, "stands outside a scope")
+
+
+@operation("return")
+class Return(Op):
+    """Leave the function with its results. A function without results may also run off its end."""
+
+    values: tuple[Value, ...] = ()
+    terminator = True
+
+    def check(self, scope: Scope) -> None:
+        got = tuple(value.type for value in self.values)
+        self.require(got == scope.function.results, f"returns {got}")
+
+
+@operation("raise")
+class Raise(Op):
+    """End this thread with error ``code``, an index in the module's error table. The launch
+    reports the first; other threads go on."""
+
+    code: int
+    terminator = True
+
+    def check(self, scope: Scope) -> None:
+        self.require(0 <= self.code < len(scope.module.errors), f"no error {self.code}")
+
+
+@operation("call")
+class Call(Op):
+    """Call a device function of the module."""
+
+    callee: str
+    arguments: tuple[Value, ...]
+    types: tuple[Type, ...] = ()
+
+    def result_types(self) -> tuple[Type, ...]:
+        return self.types
+
+    def check(self, scope: Scope) -> None:
+        target = scope.module.functions.get(self.callee)
+        self.require(target is not None, f"no function @{self.callee}")
+        assert target is not None
+        self.require(not target.is_kernel, f"@{self.callee} is a kernel")
+        want = tuple(param.value.type for param in target.params)
+        got = tuple(value.type for value in self.arguments)
+        self.require(want == got, f"@{self.callee} takes {want}, not {got}")
+        self.require(self.types == target.results, f"@{self.callee} returns {target.results}")
+
+
+@operation("print")
+class Print(Op):
+    """Print ``parts`` joined by a space with a newline: a text, or "" for the next argument.
+    Lines of one thread keep their order."""
+
+    parts: tuple[str, ...]
+    arguments: tuple[Value, ...]
+
+    def check(self, scope: Scope) -> None:
+        holes = sum(part == "" for part in self.parts)
+        self.require(holes == len(self.arguments), "one argument for each empty part")
+
+
+def _inside(scope: Scope, kind: type[Op]) -> bool:
+    """Whether the op stands in a ``kind`` without a scope or step between."""
+    for ancestor in reversed(scope.ancestors):
+        if isinstance(ancestor, kind):
+            return True
+        if isinstance(ancestor, ScopeOp):
+            return False
+    return False

@@ -1,0 +1,136 @@
+"""Where a thread stands in the grid, barriers and fences."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from gridlane.core.dtypes import b1, i32, u32
+from gridlane.ir.op import Op, Scope, operation
+from gridlane.ir.types import Type
+from gridlane.ir.values import Value
+
+
+class Axis(Enum):
+    """A grid axis; x is the fastest."""
+
+    X = 0
+    Y = 1
+    Z = 2
+
+
+class MemoryScope(Enum):
+    """Which threads see an effect."""
+
+    WARP = "warp"
+    BLOCK = "block"
+    DEVICE = "device"
+    SYSTEM = "system"
+
+
+class MemoryOrder(Enum):
+    """How an atomic or fence orders the accesses around it."""
+
+    RELAXED = "relaxed"
+    ACQUIRE = "acquire"
+    RELEASE = "release"
+    ACQ_REL = "acq_rel"
+    SEQ_CST = "seq_cst"
+
+
+class GridQuery(Op):
+    """An i32 of the launch, along one axis."""
+
+    __slots__ = ()
+    axis: Axis
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (i32,)
+
+
+@operation("thread_idx")
+class ThreadIdx(GridQuery):
+    """The thread's index in its block."""
+
+    axis: Axis
+
+
+@operation("block_idx")
+class BlockIdx(GridQuery):
+    """The block's index in the grid."""
+
+    axis: Axis
+
+
+@operation("block_dim")
+class BlockDim(GridQuery):
+    """Threads in a block."""
+
+    axis: Axis
+
+
+@operation("grid_dim")
+class GridDim(GridQuery):
+    """Blocks in the grid."""
+
+    axis: Axis
+
+
+@operation("lane_id")
+class LaneId(Op):
+    """The thread's lane in its warp, 0 to 31: thread number mod 32, x fastest."""
+
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (i32,)
+
+
+@operation("barrier")
+class Barrier(Op):
+    """Wait for every thread of the block that has not ended; orders shared and global memory."""
+
+    barrier = True
+
+
+class Reduction(Enum):
+    """What a barrier reduction computes of the predicates."""
+
+    COUNT = "count"
+    ALL = "all"
+    ANY = "any"
+
+
+@operation("barrier_reduce")
+class BarrierReduce(Op):
+    """A barrier that returns to every thread the number of true predicates as i32, or 1/0 for
+    all and any. Threads that have ended do not count."""
+
+    kind: Reduction
+    predicate: Value
+    barrier = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (i32,)
+
+    def check(self, scope: Scope) -> None:
+        self.require(self.predicate.type is b1, "the predicate is a b1")
+
+
+@operation("sync_warp")
+class SyncWarp(Op):
+    """Wait for the warp's lanes in ``mask`` (u32); orders their memory accesses."""
+
+    mask: Value
+    cross_lane = True
+
+    def check(self, scope: Scope) -> None:
+        self.require(self.mask.type is u32, "the mask is a u32")
+
+
+@operation("fence")
+class Fence(Op):
+    """Order this thread's memory accesses as seen by the threads of a scope. Not a barrier."""
+
+    scope: MemoryScope
+    order: MemoryOrder = MemoryOrder.SEQ_CST

@@ -1,0 +1,358 @@
+"""Mathematical functions of floats.
+
+What is not marked exact or correctly rounded is within the ulp that docs/performance.md and the
+tests state for a target. Special cases are C's.
+"""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import i32
+from gridlane.ir.op import FastMath, Op, Scope, operation
+from gridlane.ir.ops.arith import Binary, Unary, check_accepts
+from gridlane.ir.types import Type
+from gridlane.ir.values import Value
+
+
+class MathUnary(Unary):
+    """A function of one float."""
+
+    __slots__ = ()
+    accepts = "floats"
+
+
+class MathBinary(Binary):
+    """A function of two floats."""
+
+    __slots__ = ()
+    accepts = "floats"
+
+
+@operation("sqrt")
+class Sqrt(MathUnary):
+    """The square root, correctly rounded; NaN below 0."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("rsqrt")
+class Rsqrt(MathUnary):
+    """1 / sqrt(value)."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("cbrt")
+class Cbrt(MathUnary):
+    """The cube root."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("exp")
+class Exp(MathUnary):
+    """e to the value."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("exp2")
+class Exp2(MathUnary):
+    """2 to the value."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("exp10")
+class Exp10(MathUnary):
+    """10 to the value."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("expm1")
+class Expm1(MathUnary):
+    """exp(value) - 1 without cancellation near 0."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("log")
+class Log(MathUnary):
+    """The natural logarithm; NaN below 0, -inf at 0."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("log2")
+class Log2(MathUnary):
+    """The logarithm to base 2."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("log10")
+class Log10(MathUnary):
+    """The logarithm to base 10."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("log1p")
+class Log1p(MathUnary):
+    """log(1 + value) without cancellation near 0."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("sin")
+class Sin(MathUnary):
+    """The sine of an angle in radians."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("cos")
+class Cos(MathUnary):
+    """The cosine of an angle in radians."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("tan")
+class Tan(MathUnary):
+    """The tangent of an angle in radians."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("asin")
+class Asin(MathUnary):
+    """The arc sine; NaN outside [-1, 1]."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("acos")
+class Acos(MathUnary):
+    """The arc cosine; NaN outside [-1, 1]."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("atan")
+class Atan(MathUnary):
+    """The arc tangent."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("sinh")
+class Sinh(MathUnary):
+    """The hyperbolic sine."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("cosh")
+class Cosh(MathUnary):
+    """The hyperbolic cosine."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("tanh")
+class Tanh(MathUnary):
+    """The hyperbolic tangent."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("asinh")
+class Asinh(MathUnary):
+    """The inverse hyperbolic sine."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("acosh")
+class Acosh(MathUnary):
+    """The inverse hyperbolic cosine; NaN below 1."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("atanh")
+class Atanh(MathUnary):
+    """The inverse hyperbolic tangent; NaN outside [-1, 1]."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("erf")
+class Erf(MathUnary):
+    """The error function."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("erfc")
+class Erfc(MathUnary):
+    """1 - erf(value) without cancellation for large values."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("tgamma")
+class Tgamma(MathUnary):
+    """The gamma function; NaN at negative integers and -inf, infinite at 0."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("lgamma")
+class Lgamma(MathUnary):
+    """The logarithm of the magnitude of the gamma function."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("floor")
+class Floor(MathUnary):
+    """The largest integral value not above; exact."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("ceil")
+class Ceil(MathUnary):
+    """The smallest integral value not below; exact."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("trunc")
+class Trunc(MathUnary):
+    """The integral value towards zero; exact."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("rint")
+class Rint(MathUnary):
+    """The nearest integral value, ties to even; exact."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("round")
+class Round(MathUnary):
+    """The nearest integral value, ties away from zero; exact."""
+
+    value: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("pow")
+class Pow(MathBinary):
+    """lhs to the power rhs, with C's special cases."""
+
+    lhs: Value
+    rhs: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("atan2")
+class Atan2(MathBinary):
+    """The angle of the point (x = rhs, y = lhs), with C's special cases."""
+
+    lhs: Value
+    rhs: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("hypot")
+class Hypot(MathBinary):
+    """sqrt(lhs*lhs + rhs*rhs) without overflow; infinite when either is."""
+
+    lhs: Value
+    rhs: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("copysign")
+class Copysign(MathBinary):
+    """The magnitude of lhs with the sign of rhs; exact."""
+
+    lhs: Value
+    rhs: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("nextafter")
+class Nextafter(MathBinary):
+    """The next representable value after lhs towards rhs; exact."""
+
+    lhs: Value
+    rhs: Value
+    fast: FastMath = FastMath.NONE
+
+
+@operation("ldexp")
+class Ldexp(Op):
+    """value * 2**exponent, rounded once; the exponent is an i32."""
+
+    value: Value
+    exponent: Value
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.value.type,)
+
+    def check(self, scope: Scope) -> None:
+        check_accepts(self, self.value.type, "floats")
+        self.require(self.exponent.type is i32, "the exponent is an i32")
+
+
+@operation("frexp")
+class Frexp(Op):
+    """The fraction in [0.5, 1) and the i32 exponent of a float; (value, 0) for 0, inf and NaN."""
+
+    value: Value
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.value.type, i32)
+
+    def check(self, scope: Scope) -> None:
+        check_accepts(self, self.value.type, "floats")

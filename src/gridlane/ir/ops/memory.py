@@ -1,0 +1,252 @@
+"""Pointers, loads and stores, shared and local arrays, and the parts of structs and vectors."""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import DType, u64
+from gridlane.ir.op import Op, Scope, operation
+from gridlane.ir.types import (
+    ArrayType,
+    PointerType,
+    Space,
+    StructType,
+    Type,
+    VectorType,
+    pointer,
+)
+from gridlane.ir.values import Value, Var
+
+
+def element_of(op: Op, value: Value) -> Type:
+    """The element of a pointer operand; VerifyError when it is not a pointer."""
+    op.require(isinstance(value.type, PointerType), f"{value.type} is not a pointer")
+    assert isinstance(value.type, PointerType)
+    return value.type.element
+
+
+@operation("load")
+class Load(Op):
+    """The value at an address aligned to its type. ``volatile`` keeps the access in place."""
+
+    pointer: Value
+    volatile: bool = False
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (element_of(self, self.pointer),)
+
+    def check(self, scope: Scope) -> None:
+        is_array = isinstance(element_of(self, self.pointer), ArrayType)
+        self.require(not is_array, "an array is not a value")
+
+
+@operation("store")
+class Store(Op):
+    """Write a value at an address aligned to its type. Where several threads write one address
+    without order, any of them wins."""
+
+    pointer: Value
+    value: Value
+    volatile: bool = False
+
+    def check(self, scope: Scope) -> None:
+        element = element_of(self, self.pointer)
+        self.require(element == self.value.type, f"{self.value.type} stored to {self.pointer.type}")
+        space = self.pointer.type.space  # type: ignore[union-attr]  # element_of has checked it
+        self.require(space is not Space.CONSTANT, "constant memory is not written")
+
+
+@operation("offset")
+class Offset(Op):
+    """The address ``index`` elements further; the index is sign-extended by its own type."""
+
+    pointer: Value
+    index: Value
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.pointer.type,)
+
+    def check(self, scope: Scope) -> None:
+        element_of(self, self.pointer)
+        index = self.index.type
+        self.require(isinstance(index, DType) and index.is_integer, f"{index} is no index")
+
+
+@operation("field_pointer")
+class FieldPointer(Op):
+    """The address of field ``index`` of a struct, or of the first element of an array."""
+
+    pointer: Value
+    index: int
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        whole = element_of(self, self.pointer)
+        space = self.pointer.type.space  # type: ignore[union-attr]  # element_of has checked it
+        if isinstance(whole, ArrayType):
+            return (pointer(whole.element, space),)
+        self.require(isinstance(whole, StructType), f"{whole} has no fields")
+        assert isinstance(whole, StructType)
+        self.require(0 <= self.index < len(whole.types), f"no field {self.index} in {whole}")
+        return (pointer(whole.types[self.index], space),)
+
+
+@operation("recast")
+class Recast(Op):
+    """The same address as a pointer to another element, in the same or the generic space."""
+
+    pointer: Value
+    type: PointerType
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.type,)
+
+    def check(self, scope: Scope) -> None:
+        element_of(self, self.pointer)
+        self.require(isinstance(self.type, PointerType), f"{self.type} is not a pointer")
+
+
+@operation("address")
+class Address(Op):
+    """The address as a u64."""
+
+    pointer: Value
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (u64,)
+
+    def check(self, scope: Scope) -> None:
+        element_of(self, self.pointer)
+
+
+@operation("from_address")
+class FromAddress(Op):
+    """A u64 as a pointer."""
+
+    value: Value
+    type: PointerType
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.type,)
+
+    def check(self, scope: Scope) -> None:
+        self.require(self.value.type is u64, "an address is a u64")
+        self.require(isinstance(self.type, PointerType), f"{self.type} is not a pointer")
+
+
+@operation("global")
+class GlobalAddress(Op):
+    """The address of the module's global ``symbol``: of its first element."""
+
+    symbol: str
+    type: PointerType
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.type,)
+
+    def check(self, scope: Scope) -> None:
+        known = scope.module.globals.get(self.symbol)
+        self.require(known is not None, f"no global @{self.symbol}")
+        assert known is not None
+        expected = pointer(known.element, known.space)
+        self.require(self.type == expected, f"@{self.symbol} is a {expected}")
+
+
+@operation("dynamic_shared")
+class DynamicShared(Op):
+    """The start of the shared memory whose size is given at launch, behind the static arrays."""
+
+    type: PointerType
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.type,)
+
+    def check(self, scope: Scope) -> None:
+        shared = isinstance(self.type, PointerType) and self.type.space is Space.SHARED
+        self.require(shared, f"{self.type} is not a shared pointer")
+
+
+@operation("local_array")
+class LocalArray(Op):
+    """The address of ``count`` elements that belong to this thread until the function returns.
+    Their first contents are undefined. Each such op is one array, however often it runs."""
+
+    element: Type
+    count: int
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (pointer(self.element, Space.LOCAL),)
+
+    def check(self, scope: Scope) -> None:
+        self.require(self.count > 0, "an array has at least one element")
+
+
+@operation("read")
+class ReadVar(Op):
+    """The current value of a variable."""
+
+    var: Var
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.var.type,)
+
+    def check(self, scope: Scope) -> None:
+        self.require(self.var in scope.function.variables, f"{self.var} is not declared here")
+
+
+@operation("write")
+class WriteVar(Op):
+    """Set a variable."""
+
+    var: Var
+    value: Value
+
+    def check(self, scope: Scope) -> None:
+        self.require(self.var in scope.function.variables, f"{self.var} is not declared here")
+        same = self.var.type == self.value.type
+        self.require(same, f"{self.value.type} written to {self.var}")
+
+
+@operation("pack")
+class Pack(Op):
+    """A struct or vector from its parts."""
+
+    parts: tuple[Value, ...]
+    type: StructType | VectorType
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.type,)
+
+    def check(self, scope: Scope) -> None:
+        want = part_types(self.type)
+        got = tuple(part.type for part in self.parts)
+        self.require(want == got, f"{self.type} packed from {got}")
+
+
+@operation("part")
+class Part(Op):
+    """Field or lane ``index`` of a struct or vector value."""
+
+    whole: Value
+    index: int
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        types = part_types(self.whole.type)
+        self.require(0 <= self.index < len(types), f"no part {self.index} in {self.whole.type}")
+        return (types[self.index],)
+
+
+def part_types(type_: Type) -> tuple[Type, ...]:
+    """Types of the parts of a struct or vector; () for anything else."""
+    if isinstance(type_, StructType):
+        return type_.types
+    if isinstance(type_, VectorType):
+        return (type_.element,) * type_.count
+    return ()

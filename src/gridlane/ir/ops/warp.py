@@ -1,0 +1,147 @@
+"""Exchange between the 32 lanes of a warp.
+
+``mask`` (u32) names the lanes that take part. A lane that is not active at the op does not take
+part, whatever the mask says; what CUDA leaves undefined then is defined here as written.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from gridlane.core.dtypes import DType, b1, i32, u32
+from gridlane.ir.op import Op, Scope, operation
+from gridlane.ir.types import Type
+from gridlane.ir.values import Value
+
+
+class ShuffleMode(Enum):
+    """Where a lane reads from, within its segment of ``width`` lanes.
+
+    IDX: lane ``lane`` mod width of the segment. UP: own lane - delta; out of range below the
+    segment. DOWN: own lane + delta; out of range above it. XOR: own lane ^ mask; out of range when
+    that is above the own segment's end (a lower segment is in range), as in PTX.
+    """
+
+    IDX = "idx"
+    UP = "up"
+    DOWN = "down"
+    XOR = "xor"
+
+
+@operation("shuffle")
+class Shuffle(Op):
+    """(value of the source lane, whether it was in range). Out of range gives the own value. An
+    inactive source lane gives its last written value of that operand, or its zero."""
+
+    mode: ShuffleMode
+    mask: Value
+    value: Value
+    lane: Value
+    width: Value
+    cross_lane = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.value.type, b1)
+
+    def check(self, scope: Scope) -> None:
+        self.require(self.mask.type is u32, "the mask is a u32")
+        self.require(isinstance(self.value.type, DType), f"{self.value.type} is not a scalar")
+        self.require(self.lane.type is i32 and self.width.type is i32, "lane and width are i32")
+
+
+class VoteMode(Enum):
+    """ALL: every taking-part lane's predicate holds; ANY: one does; EQ: all are equal; BALLOT: the
+    u32 with the bit of each taking-part lane whose predicate holds."""
+
+    ALL = "all"
+    ANY = "any"
+    EQ = "eq"
+    BALLOT = "ballot"
+
+
+@operation("vote")
+class Vote(Op):
+    """A vote of the active lanes in ``mask``: b1, or u32 for a ballot."""
+
+    mode: VoteMode
+    mask: Value
+    predicate: Value
+    cross_lane = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (u32 if self.mode is VoteMode.BALLOT else b1,)
+
+    def check(self, scope: Scope) -> None:
+        self.require(self.mask.type is u32, "the mask is a u32")
+        self.require(self.predicate.type is b1, "the predicate is a b1")
+
+
+@operation("match_any")
+class MatchAny(Op):
+    """The u32 of the active lanes in ``mask`` whose value has the same bits as the own."""
+
+    mask: Value
+    value: Value
+    cross_lane = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (u32,)
+
+    def check(self, scope: Scope) -> None:
+        self.require(self.mask.type is u32, "the mask is a u32")
+        self.require(isinstance(self.value.type, DType), f"{self.value.type} is not a scalar")
+
+
+@operation("match_all")
+class MatchAll(Op):
+    """(active lanes in ``mask``, True) when all their values have the same bits, else (0, False)."""
+
+    mask: Value
+    value: Value
+    cross_lane = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (u32, b1)
+
+    def check(self, scope: Scope) -> None:
+        self.require(self.mask.type is u32, "the mask is a u32")
+        self.require(isinstance(self.value.type, DType), f"{self.value.type} is not a scalar")
+
+
+@operation("active_mask")
+class ActiveMask(Op):
+    """The u32 of the lanes that run this op together."""
+
+    cross_lane = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (u32,)
+
+
+class WarpReduction(Enum):
+    """The operation of a warp reduction."""
+
+    ADD = "add"
+    MIN = "min"
+    MAX = "max"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+
+
+@operation("warp_reduce")
+class WarpReduce(Op):
+    """The reduction of an integer over the active lanes in ``mask``, given to each of them."""
+
+    kind: WarpReduction
+    mask: Value
+    value: Value
+    cross_lane = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (self.value.type,)
+
+    def check(self, scope: Scope) -> None:
+        self.require(self.mask.type is u32, "the mask is a u32")
+        integer = isinstance(self.value.type, DType) and self.value.type.is_integer
+        self.require(integer, f"{self.value.type} is not an integer")

@@ -1,0 +1,126 @@
+"""Types of IR values: scalars (core.dtypes), pointers, vectors, structs; arrays in memory only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+
+from gridlane.core.dtypes import DType
+
+
+class Space(IntEnum):
+    """Address spaces, with the numbers that LLVM's NVPTX target gives them."""
+
+    GENERIC = 0
+    GLOBAL = 1
+    SHARED = 3
+    CONSTANT = 4
+    LOCAL = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PointerType:
+    """The address of an ``element`` in an address space; 8 bytes in memory."""
+
+    element: Type
+    space: Space
+
+    size = 8
+    align = 8
+
+    def __str__(self) -> str:
+        return f"ptr<{self.element}, {self.space.name.lower()}>"
+
+
+@dataclass(frozen=True, slots=True)
+class VectorType:
+    """2 to 16 scalars in one value, contiguous in memory."""
+
+    element: DType
+    count: int
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return self.element.size * self.count
+
+    @property
+    def align(self) -> int:
+        """Natural alignment: the size, rounded down to a power of two."""
+        return 1 << (self.size.bit_length() - 1)
+
+    def __str__(self) -> str:
+        return f"vec<{self.element}, {self.count}>"
+
+
+@dataclass(frozen=True, slots=True)
+class StructType:
+    """Named fields at fixed byte offsets, as in a numpy record dtype or a C struct."""
+
+    name: str
+    names: tuple[str, ...]
+    types: tuple[Type, ...]
+    offsets: tuple[int, ...]
+    size: int
+    align: int = 1
+
+    def __str__(self) -> str:
+        fields = ", ".join(
+            f"{name}: {type_} @{offset}"
+            for name, type_, offset in zip(self.names, self.types, self.offsets, strict=True)
+        )
+        return f"struct<{self.name}, {{{fields}}}, {self.size}, {self.align}>"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """``count`` elements in a row; exists in memory only, as the element of a pointer."""
+
+    element: Type
+    count: int
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return self.element.size * self.count
+
+    @property
+    def align(self) -> int:
+        """The element's alignment."""
+        return self.element.align
+
+    def __str__(self) -> str:
+        return f"array<{self.element}, {self.count}>"
+
+
+Type = DType | PointerType | VectorType | StructType | ArrayType
+
+
+@cache
+def pointer(element: Type, space: Space = Space.GLOBAL) -> PointerType:
+    """The pointer type; one object for each pair."""
+    return PointerType(element, space)
+
+
+@cache
+def vector(element: DType, count: int) -> VectorType:
+    """The vector type; one object for each pair."""
+    return VectorType(element, count)
+
+
+def struct(name: str, fields: dict[str, Type]) -> StructType:
+    """A struct laid out as C lays it out.
+
+    >>> from gridlane.core.dtypes import i8, f32
+    >>> str(struct("p", {"tag": i8, "x": f32}))
+    'struct<p, {tag: i8 @0, x: f32 @4}, 8, 4>'
+    """
+    offsets, end, align = [], 0, 1
+    for type_ in fields.values():
+        end = -(-end // type_.align) * type_.align
+        offsets.append(end)
+        end += type_.size
+        align = max(align, type_.align)
+    size = -(-end // align) * align
+    return StructType(name, tuple(fields), tuple(fields.values()), tuple(offsets), size, align)

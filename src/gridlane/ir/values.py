@@ -1,0 +1,144 @@
+"""What ops compute with: values, mutable variables, regions, functions, modules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gridlane.core.source import UNKNOWN, Loc
+from gridlane.ir.types import Space, Type
+
+if TYPE_CHECKING:
+    from gridlane.ir.op import Op
+
+
+class Value:
+    """The immutable result of one op, or a parameter (``op`` is None).
+
+    A value is visible from its op to the end of the region that holds it, nested regions included.
+    """
+
+    __slots__ = ("name", "op", "type")
+
+    def __init__(self, type_: Type, op: Op | None = None, name: str = "") -> None:
+        self.type = type_
+        self.op = op
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"%{self.name or '?'}: {self.type}"
+
+
+class Var:
+    """A mutable variable of one thread. It starts as zero at each entry of its function.
+
+    Loops and branches carry state through variables rather than through region arguments, which
+    makes early exits plain and maps one to one onto the local variables of shading languages.
+    """
+
+    __slots__ = ("name", "type")
+
+    def __init__(self, name: str, type_: Type) -> None:
+        self.name = name
+        self.type = type_
+
+    def __repr__(self) -> str:
+        return f"var %{self.name}: {self.type}"
+
+
+class Region:
+    """A list of ops executed in order. A terminator, if any, is its last op."""
+
+    __slots__ = ("ops",)
+
+    def __init__(self, ops: list[Op] | None = None) -> None:
+        self.ops: list[Op] = [] if ops is None else ops
+
+    def __iter__(self) -> Iterator[Op]:
+        return iter(self.ops)
+
+    def __len__(self) -> int:
+        return len(self.ops)
+
+    def walk(self) -> Iterator[Op]:
+        """Every op inside, outer before inner, in program order."""
+        for op in self.ops:
+            yield op
+            for region in op.regions():
+                yield from region.walk()
+
+
+@dataclass(slots=True, eq=False)
+class Param:
+    """A parameter of a function.
+
+    A kernel's parameter is one scalar or pointer of the caller's argument number ``argument``;
+    ``path`` says which: () the scalar itself, ("data",), ("shape", 0), ("strides", 1), or tuple
+    and field indices in front of these. ``noalias``: no other parameter reaches this memory.
+    ``align`` is what the pointer is known to be aligned to; ``readonly``: nothing writes there.
+    """
+
+    value: Value
+    argument: int = 0
+    path: tuple[str | int, ...] = ()
+    noalias: bool = False
+    readonly: bool = False
+    align: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Function:
+    """A kernel or device function: parameters, variables, one structured body."""
+
+    name: str
+    params: list[Param] = field(default_factory=list)
+    results: tuple[Type, ...] = ()
+    body: Region = field(default_factory=Region)
+    variables: list[Var] = field(default_factory=list)
+    is_kernel: bool = False
+    loc: Loc = UNKNOWN
+
+
+@dataclass(slots=True, eq=False)
+class Global:
+    """A named array outside every function: shared memory of a block, or constant data."""
+
+    name: str
+    element: Type
+    count: int
+    space: Space
+    align: int = 16
+    data: bytes | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes it takes."""
+        return self.element.size * self.count
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorSite:
+    """What a ``raise`` op reports: builtin exception name, message, place."""
+
+    exception: str
+    message: str
+    loc: Loc = UNKNOWN
+
+
+@dataclass(slots=True, eq=False)
+class Module:
+    """Functions and globals that belong together; exactly one function is the kernel."""
+
+    functions: dict[str, Function] = field(default_factory=dict)
+    globals: dict[str, Global] = field(default_factory=dict)
+    errors: list[ErrorSite] = field(default_factory=list)
+
+    @property
+    def kernel(self) -> Function:
+        """The one kernel."""
+        return next(function for function in self.functions.values() if function.is_kernel)
+
+    def static_shared(self) -> list[Global]:
+        """The statically sized shared arrays, in declaration order."""
+        return [item for item in self.globals.values() if item.space is Space.SHARED]
