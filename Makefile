@@ -34,6 +34,7 @@ $(VENV)/.installed-dev: pyproject.toml | $(PY)
 demo: $(VENV)/.installed
 	@mkdir -p $(OUT)
 	$(BIN)/gridlane run examples/raytracer.py --out $(OUT)/raytracer.png
+	@echo "drawn to $(OUT)/raytracer.png"
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -6,8 +6,9 @@ import argparse
 import sys
 
 import numpy as np
-from measure import milliseconds
 from numba import cuda, float32
+
+from measure import milliseconds
 
 CHUNK = 512  # elements a block sorts in shared memory; a power of two
 THREADS = CHUNK // 2

@@ -7,8 +7,9 @@ import math
 import sys
 
 import numpy as np
-from measure import milliseconds
 from numba import cuda, float32
+
+from measure import milliseconds
 
 THREADS = 256
 RATE, VOLATILITY = np.float32(0.02), np.float32(0.3)  # a year, as fractions

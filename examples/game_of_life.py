@@ -1,4 +1,4 @@
-"""Conway's game of life on a torus; each block loads its cells and their border to shared memory."""
+"""Conway's game of life on a torus; a block loads its cells and a border to shared memory."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import argparse
 import sys
 
 import numpy as np
-from measure import milliseconds
 from numba import cuda, uint8
+
+from measure import milliseconds
 from png import write_png
 
 EDGE = 16
@@ -24,7 +25,7 @@ def generation(old, new):
     top = cuda.blockIdx.y * EDGE - 1
     # 18x18 cells for 16x16 threads: each thread loads one or two.
     for cell in range(ty * EDGE + tx, HALO * HALO, EDGE * EDGE):
-        row, column = divmod(cell, HALO)
+        row, column = cell // HALO, cell % HALO
         cells[row, column] = old[(top + row) % height, (left + column) % width]
     cuda.syncthreads()
     x, y = cuda.grid(2)

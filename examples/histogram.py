@@ -1,4 +1,4 @@
-"""Histogram: each block counts into shared memory with atomics, then adds its counts to the total."""
+"""Histogram: a block counts in shared memory with atomics, then adds to the total."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import argparse
 import sys
 
 import numpy as np
-from measure import milliseconds
 from numba import cuda, int32
+
+from measure import milliseconds
 
 BINS = 256
 THREADS = 256

@@ -6,8 +6,9 @@ import argparse
 import sys
 
 import numpy as np
-from measure import milliseconds
 from numba import cuda, float32
+
+from measure import milliseconds
 from png import to_bytes, write_png
 
 BLOCK = (32, 8)
@@ -15,7 +16,7 @@ BLOCK = (32, 8)
 
 @cuda.jit
 def jacobi(old, new, change):
-    """One sweep. change[0] becomes the largest change of any cell, if that is larger than before."""
+    """One sweep. change[0] becomes the largest change of any cell, if it was smaller."""
     largest = cuda.shared.array(1, float32)
     x, y = cuda.grid(2)
     height, width = old.shape

@@ -1,4 +1,4 @@
-"""The Mandelbrot set: one thread a pixel, and neighbours that leave the loop at different times."""
+"""The Mandelbrot set: one thread a pixel, and neighbours leave the loop at different times."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import argparse
 import sys
 
 import numpy as np
-from measure import milliseconds
 from numba import cuda, float32
+
+from measure import milliseconds
 from png import to_bytes, write_png
 
 BLOCK = (16, 16)
@@ -74,7 +75,8 @@ def main() -> None:
     left, top = np.float32(-2.2), np.float32(-step * args.height / 2)
     counts = cuda.device_array(shape, np.int32)
     grid = tuple(
-        (size + edge - 1) // edge for size, edge in zip((args.width, args.height), BLOCK, strict=True)
+        (size + edge - 1) // edge
+        for size, edge in zip((args.width, args.height), BLOCK, strict=True)
     )
     time_ms = milliseconds(
         lambda: mandelbrot[grid, BLOCK](counts, left, top, step, np.int32(args.iterations))

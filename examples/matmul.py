@@ -6,8 +6,9 @@ import argparse
 import sys
 
 import numpy as np
-from measure import milliseconds
 from numba import cuda, float32
+
+from measure import milliseconds
 
 TILE = 16
 

@@ -7,9 +7,10 @@ import math
 import sys
 
 import numpy as np
-from measure import milliseconds
 from numba import cuda, float32
 from numba.cuda.random import create_xoroshiro128p_states, xoroshiro128p_uniform_float32
+
+from measure import milliseconds
 
 THREADS = 64
 MASK = (1 << 64) - 1

@@ -10,8 +10,9 @@ import math
 import sys
 
 import numpy as np
-from measure import milliseconds
 from numba import cuda, float32
+
+from measure import milliseconds
 from png import to_bytes, write_png
 
 TILE = 256

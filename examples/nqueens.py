@@ -6,8 +6,9 @@ import argparse
 import sys
 
 import numpy as np
-from measure import milliseconds
 from numba import cuda, int32
+
+from measure import milliseconds
 
 MAX_QUEENS = 16
 THREADS = 64

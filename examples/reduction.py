@@ -1,4 +1,4 @@
-"""Sum of an array: a tree over each block in shared memory, then the same kernel over the blocks."""
+"""Sum of an array: a tree in each block's shared memory, then the same kernel over the blocks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import argparse
 import sys
 
 import numpy as np
-from measure import milliseconds
 from numba import cuda, float32
+
+from measure import milliseconds
 
 THREADS = 256
 BLOCKS = 64

@@ -1,4 +1,4 @@
-"""Inclusive prefix sum: shuffles in a warp, shared memory in a block, a second pass over blocks."""
+"""Inclusive prefix sum: shuffles in a warp, shared memory in a block, a second pass for all."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import argparse
 import sys
 
 import numpy as np
-from measure import milliseconds
 from numba import cuda, int64
+
+from measure import milliseconds
 
 THREADS = 256
 WARP = 32

@@ -71,7 +71,14 @@ class VerifyError(GridlaneError, AssertionError):
 
 
 class ParseError(GridlaneError, ValueError):
-    """Malformed IR text."""
+    """Malformed IR text: ``message`` at ``line`` and ``column``, both from 1, of ``text``."""
+
+    def __init__(self, message: str, line: int = 0, column: int = 0, text: str = "") -> None:
+        self.message, self.line, self.column = message, line, column
+        parts = [f"line {line}, column {column}: {message}" if line else message]
+        if line:
+            parts += [f"{line:5d} | {text.expandtabs(1)}", "      | " + " " * (column - 1) + "^"]
+        super().__init__("\n".join(parts))
 
 
 class LaunchError(GridlaneError, ValueError):

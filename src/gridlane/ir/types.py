@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 
 from gridlane.core.dtypes import DType
+
+IDENTIFIER = re.compile(r"[^\W\d][\w.]*")
+
+
+def quoted(name: str) -> str:
+    """A name of the text form as it is when it is an identifier, else as a JSON string.
+
+    >>> quoted("tile"), quoted("a b")
+    ('tile', '"a b"')
+    """
+    return name if IDENTIFIER.fullmatch(name) else json.dumps(name)
 
 
 class Space(IntEnum):
@@ -67,10 +80,10 @@ class StructType:
 
     def __str__(self) -> str:
         fields = ", ".join(
-            f"{name}: {type_} @{offset}"
+            f"{quoted(name)}: {type_} @{offset}"
             for name, type_, offset in zip(self.names, self.types, self.offsets, strict=True)
         )
-        return f"struct<{self.name}, {{{fields}}}, {self.size}, {self.align}>"
+        return f"struct<{quoted(self.name)}, {{{fields}}}, {self.size}, {self.align}>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,11 +62,17 @@ class Region:
         return len(self.ops)
 
     def walk(self) -> Iterator[Op]:
-        """Every op inside, outer before inner, in program order."""
-        for op in self.ops:
-            yield op
-            for region in op.regions():
-                yield from region.walk()
+        """Every op inside, outer before inner, in program order. Regions may nest to any depth."""
+        stack = [iter(self.ops)]
+        while stack:
+            for op in stack[-1]:
+                yield op
+                inner = [iter(region.ops) for region in op.regions()]
+                if inner:
+                    stack += reversed(inner)
+                    break
+            else:
+                stack.pop()
 
 
 @dataclass(slots=True, eq=False)

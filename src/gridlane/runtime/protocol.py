@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from gridlane.core.artifact import Artifact
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Buffer:
     """Device memory that lives as long as this object. ``address`` is what kernels get."""
 

@@ -104,6 +104,9 @@ class Recast(Op):
     def check(self, scope: Scope) -> None:
         element_of(self, self.pointer)
         self.require(isinstance(self.type, PointerType), f"{self.type} is not a pointer")
+        space = self.pointer.type.space  # type: ignore[union-attr]  # element_of has checked it
+        kept = self.type.space in (space, Space.GENERIC)
+        self.require(kept, f"{self.pointer.type} to {self.type} changes the address space")
 
 
 @operation("address")

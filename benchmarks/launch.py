@@ -1,0 +1,129 @@
+"""The fixed costs: a cached launch of a small kernel, importing gridlane, and a first compile.
+
+The launch is of a kernel with three arrays and an integer, on the CPU device, until it returns to
+Python; a peer's call is timed in the same way, in a process of its own. Medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+SIZE = 32
+BATCH = 200  # launches in a row; then the device may catch up, untimed
+PEERS = ("warp", "numba")
+HERE = Path(__file__).parent
+
+IMPORT = """
+import numpy, time
+start = time.perf_counter()
+{statement}
+print((time.perf_counter() - start) * 1e3)
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--batches", type=int, default=100)
+    parser.add_argument("--processes", type=int, default=7, help="fresh processes for each median")
+    parser.add_argument("--peers-only", action="store_true", help="leave gridlane out")
+    parser.add_argument("--peer-python", default=sys.executable, metavar="PATH")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write the numbers here as well")
+    parser.add_argument("--one", help=argparse.SUPPRESS)  # how the peers' processes are started
+    args = parser.parse_args()
+    if args.one:
+        print("us:", microseconds(peer_launch(args.one), lambda: None, args.batches))
+        return
+
+    numbers: dict[str, float | None] = {}
+
+    def report(name: str, unit: str, value: float | None) -> None:
+        numbers[f"{name}, {unit}"] = value
+        text = "-" if value is None else f"{value:.2f} {unit}"
+        print(f"{name:<52}{text:>12}", flush=True)
+
+    if not args.peers_only:
+        launch, finish = our_launch()
+        report("launch, gridlane", "us", microseconds(launch, finish, args.batches))
+        waited = microseconds(lambda: (launch(), finish()), finish, args.batches)
+        report("launch and synchronize, gridlane", "us", waited)
+    for peer in PEERS:
+        report(f"launch, {peer}", "us", peer_microseconds(peer, args))
+    if not args.peers_only:
+        for statement in ("import gridlane", "from gridlane import cuda"):
+            times = [
+                fresh(["-c", IMPORT.format(statement=statement)]) for _ in range(args.processes)
+            ]
+            report(f"{statement}, beyond numpy", "ms", statistics.median(t[0] for t in times))
+        times = [fresh([str(HERE / "first_compile.py")]) for _ in range(args.processes)]
+        first, second = (statistics.median(column) for column in zip(*times, strict=True))
+        report("first launch of a process, 30-line kernel, no cache", "ms", first)
+        report("first launch of another 30-line kernel", "ms", second)
+    if args.json:
+        args.json.write_text(json.dumps(numbers, indent=1) + "\n")
+
+
+def microseconds(launch: Callable, finish: Callable, batches: int) -> float:
+    """The median cost of a call over all batches; `finish` empties the queue in between."""
+    for _ in range(10):
+        launch()
+    finish()
+    costs = []
+    for _ in range(batches):
+        start = time.perf_counter()
+        for _ in range(BATCH):
+            launch()
+        costs.append((time.perf_counter() - start) / BATCH * 1e6)
+        finish()
+    return statistics.median(costs)
+
+
+def our_launch() -> tuple[Callable, Callable]:
+    import numpy as np
+
+    from gridlane import cuda
+
+    @cuda.jit
+    def tiny(a, b, c, n):
+        i = cuda.grid(1)
+        if i < n:
+            c[i] = a[i] + b[i]
+
+    a, b, c = (cuda.to_device(np.ones(SIZE, np.float32)) for _ in range(3))
+    configured = tiny[1, SIZE]
+    return lambda: configured(a, b, c, SIZE), cuda.synchronize
+
+
+def peer_launch(peer: str) -> Callable:
+    return importlib.import_module(f"peers_{peer}").launcher(SIZE)
+
+
+def peer_microseconds(peer: str, args: argparse.Namespace) -> float | None:
+    """None where the peer is not installed."""
+    command = [args.peer_python, __file__, "--one", peer, "--batches", str(args.batches)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("us:")]
+    return float(lines[-1].removeprefix("us:")) if lines else None
+
+
+def fresh(arguments: list[str]) -> list[float]:
+    """Run Python in a new process without the compile cache; the numbers that it prints."""
+    environment = {**os.environ, "GRIDLANE_CACHE": "0"}
+    done = subprocess.run(
+        [sys.executable, *arguments], env=environment, stdout=subprocess.PIPE, text=True, check=True
+    )
+    return [float(word) for word in done.stdout.split()]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,502 @@
+"""Emits the plan of a kernel: the skeleton once for the block, each segment as a loop over chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gridlane.codegen.llvm.cpu import control as flow
+from gridlane.codegen.llvm.cpu.dispatch import emit_op
+from gridlane.codegen.llvm.cpu.lanes import Emission, Placed, Uniform
+from gridlane.codegen.llvm.cpu.plan import Plan, Planner, Segment, Skeleton
+from gridlane.codegen.llvm.cpu.shapes import VARYING, Kind
+from gridlane.codegen.llvm.text import vector_constant, widen
+from gridlane.core.dtypes import b1
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, control, grid, memory
+from gridlane.ir.values import Value, Var
+
+_MASK = VARYING
+_CHEAP = 6
+"""A value needed in another segment is computed again there if that takes at most this many ops."""
+
+
+class Blocks:
+    """Emission of one block's work.
+
+    Attributes:
+        masks: scratch of the masks that hold in the current region of the skeleton.
+        alive: scratch of the lanes that have not returned, when segments must agree on it.
+    """
+
+    def __init__(self, state: Emission, planner: Planner) -> None:
+        self.state = state
+        self.planner = planner
+        self.masks: list[Placed] = []
+        self.alive: Placed | None = None
+        self.loops: dict[Op, tuple[Placed | None, Placed | None]] = {}
+        self.segments = list(dict.fromkeys(planner.segment_of.values()))
+        self.several = len(planner.plan) > 1 or not all(
+            isinstance(item, Segment) for item in planner.plan
+        )
+        self.places: dict[Var, object] = {}
+        self.array_places: dict[Op, tuple[int, int]] = {}
+        self._users()
+        self._variables()
+
+    # ---- what crosses segments
+
+    def _users(self) -> None:
+        """Find the values that a segment makes and something outside of it needs."""
+        segment_of = self.planner.segment_of
+        self.needs: dict[Segment, dict[Value, None]] = {s: {} for s in self.segments}
+        for op in self.state.shapes.places.order:
+            home = segment_of.get(op)
+            for value in op.operands():
+                if value.op is None or (home is None and value.op in self.planner.scalar):
+                    continue
+                source = segment_of.get(value.op)
+                if source is home and home is not None:
+                    continue
+                if source is not None and not self._recomputable(value):
+                    self._cross(value)
+                if home is not None and source is not None:
+                    self.needs[home][value] = None
+
+    def _cross(self, value: Value) -> None:
+        if value not in self.state.crossing:
+            shape = self.state.shapes.of(value)
+            self.state.crossing[value] = self.state.place(value.type, shape)
+
+    def _recomputable(self, value: Value) -> bool:
+        """Whether a value is made of few ops on what is the same everywhere."""
+        return self._cost(value) <= _CHEAP
+
+    def _cost(self, value: Value) -> int:
+        op = value.op
+        if op is None or op in self.planner.scalar:
+            return 0
+        if not op.pure or isinstance(op, memory.LocalArray | arith.Div | arith.Rem):
+            return _CHEAP + 1 if not isinstance(op, memory.LocalArray) else 1
+        if op not in self.planner.segment_of:
+            return 0
+        return 1 + sum(self._cost(operand) for operand in op.operands())
+
+    def _variables(self) -> None:
+        """Give every variable its memory: block-wide, crossing segments, or local to one."""
+        state, planner = self.state, self.planner
+        homes: dict[Var, set[Segment | None]] = {}
+        for op in state.shapes.places.order:
+            if isinstance(op, memory.ReadVar | memory.WriteVar):
+                homes.setdefault(op.var, set()).add(planner.segment_of.get(op))
+        for var in state.shapes.function.variables:
+            if var not in homes:
+                continue
+            shape = state.shapes.variables[var]
+            if var in planner.block_variables:
+                state.variables[var] = state.reserve(var.type, shape)
+                continue
+            zeroed = var in state.shapes.places.zeroed
+            if len(homes[var]) > 1 or (zeroed and self.several):
+                self.places[var] = state.place(var.type, shape)
+            state.variables[var] = state.reserve(var.type, shape)
+        if self.several:
+            for op in state.shapes.places.order:
+                if isinstance(op, memory.LocalArray):
+                    size = op.count * op.element.size * state.lanes
+                    self.array_places[op] = state.take(-(-size // 64) * 64)
+
+    # ---- the block
+
+    def emit(self) -> None:
+        """Emit the whole plan."""
+        state = self.state
+        returns = any(
+            isinstance(op, control.Return | control.Raise) for op in state.shapes.places.order
+        )
+        if returns and self.several:
+            self.alive = self._mask_place()
+            with self.each_chunk():
+                self._store_mask(self.alive, self._first_mask())
+        for var in state.shapes.places.zeroed:
+            if var in self.planner.block_variables:
+                state.keep(state.variables[var], state.zero(var.type), var.type)
+        zeroed = [var for var in self.places if var in state.shapes.places.zeroed]
+        if zeroed:
+            with self.each_chunk():
+                for var in zeroed:
+                    state.keep(state.placed(self.places[var]), state.zero(var.type), var.type)
+        self.plan(self.planner.plan)
+
+    def plan(self, plan: Plan) -> None:
+        """Emit the items of a plan in order."""
+        for item in plan:
+            if not self.state.open:
+                return
+            if isinstance(item, Segment):
+                self.segment(item)
+            else:
+                self.skeleton(item)
+
+    @contextmanager
+    def each_chunk(self) -> Iterator[str]:
+        """A loop over the chunks of the block; yields the label at its end, which code that ends
+        early jumps to."""
+        state, body = self.state, self.state.body
+        end = body.label("chunk_end")
+        count = state.layout.chunks
+        if count == 1:
+            state.known["chunk"] = "0"
+            yield end
+            body.branch(end)
+            body.start(end)
+            return
+        counter = body.alloca("i32")
+        head, done = body.label("chunk"), body.label("chunks")
+        body.do(f"store i32 0, ptr {counter}")
+        body.branch(head)
+        body.start(head)
+        state.known["chunk"] = body.op(f"load i32, ptr {counter}", "chunk")
+        yield end
+        body.branch(end)
+        body.start(end)
+        following = body.op(f"add nuw nsw i32 {state.known['chunk']}, 1")
+        body.do(f"store i32 {following}, ptr {counter}")
+        more = body.op(f"icmp ult i32 {following}, {count}")
+        body.branch_if(more, head, done)
+        body.start(done)
+
+    # ---- masks of chunks
+
+    def _mask_place(self) -> Placed:
+        place = self.state.place(b1, _MASK)
+        assert isinstance(place, Placed)
+        return place
+
+    def _store_mask(self, place: Placed, mask: str | None) -> None:
+        state = self.state
+        address = state.chunk_address(place.offset, place.distance)
+        value = mask if mask is not None else "splat (i1 true)"
+        state.body.do(f"store {state.mask_type} {value}, ptr {address}")
+
+    def _load_mask(self, place: Placed) -> str:
+        address = self.state.chunk_address(place.offset, place.distance)
+        return self.state.body.op(f"load {self.state.mask_type}, ptr {address}")
+
+    def _first_mask(self) -> str | None:
+        """The lanes of the chunk that have a thread."""
+        state, layout = self.state, self.state.layout
+        if not layout.partial:
+            return None
+        if layout.chunks == 1:
+            lanes = ["true" if lane < layout.threads else "false" for lane in range(state.lanes)]
+            return vector_constant(lanes, "i1")
+        vector = widen("i32", state.lanes)
+        first = state.body.op(f"mul i32 {state.known['chunk']}, {state.lanes}")
+        left = state.body.op(f"sub i32 {layout.threads}, {first}")
+        lanes = vector_constant(range(state.lanes), "i32")
+        return state.body.op(f"icmp slt {vector} {lanes}, {state.broadcast(left, 'i32')}")
+
+    def current_mask(self) -> str | None:
+        """The running lanes of the current chunk in the current region of the skeleton."""
+        places = [*self.masks, *([self.alive] if self.alive else [])]
+        mask = None if places else self._first_mask()
+        for place in places:
+            mask = self.state.both(mask, self._load_mask(place))
+        return mask
+
+    # ---- segments
+
+    def segment(self, segment: Segment) -> None:
+        """One segment: every chunk in turn."""
+        state, body = self.state, self.state.body
+        accessed = self._accessed(segment)
+        with self.each_chunk() as end:
+            state.mask = self.current_mask()
+            started = state.mask
+            if state.mask is not None and (self.masks or self.alive):
+                run = body.label("run")
+                body.branch_if(state.any(state.mask), run, end)
+                body.start(run)
+            self._enter(segment, accessed)
+            finish = body.label("finish")
+            state.exits[None, "breaks"] = finish
+            flow.emit_ops(state, segment.ops, finish)
+            if state.open:
+                body.branch(finish)
+            state.open = True
+            body.start(finish)
+            self._leave(accessed, started)
+        state.mask = None
+
+    def _enter(self, segment: Segment, accessed: dict[Var, bool]) -> None:
+        """Fetch what the segment needs."""
+        state = self.state
+        state.holders.pop((None, "breaks"), None)
+        if self.alive or state.shapes.exits[None].breaks >= Kind.LINEAR:
+            state.holders[None, "breaks"] = flow.make_holder(state, state.mask)
+        for var in accessed:
+            if var in self.places:
+                rep = state.fetch(state.placed(self.places[var]), var.type)
+                state.keep(state.variables[var], rep, var.type)
+            elif var in state.shapes.places.zeroed:
+                state.keep(state.variables[var], state.zero(var.type), var.type)
+        for op, (offset, distance) in self.array_places.items():
+            state.arrays[op] = state.chunk_address(offset, distance)
+        made: set[Value] = set()
+        for value in self.needs[segment]:
+            self._supply(value, made)
+
+    def _supply(self, value: Value, made: set[Value]) -> None:
+        """Make a value of another segment available in this chunk."""
+        state, op = self.state, value.op
+        if value in made or op is None or op not in self.planner.segment_of:
+            return
+        made.add(value)
+        slot = state.crossing.get(value)
+        if slot is not None:
+            state.set(value, state.fetch(state.placed(slot), value.type))
+            return
+        for operand in op.operands():
+            self._supply(operand, made)
+        emit_op(state, op)
+
+    def _accessed(self, segment: Segment) -> dict[Var, bool]:
+        """The variables that a segment accesses, and whether it writes them."""
+        found: dict[Var, bool] = {}
+        for op in _walk(segment.ops):
+            if isinstance(op, memory.ReadVar):
+                found.setdefault(op.var, False)
+            elif isinstance(op, memory.WriteVar):
+                found[op.var] = True
+        return {var: w for var, w in found.items() if var not in self.planner.block_variables}
+
+    def _leave(self, accessed: dict[Var, bool], before: str | None) -> None:
+        """Put back what the segment changed."""
+        state = self.state
+        for var, written in accessed.items():
+            if written and var in self.places:
+                rep = state.fetch(state.variables[var], var.type)
+                state.keep(state.placed(self.places[var]), rep, var.type)
+        if self.alive is not None:
+            pointer = state.holders[None, "breaks"]
+            left = state.body.op(f"load {state.mask_type}, ptr {pointer}")
+            old = self._load_mask(self.alive)
+            kept = state.both(old, left) if before is None else self._merged(old, left, before)
+            self._store_mask(self.alive, kept)
+
+    def _merged(self, old: str, left: str, before: str) -> str:
+        """Lanes that are alive: those that the segment did not run, and those that it left."""
+        state = self.state
+        idle = state.without(old, before)
+        return state.body.op(f"or {state.mask_type} {idle}, {left}")
+
+    # ---- the skeleton
+
+    def skeleton(self, item: Skeleton) -> None:
+        """One op of the skeleton."""
+        state, op = self.state, item.op
+        state.mask = None
+        if isinstance(op, grid.Barrier):
+            state.body.do('fence syncscope("singlethread") seq_cst')
+        elif isinstance(op, grid.BarrierReduce):
+            self._reduce(op)
+        elif isinstance(op, control.If):
+            self._if(item, op)
+        elif isinstance(op, control.Loop):
+            self._loop(item, op)
+        elif isinstance(op, control.ScopeOp):
+            self._scope(item, op)
+        elif op.terminator:
+            self._exit(op)
+        else:
+            emit_op(state, op)
+
+    def _value_in_chunk(self, value: Value) -> str:
+        """A predicate in the current chunk."""
+        if value.op is not None and value.op in self.planner.segment_of:
+            self._supply(value, set())
+        return self.state.vector(value)
+
+    def _reduce(self, op: grid.BarrierReduce) -> None:
+        """Count the lanes whose predicate holds, over all chunks."""
+        state, body = self.state, self.state.body
+        yes, total = body.alloca("i32"), body.alloca("i32")
+        for counter in (yes, total):
+            body.do(f"store i32 0, ptr {counter}")
+        with self.each_chunk():
+            mask = self.current_mask()
+            holds = state.both(self._value_in_chunk(op.predicate), mask)
+            assert holds is not None
+            self._count(yes, holds)
+            if mask is not None:
+                self._count(total, mask)
+        count = body.op(f"load i32, ptr {yes}")
+        if op.kind is not grid.Reduction.COUNT:
+            everyone = str(state.layout.threads)
+            if self.masks or self.alive or state.layout.partial:
+                everyone = body.op(f"load i32, ptr {total}")
+            wanted = f"eq i32 {count}, {everyone}" if op.kind is grid.Reduction.ALL else f"ne i32 {count}, 0"
+            count = body.op(f"zext i1 {body.op(f'icmp {wanted}')} to i32")
+        state.set(op.results[0], Uniform(count))
+
+    def _count(self, counter: str, mask: str) -> None:
+        """Add the number of lanes of a mask."""
+        state, body = self.state, self.state.body
+        width = f"i{state.lanes}"
+        ones = body.intrinsic("ctpop", width, 0, [state.bits(mask)])
+        more = state.as_i32(ones, state.lanes)
+        old = body.op(f"load i32, ptr {counter}")
+        body.do(f"store i32 {body.op(f'add i32 {old}, {more}')}, ptr {counter}")
+
+    def _if(self, item: Skeleton, op: control.If) -> None:
+        """A branch of the block, or of masks where the condition may differ between threads."""
+        if item.uniform:
+            condition = self.state.uniform(op.condition)
+            self._branch(condition, item.regions, (None, None))
+            return
+        then, orelse = self._mask_place(), self._mask_place()
+        state = self.state
+        with self.each_chunk():
+            mask = self.current_mask()
+            condition = self._value_in_chunk(op.condition)
+            self._store_mask(then, state.both(mask, condition))
+            self._store_mask(orelse, state.without(mask, condition))
+        for place, region in ((then, item.regions[0]), (orelse, item.regions[1])):
+            if region:
+                self._branch(self._any(place), [region, []], (place, None))
+
+    def _branch(
+        self, condition: str, regions: list[Plan], places: tuple[Placed | None, Placed | None]
+    ) -> None:
+        """Run one of two plans, each under its mask."""
+        body = self.state.body
+        labels = [body.label("block_then"), body.label("block_else")]
+        merge = body.label("block_merge")
+        body.branch_if(condition, *labels)
+        for label, plan, place in zip(labels, regions, places, strict=True):
+            body.start(label)
+            self.state.open = True
+            if place is not None:
+                self.masks.append(place)
+            self.plan(plan)
+            if place is not None:
+                self.masks.pop()
+            if self.state.open:
+                body.branch(merge)
+        body.start(merge)
+        self.state.open = True
+
+    def _any(self, *places: Placed) -> str:
+        """Whether a lane of any chunk is in all of the masks."""
+        state, body = self.state, self.state.body
+        found = body.alloca("i1")
+        body.do(f"store i1 false, ptr {found}")
+        with self.each_chunk():
+            mask: str | None = None
+            for place in places:
+                mask = state.both(mask, self._load_mask(place))
+            assert mask is not None
+            old = body.op(f"load i1, ptr {found}")
+            body.do(f"store i1 {body.op(f'or i1 {old}, {state.any(mask)}')}, ptr {found}")
+        return body.op(f"load i1, ptr {found}")
+
+    def _loop(self, item: Skeleton, op: control.Loop) -> None:
+        """A loop of the block; where threads may leave it apart, masks of who is still in it."""
+        state, body = self.state, self.state.body
+        start, step, done = body.label("loop"), body.label("loop_step"), body.label("loop_done")
+        state.exits[op, "breaks"], state.exits[op, "continues"] = done, step
+        live = self._holder_place() if self._apart(op, control.Break) else None
+        paused = self._mask_place() if self._apart(op, control.Continue) else None
+        self.loops[op] = (live, paused)
+        outer = len(self.masks)
+        if live:
+            self.masks.append(live)
+        body.branch(start)
+        body.start(start)
+        if paused:
+            with self.each_chunk():
+                self._store_mask(paused, None)
+            self.masks.append(paused)
+        self.plan(item.regions[0])
+        if state.open:
+            body.branch(step)
+        body.start(step)
+        state.open = True
+        del self.masks[outer + bool(live) :]
+        checked = [place for place in (live, self.alive) if place]
+        if checked:
+            again = body.label("loop_again")
+            body.branch_if(self._any(*checked), again, done)
+            body.start(again)
+        self.plan(item.regions[1])
+        body.branch(start)
+        body.start(done)
+        del self.masks[outer:]
+
+    def _holder_place(self) -> Placed:
+        """Scratch that holds the lanes which enter a loop or scope."""
+        place = self._mask_place()
+        with self.each_chunk():
+            self._store_mask(place, self.current_mask())
+        return place
+
+    def _apart(self, target: Op, kind: type[Op]) -> bool:
+        """Whether some exit of a kind is taken under a mask."""
+        places = self.state.shapes.places
+        for op in places.order:
+            if not isinstance(op, kind) or places.target(op)[0] is not target:
+                continue
+            inside = [c for c, _ in places.path[op][places.target(op)[1] :]]
+            if any(
+                isinstance(c, control.If) and c.condition.op not in self.planner.scalar
+                for c in inside
+            ):
+                return True
+            if any(c in self.loops and any(self.loops[c]) for c in inside if c is not None):
+                return True
+        return False
+
+    def _scope(self, item: Skeleton, op: control.ScopeOp) -> None:
+        """A scope of the block."""
+        state, body = self.state, self.state.body
+        done = body.label("scope_done")
+        state.exits[op, "breaks"] = done
+        live = self._holder_place() if self._apart(op, control.Leave) else None
+        self.loops[op] = (live, None)
+        if live:
+            self.masks.append(live)
+        self.plan(item.regions[0])
+        if live:
+            self.masks.pop()
+        if state.open:
+            body.branch(done)
+        body.start(done)
+        state.open = True
+
+    def _exit(self, op: Op) -> None:
+        """Break, continue or leave, by the whole block or by the lanes of the current masks."""
+        state = self.state
+        target, _ = state.shapes.places.target(op)
+        assert target is not None
+        is_continue = isinstance(op, control.Continue)
+        live, paused = self.loops[target]
+        place = paused if is_continue else live
+        if place is None:
+            state.body.branch(state.exits[target, "continues" if is_continue else "breaks"])
+            state.open = False
+            return
+        with self.each_chunk():
+            mask = self.current_mask()
+            old = self._load_mask(place)
+            running = mask if mask is not None else "splat (i1 true)"
+            self._store_mask(place, state.without(old, running))
+
+
+def _walk(ops: list[Op]) -> Iterator[Op]:
+    """Ops and all inside them."""
+    for op in ops:
+        yield op
+        for region in op.regions():
+            yield from region.walk()
+

@@ -1,0 +1,289 @@
+"""Branches, loops and exits: divergent control flow becomes masks, with a branch round what no lane
+runs.
+
+Lanes that leave a construct early are cleared in its holder, a mask in memory that LLVM promotes;
+the mask behind a construct is what was running before, less what the holders lost.
+"""
+
+from __future__ import annotations
+
+from gridlane.codegen.llvm.cpu.dispatch import emit_op, emits
+from gridlane.codegen.llvm.cpu.lanes import Emission
+from gridlane.codegen.llvm.cpu.shapes import VARYING, Kind
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, control, memory
+from gridlane.ir.values import Region
+
+_SMALL = 10
+"""Pure ops that are cheaper done for all lanes than branched round."""
+
+_MAX_COPIES = 1
+"""Guards nest at most this deep in copies without masks, so that code does not double and double."""
+
+
+def emit_ops(state: Emission, ops: list[Op], empty: str, check_last: bool = False) -> None:
+    """Emit ops in order; jump to ``empty`` when no lane is left for the rest."""
+    for index, op in enumerate(ops):
+        before = state.mask
+        emit_op(state, op)
+        if not state.open:
+            return
+        held = state.shapes.kills.get(op)
+        if not held:
+            continue
+        if op.terminator:
+            return
+        state.mask = remaining(state, before, held)
+        if index + 1 < len(ops) or check_last:
+            rest = state.body.label("rest")
+            assert state.mask is not None
+            state.body.branch_if(state.any(state.mask), rest, empty)
+            state.body.start(rest)
+
+
+def remaining(
+    state: Emission, before: str | None, held: set[tuple[Op | None, str]]
+) -> str | None:
+    """The lanes of ``before`` that have not left the held constructs."""
+    mask = before
+    for holder in sorted(held, key=lambda item: state.holders[item]):
+        pointer = state.holders[holder]
+        left = state.body.op(f"load {state.mask_type}, ptr {pointer}")
+        mask = state.both(mask, left)
+    return mask
+
+
+def _close(state: Emission, target: str) -> None:
+    """End the current block with a jump, unless it has ended."""
+    if state.open:
+        state.body.branch(target)
+    state.open = False
+
+
+def _open(state: Emission, label: str) -> None:
+    state.body.start(label)
+    state.open = True
+
+
+@emits(control.If)
+def emit_if(state: Emission, op: control.If) -> None:
+    """An If: a branch when uniform, masks when not."""
+    if state.shapes.of(op.condition).uniform:
+        _uniform_if(state, op)
+        return
+    condition = state.vector(op.condition)
+    if _is_small(op.then) and _is_small(op.orelse):
+        _both_sides(state, op, condition)
+        return
+    if _is_guard(state, op):
+        _guard(state, op, condition)
+        return
+    before = state.mask
+    then_mask = state.both(before, condition)
+    assert then_mask is not None
+    else_mask = state.without(before, condition) if op.orelse.ops else None
+    _side(state, op.then, then_mask)
+    if op.orelse.ops:
+        assert else_mask is not None
+        _side(state, op.orelse, else_mask)
+    state.mask = before
+
+
+def _side(state: Emission, region: Region, mask: str) -> None:
+    """One side of a divergent If, skipped when its mask is empty."""
+    if not region.ops:
+        return
+    label, merge = state.body.label("side"), state.body.label("merge")
+    state.body.branch_if(state.any(mask), label, merge)
+    _open(state, label)
+    state.mask = mask
+    emit_ops(state, region.ops, merge)
+    _close(state, merge)
+    _open(state, merge)
+
+
+def _uniform_if(state: Emission, op: control.If) -> None:
+    before = state.mask
+    then, merge = state.body.label("then"), state.body.label("merge")
+    orelse = state.body.label("else") if op.orelse.ops else merge
+    state.body.branch_if(state.uniform(op.condition), then, orelse)
+    for label, region in ((then, op.then), (orelse, op.orelse)):
+        if label == merge:
+            continue
+        _open(state, label)
+        state.mask = before
+        emit_ops(state, region.ops, merge)
+        _close(state, merge)
+    _open(state, merge)
+    state.mask = before
+
+
+def _is_small(region: Region) -> bool:
+    """Cheap and free of effects but writes of variables."""
+    if len(region.ops) > _SMALL:
+        return False
+    return all(
+        isinstance(op, memory.WriteVar | memory.ReadVar) or (op.pure and type(op) not in _COSTLY)
+        for op in region.ops
+    )
+
+
+_COSTLY = (arith.Div, arith.Rem)
+
+
+def _both_sides(state: Emission, op: control.If, condition: str) -> None:
+    """Both sides without a branch; writes select."""
+    before = state.mask
+    state.mask = state.both(before, condition)
+    emit_ops(state, op.then.ops, "")
+    if op.orelse.ops:
+        state.mask = state.without(before, condition)
+        emit_ops(state, op.orelse.ops, "")
+    state.mask = before
+
+
+def _is_guard(state: Emission, op: control.If) -> bool:
+    """Whether an If is of the ``if i < n`` kind: all lanes run, and it compares a linear value, so
+    it nearly always holds for the whole chunk."""
+    if state.mask is not None or op.orelse.ops or state.copies >= _MAX_COPIES:
+        return False
+    return _mostly_true(state, op.condition.op)
+
+
+def _mostly_true(state: Emission, source: Op | None) -> bool:
+    if isinstance(source, arith.And):
+        return _mostly_true(state, source.lhs.op) and _mostly_true(state, source.rhs.op)
+    if not isinstance(source, arith.Lt | arith.Le | arith.Gt | arith.Ge):
+        return isinstance(source, arith.Compare) and state.shapes.of(source.lhs).uniform
+    kinds = {state.shapes.of(source.lhs).kind, state.shapes.of(source.rhs).kind}
+    return Kind.VARYING not in kinds
+
+
+def _guard(state: Emission, op: control.If, condition: str) -> None:
+    """A copy without masks for when all lanes pass, a masked copy for when some do."""
+    full, check = state.body.label("full"), state.body.label("check")
+    some, merge = state.body.label("some"), state.body.label("merge")
+    state.body.branch_if(state.every(condition), full, check)
+    state.copies += 1
+    _open(state, full)
+    state.mask = None
+    kept = dict(state.values)
+    emit_ops(state, op.then.ops, merge)
+    _close(state, merge)
+    _open(state, check)
+    state.body.branch_if(state.any(condition), some, merge)
+    _open(state, some)
+    state.values = kept
+    state.mask = condition
+    emit_ops(state, op.then.ops, merge)
+    _close(state, merge)
+    _open(state, merge)
+    state.copies -= 1
+    state.mask = None
+
+
+@emits(control.Loop)
+def emit_loop(state: Emission, op: control.Loop) -> None:
+    """A loop; with divergent exits it runs until no lane is left."""
+    varying = state.shapes.is_varying_loop(op)
+    exits = state.shapes.exits[op]
+    before = state.mask
+    body, step = state.body.label("body"), state.body.label("step")
+    done = state.body.label("done")
+    has_continues = exits.continues >= Kind.LINEAR
+    if varying:
+        state.holders[op, "breaks"] = make_holder(state, before)
+    if has_continues:
+        state.holders[op, "continues"] = make_holder(state, None)
+    state.exits[op, "breaks"], state.exits[op, "continues"] = done, step
+    state.body.branch(body)
+    _open(state, body)
+    held = set(state.shapes.kills.get(op, ()))
+    if varying:
+        held.add((op, "breaks"))
+        state.mask = remaining(state, None, held)
+    if has_continues:
+        state.body.do(f"store {state.mask_type} splat (i1 true), ptr {state.holders[op, 'continues']}")
+    # With no lane left the loop is over, unless some only wait at the step.
+    empty = done if varying and not has_continues else step
+    emit_ops(state, op.body.ops, empty, check_last=empty == done)
+    _close(state, step)
+    _open(state, step)
+    _step(state, op, before, held if varying else None, done if has_continues and varying else "")
+    _close(state, body)
+    _open(state, done)
+    state.mask = before
+
+
+def _step(
+    state: Emission,
+    op: control.Loop,
+    before: str | None,
+    held: set[tuple[Op | None, str]] | None,
+    done: str,
+) -> None:
+    """The step region, run by every lane that is still in the loop."""
+    state.mask = remaining(state, before, held) if held else before
+    if done:
+        label = state.body.label("again")
+        assert state.mask is not None
+        state.body.branch_if(state.any(state.mask), label, done)
+        _open(state, label)
+    emit_ops(state, op.step.ops, "")
+
+
+def make_holder(state: Emission, mask: str | None) -> str:
+    """Memory for the lanes of a construct, holding those that enter it."""
+    pointer = state.body.alloca(state.mask_type)
+    value = mask if mask is not None else "splat (i1 true)"
+    state.body.do(f"store {state.mask_type} {value}, ptr {pointer}")
+    return pointer
+
+
+@emits(control.ScopeOp)
+def emit_scope(state: Emission, op: control.ScopeOp) -> None:
+    """A scope that lanes may leave early."""
+    before = state.mask
+    done = state.body.label("left")
+    if state.shapes.exits[op].breaks >= Kind.LINEAR:
+        state.holders[op, "breaks"] = make_holder(state, before)
+    state.exits[op, "breaks"] = done
+    emit_ops(state, op.body.ops, done)
+    _close(state, done)
+    _open(state, done)
+    state.mask = before
+
+
+@emits(control.Break, control.Continue, control.Leave, control.Return)
+def emit_exit(state: Emission, op: Op) -> None:
+    """Break, continue, leave or return: a jump when all running lanes do it, else their mask is
+    cleared in the holder."""
+    target, _ = state.shapes.places.target(op)
+    name = "continues" if isinstance(op, control.Continue) else "breaks"
+    pointer = state.holders.get((target, name))
+    varying = bool(state.shapes.kills.get(op))
+    if pointer is not None:
+        left = state.body.op(f"load {state.mask_type}, ptr {pointer}")
+        kept = state.without(left, state.all_lanes())
+        state.body.do(f"store {state.mask_type} {kept}, ptr {pointer}")
+    if not varying:
+        _close(state, state.exits[target, name])
+    elif pointer is None:
+        raise AssertionError(f"{op.name} diverges without a holder")
+
+
+@emits(memory.ReadVar)
+def read_variable(state: Emission, op: memory.ReadVar) -> None:
+    """The current value of a variable."""
+    state.set(op.results[0], state.fetch(state.variables[op.var], op.var.type))
+
+
+@emits(memory.WriteVar)
+def write_variable(state: Emission, op: memory.WriteVar) -> None:
+    """Set a variable; a write that only some of its readers do selects."""
+    slot = state.variables[op.var]
+    rep = state.rep(op.value)
+    if op in state.shapes.masked and state.mask is not None:
+        old = state.fetch(slot, op.var.type)
+        rep = state.select(state.mask, state.shaped(rep, VARYING, op.var.type), old, op.var.type)
+    state.keep(slot, rep, op.var.type)

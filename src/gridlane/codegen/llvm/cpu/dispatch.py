@@ -1,0 +1,83 @@
+"""Finds the emission of an op. The modules of this package register theirs with ``emits``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gridlane.codegen.llvm import scalars
+from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Rep, Uniform, Varying
+from gridlane.codegen.llvm.cpu.shapes import Kind
+from gridlane.codegen.llvm.text import scalar_name
+from gridlane.core.errors import TargetError
+from gridlane.ir.op import Op
+
+Emit = Callable[[Emission, Any], None]
+TABLE: dict[type[Op], Emit] = {}
+
+
+def emits(*classes: type[Op]) -> Callable[[Emit], Emit]:
+    """Register a function as the emission of op classes."""
+
+    def register(function: Emit) -> Emit:
+        for cls in classes:
+            TABLE[cls] = function
+        return function
+
+    return register
+
+
+def emit_op(state: Emission, op: Op) -> None:
+    """Emit one op.
+
+    Raises:
+        TargetError: the cpu target has no such op.
+    """
+    state.work += 1
+    function = TABLE.get(type(op))
+    if function is not None:
+        function(state, op)
+    elif type(op) in scalars.TABLE:
+        elementwise(state, op)
+    else:
+        raise TargetError(f"the cpu target has no {op.name}", op.loc)
+    for result in op.results:
+        slot = state.crossing.get(result)
+        if slot is not None:
+            state.keep(state.placed(slot), state.values[result], result.type)
+
+
+def elementwise(state: Emission, op: Op) -> None:
+    """An op without lanes of its own: on the scalar when uniform, else on the vectors."""
+    shape = state.shapes.of(op.results[0])
+    if shape.kind is Kind.LINEAR:
+        state.set(op.results[0], _linear(state, op))
+        return
+    lanes = 0 if shape.uniform and _all_uniform(state, op) else state.lanes
+    held = state.uniform if not lanes else state.vector
+    name = scalars.emit(state.body, op, lanes, [held(value) for value in op.operands()])
+    assert name is not None
+    if lanes and shape.uniform:
+        # Differences of two linear values: every lane holds the same.
+        name, lanes = state.extract(name, _scalar(op), 0), 0
+    state.set(op.results[0], Varying(name) if lanes else Uniform(name))
+
+
+def _scalar(op: Op) -> str:
+    return scalar_name(op.results[0].type)
+
+
+def _all_uniform(state: Emission, op: Op) -> bool:
+    return all(isinstance(state.rep(value), Uniform) for value in op.operands())
+
+
+def _linear(state: Emission, op: Op) -> Rep:
+    """An op on linear integers, done on the bases."""
+    bases = []
+    for value in op.operands():
+        rep = state.rep(value)
+        assert isinstance(rep, Linear | Uniform), (op.name, rep)
+        bases.append(rep.base if isinstance(rep, Linear) else rep.name)
+    name = scalars.emit(state.body, op, 0, bases)
+    assert name is not None
+    return Linear(name, state.shapes.of(op.results[0]).stride)

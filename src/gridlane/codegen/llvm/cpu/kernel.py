@@ -1,0 +1,164 @@
+"""The entry function of a kernel: parameters, the loop over blocks, the block's work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gridlane.codegen.llvm.cpu import atomics, gridops, mathlib, memory, warps
+from gridlane.codegen.llvm.cpu.blocks import Blocks
+from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform
+from gridlane.codegen.llvm.cpu.layout import Layout, choose
+from gridlane.codegen.llvm.cpu.plan import Planner
+from gridlane.codegen.llvm.cpu.shapes import analyse
+from gridlane.codegen.llvm.text import memory_name, scalar_name
+from gridlane.core import cpu_abi as abi
+from gridlane.core.artifact import ParamSlot
+from gridlane.ir.op import Op
+from gridlane.ir.ops.memory import DynamicShared
+from gridlane.ir.values import Module
+
+FAMILIES = (atomics, gridops, mathlib, memory, warps)
+"""Imported for the emissions that they register."""
+
+_SCRATCH = "$SCRATCH$"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCode:
+    """LLVM IR of a kernel and what the runtime must know of it."""
+
+    text: str
+    entry: str
+    static_shared: int
+    scratch: int
+    work: int
+    prints: tuple[Op, ...]
+    symbols: tuple[str, ...]
+    layout: Layout
+    uses_dynamic_shared: bool
+
+
+def emit_kernel(
+    module: Module,
+    slots: tuple[ParamSlot, ...],
+    block: tuple[int, int, int],
+    vector_bytes: int,
+) -> KernelCode:
+    """Vectorise a kernel whose calls are inlined, for one block shape.
+
+    Args:
+        module: its kernel is the only function.
+        slots: where each parameter of the kernel lies in the parameter block.
+        block: threads along x, y, z.
+        vector_bytes: length of the machine's vectors.
+    """
+    kernel = module.kernel
+    layout = choose(kernel, block, vector_bytes)
+    shapes = analyse(kernel, layout)
+    state = Emission(module, shapes, layout, vector_bytes=vector_bytes)
+    ops = shapes.places.order
+    state.used = {value for op in ops for value in op.operands()}
+    _prologue(state, slots)
+    planner = Planner(shapes)
+    blocks = Blocks(state, planner)
+    _each_block(state, blocks)
+    scratch = -(-state.scratch // 64) * 64
+    return KernelCode(
+        _module_text(state, kernel.name, scratch, vector_bytes),
+        kernel.name,
+        static_shared=state.shared_bytes,
+        scratch=scratch,
+        work=state.work * layout.chunks,
+        prints=tuple(state.prints),
+        symbols=tuple(sorted(state.symbols)),
+        layout=layout,
+        uses_dynamic_shared=any(isinstance(op, DynamicShared) for op in ops),
+    )
+
+
+def _prologue(state: Emission, slots: tuple[ParamSlot, ...]) -> None:
+    """Load the parameters and the launch's numbers."""
+    body, known = state.body, state.known
+    known.update(arena="%arena", context="%context", chunk="0")
+    for axis, offset in zip("xyz", abi.GRID_OFFSETS, strict=True):
+        where = body.op(f"getelementptr i8, ptr %context, i64 {offset}")
+        known[f"grid.{axis}"] = body.op(f"load i32, ptr {where}, !invariant.load !0", "grid")
+    for param, slot in zip(state.shapes.function.params, slots, strict=True):
+        where = body.op(f"getelementptr i8, ptr %params, i64 {slot.offset}")
+        type_ = param.value.type
+        name = body.op(f"load {memory_name(type_)}, ptr {where}, !invariant.load !0", "param")
+        if scalar_name(type_) == "i1":
+            name = body.op(f"icmp ne i8 {name}, 0")
+        state.set(param.value, Uniform(name))
+    known["shared"] = body.op(f"getelementptr i8, ptr %arena, i64 {_SCRATCH}", "shared")
+    end = 0
+    for item in state.module.static_shared():
+        end = -(-end // max(16, item.align)) * max(16, item.align)
+        known[f"shared.{item.name}"] = str(end)
+        end += item.size
+    state.shared_bytes = -(-end // 16) * 16
+    known["dynamic"] = str(state.shared_bytes)
+
+
+def _each_block(state: Emission, blocks: Blocks) -> None:
+    """The loop over the blocks that this call was given."""
+    body, known = state.body, state.known
+    counter = body.alloca("i64")
+    body.do(f"store i64 %first, ptr {counter}")
+    head, done = body.label("block"), body.label("end")
+    body.branch(head)
+    body.start(head)
+    number = body.op(f"load i64, ptr {counter}", "block")
+    known["block"] = number
+    gx, gy = [body.op(f"zext i32 {known[f'grid.{axis}']} to i64") for axis in "xy"]
+    row = body.op(f"udiv i64 {number}, {gx}")
+    for axis, value in (
+        ("x", body.op(f"urem i64 {number}, {gx}")),
+        ("y", body.op(f"urem i64 {row}, {gy}")),
+        ("z", body.op(f"udiv i64 {row}, {gy}")),
+    ):
+        known[f"block.{axis}"] = body.op(f"trunc i64 {value} to i32")
+    blocks.emit()
+    if state.open:
+        following = body.op(f"add i64 {number}, 1")
+        body.do(f"store i64 {following}, ptr {counter}")
+        more = body.op(f"icmp ult i64 {following}, %last")
+        body.branch_if(more, head, done)
+        body.start(done)
+    body.do("ret void")
+
+
+def _module_text(state: Emission, entry: str, scratch: int, vector_bytes: int) -> str:
+    """The whole LLVM module."""
+    constants = [
+        f"@constant.{item.name} = private unnamed_addr constant [{len(item.data)} x i8] "
+        f'c"{_escaped(item.data)}", align {max(16, item.align)}'
+        for item in state.module.globals.values()
+        if item.data is not None
+    ]
+    lines = [line.replace(_SCRATCH, str(scratch)) for line in state.body.lines]
+    width = vector_bytes * 8
+    attributes = (
+        f'nounwind "prefer-vector-width"="{width}" "min-legal-vector-width"="{width}" '
+        '"no-trapping-math"="true"'
+    )
+    return "\n".join(
+        [
+            *constants,
+            f'define void @"{entry}"(ptr noalias readonly %params, ptr %context, i64 %first, '
+            "i64 %last, ptr noalias %arena) #0 {",
+            "entry:",
+            *state.body.allocas,
+            *lines,
+            "}",
+            *sorted(state.body.declared.values()),
+            f"attributes #0 = {{ {attributes} }}",
+            "!0 = !{}",
+            "",
+        ]
+    )
+
+
+def _escaped(data: bytes) -> str:
+    """Bytes as LLVM writes them in a string."""
+    return "".join(f"\\{byte:02X}" for byte in data)

@@ -1,0 +1,335 @@
+"""The state of emission: how each value is held, the mask of the running lanes, conversions.
+
+A value is held as one of: Uniform (a scalar), Linear (a scalar base and a constant stride), Varying
+(a vector of ``lanes``), Parts (a struct or vector type: one of these for each part).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gridlane.codegen.llvm.cpu.layout import Layout
+from gridlane.codegen.llvm.cpu.shapes import Kind, Shape, Shapes
+from gridlane.codegen.llvm.text import (
+    Body,
+    literal,
+    scalar_name,
+    vector_constant,
+    widen,
+)
+from gridlane.core.dtypes import DType
+from gridlane.ir.op import Op
+from gridlane.ir.ops import memory
+from gridlane.ir.types import PointerType, Type
+from gridlane.ir.values import Module, Value, Var
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """One scalar for all lanes."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """Lane l holds base + l * stride; the stride of a pointer is in bytes."""
+
+    base: str
+    stride: int
+
+
+@dataclass(frozen=True, slots=True)
+class Varying:
+    """A vector."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a struct or vector value."""
+
+    items: tuple[Rep, ...]
+
+
+Rep = Uniform | Linear | Varying | Parts
+
+
+@dataclass(slots=True)
+class Slot:
+    """Where a variable or mask lives: the memory of one representation."""
+
+    pointer: str
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Scratch of a representation: the first chunk's offset and the distance between chunks."""
+
+    offset: int
+    distance: int
+    shape: Shape
+
+
+def scalar_size(type_: Type) -> int:
+    """Bytes of a scalar in a register's memory."""
+    return max(1, type_.size)
+
+
+@dataclass(slots=True)
+class Emission:
+    """Everything that the emission of one kernel shares.
+
+    Attributes:
+        mask: the i1 vector of the running lanes, or None when all of them run.
+        open: whether the current block still takes instructions.
+        holders: for (construct, "breaks" | "continues"), memory of the mask of lanes that have not
+            left it; the function is (None, "breaks").
+        variables: memory of each variable's representation, part by part.
+    """
+
+    module: Module
+    shapes: Shapes
+    layout: Layout
+    body: Body = field(default_factory=Body)
+    values: dict[Value, Rep] = field(default_factory=dict)
+    variables: dict[Var, object] = field(default_factory=dict)
+    mask: str | None = None
+    open: bool = True
+    holders: dict[tuple[Op | None, str], str] = field(default_factory=dict)
+    exits: dict[tuple[Op | None, str], str] = field(default_factory=dict)
+    arrays: dict[Op, str] = field(default_factory=dict)
+    known: dict[str, str] = field(default_factory=dict)
+    copies: int = 0
+    work: int = 0
+    used: set[Value] = field(default_factory=set)
+    symbols: set[str] = field(default_factory=set)
+    vector_bytes: int = 16
+    prints: list[Op] = field(default_factory=list)
+    crossing: dict[Value, object] = field(default_factory=dict)
+    scratch: int = 0
+    shared_bytes: int = 0
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of a chunk."""
+        return self.layout.lanes
+
+    @property
+    def mask_type(self) -> str:
+        """The LLVM type of a mask."""
+        return widen("i1", self.lanes)
+
+    # ---- values
+
+    def rep(self, value: Value) -> Rep:
+        """How a value is held."""
+        return self.values[value]
+
+    def uniform(self, value: Value) -> str:
+        """The scalar of a uniform value."""
+        rep = self.values[value]
+        assert isinstance(rep, Uniform), f"{value} is held as {rep}"
+        return rep.name
+
+    def vector(self, value: Value) -> str:
+        """A value as a vector."""
+        return self.as_vector(self.values[value], value.type)
+
+    def as_vector(self, rep: Rep, type_: Type) -> str:
+        """A representation as a vector."""
+        name = scalar_name(type_)
+        if isinstance(rep, Varying):
+            return rep.name
+        if isinstance(rep, Uniform):
+            return self.broadcast(rep.name, name)
+        assert isinstance(rep, Linear), rep
+        if name == "ptr":
+            steps = vector_constant([lane * rep.stride for lane in range(self.lanes)], "i64")
+            return self.body.op(
+                f"getelementptr i8, ptr {rep.base}, {widen('i64', self.lanes)} {steps}"
+            )
+        assert isinstance(type_, DType)
+        steps = vector_constant(
+            [type_.wrap(lane * rep.stride) for lane in range(self.lanes)], name
+        )
+        base = self.broadcast(rep.base, name)
+        return self.body.op(f"add {widen(name, self.lanes)} {base}, {steps}")
+
+    def broadcast(self, scalar: str, name: str) -> str:
+        """A scalar in every lane."""
+        type_ = widen(name, self.lanes)
+        if scalar[0] not in "%@" and scalar != "null":
+            return f"splat ({name} {scalar})"
+        first = self.body.op(f"insertelement {type_} poison, {name} {scalar}, i64 0")
+        zeros = f"<{self.lanes} x i32> zeroinitializer"
+        return self.body.op(f"shufflevector {type_} {first}, {type_} poison, {zeros}")
+
+    def extract(self, vector: str, name: str, lane: int | str) -> str:
+        """One lane of a vector."""
+        index = f"i64 {lane}" if isinstance(lane, int) else f"i32 {lane}"
+        return self.body.op(f"extractelement {widen(name, self.lanes)} {vector}, {index}")
+
+    def set(self, value: Value, rep: Rep) -> None:
+        """Say how a value is held."""
+        self.values[value] = rep
+
+    def shaped(self, rep: Rep, shape: Shape, type_: Type) -> Rep:
+        """A representation made to fit a shape that is the same or worse."""
+        if isinstance(rep, Parts):
+            types = memory.part_types(type_)
+            items = [self.shaped(r, shape, t) for r, t in zip(rep.items, types, strict=True)]
+            return Parts(tuple(items))
+        if shape.kind is Kind.VARYING and not isinstance(rep, Varying):
+            return Varying(self.as_vector(rep, type_))
+        return rep
+
+    def select(self, mask: str, on_true: Rep, on_false: Rep, type_: Type) -> Rep:
+        """``on_true`` in the lanes of a mask."""
+        if isinstance(on_true, Parts):
+            assert isinstance(on_false, Parts)
+            types = memory.part_types(type_)
+            sides = zip(on_true.items, on_false.items, types, strict=True)
+            return Parts(tuple([self.select(mask, a, b, t) for a, b, t in sides]))
+        vector = widen(scalar_name(type_), self.lanes)
+        a, b = self.as_vector(on_true, type_), self.as_vector(on_false, type_)
+        return Varying(
+            self.body.op(f"select {self.mask_type} {mask}, {vector} {a}, {vector} {b}")
+        )
+
+    def zero(self, type_: Type) -> Rep:
+        """The zero of a type."""
+        parts = memory.part_types(type_)
+        if parts:
+            return Parts(tuple([self.zero(part) for part in parts]))
+        if isinstance(type_, PointerType):
+            return Uniform("null")
+        assert isinstance(type_, DType)
+        return Uniform(literal(0.0 if type_.is_float else 0, type_))
+
+    # ---- masks
+
+    def all_lanes(self) -> str:
+        """The running lanes as a vector, a constant when all run."""
+        return self.mask or "splat (i1 true)"
+
+    def bits(self, mask: str | None) -> str:
+        """A mask as an integer of one bit a lane."""
+        if mask is None:
+            return str((1 << self.lanes) - 1) if self.lanes < 32 else "-1"
+        return self.body.op(f"bitcast {self.mask_type} {mask} to i{self.lanes}")
+
+    def any(self, mask: str) -> str:
+        """Whether a lane of a mask runs."""
+        return self.body.op(f"icmp ne i{self.lanes} {self.bits(mask)}, 0")
+
+    def every(self, mask: str) -> str:
+        """Whether all lanes of a mask run."""
+        return self.body.op(f"icmp eq i{self.lanes} {self.bits(mask)}, -1")
+
+    def both(self, a: str | None, b: str | None) -> str | None:
+        """The lanes of two masks; None is all."""
+        if a is None or b is None:
+            return b if a is None else a
+        return self.body.op(f"and {self.mask_type} {a}, {b}")
+
+    def without(self, a: str | None, b: str) -> str:
+        """The lanes of ``a`` that are not in ``b``."""
+        flipped = self.body.op(f"xor {self.mask_type} {b}, splat (i1 true)")
+        result = self.both(a, flipped)
+        assert result is not None
+        return result
+
+    def first_lane(self, bits: str) -> str:
+        """The number of the lowest set bit, as i32."""
+        name = f"i{self.lanes}"
+        count = self.body.op(f"call {name} @llvm.cttz.{name}({name} {bits}, i1 false)")
+        self.body.declared.setdefault(
+            f"llvm.cttz.{name}", f"declare {name} @llvm.cttz.{name}({name}, i1)"
+        )
+        return self.as_i32(count, self.lanes)
+
+    def as_i32(self, value: str, bits: int) -> str:
+        """An unsigned integer of ``bits`` as i32."""
+        if bits == 32:
+            return value
+        return self.body.op(f"zext i{bits} {value} to i32")
+
+    # ---- scratch: memory of each chunk that outlives a segment
+
+    def place(self, type_: Type, shape: Shape) -> object:
+        """Scratch for a representation in every chunk: the offset and size of each part."""
+        parts = memory.part_types(type_)
+        if parts:
+            return tuple([self.place(part, shape) for part in parts])
+        size = scalar_size(type_)
+        if shape.kind is Kind.VARYING:
+            size = -(-self.lanes // 8) if scalar_name(type_) == "i1" else size * self.lanes
+        return Placed(*self.take(size), shape)
+
+    def take(self, size: int) -> tuple[int, int]:
+        """(offset, distance between chunks) of scratch of ``size`` bytes for every chunk."""
+        distance = size if size & (size - 1) == 0 else -(-size // 64) * 64
+        offset = -(-self.scratch // 64) * 64
+        self.scratch = offset + distance * self.layout.chunks
+        return offset, distance
+
+    def placed(self, place: object) -> object:
+        """The current chunk's memory of a placed representation."""
+        if isinstance(place, tuple):
+            return tuple([self.placed(part) for part in place])
+        assert isinstance(place, Placed)
+        return Slot(self.chunk_address(place.offset, place.distance), place.shape)
+
+    def chunk_address(self, offset: int, distance: int) -> str:
+        """Scratch of the current chunk."""
+        arena, chunk = self.known["arena"], self.known["chunk"]
+        if chunk == "0":
+            return self.body.op(f"getelementptr i8, ptr {arena}, i64 {offset}")
+        base = self.body.op(f"getelementptr i8, ptr {arena}, i64 {offset}")
+        return self.body.op(f"getelementptr [{distance} x i8], ptr {base}, i32 {chunk}")
+
+    # ---- memory of representations
+
+    def reserve(self, type_: Type, shape: Shape) -> object:
+        """Stack memory for a representation; structs part by part."""
+        parts = memory.part_types(type_)
+        if parts:
+            return tuple([self.reserve(part, shape) for part in parts])
+        return Slot(self.body.alloca(self.held_type(type_, shape)), shape)
+
+    def held_type(self, type_: Type, shape: Shape) -> str:
+        """The LLVM type that a part of a shape is held in."""
+        name = scalar_name(type_)
+        return widen(name, self.lanes) if shape.kind is Kind.VARYING else name
+
+    def fetch(self, slot: object, type_: Type) -> Rep:
+        """Read a representation from memory."""
+        if isinstance(slot, tuple):
+            types = memory.part_types(type_)
+            return Parts(tuple([self.fetch(s, t) for s, t in zip(slot, types, strict=True)]))
+        assert isinstance(slot, Slot)
+        held = self.held_type(type_, slot.shape)
+        name = self.body.op(f"load {held}, ptr {slot.pointer}")
+        if slot.shape.kind is Kind.VARYING:
+            return Varying(name)
+        if slot.shape.kind is Kind.LINEAR:
+            return Linear(name, slot.shape.stride)
+        return Uniform(name)
+
+    def keep(self, slot: object, rep: Rep, type_: Type) -> None:
+        """Write a representation to memory."""
+        if isinstance(slot, tuple):
+            assert isinstance(rep, Parts)
+            for s, r, t in zip(slot, rep.items, memory.part_types(type_), strict=True):
+                self.keep(s, r, t)
+            return
+        assert isinstance(slot, Slot)
+        held = self.held_type(type_, slot.shape)
+        rep = self.shaped(rep, slot.shape, type_)
+        name = rep.base if isinstance(rep, Linear) else rep.name  # type: ignore[union-attr]  # no Parts here
+        self.body.do(f"store {held} {name}, ptr {slot.pointer}")
+
+

@@ -1,0 +1,58 @@
+"""How the threads of a block are cut into chunks of lanes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gridlane.core.dtypes import DType
+from gridlane.ir.values import Function
+
+WARP = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A block of ``block`` threads in chunks of ``lanes``; chunk c, lane l is thread c*lanes + l,
+    counted with x fastest."""
+
+    block: tuple[int, int, int]
+    lanes: int
+
+    @property
+    def threads(self) -> int:
+        """Threads in the block."""
+        x, y, z = self.block
+        return x * y * z
+
+    @property
+    def chunks(self) -> int:
+        """Chunks in the block; the last may be partial."""
+        return -(-self.threads // self.lanes)
+
+    @property
+    def partial(self) -> bool:
+        """Whether the last chunk has lanes without a thread."""
+        return self.threads % self.lanes != 0
+
+
+def choose(function: Function, block: tuple[int, int, int], vector_bytes: int) -> Layout:
+    """The layout for a kernel: warps where lanes exchange data, else as many lanes as the machine's
+    vectors hold of the commonest kind of float or integer, and never more than the block needs."""
+    threads = block[0] * block[1] * block[2]
+    if any(op.cross_lane for op in function.body.walk()):
+        return Layout(block, WARP)
+    lanes = max(4, vector_bytes // _typical_size(function))
+    while lanes > 1 and lanes // 2 >= threads:
+        lanes //= 2
+    return Layout(block, lanes)
+
+
+def _typical_size(function: Function) -> int:
+    """Bytes of the type that the kernel computes most in: 8 when mostly f64, else 4."""
+    wide = narrow = 0
+    for op in function.body.walk():
+        for result in op.results:
+            if isinstance(result.type, DType) and result.type.is_float:
+                wide += result.type.bits == 64
+                narrow += result.type.bits != 64
+    return 8 if wide > 2 * narrow else 4

@@ -1,0 +1,281 @@
+"""Mathematical functions: glibc's vector library where it has them, else libm lane by lane.
+
+glibc documents at most 4 ulp for libmvec; tests/ops measure what it does here. f16 and bf16 compute
+in f32 and round once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+
+from gridlane.codegen.llvm import scalars
+from gridlane.codegen.llvm.cpu.dispatch import emits
+from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform, Varying
+from gridlane.codegen.llvm.cpu.perlane import for_each_lane
+from gridlane.codegen.llvm.text import flags, literal, mangle, scalar_name, splat, widen
+from gridlane.core.dtypes import DType, f32, f64
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, math
+
+LIBRARY = "libmvec.so.1"
+
+_UNARY = (
+    *(math.Cbrt, math.Exp, math.Exp2, math.Exp10, math.Expm1),
+    *(math.Log, math.Log2, math.Log10, math.Log1p),
+    *(math.Sin, math.Cos, math.Tan, math.Asin, math.Acos, math.Atan),
+    *(math.Sinh, math.Cosh, math.Tanh, math.Asinh, math.Acosh, math.Atanh),
+    *(math.Erf, math.Erfc, math.Tgamma, math.Lgamma),
+)
+_BINARY = (math.Pow, math.Atan2, math.Hypot)
+
+_ISA_LANES = {"e": 64, "d": 32, "b": 16}
+"""libmvec's letter for each vector length in bytes: AVX-512, AVX2, SSE."""
+
+
+@cache
+def vector_library() -> ctypes.CDLL | None:
+    """libmvec, when the system has it."""
+    try:
+        return ctypes.CDLL(LIBRARY)
+    except OSError:
+        return None
+
+
+@cache
+def vector_function(name: str, type_: str, lanes: int, operands: int, widest: int) -> str | None:
+    """The libmvec symbol of a function on ``lanes``, or None. ``widest`` bytes a vector may have."""
+    library = vector_library()
+    if library is None or name in ("tgamma", "lgamma"):
+        return None
+    size = 4 if type_ == "float" else 8
+    for letter, length in _ISA_LANES.items():
+        if length == lanes * size and length <= widest:
+            suffix = "f" if size == 4 else ""
+            symbol = f"_ZGV{letter}N{lanes}{'v' * operands}_{name}{suffix}"
+            return symbol if hasattr(library, symbol) else None
+    return None
+
+
+@emits(*_UNARY, *_BINARY)
+def function(state: Emission, op: Op) -> None:
+    """A function of libm."""
+    type_ = op.results[0].type
+    assert isinstance(type_, DType)
+    state.work += 20
+    uniform = state.shapes.of(op.results[0]).uniform
+    lanes = 0 if uniform else state.lanes
+    held = state.uniform if uniform else state.vector
+    wide = type_ if type_.bits >= 32 else f32
+    operands = [
+        scalars.convert(state.body, held(value), type_, wide, lanes) for value in op.operands()
+    ]
+    made = _call(state, op.name, scalar_name(wide), lanes, operands)
+    result = scalars.convert(state.body, made, wide, type_, lanes)
+    state.set(op.results[0], Uniform(result) if uniform else Varying(result))
+
+
+def _call(state: Emission, name: str, type_: str, lanes: int, operands: list[str]) -> str:
+    """Call a function on a scalar or a vector of lanes."""
+    suffix = "f" if type_ == "float" else ""
+    if not lanes:
+        return _libm(state, f"{name}{suffix}", type_, operands)
+    step = lanes
+    while step > 1:
+        symbol = vector_function(name, type_, step, len(operands), state.vector_bytes)
+        if symbol is not None:
+            return _in_pieces(state, symbol, type_, step, _harmless(state, type_, operands))
+        step //= 2
+    wide = f32 if type_ == "float" else f64
+    arguments = [(Varying(value), wide) for value in operands]
+    return for_each_lane(
+        state,
+        arguments,  # type: ignore[arg-type]  # reps and types
+        [wide],
+        lambda values, lane: [_libm(state, f"{name}{suffix}", type_, values)],
+    )[0]
+
+
+def _libm(state: Emission, name: str, type_: str, operands: list[str]) -> str:
+    state.symbols.add(name)
+    return state.body.call(type_, name, [(type_, value) for value in operands])
+
+
+def _harmless(state: Emission, type_: str, operands: list[str]) -> list[str]:
+    """Operands with 1 in the lanes that do not run: what lies there may be slow to compute."""
+    if state.mask is None:
+        return operands
+    vector = widen(type_, state.lanes)
+    one = splat(literal(1.0, f64), type_, state.lanes)
+    return [
+        state.body.op(f"select {state.mask_type} {state.mask}, {vector} {value}, {vector} {one}")
+        for value in operands
+    ]
+
+
+def _in_pieces(
+    state: Emission, symbol: str, type_: str, step: int, operands: list[str]
+) -> str:
+    """Call a function of ``step`` lanes as often as the chunk needs it."""
+    state.symbols.add(symbol)
+    piece = widen(type_, step)
+    if step == state.lanes:
+        return state.body.call(piece, symbol, [(piece, value) for value in operands])
+    whole = widen(type_, state.lanes)
+    results = []
+    for start in range(0, state.lanes, step):
+        picks = ", ".join(f"i32 {start + lane}" for lane in range(step))
+        parts = [
+            state.body.op(
+                f"shufflevector {whole} {value}, {whole} poison, <{step} x i32> <{picks}>"
+            )
+            for value in operands
+        ]
+        results.append(state.body.call(piece, symbol, [(piece, part) for part in parts]))
+    return _joined(state, results, type_, step)
+
+
+def _joined(state: Emission, pieces: list[str], type_: str, step: int) -> str:
+    """Vectors end to end, two by two."""
+    while len(pieces) > 1:
+        piece = widen(type_, step)
+        picks = ", ".join(f"i32 {lane}" for lane in range(2 * step))
+        pieces = [
+            state.body.op(
+                f"shufflevector {piece} {a}, {piece} {b}, <{2 * step} x i32> <{picks}>"
+            )
+            for a, b in zip(pieces[::2], pieces[1::2], strict=True)
+        ]
+        step *= 2
+    return pieces[0]
+
+
+def _halfway(state: Emission, op: Op) -> tuple[list[str], DType, DType, int]:
+    """(operands in f32 or wider, that type, the op's own type, lanes)."""
+    own = next(op.operands()).type
+    assert isinstance(own, DType)
+    lanes = 0 if state.shapes.of(op.results[0]).uniform else state.lanes
+    held = state.vector if lanes else state.uniform
+    wide = own if own.bits >= 32 else f32
+    operands = [
+        scalars.convert(state.body, held(value), own, wide, lanes) if value.type is own else held(value)
+        for value in op.operands()
+    ]
+    return operands, wide, own, lanes
+
+
+def _give(state: Emission, op: Op, index: int, name: str, lanes: int) -> None:
+    state.set(op.results[index], Varying(name) if lanes else Uniform(name))
+
+
+@emits(math.Rsqrt)
+def reciprocal_root(state: Emission, op: math.Rsqrt) -> None:
+    """1 / sqrt, which fast-math makes an estimate with a refinement."""
+    operands, wide, own, lanes = _halfway(state, op)
+    name = scalar_name(wide)
+    fast = flags(op.fast)
+    root = state.body.intrinsic("sqrt", name, lanes, operands, fast)
+    one = splat(literal(1.0, wide), name, lanes)
+    made = state.body.op(f"fdiv {fast}{widen(name, lanes)} {one}, {root}")
+    _give(state, op, 0, scalars.convert(state.body, made, wide, own, lanes), lanes)
+
+
+@emits(arith.Fma)
+def fused(state: Emission, op: arith.Fma) -> None:
+    """A fused multiply-add; f16 and bf16 go through f64, where the product is exact."""
+    own = op.a.type
+    assert isinstance(own, DType)
+    lanes = 0 if state.shapes.of(op.results[0]).uniform else state.lanes
+    held = state.vector if lanes else state.uniform
+    wide = own if own.bits >= 32 else f64
+    operands = [scalars.convert(state.body, held(v), own, wide, lanes) for v in op.operands()]
+    made = state.body.intrinsic("fma", scalar_name(wide), lanes, operands, flags(op.fast))
+    _give(state, op, 0, scalars.convert(state.body, made, wide, own, lanes), lanes)
+
+
+@emits(math.Ldexp)
+def scale(state: Emission, op: math.Ldexp) -> None:
+    """value * 2**exponent."""
+    operands, wide, own, lanes = _halfway(state, op)
+    name = scalar_name(wide)
+    type_ = widen(name, lanes)
+    full = f"llvm.ldexp.{mangle(name, lanes)}.{mangle('i32', lanes)}"
+    arguments = [(type_, operands[0]), (widen("i32", lanes), operands[1])]
+    made = state.body.call(type_, full, arguments)
+    _give(state, op, 0, scalars.convert(state.body, made, wide, own, lanes), lanes)
+
+
+@emits(math.Frexp)
+def split(state: Emission, op: math.Frexp) -> None:
+    """Fraction and exponent, from the bits; a subnormal is scaled up first."""
+    operands, wide, own, lanes = _halfway(state, op)
+    body, name = state.body, scalar_name(wide)
+    bits = f"i{wide.bits}"
+    real, whole, mask = widen(name, lanes), widen(bits, lanes), widen("i1", lanes)
+    fraction_bits, bias = (23, 126) if wide is f32 else (52, 1022)
+    value = operands[0]
+    zero = splat(literal(0.0, wide), name, lanes)
+    size = body.intrinsic("fabs", name, lanes, [value])
+    tiny = splat(literal(2.0 ** (1 - bias - 1), wide), name, lanes)
+    small = body.op(f"fcmp olt {real} {size}, {tiny}")
+    up = splat(literal(2.0**64, wide), name, lanes)
+    scaled = body.op(f"fmul {real} {value}, {up}")
+    normal = body.op(f"select {mask} {small}, {real} {scaled}, {real} {value}")
+    raw = body.op(f"bitcast {real} {normal} to {whole}")
+    field = body.op(f"lshr {whole} {raw}, {splat(str(fraction_bits), bits, lanes)}")
+    exponent = body.op(f"and {whole} {field}, {splat(str(2 * bias + 3), bits, lanes)}")
+    shift = body.op(f"select {mask} {small}, {whole} {splat(str(bias + 64), bits, lanes)}, {whole} {splat(str(bias), bits, lanes)}")
+    power = body.op(f"sub {whole} {exponent}, {shift}")
+    keep = splat(str(-((2 * bias + 3) << fraction_bits) - 1), bits, lanes)
+    rest = body.op(f"and {whole} {raw}, {keep}")
+    half = body.op(f"or {whole} {rest}, {splat(str(bias << fraction_bits), bits, lanes)}")
+    fraction = body.op(f"bitcast {whole} {half} to {real}")
+    infinite = splat(literal(float("inf"), wide), name, lanes)
+    is_finite = body.op(f"fcmp olt {real} {size}, {infinite}")
+    is_zero = body.op(f"fcmp oeq {real} {value}, {zero}")
+    not_zero = body.op(f"xor {mask} {is_zero}, {splat('true', 'i1', lanes)}")
+    plain = body.op(f"and {mask} {is_finite}, {not_zero}")
+    made = body.op(f"select {mask} {plain}, {real} {fraction}, {real} {value}")
+    power32 = power if wide is f32 else body.op(f"trunc {whole} {power} to {widen('i32', lanes)}")
+    ints = widen("i32", lanes)
+    chosen = body.op(f"select {mask} {plain}, {ints} {power32}, {ints} {splat('0', 'i32', lanes)}")
+    _give(state, op, 0, scalars.convert(body, made, wide, own, lanes), lanes)
+    _give(state, op, 1, chosen, lanes)
+
+
+@emits(math.Nextafter)
+def neighbour(state: Emission, op: math.Nextafter) -> None:
+    """One step on the integers that the bits are, towards the other operand."""
+    own = op.lhs.type
+    assert isinstance(own, DType)
+    lanes = 0 if state.shapes.of(op.results[0]).uniform else state.lanes
+    held = state.vector if lanes else state.uniform
+    body, bits = state.body, f"i{own.bits}"
+    whole, mask = widen(bits, lanes), widen("i1", lanes)
+    name = scalar_name(own)
+    a, b = [held(value) for value in op.operands()]
+    as_bits = lambda v: v if name == bits else body.op(f"bitcast {widen(name, lanes)} {v} to {whole}")  # noqa: E731
+    raw, other = as_bits(a), as_bits(b)
+    compared = f32 if own.name == "bf16" else own
+    x, y = [scalars.convert(body, v, own, compared, lanes) for v in (a, b)]
+    real = widen(scalar_name(compared), lanes)
+    zero = splat(literal(0.0, compared), scalar_name(compared), lanes)
+    const = lambda value: splat(str(value), bits, lanes)  # noqa: E731
+    up = body.op(f"fcmp olt {real} {x}, {y}")
+    positive = body.op(f"fcmp ogt {real} {x}, {zero}")
+    away = body.op(f"icmp eq {mask} {up}, {positive}")
+    step = body.op(f"select {mask} {away}, {whole} {const(1)}, {whole} {const(-1)}")
+    moved = body.op(f"add {whole} {raw}, {step}")
+    sign = body.op(f"and {whole} {other}, {const(-(1 << (own.bits - 1)))}")
+    least = body.op(f"or {whole} {sign}, {const(1)}")
+    is_zero = body.op(f"fcmp oeq {real} {x}, {zero}")
+    chosen = body.op(f"select {mask} {is_zero}, {whole} {least}, {whole} {moved}")
+    same = body.op(f"fcmp oeq {real} {x}, {y}")
+    chosen = body.op(f"select {mask} {same}, {whole} {other}, {whole} {chosen}")
+    nan = body.op(f"fcmp uno {real} {x}, {y}")
+    quiet = const({16: 32256 if own.name == "f16" else 32704, 32: 2143289344}.get(own.bits, 9221120237041090560))
+    chosen = body.op(f"select {mask} {nan}, {whole} {quiet}, {whole} {chosen}")
+    made = chosen if name == bits else body.op(f"bitcast {whole} {chosen} to {widen(name, lanes)}")
+    _give(state, op, 0, made, lanes)
+
+

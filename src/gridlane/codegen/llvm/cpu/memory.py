@@ -1,0 +1,370 @@
+"""Addresses, loads and stores: one scalar, one vector, or a gather, by the shape of the address."""
+
+from __future__ import annotations
+
+from gridlane.codegen.llvm.cpu.dispatch import emits
+from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Parts, Rep, Uniform, Varying
+from gridlane.codegen.llvm.cpu.shapes import Kind
+from gridlane.codegen.llvm.text import literal, mangle, memory_name, scalar_name, widen
+from gridlane.core.dtypes import DType
+from gridlane.ir.ops import arith, memory
+from gridlane.ir.types import PointerType, StructType, Type, VectorType
+from gridlane.ir.types import pointer as pointer_type
+from gridlane.ir.values import Value
+
+# ---- addresses
+
+
+@emits(arith.Const)
+def constant(state: Emission, op: arith.Const) -> None:
+    """A constant is a uniform literal."""
+    state.set(op.results[0], Uniform(literal(op.value, op.type)))
+
+
+@emits(memory.Offset)
+def offset(state: Emission, op: memory.Offset) -> None:
+    """The address some elements further; in an interleaved local array an element is a row of
+    lanes."""
+    pointer, index = state.rep(op.pointer), state.rep(op.index)
+    assert isinstance(op.pointer.type, PointerType)
+    size = op.pointer.type.element.size
+    scale = size * state.lanes if op.pointer in state.shapes.interleaved else size
+    shape = state.shapes.of(op.results[0])
+    if shape.kind is not Kind.VARYING:
+        base = pointer.base if isinstance(pointer, Linear) else pointer.name  # type: ignore[union-attr]  # no Parts
+        step = index.base if isinstance(index, Linear) else index.name  # type: ignore[union-attr]  # no Parts
+        moved = _moved(state, base, _index64(state, step, op.index.type, 0), scale, 0)
+        rep: Rep = Linear(moved, shape.stride) if shape.kind is Kind.LINEAR else Uniform(moved)
+        state.set(op.results[0], rep)
+        return
+    if isinstance(pointer, Uniform):
+        steps = _index64(state, state.vector(op.index), op.index.type, state.lanes)
+        state.set(op.results[0], Varying(_moved(state, pointer.name, steps, scale, state.lanes)))
+        return
+    base = state.vector(op.pointer)
+    steps = _index64(state, state.vector(op.index), op.index.type, state.lanes)
+    state.set(op.results[0], Varying(_moved(state, base, steps, scale, state.lanes, True)))
+
+
+def _index64(state: Emission, name: str, type_: Type, lanes: int) -> str:
+    """An index as i64, extended by its own sign."""
+    assert isinstance(type_, DType)
+    if type_.bits == 64:
+        return name
+    if not lanes and name[0] != "%":
+        return name
+    word = "sext" if type_.is_signed else "zext"
+    return state.body.op(f"{word} {widen(f'i{type_.bits}', lanes)} {name} to {widen('i64', lanes)}")
+
+
+def _moved(
+    state: Emission, base: str, index: str, scale: int, lanes: int, vector_base: bool = False
+) -> str:
+    """base + index * scale bytes; a power-of-two scale goes into the address mode."""
+    element = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}.get(scale) or f"[{scale} x i8]"
+    base_type = widen("ptr", lanes) if vector_base else "ptr"
+    return state.body.op(
+        f"getelementptr {element}, {base_type} {base}, {widen('i64', lanes)} {index}"
+    )
+
+
+@emits(memory.FieldPointer)
+def field_pointer(state: Emission, op: memory.FieldPointer) -> None:
+    """The address of a field: a constant number of bytes further."""
+    assert isinstance(op.pointer.type, PointerType)
+    whole = op.pointer.type.element
+    distance = whole.offsets[op.index] if isinstance(whole, StructType) else 0
+    state.set(op.results[0], _displaced(state, state.rep(op.pointer), distance))
+
+
+def _displaced(state: Emission, rep: Rep, distance: int) -> Rep:
+    """An address a constant number of bytes further."""
+    if distance == 0:
+        return rep
+    if isinstance(rep, Linear):
+        return Linear(_moved(state, rep.base, str(distance), 1, 0), rep.stride)
+    if isinstance(rep, Uniform):
+        return Uniform(_moved(state, rep.name, str(distance), 1, 0))
+    assert isinstance(rep, Varying)
+    steps = f"splat (i64 {distance})"
+    return Varying(_moved(state, rep.name, steps, 1, state.lanes, True))
+
+
+@emits(memory.Recast)
+def recast(state: Emission, op: memory.Recast) -> None:
+    """Addresses are untyped here."""
+    state.set(op.results[0], state.rep(op.pointer))
+
+
+@emits(memory.Address)
+def address(state: Emission, op: memory.Address) -> None:
+    """An address as an integer."""
+    _convert(state, op.results[0], state.rep(op.pointer), "ptrtoint", "ptr", "i64")
+
+
+@emits(memory.FromAddress)
+def from_address(state: Emission, op: memory.FromAddress) -> None:
+    """An integer as an address."""
+    _convert(state, op.results[0], state.rep(op.value), "inttoptr", "i64", "ptr")
+
+
+def _convert(
+    state: Emission, result: Value, rep: Rep, word: str, source: str, target: str
+) -> None:
+    if isinstance(rep, Linear):
+        name = state.body.op(f"{word} {source} {rep.base} to {target}")
+        state.set(result, Linear(name, rep.stride))
+    elif isinstance(rep, Uniform):
+        state.set(result, Uniform(state.body.op(f"{word} {source} {rep.name} to {target}")))
+    else:
+        assert isinstance(rep, Varying)
+        types = widen(source, state.lanes), widen(target, state.lanes)
+        state.set(result, Varying(state.body.op(f"{word} {types[0]} {rep.name} to {types[1]}")))
+
+
+@emits(memory.GlobalAddress)
+def global_address(state: Emission, op: memory.GlobalAddress) -> None:
+    """Shared arrays lie in the worker's arena, constants in the code's data."""
+    known = state.module.globals[op.symbol]
+    if known.data is not None:
+        state.set(op.results[0], Uniform(f"@constant.{op.symbol}"))
+        return
+    where = state.known[f"shared.{op.symbol}"]
+    moved = _moved(state, state.known["shared"], where, 1, 0)
+    state.set(op.results[0], Uniform(moved))
+
+
+@emits(memory.DynamicShared)
+def dynamic_shared(state: Emission, op: memory.DynamicShared) -> None:
+    """The arena behind the static arrays."""
+    where = state.known["dynamic"]
+    state.set(op.results[0], Uniform(_moved(state, state.known["shared"], where, 1, 0)))
+
+
+@emits(memory.LocalArray)
+def local_array(state: Emission, op: memory.LocalArray) -> None:
+    """Memory of every lane: interleaved where the accesses allow it, else one array a lane."""
+    pointer = state.arrays.get(op)
+    if pointer is None:
+        count = op.count * state.lanes * op.element.size
+        pointer = state.body.alloca(f"[{count} x i8]", align=64)
+        state.arrays[op] = pointer
+    state.set(op.results[0], Linear(pointer, state.shapes.of(op.results[0]).stride))
+
+
+# ---- loads
+
+
+@emits(memory.Load)
+def load(state: Emission, op: memory.Load) -> None:
+    """A load by the shape of the address."""
+    assert isinstance(op.pointer.type, PointerType)
+    type_ = op.pointer.type.element
+    rep = _load(state, state.rep(op.pointer), type_, "volatile " if op.volatile else "")
+    state.set(op.results[0], rep)
+
+
+def _fields(type_: Type) -> list[tuple[int, Type]]:
+    """Byte offsets and types of the parts of a struct or vector; [] for a scalar."""
+    if isinstance(type_, StructType):
+        return list(zip(type_.offsets, type_.types, strict=True))
+    if isinstance(type_, VectorType):
+        return [(index * type_.element.size, type_.element) for index in range(type_.count)]
+    return []
+
+
+def _load(state: Emission, pointer: Rep, type_: Type, volatile: str) -> Rep:
+    fields = _fields(type_)
+    if fields:
+        items = [_load(state, _displaced(state, pointer, at), t, volatile) for at, t in fields]
+        return Parts(tuple(items))
+    held = memory_name(type_)
+    if isinstance(pointer, Uniform):
+        name = state.body.op(f"load {volatile}{held}, ptr {pointer.name}, align {type_.align}")
+        return Uniform(_from_memory(state, name, type_, 0))
+    vector = widen(held, state.lanes)
+    if isinstance(pointer, Linear) and pointer.stride == type_.size:
+        name = _load_row(state, pointer.base, vector, held, type_.align)
+    elif isinstance(pointer, Linear) and _is_packed(state, pointer.stride, type_):
+        name = _load_strided(state, pointer, held, type_)
+    else:
+        addresses = state.as_vector(pointer, pointer_type(type_))
+        name = _gather(state, addresses, vector, held, type_.align)
+    return Varying(_from_memory(state, name, type_, state.lanes))
+
+
+
+
+def _load_row(state: Emission, base: str, vector: str, held: str, align: int) -> str:
+    """Neighbouring elements, one for each running lane."""
+    if state.mask is None:
+        return state.body.op(f"load {vector}, ptr {base}, align {align}")
+    name = f"llvm.masked.load.{mangle(held, state.lanes)}.p0"
+    return state.body.call(
+        vector,
+        name,
+        [
+            (f"ptr align {align}", base),
+            (state.mask_type, state.mask),
+            (vector, "zeroinitializer"),
+        ],
+    )
+
+
+def _is_packed(state: Emission, stride: int, type_: Type) -> bool:
+    """Fields of small rows, all lanes running: whole rows are loaded and picked apart. The last
+    row's tail is not touched."""
+    return state.mask is None and stride in (2 * type_.size, 3 * type_.size, 4 * type_.size)
+
+
+def _load_strided(state: Emission, pointer: Linear, held: str, type_: Type) -> str:
+    """Every second, third or fourth element, by one wide load and a shuffle."""
+    step = pointer.stride // type_.size
+    count = (state.lanes - 1) * step + 1
+    wide = f"<{count} x {held}>"
+    row = state.body.op(f"load {wide}, ptr {pointer.base}, align {type_.align}")
+    picks = ", ".join(f"i32 {lane * step}" for lane in range(state.lanes))
+    return state.body.op(
+        f"shufflevector {wide} {row}, {wide} poison, <{state.lanes} x i32> <{picks}>"
+    )
+
+
+def _gather(state: Emission, addresses: str, vector: str, held: str, align: int) -> str:
+    name = f"llvm.masked.gather.{mangle(held, state.lanes)}.{mangle('ptr', state.lanes)}"
+    pointers = widen("ptr", state.lanes)
+    return state.body.call(
+        vector,
+        name,
+        [
+            (f"{pointers} align {align}", addresses),
+            (state.mask_type, state.all_lanes()),
+            (vector, "zeroinitializer"),
+        ],
+    )
+
+
+def _from_memory(state: Emission, name: str, type_: Type, lanes: int) -> str:
+    """A bool is a byte in memory."""
+    if memory_name(type_) == scalar_name(type_):
+        return name
+    zero = "zeroinitializer" if lanes else "0"
+    return state.body.op(f"icmp ne {widen('i8', lanes)} {name}, {zero}")
+
+
+# ---- stores
+
+
+@emits(memory.Store)
+def store(state: Emission, op: memory.Store) -> None:
+    """A store by the shape of the address."""
+    volatile = "volatile " if op.volatile else ""
+    _store(state, state.rep(op.pointer), state.rep(op.value), op.value.type, volatile)
+
+
+def _store(state: Emission, pointer: Rep, rep: Rep, type_: Type, volatile: str) -> None:
+    fields = _fields(type_)
+    if fields:
+        assert isinstance(rep, Parts)
+        for (at, part), item in zip(fields, rep.items, strict=True):
+            _store(state, _displaced(state, pointer, at), item, part, volatile)
+        return
+    held = memory_name(type_)
+    if isinstance(pointer, Uniform):
+        value = _to_memory(state, _any_lane(state, rep, type_), type_, 0)
+        state.body.do(f"store {volatile}{held} {value}, ptr {pointer.name}, align {type_.align}")
+        return
+    vector = widen(held, state.lanes)
+    value = _to_memory(state, state.as_vector(rep, type_), type_, state.lanes)
+    if isinstance(pointer, Linear) and pointer.stride == type_.size:
+        _store_row(state, pointer.base, value, vector, held, type_.align)
+        return
+    addresses = state.as_vector(pointer, pointer_type(type_))
+    pointers = widen("ptr", state.lanes)
+    name = f"llvm.masked.scatter.{mangle(held, state.lanes)}.{mangle('ptr', state.lanes)}"
+    arguments = [
+        (vector, value),
+        (f"{pointers} align {type_.align}", addresses),
+        (state.mask_type, state.all_lanes()),
+    ]
+    state.body.call("void", name, arguments)
+
+
+def _any_lane(state: Emission, rep: Rep, type_: Type) -> str:
+    """The value of the last running lane, which wins a store to one address."""
+    if isinstance(rep, Uniform):
+        return rep.name
+    vector, name = state.as_vector(rep, type_), scalar_name(type_)
+    if state.mask is None:
+        return state.extract(vector, name, state.lanes - 1)
+    bits, width = state.bits(state.mask), f"i{state.lanes}"
+    state.body.declared.setdefault(
+        f"llvm.ctlz.{width}", f"declare {width} @llvm.ctlz.{width}({width}, i1)"
+    )
+    zeros = state.body.op(f"call {width} @llvm.ctlz.{width}({width} {bits}, i1 false)")
+    lane = state.body.op(f"sub {width} {state.lanes - 1}, {zeros}")
+    return state.extract(vector, name, state.as_i32(lane, state.lanes))
+
+
+def _store_row(
+    state: Emission, base: str, value: str, vector: str, held: str, align: int
+) -> None:
+    if state.mask is None:
+        state.body.do(f"store {vector} {value}, ptr {base}, align {align}")
+        return
+    name = f"llvm.masked.store.{mangle(held, state.lanes)}.p0"
+    arguments = [(vector, value), (f"ptr align {align}", base), (state.mask_type, state.mask)]
+    state.body.call("void", name, arguments)
+
+
+def _to_memory(state: Emission, name: str, type_: Type, lanes: int) -> str:
+    if memory_name(type_) == scalar_name(type_):
+        return name
+    return state.body.op(f"zext {widen('i1', lanes)} {name} to {widen('i8', lanes)}")
+
+
+# ---- parts
+
+
+@emits(memory.Pack)
+def pack(state: Emission, op: memory.Pack) -> None:
+    """A struct or vector is its parts, all of one shape."""
+    rep = Parts(tuple([state.rep(part) for part in op.parts]))
+    state.set(op.results[0], state.shaped(rep, state.shapes.of(op.results[0]), op.type))
+
+
+@emits(memory.Part)
+def part(state: Emission, op: memory.Part) -> None:
+    """One of the parts."""
+    rep = state.rep(op.whole)
+    assert isinstance(rep, Parts)
+    state.set(op.results[0], rep.items[op.index])
+
+
+@emits(arith.Select)
+def select(state: Emission, op: arith.Select) -> None:
+    """A choice, part by part for structs; on the scalars when all is uniform."""
+    type_, shape = op.results[0].type, state.shapes.of(op.results[0])
+    condition = state.rep(op.condition)
+    a, b = state.rep(op.on_true), state.rep(op.on_false)
+    if isinstance(condition, Uniform):
+        rep = _choose(state, condition.name, a, b, type_)
+    else:
+        rep = state.select(state.vector(op.condition), a, b, type_)
+    state.set(op.results[0], state.shaped(rep, shape, type_))
+
+
+def _choose(state: Emission, condition: str, a: Rep, b: Rep, type_: Type) -> Rep:
+    """A choice that is the same for all lanes."""
+    if isinstance(a, Parts) and isinstance(b, Parts):
+        types = memory.part_types(type_)
+        sides = zip(a.items, b.items, types, strict=True)
+        return Parts(tuple([_choose(state, condition, x, y, t) for x, y, t in sides]))
+    name = scalar_name(type_)
+    if isinstance(a, Uniform) and isinstance(b, Uniform):
+        return Uniform(state.body.op(f"select i1 {condition}, {name} {a.name}, {name} {b.name}"))
+    if isinstance(a, Linear) and isinstance(b, Linear) and a.stride == b.stride:
+        base = state.body.op(f"select i1 {condition}, {name} {a.base}, {name} {b.base}")
+        return Linear(base, a.stride)
+    vector = widen(name, state.lanes)
+    x, y = state.as_vector(a, type_), state.as_vector(b, type_)
+    return Varying(state.body.op(f"select i1 {condition}, {vector} {x}, {vector} {y}"))

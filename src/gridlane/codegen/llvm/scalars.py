@@ -1,0 +1,439 @@
+"""Arithmetic, comparison and conversion: one emission for scalars and for vectors of lanes.
+
+Each function takes the body, the op, ``lanes`` (0 for a scalar) and the operands' names and gives
+the result's name. LLVM's own semantics differ from the IR's at division by zero, shifts past the
+width and out-of-range conversions; these are guarded here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gridlane.codegen.llvm.text import Body, flags, literal, mangle, scalar_name, splat, widen
+from gridlane.core.dtypes import DType
+from gridlane.core.dtypes import f32 as _F32
+from gridlane.core.dtypes import f64 as _F64
+from gridlane.ir.builder import constant
+from gridlane.ir.op import FastMath, Op
+from gridlane.ir.ops import arith, math
+
+Emit = Callable[[Body, Op, int, list[str]], str]
+
+
+def emit(body: Body, op: Op, lanes: int, operands: list[str]) -> str | None:
+    """Emit an op of this family; None when it belongs to another."""
+    function = TABLE.get(type(op))
+    if function is None:
+        return None
+    first = next(op.operands()).type
+    if isinstance(first, DType) and first.name == "bf16" and type(op) not in _BF16_AS_BITS:
+        return _through_f32(body, op, lanes, operands, function)
+    return function(body, op, lanes, operands)
+
+
+# ---- bf16: held as i16, computed in f32, rounded once (exact for + - * / sqrt: 24 >= 2*8 + 2)
+
+_BF16_AS_BITS = (arith.Select, arith.Bitcast, arith.Cast)
+
+
+def extend_bf16(body: Body, value: str, lanes: int) -> str:
+    """bf16 bits as f32."""
+    half, full, real = widen("i16", lanes), widen("i32", lanes), widen("float", lanes)
+    wide = body.op(f"zext {half} {value} to {full}")
+    shifted = body.op(f"shl {full} {wide}, {splat('16', 'i32', lanes)}")
+    return body.op(f"bitcast {full} {shifted} to {real}")
+
+
+def round_bf16(body: Body, value: str, lanes: int) -> str:
+    """f32 rounded to bf16 bits, nearest even; NaN stays NaN."""
+    full, real = widen("i32", lanes), widen("float", lanes)
+    bits = body.op(f"bitcast {real} {value} to {full}")
+    upper = body.op(f"lshr {full} {bits}, {splat('16', 'i32', lanes)}")
+    odd = body.op(f"and {full} {upper}, {splat('1', 'i32', lanes)}")
+    bias = body.op(f"add {full} {odd}, {splat('32767', 'i32', lanes)}")
+    rounded = body.op(f"add {full} {bits}, {bias}")
+    top = body.op(f"lshr {full} {rounded}, {splat('16', 'i32', lanes)}")
+    nan = body.op(f"fcmp uno {real} {value}, {value}")
+    quiet = splat("32704", "i32", lanes)
+    kept = body.op(f"select {widen('i1', lanes)} {nan}, {full} {quiet}, {full} {top}")
+    return body.op(f"trunc {full} {kept} to {widen('i16', lanes)}")
+
+
+def _through_f32(body: Body, op: Op, lanes: int, operands: list[str], function: Emit) -> str:
+    """Compute an op on bf16 in f32 and round the result."""
+    from_bits = [
+        extend_bf16(body, name, lanes) if value.type.name == "bf16" else name  # type: ignore[union-attr]  # scalars
+        for value, name in zip(op.operands(), operands, strict=True)
+    ]
+    made = _FLOAT_NAME.set("float")
+    try:
+        result = function(body, op, lanes, from_bits)
+    finally:
+        _FLOAT_NAME.reset(made)
+    is_float = op.results[0].type.name == "bf16"  # type: ignore[union-attr]  # scalars
+    return round_bf16(body, result, lanes) if is_float else result
+
+
+class _Override:
+    """The register type that bf16 ops compute in, while one is being emitted."""
+
+    def __init__(self) -> None:
+        self.name = ""
+
+    def set(self, name: str) -> str:
+        before, self.name = self.name, name
+        return before
+
+    def reset(self, before: str) -> None:
+        self.name = before
+
+
+_FLOAT_NAME = _Override()
+
+
+def type_of(op: Op, lanes: int) -> tuple[str, str]:
+    """The first operand's scalar name and its vector type."""
+    name = scalar_name(next(op.operands()).type)
+    name = _FLOAT_NAME.name or name
+    return name, widen(name, lanes)
+
+
+def _fast(op: Op) -> str:
+    return flags(getattr(op, "fast", FastMath.NONE))
+
+
+def _is_float(op: Op) -> bool:
+    type_ = next(op.operands()).type
+    return isinstance(type_, DType) and type_.is_float
+
+
+def _is_signed(op: Op) -> bool:
+    type_ = next(op.operands()).type
+    return isinstance(type_, DType) and type_.is_signed
+
+
+# ---- two operands
+
+
+def _plain(integer: str, real: str) -> Emit:
+    def emit_plain(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
+        _, type_ = type_of(op, lanes)
+        a, b = operands
+        if _is_float(op):
+            return body.op(f"{real} {_fast(op)}{type_} {a}, {b}")
+        return body.op(f"{integer} {type_} {a}, {b}")
+
+    return emit_plain
+
+
+def _minmax(stem: str) -> Emit:
+    def emit_minmax(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
+        name, _ = type_of(op, lanes)
+        if _is_float(op):
+            return body.intrinsic(f"{stem}imumnum", name, lanes, operands, _fast(op))
+        return body.intrinsic(("s" if _is_signed(op) else "u") + stem, name, lanes, operands)
+
+    return emit_minmax
+
+
+def _divide(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
+    name, type_ = type_of(op, lanes)
+    a, b = operands
+    if _is_float(op):
+        return body.op(f"fdiv {_fast(op)}{type_} {a}, {b}")
+    known = constant(op.rhs)  # type: ignore[attr-defined]  # a Div
+    signed = _is_signed(op)
+    if known is not None and known not in (0, -1):
+        return body.op(f"{'sdiv' if signed else 'udiv'} {type_} {a}, {b}")
+    zero, safe = _safe_divisor(body, op, lanes, a, b, signed)
+    quotient = _quotient(body, name, lanes, a, safe, signed)
+    ones = splat("-1", name, lanes)
+    return body.op(f"select {widen('i1', lanes)} {zero}, {type_} {ones}, {type_} {quotient}")
+
+
+def _remainder(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
+    name, type_ = type_of(op, lanes)
+    a, b = operands
+    if _is_float(op):
+        return body.op(f"frem {_fast(op)}{type_} {a}, {b}")
+    known = constant(op.rhs)  # type: ignore[attr-defined]  # a Rem
+    signed = _is_signed(op)
+    if known is not None and known not in (0, -1):
+        return body.op(f"{'srem' if signed else 'urem'} {type_} {a}, {b}")
+    zero, safe = _safe_divisor(body, op, lanes, a, b, signed)
+    quotient = _quotient(body, name, lanes, a, safe, signed)
+    product = body.op(f"mul {type_} {quotient}, {safe}")
+    rest = body.op(f"sub {type_} {a}, {product}")
+    return body.op(f"select {widen('i1', lanes)} {zero}, {type_} {a}, {type_} {rest}")
+
+
+def _safe_divisor(
+    body: Body, op: Op, lanes: int, a: str, b: str, signed: bool
+) -> tuple[str, str]:
+    """(b == 0, b with 1 where the division would trap: a / 1 is the IR's answer for MIN / -1)."""
+    name, type_ = type_of(op, lanes)
+    mask = widen("i1", lanes)
+    zero = body.op(f"icmp eq {type_} {b}, {splat('0', name, lanes)}")
+    trap = zero
+    if signed:
+        lowest = splat(str(next(op.operands()).type.min), name, lanes)  # type: ignore[union-attr]  # an integer
+        low = body.op(f"icmp eq {type_} {a}, {lowest}")
+        minus = body.op(f"icmp eq {type_} {b}, {splat('-1', name, lanes)}")
+        over = body.op(f"and {mask} {low}, {minus}")
+        trap = body.op(f"or {mask} {zero}, {over}")
+    one = splat("1", name, lanes)
+    return zero, body.op(f"select {mask} {trap}, {type_} {one}, {type_} {b}")
+
+
+def _quotient(body: Body, name: str, lanes: int, a: str, b: str, signed: bool) -> str:
+    """a / b for b that does not trap. A vector of up to 32 bits divides exactly in binary64, where
+    processors have vector division and none for integers."""
+    type_ = widen(name, lanes)
+    bits = int(name[1:])
+    if not lanes or bits > 32:
+        return body.op(f"{'sdiv' if signed else 'udiv'} {type_} {a}, {b}")
+    real = widen("double", lanes)
+    up, down = ("sitofp", "fptosi") if signed else ("uitofp", "fptoui")
+    x = body.op(f"{up} {type_} {a} to {real}")
+    y = body.op(f"{up} {type_} {b} to {real}")
+    return body.op(f"{down} {real} {body.op(f'fdiv {real} {x}, {y}')} to {type_}")
+
+
+def _mulhi(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
+    name, type_ = type_of(op, lanes)
+    bits = int(name[1:])
+    wide_name = f"i{bits * 2}"
+    wide = widen(wide_name, lanes)
+    extend = "sext" if _is_signed(op) else "zext"
+    a, b = [body.op(f"{extend} {type_} {value} to {wide}") for value in operands]
+    product = body.op(f"mul {wide} {a}, {b}")
+    upper = body.op(f"lshr {wide} {product}, {splat(str(bits), wide_name, lanes)}")
+    return body.op(f"trunc {wide} {upper} to {type_}")
+
+
+def _shift(opcode_signed: str, opcode_unsigned: str, is_left: bool) -> Emit:
+    def emit_shift(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
+        name, type_ = type_of(op, lanes)
+        bits = int(name[1:])
+        value, amount = operands
+        signed = _is_signed(op)
+        opcode = opcode_signed if signed else opcode_unsigned
+        amount_type = op.amount.type  # type: ignore[attr-defined]  # a Shift
+        amount_name = scalar_name(amount_type)
+        amount_vector = widen(amount_name, lanes)
+        known = constant(op.amount)  # type: ignore[attr-defined]  # a Shift
+        if known is not None and 0 <= known < bits:
+            return body.op(f"{opcode} {type_} {value}, {splat(str(known), name, lanes)}")
+        limit = splat(str(bits - 1), amount_name, lanes)
+        small = body.intrinsic("umin", amount_name, lanes, [amount, limit])
+        resized = _resize(body, small, amount_name, name, lanes)
+        shifted = body.op(f"{opcode} {type_} {value}, {resized}")
+        if signed and not is_left:
+            return shifted
+        past = body.op(f"icmp ugt {amount_vector} {amount}, {limit}")
+        zero = splat("0", name, lanes)
+        return body.op(f"select {widen('i1', lanes)} {past}, {type_} {zero}, {type_} {shifted}")
+
+    return emit_shift
+
+
+def _resize(body: Body, value: str, source: str, target: str, lanes: int) -> str:
+    """An unsigned integer in another width."""
+    if source == target:
+        return value
+    word = "trunc" if int(source[1:]) > int(target[1:]) else "zext"
+    return body.op(f"{word} {widen(source, lanes)} {value} to {widen(target, lanes)}")
+
+
+def _compare(signed: str, unsigned: str, real: str) -> Emit:
+    def emit_compare(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
+        _, type_ = type_of(op, lanes)
+        a, b = operands
+        if _is_float(op):
+            return body.op(f"fcmp {_fast(op)}{real} {type_} {a}, {b}")
+        return body.op(f"icmp {signed if _is_signed(op) else unsigned} {type_} {a}, {b}")
+
+    return emit_compare
+
+
+# ---- one operand
+
+
+def _negate(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
+    name, type_ = type_of(op, lanes)
+    if _is_float(op):
+        return body.op(f"fneg {_fast(op)}{type_} {operands[0]}")
+    return body.op(f"sub {type_} {splat('0', name, lanes)}, {operands[0]}")
+
+
+def _absolute(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
+    name, type_ = type_of(op, lanes)
+    if _is_float(op):
+        return body.intrinsic("fabs", name, lanes, operands, _fast(op))
+    if not _is_signed(op):
+        return operands[0]
+    body.declared.setdefault(
+        f"abs.{type_}", f"declare {type_} @llvm.abs.{mangle(name, lanes)}({type_}, i1)"
+    )
+    callee = f"@llvm.abs.{mangle(name, lanes)}"
+    return body.op(f"call {type_} {callee}({type_} {operands[0]}, i1 false)")
+
+
+def _complement(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
+    name, type_ = type_of(op, lanes)
+    ones = "true" if name == "i1" else "-1"
+    return body.op(f"xor {type_} {operands[0]}, {splat(ones, name, lanes)}")
+
+
+def _clz(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
+    name, type_ = type_of(op, lanes)
+    full = f"llvm.ctlz.{mangle(name, lanes)}"
+    return body.call(type_, full, [(type_, operands[0]), ("i1", "false")])
+
+
+def _intrinsic(stem: str) -> Emit:
+    def emit_intrinsic(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
+        name, _ = type_of(op, lanes)
+        return body.intrinsic(stem, name, lanes, operands, _fast(op) if _is_float(op) else "")
+
+    return emit_intrinsic
+
+
+# ---- selection and conversion
+
+
+def _select(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
+    condition, a, b = operands
+    type_ = widen(scalar_name(op.results[0].type), lanes)
+    return body.op(f"select {widen('i1', lanes)} {condition}, {type_} {a}, {type_} {b}")
+
+
+def _bitcast(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
+    source = widen(scalar_name(next(op.operands()).type), lanes)
+    target = widen(scalar_name(op.results[0].type), lanes)
+    return operands[0] if source == target else body.op(f"bitcast {source} {operands[0]} to {target}")
+
+
+def _cast(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
+    source, target = next(op.operands()).type, op.results[0].type
+    assert isinstance(source, DType) and isinstance(target, DType)
+    return convert(body, operands[0], source, target, lanes)
+
+
+def convert(body: Body, value: str, source: DType, target: DType, lanes: int) -> str:
+    """A scalar conversion as ``ir.ops.arith.Cast`` defines it."""
+    if source is target:
+        return value
+    if source.name == "bf16":
+        wide = extend_bf16(body, value, lanes)
+        return convert(body, wide, _F32, target, lanes)
+    if target.name == "bf16":
+        return round_bf16(body, _to_f32_for_bf16(body, value, source, lanes), lanes)
+    a, b = widen(scalar_name(source), lanes), widen(scalar_name(target), lanes)
+    if target.is_bool:
+        zero = splat(literal(0, source), scalar_name(source), lanes)
+        word = "fcmp une" if source.is_float else "icmp ne"
+        return body.op(f"{word} {a} {value}, {zero}")
+    if source.is_float and target.is_float:
+        word = "fptrunc" if source.bits > target.bits else "fpext"
+        return body.op(f"{word} {a} {value} to {b}")
+    if source.is_float:
+        stem = "fptosi.sat" if target.is_signed else "fptoui.sat"
+        names = mangle(scalar_name(target), lanes), mangle(scalar_name(source), lanes)
+        return body.call(b, f"llvm.{stem}.{names[0]}.{names[1]}", [(a, value)])
+    if target.is_float:
+        return body.op(f"{'sitofp' if source.is_signed else 'uitofp'} {a} {value} to {b}")
+    if source.bits > target.bits:
+        return body.op(f"trunc {a} {value} to {b}")
+    if source.bits == target.bits:
+        return value
+    return body.op(f"{'sext' if source.is_signed else 'zext'} {a} {value} to {b}")
+
+
+def _to_f32_for_bf16(body: Body, value: str, source: DType, lanes: int) -> str:
+    """A number as an f32 that rounds to bf16 as the number itself does: wide sources are rounded
+    to odd, which keeps what the second rounding must know."""
+    if source.name in ("f32", "f16", "b1") or (source.is_integer and source.bits <= 16):
+        return convert(body, value, source, _F32, lanes)
+    exact = value if source.name == "f64" else convert(body, value, source, _F64, lanes)
+    if source.is_integer and source.bits == 64:
+        exact = _odd_from_int64(body, value, source, lanes)
+    return _round_to_odd(body, exact, lanes)
+
+
+def _odd_from_int64(body: Body, value: str, source: DType, lanes: int) -> str:
+    """A 64-bit integer as f64 whose low bits, which f64 would round away, are or-ed into one."""
+    wide = widen("i64", lanes)
+    low = body.op(f"and {wide} {value}, {splat('4095', 'i64', lanes)}")
+    some = body.op(f"icmp ne {wide} {low}, {splat('0', 'i64', lanes)}")
+    sticky = body.op(f"zext {widen('i1', lanes)} {some} to {wide}")
+    sticky = body.op(f"shl {wide} {sticky}, {splat('12', 'i64', lanes)}")
+    high = body.op(f"and {wide} {value}, {splat('-4096', 'i64', lanes)}")
+    joined = body.op(f"or {wide} {high}, {sticky}")
+    if source.is_signed:
+        magnitude = body.call(
+            wide, f"llvm.abs.{mangle('i64', lanes)}", [(wide, value), ("i1", "false")]
+        )
+        big = body.op(f"icmp ugt {wide} {magnitude}, {splat(str(1 << 53), 'i64', lanes)}")
+    else:
+        big = body.op(f"icmp ugt {wide} {value}, {splat(str(1 << 53), 'i64', lanes)}")
+    chosen = body.op(f"select {widen('i1', lanes)} {big}, {wide} {joined}, {wide} {value}")
+    return convert(body, chosen, source, _F64, lanes)
+
+
+def _round_to_odd(body: Body, value: str, lanes: int) -> str:
+    """f64 to f32, towards zero with the last bit set when inexact."""
+    real, single, bits = widen("double", lanes), widen("float", lanes), widen("i32", lanes)
+    near = body.op(f"fptrunc {real} {value} to {single}")
+    back = body.op(f"fpext {single} {near} to {real}")
+    mask = widen("i1", lanes)
+    exact = body.op(f"fcmp ueq {real} {back}, {value}")
+    raw = body.op(f"bitcast {single} {near} to {bits}")
+    size = body.intrinsic("fabs", "double", lanes, [value])
+    back_size = body.intrinsic("fabs", "double", lanes, [back])
+    above = body.op(f"fcmp ogt {real} {back_size}, {size}")
+    step = body.op(f"zext {mask} {above} to {bits}")
+    down = body.op(f"sub {bits} {raw}, {step}")
+    odd = body.op(f"or {bits} {down}, {splat('1', 'i32', lanes)}")
+    chosen = body.op(f"select {mask} {exact}, {bits} {raw}, {bits} {odd}")
+    return body.op(f"bitcast {bits} {chosen} to {single}")
+
+
+TABLE: dict[type[Op], Emit] = {
+    arith.Add: _plain("add", "fadd"),
+    arith.Sub: _plain("sub", "fsub"),
+    arith.Mul: _plain("mul", "fmul"),
+    arith.Div: _divide,
+    arith.Rem: _remainder,
+    arith.MulHi: _mulhi,
+    arith.Min: _minmax("min"),
+    arith.Max: _minmax("max"),
+    arith.And: _plain("and", ""),
+    arith.Or: _plain("or", ""),
+    arith.Xor: _plain("xor", ""),
+    arith.Shl: _shift("shl", "shl", True),
+    arith.Shr: _shift("ashr", "lshr", False),
+    arith.Neg: _negate,
+    arith.Abs: _absolute,
+    arith.Not: _complement,
+    arith.Popcount: _intrinsic("ctpop"),
+    arith.Clz: _clz,
+    arith.Brev: _intrinsic("bitreverse"),
+    arith.Eq: _compare("eq", "eq", "oeq"),
+    arith.Ne: _compare("ne", "ne", "une"),
+    arith.Lt: _compare("slt", "ult", "olt"),
+    arith.Le: _compare("sle", "ule", "ole"),
+    arith.Gt: _compare("sgt", "ugt", "ogt"),
+    arith.Ge: _compare("sge", "uge", "oge"),
+    arith.Select: _select,
+    arith.Cast: _cast,
+    arith.Bitcast: _bitcast,
+    arith.Fma: _intrinsic("fma"),
+    math.Sqrt: _intrinsic("sqrt"),
+    math.Floor: _intrinsic("floor"),
+    math.Ceil: _intrinsic("ceil"),
+    math.Trunc: _intrinsic("trunc"),
+    math.Rint: _intrinsic("rint"),
+    math.Round: _intrinsic("round"),
+    math.Copysign: _intrinsic("copysign"),
+}

@@ -1,0 +1,165 @@
+"""LLVM IR as text: type names, constants, and a function body under construction.
+
+Text is what LLVM's parser takes, so nothing is built twice; it is several times faster to make than
+a tree of Python objects. ``lanes`` is 0 for a scalar, else the length of the vector.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+
+import numpy as np
+
+from gridlane.core.dtypes import DType
+from gridlane.ir.op import FastMath
+from gridlane.ir.types import PointerType, Type
+
+_SCALARS = {"b1": "i1", "f16": "half", "bf16": "i16", "f32": "float", "f64": "double"}
+_MANGLED = {"half": "f16", "float": "f32", "double": "f64", "ptr": "p0"}
+
+_FLAGS = {
+    FastMath.NNAN: "nnan",
+    FastMath.NINF: "ninf",
+    FastMath.NSZ: "nsz",
+    FastMath.ARCP: "arcp",
+    FastMath.CONTRACT: "contract",
+    FastMath.AFN: "afn",
+    FastMath.REASSOC: "reassoc",
+}
+
+
+def scalar_name(type_: Type) -> str:
+    """LLVM's name of a scalar or pointer type in a register."""
+    if isinstance(type_, PointerType):
+        return "ptr"
+    assert isinstance(type_, DType), type_
+    return _SCALARS.get(type_.name) or f"i{type_.bits}"
+
+
+def memory_name(type_: Type) -> str:
+    """LLVM's name of a scalar in memory: a bool takes a byte."""
+    name = scalar_name(type_)
+    return "i8" if name == "i1" else name
+
+
+def widen(name: str, lanes: int) -> str:
+    """The vector of ``lanes`` of a scalar type name."""
+    return f"<{lanes} x {name}>" if lanes else name
+
+
+def mangle(name: str, lanes: int = 0) -> str:
+    """A type's part of an intrinsic's name.
+
+    >>> mangle("float", 16), mangle("i32")
+    ('v16f32', 'i32')
+    """
+    short = _MANGLED.get(name, name)
+    return f"v{lanes}{short}" if lanes else short
+
+
+def flags(fast: FastMath) -> str:
+    """Fast-math flags in front of the operands."""
+    if fast is FastMath.NONE:
+        return ""
+    if fast == FastMath.FAST:
+        return "fast "
+    return "".join(f"{text} " for flag, text in _FLAGS.items() if fast & flag)
+
+
+def literal(value: bool | int | float, type_: Type) -> str:
+    """A scalar constant."""
+    if isinstance(type_, PointerType):
+        return "null"
+    assert isinstance(type_, DType)
+    if type_.is_bool:
+        return "true" if value else "false"
+    if type_.is_integer:
+        return str(int(value))
+    if type_.name == "bf16":
+        return str(int(np.array(value, type_.numpy).view(np.uint16)))
+    if type_.name == "f16":
+        return f"0xH{int(np.array(value, np.float16).view(np.uint16)):04X}"
+    return f"0x{int.from_bytes(struct.pack('>d', float(value)), 'big'):016X}"
+
+
+def splat(value: str, name: str, lanes: int) -> str:
+    """A constant, or the vector that repeats it."""
+    return f"splat ({name} {value})" if lanes else value
+
+
+def vector_constant(values: Iterable[object], name: str) -> str:
+    """A constant vector."""
+    return "<" + ", ".join(f"{name} {value}" for value in values) + ">"
+
+
+class Body:
+    """A function body: lines, fresh names, the current block, and what the module must declare."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.allocas: list[str] = []
+        self.declared: dict[str, str] = {}
+        self.helpers: dict[str, str] = {}
+        self.block = "entry"
+        self._count = 0
+
+    def fresh(self, hint: str = "v") -> str:
+        """A name that nothing has."""
+        self._count += 1
+        return f"%{hint}{self._count}"
+
+    def op(self, text: str, hint: str = "v") -> str:
+        """Append an instruction that has a result; return its name."""
+        name = self.fresh(hint)
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def do(self, text: str) -> None:
+        """Append an instruction without a result."""
+        self.lines.append(f"  {text}")
+
+    def label(self, hint: str) -> str:
+        """A fresh block label; ``start`` opens it."""
+        self._count += 1
+        return f"{hint}{self._count}"
+
+    def start(self, label: str) -> None:
+        """Open a block. The block before must have ended with a branch."""
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def branch(self, target: str) -> None:
+        """Jump."""
+        self.do(f"br label %{target}")
+
+    def branch_if(self, condition: str, on_true: str, on_false: str) -> None:
+        """Jump on an i1."""
+        self.do(f"br i1 {condition}, label %{on_true}, label %{on_false}")
+
+    def alloca(self, name: str, count: int = 1, align: int = 0) -> str:
+        """Stack memory in the entry block."""
+        made = self.fresh("a")
+        size = f", i32 {count}" if count != 1 else ""
+        tail = f", align {align}" if align else ""
+        self.allocas.append(f"  {made} = alloca {name}{size}{tail}")
+        return made
+
+    def call(self, result: str, name: str, arguments: list[tuple[str, str]], fast: str = "") -> str:
+        """Call a function by name, declaring it; returns the result's name, "" for void."""
+        types = ", ".join(type_ for type_, _ in arguments)
+        if name not in self.helpers:
+            self.declared.setdefault(name, f"declare {result} @{name}({types})")
+        text = f"call {fast}{result} @{name}({', '.join(f'{t} {v}' for t, v in arguments)})"
+        if result == "void":
+            self.do(text)
+            return ""
+        return self.op(text)
+
+    def intrinsic(
+        self, stem: str, name: str, lanes: int, values: list[str], fast: str = ""
+    ) -> str:
+        """Call ``llvm.stem`` with operands that all have the result's type."""
+        type_ = widen(name, lanes)
+        full = f"llvm.{stem}.{mangle(name, lanes)}"
+        return self.call(type_, full, [(type_, value) for value in values], fast)

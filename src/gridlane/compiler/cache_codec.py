@@ -1,0 +1,140 @@
+"""Artifacts as JSON and back. Reading takes nothing on trust: each value's type is checked, so
+that a file with a right digest and a wrong content is an error here, not a crash later."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gridlane.core import dtypes
+from gridlane.core.artifact import Artifact, KernelErrorSite, ParamSlot, PrintSite
+from gridlane.core.dtypes import DType
+from gridlane.core.source import Loc
+
+# Fields of Artifact that JSON holds as they are. The others have a line of their own below.
+PLAIN: dict[str, type] = {
+    "target": str,
+    "format": str,
+    "entry": str,
+    "param_bytes": int,
+    "static_shared": int,
+    "scratch": int,
+    "work": int,
+    "max_threads": int,
+    "uses_dynamic_shared": bool,
+}
+SHAPED = ("code", "params", "block", "errors", "prints", "symbols", "notes")
+
+
+def to_json(artifact: Artifact) -> bytes:
+    """All of an artifact but its code."""
+    fields: dict[str, Any] = {name: getattr(artifact, name) for name in PLAIN}
+    fields["params"] = [
+        (slot.name, slot.offset, slot.dtype and slot.dtype.name, slot.argument, slot.path)
+        for slot in artifact.params
+    ]
+    fields["block"] = artifact.block
+    fields["errors"] = [(e.exception, e.message, _place(e.loc)) for e in artifact.errors]
+    fields["prints"] = [(p.parts, [d.name for d in p.dtypes]) for p in artifact.prints]
+    fields["symbols"] = artifact.symbols
+    fields["notes"] = artifact.notes
+    return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def from_json(metadata: bytes, code: bytes) -> Artifact:
+    """The artifact of what ``to_json`` wrote, and its code.
+
+    Raises:
+        ValueError: something is missing, or not of its type.
+    """
+    try:
+        fields = _object(json.loads(metadata))
+        plain = {name: _checked(fields[name], type_) for name, type_ in PLAIN.items()}
+        if min(value for value in plain.values() if type(value) is int) < 0:
+            raise ValueError("a negative size")
+        return Artifact(
+            **plain,
+            code=code,
+            params=tuple(_slot(item, plain["param_bytes"]) for item in _list(fields["params"])),
+            block=_block(fields["block"]),
+            errors=tuple(map(_error_site, _list(fields["errors"]))),
+            prints=tuple(map(_print_site, _list(fields["prints"]))),
+            symbols=_texts(fields["symbols"]),
+            notes=_texts(fields["notes"]),
+        )
+    except KeyError as error:
+        raise ValueError(f"no {error}") from None
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def _place(loc: Loc) -> Any:
+    caller = loc.caller and _place(loc.caller)
+    return (loc.file, loc.line, loc.column, loc.end_column, loc.function, caller)
+
+
+def _checked(value: Any, type_: type) -> Any:
+    if type(value) is not type_:  # not isinstance: True is no size
+        raise ValueError(f"{value!r} is not {type_.__name__}")
+    return value
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return _checked(value, dict)
+
+
+def _list(value: Any) -> list[Any]:
+    return _checked(value, list)
+
+
+def _items(value: Any, *types: type) -> list[Any]:
+    """A list with one value of each type; ``object`` stands for any."""
+    if len(_list(value)) != len(types):
+        raise ValueError(f"{len(types)} items expected, {len(value)} found")
+    return [item if t is object else _checked(item, t) for item, t in zip(value, types)]
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(_checked(item, str) for item in _list(value))
+
+
+def _dtype(name: Any) -> DType:
+    return dtypes.by_name(_checked(name, str))
+
+
+def _slot(value: Any, param_bytes: int) -> ParamSlot:
+    name, offset, dtype, argument, path = _items(value, str, int, object, int, list)
+    type_ = None if dtype is None else _dtype(dtype)
+    size = 8 if type_ is None else type_.size
+    if argument < 0 or not 0 <= offset <= param_bytes - size:
+        raise ValueError(f"parameter {name} lies outside the block")
+    if not all(type(step) in (str, int) for step in path):
+        raise ValueError(f"parameter {name} has the path {path}")
+    return ParamSlot(name, offset, type_, argument, tuple(path))
+
+
+def _block(value: Any) -> tuple[int, int, int] | None:
+    if value is None:
+        return None
+    x, y, z = _items(value, int, int, int)
+    if min(x, y, z) < 1:
+        raise ValueError(f"a block of {value}")
+    return x, y, z
+
+
+def _error_site(value: Any) -> KernelErrorSite:
+    exception, message, loc = _items(value, str, str, object)
+    return KernelErrorSite(exception, message, _loc(loc))
+
+
+def _loc(value: Any) -> Loc:
+    file, line, column, end, function, caller = _items(value, str, int, int, int, str, object)
+    return Loc(file, line, column, end, function, None if caller is None else _loc(caller))
+
+
+def _print_site(value: Any) -> PrintSite:
+    parts, types = _items(value, list, list)
+    for part in parts:
+        if part is not None:
+            _checked(part, str)
+    return PrintSite(tuple(parts), tuple(map(_dtype, types)))

@@ -1,0 +1,75 @@
+"""The key of a compiled kernel: all that its code depends on, as a digest."""
+
+from __future__ import annotations
+
+import os
+import platform
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+import gridlane
+
+# The rooms whose source decides what a kernel compiles to.
+COMPILER_HALF = ("core", "ir", "passes", "frontends", "codegen", "compiler")
+
+
+def make_key(*parts: bytes | str) -> str:
+    """A key from what the caller's kernel depends on: source, constants, types, options, target.
+
+    The compiler itself and the processor are part of every key.
+
+    >>> make_key("a", "b") == make_key("ab")
+    False
+    """
+    digest = sha256(_fixed())
+    for part in parts:
+        data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
+        # Kind and length in front keep ("a", "b"), ("ab",) and (b"ab",) apart.
+        digest.update(b"%c%d:" % (b"bs"[isinstance(part, str)], len(data)))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+@cache
+def _fixed() -> bytes:
+    import llvmlite  # its version only; the library is loaded by what generates code
+
+    parts = (gridlane.__version__, llvmlite.__version__, platform.machine(), _processor())
+    return "\0".join(parts).encode() + compiler_digest(Path(gridlane.__file__).parent)
+
+
+def _processor() -> str:
+    """What tells this processor's instruction set from another's: caches may be on a network."""
+    try:
+        # The kernel writes as it is read; the first processor is enough, and they are alike.
+        with open("/proc/cpuinfo", "rb", buffering=0) as file:
+            first = file.read(8192).split(b"\n\n")[0].decode("ascii", "replace")
+    except OSError:
+        from llvmlite import binding
+
+        return f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
+    lasting = ("model", "vendor", "cpu family", "flags", "Features", "CPU ", "stepping")
+    return "\n".join(line for line in first.splitlines() if line.startswith(lasting))
+
+
+def compiler_digest(package: Path) -> bytes:
+    """A digest that changes when the compiler's source does: names, sizes and times of files."""
+    digest = sha256()
+    for room in COMPILER_HALF:
+        _add_folder(digest, str(package / room))
+    return digest.digest()
+
+
+def _add_folder(digest: sha256, folder: str) -> None:
+    try:
+        with os.scandir(folder) as items:
+            found = sorted(items, key=lambda item: item.name)
+    except OSError:  # inside a zip file; the version has to do
+        return
+    for item in found:
+        if item.name.endswith((".py", ".c", ".h")):
+            info = item.stat()
+            digest.update(f"{item.path}\0{info.st_size}\0{info.st_mtime_ns}\0".encode())
+        elif item.is_dir() and item.name != "__pycache__":
+            _add_folder(digest, item.path)

@@ -1,0 +1,91 @@
+"""The cpu target: passes, the vectoriser, LLVM."""
+
+from __future__ import annotations
+
+import sys
+
+from gridlane.codegen.llvm import machine
+from gridlane.codegen.llvm.cpu import KernelCode, emit_kernel
+from gridlane.compiler.layout import lay_out
+from gridlane.core.artifact import Artifact, KernelErrorSite, PrintSite
+from gridlane.core.config import config
+from gridlane.core.dtypes import DType
+from gridlane.core.errors import LaunchError
+from gridlane.core.options import KernelOptions, Target
+from gridlane.ir.ops.control import Print
+from gridlane.ir.values import Module
+from gridlane.passes import pipelines
+
+MAX_THREADS = 1024
+
+
+def identity(target: Target) -> str:
+    """What machine code depends on besides the kernel: the processor, for the cache key."""
+    name, features = machine.host()
+    return f"{target.processor or name} {target.features or features}"
+
+
+def generate(module: Module, target: Target, options: KernelOptions) -> Artifact:
+    """An object file for one block shape. Changes the module."""
+    code, artifact = _emit(module, target)
+    dump = config().dump
+    if "llvm" in dump:
+        print(code.text, file=sys.stderr)
+    level = 2 if options.opt else 0
+    if "asm" in dump:
+        print(machine.assembly(code.text, target.processor, target.features, level), file=sys.stderr)
+    return artifact(machine.object_code(code.text, target.processor, target.features, level))
+
+
+def text(module: Module, target: Target, options: KernelOptions, stage: str) -> str:
+    """Optimised LLVM IR or assembly. Changes the module."""
+    code, _ = _emit(module, target)
+    make = {"llvm": machine.optimised_text, "asm": machine.assembly}[stage]
+    return make(code.text, target.processor, target.features, 2 if options.opt else 0)
+
+
+def _emit(module: Module, target: Target):  # noqa: ANN202  # a pair with a local closure
+    """The vectorised kernel, and a function that makes its artifact from object code."""
+    block = target.block or (256, 1, 1)
+    threads = block[0] * block[1] * block[2]
+    if not 0 < threads <= MAX_THREADS or min(block) < 1:
+        raise LaunchError(f"a block of {block} has {threads} threads; 1 to {MAX_THREADS} are possible")
+    slots, size = lay_out(module.kernel)
+    errors = error_sites(module)
+    pipelines.run(module, "cpu")
+    code = emit_kernel(module, slots, block, machine.vector_bytes(target.features))
+
+    def artifact(object_code: bytes) -> Artifact:
+        return Artifact(
+            target="cpu",
+            format="object",
+            code=object_code,
+            entry=code.entry,
+            params=slots,
+            param_bytes=size,
+            static_shared=code.static_shared,
+            block=block,
+            scratch=code.scratch,
+            errors=errors,
+            prints=_print_sites(code),
+            work=code.work,
+            symbols=code.symbols,
+            uses_dynamic_shared=code.uses_dynamic_shared,
+        )
+
+    return code, artifact
+
+
+def error_sites(module: Module) -> tuple[KernelErrorSite, ...]:
+    """The module's error table."""
+    return tuple(KernelErrorSite(e.exception, e.message, e.loc) for e in module.errors)
+
+
+def _print_sites(code: KernelCode) -> tuple[PrintSite, ...]:
+    """The kernel's print table."""
+    sites = []
+    for op in code.prints:
+        assert isinstance(op, Print)
+        types = tuple(v.type for v in op.arguments if isinstance(v.type, DType))
+        sites.append(PrintSite(tuple(part or None for part in op.parts), types))
+    return tuple(sites)

@@ -1,0 +1,22 @@
+"""What the compiled kernel and the runtime agree on, in bytes.
+
+A kernel is ``void entry(ptr params, ptr context, i64 first, i64 last, ptr arena)``: it runs the
+blocks ``first`` to ``last`` - 1 of the grid, x fastest. The context is one per launch:
+
+    0   i32 grid x, 4 i32 grid y, 8 i32 grid z, 12 i32 bytes of dynamic shared memory
+    16  i32 error code + 1, 0 while there is none;  20 i32 thread;  24 i64 block
+    32  ptr void print(i32 site, ptr cells)
+
+The arena is one per worker, aligned to 64: the kernel's scratch (``Artifact.scratch`` bytes, a
+multiple of 64), static shared arrays, dynamic shared memory.
+"""
+
+from __future__ import annotations
+
+GRID_OFFSETS = (0, 4, 8)
+DYNAMIC_OFFSET = 12
+ERROR_OFFSET = 16
+ERROR_THREAD_OFFSET = 20
+ERROR_BLOCK_OFFSET = 24
+PRINT_OFFSET = 32
+CONTEXT_BYTES = 64

@@ -1,0 +1,193 @@
+"""The types of arguments: quickly, as a key for the launch, and in full, as an ArgType.
+
+``KEYS[type(value)](value)`` is a hashable that decides the argument's type and how it is read.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+
+from gridlane.core import argtypes
+from gridlane.core.argtypes import ArgType, ArrayType, TupleType
+from gridlane.core.errors import ArgumentError
+from gridlane.cuda.arguments import ArgHint
+from gridlane.cuda.devicearray import DeviceNDArray, DeviceRecord, as_device
+
+KeyFunction = Callable[[Any], Hashable]
+
+# Bits of ndarray.flags.num that decide an argument's type and how it is passed.
+C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x2, 0x100, 0x400
+_FLAGS = C_CONTIGUOUS | F_CONTIGUOUS | ALIGNED | WRITEABLE
+
+
+def typeof(value: Any, _name: str = "") -> ArgType:
+    """The type that a kernel sees for ``value``.
+
+    Raises:
+        ArgumentError: kernels cannot take it.
+    """
+    if isinstance(value, ArgType):
+        return value
+    if isinstance(value, DeviceNDArray):
+        return value._key.argtype
+    if isinstance(value, (bool, np.bool_)):
+        return argtypes.boolean
+    if isinstance(value, enum.Enum):
+        return typeof(value.value)
+    if isinstance(value, int) and not isinstance(value, np.generic):
+        if not -(2**63) <= value < 2**64:
+            raise ArgumentError(f"the integer {value} does not fit into 64 bits")
+        return argtypes.int64 if value < 2**63 else argtypes.uint64
+    if isinstance(value, np.ndarray):
+        return _array_type(value)
+    if isinstance(value, np.generic):
+        return _element_type(value.dtype)
+    if isinstance(value, float):
+        return argtypes.float64
+    if isinstance(value, complex):
+        return argtypes.complex128
+    if value is None:
+        return argtypes.none
+    if isinstance(value, tuple):
+        items = tuple(map(typeof, value))
+        fields = getattr(type(value), "_fields", ())
+        return TupleType(items, fields, type(value) if fields else None)
+    if isinstance(value, ArgHint):
+        return typeof(value.value)
+    return _foreign_type(value)
+
+
+def _array_type(array: np.ndarray) -> ArrayType:
+    flags = array.flags.num
+    layout = "C" if flags & C_CONTIGUOUS else "F" if flags & F_CONTIGUOUS else "A"
+    return ArrayType(_element_type(array.dtype), array.ndim, layout, not flags & WRITEABLE)
+
+
+def _element_type(dtype: np.dtype) -> ArgType:
+    try:
+        return argtypes.from_numpy(dtype)
+    except TypeError as error:
+        raise ArgumentError(str(error)) from None
+
+
+def _foreign_type(value: Any) -> ArgType:
+    device = as_device(value)
+    if device is not value:
+        return device._key.argtype
+    host = as_host(value)
+    if host is None:
+        raise ArgumentError(
+            f"a kernel cannot take an object of type {type(value).__name__}; it takes numbers, "
+            "arrays, records, tuples of these and None"
+        )
+    return _array_type(host)
+
+
+def as_host(value: Any) -> np.ndarray | None:
+    """A host array over the memory of an object that shows it, or None."""
+    if isinstance(value, (str, bytes)):
+        return None
+    if hasattr(value, "__array_interface__") or hasattr(value, "__array_struct__"):
+        return np.asarray(value)
+    try:
+        return np.asarray(memoryview(value))
+    except (TypeError, ValueError):
+        return None
+
+
+# --- keys ---
+
+REFUSED = ("refused",)
+"""The key of what kernels cannot take. No plan has it, and making one says what is wrong."""
+
+_INT64, _UINT64 = ("int", argtypes.int64), ("int", argtypes.uint64)
+
+
+def _constant(key: Hashable) -> KeyFunction:
+    return lambda value: key
+
+
+def _int_key(value: int) -> Hashable:
+    if -(2**63) <= value < 2**63:
+        return _INT64
+    return _UINT64 if 0 < value < 2**64 else REFUSED
+
+
+def _device_key(value: DeviceNDArray) -> Hashable:
+    return value._key
+
+
+def _ndarray_key(value: np.ndarray) -> Hashable:
+    return value.dtype, value.ndim, value.flags.num & _FLAGS
+
+
+def _tuple_key(value: tuple[Any, ...]) -> Hashable:
+    return value.__class__, *[KEYS[item.__class__](item) for item in value]
+
+
+def _record_key(value: np.void) -> Hashable:
+    return np.void, value.dtype
+
+
+def _enum_key(value: enum.Enum) -> Hashable:
+    return enum.Enum, KEYS[value.value.__class__](value.value)
+
+
+def _hint_key(value: ArgHint) -> Hashable:
+    return value.__class__, KEYS[value.value.__class__](value.value)
+
+
+def _foreign_key(value: Any) -> Hashable:
+    try:
+        return value.__class__, typeof(value)
+    except ArgumentError:
+        return REFUSED
+
+
+class _Keys(dict[type, KeyFunction]):
+    """The key functions by class; a class that is new is looked up through its bases."""
+
+    def __missing__(self, cls: type) -> KeyFunction:
+        function = next((f for base, f in _BASES if issubclass(cls, base)), _foreign_key)
+        self[cls] = function
+        return function
+
+
+KEYS = _Keys(
+    {
+        int: _int_key,
+        bool: _constant(("bool", argtypes.boolean)),
+        float: _constant(("float", argtypes.float64)),
+        complex: _constant(("complex", argtypes.complex128)),
+        type(None): _constant(None),
+        np.ndarray: _ndarray_key,
+        DeviceNDArray: _device_key,
+        DeviceRecord: _device_key,
+        tuple: _tuple_key,
+        **{
+            dtype.type: _constant(("numpy", argtypes.from_numpy(dtype)))
+            for dtype in (
+                *(scalar.numpy for scalar in argtypes.SCALARS),
+                *map(np.dtype, ("c8", "c16")),
+            )
+        },
+    }
+)
+# On platforms with two C types of one width numpy has a scalar class for each.
+_BASES: tuple[tuple[type, KeyFunction], ...] = (
+    (DeviceNDArray, _device_key),
+    (np.ndarray, _ndarray_key),
+    (enum.Enum, _enum_key),
+    (bool, KEYS[bool]),
+    (np.void, _record_key),
+    (np.generic, lambda value: ("numpy", typeof(value))),
+    (int, _int_key),
+    (float, KEYS[float]),
+    (complex, KEYS[complex]),
+    (tuple, _tuple_key),
+    (ArgHint, _hint_key),
+)

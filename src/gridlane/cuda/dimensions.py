@@ -1,0 +1,70 @@
+"""Grids and blocks: what users write, and what a device can launch."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral
+from typing import Any
+
+from gridlane.core.errors import LaunchError
+from gridlane.runtime.protocol import Limits
+
+Dim3 = tuple[int, int, int]
+
+MISSING_CONFIGURATION = """
+Kernel launch configuration was not specified. Use the syntax:
+
+kernel_function[blockspergrid, threadsperblock](arg0, arg1, ..., argn)
+"""
+
+
+def dim3(dimensions: Any, name: str) -> Dim3:
+    """Three ints from an int or from a sequence of one to three.
+
+    >>> dim3((4, 2), "griddim")
+    (4, 2, 1)
+    """
+    items = list(dimensions) if isinstance(dimensions, (tuple, list)) else [dimensions]
+    if not 1 <= len(items) <= 3:
+        raise ValueError(f"{name} must be a sequence of 1, 2 or 3 integers, got {dimensions!r}")
+    if not all(isinstance(item, Integral) for item in items):
+        raise TypeError(f"{name} must be a sequence of integers, got {items!r}")
+    x, y, z = [*map(int, items), 1, 1][:3]
+    return x, y, z
+
+
+def check_shape(kernel: str, grid: Dim3, block: Dim3, limits: Limits) -> None:
+    """Raise LaunchError when no launch of this shape exists."""
+    for name, dims, largest in (
+        ("grid", grid, limits.max_grid),
+        ("block", block, limits.max_block),
+    ):
+        for axis, size, most in zip("xyz", dims, largest):
+            if size < 1:
+                raise LaunchError(
+                    f"launch of {kernel}: the {name} {dims} has {size} along {axis}; "
+                    "every axis needs at least 1 (CUDA_ERROR_INVALID_VALUE)"
+                )
+            if size > most:
+                raise LaunchError(
+                    f"launch of {kernel}: the {name} {dims} has {size} along {axis}, "
+                    f"and the most is {most} (CUDA_ERROR_INVALID_VALUE)"
+                )
+    threads = math.prod(block)
+    if threads > limits.max_threads:
+        raise LaunchError(
+            f"launch of {kernel}: the block {block} has {threads} threads, and the most is "
+            f"{limits.max_threads}; use more and smaller blocks (CUDA_ERROR_INVALID_VALUE)"
+        )
+
+
+def check_shared(kernel: str, static: int, dynamic: int, limits: Limits) -> None:
+    """Raise LaunchError when a block's shared memory does not fit."""
+    if dynamic < 0:
+        raise LaunchError(f"launch of {kernel}: {dynamic} bytes of dynamic shared memory")
+    most = limits.max_dynamic_shared if dynamic else limits.max_shared
+    if static + dynamic > most:
+        raise LaunchError(
+            f"launch of {kernel}: {static} bytes of static and {dynamic} of dynamic shared memory "
+            f"are more than a block's {most} (CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)"
+        )

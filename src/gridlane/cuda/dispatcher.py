@@ -1,0 +1,360 @@
+"""What ``@cuda.jit`` makes of a function: kernels by argument types, compiled when called."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from typing import Any
+
+from gridlane.core.argtypes import ArgType, ArrayType, Signature, none
+from gridlane.core.errors import ArgumentError, LaunchError
+from gridlane.core.options import KernelOptions
+from gridlane.cuda import active
+from gridlane.cuda.dimensions import MISSING_CONFIGURATION, Dim3, dim3
+from gridlane.cuda.kernel import Kernel
+from gridlane.cuda.launch import Configured, Plan, check_convertible, current_launch_config
+from gridlane.cuda.signatures import Types, parse, resolve
+from gridlane.cuda.streams import as_stream
+from gridlane.cuda.argument_types import typeof
+from gridlane.runtime.errors import KernelStop
+
+# Grids that depend on the data could fill the table of configured launches without end.
+_MOST_CONFIGURED = 1024
+
+
+class Dispatcher:
+    """A kernel or device function written in Python.
+
+    ``d[griddim, blockdim, stream, sharedmem](*args)`` launches it; the last two may be left out.
+
+    Attributes:
+        py_func: the Python function.
+        overloads: the compiled kernels by their tuple of argument types.
+        targetoptions: the options given to ``jit``.
+    """
+
+    def __init__(
+        self,
+        py_func: Callable[..., Any],
+        options: KernelOptions,
+        targetoptions: dict[str, Any] | None = None,
+        device: bool = False,
+    ) -> None:
+        functools.update_wrapper(self, py_func, updated=())
+        self.py_func = py_func
+        self.options = options
+        self.targetoptions = targetoptions or {}
+        self.is_device_function = device
+        self.overloads: dict[Types, Any] = {}
+        self.specializations: dict[Types, Dispatcher] = {}
+        self.device_signatures: tuple[Signature, ...] = ()
+        self._parameters = tuple(inspect.signature(py_func).parameters)
+        self._can_compile = True
+        self._specialized = False
+        self._configured: dict[Hashable, Configured] = {}
+        self._plans: dict[Dim3, dict[Hashable, Plan]] = {}
+        self._lock = threading.RLock()
+
+    # --- launching ---
+
+    def __getitem__(self, config: Any) -> Configured:
+        """The kernel configured with grid, block, stream and bytes of dynamic shared memory."""
+        try:
+            found = self._configured.get(config)
+        except TypeError:  # a list for a dimension
+            return self._configure(config)
+        if found is None:
+            found = self._configure(config)
+            if len(self._configured) >= _MOST_CONFIGURED:
+                self._configured.clear()
+            self._configured[config] = found
+        return found
+
+    def _configure(self, config: Any) -> Configured:
+        if not isinstance(config, tuple) or not 2 <= len(config) <= 4:
+            raise ValueError("must specify at least the griddim and blockdim" + _GIVEN % (config,))
+        return self.configure(*config)
+
+    def configure(
+        self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0
+    ) -> Configured:
+        """As indexing."""
+        if griddim is None or blockdim is None:
+            raise ValueError(MISSING_CONFIGURATION)
+        if self.is_device_function:
+            raise LaunchError(f"{self.__name__} is a device function; only kernels are launched")
+        grid, block = dim3(griddim, "griddim"), dim3(blockdim, "blockdim")
+        return Configured(self, grid, block, as_stream(stream), int(sharedmem))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Kernels need a grid and a block; device functions are called from kernels."""
+        if self.is_device_function:
+            raise LaunchError(
+                f"{self.__name__} is a device function: it is called from kernels, and its "
+                f"Python function is {self.__name__}.py_func"
+            )
+        raise LaunchError(MISSING_CONFIGURATION)
+
+    def forall(
+        self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0
+    ) -> ForAll:
+        """A 1-D launch of at least ``ntasks`` threads, ``tpb`` a block (0: chosen here)."""
+        return ForAll(self, ntasks, tpb, stream, sharedmem)
+
+    def plans_of(self, block: Dim3) -> dict[Hashable, Plan]:
+        """The plans of launches with this block shape."""
+        return self._plans.setdefault(block, {})
+
+    def check_arguments(self, args: tuple[Any, ...]) -> None:
+        """Raise ArgumentError when the number or the types of arguments are wrong."""
+        wanted = len(self._parameters)
+        if len(args) != wanted:
+            names = ", ".join(self._parameters)
+            raise ArgumentError(
+                f"{self.__name__}({names}) takes {wanted} arguments, {len(args)} were given"
+            )
+        for n, arg in enumerate(args):
+            try:
+                typeof(arg)
+            except ArgumentError as error:
+                raise ArgumentError(
+                    f"{self.__name__}: argument {n + 1}, {self._parameters[n]!r}: {error}"
+                ) from None
+
+    def user_exception(self, error: KernelStop) -> Exception:
+        """The exception to raise for a stopped kernel: the user's own class where it is one."""
+        cls = inspect.getclosurevars(self.py_func)
+        found = {**cls.globals, **cls.nonlocals}.get(error.exception)
+        if not (isinstance(found, type) and issubclass(found, Exception)):
+            return error
+        mine = found(*error.args)
+        mine.__cause__ = error
+        return mine
+
+    # --- compiling ---
+
+    def kernel_for(self, args: tuple[Any, ...]) -> Kernel:
+        """The kernel that takes these arguments; compiled when there is none yet."""
+        if self._specialized:
+            kernel = next(iter(self.overloads.values()))
+            check_convertible(self.__name__, self._parameters, args, kernel.argtypes)
+            return kernel
+        types = tuple(map(typeof, args))
+        kernel = self.overloads.get(types)
+        if kernel is not None:
+            return kernel
+        if self._can_compile:
+            return self._compile_for_args(*args)
+        # A read-only array reaches a kernel as a copy, so signatures need not say readonly.
+        plain = tuple(
+            replace(t, readonly=False) if isinstance(t, ArrayType) else t for t in types
+        )
+        return self.overloads[resolve(repr(self.py_func), self.overloads, plain)]
+
+    def _compile_for_args(self, *args: Any) -> Kernel:
+        return self.compile(tuple(map(typeof, args)))
+
+    def compile(self, sig: Any) -> Kernel:
+        """The kernel for a signature or a tuple of types.
+
+        Raises:
+            CompileError: what is wrong with the source, and where.
+        """
+        signature = parse(sig)
+        types = signature.args
+        if self._specialized:
+            return next(iter(self.overloads.values()))
+        with self._lock:
+            found = self.overloads.get(types)
+            if found is not None:
+                return found
+            if not self._can_compile:
+                raise RuntimeError("Compilation disabled")
+            if len(types) != len(self._parameters):
+                raise ArgumentError(
+                    f"{self.__name__} has {len(self._parameters)} parameters, and the signature "
+                    f"{len(types)} types"
+                )
+            kernel = Kernel(self.py_func, types, self.options)
+            _ = kernel.module  # what is wrong with the source shows here
+            config = current_launch_config()
+            if config is not None and config.dispatcher is self:
+                kernel.launch_config_sensitive = getattr(self, "_sensitive", False)
+            self.overloads[types] = kernel
+            return kernel
+
+    def compile_device(self, args: Any, return_type: ArgType | None = None) -> Any:
+        """The IR of a device function for given argument types."""
+        from gridlane import compiler
+
+        types = tuple(args)
+        if types not in self.overloads:
+            self.overloads[types] = compiler.translate_device(
+                self.py_func, types, self.options, return_type
+            )
+        return self.overloads[types]
+
+    def disable_compile(self, val: bool = True) -> None:
+        """Compile no further argument types."""
+        self._can_compile = not val
+
+    def recompile(self) -> None:
+        """Forget all compiled code, and compile the same signatures again."""
+        with self._lock:
+            types = list(self.overloads)
+            self.overloads.clear()
+            self._plans.clear()
+            self._configured.clear()
+            allowed, self._can_compile = self._can_compile, True
+            specialized, self._specialized = self._specialized, False
+            try:
+                for each in types:
+                    self.compile(each)
+            finally:
+                self._can_compile, self._specialized = allowed, specialized
+
+    def specialize(self, *args: Any) -> Dispatcher:
+        """A dispatcher for one tuple of argument types, from arguments or types."""
+        if self._specialized:
+            raise RuntimeError("Dispatcher already specialized")
+        types = tuple(map(typeof, args))
+        found = self.specializations.get(types)
+        if found is None:
+            found = Dispatcher(self.py_func, self.options, self.targetoptions)
+            found.compile(types)
+            found.disable_compile()
+            found._specialized = True
+            self.specializations[types] = found
+        return found
+
+    @property
+    def specialized(self) -> bool:
+        """Whether there is one signature, and can be no other."""
+        return self._specialized
+
+    def mark_launch_config_sensitive(self) -> None:
+        """Say that the kernel depends on its launch. Code is made for each block shape anyway."""
+        self._sensitive = True
+
+    def enable_caching(self) -> None:
+        """Compiled kernels are cached on disk in any case."""
+
+    @functools.cached_property
+    def __gridlane_function__(self) -> Any:
+        from gridlane.frontends.python.functions import DeviceFunction
+
+        return DeviceFunction(self.py_func, self.options)
+
+    # --- what there is ---
+
+    @property
+    def signatures(self) -> list[Types]:
+        """The tuples of argument types that are compiled."""
+        return list(self.overloads)
+
+    @property
+    def nopython_signatures(self) -> list[Signature]:
+        """The signatures that are compiled."""
+        return [Signature(none, types) for types in self.overloads]
+
+    @property
+    def extensions(self) -> list[Any]:
+        """numba's argument extensions; there are none."""
+        return []
+
+    def _figure(self, name: str, signature: Any) -> Any:
+        if signature is not None:
+            return getattr(self.overloads[parse(signature).args], name)
+        if self._specialized:
+            return getattr(next(iter(self.overloads.values())), name)
+        return {types: getattr(kernel, name) for types, kernel in self.overloads.items()}
+
+    def get_regs_per_thread(self, signature: Any = None) -> Any:
+        """Registers of a thread, for a signature or for each."""
+        return self._figure("regs_per_thread", signature)
+
+    def get_const_mem_size(self, signature: Any = None) -> Any:
+        """Bytes of constant data, for a signature or for each."""
+        return self._figure("const_mem_size", signature)
+
+    def get_shared_mem_per_block(self, signature: Any = None) -> Any:
+        """Bytes of static shared memory, for a signature or for each."""
+        return self._figure("shared_mem_per_block", signature)
+
+    def get_max_threads_per_block(self, signature: Any = None) -> Any:
+        """The largest block, for a signature or for each."""
+        return self._figure("max_threads_per_block", signature)
+
+    def get_local_mem_per_thread(self, signature: Any = None) -> Any:
+        """Bytes of local arrays, for a signature or for each."""
+        return self._figure("local_mem_per_thread", signature)
+
+    def _inspect(self, name: str, signature: Any) -> Any:
+        if signature is not None:
+            return getattr(self.overloads[parse(signature).args], name)()
+        return {types: getattr(kernel, name)() for types, kernel in self.overloads.items()}
+
+    def inspect_ir(self, signature: Any = None) -> Any:
+        """The typed IR, for a signature or for each."""
+        return self._inspect("inspect_ir", signature)
+
+    def inspect_llvm(self, signature: Any = None) -> Any:
+        """LLVM IR for the CPU, for a signature or for each."""
+        return self._inspect("inspect_llvm", signature)
+
+    def inspect_asm(self, signature: Any = None) -> Any:
+        """Assembly for the CPU, for a signature or for each."""
+        return self._inspect("inspect_asm", signature)
+
+    def inspect_sass(self, signature: Any = None) -> Any:
+        """NVIDIA's machine code: there is none."""
+        raise RuntimeError(
+            f"nvdisasm was not found, and the device {active.device().name!r} has no SASS; "
+            "inspect_asm() shows its machine code"
+        )
+
+    inspect_sass_cfg = inspect_sass
+
+    def inspect_types(self, file: Any = None) -> None:
+        """Print the typed IR under each signature."""
+        for types, kernel in self.overloads.items():
+            shown = "(" + ", ".join(map(str, types)) + ("," if len(types) == 1 else "") + ")"
+            print(self.__name__, shown, file=file)
+            print("-" * 80, file=file)
+            print(kernel.inspect_ir(), file=file)
+            print("=" * 80, file=file)
+
+    def __repr__(self) -> str:
+        return f"CUDADispatcher({self.py_func!r})"
+
+    def __reduce__(self) -> Any:
+        rebuild = (self.py_func, self.options, self.targetoptions, self.is_device_function)
+        return Dispatcher, rebuild
+
+
+_GIVEN = ", as in kernel[griddim, blockdim, stream, sharedmem]; got %r"
+
+
+class ForAll:
+    """A 1-D launch over a number of tasks; the kernel checks the bounds."""
+
+    def __init__(
+        self, dispatcher: Dispatcher, ntasks: int, tpb: int, stream: Any, sharedmem: int
+    ) -> None:
+        if ntasks < 0:
+            raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
+        self.dispatcher = dispatcher
+        self.ntasks = ntasks
+        self.thread_per_block = tpb
+        self.stream = stream
+        self.sharedmem = sharedmem
+
+    def __call__(self, *args: Any) -> None:
+        if not self.ntasks:
+            return
+        block = self.thread_per_block or 256
+        grid = -(-self.ntasks // block)
+        self.dispatcher[grid, block, self.stream, self.sharedmem](*args)

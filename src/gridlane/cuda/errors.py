@@ -1,0 +1,20 @@
+"""Errors by the names that numba.cuda gives them."""
+
+from __future__ import annotations
+
+from gridlane.core.errors import DeviceError, KernelError, LaunchError
+from gridlane.core.errors import CompileError as CudaLoweringError
+from gridlane.cuda.dimensions import MISSING_CONFIGURATION as missing_launch_config_msg
+
+KernelRuntimeError = KernelError
+CudaSupportError = CudaAPIError = CudaDriverError = DeviceError
+
+__all__ = [
+    "CudaAPIError",
+    "CudaDriverError",
+    "CudaLoweringError",
+    "CudaSupportError",
+    "KernelRuntimeError",
+    "LaunchError",
+    "missing_launch_config_msg",
+]

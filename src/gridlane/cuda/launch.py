@@ -1,0 +1,193 @@
+"""From ``k[grid, block](*args)`` to the device. ``Configured.__call__`` is hot.
+
+A launch computes a key from the arguments' classes and looks a plan up. All else (types, checks,
+compilation, how to read the arguments) was done when the plan was made.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gridlane.core import trace
+from gridlane.core.argtypes import ArrayType
+from gridlane.core.errors import ArgumentError
+from gridlane.cuda import active
+from gridlane.cuda.dimensions import Dim3, check_shape, check_shared
+from gridlane.cuda.reader import make_reader
+from gridlane.cuda.signatures import conversion
+from gridlane.cuda.transfers import Convert, Writeback, converter
+from gridlane.cuda.argument_types import KEYS, typeof
+from gridlane.runtime.errors import KernelStop
+from gridlane.runtime.stream import BUSY, wait_for_streams
+
+if TYPE_CHECKING:
+    from gridlane.cuda.dispatcher import Dispatcher
+
+_current = threading.local()
+
+
+def current_launch_config() -> Configured | None:
+    """The launch for which this thread is compiling, or None."""
+    return getattr(_current, "config", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to launch a kernel with arguments of given types and a given block shape.
+
+    Attributes:
+        read: arguments to parameter bytes.
+        launch: the loaded kernel's ``launch``.
+        converts: for each argument what it needs before ``read``; () when none needs any.
+        static_shared: bytes of a block's static shared memory.
+    """
+
+    read: Callable[..., bytes]
+    launch: Callable[[bytes, int, int, int, int], None]
+    converts: tuple[Convert | None, ...]
+    static_shared: int
+
+
+class Configured:
+    """A kernel with its grid, block, stream and dynamic shared memory: ``k[grid, block]``."""
+
+    __slots__ = (
+        "_fast",
+        "_local",
+        "_plans",
+        "blockdim",
+        "dispatcher",
+        "griddim",
+        "gx",
+        "gy",
+        "gz",
+        "sharedmem",
+        "stream",
+    )
+
+    def __init__(
+        self, dispatcher: Dispatcher, griddim: Dim3, blockdim: Dim3, stream: Any, sharedmem: int
+    ) -> None:
+        self.dispatcher = dispatcher
+        self.griddim = griddim
+        self.gx, self.gy, self.gz = griddim
+        self.blockdim = blockdim
+        self.stream = stream
+        self.sharedmem = sharedmem
+        # Plans that this grid and shared memory were checked with, and that need no more than
+        # reading and launching on the caller.
+        self._fast: dict[Hashable, Plan] = {}
+        self._plans: dict[Hashable, Plan] = dispatcher.plans_of(blockdim)
+        self._local = threading.local()
+
+    def __call__(self, *args: Any) -> None:
+        """Launch. Hot: a key and a read for the arguments, then the device's own launch."""
+        plan = self._fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
+        if plan is None:
+            self._launch_slowly(args)
+            return
+        if BUSY:
+            wait_for_streams()
+        try:
+            plan.launch(plan.read(*args), self.gx, self.gy, self.gz, self.sharedmem)
+        except KernelStop as error:
+            raise self.dispatcher.user_exception(error) from None
+
+    # --- all else ---
+
+    @property
+    def args(self) -> tuple[Any, ...] | None:
+        """The arguments of the launch for which this thread compiles, or None."""
+        return getattr(self._local, "args", None)
+
+    def _launch_slowly(self, args: tuple[Any, ...]) -> None:
+        """A launch that makes its plan, converts arguments, or goes to a stream."""
+        dispatcher = self.dispatcher
+        dispatcher.check_arguments(args)
+        key = tuple([KEYS[arg.__class__](arg) for arg in args])
+        limits = active.device().limits
+        check_shape(dispatcher.__name__, self.griddim, self.blockdim, limits)
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = self._make_plan(args)
+        check_shared(dispatcher.__name__, plan.static_shared, self.sharedmem, limits)
+        if self.stream.inline and not plan.converts:
+            self._fast[key] = plan
+        back: list[Writeback] = []
+        if plan.converts:
+            args = _converted(plan.converts, args, back)
+        self.stream.submit(partial(self._run, plan, args, plan.read(*args)))
+        if back:
+            self.stream.synchronize()
+            for write in back:
+                write()
+
+    def _run(self, plan: Plan, args: tuple[Any, ...], params: bytes) -> None:
+        """The launch itself, on the caller or a stream's thread; holds the arguments."""
+        try:
+            plan.launch(params, self.gx, self.gy, self.gz, self.sharedmem)
+        except KernelStop as error:
+            raise self.dispatcher.user_exception(error) from None
+
+    def _make_plan(self, args: tuple[Any, ...]) -> Plan:
+        dispatcher = self.dispatcher
+        previous, _current.config = current_launch_config(), self
+        self._local.args = args
+        try:
+            kernel = dispatcher.kernel_for(args)
+            loaded = kernel.loaded(self.blockdim)
+        finally:
+            _current.config = previous
+            self._local.args = None
+        converts = tuple(converter(arg, want) for arg, want in zip(args, kernel.argtypes))
+        samples = _converted(converts, args, [])
+        artifact = loaded.artifact
+        launch = loaded.launch
+        if trace.enabled():
+            launch = _traced(dispatcher.__name__, launch, self.blockdim)
+        return Plan(
+            make_reader(kernel.argtypes, samples, artifact.params, artifact.param_bytes),
+            launch,
+            converts if any(converts) else (),
+            artifact.static_shared,
+        )
+
+
+def _converted(
+    converts: Sequence[Convert | None], args: tuple[Any, ...], back: list[Writeback]
+) -> tuple[Any, ...]:
+    """The arguments as the reader meets them; ``back`` collects what to do after the launch."""
+    return tuple(f(arg, back) if f else arg for f, arg in zip(converts, args))
+
+
+def _traced(name: str, launch: Callable[..., None], block: Dim3) -> Callable[..., None]:
+    """``launch`` with a line on stderr for each."""
+    device = active.device().name
+
+    def traced(params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
+        trace.event(
+            "launch", kernel=name, device=device, grid=(gx, gy, gz), block=block, shared=shared
+        )
+        launch(params, gx, gy, gz, shared)
+
+    return traced
+
+
+def check_convertible(
+    name: str, parameters: Sequence[str], args: tuple[Any, ...], want: Sequence[Any]
+) -> None:
+    """Raise ArgumentError, naming the parameter, when an argument does not fit its type."""
+    for n, (arg, type_) in enumerate(zip(args, want)):
+        have = typeof(arg)
+        if isinstance(have, ArrayType):
+            have = replace(have, readonly=False)  # a read-only array is passed as a copy
+        plain = replace(type_, readonly=False) if isinstance(type_, ArrayType) else type_
+        if conversion(have, plain) is None:
+            raise ArgumentError(
+                f"{name}: argument {n + 1}, {parameters[n]!r}, is {have}, and the kernel's "
+                f"signature takes {type_}"
+            )

@@ -1,0 +1,80 @@
+"""Where each name of ``cuda`` lives, and what to use instead of those that gridlane lacks."""
+
+from __future__ import annotations
+
+from gridlane.core.errors import MissingError
+
+STUBS = "gridlane.frontends.python.stubs"
+"""Every other name is one that kernels use: grid, threadIdx, atomic, shared …"""
+
+_BY_MODULE: dict[str, str] = {
+    "decorators": "jit",
+    "dispatcher": "Dispatcher",
+    "arguments": "In Out InOut",
+    "arrays": """
+        to_device device_array device_array_like pinned_array pinned_array_like mapped_array
+        mapped_array_like managed_array pinned as_cuda_array is_cuda_array open_ipc_array
+        from_cuda_array_interface
+    """,
+    "streams": """
+        stream default_stream legacy_default_stream per_thread_default_stream external_stream
+        event event_elapsed_time synchronize
+    """,
+    "device": """
+        gpus list_devices get_current_device select_device current_context require_context close
+        is_available is_supported_version is_float16_supported is_bfloat16_supported
+        is_fp8_supported cuda_error detect defer_cleanup profile_start profile_stop profiling
+        MemoryInfo
+    """,
+    "reduction": "Reduce reduce",
+    "ufunc": "vectorize",
+    "gufunc": "guvectorize",
+    "refused": "declare_device compile compile_ptx compile_for_current_device "
+    "compile_ptx_for_current_device compile_all",
+    "argument_types": "typeof",
+    "types": """
+        boolean bool_ b1 int8 int16 int32 int64 uint8 uint16 uint32 uint64 i1 i2 i4 i8 u1 u2 u4 u8
+        float16 bfloat16 float32 float64 f2 f4 f8 complex64 complex128 c8 c16 float_ double intp
+        uintp size_t ssize_t intc uintc byte char uchar short ushort int_ uint long_ ulong longlong
+        ulonglong void none
+    """,
+    "numba_compat": "install_as_numba",
+}
+
+# name: (module under gridlane.cuda, name there)
+MODULES: dict[str, tuple[str, str]] = {
+    name: (module, name) for module, names in _BY_MODULE.items() for name in names.split()
+} | {"KernelRuntimeError": ("errors", "KernelRuntimeError")}
+
+SUBMODULES: dict[str, str] = {
+    "args": "arguments",
+    "config": "settings",
+    "launchconfig": "launch",
+    # Modules by their own names, so that importing one looks no further.
+    **{
+        name: name
+        for name in """
+            active argument_types arguments arrays decorators device devicearray dimensions
+            dispatcher errors geometry gufunc kernel launch names numba_compat random reader
+            reduction refused settings signatures streams transfers types ufunc warnings
+        """.split()
+    },
+}
+
+# What there is instead of names of numba.cuda.
+INSTEAD: dict[str, str] = {
+    "cg": "cooperative groups need every block at once; split the kernel in two launches",
+    "cudadrv": "there is no CUDA driver here; cuda.current_context() has its memory and streams",
+    "nvvm": "cuda.jit compiles with LLVM; Dispatcher.inspect_llvm() shows its IR",
+    "libdevice": "use the functions of math, and of cuda for rsqrt and cbrt",
+    "CUSource": "device functions are written in Python: @cuda.jit(device=True)",
+    "set_memory_manager": "the device's allocator is fixed",
+    "literal_unroll": "a loop over a tuple is unrolled when its items differ in type",
+}
+
+
+def missing(name: str, module: str = "cuda") -> MissingError:
+    """The error for a name that gridlane does not have."""
+    text = f"gridlane does not have {module}.{name}"
+    instead = INSTEAD.get(name)
+    return MissingError(f"{text}: {instead}" if instead else text)

@@ -1,0 +1,31 @@
+"""numba's configuration variables, by their names and defaults. Tests read and set them.
+
+They change nothing but where a comment says so: gridlane's own settings are in core/config.py.
+"""
+
+ENABLE_CUDASIM = 0
+CUDA_LOW_OCCUPANCY_WARNINGS = 0  # there is no occupancy on this device
+CUDA_WARN_ON_IMPLICIT_COPY = 0  # host arrays need no copies on this device
+CUDA_ARRAY_INTERFACE_SYNC = 1
+CUDA_DEBUGINFO_DEFAULT = 0
+CUDA_DEFAULT_PTX_CC = (8, 0)
+CUDA_ENABLE_MINOR_VERSION_COMPATIBILITY = 0
+CUDA_ENABLE_PYNVJITLINK = 0
+CUDA_ENABLE_NRT = 0
+CUDA_NRT_STATS = 0
+CUDA_FORTRAN_CALLCONV = 0
+CUDA_LOG_LEVEL = ""
+CUDA_MEMORY_MANAGER = "default"
+CUDA_PER_THREAD_DEFAULT_STREAM = 0
+CUDA_USE_NVIDIA_BINDING = 0
+DEBUG = 0
+DISABLE_JIT = 0
+DISABLE_PERFORMANCE_WARNINGS = 0
+BOUNDSCHECK = None
+OPT = 3
+CAPTURED_ERRORS = "new_style"
+DEVELOPER_MODE = 0
+FULL_TRACEBACKS = 0
+IS_OSX = False
+IS_WIN32 = False
+MACHINE_BITS = 64

@@ -1,0 +1,116 @@
+"""Arguments that a kernel cannot use as they are: copied to the device before, and back after."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gridlane.core.argtypes import ArgType, ArrayType
+from gridlane.cuda import active, geometry
+from gridlane.cuda.arguments import ArgHint, InOut
+from gridlane.cuda.devicearray import DeviceNDArray, as_device, to_device
+from gridlane.cuda.argument_types import ALIGNED, as_host
+
+Writeback = Callable[[], object]
+Convert = Callable[[Any, list[Writeback]], Any]
+
+
+def converter(value: Any, want: ArgType) -> Convert | None:
+    """What to do with arguments like ``value`` before a launch; None when nothing."""
+    if isinstance(value, DeviceNDArray):
+        return None
+    if isinstance(value, ArgHint):
+        return _hinted(value, want)
+    if isinstance(value, tuple):
+        items = getattr(want, "items", ())
+        inner = [converter(item, type_) for item, type_ in zip(value, items)]
+        return _each(inner) if any(inner) else None
+    if isinstance(value, enum.Enum):
+        return lambda member, back: member.value
+    if isinstance(value, np.ndarray):
+        return _array(value, want)
+    if isinstance(value, np.void):
+        return _record
+    if value is None or isinstance(value, (int, float, complex, np.generic)):
+        return None
+    return _foreign(value, want)
+
+
+def _each(inner: list[Convert | None]) -> Convert:
+    def convert(value: tuple[Any, ...], back: list[Writeback]) -> tuple[Any, ...]:
+        return tuple(f(item, back) if f else item for f, item in zip(inner, value))
+
+    return convert
+
+
+def _hinted(value: ArgHint, want: ArgType) -> Convert | None:
+    hint = type(value)
+    inner = converter(value.value, want)
+    if not isinstance(value.value, np.ndarray) or issubclass(hint, InOut):
+        return lambda item, back: inner(item.value, back) if inner else item.value
+    if not hint.copy_out:  # a kernel's writes must not show, so it gets a copy on every device
+        return lambda item, back: _upload(item.value, back, True, False)
+    if inner is None:
+        return lambda item, back: item.value
+    return lambda item, back: _upload(item.value, back, False, True)
+
+
+def _array(value: np.ndarray, want: ArgType) -> Convert | None:
+    writes = not (isinstance(want, ArrayType) and want.readonly)
+    readonly = not value.flags.writeable
+    direct = active.device().host_visible and value.flags.num & ALIGNED
+    if direct and not (readonly and writes):
+        return None
+    return lambda array, back: _upload(array, back, True, not readonly and writes)
+
+
+def _record(value: np.void, back: list[Writeback]) -> DeviceNDArray:
+    device = to_device(value)
+
+    def write_back() -> None:
+        host = device.copy_to_host()
+        for name in value.dtype.names or ():
+            value[name] = host[name]
+
+    back.append(write_back)
+    return device
+
+
+def _foreign(value: Any, want: ArgType) -> Convert:
+    if as_device(value) is not value:
+        return lambda item, back: as_device(item)
+    host = as_host(value)
+    assert host is not None, "typeof refuses what shows no memory"
+    inner = _array(host, want)
+    return lambda item, back: inner(as_host(item), back) if inner else as_host(item)
+
+
+def _upload(
+    array: np.ndarray, back: list[Writeback], copy_in: bool, copy_out: bool
+) -> DeviceNDArray:
+    """A device array with the strides of a host array, gaps between elements left out of copies."""
+    core = geometry.broadcast_core(array)
+    if array.flags.aligned and (core.flags.c_contiguous or core.flags.f_contiguous):
+        device = to_device(array.view(np.ndarray), copy=copy_in)
+        if copy_out:
+            back.append(lambda: device.copy_to_host(array))
+        return device
+    low, high = geometry.extent_of(array.shape, array.strides, array.dtype.itemsize)
+    raw = np.zeros(high - low, np.uint8)
+    mirror = np.ndarray(array.shape, array.dtype, raw, -low, array.strides)
+    mirror[...] = array
+    memory = to_device(raw)
+    device = DeviceNDArray(
+        array.shape, array.strides, array.dtype, 0, memory.gpu_data, memory.address - low
+    )
+
+    def write_back() -> None:
+        memory.copy_to_host(raw)
+        array[...] = mirror
+
+    if copy_out:
+        back.append(write_back)
+    return device

@@ -1,0 +1,118 @@
+"""Types as users write them in signatures: ``float32[:, ::1]``, ``void(int32, f4[:])``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gridlane.core.argtypes import (
+    ArgType,
+    ArrayType,
+    ComplexType,
+    NestedArrayType,
+    NoneType,
+    RecordType,
+    ScalarType,
+    Signature,
+    TupleType,
+    bfloat16,
+    boolean,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    none,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from gridlane.core.errors import MissingError
+
+void = none
+bool_ = b1 = boolean
+i1, i2, i4, i8 = int8, int16, int32, int64
+u1, u2, u4, u8 = uint8, uint16, uint32, uint64
+f2, f4, f8 = float16, float32, float64
+c8, c16 = complex64, complex128
+float_, double = float32, float64
+intp, uintp, size_t, ssize_t = int64, uint64, uint64, int64
+intc, uintc, byte, char, uchar = int32, uint32, uint8, int8, uint8
+short, ushort, int_, uint = int16, uint16, int64, uint64
+long_, ulong, longlong, ulonglong = int64, uint64, int64, uint64
+
+Type = ArgType
+Array = ArrayType
+Record = RecordType
+NestedArray = NestedArrayType
+BaseTuple = TupleType
+Complex = ComplexType
+Number = ScalarType
+NoneType = NoneType
+
+integer_domain = frozenset((int8, int16, int32, int64, uint8, uint16, uint32, uint64))
+signed_domain = frozenset((int8, int16, int32, int64))
+unsigned_domain = frozenset((uint8, uint16, uint32, uint64))
+real_domain = frozenset((float32, float64))
+complex_domain = frozenset((complex64, complex128))
+number_domain = integer_domain | real_domain | complex_domain
+
+
+def Tuple(items: Any) -> TupleType:
+    """A tuple of types."""
+    return TupleType(tuple(items))
+
+
+def UniTuple(dtype: ArgType, count: int) -> TupleType:
+    """``count`` items of one type."""
+    return TupleType((dtype,) * count)
+
+
+def NamedTuple(items: Any, cls: Any) -> TupleType:
+    """The type of a namedtuple's instances."""
+    return TupleType(tuple(items), cls._fields, cls)
+
+
+# The scalars' names, each with its type: what ``from numba import *`` of types gives.
+SCALAR_NAMES: dict[str, ArgType] = {
+    name: value
+    for name, value in list(globals().items())
+    if isinstance(value, (ScalarType, ComplexType))
+}
+SIGNATURE_NAMES: dict[str, Any] = {
+    **SCALAR_NAMES,
+    "void": void,
+    "none": none,
+    "bool": boolean,
+    "int": int64,
+    "float": float64,
+    "complex": complex128,
+    "Tuple": Tuple,
+    "UniTuple": UniTuple,
+    "Array": ArrayType,
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise MissingError(
+        f"gridlane has no type {name!r}; it has scalars ({', '.join(SCALAR_NAMES)}), arrays of "
+        "these as in float32[:, ::1], Tuple, UniTuple, NamedTuple, Record and void"
+    )
+
+
+__all__ = [
+    *SCALAR_NAMES,
+    "Array",
+    "Record",
+    "Signature",
+    "Tuple",
+    "UniTuple",
+    "none",
+    "void",
+]

@@ -1,0 +1,159 @@
+"""``operand.name``, read and assigned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gridlane.core import argtypes
+from gridlane.core.dtypes import i64
+from gridlane.core.errors import NameLookupError, TypingError
+from gridlane.frontends.python.constants import operand_of
+from gridlane.frontends.python.conversion import strides_of
+from gridlane.frontends.python.indexing import item_of, record_place, store
+from gridlane.frontends.python.layout import memory_type
+from gridlane.frontends.python.operands import (
+    ArrayView,
+    BoundMethod,
+    ComplexNumber,
+    Operand,
+    RecordView,
+    Scalar,
+    Static,
+    TupleOperand,
+)
+from gridlane.ir.values import Value
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+EXTENT = 1 << 48
+"""No axis of an array is longer: addresses have 48 bits."""
+
+
+def attribute(t: Translator, base: Operand, name: str) -> Operand:
+    """``base.name``."""
+    if isinstance(base, Static):
+        return _static(t, base, name)
+    if isinstance(base, RecordView):
+        return item_of(t, record_place(t, base, name))
+    if isinstance(base, ArrayView):
+        found = _ARRAY.get(name)
+        if found is not None:
+            return found(t, base)
+        if name in ARRAY_METHODS:
+            return BoundMethod(base, name)
+        if isinstance(base.type.element, argtypes.RecordType):
+            return item_of(t, record_place_of_array(t, base, name))
+    if isinstance(base, TupleOperand) and name in base.fields:
+        return base.items[base.fields.index(name)]
+    if isinstance(base, TupleOperand) and name in ("index", "count"):
+        return BoundMethod(base, name)
+    if isinstance(base, ComplexNumber | Scalar):
+        found = _number(t, base, name)
+        if found is not None:
+            return found
+    known = _attributes_of(base)
+    raise t.fail(
+        TypingError,
+        f"{base.type_name} has no attribute {name}" + (f"; it has {known}" if known else ""),
+    )
+
+
+def record_place_of_array(t: Translator, base: ArrayView, name: str):  # type: ignore[no-untyped-def]
+    """``array.field`` of an array of records: a view."""
+    from gridlane.frontends.python.indexing import place_of
+
+    return place_of(t, base, Static(name))
+
+
+def _static(t: Translator, base: Static, name: str) -> Operand:
+    try:
+        value = getattr(base.object, name)
+    except AttributeError as error:
+        raise t.fail(NameLookupError, str(error)) from None
+    return operand_of(t, value, name)
+
+
+def _number(t: Translator, base: ComplexNumber | Scalar, name: str) -> Operand | None:
+    if name in ("conjugate", "conj"):
+        return BoundMethod(base, "conjugate")
+    if isinstance(base, ComplexNumber):
+        return {"real": Scalar(base.real), "imag": Scalar(base.imag)}.get(name)
+    if name == "real":
+        return base
+    return t.number(0, base.dtype) if name == "imag" else None
+
+
+def extents(values: tuple[Value, ...]) -> TupleOperand:
+    """Extents of an array as a tuple of int64."""
+    return TupleOperand(tuple([extent(value) for value in values]))
+
+
+def extent(value: Value) -> Scalar:
+    """One extent: not negative."""
+    from gridlane.ir.builder import constant
+
+    known = constant(value)
+    if type(known) is int:
+        return Scalar(value, known, known)
+    return Scalar(value, 0, EXTENT)
+
+
+def size(t: Translator, base: ArrayView) -> Scalar:
+    """The number of elements."""
+    total = t.b.const(1, i64)
+    for one in base.shape:
+        total = t.b.mul(total, one)
+    return extent(total)
+
+
+def _strides(t: Translator, base: ArrayView) -> Operand:
+    return TupleOperand(tuple([Scalar(value) for value in strides_of(t, base)]))
+
+
+def _itemsize(t: Translator, base: ArrayView) -> Scalar:
+    return t.integer(memory_type(base.type.element).size)
+
+
+def _nbytes(t: Translator, base: ArrayView) -> Scalar:
+    return extent(t.b.mul(size(t, base).value, _itemsize(t, base).value))
+
+
+def transposed(t: Translator, base: ArrayView) -> ArrayView:
+    """The view with its axes reversed."""
+    kind = base.type
+    layout = {"C": "F", "F": "C", "A": "A"}[kind.layout] if kind.ndim > 1 else kind.layout
+    turned = argtypes.ArrayType(kind.element, kind.ndim, layout, kind.readonly)
+    return ArrayView(turned, base.pointer, base.shape[::-1], base.strides[::-1])
+
+
+_ARRAY: dict[str, Callable[[Translator, ArrayView], Operand]] = {
+    "shape": lambda t, base: extents(base.shape),
+    "ndim": lambda t, base: t.integer(base.type.ndim),
+    "size": size,
+    "strides": _strides,
+    "itemsize": _itemsize,
+    "nbytes": _nbytes,
+    "T": transposed,
+    "dtype": lambda t, base: Static(base.type.element),
+}
+
+ARRAY_METHODS = ("view", "reshape", "ravel", "flatten", "transpose", "copy", "item", "fill")
+
+
+def _attributes_of(base: Operand) -> str:
+    if isinstance(base, ArrayView):
+        return ", ".join((*_ARRAY, *(f"{name}()" for name in ARRAY_METHODS)))
+    return ", ".join(base.fields) if isinstance(base, TupleOperand) else ""
+
+
+def set_attribute(t: Translator, base: Operand, name: str, value: Operand) -> None:
+    """``base.name = value``: fields of records only."""
+    if isinstance(base, RecordView):
+        store(t, record_place(t, base, name), value)
+        return
+    raise t.fail(
+        TypingError,
+        f"an attribute of {base.type_name} cannot be assigned; only fields of records can",
+    )

@@ -1,0 +1,130 @@
+"""``float32(x)``, ``np.int8(x)``, ``int(x)``, ``complex(a, b)``: conversions that the user writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gridlane.core import argtypes
+from gridlane.core.dtypes import b1, f64, i64
+from gridlane.core.errors import ConstantError, TypingError
+from gridlane.frontends.python.calls.registry import handles
+from gridlane.frontends.python.conversion import cast_scalar, cast_to, scalar, to_complex, truth
+from gridlane.frontends.python.operands import (
+    ComplexNumber,
+    Operand,
+    Scalar,
+    Static,
+    TupleOperand,
+)
+from gridlane.frontends.python.specs import ComplexSpec, ScalarSpec, complex_part, spec_of
+from gridlane.frontends.python.unit import LiteralNeeded
+from gridlane.ir.builder import constant
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+PYTHON_TYPES = {
+    bool: argtypes.boolean,
+    int: argtypes.int64,
+    float: argtypes.float64,
+    complex: argtypes.complex128,
+}
+
+
+def cast_call(
+    t: Translator, kind: argtypes.ArgType, arguments: list[Operand], keywords: dict[str, Operand]
+) -> Operand:
+    """``kind(x)``, or ``kind(real, imag)`` for a complex type."""
+    if isinstance(kind, argtypes.ComplexType) and len(arguments) == 2 and not keywords:
+        real, imag = (scalar(t, item).value for item in arguments)
+        return ComplexNumber(t.b.cast(real, kind.part), t.b.cast(imag, kind.part))
+    if len(arguments) > 1 or keywords:
+        raise t.fail(TypingError, f"{kind}(...) takes one number")
+    if not arguments:
+        return cast_to(t, t.integer(0), kind)
+    return cast_to(t, arguments[0], kind)
+
+
+@handles(int, params="x=")
+def _int(t: Translator, x: Operand | None) -> Operand:
+    """Integers keep their type, as in numba; floats truncate to int64."""
+    number = t.integer(0) if x is None else scalar(t, x)
+    return number if number.dtype.is_integer else cast_scalar(t, number, i64)
+
+
+@handles(float, params="x=")
+def _float(t: Translator, x: Operand | None) -> Operand:
+    """Floats keep their type, as in numba; the rest becomes float64."""
+    number = t.integer(0) if x is None else scalar(t, x)
+    return number if number.dtype.is_float else cast_scalar(t, number, f64)
+
+
+@handles(bool, params="x=")
+def _bool(t: Translator, x: Operand | None) -> Operand:
+    return Scalar(t.b.const(False, b1) if x is None else truth(t, x))
+
+
+@handles(complex, params="real=, imag=")
+def _complex(t: Translator, real: Operand | None, imag: Operand | None) -> Operand:
+    real = t.integer(0) if real is None else real
+    parts = [real] if imag is None else [real, imag]
+    specs = [spec_of(item) for item in parts]
+    if not all(isinstance(spec, ScalarSpec | ComplexSpec) for spec in specs):
+        raise t.fail(TypingError, f"complex() takes numbers, not {real.type_name}")
+    part = complex_part(*specs)  # type: ignore[arg-type]  # checked above
+    if imag is None:
+        return to_complex(t, real, part)
+    return ComplexNumber(*[t.b.cast(scalar(t, item).value, part) for item in parts])
+
+
+def as_type(t: Translator, operand: Operand) -> argtypes.ArgType:
+    """The element type that a ``dtype`` argument names.
+
+    Raises:
+        TypingError: it does not name one.
+    """
+    wanted: Any = operand.object if isinstance(operand, Static) else None
+    wanted = getattr(wanted, "__gridlane_type__", wanted)
+    if isinstance(wanted, argtypes.ArgType):
+        return wanted
+    try:
+        if wanted in PYTHON_TYPES:
+            return PYTHON_TYPES[wanted]
+        if wanted is not None:
+            return argtypes.from_numpy(np.dtype(wanted))
+    except TypeError:
+        pass
+    raise t.fail(
+        TypingError,
+        f"a dtype is required here, such as float32 or np.int64, not {operand.type_name}",
+    )
+
+
+def constant_integer(t: Translator, operand: Operand, what: str) -> int:
+    """A compile-time integer.
+
+    Raises:
+        LiteralNeeded: it is a parameter, which the caller may know.
+        ConstantError: it is not constant.
+    """
+    if isinstance(operand, Scalar):
+        known = constant(operand.value)
+        if type(known) is int:
+            return known
+        message = (
+            f"{what} must be known when the kernel is compiled, but this is a value of type "
+            f"{operand.type_name}; use a literal, or a global or closure variable"
+        )
+        position = t.parameters.get(operand.value)
+        if position is not None:
+            raise LiteralNeeded(message, t.b.loc, t.function, position)
+        raise t.fail(ConstantError, message)
+    raise t.fail(TypingError, f"{what} must be a constant integer, not {operand.type_name}")
+
+
+def constant_shape(t: Translator, operand: Operand) -> tuple[int, ...]:
+    """A compile-time shape: an integer or a tuple of them."""
+    items = operand.items if isinstance(operand, TupleOperand) else (operand,)
+    return tuple([constant_integer(t, item, "the shape of the array") for item in items])

@@ -1,0 +1,195 @@
+"""Calls of device functions: argument binding, specialisation, the call op."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from typing import TYPE_CHECKING, Any
+
+from gridlane.core import argtypes
+from gridlane.core.errors import CompileError, TypingError, UnsupportedError
+from gridlane.core.source import Loc
+from gridlane.frontends.python.constants import operand_of
+from gridlane.frontends.python.conversion import cast_to
+from gridlane.frontends.python.functions import DeviceFunction
+from gridlane.frontends.python.operands import NONE, Operand, Scalar, TupleOperand
+from gridlane.frontends.python.specs import (
+    UNBOUNDED,
+    LiteralSpec,
+    ScalarSpec,
+    Spec,
+    StaticSpec,
+    TupleSpec,
+    flatten,
+    rebuild,
+    spec_of,
+)
+from gridlane.frontends.python.unit import Compiled, LiteralNeeded
+from gridlane.ir.builder import constant
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+DEPTH = 200
+"""Calls nest at most so deep; what nests deeper recurses with a new type each time."""
+
+
+def call_device(
+    t: Translator, device: DeviceFunction, arguments: list[Operand], keywords: dict[str, Operand]
+) -> Operand:
+    """Call a device function, compiled for the operands' types."""
+    operands = _bind(t, device, arguments, keywords)
+    declared = device.signature_for(len(operands))
+    if declared is not None:
+        operands = [cast_to(t, item, kind) for item, kind in zip(operands, declared.args)]
+    while True:
+        literals = t.unit.literals.get(device.py_func, set())
+        specs = tuple(
+            [_argument_spec(t, item, n in literals) for n, item in enumerate(operands)]
+        )
+        try:
+            compiled = _compiled(t, device, specs)
+            break
+        except LiteralNeeded as error:
+            if error.function is not device.py_func or error.position in literals:
+                raise
+            if _literal(operands[error.position]) is None:
+                error.loc = error.loc.inlined_at(t.b.loc)
+                raise _not_constant(t, error, operands[error.position]) from None
+            t.unit.literals.setdefault(device.py_func, set()).add(error.position)
+    return _emit(t, compiled, operands, specs, declared)
+
+
+def _emit(
+    t: Translator,
+    compiled: Compiled,
+    operands: list[Operand],
+    specs: tuple[Spec, ...],
+    declared: argtypes.Signature | None,
+) -> Operand:
+    values = []
+    for operand, spec in zip(operands, specs, strict=True):
+        values += flatten(operand) if not _is_literal(spec) else []
+    results = t.b.call(compiled.function, tuple(values))
+    result = rebuild(t, compiled.result, iter(results))
+    if declared is not None and not isinstance(declared.return_type, argtypes.NoneType):
+        return cast_to(t, result, declared.return_type)
+    return result
+
+
+def _is_literal(spec: Spec) -> bool:
+    if isinstance(spec, TupleSpec):
+        return bool(spec.items) and all(_is_literal(item) for item in spec.items)
+    return isinstance(spec, LiteralSpec)
+
+
+def _not_constant(t: Translator, error: LiteralNeeded, operand: Operand) -> LiteralNeeded:
+    """The error of an argument that is not constant, passed on when it is a parameter here too."""
+    for value in flatten(operand):
+        position = t.parameters.get(value)
+        if position is not None:
+            return LiteralNeeded(error.message, error.loc, t.function, position)
+    return error
+
+
+def _compiled(t: Translator, device: DeviceFunction, specs: tuple[Spec, ...]) -> Compiled:
+    key = device.py_func, specs
+    found = t.unit.compiled.get(key)
+    if found is not None:
+        return found
+    _check_recursion(t, device)
+    from gridlane.frontends.python.functions import compile_device
+
+    t.unit.active.append((device.py_func, t.b.loc))
+    try:
+        found = t.unit.compiled[key] = compile_device(t.unit, device.py_func, specs)
+    except CompileError as error:
+        if not isinstance(error, LiteralNeeded):
+            error.loc = error.loc.inlined_at(t.b.loc)
+        raise
+    finally:
+        t.unit.active.pop()
+    return found
+
+
+def _check_recursion(t: Translator, device: DeviceFunction) -> None:
+    active = [function for function, _ in t.unit.active]
+    if device.py_func in active or len(active) > DEPTH:
+        at = active.index(device.py_func) if device.py_func in active else 0
+        chain = [item.__name__ for item in (*active[at:], device.py_func)]
+        raise t.fail(
+            UnsupportedError,
+            f"{device.py_func.__name__}() calls itself ({' -> '.join(chain)}); device functions "
+            "cannot recurse: use a loop, with a local array as the stack",
+        )
+
+
+def _bind(
+    t: Translator, device: DeviceFunction, arguments: list[Operand], keywords: dict[str, Operand]
+) -> list[Operand]:
+    """One operand for each parameter; defaults are filled in, ``*args`` becomes a tuple."""
+    function = device.py_func
+    if not keywords and device.plain_parameters == len(arguments):
+        return arguments
+    signature = inspect.signature(function)
+    try:
+        bound = signature.bind(*arguments, **keywords)
+    except TypeError as error:
+        raise t.fail(TypingError, f"{function.__name__}{signature}: {error}") from None
+    operands = []
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            raise t.fail(UnsupportedError, f"{function.__name__}: **{name} cannot be compiled")
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            operands.append(TupleOperand(tuple(bound.arguments.get(name, ()))))
+        elif name in bound.arguments:
+            operands.append(bound.arguments[name])
+        else:
+            operands.append(operand_of(t, parameter.default))
+    return operands
+
+
+def _argument_spec(t: Translator, operand: Operand, literal: bool) -> Spec:
+    """The spec that a callee is compiled for: bounds are reduced to whether a number is negative,
+    so that a function is not compiled for every constant."""
+    if literal:
+        known = _literal(operand)
+        if known is not None:
+            return known
+    spec = spec_of(operand)
+    if spec is None:
+        raise t.fail(
+            TypingError, f"{operand.type_name} cannot be passed to a device function; pass its parts"
+        )
+    return _coarse(spec)
+
+
+def _coarse(spec: Spec) -> Spec:
+    if isinstance(spec, ScalarSpec) and spec.dtype.is_integer:
+        dtype = spec.dtype
+        sure = spec.hi <= dtype.max
+        if spec.lo >= 0:
+            return ScalarSpec(dtype, 0, dtype.max if sure else UNBOUNDED)
+        return ScalarSpec(dtype, dtype.min, dtype.max)
+    if isinstance(spec, TupleSpec):
+        return TupleSpec(tuple([_coarse(item) for item in spec.items]), spec.fields, spec.cls)
+    return spec
+
+
+def _literal(operand: Operand) -> Spec | None:
+    """The spec of a constant number, or a tuple of them; None for what is not constant."""
+    if isinstance(operand, Scalar):
+        known = constant(operand.value)
+        return None if known is None else LiteralSpec(operand.dtype, known)
+    if isinstance(operand, TupleOperand):
+        items = [_literal(item) for item in operand.items]
+        if all(item is not None for item in items):
+            return TupleSpec(tuple(items), operand.fields, operand.cls)  # type: ignore[arg-type]
+    if operand is NONE:
+        return StaticSpec(None)
+    return None
+
+
+def active_names(active: list[tuple[types.FunctionType, Loc]]) -> list[Any]:
+    """Names of the functions being compiled, for messages."""
+    return [function.__name__ for function, _ in active]

@@ -1,0 +1,148 @@
+"""Finds out what a call calls."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gridlane.core import argtypes
+from gridlane.core.errors import TypingError, UnsupportedError
+from gridlane.frontends.python.calls.casts import cast_call
+from gridlane.frontends.python.calls.device import call_device
+from gridlane.frontends.python.calls.methods import call_method
+from gridlane.frontends.python.calls.registry import HANDLERS, bind
+from gridlane.frontends.python.functions import device_function_of
+from gridlane.frontends.python.operands import (
+    BoundMethod,
+    LocalFunction,
+    Operand,
+    Static,
+    TupleOperand,
+)
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+
+def call(
+    t: Translator, function: Operand, arguments: list[Operand], keywords: dict[str, Operand]
+) -> Operand:
+    """``function(*arguments, **keywords)``."""
+    if isinstance(function, BoundMethod):
+        return call_method(t, function, arguments, keywords)
+    if isinstance(function, LocalFunction):
+        return _call_local(t, function, arguments, keywords)
+    if not isinstance(function, Static):
+        raise t.fail(TypingError, f"{function.type_name} cannot be called")
+    target = function.object
+    handler = _handler(target)
+    if handler is not None:
+        return handler.emit(t, *bind(t, handler, arguments, keywords))
+    device = device_function_of(target)
+    if device is not None:
+        return call_device(t, device, arguments, keywords)
+    kind = _cast_target(target)
+    if kind is not None:
+        return cast_call(t, kind, arguments, keywords)
+    if isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields"):
+        return _make_namedtuple(t, target, arguments, keywords)
+    raise _not_callable(t, target)
+
+
+def _handler(target: Any):  # type: ignore[no-untyped-def]
+    try:
+        return HANDLERS.get(target)
+    except TypeError:
+        return None
+
+
+def _cast_target(target: Any) -> argtypes.ArgType | None:
+    """The number type that a callable type converts to."""
+    if isinstance(target, argtypes.ScalarType | argtypes.ComplexType):
+        return target
+    if isinstance(target, type) and issubclass(target, np.generic):
+        try:
+            return argtypes.from_numpy(np.dtype(target))
+        except TypeError:
+            return None
+    if isinstance(target, np.dtype):
+        return argtypes.from_numpy(target)
+    return None
+
+
+def _make_namedtuple(
+    t: Translator, cls: Any, arguments: list[Operand], keywords: dict[str, Operand]
+) -> Operand:
+    given = dict(zip(cls._fields, arguments, strict=False)) | keywords
+    if len(arguments) + len(keywords) != len(cls._fields) or set(given) != set(cls._fields):
+        raise t.fail(TypingError, f"{cls.__name__} takes ({', '.join(cls._fields)})")
+    return TupleOperand(tuple([given[name] for name in cls._fields]), cls._fields, cls)
+
+
+def _not_callable(t: Translator, target: Any) -> Exception:
+    name = getattr(target, "__qualname__", None) or getattr(target, "__name__", repr(target))
+    module = getattr(target, "__module__", None)
+    if isinstance(target, types.FunctionType):
+        return t.fail(
+            UnsupportedError,
+            f"{name}() is a plain Python function; decorate it with @cuda.jit(device=True) to call "
+            "it in a kernel",
+        )
+    if isinstance(target, type) and issubclass(target, BaseException):
+        return t.fail(UnsupportedError, f"{name} is an exception; it can be raised, not kept")
+    if callable(target):
+        where = f"{module}." if isinstance(module, str) and module != "builtins" else ""
+        return t.fail(
+            UnsupportedError,
+            f"{where}{name} cannot be called in a kernel; kernels call the names of cuda, math, "
+            "operator, numpy's scalar functions, and functions decorated with @cuda.jit",
+        )
+    return t.fail(TypingError, f"{name} is not callable")
+
+
+def _call_local(
+    t: Translator,
+    function: LocalFunction,
+    arguments: list[Operand],
+    keywords: dict[str, Operand],
+) -> Operand:
+    """Inline a function that the kernel defines: its last statement is its only return."""
+    node = function.node
+    names = [item.arg for item in node.args.args]
+    given = dict(zip(names, arguments, strict=False)) | keywords
+    simple = not (node.args.vararg or node.args.kwarg or node.args.kwonlyargs or node.args.defaults)
+    if not simple or set(given) != set(names) or len(arguments) > len(names):
+        raise t.fail(TypingError, f"{function.name} takes exactly ({', '.join(names)})")
+    outer, dead = t.env, t.dead
+    t.env = {**outer, **function.environment, **given}
+    try:
+        return _inline_body(t, function)
+    finally:
+        t.env, t.dead = outer, dead
+
+
+def _inline_body(t: Translator, function: LocalFunction) -> Operand:
+    node = function.node
+    if isinstance(node, ast.Lambda):
+        return t.expr(node.body)
+    *body, last = node.body
+    returns = [item for part in body for item in ast.walk(part) if isinstance(item, ast.Return)]
+    if returns or not isinstance(last, ast.Return):
+        raise t.fail(
+            UnsupportedError,
+            f"{function.name} is defined in a kernel, so its only return must be its last "
+            "statement; define it outside with @cuda.jit(device=True)",
+        )
+    place = t.b.loc
+    t.block(body)
+    t.b.loc = place
+    return Static(None) if last.value is None else t.expr(last.value)
+
+
+def parameters_of(function: types.FunctionType) -> inspect.Signature:
+    """The Python signature of a function, for binding."""
+    return inspect.signature(function)

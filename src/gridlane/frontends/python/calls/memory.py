@@ -1,0 +1,132 @@
+"""Shared, local and constant arrays; loads and stores with cache hints."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gridlane.core import argtypes
+from gridlane.core.dtypes import i64
+from gridlane.core.errors import ConstantError, TypingError
+from gridlane.frontends.python import stubs
+from gridlane.frontends.python.attributes import EXTENT
+from gridlane.frontends.python.calls.casts import as_type, constant_integer, constant_shape
+from gridlane.frontends.python.calls.registry import handles, register
+from gridlane.frontends.python.constants import constant_array
+from gridlane.frontends.python.constants import constant_shape as shape_values
+from gridlane.frontends.python.indexing import item_of, place_of, store
+from gridlane.frontends.python.layout import memory_type
+from gridlane.frontends.python.operands import NONE, ArrayView, Operand, Static
+from gridlane.ir.ops import grid, memory
+from gridlane.ir.types import Space, pointer
+from gridlane.ir.values import Function, Param, Value
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+
+def _element(t: Translator, dtype: Operand) -> argtypes.ArgType:
+    kind = as_type(t, dtype)
+    try:
+        memory_type(kind)
+    except TypeError:
+        raise t.fail(TypingError, f"{kind} cannot be the element of an array") from None
+    return kind
+
+
+def _alignment(t: Translator, alignment: Operand | None) -> int:
+    if alignment is None or alignment is NONE:
+        return 0
+    value = constant_integer(t, alignment, "the alignment")
+    if value <= 0 or value & (value - 1):
+        raise t.fail(ConstantError, f"an alignment is a power of two, not {value}")
+    return value
+
+
+def _view(t: Translator, kind: argtypes.ArgType, shape: tuple[int, ...], start: Value) -> ArrayView:
+    array = argtypes.ArrayType(kind, len(shape), "C")
+    return ArrayView(array, start, shape_values(t, shape))
+
+
+def _checked_shape(t: Translator, shape: Operand, zero: bool) -> tuple[int, ...]:
+    extents = constant_shape(t, shape)
+    for extent in extents:
+        if extent < 0 or (extent == 0 and not zero):
+            raise t.fail(ConstantError, f"the extents of an array are at least 1, not {extent}")
+    return extents
+
+
+@handles(stubs.shared.array)
+def _shared_array(
+    t: Translator, shape: Operand, dtype: Operand, alignment: Operand | None
+) -> Operand:
+    """One static array for each place in the source and each compiled instance of the function."""
+    extents, kind = _checked_shape(t, shape, zero=True), _element(t, dtype)
+    element, align = memory_type(kind), _alignment(t, alignment)
+    if extents == (0,):
+        return _dynamic(t, kind)
+    if 0 in extents:
+        raise t.fail(ConstantError, "shared memory sized at launch has one dimension: shape 0")
+    key = (t.b.function.name, t.b.loc, element, prod(extents))
+    symbol = t.unit.shared.get(key)
+    if symbol is None:
+        align = max(align, element.align, 16)
+        symbol = t.unit.shared[key] = t.unit.add_global(
+            "shared", element, prod(extents), Space.SHARED, align, None
+        )
+    start = t.b.value(memory.GlobalAddress(symbol, pointer(element, Space.SHARED)))
+    return _view(t, kind, extents, start)
+
+
+def _dynamic(t: Translator, kind: argtypes.ArgType) -> ArrayView:
+    """The shared memory whose size the launch gives; its length in elements is a parameter that
+    the device fills, so it is as long as the launch made it."""
+    element = memory_type(kind)
+    start = t.b.value(memory.DynamicShared(pointer(element, Space.SHARED)))
+    size = t.b.div(t.b.cast(t.b.value(grid.DynamicSharedSize()), i64), t.b.const(element.size, i64))
+    return ArrayView(argtypes.ArrayType(kind, 1, "C"), start, (size,))
+
+
+@handles(stubs.local.array)
+def _local_array(
+    t: Translator, shape: Operand, dtype: Operand, alignment: Operand | None
+) -> Operand:
+    extents, kind = _checked_shape(t, shape, zero=False), _element(t, dtype)
+    _alignment(t, alignment)
+    start = t.b.value(memory.LocalArray(memory_type(kind), prod(extents)))
+    return _view(t, kind, extents, start)
+
+
+@handles(stubs.const.array_like)
+def _array_like(t: Translator, ndarray: Operand) -> Operand:
+    """A global array is constant memory already."""
+    if isinstance(ndarray, ArrayView) and ndarray.space is Space.CONSTANT:
+        return ndarray
+    if isinstance(ndarray, Static) and isinstance(ndarray.object, np.ndarray):
+        return constant_array(t, ndarray.object)
+    raise t.fail(
+        ConstantError,
+        f"cuda.const.array_like takes a global numpy array, not {ndarray.type_name}",
+    )
+
+
+def _load(t: Translator, ary: Operand, idx: Operand) -> Operand:
+    return item_of(t, place_of(t, ary, idx))
+
+
+def _store(t: Translator, ary: Operand, idx: Operand, val: Operand) -> Operand:
+    store(t, place_of(t, ary, idx), val)
+    return NONE
+
+
+def _register_hints() -> None:
+    for name, stub in stubs.CACHE_HINTS.items():
+        emit: Any = _load if name.startswith("ld") else _store
+        register((stub,), stub.name, emit, stub.params)
+
+
+_register_hints()
+
+__all__ = ["EXTENT", "Function", "Param"]

@@ -1,0 +1,92 @@
+"""The table of everything callable in a kernel, filled by the modules beside this one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gridlane.core.errors import TypingError
+from gridlane.frontends.python.operands import Operand
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """How to emit a call: ``emit(t, *operands)`` with None for what was left out.
+
+    ``params`` names the parameters; the last ``optional`` of them may be left out. ``variadic``:
+    any number of arguments, no keywords.
+    """
+
+    name: str
+    emit: Callable[..., Operand]
+    params: tuple[str, ...]
+    optional: int = 0
+    variadic: bool = False
+
+
+HANDLERS: dict[Any, Handler] = {}
+"""Handlers by the object that is called."""
+
+VALUES: dict[Any, Callable[[Translator], Operand]] = {}
+"""How to read stubs that stand for a value, such as ``cuda.threadIdx.x``."""
+
+
+def register(
+    objects: tuple[Any, ...], name: str, emit: Callable[..., Operand], params: str
+) -> None:
+    """Add a handler. ``params``: "a, b, c=" where = marks what may be left out; "*" for any."""
+    names = tuple(part.strip() for part in params.split(",") if part.strip())
+    optional = sum(part.endswith("=") for part in names)
+    handler = Handler(
+        name, emit, tuple(part.rstrip("=") for part in names), optional, params == "*"
+    )
+    for item in objects:
+        HANDLERS[item] = handler
+
+
+def handles(*objects: Any, params: str = "") -> Callable[[Any], Any]:
+    """Register the decorated function for objects; a stub brings its own name and parameters."""
+
+    def add(emit: Any) -> Any:
+        for item in objects:
+            own = getattr(item, "params", None)
+            name = getattr(item, "name", None) or getattr(item, "__name__", str(item))
+            register((item,), name, emit, params or own or "")
+        return emit
+
+    return add
+
+
+def bind(
+    t: Translator, handler: Handler, arguments: list[Operand], keywords: dict[str, Operand]
+) -> list[Operand | None]:
+    """The arguments in the order of the parameters, None where left out.
+
+    Raises:
+        TypingError: too many, too few, or a keyword that there is not.
+    """
+    if handler.variadic:
+        if keywords:
+            raise t.fail(TypingError, f"{handler.name} takes no keywords")
+        return list(arguments)
+    params = handler.params
+    bound: list[Operand | None] = [*arguments, *[None] * (len(params) - len(arguments))]
+    wrong = len(arguments) > len(params)
+    for name, operand in keywords.items():
+        if name not in params or wrong or bound[params.index(name)] is not None:
+            wrong = True
+            break
+        bound[params.index(name)] = operand
+    required = len(params) - handler.optional
+    if wrong or any(item is None for item in bound[:required]):
+        given = [*[item.type_name for item in arguments], *[f"{name}=" for name in keywords]]
+        shown = [*params[:required], *[f"{name}=" for name in params[required:]]]
+        raise t.fail(
+            TypingError,
+            f"{handler.name} takes ({', '.join(shown)}), but this call gives ({', '.join(given)})",
+        )
+    return bound

@@ -1,0 +1,195 @@
+"""Comparison, identity and membership."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from gridlane.core.dtypes import DType, b1, f64, i64, u64
+from gridlane.core.errors import TypingError
+from gridlane.frontends.python import complexes, promotion
+from gridlane.frontends.python.operands import (
+    ArrayView,
+    ComplexNumber,
+    Operand,
+    Scalar,
+    Static,
+    TupleOperand,
+)
+from gridlane.ir.builder import constant
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith
+from gridlane.ir.values import Value
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+Kind = type[ast.cmpop]
+
+OPS: dict[Kind, type[Op]] = {
+    ast.Eq: arith.Eq,
+    ast.NotEq: arith.Ne,
+    ast.Lt: arith.Lt,
+    ast.LtE: arith.Le,
+    ast.Gt: arith.Gt,
+    ast.GtE: arith.Ge,
+}
+_SYMBOLS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_SWAPPED = {ast.Eq: ast.Eq, ast.NotEq: ast.NotEq, ast.Lt: ast.Gt, ast.LtE: ast.GtE,
+            ast.Gt: ast.Lt, ast.GtE: ast.LtE}
+
+
+def compare(t: Translator, kind: Kind, lhs: Operand, rhs: Operand) -> Value:
+    """``lhs <kind> rhs`` as a b1."""
+    if isinstance(lhs, Scalar) and isinstance(rhs, Scalar):
+        return _scalars(t, kind, lhs, rhs)
+    if isinstance(lhs, TupleOperand) and isinstance(rhs, TupleOperand):
+        return _tuples(t, kind, lhs, rhs)
+    if isinstance(lhs, Static) and isinstance(rhs, Static):
+        return _objects(t, kind, lhs, rhs)
+    numbers = all(isinstance(side, Scalar | ComplexNumber) for side in (lhs, rhs))
+    if numbers and kind in (ast.Eq, ast.NotEq):
+        same = complexes.equal(t, *complexes.both(t, lhs, rhs))
+        return same if kind is ast.Eq else t.b.not_(same)
+    none = [side for side in (lhs, rhs) if isinstance(side, Static)]
+    if none and kind in (ast.Eq, ast.NotEq):
+        return t.b.const(kind is ast.NotEq, b1)
+    advice = "; index the arrays, as in a[i]" if _has_array(lhs, rhs) else ""
+    raise t.fail(
+        TypingError,
+        f"{lhs.type_name} {_SYMBOLS[kind]} {rhs.type_name} is not defined in a kernel{advice}",
+    )
+
+
+def _has_array(*sides: Operand) -> bool:
+    return any(isinstance(side, ArrayView) for side in sides)
+
+
+def _scalars(t: Translator, kind: Kind, lhs: Scalar, rhs: Scalar) -> Value:
+    dtype = _of_constant(lhs, rhs) or _of_constant(rhs, lhs) or _common(lhs.dtype, rhs.dtype)
+    if dtype is None:
+        return _signed_with_u64(t, kind, lhs, rhs)
+    a, b = t.b.cast(lhs.value, dtype), t.b.cast(rhs.value, dtype)
+    x, y = constant(a), constant(b)
+    if type(x) is float and type(y) is float:
+        return t.b.const(bool(_evaluate(kind, x, y)), b1)
+    return t.b.binary(OPS[kind], a, b)
+
+
+def _of_constant(number: Scalar, other: Scalar) -> DType | None:
+    """The other side's integer type, when a constant integer fits in it."""
+    known = constant(number.value)
+    if type(known) is int and other.dtype.is_integer and other.dtype.min <= known <= other.dtype.max:
+        return other.dtype
+    return None
+
+
+def _common(lhs: DType, rhs: DType) -> DType | None:
+    """The type in which two numbers compare exactly; None for a signed one with a u64."""
+    if lhs is rhs and lhs is not b1:
+        return lhs
+    if lhs.is_float or rhs.is_float:
+        return promotion.unify(lhs, rhs)
+    if u64 in (lhs, rhs):
+        other = rhs if lhs is u64 else lhs
+        return None if other.is_signed else u64
+    return i64 if lhs.bits > 32 or rhs.bits > 32 else _narrow(lhs, rhs)
+
+
+def _narrow(lhs: DType, rhs: DType) -> DType:
+    """Two integers of up to 32 bits: the smaller type that holds both."""
+    found = promotion.unify(lhs, rhs)
+    return i64 if found is f64 else (promotion.unify(found, promotion.dtypes.i32))
+
+
+def _signed_with_u64(t: Translator, kind: Kind, lhs: Scalar, rhs: Scalar) -> Value:
+    """A signed number against a u64: a negative one is smaller than all of them."""
+    if rhs.dtype.is_signed:
+        kind, lhs, rhs = _SWAPPED[kind], rhs, lhs
+    b = t.b
+    wide = b.cast(lhs.value, i64)
+    unsigned = b.binary(OPS[kind], b.cast(wide, u64), rhs.value)
+    if lhs.surely_not_negative:
+        return unsigned
+    negative = b.lt(wide, b.const(0, i64))
+    if kind in (ast.Lt, ast.LtE, ast.NotEq):
+        return b.or_(negative, unsigned)
+    return b.and_(b.not_(negative), unsigned)
+
+
+def _tuples(t: Translator, kind: Kind, lhs: TupleOperand, rhs: TupleOperand) -> Value:
+    """Lexicographic, as in Python."""
+    b = t.b
+    pairs = list(zip(lhs.items, rhs.items, strict=False))
+    if kind in (ast.Eq, ast.NotEq):
+        same = b.const(len(lhs.items) == len(rhs.items), b1)
+        if constant(same):
+            for left, right in pairs:
+                same = _and(t, same, compare(t, ast.Eq, left, right))
+        return same if kind is ast.Eq else b.not_(same)
+    strict = ast.Lt if kind in (ast.Lt, ast.LtE) else ast.Gt
+    # From the last item to the first: decided by this pair unless it is equal.
+    lengths = _evaluate(kind, len(lhs.items), len(rhs.items))
+    result = b.const(bool(lengths), b1)
+    for left, right in reversed(pairs):
+        below = compare(t, strict, left, right)
+        equal = compare(t, ast.Eq, left, right)
+        result = b.or_(below, _and(t, equal, result))
+    return result
+
+
+def _and(t: Translator, lhs: Value, rhs: Value) -> Value:
+    if constant(lhs) is True:
+        return rhs
+    return lhs if constant(rhs) is True else t.b.and_(lhs, rhs)
+
+
+_EVALUATE: dict[Kind, Any] = {
+    ast.Eq: lambda a, b: a == b,
+    ast.NotEq: lambda a, b: a != b,
+    ast.Lt: lambda a, b: a < b,
+    ast.LtE: lambda a, b: a <= b,
+    ast.Gt: lambda a, b: a > b,
+    ast.GtE: lambda a, b: a >= b,
+}
+
+
+def _evaluate(kind: Kind, lhs: Any, rhs: Any) -> bool:
+    return _EVALUATE[kind](lhs, rhs)
+
+
+def _objects(t: Translator, kind: Kind, lhs: Static, rhs: Static) -> Value:
+    """Two compile-time objects, compared now."""
+    try:
+        return t.b.const(bool(_evaluate(kind, lhs.object, rhs.object)), b1)
+    except TypeError as error:
+        raise t.fail(TypingError, str(error)) from None
+
+
+def identical(t: Translator, lhs: Operand, rhs: Operand) -> bool:
+    """``lhs is rhs``, which must be known at compile time."""
+    if isinstance(lhs, Static) and isinstance(rhs, Static):
+        return lhs.object is rhs.object
+    for side in (lhs, rhs):
+        if isinstance(side, Static) and side.object is None:
+            return False
+    if isinstance(lhs, ArrayView) and isinstance(rhs, ArrayView):
+        return lhs is rhs
+    raise t.fail(
+        TypingError,
+        f"{lhs.type_name} is {rhs.type_name}: identity is known for None only; compare with ==",
+    )
+
+
+def contains(t: Translator, item: Operand, container: Operand) -> Value:
+    """``item in container`` for tuples."""
+    if not isinstance(container, TupleOperand):
+        raise t.fail(
+            TypingError,
+            f"in {container.type_name}: membership is defined for tuples; write a loop instead",
+        )
+    found = t.b.const(False, b1)
+    for other in container.items:
+        same = compare(t, ast.Eq, item, other)
+        found = same if constant(found) is False else t.b.or_(found, same)
+    return found

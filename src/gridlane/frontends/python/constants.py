@@ -1,0 +1,152 @@
+"""Python objects that a kernel names, as operands: numbers, tuples and numpy arrays from closures
+and globals freeze; everything else stays a compile-time object."""
+
+from __future__ import annotations
+
+import builtins
+import types
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gridlane.core import argtypes, dtypes
+from gridlane.core.dtypes import DType, b1, f64, i64, u64
+from gridlane.core.errors import ConstantError, TypingError
+from gridlane.frontends.python.layout import memory_type
+from gridlane.frontends.python.operands import (
+    NONE,
+    ArrayView,
+    ComplexNumber,
+    Operand,
+    RecordView,
+    Static,
+    TupleOperand,
+)
+from gridlane.ir.ops import memory
+from gridlane.ir.types import Space, pointer
+from gridlane.ir.values import Value
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+
+def lookup(function: types.FunctionType, name: str) -> tuple[bool, Any]:
+    """Whether a name is bound around a function (closure, globals, builtins), and to what."""
+    code = function.__code__
+    if name in code.co_freevars and function.__closure__ is not None:
+        cell = function.__closure__[code.co_freevars.index(name)]
+        try:
+            return True, cell.cell_contents
+        except ValueError:
+            return False, None
+    if name in function.__globals__:
+        return True, function.__globals__[name]
+    return hasattr(builtins, name), getattr(builtins, name, None)
+
+
+def integer_type(value: int) -> DType | None:
+    """The type of an int literal: int64, or uint64 for what only that holds; else None."""
+    if i64.min <= value <= i64.max:
+        return i64
+    return u64 if 0 <= value <= u64.max else None
+
+
+def operand_of(t: Translator, value: Any, name: str = "") -> Operand:
+    """The operand of a Python object."""
+    maker = _MAKERS.get(type(value))
+    if maker is not None:
+        return maker(t, value)
+    if isinstance(value, np.generic):
+        return _numpy_scalar(t, value)
+    for kind, make in _MAKERS_BY_BASE:
+        if isinstance(value, kind):
+            return make(t, value)
+    emit = getattr(value, "__gridlane_value__", None)
+    if emit is not None:
+        from gridlane.frontends.python.calls import VALUES
+
+        return VALUES[value](t)
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is not None and not isinstance(value, type):
+        raise TypingError(
+            f"{name or 'this'} is a device array from outside of the kernel; pass it as an argument",
+            t.b.loc,
+        )
+    return Static(value)
+
+
+def _int(t: Translator, value: int) -> Operand:
+    dtype = integer_type(int(value))
+    if dtype is None:
+        raise ConstantError(f"{value} does not fit in 64 bits", t.b.loc)
+    return t.number(int(value), dtype)
+
+
+def _complex(t: Translator, value: complex, part: DType = f64) -> Operand:
+    return ComplexNumber(t.b.const(value.real, part), t.b.const(value.imag, part))
+
+
+def _tuple(t: Translator, value: tuple[Any, ...]) -> Operand:
+    fields = getattr(type(value), "_fields", ())
+    items = tuple([operand_of(t, item) for item in value])
+    return TupleOperand(items, fields, type(value) if fields else None)
+
+
+def _numpy_scalar(t: Translator, value: np.generic) -> Operand:
+    dtype = dtypes.from_numpy(value.dtype)
+    if dtype is not None:
+        return t.number(value.item(), dtype)
+    if value.dtype.kind == "c":
+        return _complex(t, complex(value), argtypes.from_numpy(value.dtype).part)  # type: ignore
+    if value.dtype.fields is not None:
+        view = constant_array(t, np.array([value], value.dtype))
+        return RecordView(view.type.element, view.pointer)  # type: ignore[arg-type]  # a record
+    return Static(value)
+
+
+def constant_array(t: Translator, array: np.ndarray) -> ArrayView:
+    """A numpy array as constant memory of the module, which keeps its order, C or Fortran."""
+    element = _element_type(t, array)
+    known = t.unit.arrays.get(id(array))
+    fortran = array.flags.f_contiguous and not array.flags.c_contiguous
+    target = memory_type(element)
+    if known is None:
+        data = array.tobytes("F" if fortran else "C") or bytes(target.size)
+        count = max(1, array.size)
+        symbol = t.unit.add_global("constant", target, count, Space.CONSTANT, 16, data)
+        known = t.unit.arrays[id(array)] = (array, symbol)
+    layout = "F" if fortran else "C"
+    kind = argtypes.ArrayType(element, array.ndim, layout, readonly=True)
+    start = t.b.value(memory.GlobalAddress(known[1], pointer(target, Space.CONSTANT)))
+    return ArrayView(kind, start, constant_shape(t, array.shape))
+
+
+def constant_shape(t: Translator, shape: tuple[int, ...]) -> tuple[Value, ...]:
+    """A compile-time shape as values."""
+    return tuple([t.b.const(extent, i64) for extent in shape])
+
+
+def _element_type(t: Translator, array: np.ndarray) -> argtypes.ArgType:
+    try:
+        return argtypes.from_numpy(array.dtype)
+    except TypeError as error:
+        raise TypingError(f"a global array cannot be used: {error}", t.b.loc) from None
+
+
+_MAKERS: dict[type, Any] = {
+    bool: lambda t, value: t.number(value, b1),
+    int: _int,
+    float: lambda t, value: t.number(value, f64),
+    complex: _complex,
+    tuple: _tuple,
+    np.ndarray: constant_array,
+    type(None): lambda t, value: NONE,
+    str: lambda t, value: Static(value),
+}
+
+_MAKERS_BY_BASE: tuple[tuple[type, Any], ...] = (
+    (int, _int),
+    (float, _MAKERS[float]),
+    (tuple, _tuple),
+    (np.ndarray, constant_array),
+)

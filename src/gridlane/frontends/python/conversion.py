@@ -1,0 +1,179 @@
+"""Conversions between operand types: implicit ones at joins and stores, explicit casts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gridlane.core import argtypes
+from gridlane.core.dtypes import DType, i64
+from gridlane.core.errors import TypingError
+from gridlane.frontends.python.layout import memory_type
+from gridlane.frontends.python.operands import (
+    ArrayView,
+    ComplexNumber,
+    Operand,
+    RecordView,
+    Scalar,
+    TupleOperand,
+)
+from gridlane.frontends.python.specs import (
+    ArraySpec,
+    ComplexSpec,
+    RecordSpec,
+    ScalarSpec,
+    Spec,
+    TupleSpec,
+)
+from gridlane.ir.ops import arith
+from gridlane.ir.types import pointer
+from gridlane.ir.values import Value
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+
+def convert(t: Translator, operand: Operand, spec: Spec) -> Operand:
+    """The operand as a spec wants it, which it is known to unify with."""
+    if isinstance(spec, ScalarSpec):
+        assert isinstance(operand, Scalar)
+        return cast_scalar(t, operand, spec.dtype)
+    if isinstance(spec, ComplexSpec):
+        return to_complex(t, operand, spec.part)
+    if isinstance(spec, TupleSpec):
+        assert isinstance(operand, TupleOperand)
+        pairs = zip(operand.items, spec.items, strict=True)
+        items = tuple([convert(t, item, wanted) for item, wanted in pairs])
+        return TupleOperand(items, spec.fields, spec.cls)
+    if isinstance(spec, ArraySpec):
+        assert isinstance(operand, ArrayView)
+        return _convert_array(t, operand, spec)
+    if isinstance(spec, RecordSpec):
+        assert isinstance(operand, RecordView)
+        target = pointer(memory_type(spec.type), spec.space)
+        return RecordView(spec.type, t.b.recast(operand.pointer, target))
+    return operand
+
+
+def _convert_array(t: Translator, array: ArrayView, spec: ArraySpec) -> ArrayView:
+    target = pointer(memory_type(spec.type.element), spec.space)
+    start = t.b.recast(array.pointer, target)
+    wide = spec.type.layout == "A" and array.type.layout != "A"
+    strides = strides_of(t, array) if wide else array.strides
+    return ArrayView(spec.type, start, array.shape, strides)
+
+
+def strides_of(t: Translator, array: ArrayView) -> tuple[Value, ...]:
+    """The strides of an array in bytes; computed from the shape for C and F arrays."""
+    if array.type.layout == "A":
+        return array.strides
+    step = t.b.const(memory_type(array.type.element).size, i64)
+    strides = []
+    extents = array.shape if array.type.layout == "F" else array.shape[::-1]
+    for extent in extents:
+        strides.append(step)
+        step = t.b.mul(step, extent)
+    return tuple(strides if array.type.layout == "F" else strides[::-1])
+
+
+def cast_scalar(t: Translator, operand: Scalar, dtype: DType) -> Scalar:
+    """A number converted to another scalar type, as C converts."""
+    if operand.dtype is dtype:
+        return operand
+    value = t.b.cast(operand.value, dtype)
+    if dtype.is_integer and not operand.dtype.is_float:
+        if dtype.min <= operand.lo and operand.hi <= dtype.max:
+            return Scalar(value, operand.lo, operand.hi)
+        if operand.lo >= 0 and dtype is i64 and operand.dtype.is_signed:
+            return Scalar(value, operand.lo, operand.hi)
+    return Scalar(value)
+
+
+def to_complex(t: Translator, operand: Operand, part: DType) -> ComplexNumber:
+    """A number as a complex number of two floats of type ``part``."""
+    if isinstance(operand, ComplexNumber):
+        return ComplexNumber(t.b.cast(operand.real, part), t.b.cast(operand.imag, part))
+    number = scalar(t, operand, "a number")
+    return ComplexNumber(t.b.cast(number.value, part), t.b.const(0.0, part))
+
+
+def scalar(t: Translator, operand: Operand, wanted: str = "a number") -> Scalar:
+    """The operand, which has to be one number."""
+    if isinstance(operand, Scalar):
+        return operand
+    raise t.fail(TypingError, f"{wanted} is required here, not {operand.type_name}")
+
+
+def integer(t: Translator, operand: Operand, wanted: str = "an integer") -> Scalar:
+    """The operand, which has to be an integer; a bool counts as one."""
+    number = scalar(t, operand, wanted)
+    if number.dtype.is_float:
+        raise t.fail(
+            TypingError,
+            f"{wanted} is required here, not {number.type_name}; convert it with int(...)",
+        )
+    return number
+
+
+def cast_to(t: Translator, operand: Operand, kind: argtypes.ArgType) -> Operand:
+    """An explicit or storing conversion to a user's type.
+
+    Raises:
+        TypingError: there is none, as from complex to real.
+    """
+    if isinstance(kind, argtypes.ComplexType):
+        return to_complex(t, operand, kind.part)
+    if isinstance(kind, argtypes.ScalarType):
+        if isinstance(operand, ComplexNumber):
+            raise t.fail(
+                TypingError,
+                f"a complex number does not convert to {kind}; take .real or .imag of it",
+            )
+        return cast_scalar(t, scalar(t, operand, f"a number to convert to {kind}"), kind.dtype)
+    if isinstance(kind, argtypes.TupleType) and isinstance(operand, TupleOperand):
+        if len(kind.items) == len(operand.items):
+            pairs = zip(operand.items, kind.items, strict=True)
+            items = tuple([cast_to(t, item, want) for item, want in pairs])
+            return TupleOperand(items, kind.fields, kind.cls)
+    if isinstance(kind, argtypes.ArrayType) and isinstance(operand, ArrayView):
+        return cast_array(t, operand, kind)
+    if isinstance(kind, argtypes.RecordType) and isinstance(operand, RecordView):
+        if kind == operand.type:
+            return operand
+    if isinstance(kind, argtypes.NoneType) and operand.type_name == "None":
+        return operand
+    raise t.fail(TypingError, f"{kind} is required here, not {operand.type_name}")
+
+
+def cast_array(t: Translator, array: ArrayView, kind: argtypes.ArrayType) -> ArrayView:
+    """An array passed where an array type is declared: only the layout may become looser."""
+    own = array.type
+    fits = own.element == kind.element and own.ndim == kind.ndim
+    if not fits or (kind.layout != "A" and own.layout != kind.layout):
+        raise t.fail(TypingError, f"{kind} is required here, not {own}")
+    return _convert_array(t, array, ArraySpec(kind, array.space))
+
+
+def truth(t: Translator, operand: Operand) -> Value:
+    """Whether an operand counts as true, as a b1."""
+    b = t.b
+    if isinstance(operand, Scalar):
+        return b.cast(operand.value, _B1)
+    if isinstance(operand, ComplexNumber):
+        return b.or_(b.cast(operand.real, _B1), b.cast(operand.imag, _B1))
+    if isinstance(operand, TupleOperand):
+        return b.const(bool(operand.items), _B1)
+    if isinstance(operand, ArrayView):
+        raise t.fail(
+            TypingError,
+            "an array has no truth value; compare an element, or test its size with len()",
+        )
+    known = getattr(operand, "object", True)
+    return b.const(bool(known), _B1)
+
+
+_B1 = argtypes.boolean.dtype
+
+
+def equal_zero(t: Translator, value: Value) -> Value:
+    """Whether a number is zero."""
+    return t.b.binary(arith.Eq, value, t.b.const(0, value.type))

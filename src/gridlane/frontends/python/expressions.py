@@ -1,0 +1,241 @@
+"""Expressions: constants, names, attributes, boolean logic, ternaries, comparisons, calls."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from gridlane.core.dtypes import b1
+from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
+from gridlane.frontends.python import joins
+from gridlane.frontends.python.attributes import attribute
+from gridlane.frontends.python.calls import call
+from gridlane.frontends.python.compare import compare, contains, identical
+from gridlane.frontends.python.constants import operand_of
+from gridlane.frontends.python.conversion import integer, truth
+from gridlane.frontends.python.indexing import subscript
+from gridlane.frontends.python.operands import (
+    NONE,
+    LocalFunction,
+    Operand,
+    Scalar,
+    SliceOperand,
+    Static,
+    TupleOperand,
+)
+from gridlane.frontends.python.operators import BINARY, UNARY
+from gridlane.frontends.python.refine import refined
+from gridlane.frontends.python.specs import spec_of, unify
+from gridlane.ir.builder import constant
+from gridlane.ir.ops import arith, control
+from gridlane.ir.values import Region, Value
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+
+def _constant(t: Translator, node: ast.Constant) -> Operand:
+    if isinstance(node.value, bytes):
+        raise t.fail(UnsupportedError, "bytes cannot be used in a kernel; use integers")
+    return operand_of(t, node.value)
+
+
+def _name(t: Translator, node: ast.Name) -> Operand:
+    return t.name(node.id)
+
+
+def _attribute(t: Translator, node: ast.Attribute) -> Operand:
+    return attribute(t, t.expr(node.value), node.attr)
+
+
+def _tuple(t: Translator, node: ast.Tuple) -> Operand:
+    return TupleOperand(tuple([t.expr(item) for item in node.elts]))
+
+
+def _binary(t: Translator, node: ast.BinOp) -> Operand:
+    lhs, rhs = t.expr(node.left), t.expr(node.right)
+    return BINARY[type(node.op)](t, lhs, rhs)
+
+
+def _unary(t: Translator, node: ast.UnaryOp) -> Operand:
+    operand = t.expr(node.operand)
+    if type(node.op) is ast.Not:
+        return Scalar(t.b.not_(truth(t, operand)))
+    return UNARY[type(node.op)](t, operand)
+
+
+def _compare(t: Translator, node: ast.Compare) -> Operand:
+    operands = [t.expr(node.left)]
+    t.compared[node] = operands
+    result: Value | None = None
+    for number, (kind, right) in enumerate(zip(node.ops, node.comparators, strict=True)):
+        # a < b < c evaluates c even where a < b fails; that shows only when it has an effect.
+        operands.append(t.expr(right))
+        lhs, rhs = operands[number], operands[number + 1]
+        one = _compare_one(t, type(kind), lhs, rhs)
+        result = one if result is None else t.b.and_(result, one)
+    assert result is not None
+    return Scalar(result)
+
+
+def _compare_one(t: Translator, kind: type[ast.cmpop], lhs: Operand, rhs: Operand) -> Value:
+    if kind in (ast.Is, ast.IsNot):
+        same = identical(t, lhs, rhs)
+        return t.b.const(same if kind is ast.Is else not same, b1)
+    if kind in (ast.In, ast.NotIn):
+        found = contains(t, lhs, rhs)
+        return found if kind is ast.In else t.b.not_(found)
+    return compare(t, kind, lhs, rhs)
+
+
+def _boolean(t: Translator, node: ast.BoolOp) -> Operand:
+    """``and``, ``or``: the value of the operand that decides, as in Python."""
+    is_and = type(node.op) is ast.And
+    before = t.env
+    result = t.expr(node.values[0])
+    for number, item in enumerate(node.values[1:]):
+        test = truth(t, result)
+        known = constant(test)
+        if known is not None:
+            if bool(known) is not is_and:
+                break
+            result = t.expr(item)
+            continue
+        t.env = refined(t, t.env, node.values[number], is_and)
+        region, other = t.speculate(item)
+        result = _decide(t, is_and, test, result, region, other)
+    t.env = before
+    return result
+
+
+def _decide(
+    t: Translator, is_and: bool, test: Value, lhs: Operand, region: Region, rhs: Operand
+) -> Operand:
+    """One ``and`` or ``or`` whose right side was translated into ``region``."""
+    if _is_bool(lhs) and _is_bool(rhs) and _harmless(region):
+        known = constant(rhs.value)  # type: ignore[attr-defined]  # a scalar
+        if known is not None and bool(known) is is_and:
+            return lhs
+        t.b.region.ops.extend(region.ops)
+        if known is not None:
+            return rhs
+        kind = arith.And if is_and else arith.Or
+        return Scalar(t.b.binary(kind, lhs.value, rhs.value))  # type: ignore[attr-defined]
+    sides = ((region, rhs), (Region(), lhs))
+    return choose(t, test, sides if is_and else sides[::-1])
+
+
+def _is_bool(operand: Operand) -> bool:
+    return isinstance(operand, Scalar) and operand.dtype is b1
+
+
+def _harmless(region: Region) -> bool:
+    """Whether a region may run where it is not needed: nothing but cheap pure ops."""
+    return len(region.ops) <= 24 and all(op.pure for op in region.ops)
+
+
+def choose(
+    t: Translator, test: Value, sides: tuple[tuple[Region, Operand], tuple[Region, Operand]]
+) -> Operand:
+    """The first side's operand where ``test`` holds, else the second's. The sides' regions run
+    only where they are chosen, or both when that is harmless."""
+    (then, on_true), (orelse, on_false) = sides
+    a, b = spec_of(on_true), spec_of(on_false)
+    spec = unify(a, b) if a is not None and b is not None else None
+    if spec is None:
+        raise t.fail(
+            TypingError,
+            f"the sides give {on_true.type_name} and {on_false.type_name}, which have no common "
+            "type; convert one of them",
+        )
+    if isinstance(on_true, Scalar) and _harmless(then) and _harmless(orelse):
+        return _select(t, test, sides, spec)
+    op = control.If(test, then, orelse)
+    # The If comes after its sides have been translated, so it is put in before the reads behind it.
+    t.b.emit(op)
+    return joins.through(t, "chosen", spec, sides)
+
+
+def _select(t: Translator, test: Value, sides: Any, spec: Any) -> Operand:
+    values = []
+    for region, operand in sides:
+        t.b.region.ops.extend(region.ops)
+        values.append(joins.convert(t, operand, spec).value)
+    result = t.b.select(test, values[0], values[1])
+    return Scalar(result, getattr(spec, "lo", None), getattr(spec, "hi", None))
+
+
+def _ternary(t: Translator, node: ast.IfExp) -> Operand:
+    test = truth(t, t.expr(node.test))
+    known = constant(test)
+    if known is not None:
+        return t.expr(node.body if known else node.orelse)
+    before, sides = t.env, []
+    for side, holds in ((node.body, True), (node.orelse, False)):
+        t.env = refined(t, before, node.test, holds)
+        sides.append(t.speculate(side))
+    t.env = before
+    return choose(t, test, (sides[0], sides[1]))
+
+
+def _subscript(t: Translator, node: ast.Subscript) -> Operand:
+    return subscript(t, t.expr(node.value), t.expr(node.slice))
+
+
+def _slice(t: Translator, node: ast.Slice) -> Operand:
+    parts = []
+    for part in (node.lower, node.upper, node.step):
+        operand = NONE if part is None else t.expr(part)
+        absent = isinstance(operand, Static) and operand.object is None
+        parts.append(None if absent else integer(t, operand, "an integer bound of a slice"))
+    return SliceOperand(*parts)
+
+
+def _call(t: Translator, node: ast.Call) -> Operand:
+    function = t.expr(node.func)
+    arguments: list[Operand] = []
+    for item in node.args:
+        if isinstance(item, ast.Starred):
+            arguments += _starred(t, item)
+        else:
+            arguments.append(t.expr(item))
+    keywords: dict[str, Operand] = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            raise t.fail(UnsupportedError, "**keywords cannot be compiled; name them one by one")
+        keywords[keyword.arg] = t.expr(keyword.value)
+    return call(t, function, arguments, keywords)
+
+
+def _starred(t: Translator, node: ast.Starred) -> tuple[Operand, ...]:
+    operand = t.expr(node.value)
+    if isinstance(operand, TupleOperand):
+        return operand.items
+    raise t.fail(ConstantError, f"*{operand.type_name}: only a tuple has a known number of items")
+
+
+def _walrus(t: Translator, node: ast.NamedExpr) -> Operand:
+    t.env[node.target.id] = result = t.expr(node.value)
+    return result
+
+
+def _lambda(t: Translator, node: ast.Lambda) -> Operand:
+    return LocalFunction(node, dict(t.env), "lambda")
+
+
+EXPRESSIONS = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Tuple: _tuple,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.BoolOp: _boolean,
+    ast.IfExp: _ternary,
+    ast.Subscript: _subscript,
+    ast.Slice: _slice,
+    ast.Call: _call,
+    ast.NamedExpr: _walrus,
+    ast.Lambda: _lambda,
+}

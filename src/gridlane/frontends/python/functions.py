@@ -1,0 +1,196 @@
+"""Whole functions: kernels with flat parameters, device functions with specs."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from gridlane.core import argtypes
+from gridlane.core.errors import TypingError, UnsupportedError
+from gridlane.core.options import KernelOptions
+from gridlane.frontends.python.operands import NONE, Conflict, Operand
+from gridlane.frontends.python.parameters import kernel_parameters
+from gridlane.frontends.python.source import source_of
+from gridlane.frontends.python.specs import Spec, flatten, ir_types, rebuild, spec_of, suffixes
+from gridlane.frontends.python.specs import unify as unify_specs
+from gridlane.frontends.python.unit import Compiled, Unit
+from gridlane.ir.op import Op
+from gridlane.ir.values import Function, Param, Value
+
+
+@dataclass(eq=False)
+class DeviceFunction:
+    """A Python function that kernels can call.
+
+    Attributes:
+        py_func: the function.
+        options: the options that it was decorated with.
+        signatures: declared signatures; the arguments of a call convert to the first one that has
+            as many.
+    """
+
+    py_func: types.FunctionType
+    options: KernelOptions = field(default_factory=KernelOptions)
+    signatures: tuple[argtypes.Signature, ...] = ()
+
+    @property
+    def __gridlane_function__(self) -> DeviceFunction:
+        return self
+
+    @property
+    def __name__(self) -> str:
+        return self.py_func.__name__
+
+    @cached_property
+    def plain_parameters(self) -> int:
+        """How many parameters there are, or -1 where *args or keyword-only ones need binding."""
+        kinds = [item.kind for item in inspect.signature(self.py_func).parameters.values()]
+        plain = all(kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds)
+        return len(kinds) if plain else -1
+
+    def signature_for(self, count: int) -> argtypes.Signature | None:
+        """The declared signature of a call with ``count`` arguments, or None."""
+        for signature in self.signatures:
+            if len(signature.args) == count:
+                return signature
+        return None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            f"{self.py_func.__name__}() is a device function; call it in a kernel, or its Python "
+            "function as .py_func(...)"
+        )
+
+
+def device_function_of(target: Any) -> DeviceFunction | None:
+    """The device function that an object stands for, or None."""
+    found = getattr(target, "__gridlane_function__", None)
+    return found if isinstance(found, DeviceFunction) else None
+
+
+def compile_kernel(
+    unit: Unit, function: types.FunctionType, args: tuple[argtypes.ArgType, ...]
+) -> Function:
+    """Translate a kernel for argument types."""
+    from gridlane.frontends.python.translator import Translator
+
+    source = source_of(function)
+    names = parameter_names(function)
+    if len(names) != len(args):
+        raise TypingError(
+            f"{source.name}() takes {len(names)} arguments ({', '.join(names)}), but "
+            f"{len(args)} types are given ({', '.join(map(str, args))})",
+            source.locate(source.node),
+        )
+    target = Function(unit.function_name(source.name), is_kernel=True)
+    target.loc = source.locate(source.node)
+    unit.module.functions[target.name] = target
+    t = Translator(unit, function, target)
+    unit.active.append((function, target.loc))
+    for name, operand in zip(names, kernel_parameters(t, names, args), strict=True):
+        t.env[name] = operand
+    t.block(source.body if not _is_lambda(source) else [])
+    if _is_lambda(source):
+        t.expr(source.node.body)  # type: ignore[arg-type]  # a lambda's result is dropped
+    unit.active.pop()
+    return target
+
+
+def _is_lambda(source: Any) -> bool:
+    return source.name == "lambda"
+
+
+def parameter_names(function: types.FunctionType) -> list[str]:
+    """The names of the parameters, in order; *args is refused where it is called."""
+    code = function.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = list(code.co_varnames[:count])
+    if code.co_flags & inspect.CO_VARARGS:
+        names.insert(code.co_argcount, code.co_varnames[count])
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        source = source_of(function)
+        raise UnsupportedError(
+            "**keywords cannot be compiled; name the parameters", source.locate(source.node)
+        )
+    return names
+
+
+def compile_device(
+    unit: Unit, function: types.FunctionType, specs: tuple[Spec, ...]
+) -> Compiled:
+    """Translate a device function for the specs of its arguments; its results follow."""
+    from gridlane.frontends.python.translator import Translator
+
+    source = source_of(function)
+    target = Function(unit.function_name(source.name))
+    target.loc = source.locate(source.node)
+    unit.module.functions[target.name] = target
+    t = Translator(unit, function, target)
+    try:
+        _bind_parameters(t, target, parameter_names(function), specs)
+        t.block(source.body)
+        result = _finish(t, target)
+    except BaseException:
+        del unit.module.functions[target.name]
+        raise
+    return Compiled(target, result)
+
+
+def _bind_parameters(t: Any, target: Function, names: list[str], specs: tuple[Spec, ...]) -> None:
+    for number, (name, spec) in enumerate(zip(names, specs, strict=True)):
+        values = [
+            Value(type_, name=name + tail)
+            for type_, tail in zip(ir_types(spec), suffixes(spec), strict=True)
+        ]
+        for value in values:
+            t.parameters[value] = number
+            target.params.append(Param(value, number))
+        t.env[name] = rebuild(t, spec, iter(values))
+
+
+def _finish(t: Any, target: Function) -> Spec:
+    """Unify what the returns give and emit them."""
+    if not t.dead:
+        t.returns.append((target.body, NONE, t.b.loc))
+    result: Spec | None = None
+    first: tuple[Operand, Any] | None = None
+    for _, operand, loc in t.returns:
+        own = None if isinstance(operand, Conflict) else spec_of(operand)
+        joined = own if result is None else (unify_specs(result, own) if own else None)
+        if joined is None:
+            raise _no_common_result(t, first, operand, loc)
+        first = first or (operand, loc)
+        result = joined
+    if result is None:
+        result = spec_of(NONE)
+        assert result is not None
+    target.results = tuple(ir_types(result))
+    _emit_returns(t, result)
+    return result
+
+
+def _emit_returns(t: Any, result: Spec) -> None:
+    from gridlane.frontends.python.conversion import convert
+    from gridlane.ir.ops import control
+
+    for region, operand, loc in t.returns:
+        with t.b.inside(region):
+            t.b.loc = loc
+            op: Op = control.Return(tuple(flatten(convert(t, operand, result))))
+            t.b.emit(op)
+
+
+def _no_common_result(
+    t: Any, first: tuple[Operand, Any] | None, operand: Operand, loc: Any
+) -> TypingError:
+    if first is None:
+        return TypingError(f"{operand.type_name} cannot be returned", loc)
+    return TypingError(
+        f"{t.source.name}() returns {first[0].type_name} on one path and {operand.type_name} on "
+        "another; return one type on all paths",
+        loc,
+        ((f"{first[0].type_name} here:", first[1]),),
+    )

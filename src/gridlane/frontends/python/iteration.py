@@ -1,0 +1,140 @@
+"""What a ``for`` runs over: how many items, and which."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gridlane.core.dtypes import i32, i64
+from gridlane.core.errors import TypingError
+from gridlane.frontends.python.conversion import cast_scalar
+from gridlane.frontends.python.indexing import element_at, tuple_item
+from gridlane.frontends.python.operands import (
+    ArrayView,
+    EnumerateOperand,
+    Operand,
+    RangeOperand,
+    ReversedOperand,
+    Scalar,
+    TupleOperand,
+    ZipOperand,
+)
+from gridlane.ir.builder import constant
+from gridlane.ir.ops import arith
+from gridlane.ir.values import Value
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+
+def static_items(t: Translator, operand: Operand) -> list[Operand] | None:
+    """The items of something whose number of items is known, else None."""
+    if isinstance(operand, TupleOperand):
+        return list(operand.items)
+    if isinstance(operand, EnumerateOperand):
+        inner = static_items(t, operand.inner)
+        start = constant(operand.start.value)
+        if inner is None or start is None:
+            return None
+        return [
+            TupleOperand((t.integer(int(start) + number), item))
+            for number, item in enumerate(inner)
+        ]
+    if isinstance(operand, ReversedOperand):
+        inner = static_items(t, operand.inner)
+        return None if inner is None else inner[::-1]
+    if isinstance(operand, ZipOperand):
+        sides = [static_items(t, item) for item in operand.items]
+        if any(side is None for side in sides):
+            return None
+        return [TupleOperand(pair) for pair in zip(*sides)]  # type: ignore[arg-type]  # no None
+    return None
+
+
+def length(t: Translator, operand: Operand) -> Value:
+    """The number of items, as i64.
+
+    Raises:
+        TypingError: the operand cannot be iterated over.
+    """
+    b = t.b
+    if isinstance(operand, ArrayView):
+        if not operand.shape:
+            raise t.fail(TypingError, "a 0-d array cannot be iterated over; read it with a[()]")
+        return operand.shape[0]
+    if isinstance(operand, TupleOperand):
+        return b.const(len(operand.items), i64)
+    if isinstance(operand, EnumerateOperand | ReversedOperand):
+        return length(t, operand.inner)
+    if isinstance(operand, ZipOperand):
+        lengths = [length(t, item) for item in operand.items]
+        shortest = lengths[0]
+        for other in lengths[1:]:
+            shortest = b.binary(arith.Min, shortest, other)
+        return shortest
+    if isinstance(operand, RangeOperand):
+        return _range_length(t, operand)
+    raise t.fail(
+        TypingError,
+        f"{operand.type_name} cannot be iterated over; range, arrays, tuples, enumerate and zip can",
+    )
+
+
+def _range_length(t: Translator, operand: RangeOperand) -> Value:
+    """ceil((stop - start) / step), not below 0."""
+    b = t.b
+    start, stop, step = (
+        b.cast(part.value, i64) for part in (operand.start, operand.stop, operand.step)
+    )
+    one, zero = b.const(1, i64), b.const(0, i64)
+    up = b.binary(arith.Gt, step, zero)
+    toward = b.select(up, b.sub(step, one), b.add(step, one))
+    count = b.sub(stop, start)
+    if constant(step) not in (1, -1):
+        count = b.div(b.add(count, toward), step)
+    elif constant(step) == -1:
+        count = b.neg(count)
+    return b.binary(arith.Max, count, zero)
+
+
+def item_at(t: Translator, operand: Operand, index: Scalar) -> Operand:
+    """Item ``index`` of something that ``length`` accepts; the index is in range."""
+    if isinstance(operand, ArrayView):
+        return element_at(t, operand, index)
+    if isinstance(operand, TupleOperand):
+        return tuple_item(t, operand, index, checked=False)
+    if isinstance(operand, EnumerateOperand):
+        number = t.b.add(index.value, operand.start.value)
+        start = operand.start
+        counted = Scalar(number, index.lo + start.lo, index.hi + start.hi)
+        return TupleOperand((counted, item_at(t, operand.inner, index)))
+    if isinstance(operand, ReversedOperand):
+        last = t.b.sub(length(t, operand.inner), t.b.const(1, i64))
+        return item_at(t, operand.inner, Scalar(t.b.sub(last, index.value), 0, i64.max))
+    if isinstance(operand, ZipOperand):
+        return TupleOperand(tuple([item_at(t, item, index) for item in operand.items]))
+    assert isinstance(operand, RangeOperand)
+    return range_item(t, operand, index)
+
+
+def range_item(t: Translator, operand: RangeOperand, index: Scalar) -> Scalar:
+    """start + index * step."""
+    dtype = operand.start.dtype
+    narrow = cast_scalar(t, index, dtype)
+    value = t.b.add(operand.start.value, t.b.mul(narrow.value, operand.step.value))
+    return Scalar(value, *range_bounds(operand))
+
+
+def range_bounds(operand: RangeOperand) -> tuple[int, int]:
+    """The bounds of the values that a range gives."""
+    start, stop = operand.start, operand.stop
+    if operand.step.lo > 0:
+        return start.lo, max(start.lo, stop.hi - 1)
+    if operand.step.hi < 0:
+        return min(start.hi, stop.lo + 1), start.hi
+    return min(start.lo, stop.lo + 1), max(start.hi, stop.hi - 1)
+
+
+def needs_wide_counter(operand: RangeOperand) -> bool:
+    """Whether stepping past the end may overflow 32 bits."""
+    step = constant(operand.step.value)
+    return operand.start.dtype is i32 and step not in (1, -1)

@@ -1,0 +1,342 @@
+"""Where control flow meets: variables of branches join, those of loops are carried round."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gridlane.core.errors import CompileError
+from gridlane.core.source import Loc
+from gridlane.frontends.python.conversion import convert
+from gridlane.frontends.python.liveness import Flow
+from gridlane.frontends.python.operands import Conflict, Operand, Scalar
+from gridlane.frontends.python.specs import (
+    UNBOUNDED,
+    ScalarSpec,
+    Spec,
+    TupleSpec,
+    flatten,
+    ir_types,
+    rebuild,
+    spec_of,
+    suffixes,
+    unify,
+)
+from gridlane.ir.ops import control
+from gridlane.ir.values import Region, Var
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+Environment = dict[str, Operand]
+
+
+# ---- branches
+
+
+def join(
+    t: Translator,
+    op: control.If,
+    before: Environment,
+    ends: tuple[Environment | None, Environment | None],
+    flow: Flow,
+) -> None:
+    """Continue behind an If whose sides end with ``ends`` (None: they do not get to the end)."""
+    then, orelse = ends
+    if then is None or orelse is None:
+        left = then if orelse is None else orelse
+        t.dead = left is None
+        t.env = before if left is None else visible(t, op, before, left, then is None, flow)
+        return
+    t.dead = False
+    env = dict(before)
+    for name in sorted(flow.assigned):
+        env.pop(name, None)
+        if name in flow.live_out:
+            found = merge(t, name, op.then, then.get(name), op.orelse, orelse.get(name))
+            if found is not None:
+                env[name] = found
+    t.env = env
+
+
+def visible(
+    t: Translator,
+    op: control.If,
+    before: Environment,
+    left: Environment,
+    in_else: bool,
+    flow: Flow,
+) -> Environment:
+    """Variables behind an If that only one side gets out of. Values made inside of it are not
+    visible behind it, so they go through IR variables."""
+    region = op.orelse if in_else else op.then
+    env = dict(left)
+    for name in sorted(flow.assigned):
+        end = env.pop(name, None)
+        if end is None or name not in flow.live_out:
+            continue
+        if _unchanged(end, before.get(name)):
+            env[name] = end
+            continue
+        spec = spec_of(end)
+        env[name] = end if spec is None else through(t, name, spec, ((region, end),))
+    return env
+
+
+def _unchanged(end: Operand, before: Operand | None) -> bool:
+    return end is before or (
+        isinstance(end, Scalar) and isinstance(before, Scalar) and end.value is before.value
+    )
+
+
+def merge(
+    t: Translator,
+    name: str,
+    region: Region,
+    operand: Operand | None,
+    other_region: Region,
+    other: Operand | None,
+) -> Operand | None:
+    """The operand of a name behind an If, from the operands at the end of its sides."""
+    if operand is other or operand is None or other is None:
+        # Bound on one side only: what the other side leaves is undefined, as in numba.
+        one = operand if operand is not None else other
+        spec = None if one is None or operand is other else spec_of(one)
+        if spec is None:
+            return one
+        return through(t, name, spec, ((region if operand is not None else other_region, one),))  # type: ignore[arg-type]  # not None
+    if isinstance(operand, Conflict) or isinstance(other, Conflict):
+        return operand if isinstance(operand, Conflict) else other
+    lhs, rhs = spec_of(operand), spec_of(other)
+    spec = unify(lhs, rhs) if lhs is not None and rhs is not None else None
+    if spec is None:
+        places = (_end_place(t, region), _end_place(t, other_region))
+        return Conflict((operand.type_name, other.type_name), places)
+    return through(t, name, spec, ((region, operand), (other_region, other)))
+
+
+def through(
+    t: Translator, name: str, spec: Spec, ends: tuple[tuple[Region, Operand], ...]
+) -> Operand:
+    """Pass an operand out of regions through IR variables. A part that is the same value in all of
+    them, made outside of them, stays that value."""
+    b = t.b
+    flat = []
+    for region, operand in ends:
+        with b.inside(region):
+            flat.append(flatten(convert(t, operand, spec)))
+    parts = []
+    for number, (type_, tail) in enumerate(zip(ir_types(spec), suffixes(spec), strict=True)):
+        values = [values[number] for values in flat]
+        if len(values) == 2 and values[0] is values[1]:
+            parts.append(values[0])
+            continue
+        var = b.variable(name + tail, type_)
+        for (region, _), value in zip(ends, values, strict=True):
+            with b.inside(region):
+                b.write(var, value)
+        parts.append(b.read(var))
+    return rebuild(t, spec, iter(parts))
+
+
+def _end_place(t: Translator, region: Region) -> Loc:
+    return region.ops[-1].loc if region.ops else t.b.loc
+
+
+# ---- loops
+
+
+@dataclass(slots=True, eq=False)
+class Carrier:
+    """A variable that a loop carries: its spec and IR variables once they are known."""
+
+    name: str
+    spec: Spec | None = None
+    vars: list[Var] = field(default_factory=list)
+    head: Operand | None = None
+    loc: Loc | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """A loop in the making.
+
+    ``retry`` is set when a guess proved too narrow; what was learned is in the translator.
+    ``left`` says whether something leaves the loop, so that what follows is reachable;
+    ``else_flag`` is the variable that says that the loop ended without a break.
+    """
+
+    node: ast.For | ast.While
+    flow: Flow
+    carriers: dict[str, Carrier]
+    retry: bool = False
+    left: bool = False
+    else_flag: Var | None = None
+
+
+def carry_loop(t: Translator, node: ast.For | ast.While, build: Callable[[Frame], None]) -> None:
+    """Translate a loop; ``build`` emits its Loop op. Repeats with wider types where needed."""
+    before = dict(t.env)
+    snapshot, region = t.snapshot(), t.b.region
+    while True:
+        frame = _open(t, node)
+        t.loops.append(frame)
+        depth = len(t.loops)
+        try:
+            build(frame)
+        except CompileError:
+            if not frame.retry:
+                raise
+        del t.loops[depth - 1 :]
+        if not frame.retry:
+            break
+        t.restore(snapshot, region)
+    _close(t, frame, before)
+
+
+def _open(t: Translator, node: ast.For | ast.While) -> Frame:
+    """Make the carriers, with what earlier attempts learned, and write their first values."""
+    flow = t.source.flows[node]
+    frame = Frame(node, flow, {})
+    for name in sorted(flow.assigned & (flow.live_head | flow.live_out)):
+        carrier = frame.carriers[name] = Carrier(name, loc=t.b.loc)
+        entry = t.env.get(name)
+        learned = t.learned.get((node, name))
+        if isinstance(learned, Conflict):
+            t.env[name] = learned
+            del frame.carriers[name]
+            continue
+        spec = learned
+        if entry is not None:
+            own = spec_of(entry)
+            if own is None or isinstance(entry, Conflict):
+                continue
+            spec = widened(own) if learned is None else unify(learned, own) or own
+        if spec is not None:
+            _define(t, carrier, spec)
+            if entry is not None:
+                _write(t, carrier, entry)
+    return frame
+
+
+def widened(spec: Spec) -> Spec:
+    """The guess for a variable at a loop's head: no upper bound is kept."""
+    if isinstance(spec, ScalarSpec) and spec.dtype.is_integer:
+        lo = spec.lo if spec.lo >= 0 else spec.dtype.min
+        return ScalarSpec(spec.dtype, lo, UNBOUNDED if lo >= 0 else spec.dtype.max)
+    if isinstance(spec, TupleSpec):
+        return TupleSpec(tuple([widened(item) for item in spec.items]), spec.fields, spec.cls)
+    return spec
+
+
+def _define(t: Translator, carrier: Carrier, spec: Spec) -> None:
+    carrier.spec = spec
+    carrier.vars = [
+        t.b.variable(carrier.name + tail, type_)
+        for type_, tail in zip(ir_types(spec), suffixes(spec), strict=True)
+    ]
+
+
+def _write(t: Translator, carrier: Carrier, operand: Operand) -> None:
+    assert carrier.spec is not None
+    values = flatten(convert(t, operand, carrier.spec))
+    for var, value in zip(carrier.vars, values, strict=True):
+        t.b.write(var, value)
+
+
+def _read(t: Translator, carrier: Carrier) -> Operand:
+    assert carrier.spec is not None
+    return rebuild(t, carrier.spec, iter([t.b.read(var) for var in carrier.vars]))
+
+
+def enter_body(t: Translator, frame: Frame) -> None:
+    """At the head of an iteration: bind the carried variables to what they hold now."""
+    for name, carrier in frame.carriers.items():
+        t.env.pop(name, None)
+        if carrier.spec is not None and name in frame.flow.live_head:
+            carrier.head = t.env[name] = _read(t, carrier)
+
+
+def save(t: Translator, frame: Frame) -> None:
+    """At a continue, a break or the end of the body: put the carried variables where the next
+    iteration, or what follows, finds them."""
+    for name, carrier in frame.carriers.items():
+        now = t.env.get(name)
+        if now is None or now is carrier.head:
+            continue
+        spec = None if isinstance(now, Conflict) else spec_of(now)
+        if spec is None:
+            continue
+        if carrier.spec is None:
+            _discover(t, frame, carrier, spec)
+        both = unify(carrier.spec, spec)  # type: ignore[arg-type]  # defined above
+        if both != carrier.spec:
+            _learn(t, frame, carrier, both, now)
+        elif not frame.retry:
+            _write(t, carrier, now)
+
+
+def _discover(t: Translator, frame: Frame, carrier: Carrier, spec: Spec) -> None:
+    """A variable that the body binds first gets its type from there."""
+    spec = widened(spec)
+    _define(t, carrier, spec)
+    if carrier.name in frame.flow.live_head:
+        # An iteration may read what an earlier one left: translate again with it bound.
+        t.learned[frame.node, carrier.name] = spec
+        frame.retry = True
+
+
+def _learn(
+    t: Translator, frame: Frame, carrier: Carrier, both: Spec | None, now: Operand
+) -> None:
+    """Remember a wider spec, or that there is none, for the next attempt."""
+    key = frame.node, carrier.name
+    frame.retry = True
+    if both is None:
+        was = rebuild_name(carrier.spec)
+        t.learned[key] = Conflict((was, now.type_name), (carrier.loc or t.b.loc, t.b.loc))
+        return
+    t.learned[key] = relaxed(both)
+
+
+def relaxed(spec: Spec) -> Spec:
+    """A learned bound loses its exact value, so that attempts end."""
+    if isinstance(spec, ScalarSpec) and spec.dtype.is_integer:
+        return ScalarSpec(spec.dtype, 0 if spec.lo >= 0 else spec.dtype.min, UNBOUNDED)
+    if isinstance(spec, TupleSpec):
+        return TupleSpec(tuple([relaxed(item) for item in spec.items]), spec.fields, spec.cls)
+    return spec
+
+
+def rebuild_name(spec: Spec | None) -> str:
+    """A spec as an error message spells it."""
+    dtype = getattr(spec, "dtype", None)
+    kind = getattr(spec, "type", None)
+    if dtype is not None:
+        from gridlane.core.argtypes import scalar_of
+
+        return scalar_of(dtype).name
+    found = getattr(spec, "object", spec)
+    return "None" if found is None else str(kind or found)
+
+
+def _close(t: Translator, frame: Frame, before: Environment) -> None:
+    """Behind the loop: bind what is read later, forget the rest of what it assigned."""
+    env = {name: value for name, value in before.items() if name not in frame.flow.assigned}
+    t.env = env
+    t.dead = not frame.left
+    if t.dead:
+        return
+    for name, carrier in frame.carriers.items():
+        if name not in frame.flow.live_out:
+            continue
+        if carrier.spec is not None:
+            env[name] = _read(t, carrier)
+        elif name in before:
+            env[name] = before[name]
+    for name in frame.flow.assigned - frame.carriers.keys():
+        learned = t.learned.get((frame.node, name))
+        if isinstance(learned, Conflict):
+            env[name] = learned

@@ -1,0 +1,147 @@
+"""Which variables branches and loops assign, and which of them somebody reads afterwards.
+
+Only a variable that is both becomes an IR variable at a join, so that temporaries of a loop body
+stay plain values and their types need not agree with anything.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+Names = frozenset[str]
+
+
+@dataclass(slots=True)
+class Flow:
+    """Facts of one if, for or while.
+
+    Attributes:
+        assigned: names that it assigns anywhere inside.
+        live_out: names read after it before they are assigned again.
+        live_head: for a loop, names read from its head on: by an iteration or after it.
+        breaks: for a loop, whether a ``break`` leaves it; ``continues`` likewise.
+    """
+
+    assigned: Names = frozenset()
+    live_out: Names = frozenset()
+    live_head: Names = frozenset()
+    breaks: bool = False
+    continues: bool = False
+
+
+def analyse(body: list[ast.stmt], node: ast.AST) -> dict[ast.AST, Flow]:
+    """The flow facts of every if, for and while of a function."""
+    analysis = _Analysis()
+    analysis.block(body, frozenset())
+    return analysis.flows
+
+
+@dataclass(slots=True)
+class _Loop:
+    """What is live where ``break`` and ``continue`` go."""
+
+    at_break: Names
+    at_continue: Names
+    flow: Flow
+
+
+@dataclass(slots=True)
+class _Analysis:
+    flows: dict[ast.AST, Flow] = field(default_factory=dict)
+    loops: list[_Loop] = field(default_factory=list)
+    names: dict[ast.AST, tuple[Names, Names]] = field(default_factory=dict)
+
+    def block(self, statements: list[ast.stmt], live: Names) -> Names:
+        """The names live before a list of statements, given those live after it."""
+        for statement in reversed(statements):
+            live = _TRANSFER.get(type(statement), _Analysis.simple)(self, statement, live)
+        return live
+
+    def simple(self, node: ast.AST, live: Names) -> Names:
+        loads, stores = self.uses(node)
+        return (live - stores) | loads
+
+    def leave(self, node: ast.AST, live: Names) -> Names:
+        return self.uses(node)[0]
+
+    def break_(self, node: ast.AST, live: Names) -> Names:
+        if not self.loops:
+            return live
+        self.loops[-1].flow.breaks = True
+        return self.loops[-1].at_break
+
+    def continue_(self, node: ast.AST, live: Names) -> Names:
+        if not self.loops:
+            return live
+        self.loops[-1].flow.continues = True
+        return self.loops[-1].at_continue
+
+    def if_(self, node: ast.If, live: Names) -> Names:
+        flow = self.flow(node)
+        flow.live_out |= live
+        loads, _ = self.uses(node.test)
+        return loads | self.block(node.body, live) | self.block(node.orelse, live)
+
+    def while_(self, node: ast.While, live: Names) -> Names:
+        loads, _ = self.uses(node.test)
+        after = self.block(node.orelse, live)
+        return self.loop(node, live, after, after | loads, frozenset())
+
+    def for_(self, node: ast.For, live: Names) -> Names:
+        targets = self.uses(node.target)[1]
+        after = self.block(node.orelse, live)
+        return self.loop(node, live, after, after, targets) | self.uses(node.iter)[0]
+
+    def loop(
+        self, node: ast.For | ast.While, live: Names, after: Names, head: Names, targets: Names
+    ) -> Names:
+        """Iterate to the least set of names live at the loop's head."""
+        flow = self.flow(node)
+        flow.live_out |= live | after
+        while True:
+            self.loops.append(_Loop(live, head, flow))
+            body = self.block(node.body, head)
+            self.loops.pop()
+            grown = head | (body - targets)
+            if grown == head:
+                break
+            head = grown
+        flow.live_head |= head
+        return head
+
+    def flow(self, node: ast.AST) -> Flow:
+        found = self.flows.get(node)
+        if found is None:
+            found = self.flows[node] = Flow(assigned=self.uses(node)[1])
+        return found
+
+    def uses(self, node: ast.AST) -> tuple[Names, Names]:
+        """The names that the whole of ``node`` reads and those that it assigns."""
+        found = self.names.get(node)
+        if found is None:
+            found = self.names[node] = _names(node)
+        return found
+
+
+def _names(node: ast.AST) -> tuple[Names, Names]:
+    loads, stores = set(), set()
+    for item in ast.walk(node):
+        if type(item) is ast.Name:
+            (loads if type(item.ctx) is ast.Load else stores).add(item.id)
+        elif type(item) is ast.FunctionDef:
+            stores.add(item.name)
+    if type(node) is ast.AugAssign and type(node.target) is ast.Name:
+        loads.add(node.target.id)
+    return frozenset(loads), frozenset(stores)
+
+
+_TRANSFER = {
+    ast.If: _Analysis.if_,
+    ast.While: _Analysis.while_,
+    ast.For: _Analysis.for_,
+    ast.Return: _Analysis.leave,
+    ast.Raise: _Analysis.leave,
+    ast.Break: _Analysis.break_,
+    ast.Continue: _Analysis.continue_,
+}

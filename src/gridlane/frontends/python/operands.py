@@ -1,0 +1,249 @@
+"""What an expression of a kernel evaluates to while it is translated.
+
+An operand is flat IR values with the user's type round them. ``Static`` is known at compile time
+and has no IR value: functions, types, modules, None, strings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gridlane.core import argtypes
+from gridlane.core.dtypes import DType
+from gridlane.core.source import Loc
+from gridlane.ir.types import Space
+from gridlane.ir.values import Value
+
+
+class Operand:
+    """Base of all operands."""
+
+    __slots__ = ()
+
+    @property
+    def type_name(self) -> str:
+        """The type as an error message spells it."""
+        return "?"
+
+
+class Scalar(Operand):
+    """One number.
+
+    ``lo`` and ``hi`` bound an integer's value. A ``hi`` beyond the dtype's largest value means: not
+    negative unless a 64-bit computation overflowed. That is enough to index an array without a test
+    for negative indices, and not enough for the sign rules of ``//`` and ``%``.
+    """
+
+    __slots__ = ("hi", "lo", "value")
+
+    def __init__(self, value: Value, lo: int | None = None, hi: int | None = None) -> None:
+        self.value = value
+        dtype = value.type
+        if lo is None and dtype.is_integer:  # type: ignore[union-attr]  # scalars only
+            lo = dtype.min  # type: ignore[union-attr]
+        if hi is None and dtype.is_integer:  # type: ignore[union-attr]
+            hi = dtype.max  # type: ignore[union-attr]
+        self.lo = 0 if lo is None else lo
+        self.hi = 1 if hi is None else hi
+
+    @property
+    def dtype(self) -> DType:
+        """The scalar type."""
+        return self.value.type  # type: ignore[return-value]  # scalars only
+
+    @property
+    def type_name(self) -> str:
+        return argtypes.scalar_of(self.dtype).name
+
+    @property
+    def not_negative(self) -> bool:
+        """Whether the value cannot be negative, 64-bit overflow aside."""
+        return self.lo >= 0
+
+    @property
+    def surely_not_negative(self) -> bool:
+        """Whether the value cannot be negative at all."""
+        return self.lo >= 0 and self.hi <= self.dtype.max
+
+
+@dataclass(slots=True, eq=False)
+class ComplexNumber(Operand):
+    """A complex number of two floats."""
+
+    real: Value
+    imag: Value
+
+    @property
+    def part(self) -> DType:
+        """The type of the two floats."""
+        return self.real.type  # type: ignore[return-value]  # floats
+
+    @property
+    def type_name(self) -> str:
+        return f"complex{self.part.bits * 2}"
+
+
+@dataclass(slots=True, eq=False)
+class ArrayView(Operand):
+    """An n-d array: a pointer to its first element, extents as i64, strides in bytes for "A"."""
+
+    type: argtypes.ArrayType
+    pointer: Value
+    shape: tuple[Value, ...]
+    strides: tuple[Value, ...] = ()
+
+    @property
+    def space(self) -> Space:
+        """Where the elements are."""
+        return self.pointer.type.space  # type: ignore[union-attr]  # a pointer
+
+    @property
+    def type_name(self) -> str:
+        return str(self.type)
+
+
+@dataclass(slots=True, eq=False)
+class RecordView(Operand):
+    """A record in memory."""
+
+    type: argtypes.RecordType
+    pointer: Value
+
+    @property
+    def space(self) -> Space:
+        """Where the record is."""
+        return self.pointer.type.space  # type: ignore[union-attr]  # a pointer
+
+    @property
+    def type_name(self) -> str:
+        return str(self.type)
+
+
+@dataclass(slots=True, eq=False)
+class TupleOperand(Operand):
+    """A tuple, or a namedtuple of class ``cls``."""
+
+    items: tuple[Operand, ...]
+    fields: tuple[str, ...] = ()
+    cls: type | None = None
+
+    @property
+    def type_name(self) -> str:
+        inside = ", ".join(item.type_name for item in self.items)
+        return f"{self.cls.__name__ if self.cls else 'tuple'}({inside})"
+
+
+@dataclass(slots=True, eq=False)
+class Static(Operand):
+    """A Python object that the kernel uses by identity."""
+
+    object: Any
+
+    @property
+    def type_name(self) -> str:
+        kind = self.object
+        if kind is None or isinstance(kind, argtypes.ArgType):
+            return "None" if kind is None else f"the type {kind}"
+        name = getattr(kind, "__name__", None) or getattr(kind, "name", None)
+        return f"{type(kind).__name__} {name or kind!r}"
+
+
+@dataclass(slots=True, eq=False)
+class BoundMethod(Operand):
+    """``receiver.name``, to be called."""
+
+    receiver: Operand
+    name: str
+
+    @property
+    def type_name(self) -> str:
+        return f"method {self.name} of {self.receiver.type_name}"
+
+
+@dataclass(slots=True, eq=False)
+class LocalFunction(Operand):
+    """A function defined inside a kernel, with the variables that it sees."""
+
+    node: Any
+    environment: dict[str, Operand]
+    name: str
+
+    @property
+    def type_name(self) -> str:
+        return f"the local function {self.name}"
+
+
+@dataclass(slots=True, eq=False)
+class RangeOperand(Operand):
+    """``range(start, stop, step)``, all of one integer type."""
+
+    start: Scalar
+    stop: Scalar
+    step: Scalar
+
+    @property
+    def type_name(self) -> str:
+        return "range"
+
+
+@dataclass(slots=True, eq=False)
+class EnumerateOperand(Operand):
+    """``enumerate(inner, start)``."""
+
+    inner: Operand
+    start: Scalar
+
+    @property
+    def type_name(self) -> str:
+        return "enumerate"
+
+
+@dataclass(slots=True, eq=False)
+class ZipOperand(Operand):
+    """``zip(*items)``."""
+
+    items: tuple[Operand, ...]
+
+    @property
+    def type_name(self) -> str:
+        return "zip"
+
+
+@dataclass(slots=True, eq=False)
+class ReversedOperand(Operand):
+    """``reversed(inner)``."""
+
+    inner: Operand
+
+    @property
+    def type_name(self) -> str:
+        return "reversed"
+
+
+@dataclass(slots=True, eq=False)
+class SliceOperand(Operand):
+    """``start:stop:step`` of a subscript; None where left out."""
+
+    start: Scalar | None
+    stop: Scalar | None
+    step: Scalar | None
+
+    @property
+    def type_name(self) -> str:
+        return "slice"
+
+
+@dataclass(slots=True, eq=False)
+class Conflict(Operand):
+    """A variable whose types do not unify where control flow joins: an error when it is read."""
+
+    types: tuple[str, str]
+    places: tuple[Loc, Loc] = field(default=())  # type: ignore[assignment]  # always given
+
+    @property
+    def type_name(self) -> str:
+        return f"{self.types[0]} or {self.types[1]}"
+
+
+NONE = Static(None)

@@ -1,0 +1,93 @@
+"""A kernel's flat parameters from the types of its arguments: see "Flat parameters" in
+docs/architecture.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gridlane.core import argtypes
+from gridlane.core.dtypes import i64
+from gridlane.core.errors import TypingError
+from gridlane.frontends.python.attributes import EXTENT
+from gridlane.frontends.python.layout import memory_type
+from gridlane.frontends.python.operands import (
+    NONE,
+    ArrayView,
+    ComplexNumber,
+    Operand,
+    RecordView,
+    Scalar,
+    TupleOperand,
+)
+from gridlane.ir.types import Space, Type, pointer
+from gridlane.ir.values import Param, Value
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+Path = tuple[str | int, ...]
+Add = Callable[[Type, Path], Value]
+
+
+def kernel_parameters(
+    t: Translator, names: list[str], args: tuple[argtypes.ArgType, ...]
+) -> list[Operand]:
+    """Append the flat parameters of all arguments; returns the arguments' operands."""
+    operands = []
+    for number, (name, kind) in enumerate(zip(names, args, strict=True)):
+
+        def add(type_: Type, path: Path, name: str = name, number: int = number) -> Value:
+            tail = "".join(f"_{part}" for part in path if part != "data")
+            value = Value(type_, name=name + tail.replace("shape_", "shape").replace("strides_", "strides"))
+            t.b.function.params.append(Param(value, number, path))
+            t.parameters[value] = number
+            return value
+
+        operands.append(_operand(t, kind, (), add))
+    return operands
+
+
+def _operand(t: Translator, kind: argtypes.ArgType, path: Path, add: Add) -> Operand:
+    maker = _MAKERS.get(type(kind))
+    if maker is None:
+        raise TypingError(f"a kernel cannot take an argument of type {kind}", t.b.loc)
+    return maker(t, kind, path, add)
+
+
+def _scalar(t: Translator, kind: argtypes.ScalarType, path: Path, add: Add) -> Operand:
+    return Scalar(add(kind.dtype, path))
+
+
+def _complex(t: Translator, kind: argtypes.ComplexType, path: Path, add: Add) -> Operand:
+    real = add(kind.part, (*path, "real"))
+    return ComplexNumber(real, add(kind.part, (*path, "imag")))
+
+
+def _array(t: Translator, kind: argtypes.ArrayType, path: Path, add: Add) -> Operand:
+    data = add(pointer(memory_type(kind.element), Space.GLOBAL), (*path, "data"))
+    axes = range(kind.ndim)
+    shape = tuple([add(i64, (*path, "shape", axis)) for axis in axes])
+    strides = tuple([add(i64, (*path, "strides", axis)) for axis in axes])
+    return ArrayView(kind, data, shape, strides if kind.layout == "A" else ())
+
+
+def _tuple(t: Translator, kind: argtypes.TupleType, path: Path, add: Add) -> Operand:
+    items = [_operand(t, item, (*path, n), add) for n, item in enumerate(kind.items)]
+    return TupleOperand(tuple(items), kind.fields, kind.cls)
+
+
+def _record(t: Translator, kind: argtypes.RecordType, path: Path, add: Add) -> Operand:
+    return RecordView(kind, add(pointer(memory_type(kind), Space.GLOBAL), (*path, "record")))
+
+
+_MAKERS = {
+    argtypes.ScalarType: _scalar,
+    argtypes.ComplexType: _complex,
+    argtypes.ArrayType: _array,
+    argtypes.TupleType: _tuple,
+    argtypes.RecordType: _record,
+    argtypes.NoneType: lambda t, kind, path, add: NONE,
+}
+
+__all__ = ["EXTENT", "kernel_parameters"]

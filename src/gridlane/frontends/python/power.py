@@ -1,0 +1,112 @@
+"""``**``: constant integer exponents by multiplication, the rest by loops or ``pow``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gridlane.core.dtypes import DType
+from gridlane.core.errors import TypingError
+from gridlane.frontends.python import complexes, promotion
+from gridlane.frontends.python.conversion import cast_scalar
+from gridlane.frontends.python.operands import ComplexNumber, Operand, Scalar
+from gridlane.ir.builder import Builder, constant
+from gridlane.ir.ops import arith, control, math
+from gridlane.ir.values import Function, Param, Region, Value
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+MULTIPLIED = 0x10000
+"""Constant exponents below this become multiplications, as in numba."""
+
+
+def power(t: Translator, lhs: Operand, rhs: Operand) -> Operand:
+    """lhs ** rhs."""
+    if isinstance(lhs, ComplexNumber) or isinstance(rhs, ComplexNumber):
+        return _complex_power(t, lhs, rhs)
+    if not (isinstance(lhs, Scalar) and isinstance(rhs, Scalar)):
+        raise t.fail(
+            TypingError, f"** between {lhs.type_name} and {rhs.type_name}: it takes numbers"
+        )
+    dtype = promotion.power(lhs.dtype, rhs.dtype)
+    exponent = constant(rhs.value)
+    base = cast_scalar(t, lhs, dtype)
+    if type(exponent) is int and abs(exponent) < MULTIPLIED:
+        return _constant_power(t, base, exponent, dtype)
+    if dtype.is_float:
+        return Scalar(t.b.binary(math.Pow, base.value, t.b.cast(rhs.value, dtype)))
+    return Scalar(_integer_power(t, base.value, cast_scalar(t, rhs, dtype).value, dtype))
+
+
+def _constant_power(t: Translator, base: Scalar, exponent: int, dtype: DType) -> Scalar:
+    if exponent < 0 and not dtype.is_float:
+        return Scalar(_integer_power(t, base.value, t.b.const(exponent, dtype), dtype))
+    if exponent == 0:
+        return t.number(1, dtype)
+    result = _squarings(base.value, abs(exponent), lambda x, y: t.b.mul(x, y))
+    if exponent < 0:
+        result = t.b.div(t.b.const(1.0, dtype), result)
+    if exponent == 2 and dtype.is_integer and abs(base.lo) < 1 << 31 and abs(base.hi) < 1 << 31:
+        return Scalar(result, 0, max(base.lo**2, base.hi**2))
+    lo = 0 if dtype.is_signed and base.lo >= 0 else None
+    return Scalar(result, lo, 1 << 80) if lo is not None else Scalar(result)
+
+
+def _squarings(base, exponent: int, multiply):  # type: ignore[no-untyped-def]  # Value or complex
+    """base ** exponent for a positive exponent, by squaring."""
+    result = None
+    while True:
+        if exponent & 1:
+            result = base if result is None else multiply(result, base)
+        exponent >>= 1
+        if not exponent:
+            return result
+        base = multiply(base, base)
+
+
+def _complex_power(t: Translator, lhs: Operand, rhs: Operand) -> Operand:
+    exponent = constant(rhs.value) if isinstance(rhs, Scalar) else None
+    if type(exponent) is int and isinstance(lhs, ComplexNumber) and abs(exponent) < MULTIPLIED:
+        if exponent == 0:
+            return complexes.number(t, 1.0, 0.0, lhs.part)
+        result = _squarings(lhs, abs(exponent), lambda x, y: complexes.multiply(t, x, y))
+        one = complexes.number(t, 1.0, 0.0, lhs.part)
+        return result if exponent > 0 else complexes.divide(t, one, result)
+    return complexes.power(t, *complexes.both(t, lhs, rhs))
+
+
+def _integer_power(t: Translator, base: Value, exponent: Value, dtype: DType) -> Value:
+    """Call the module's helper that multiplies in a loop."""
+    name = f"integer_power_{dtype}"
+    helper = t.unit.module.functions.get(name)
+    if helper is None:
+        helper = t.unit.module.functions[name] = _power_helper(t, name, dtype)
+    return t.b.call(helper, (base, exponent))[0]
+
+
+def _power_helper(t: Translator, name: str, dtype: DType) -> Function:
+    """base ** exponent by squaring; for a negative exponent 1 / base, which is 0 except for ±1."""
+    base, exponent = Value(dtype, name="base"), Value(dtype, name="exponent")
+    function = Function(name, [Param(base, 0), Param(exponent, 1)], (dtype,))
+    b = Builder(t.unit.module, function)
+    zero, one = b.const(0, dtype), b.const(1, dtype)
+    result, square, rest = (b.variable(n, dtype) for n in ("result", "square", "rest"))
+    b.write(result, one)
+    b.write(square, base)
+    negative = b.lt(exponent, zero) if dtype.is_signed else None
+    b.write(rest, exponent if negative is None else b.select(negative, b.neg(exponent), exponent))
+    b.emit(loop := control.Loop(Region(), Region()))
+    with b.inside(loop.body):
+        now = b.read(rest)
+        b.break_if(b.eq(now, zero))
+        odd = b.binary(arith.Ne, b.and_(now, one), zero)
+        with b.if_(odd):
+            b.write(result, b.mul(b.read(result), b.read(square)))
+        b.write(square, b.mul(b.read(square), b.read(square)))
+        b.write(rest, b.value(arith.Shr(now, one)))
+    found = b.read(result)
+    if negative is not None:
+        unit = b.eq(b.unary(arith.Abs, found), one)
+        found = b.select(b.and_(negative, b.not_(unit)), zero, found)
+    b.return_((found,))
+    return function

@@ -1,0 +1,89 @@
+"""What a condition says about the integers that it compares, where it holds or fails.
+
+``if 1 <= i < n - 1`` lets the body index ``a[i - 1]`` without a test for a negative index.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from gridlane.frontends.python.operands import Operand, Scalar
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+_NEGATED = {
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+}
+_MIRRORED = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.Eq: ast.Eq}
+
+
+def refined(
+    t: Translator, env: dict[str, Operand], test: ast.expr, holds: bool
+) -> dict[str, Operand]:
+    """The variables with tighter bounds where ``test`` holds (or fails). ``env`` is not changed."""
+    found: dict[str, Scalar] = {}
+    _visit(t, env, test, holds, found)
+    return {**env, **found} if found else dict(env)
+
+
+def _visit(
+    t: Translator, env: dict[str, Operand], test: ast.expr, holds: bool, found: dict[str, Scalar]
+) -> None:
+    if isinstance(test, ast.BoolOp):
+        if isinstance(test.op, ast.And) is holds:
+            for item in test.values:
+                _visit(t, env, item, holds, found)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        _visit(t, env, test.operand, not holds, found)
+    elif isinstance(test, ast.Compare) and (holds or len(test.ops) == 1):
+        _comparison(t, env, test, holds, found)
+
+
+def _comparison(
+    t: Translator, env: dict[str, Operand], test: ast.Compare, holds: bool, found: dict[str, Scalar]
+) -> None:
+    operands = t.compared.get(test)
+    if operands is None or len(operands) <= len(test.ops):
+        return
+    nodes = [test.left, *test.comparators]
+    for number, op in enumerate(test.ops):
+        kind = type(op) if holds else _NEGATED.get(type(op))
+        lhs, rhs = operands[number], operands[number + 1]
+        if kind is None or not _integers(lhs, rhs):
+            continue
+        _tighten(env, nodes[number], kind, lhs, rhs, found)  # type: ignore[arg-type]
+        _tighten(env, nodes[number + 1], _MIRRORED.get(kind), rhs, lhs, found)  # type: ignore
+
+
+def _integers(lhs: Operand, rhs: Operand) -> bool:
+    return all(isinstance(side, Scalar) and side.dtype.is_integer for side in (lhs, rhs))
+
+
+def _tighten(
+    env: dict[str, Operand],
+    node: ast.expr,
+    kind: type[ast.cmpop] | None,
+    own: Scalar,
+    other: Scalar,
+    found: dict[str, Scalar],
+) -> None:
+    if not isinstance(node, ast.Name) or kind is None:
+        return
+    bound = found.get(node.id, env.get(node.id))
+    if not isinstance(bound, Scalar) or bound.value is not own.value:
+        return
+    lo, hi = bound.lo, bound.hi
+    if kind in (ast.Gt, ast.GtE, ast.Eq):
+        lo = max(lo, other.lo + (kind is ast.Gt))
+    if kind in (ast.Lt, ast.LtE, ast.Eq):
+        # What is below something is not an overflowed sum: the bound is real again.
+        hi = min(hi, min(other.hi, other.dtype.max) - (kind is ast.Lt))
+    if (lo, hi) != (bound.lo, bound.hi):
+        found[node.id] = Scalar(bound.value, lo, hi)

@@ -1,0 +1,162 @@
+"""From a Python function to its ast, with the true lines and columns of its file."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import types
+from dataclasses import dataclass, field
+
+from gridlane.core.errors import UnsupportedError
+from gridlane.core.source import UNKNOWN, Loc
+from gridlane.frontends.python.liveness import Flow, analyse
+
+Definition = ast.FunctionDef | ast.Lambda
+
+
+@dataclass(slots=True, eq=False)
+class FunctionSource:
+    """The parsed source of one function; shared by all translations of it.
+
+    ``line_offset`` is what to add to a line of ``node`` to get the line in ``file``.
+    """
+
+    node: Definition
+    file: str
+    name: str
+    line_offset: int
+    text: str
+    flows: dict[ast.AST, Flow] = field(default_factory=dict)
+    locations: dict[ast.AST, Loc] = field(default_factory=dict)
+
+    def locate(self, node: ast.AST) -> Loc:
+        """The place of a node in the user's file."""
+        found = self.locations.get(node)
+        if found is None:
+            found = self.locations[node] = self._place(node)
+        return found
+
+    def _place(self, node: ast.AST) -> Loc:
+        line = getattr(node, "lineno", None)
+        if line is None:
+            return Loc(self.file, self.node.lineno + self.line_offset, function=self.name)
+        column, end = node.col_offset + 1, 0  # type: ignore[attr-defined]  # it has a line
+        if node.end_lineno == line:  # type: ignore[attr-defined]
+            end = node.end_col_offset + 1  # type: ignore[attr-defined]
+        return Loc(self.file, line + self.line_offset, column, end, self.name)
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        """The statements; a lambda's is the return of its expression."""
+        if isinstance(self.node, ast.FunctionDef):
+            return self.node.body
+        return [ast.copy_location(ast.Return(self.node.body), self.node.body)]
+
+
+_CACHE: dict[tuple[types.CodeType, str], FunctionSource] = {}
+
+
+def source_of(function: types.FunctionType) -> FunctionSource:
+    """The parsed source of a function, parsed once.
+
+    Raises:
+        UnsupportedError: there is no source, as for functions typed at a prompt or made by exec.
+    """
+    code = function.__code__
+    key = (code, code.co_filename)
+    found = _CACHE.get(key)
+    if found is None:
+        found = _CACHE[key] = _parse(function)
+    return found
+
+
+def _parse(function: types.FunctionType) -> FunctionSource:
+    """Read and parse the function's lines."""
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    if not lines or code.co_firstlineno > len(lines):
+        raise UnsupportedError(
+            f"the source of {function.__name__}() is not available: it was typed at a prompt or made "
+            "by exec; kernels are compiled from source, so put it in a file",
+            Loc(code.co_filename, code.co_firstlineno, function=function.__name__),
+        )
+    node, offset = _block(lines, code) or _whole_file(lines, code)
+    text = ast.get_source_segment("".join(lines), node) if not offset else None
+    source = FunctionSource(
+        node, code.co_filename, _display_name(function), offset, text or ast.dump(node)
+    )
+    source.flows = analyse(source.body, source.node)
+    return source
+
+
+def _display_name(function: types.FunctionType) -> str:
+    return "lambda" if function.__name__ == "<lambda>" else function.__name__
+
+
+def _block(lines: list[str], code: types.CodeType) -> tuple[Definition, int] | None:
+    """Parse only the function's own lines, found by indentation; None when that does not work."""
+    if code.co_name == "<lambda>":
+        return None
+    first = code.co_firstlineno - 1
+    indent = len(lines[first]) - len(lines[first].lstrip())
+    end = _block_end(lines, first, indent)
+    try:
+        tree = ast.parse("if 1:\n" + "".join(lines[first:end]) if indent else
+                         "\n" + "".join(lines[first:end]))
+    except SyntaxError:
+        return None
+    body = tree.body[0].body if indent else tree.body  # type: ignore[attr-defined]  # an If
+    node = body[0] if body else None
+    if not isinstance(node, ast.FunctionDef) or node.name != code.co_name:
+        return None
+    return node, first - 1
+
+
+def _block_end(lines: list[str], first: int, indent: int) -> int:
+    """The line behind a function that starts with its decorators at ``first``."""
+    at = first
+    while at < len(lines) and not lines[at].lstrip().startswith(("def ", "async def ")):
+        at += 1
+    for number in range(at + 1, len(lines)):
+        stripped = lines[number].lstrip()
+        if not stripped or stripped[0] in ")]}#\n":
+            continue
+        if len(lines[number]) - len(stripped) <= indent:
+            return number
+    return len(lines)
+
+
+def _whole_file(lines: list[str], code: types.CodeType) -> tuple[Definition, int]:
+    """Parse the file and find the function, by the places of its instructions for a lambda."""
+    try:
+        tree = ast.parse("".join(lines))
+    except SyntaxError:
+        tree = ast.Module([], [])
+    wanted = ast.Lambda if code.co_name == "<lambda>" else ast.FunctionDef
+    for node in ast.walk(tree):
+        if isinstance(node, wanted) and _first_line(node) == code.co_firstlineno:
+            if isinstance(node, ast.Lambda) and not _covers(node.body, code):
+                continue
+            return node, 0
+    raise UnsupportedError(
+        f"the source of {code.co_name} was not found in {code.co_filename} at line "
+        f"{code.co_firstlineno}: the file has changed since it was imported",
+        Loc(code.co_filename, code.co_firstlineno) if code.co_filename else UNKNOWN,
+    )
+
+
+def _first_line(node: Definition) -> int:
+    decorators = getattr(node, "decorator_list", ())
+    return min([node.lineno, *[decorator.lineno for decorator in decorators]])
+
+
+def _covers(body: ast.expr, code: types.CodeType) -> bool:
+    """Whether the last located instruction of a lambda's code lies on its body."""
+    places = [place for place in code.co_positions() if None not in place]
+    if not places:
+        return True
+    line, end_line, column, end_column = places[-1]
+    return (line, column) >= (body.lineno, body.col_offset) and (end_line, end_column) <= (
+        body.end_lineno,
+        body.end_col_offset,
+    )

@@ -1,0 +1,225 @@
+"""The shape of an operand without its values: what a join, a call or a return agrees on.
+
+A spec is hashable. ``flatten`` takes an operand apart into IR values, ``rebuild`` puts values
+together again, so that any operand can live in variables and pass through calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gridlane.core import argtypes
+from gridlane.core.dtypes import DType, i64
+from gridlane.frontends.python import promotion
+from gridlane.frontends.python.layout import memory_type
+from gridlane.frontends.python.operands import (
+    NONE,
+    ArrayView,
+    ComplexNumber,
+    Operand,
+    RecordView,
+    Scalar,
+    Static,
+    TupleOperand,
+)
+from gridlane.ir.types import Space, Type, pointer
+from gridlane.ir.values import Value
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+UNBOUNDED = 1 << 80
+"""An upper bound that is none: the value is not negative unless 64 bits overflowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarSpec:
+    dtype: DType
+    lo: int
+    hi: int
+
+
+@dataclass(frozen=True, slots=True)
+class ComplexSpec:
+    part: DType
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySpec:
+    type: argtypes.ArrayType
+    space: Space
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSpec:
+    type: argtypes.RecordType
+    space: Space
+
+
+@dataclass(frozen=True, slots=True)
+class TupleSpec:
+    items: tuple[Spec, ...]
+    fields: tuple[str, ...]
+    cls: type | None
+
+
+@dataclass(frozen=True, slots=True)
+class StaticSpec:
+    """A compile-time object, equal only to itself."""
+
+    object: Any
+
+    def __hash__(self) -> int:
+        return id(self.object)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StaticSpec) and _same_object(self.object, other.object)
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralSpec:
+    """A number baked into a function that needs it at compile time."""
+
+    dtype: DType
+    value: int | float | bool
+
+
+Spec = ScalarSpec | ComplexSpec | ArraySpec | RecordSpec | TupleSpec | StaticSpec | LiteralSpec
+
+
+def _same_object(lhs: Any, rhs: Any) -> bool:
+    return lhs is rhs or (type(lhs) is type(rhs) is str and lhs == rhs)
+
+
+def spec_of(operand: Operand) -> Spec | None:
+    """The spec of an operand; None for what cannot live in a variable (ranges, slices …)."""
+    if isinstance(operand, Scalar):
+        return ScalarSpec(operand.dtype, operand.lo, operand.hi)
+    if isinstance(operand, ArrayView):
+        return ArraySpec(operand.type, operand.space)
+    if isinstance(operand, ComplexNumber):
+        return ComplexSpec(operand.part)
+    if isinstance(operand, TupleOperand):
+        items = tuple([spec_of(item) for item in operand.items])
+        if any(item is None for item in items):
+            return None
+        return TupleSpec(items, operand.fields, operand.cls)  # type: ignore[arg-type]  # no None
+    if isinstance(operand, RecordView):
+        return RecordSpec(operand.type, operand.space)
+    if isinstance(operand, Static):
+        return StaticSpec(operand.object)
+    return None
+
+
+def unify(lhs: Spec, rhs: Spec) -> Spec | None:
+    """The spec that both sides convert to; None when there is none."""
+    if lhs == rhs:
+        return lhs
+    if isinstance(lhs, ScalarSpec) and isinstance(rhs, ScalarSpec):
+        dtype = promotion.unify(lhs.dtype, rhs.dtype)
+        return ScalarSpec(dtype, min(lhs.lo, rhs.lo), max(lhs.hi, rhs.hi))
+    if isinstance(lhs, ScalarSpec | ComplexSpec) and isinstance(rhs, ScalarSpec | ComplexSpec):
+        return ComplexSpec(complex_part(lhs, rhs))
+    if isinstance(lhs, TupleSpec) and isinstance(rhs, TupleSpec):
+        return _unify_tuples(lhs, rhs)
+    if isinstance(lhs, ArraySpec) and isinstance(rhs, ArraySpec):
+        return _unify_arrays(lhs, rhs)
+    if isinstance(lhs, RecordSpec) and isinstance(rhs, RecordSpec) and lhs.type == rhs.type:
+        return RecordSpec(lhs.type, Space.GENERIC)
+    return None
+
+
+def complex_part(*sides: ScalarSpec | ComplexSpec) -> DType:
+    """The float type of a complex result: float32 only when every side fits in it."""
+    part = None
+    for side in sides:
+        own = side.part if isinstance(side, ComplexSpec) else promotion.numpy_floating(side.dtype)
+        part = own if part is None else promotion.unify(part, own)
+    assert part is not None
+    return promotion.unify(part, promotion.f32)
+
+
+def _unify_tuples(lhs: TupleSpec, rhs: TupleSpec) -> Spec | None:
+    if len(lhs.items) != len(rhs.items) or lhs.cls is not rhs.cls:
+        return None
+    items = tuple([unify(a, b) for a, b in zip(lhs.items, rhs.items, strict=True)])
+    if any(item is None for item in items):
+        return None
+    return TupleSpec(items, lhs.fields, lhs.cls)  # type: ignore[arg-type]  # no None
+
+
+def _unify_arrays(lhs: ArraySpec, rhs: ArraySpec) -> Spec | None:
+    a, b = lhs.type, rhs.type
+    if a.element != b.element or a.ndim != b.ndim:
+        return None
+    layout = a.layout if a.layout == b.layout else "A"
+    kind = argtypes.ArrayType(a.element, a.ndim, layout, a.readonly or b.readonly)
+    return ArraySpec(kind, lhs.space if lhs.space == rhs.space else Space.GENERIC)
+
+
+def flatten(operand: Operand) -> list[Value]:
+    """The IR values of an operand, in the order of ``ir_types`` and ``rebuild``."""
+    if isinstance(operand, Scalar):
+        return [operand.value]
+    if isinstance(operand, ArrayView):
+        return [operand.pointer, *operand.shape, *operand.strides]
+    if isinstance(operand, ComplexNumber):
+        return [operand.real, operand.imag]
+    if isinstance(operand, TupleOperand):
+        return [value for item in operand.items for value in flatten(item)]
+    if isinstance(operand, RecordView):
+        return [operand.pointer]
+    return []
+
+
+def ir_types(spec: Spec) -> list[Type]:
+    """The types of the values of ``flatten``."""
+    if isinstance(spec, ScalarSpec):
+        return [spec.dtype]
+    if isinstance(spec, ArraySpec):
+        extents = spec.type.ndim * (2 if spec.type.layout == "A" else 1)
+        return [pointer(memory_type(spec.type.element), spec.space), *[i64] * extents]
+    if isinstance(spec, ComplexSpec):
+        return [spec.part, spec.part]
+    if isinstance(spec, TupleSpec):
+        return [type_ for item in spec.items for type_ in ir_types(item)]
+    if isinstance(spec, RecordSpec):
+        return [pointer(memory_type(spec.type), spec.space)]
+    return []
+
+
+def suffixes(spec: Spec) -> list[str]:
+    """A name for each value of ``flatten``, to put behind the variable's."""
+    if isinstance(spec, ArraySpec):
+        axes = range(spec.type.ndim)
+        strides = [f"_strides{d}" for d in axes] if spec.type.layout == "A" else []
+        return ["", *[f"_shape{d}" for d in axes], *strides]
+    if isinstance(spec, ComplexSpec):
+        return ["_real", "_imag"]
+    if isinstance(spec, TupleSpec):
+        return [f"_{n}{tail}" for n, item in enumerate(spec.items) for tail in suffixes(item)]
+    return [""] * len(ir_types(spec))
+
+
+def rebuild(t: Translator, spec: Spec, values: Iterator[Value]) -> Operand:
+    """The operand of a spec from its values, taken from ``values`` in order."""
+    if isinstance(spec, ScalarSpec):
+        return Scalar(next(values), spec.lo, spec.hi)
+    if isinstance(spec, ArraySpec):
+        start = next(values)
+        shape = tuple([next(values) for _ in range(spec.type.ndim)])
+        strided = spec.type.layout == "A"
+        strides = tuple([next(values) for _ in range(spec.type.ndim)]) if strided else ()
+        return ArrayView(spec.type, start, shape, strides)
+    if isinstance(spec, ComplexSpec):
+        return ComplexNumber(next(values), next(values))
+    if isinstance(spec, TupleSpec):
+        items = tuple([rebuild(t, item, values) for item in spec.items])
+        return TupleOperand(items, spec.fields, spec.cls)
+    if isinstance(spec, RecordSpec):
+        return RecordView(spec.type, next(values))
+    if isinstance(spec, LiteralSpec):
+        return t.number(spec.value, spec.dtype)
+    return NONE if spec.object is None else Static(spec.object)

@@ -1,0 +1,247 @@
+"""The names of numba.cuda that kernels use. The frontend knows each by identity; the cuda package
+exports them. Using one outside of a kernel raises a KernelOnlyError that says so."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from gridlane.core.errors import GridlaneError
+
+
+class KernelOnlyError(GridlaneError, RuntimeError):
+    """A name for kernels was used outside of one."""
+
+
+def _refuse(name: str) -> NoReturn:
+    raise KernelOnlyError(
+        f"{name} has a meaning only inside a kernel: use it in a function decorated with @cuda.jit"
+    )
+
+
+class Stub:
+    """Something that a kernel calls. ``params`` names the parameters, "x=" may be left out."""
+
+    def __init__(self, name: str, params: str, doc: str) -> None:
+        self.name = name
+        self.params = params
+        self.__doc__ = f"{name}({params.replace('=', '=...')})\n\n{doc}"
+        self.__name__ = name.rpartition(".")[2]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        _refuse(f"{self.name}()")
+
+    def __repr__(self) -> str:
+        return f"<{self.name}, for kernels>"
+
+
+class ValueStub:
+    """Something that a kernel reads: ``cuda.laneid``, ``cuda.threadIdx.x``."""
+
+    __gridlane_value__ = True
+
+    def __init__(self, name: str, doc: str) -> None:
+        self.name = name
+        self.__doc__ = doc
+        self.__name__ = name.rpartition(".")[2]
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        _refuse(self.name)
+
+    __index__ = __int__ = __float__ = __bool__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse
+
+    def __repr__(self) -> str:
+        return f"<{self.name}, for kernels>"
+
+
+class Dim3Stub:
+    """Three values along the axes: ``.x``, ``.y``, ``.z``."""
+
+    def __init__(self, name: str, doc: str) -> None:
+        self.name = name
+        self.__doc__ = doc
+        self.__name__ = name.rpartition(".")[2]
+        self.x, self.y, self.z = (ValueStub(f"{name}.{axis}", f"{doc} Axis {axis}.") for axis in "xyz")
+
+    def __repr__(self) -> str:
+        return f"<{self.name}, for kernels>"
+
+
+class Namespace:
+    """A group of stubs: ``cuda.shared``, ``cuda.atomic``, ``cuda.fp16`` …"""
+
+    def __init__(self, name: str, doc: str, **members: Any) -> None:
+        self.name = name
+        self.__doc__ = doc
+        self.__name__ = name.rpartition(".")[2]
+        self.__dict__.update(members)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        known = ", ".join(sorted(k for k, v in self.__dict__.items() if not isinstance(v, str)))
+        raise AttributeError(f"{self.name} has no {name}; it has {known}")
+
+    def __repr__(self) -> str:
+        return f"<{self.name}, for kernels>"
+
+
+def _group(name: str, doc: str, members: dict[str, tuple[str, str]]) -> Namespace:
+    """A namespace of stubs from (parameters, documentation) by name."""
+    stubs = {key: Stub(f"{name}.{key}", params, text) for key, (params, text) in members.items()}
+    return Namespace(name, doc, **stubs)
+
+
+# ---- where a thread stands
+
+threadIdx = Dim3Stub("cuda.threadIdx", "The thread's index in its block, int32.")  # noqa: N816
+blockIdx = Dim3Stub("cuda.blockIdx", "The block's index in the grid, int32.")  # noqa: N816
+blockDim = Dim3Stub("cuda.blockDim", "Threads in a block, int32.")  # noqa: N816
+gridDim = Dim3Stub("cuda.gridDim", "Blocks in the grid, int32.")  # noqa: N816
+laneid = ValueStub("cuda.laneid", "The thread's lane in its warp, 0 to 31, int32.")
+warpsize = ValueStub("cuda.warpsize", "Threads in a warp: 32.")
+grid = Stub("cuda.grid", "ndim", "The thread's place in the grid: int64, or a tuple for ndim > 1.")
+gridsize = Stub("cuda.gridsize", "ndim", "Threads in the grid: int64, or a tuple for ndim > 1.")
+
+# ---- memory
+
+shared = _group(
+    "cuda.shared",
+    "Memory that a block shares.",
+    {"array": ("shape, dtype, alignment=", "A shared array; shape 0 is sized at launch.")},
+)
+local = _group(
+    "cuda.local",
+    "Memory of one thread.",
+    {"array": ("shape, dtype, alignment=", "A local array of undefined contents.")},
+)
+const = _group(
+    "cuda.const",
+    "Constant memory.",
+    {"array_like": ("ndarray", "A global numpy array as constant memory.")},
+)
+
+# ---- barriers and fences
+
+syncthreads = Stub("cuda.syncthreads", "", "Wait for every thread of the block.")
+syncthreads_count = Stub(
+    "cuda.syncthreads_count", "predicate", "A barrier; the number of threads with a true predicate."
+)
+syncthreads_and = Stub(
+    "cuda.syncthreads_and", "predicate", "A barrier; 1 where every predicate is true, else 0."
+)
+syncthreads_or = Stub(
+    "cuda.syncthreads_or", "predicate", "A barrier; 1 where any predicate is true, else 0."
+)
+syncwarp = Stub("cuda.syncwarp", "mask=", "Wait for the lanes of the warp in the mask.")
+threadfence = Stub("cuda.threadfence", "", "Order memory accesses as seen by the device.")
+threadfence_block = Stub("cuda.threadfence_block", "", "Order memory accesses within the block.")
+threadfence_system = Stub("cuda.threadfence_system", "", "Order memory accesses system-wide.")
+nanosleep = Stub("cuda.nanosleep", "ns", "Sleep about so many nanoseconds; may return at once.")
+
+# ---- warps
+
+_MASKED = "The mask names the lanes that take part."
+shfl_sync = Stub("cuda.shfl_sync", "mask, value, src_lane", f"The value of a lane. {_MASKED}")
+shfl_up_sync = Stub(
+    "cuda.shfl_up_sync", "mask, value, delta", f"The value of the lane delta below. {_MASKED}"
+)
+shfl_down_sync = Stub(
+    "cuda.shfl_down_sync", "mask, value, delta", f"The value of the lane delta above. {_MASKED}"
+)
+shfl_xor_sync = Stub(
+    "cuda.shfl_xor_sync", "mask, value, lane_mask", f"The value of lane id ^ lane_mask. {_MASKED}"
+)
+all_sync = Stub("cuda.all_sync", "mask, predicate", f"Whether all predicates hold. {_MASKED}")
+any_sync = Stub("cuda.any_sync", "mask, predicate", f"Whether any predicate holds. {_MASKED}")
+eq_sync = Stub("cuda.eq_sync", "mask, predicate", f"Whether all predicates agree. {_MASKED}")
+ballot_sync = Stub(
+    "cuda.ballot_sync", "mask, predicate", f"A bit for each lane whose predicate holds. {_MASKED}"
+)
+vote_sync_intrinsic = Stub(
+    "cuda.vote_sync_intrinsic", "mask, mode, predicate", "mode 0 all, 1 any, 2 eq, 3 ballot."
+)
+shfl_sync_intrinsic = Stub(
+    "cuda.shfl_sync_intrinsic",
+    "mask, mode, value, mode_offset, clamp",
+    "(value, in range); mode 0 idx, 1 up, 2 down, 3 xor; clamp as in PTX.",
+)
+match_any_sync = Stub("cuda.match_any_sync", "mask, value", f"The lanes with an equal value. {_MASKED}")
+match_all_sync = Stub(
+    "cuda.match_all_sync", "mask, value", f"(lanes, whether all values are equal). {_MASKED}"
+)
+activemask = Stub("cuda.activemask", "", "The lanes that run together.")
+lanemask_lt = Stub("cuda.lanemask_lt", "", "The lanes below the own one.")
+
+# ---- numbers
+
+popc = Stub("cuda.popc", "x", "The number of one bits.")
+brev = Stub("cuda.brev", "x", "The bits in reverse order.")
+clz = Stub("cuda.clz", "x", "The number of leading zero bits.")
+ffs = Stub("cuda.ffs", "x", "The position of the lowest one bit, from 1; 0 for 0.")
+fma = Stub("cuda.fma", "a, b, c", "a * b + c, rounded once.")
+cbrt = Stub("cuda.cbrt", "x", "The cube root.")
+selp = Stub("cuda.selp", "condition, a, b", "a where the condition holds, else b; both are computed.")
+
+_AT = "ary, idx, val"
+_ATOMICS = {
+    "add": (_AT, "ary[idx] += val."),
+    "sub": (_AT, "ary[idx] -= val."),
+    "and_": (_AT, "ary[idx] &= val."),
+    "or_": (_AT, "ary[idx] |= val."),
+    "xor": (_AT, "ary[idx] ^= val."),
+    "inc": (_AT, "ary[idx] = 0 if ary[idx] >= val else ary[idx] + 1."),
+    "dec": (_AT, "ary[idx] = val if ary[idx] == 0 or ary[idx] > val else ary[idx] - 1."),
+    "exch": (_AT, "ary[idx] = val."),
+    "max": (_AT, "ary[idx] = max(ary[idx], val); a NaN stays."),
+    "min": (_AT, "ary[idx] = min(ary[idx], val); a NaN stays."),
+    "nanmax": (_AT, "ary[idx] = max(ary[idx], val); a NaN is taken as missing."),
+    "nanmin": (_AT, "ary[idx] = min(ary[idx], val); a NaN is taken as missing."),
+    "compare_and_swap": ("ary, old, val", "ary[0] = val where ary[0] == old."),
+    "cas": ("ary, idx, old, val", "ary[idx] = val where ary[idx] == old."),
+}
+atomic = _group("cuda.atomic", "Atomic updates; each gives the old value.", _ATOMICS)
+
+_FP16_ONE = ("habs", "hneg", "hsin", "hcos", "hexp", "hexp2", "hexp10", "hlog", "hlog2", "hlog10",
+             "hsqrt", "hrsqrt", "hrcp", "hceil", "hfloor", "hrint", "htrunc")
+_FP16_TWO = ("hadd", "hsub", "hmul", "hdiv", "hmax", "hmin",
+             "heq", "hne", "hlt", "hle", "hgt", "hge")
+fp16 = _group(
+    "cuda.fp16",
+    "Arithmetic of float16.",
+    {name: ("a", f"{name} of a float16.") for name in _FP16_ONE}
+    | {name: ("a, b", f"{name} of two float16.") for name in _FP16_TWO}
+    | {"hfma": ("a, b, c", "a * b + c of float16, rounded once.")},
+)
+
+_LOADS = {name: "ary, idx" for name in ("ldca", "ldcg", "ldcs", "ldlu", "ldcv")}
+_STORES = {name: "ary, idx, val" for name in ("stcg", "stcs", "stwb", "stwt")}
+CACHE_HINTS = {
+    name: Stub(f"cuda.{name}", params, "A load or store with a cache hint, which may be ignored.")
+    for name, params in (_LOADS | _STORES).items()
+}
+
+
+class GridGroup:
+    """Every thread of a grid; ``cuda.cg.this_grid()`` in a kernel gives it."""
+
+
+cg = _group("cuda.cg", "Cooperative groups.", {"this_grid": ("", "The group of the whole grid.")})
+
+NAMESPACE: dict[str, Any] = {
+    **{item.__name__: item for item in (threadIdx, blockIdx, blockDim, gridDim, laneid, warpsize)},
+    **{item.__name__: item for item in (grid, gridsize, shared, local, const, atomic, fp16, cg)},
+    **{item.__name__: item for item in (syncthreads, syncthreads_count, syncthreads_and)},
+    **{item.__name__: item for item in (syncthreads_or, syncwarp, nanosleep, activemask)},
+    **{item.__name__: item for item in (threadfence, threadfence_block, threadfence_system)},
+    **{item.__name__: item for item in (shfl_sync, shfl_up_sync, shfl_down_sync, shfl_xor_sync)},
+    **{item.__name__: item for item in (all_sync, any_sync, eq_sync, ballot_sync)},
+    **{item.__name__: item for item in (vote_sync_intrinsic, shfl_sync_intrinsic)},
+    **{item.__name__: item for item in (match_any_sync, match_all_sync, lanemask_lt)},
+    **{item.__name__: item for item in (popc, brev, clz, ffs, fma, cbrt, selp)},
+    **CACHE_HINTS,
+}
+"""Every stub by the name under which the cuda package exports it."""
+
+__all__ = [*NAMESPACE, "NAMESPACE"]

@@ -1,0 +1,252 @@
+"""Translates one function: walks its ast and appends IR, typing as it goes.
+
+Expressions give operands, variables are a dict from names to operands. Joins (joins.py) make IR
+variables where control flow needs them; a loop whose guessed types turn out too narrow is
+translated again with wider ones.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from gridlane.core.dtypes import DType, i64
+from gridlane.core.errors import CompileError, NameLookupError, TypingError, UnsupportedError
+from gridlane.core.source import Loc
+from gridlane.frontends.python.constants import lookup, operand_of
+from gridlane.frontends.python.operands import Conflict, Operand, Scalar
+from gridlane.frontends.python.source import FunctionSource, source_of
+from gridlane.frontends.python.unit import Unit
+from gridlane.ir.builder import Builder, Number, constant
+from gridlane.ir.op import FastMath, Op
+from gridlane.ir.types import Type
+from gridlane.ir.values import Function, Region, Value
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """What to go back to when a loop is translated again."""
+
+    ops: int
+    variables: int
+    names: dict[str, int]
+    environment: dict[str, Operand]
+    returns: int
+    loc: Loc
+
+
+class Translator:
+    """The state of the translation of one function.
+
+    Attributes:
+        b: the IR builder, whose ``loc`` is the place of the expression being translated.
+        env: the variables bound here.
+        dead: whether control does not reach the current place.
+        loops: the enclosing loops (joins.Frame), innermost last.
+        returns: for device functions, where each return stands and what it gives.
+        learned: specs of loop variables found by earlier attempts.
+        compared: operands of the comparisons translated so far, for refine.py.
+        parameters: the IR values of the parameters, with the parameter's number.
+    """
+
+    def __init__(self, unit: Unit, function: types.FunctionType, target: Function) -> None:
+        self.unit = unit
+        self.function = function
+        self.source: FunctionSource = source_of(function)
+        self.b = Builder(unit.module, target)
+        self.b.loc = self.source.locate(self.source.node)
+        self.b.fast = FastMath.FAST if unit.options.fastmath else FastMath.NONE
+        self.env: dict[str, Operand] = {}
+        self.dead = False
+        self.loops: list[Any] = []
+        self.returns: list[tuple[Region, Operand, Any]] = []
+        self.learned: dict[tuple[ast.AST, str], Any] = {}
+        self.compared: dict[ast.AST, list[Operand]] = {}
+        self.parameters: dict[Value, int] = {}
+        code = function.__code__
+        self.local_names = frozenset((*code.co_varnames, *code.co_cellvars))
+        self.contract = FastMath.FAST if unit.options.fastmath else (
+            FastMath.CONTRACT if unit.options.fma else FastMath.NONE
+        )
+
+    # ---- walking
+
+    def expr(self, node: ast.expr) -> Operand:
+        """Translate an expression."""
+        b = self.b
+        outer = b.loc
+        b.loc = self.source.locate(node)
+        handler = EXPRESSIONS.get(type(node))
+        if handler is None:
+            raise UnsupportedError(_unsupported(node), b.loc)
+        result = handler(self, node)
+        b.loc = outer
+        return result
+
+    def block(self, statements: list[ast.stmt]) -> None:
+        """Translate statements until control ends."""
+        for statement in statements:
+            if self.dead:
+                return
+            self.b.loc = self.source.locate(statement)
+            handler = STATEMENTS.get(type(statement))
+            if handler is None:
+                raise UnsupportedError(_unsupported(statement), self.b.loc)
+            handler(self, statement)
+
+    @contextmanager
+    def at(self, node: ast.AST) -> Iterator[None]:
+        """Give what is emitted inside the place of ``node``."""
+        outer, self.b.loc = self.b.loc, self.source.locate(node)
+        yield
+        self.b.loc = outer
+
+    def terminate(self, op: Op) -> None:
+        """Emit an op that ends the region."""
+        self.b.emit(op)
+        self.dead = True
+
+    # ---- names and constants
+
+    def name(self, name: str) -> Operand:
+        """The operand that a name is bound to."""
+        found = self.env.get(name)
+        if found is None:
+            return self._outer(name)
+        if isinstance(found, Conflict):
+            notes = tuple(
+                (f"{kind} here:", place) for kind, place in zip(found.types, found.places)
+            )
+            raise TypingError(
+                f"{name} has a type here that depends on the path taken: {found.types[0]} or "
+                f"{found.types[1]}; give it one type on all paths, or use two names",
+                self.b.loc,
+                notes,
+            )
+        return found
+
+    def _outer(self, name: str) -> Operand:
+        if name in self.local_names:
+            raise NameLookupError(
+                f"{name} is read here, but nothing has been assigned to it on this path; assign it "
+                "before",
+                self.b.loc,
+            )
+        found, value = lookup(self.function, name)
+        if not found:
+            raise NameLookupError(
+                f"{name} is not defined: it is neither a variable of {self.source.name}(), nor of "
+                "an enclosing function, nor a global or builtin",
+                self.b.loc,
+            )
+        return operand_of(self, value, name)
+
+    def number(self, value: Number, dtype: DType) -> Scalar:
+        """A constant."""
+        made = self.b.const(value, dtype)
+        if dtype.is_integer:
+            known = constant(made)
+            return Scalar(made, known, known)  # type: ignore[arg-type]  # an int
+        return Scalar(made)
+
+    def integer(self, value: int) -> Scalar:
+        """An int64 constant."""
+        return Scalar(self.b.const(value, i64), value, value)
+
+    def arithmetic(self, op: type[Op], lhs: Value, rhs: Value) -> Value:
+        """An addition, subtraction or multiplication, which may contract to an fma."""
+        b = self.b
+        outer, b.fast = b.fast, self.contract
+        result = b.binary(op, lhs, rhs)
+        b.fast = outer
+        return result
+
+    # ---- regions
+
+    def run(
+        self, region: Region, statements: list[ast.stmt], env: dict[str, Operand]
+    ) -> dict[str, Operand] | None:
+        """Translate statements into a region; the variables at its end, or None if it does not
+        get there."""
+        self.env, self.dead = env, False
+        with self.b.inside(region):
+            self.block(statements)
+        return None if self.dead else self.env
+
+    def speculate(self, node: ast.expr) -> tuple[Region, Operand]:
+        """Translate an expression into a region of its own, to be spliced in or guarded."""
+        region = Region()
+        with self.b.inside(region):
+            operand = self.expr(node)
+        return region, operand
+
+    def snapshot(self) -> Snapshot:
+        """Remember the state before a loop."""
+        b = self.b
+        return Snapshot(
+            len(b.region.ops),
+            len(b.function.variables),
+            dict(b._names),
+            dict(self.env),
+            len(self.returns),
+            b.loc,
+        )
+
+    def restore(self, snapshot: Snapshot, region: Region) -> None:
+        """Go back to a snapshot taken in ``region``."""
+        b = self.b
+        b.region, b.loc = region, snapshot.loc
+        del region.ops[snapshot.ops :]
+        del b.function.variables[snapshot.variables :]
+        b._names = dict(snapshot.names)
+        self.env = dict(snapshot.environment)
+        del self.returns[snapshot.returns :]
+        self.dead = False
+
+    def cast(self, value: Value, type_: Type) -> Value:
+        """A value converted between scalar types."""
+        return self.b.cast(value, type_)  # type: ignore[arg-type]  # scalars
+
+    def fail(self, kind: type[CompileError], message: str) -> CompileError:
+        """An error at the current place, to be raised."""
+        return kind(message, self.b.loc)
+
+
+_SPELLED = {
+    "ListComp": ("list comprehensions", "a loop that writes a local or shared array"),
+    "SetComp": ("set comprehensions", "a loop"),
+    "DictComp": ("dict comprehensions", "a loop"),
+    "GeneratorExp": ("generator expressions", "a loop"),
+    "List": ("lists", "a tuple, or cuda.local.array(n, dtype)"),
+    "Dict": ("dicts", "a namedtuple or a record"),
+    "Set": ("sets", "comparisons joined by or"),
+    "Try": ("try statements", "tests before the operation"),
+    "TryStar": ("try statements", "tests before the operation"),
+    "With": ("with statements", "the statements without it"),
+    "Yield": ("generators", "a device function with an array to fill"),
+    "YieldFrom": ("generators", "a device function with an array to fill"),
+    "Await": ("await", "ordinary calls"),
+    "ClassDef": ("classes", "a namedtuple or a record, defined outside of the kernel"),
+    "Global": ("global statements", "an array argument that the kernel writes"),
+    "Nonlocal": ("nonlocal statements", "a result returned from the function"),
+    "Import": ("imports", "an import at the top of the file"),
+    "ImportFrom": ("imports", "an import at the top of the file"),
+    "JoinedStr": ("f-strings", "print(text, value)"),
+    "Delete": ("del statements", "nothing: variables end by themselves"),
+    "Match": ("match statements", "if and elif"),
+    "Starred": ("starred expressions", "the items one by one"),
+}
+
+
+def _unsupported(node: ast.AST) -> str:
+    kind = type(node).__name__
+    what, instead = _SPELLED.get(kind, (f"{kind} nodes", "something simpler"))
+    return f"{what} cannot be compiled for a device; write {instead} instead"
+
+
+from gridlane.frontends.python.expressions import EXPRESSIONS  # noqa: E402  # they need Translator
+from gridlane.frontends.python.statements import STATEMENTS  # noqa: E402  # likewise

@@ -1,0 +1,105 @@
+"""What the functions of one module share while they are translated."""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass, field
+from typing import Any
+
+from gridlane.core.errors import ConstantError
+from gridlane.core.options import KernelOptions
+from gridlane.core.source import Loc
+from gridlane.frontends.python.specs import Spec
+from gridlane.ir.ops import control, memory
+from gridlane.ir.types import Space, Type
+from gridlane.ir.values import ErrorSite, Function, Global, Module
+
+
+class LiteralNeeded(ConstantError):  # noqa: N818  # a retry with the constant, an error otherwise
+    """A compile-time constant was required where parameter ``position`` was found."""
+
+    def __init__(self, message: str, loc: Loc, function: Any, position: int) -> None:
+        super().__init__(message, loc)
+        self.function = function
+        self.position = position
+
+
+@dataclass(slots=True)
+class Compiled:
+    """A device function of the module, and what a call of it gives."""
+
+    function: Function
+    result: Spec
+
+
+@dataclass(slots=True, eq=False)
+class Unit:
+    """One module in the making.
+
+    Attributes:
+        compiled: device functions by Python function and argument specs.
+        active: the functions being translated, outermost first, with the place of the call.
+        literals: for a function, the parameters that it needs as compile-time constants.
+        arrays: symbols of constant arrays by identity of the array, which is kept alive.
+        shared: symbols of static shared arrays by function instance and call.
+    """
+
+    module: Module
+    options: KernelOptions
+    compiled: dict[tuple[Any, ...], Compiled] = field(default_factory=dict)
+    active: list[tuple[types.FunctionType, Loc]] = field(default_factory=list)
+    literals: dict[types.FunctionType, set[int]] = field(default_factory=dict)
+    arrays: dict[int, tuple[Any, str]] = field(default_factory=dict)
+    shared: dict[tuple[Any, ...], str] = field(default_factory=dict)
+    errors: dict[ErrorSite, int] = field(default_factory=dict)
+
+    def function_name(self, wanted: str) -> str:
+        """A name for a function that the module does not have yet."""
+        return _fresh(wanted, self.module.functions)
+
+    def add_global(
+        self, wanted: str, element: Type, count: int, space: Space, align: int, data: bytes | None
+    ) -> str:
+        """Declare a global array; returns its symbol."""
+        symbol = _fresh(wanted, self.module.globals)
+        self.module.globals[symbol] = Global(symbol, element, count, space, align, data)
+        return symbol
+
+    def error_code(self, exception: str, message: str, loc: Loc) -> int:
+        """The code that a ``raise`` op gives for an error at a place."""
+        site = ErrorSite(exception, message, loc)
+        code = self.errors.get(site)
+        if code is None:
+            code = self.errors[site] = len(self.module.errors)
+            self.module.errors.append(site)
+        return code
+
+    def prune(self, root: Function) -> None:
+        """Drop the functions and globals that ``root`` does not reach: leftovers of attempts."""
+        module = self.module
+        if len(module.functions) == 1 and not module.globals:
+            return
+        functions, symbols, waiting = {root.name}, set(), [root]
+        while waiting:
+            for op in waiting.pop().body.walk():
+                if isinstance(op, control.Call) and op.callee not in functions:
+                    functions.add(op.callee)
+                    waiting.append(module.functions[op.callee])
+                elif isinstance(op, memory.GlobalAddress):
+                    symbols.add(op.symbol)
+        _keep(module.functions, functions)
+        _keep(module.globals, symbols)
+
+
+def _fresh(wanted: str, taken: dict[str, Any]) -> str:
+    name = "".join(c if c.isalnum() or c == "_" else "_" for c in wanted).strip("_") or "f"
+    number, fresh = 0, name
+    while fresh in taken:
+        number += 1
+        fresh = f"{name}_{number}"
+    return fresh
+
+
+def _keep(items: dict[str, Any], wanted: set[str]) -> None:
+    for name in [name for name in items if name not in wanted]:
+        del items[name]

@@ -1,0 +1,261 @@
+"""The meaning of ``ir.ops.arith``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gridlane.core.dtypes import b1
+from gridlane.interp.values import (
+    Array,
+    Lanes,
+    is_float,
+    merged,
+    narrowed,
+    numpy_of,
+    widened,
+)
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith
+from gridlane.ir.ops.memory import part_types
+
+Function = Callable[..., Lanes]
+
+
+def _by_kind(integers: Function, floats: Function) -> Function:
+    """A function of integers, and one of floats that gets f16 and bf16 widened."""
+
+    def apply(*values: Array) -> Array:
+        dtype = values[0].dtype
+        if not is_float(dtype):
+            return integers(*values)
+        return narrowed(floats(*map(widened, values)), dtype)
+
+    return apply
+
+
+def unsigned(values: Array) -> Array:
+    """Integers with the same bits, read as unsigned."""
+    return values.view(f"u{values.dtype.itemsize}")
+
+
+def _magnitude(values: Array) -> Array:
+    bits = unsigned(values)
+    return np.where(values < 0, 0 - bits, bits)
+
+
+def _quotient(lhs: Array, rhs: Array) -> Array:
+    """Rounded towards zero; all bits set for a divisor of zero."""
+    top, bottom = _magnitude(lhs), _magnitude(rhs)
+    zero = rhs == 0
+    quotient = top // np.where(zero, 1, bottom)
+    quotient = np.where((lhs < 0) != (rhs < 0), 0 - quotient, quotient)
+    return np.where(zero, ~np.zeros_like(quotient), quotient).view(lhs.dtype)
+
+
+def _remainder(lhs: Array, rhs: Array) -> Array:
+    return np.where(rhs == 0, lhs, lhs - _quotient(lhs, rhs) * rhs)
+
+
+def _mulhi(lhs: Array, rhs: Array) -> Array:
+    dtype = lhs.dtype
+    bits = dtype.itemsize * 8
+    if bits < 64:
+        wide = f"{dtype.kind}8"
+        return ((lhs.astype(wide) * rhs.astype(wide)) >> bits).astype(dtype)
+    a, b = unsigned(lhs), unsigned(rhs)
+    low = np.uint64(0xFFFFFFFF)
+    a1, a0, b1_, b0 = a >> 32, a & low, b >> 32, b & low
+    middle = a1 * b0 + ((a0 * b0) >> 32)
+    high = a1 * b1_ + (middle >> 32) + ((a0 * b1_ + (middle & low)) >> 32)
+    # A negative factor is its unsigned reading minus 2**64.
+    high = high - np.where(lhs < 0, b, 0) - np.where(rhs < 0, a, 0)
+    return high.view(dtype)
+
+
+def _float_min(lhs: Array, rhs: Array) -> Array:
+    below = (lhs < rhs) | ((lhs == rhs) & np.signbit(lhs)) | np.isnan(rhs)
+    return np.where(below & ~np.isnan(lhs), lhs, rhs)
+
+
+def _float_max(lhs: Array, rhs: Array) -> Array:
+    above = (lhs > rhs) | ((lhs == rhs) & ~np.signbit(lhs)) | np.isnan(rhs)
+    return np.where(above & ~np.isnan(lhs), lhs, rhs)
+
+
+def _amount(amount: Array) -> Array:
+    return unsigned(amount).astype(np.uint64)
+
+
+def _shift_left(value: Array, amount: Array) -> Array:
+    bits, by = value.dtype.itemsize * 8, _amount(amount)
+    shifted = unsigned(value).astype(np.uint64) << np.minimum(by, bits - 1)
+    return np.where(by < bits, shifted, 0).astype(f"u{bits // 8}").view(value.dtype)
+
+
+def _shift_right(value: Array, amount: Array) -> Array:
+    bits, by = value.dtype.itemsize * 8, _amount(amount)
+    shifted = value >> np.minimum(by, bits - 1).astype(value.dtype)
+    return np.where(by < bits, shifted, np.where(value < 0, -1, 0).astype(value.dtype))
+
+
+def _bits(values: Array) -> Array:
+    """Bits of each element along axis 1, least significant first."""
+    octets = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)
+    return np.unpackbits(octets, axis=1, bitorder="little")
+
+
+def _popcount(values: Array) -> Array:
+    return _bits(values).sum(axis=1).astype(values.dtype)
+
+
+def _leading_zeros(values: Array) -> Array:
+    bits = _bits(values)[:, ::-1]
+    return np.where(bits.any(axis=1), bits.argmax(axis=1), bits.shape[1]).astype(values.dtype)
+
+
+def _reversed(values: Array) -> Array:
+    packed = np.packbits(_bits(values)[:, ::-1], axis=1, bitorder="little")
+    return packed.view(values.dtype).reshape(-1)
+
+
+def _not(values: Array) -> Array:
+    return ~values
+
+
+def odd_sum(lhs: Array, rhs: Array) -> Array:
+    """The sum of two f64, rounded to odd: inexact results have an odd last bit. Rounding it again
+    to at most 51 bits is the same as rounding the exact sum (Boldo and Melquiond, 2008)."""
+    total = lhs + rhs
+    back = total - lhs
+    error = (lhs - (total - back)) + (rhs - back)  # exact: Knuth's TwoSum
+    even = (total.view(np.uint64) & 1) == 0
+    towards = np.nextafter(total, np.where(error > 0, np.inf, -np.inf))
+    return np.where(np.isfinite(total) & (error != 0) & even, towards, total)
+
+
+def exact_fma(a: float, b: float, c: float) -> float:
+    """a * b + c in f64 with one rounding: Python's division of integers rounds correctly."""
+    product = a * b
+    if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)) or 0.0 in (a, b):
+        return product + c
+    (an, ad), (bn, bd), (cn, cd) = a.as_integer_ratio(), b.as_integer_ratio(), c.as_integer_ratio()
+    top = an * bn * cd + cn * ad * bd
+    try:
+        return top / (ad * bd * cd)
+    except OverflowError:
+        return math.copysign(math.inf, top)
+
+
+def _fma(a: Array, b: Array, c: Array) -> Array:
+    if a.dtype == np.float64:
+        lanes = zip(a.tolist(), b.tolist(), c.tolist(), strict=True)
+        results = [exact_fma(*lane) for lane in lanes]
+        return np.array(results, np.float64)
+    # The product of two floats of 24 bits is exact in f64.
+    product = a.astype(np.float64) * b.astype(np.float64)
+    return narrowed(odd_sum(product, c.astype(np.float64)), a.dtype)
+
+
+def select(condition: Array, on_true: Lanes, on_false: Lanes) -> Lanes:
+    """``on_true`` where the condition holds."""
+    return merged(condition, on_true, on_false)
+
+
+# ---- conversion
+
+
+def cast(values: Array, dtype: np.dtype[Any]) -> Array:
+    """Scalars converted to another scalar type, as the op ``cast`` does."""
+    source = values.dtype
+    if dtype == b1.numpy:
+        return widened(values) != 0
+    if is_float(source):
+        return narrowed(values, dtype) if is_float(dtype) else _saturated(widened(values), dtype)
+    if is_float(dtype):
+        return _integer_to_float(values, dtype)
+    return values.astype(dtype)
+
+
+def _saturated(values: Array, dtype: np.dtype[Any]) -> Array:
+    """Floats to integers: towards zero, to the nearest end when out of range; NaN gives 0."""
+    info = np.iinfo(dtype)
+    whole = np.trunc(values.astype(np.float64))
+    low, high = float(info.min), float(info.max + 1 if info.bits == 64 else info.max)
+    inside = (whole >= low) & ((whole < high) if info.bits == 64 else (whole <= high))
+    converted = np.where(inside, whole, 0.0).astype(dtype)
+    ends = np.where(whole < 0, info.min, info.max).astype(dtype)
+    return np.where(inside | np.isnan(values), converted, ends)
+
+
+def _integer_to_float(values: Array, dtype: np.dtype[Any]) -> Array:
+    if values.dtype.itemsize < 8 or dtype.itemsize > 2:
+        # C's conversions to f32 and f64 round once; 32 bits are exact in f64.
+        return narrowed(values.astype(np.float64 if dtype.itemsize == 2 else dtype), dtype)
+    # 64 bits to a 16-bit float: first to 53 bits, rounded to odd, in f64.
+    magnitude = _magnitude(values)
+    lost = (magnitude & np.uint64(0x7FF)) != 0
+    odd = (magnitude & ~np.uint64(0x7FF)) | (lost.astype(np.uint64) << np.uint64(11))
+    small = magnitude < np.uint64(1 << 53)
+    wide = np.where(small, magnitude, odd).astype(np.float64)
+    return narrowed(np.where(values < 0, -wide, wide), dtype)
+
+
+def _cast(op: arith.Cast, values: Array) -> Array:
+    return cast(values, op.type.numpy)
+
+
+def bitcast(op: arith.Bitcast, value: Lanes) -> Lanes:
+    """The bytes of a scalar or vector as another's."""
+    parts = value if isinstance(value, tuple) else (value,)
+    octets = [np.ascontiguousarray(part).view(np.uint8).reshape(len(part), -1) for part in parts]
+    joined = np.ascontiguousarray(np.concatenate(octets, axis=1))
+    types = part_types(op.type)
+    whole = joined.view(numpy_of(types[0] if types else op.type))
+    lanes = [np.ascontiguousarray(whole[:, index]) for index in range(whole.shape[1])]
+    return tuple(lanes) if types else lanes[0]
+
+
+def _compare(function: Function) -> Function:
+    return lambda lhs, rhs: function(widened(lhs), widened(rhs))
+
+
+PLAIN: dict[type[Op], Function] = {
+    arith.Add: _by_kind(np.add, np.add),
+    arith.Sub: _by_kind(np.subtract, np.subtract),
+    arith.Mul: _by_kind(np.multiply, np.multiply),
+    arith.Div: _by_kind(_quotient, np.divide),
+    arith.Rem: _by_kind(_remainder, np.fmod),
+    arith.MulHi: _mulhi,
+    arith.Min: _by_kind(np.minimum, _float_min),
+    arith.Max: _by_kind(np.maximum, _float_max),
+    arith.And: np.bitwise_and,
+    arith.Or: np.bitwise_or,
+    arith.Xor: np.bitwise_xor,
+    arith.Shl: _shift_left,
+    arith.Shr: _shift_right,
+    arith.Neg: _by_kind(np.negative, np.negative),
+    arith.Abs: _by_kind(np.abs, np.abs),
+    arith.Not: _not,
+    arith.Popcount: _popcount,
+    arith.Clz: _leading_zeros,
+    arith.Brev: _reversed,
+    arith.Eq: _compare(np.equal),
+    arith.Ne: _compare(np.not_equal),
+    arith.Lt: _compare(np.less),
+    arith.Le: _compare(np.less_equal),
+    arith.Gt: _compare(np.greater),
+    arith.Ge: _compare(np.greater_equal),
+    arith.Select: select,
+    arith.Fma: _fma,
+}
+"""What each op makes of its operands."""
+
+WITH_OP: dict[type[Op], Function] = {
+    arith.Cast: _cast,
+    arith.Bitcast: bitcast,
+}
+"""Likewise, where the op's attributes matter."""

@@ -1,0 +1,113 @@
+"""The meaning of ``ir.ops.atomic``: the lanes go one after the other, in ascending order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gridlane.interp.arith import PLAIN
+from gridlane.interp.state import Frame
+from gridlane.interp.values import Array, Lanes, widened
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, atomic
+
+Kind = atomic.AtomicKind
+
+
+def _update(
+    frame: Frame,
+    mask: Array,
+    pointer: Array,
+    change: Callable[[Array, Array], Array],
+    dtype: np.dtype,
+) -> Array:
+    """Replace memory at the lanes' addresses by ``change(old, positions)``; the old values.
+
+    Round n does the n-th access of each address, so that within a round addresses differ.
+    """
+    memory = frame.block.launch.memory
+    addresses = pointer[mask]
+    memory.check(addresses, dtype.itemsize, dtype.itemsize)
+    old = np.zeros(len(addresses), dtype)
+    ranks = _ranks(addresses)
+    for rank in range(int(ranks.max()) + 1):
+        positions = np.flatnonzero(ranks == rank)
+        old[positions] = memory.gather(addresses[positions], dtype)
+        memory.scatter(addresses[positions], change(old[positions], positions))
+    result = np.zeros(len(mask), dtype)
+    result[mask] = old
+    return result
+
+
+def _ranks(addresses: Array) -> Array:
+    """How many earlier elements are equal to each."""
+    order = np.argsort(addresses, kind="stable")
+    ordered = addresses[order]
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    sizes = np.diff(np.append(starts, len(ordered)))
+    ranks = np.empty(len(ordered), np.int64)
+    ranks[order] = np.arange(len(ordered)) - np.repeat(starts, sizes)
+    return ranks
+
+
+def _atomic(frame: Frame, op: atomic.Atomic, mask: Array, pointer: Array, value: Array) -> Array:
+    operands = value[mask]
+    combine = STORED[op.kind]
+    change = lambda old, positions: combine(old, operands[positions])  # noqa: E731
+    return _update(frame, mask, pointer, change, value.dtype)
+
+
+def _cas(
+    frame: Frame, op: Op, mask: Array, pointer: Array, expected: Array, desired: Array
+) -> Array:
+    bits = f"u{desired.dtype.itemsize}"
+    wanted, new = expected[mask].view(bits), desired[mask].view(bits)
+
+    def change(old: Array, positions: Array) -> Array:
+        same = old.view(bits) == wanted[positions]
+        return np.where(same, new[positions], old.view(bits)).view(desired.dtype)
+
+    return _update(frame, mask, pointer, change, desired.dtype)
+
+
+def _exchange(old: Array, operand: Array) -> Array:
+    return operand
+
+
+def _min(old: Array, operand: Array) -> Array:
+    return np.where(widened(operand) < widened(old), operand, old)
+
+
+def _max(old: Array, operand: Array) -> Array:
+    return np.where(widened(operand) > widened(old), operand, old)
+
+
+def _inc(old: Array, operand: Array) -> Array:
+    return np.where(old >= operand, 0, old + 1).astype(old.dtype)
+
+
+def _dec(old: Array, operand: Array) -> Array:
+    return np.where((old == 0) | (old > operand), operand, old - 1).astype(old.dtype)
+
+
+STORED: dict[Kind, Callable[[Array, Array], Array]] = {
+    Kind.ADD: PLAIN[arith.Add],
+    Kind.SUB: PLAIN[arith.Sub],
+    Kind.AND: PLAIN[arith.And],
+    Kind.OR: PLAIN[arith.Or],
+    Kind.XOR: PLAIN[arith.Xor],
+    Kind.EXCHANGE: _exchange,
+    Kind.MIN: _min,
+    Kind.MAX: _max,
+    Kind.NANMIN: PLAIN[arith.Min],
+    Kind.NANMAX: PLAIN[arith.Max],
+    Kind.INC: _inc,
+    Kind.DEC: _dec,
+}
+"""What is stored, from the old value and the operand."""
+
+OBSERVE: dict[type[Op], Callable[..., Lanes]] = {
+    atomic.Atomic: _atomic,
+    atomic.AtomicCas: _cas,
+}

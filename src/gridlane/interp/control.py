@@ -1,0 +1,117 @@
+"""The meaning of ``ir.ops.control``: which lanes are alive behind an op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gridlane.interp.state import Exits, Frame
+from gridlane.interp.values import Array, Lanes, filled, merged
+from gridlane.ir.op import Op
+from gridlane.ir.ops import control
+
+
+def _if(frame: Frame, op: control.If, mask: Array) -> Array:
+    condition = frame.values[op.condition]
+    then = frame.run_region(frame, op.then, mask & condition)
+    return then | frame.run_region(frame, op.orelse, mask & ~condition)
+
+
+def _loop(frame: Frame, op: control.Loop, mask: Array) -> Array:
+    behind = np.zeros_like(mask)
+    while mask.any():
+        exits = Exits(frame.block.lanes)
+        frame.loops.append(exits)
+        mask = frame.run_region(frame, op.body, mask) | exits.to_step
+        frame.loops.pop()
+        mask = frame.run_region(frame, op.step, mask)
+        behind = behind | exits.behind
+    return behind
+
+
+def _scope(frame: Frame, op: control.ScopeOp, mask: Array) -> Array:
+    exits = Exits(frame.block.lanes)
+    frame.scopes.append(exits)
+    mask = frame.run_region(frame, op.body, mask)
+    frame.scopes.pop()
+    return mask | exits.behind
+
+
+def _none(mask: Array) -> Array:
+    return np.zeros_like(mask)
+
+
+def _break(frame: Frame, op: control.Break, mask: Array) -> Array:
+    frame.loops[-1].behind |= mask
+    return _none(mask)
+
+
+def _continue(frame: Frame, op: control.Continue, mask: Array) -> Array:
+    frame.loops[-1].to_step |= mask
+    return _none(mask)
+
+
+def _leave(frame: Frame, op: control.Leave, mask: Array) -> Array:
+    frame.scopes[-1].behind |= mask
+    return _none(mask)
+
+
+def _return(frame: Frame, op: control.Return, mask: Array) -> Array:
+    values = [frame.values[value] for value in op.values]
+    frame.results = tuple(
+        merged(mask, new, old) for new, old in zip(values, frame.results, strict=True)
+    )
+    if frame.function.is_kernel:
+        frame.block.end(mask)
+    return _none(mask)
+
+
+def _raise(frame: Frame, op: control.Raise, mask: Array) -> Array:
+    block = frame.block
+    if block.launch.error is None:
+        thread = block.thread(int(mask.argmax()))
+        block.launch.error = (op.code, block.index, thread)
+    block.end(mask)
+    return _none(mask)
+
+
+def _call(frame: Frame, op: control.Call, mask: Array) -> Array:
+    block = frame.block
+    callee = block.launch.module.functions[op.callee]
+    arguments = tuple(frame.values[value] for value in op.arguments)
+    results = block.launch.run_function(block, callee, arguments, mask)
+    for value, new in zip(op.results, results, strict=True):
+        old = frame.values.get(value)
+        old = filled(value.type, block.lanes) if old is None else old
+        frame.values[value] = merged(mask, new, old)
+    return mask & ~block.ended
+
+
+def _print(frame: Frame, op: control.Print, mask: Array) -> Array:
+    arguments = [frame.values[value] for value in op.arguments]
+    for lane in np.flatnonzero(mask):
+        waiting = iter(arguments)
+        parts = [part or _printed(next(waiting), lane) for part in op.parts]
+        frame.block.launch.prints.append(" ".join(parts))
+    return mask
+
+
+def _printed(value: Lanes, lane: Any) -> str:
+    """A scalar as numpy prints it: the shortest text that reads back to the same number."""
+    return str(value[lane])
+
+
+CONTROL: dict[type[Op], Callable[[Any, Any, Array], Array]] = {
+    control.If: _if,
+    control.Loop: _loop,
+    control.ScopeOp: _scope,
+    control.Break: _break,
+    control.Continue: _continue,
+    control.Leave: _leave,
+    control.Return: _return,
+    control.Raise: _raise,
+    control.Call: _call,
+    control.Print: _print,
+}

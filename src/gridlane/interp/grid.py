@@ -1,0 +1,81 @@
+"""The meaning of ``ir.ops.grid``. In lockstep a barrier only has to check that all are there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gridlane.core.errors import KernelError
+from gridlane.core.source import describe
+from gridlane.interp.state import Frame, Shape
+from gridlane.interp.values import Array, Lanes
+from gridlane.ir.op import Op
+from gridlane.ir.ops import grid
+
+
+def _thread_idx(frame: Frame, op: grid.ThreadIdx, mask: Array) -> Array:
+    return frame.block.thread_index[op.axis.value]
+
+
+def _same_for_all(frame: Frame, shape: Shape, axis: grid.Axis) -> Array:
+    return np.full(frame.block.lanes, shape[axis.value], np.int32)
+
+
+def _block_idx(frame: Frame, op: grid.BlockIdx, mask: Array) -> Array:
+    return _same_for_all(frame, frame.block.index, op.axis)
+
+
+def _block_dim(frame: Frame, op: grid.BlockDim, mask: Array) -> Array:
+    return _same_for_all(frame, frame.block.launch.shape, op.axis)
+
+
+def _grid_dim(frame: Frame, op: grid.GridDim, mask: Array) -> Array:
+    return _same_for_all(frame, frame.block.launch.grid, op.axis)
+
+
+def _lane_id(frame: Frame, op: grid.LaneId, mask: Array) -> Array:
+    return frame.block.lane
+
+
+def _barrier(frame: Frame, op: Op, mask: Array) -> None:
+    block = frame.block
+    missing = block.threads & ~block.ended & ~mask
+    if not missing.any():
+        return
+    here, absent = (block.thread(int(lanes.argmax())) for lanes in (mask, missing))
+    text = (
+        f"{op.name}: not all threads of block {block.index} reach this barrier: thread {here} "
+        f"does, {absent} does not (at {op.loc})"
+    )
+    raise KernelError("\n".join(filter(None, (text, describe(op.loc)))))
+
+
+def _barrier_reduce(frame: Frame, op: grid.BarrierReduce, mask: Array, predicate: Array) -> Array:
+    _barrier(frame, op, mask)
+    result = _REDUCTIONS[op.kind](predicate[mask])
+    return np.full(frame.block.lanes, result, np.int32)
+
+
+_REDUCTIONS: dict[grid.Reduction, Callable[[Array], int]] = {
+    grid.Reduction.COUNT: np.count_nonzero,
+    grid.Reduction.ALL: np.all,
+    grid.Reduction.ANY: np.any,
+}
+
+
+def _nothing(frame: Frame, op: Op, mask: Array, *operands: Lanes) -> None:
+    """Lockstep orders all memory accesses."""
+
+
+OBSERVE: dict[type[Op], Callable[..., Lanes]] = {
+    grid.ThreadIdx: _thread_idx,
+    grid.BlockIdx: _block_idx,
+    grid.BlockDim: _block_dim,
+    grid.GridDim: _grid_dim,
+    grid.LaneId: _lane_id,
+    grid.Barrier: _barrier,
+    grid.BarrierReduce: _barrier_reduce,
+    grid.SyncWarp: _nothing,
+    grid.Fence: _nothing,
+}

@@ -1,0 +1,208 @@
+"""Runs blocks: all threads of one in lockstep, the blocks one after the other.
+
+A region runs under a mask, the lanes that are alive in it, and gives the mask of the lanes that
+come out at its end. Lanes that break, continue, leave, return or raise drop out of the mask and
+are kept by the construct that they go to.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gridlane.core.errors import KernelError
+from gridlane.core.source import describe
+from gridlane.interp import access, arith, atomic, control, grid, math, warp
+from gridlane.interp.memory import POISON, Fault, Memory
+from gridlane.interp.state import Block, Frame, Launch, Shape
+from gridlane.interp.values import Array, Lanes, filled, merged, numpy_of
+from gridlane.ir.op import Op
+from gridlane.ir.ops.arith import Const
+from gridlane.ir.types import Space
+from gridlane.ir.values import Function, Module, Region
+
+COMPUTE: dict[type[Op], Callable[..., Lanes]] = arith.PLAIN | math.PLAIN
+"""Ops whose results follow from the operands alone."""
+
+COMPUTE_WITH_OP: dict[type[Op], Callable[..., Lanes]] = arith.WITH_OP | access.WITH_OP
+"""Likewise, with the op's attributes."""
+
+OBSERVE: dict[type[Op], Callable[..., Lanes]] = (
+    access.OBSERVE | atomic.OBSERVE | grid.OBSERVE | warp.OBSERVE
+)
+"""Ops that read or change what is around them: (frame, op, mask, *operands) to results."""
+
+CONTROL: dict[type[Op], Callable[[Frame, Op, Array], Array]] = control.CONTROL
+"""Ops that change which lanes are alive: (frame, op, mask) to the mask behind the op."""
+
+
+@dataclass(slots=True)
+class RunResult:
+    """What a grid left behind, beside memory: the first error as (code, block, thread) with 3-d
+    indices, or None; the lines printed."""
+
+    error: tuple[int, Shape, Shape] | None = None
+    prints: list[str] = field(default_factory=list)
+
+
+def run(
+    module: Module,
+    grid: Shape | int,
+    block: Shape | int,
+    params: list[int | float | bool],
+    memory: Memory,
+    dynamic_shared: int = 0,
+) -> RunResult:
+    """Run the kernel of a valid module to its end.
+
+    Args:
+        grid, block: blocks of the grid and threads of a block, along x, y, z.
+        params: a number for each parameter of the kernel; pointers are addresses in ``memory``.
+        dynamic_shared: bytes.
+
+    Raises:
+        KernelError: a bad memory access, or a barrier that not all threads reach.
+    """
+    launch = Launch(module, _three(grid), _three(block), memory, dynamic_shared, run_function)
+    result = RunResult()
+    launch.prints = result.prints
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _frames_needed(module)))
+    constants = [_global(launch, name) for name in _globals_in(module, Space.CONSTANT)]
+    try:
+        with np.errstate(all="ignore"):
+            for index in np.ndindex(launch.grid[::-1]):
+                run_block(launch, (index[2], index[1], index[0]), params)
+    finally:
+        sys.setrecursionlimit(limit)
+        for address in constants:
+            memory.free(address)
+    result.error = launch.error
+    return result
+
+
+def _three(shape: Shape | int | tuple[int, ...]) -> Shape:
+    given = (shape,) if isinstance(shape, int) else tuple(shape)
+    x, y, z = given + (1,) * (3 - len(given))
+    return x, y, z
+
+
+def _frames_needed(module: Module) -> int:
+    """Python frames that the deepest nest of regions and calls may take, with room to spare."""
+    depth = 0
+    for function in module.functions.values():
+        level = [function.body]
+        while level:
+            depth += 1
+            level = [inner for region in level for op in region for inner in op.regions()]
+    return len(_stack()) + 8 * depth + 1000
+
+
+def _stack() -> list[Any]:
+    """The frames that are on the stack."""
+    frames: list[Any] = []
+    frame = sys._getframe()  # pyright: ignore[reportPrivateUsage]  # the only way to count frames
+    while frame is not None:
+        frames.append(frame)
+        frame = frame.f_back
+    return frames
+
+
+def _globals_in(module: Module, space: Space) -> list[str]:
+    return [name for name, item in module.globals.items() if item.space is space]
+
+
+def _global(launch: Launch, name: str) -> int:
+    """Give a global its memory; the address."""
+    item = launch.module.globals[name]
+    if item.data is not None:
+        address = launch.memory.map(np.frombuffer(item.data, np.uint8), f"@{name}")
+    else:
+        address = launch.memory.allocate(item.size, f"@{name}", POISON)
+    launch.globals[name] = address
+    return address
+
+
+def run_block(launch: Launch, index: Shape, params: list[int | float | bool]) -> None:
+    """Run one block."""
+    memory = launch.memory
+    shared = [_global(launch, name) for name in _globals_in(launch.module, Space.SHARED)]
+    shared.append(memory.allocate(launch.dynamic_shared, "dynamic shared memory", POISON))
+    block = Block(launch, index, shared[-1])
+    kernel = launch.module.kernel
+    arguments = tuple(
+        np.full(block.lanes, value, numpy_of(param.value.type))
+        for param, value in zip(kernel.params, params, strict=True)
+    )
+    try:
+        run_function(block, kernel, arguments, block.threads)
+    finally:
+        for address in shared:
+            memory.free(address)
+
+
+def run_function(
+    block: Block, function: Function, arguments: tuple[Lanes, ...], mask: Array
+) -> tuple[Lanes, ...]:
+    """Run a function for the lanes in ``mask``; its results."""
+    frame = Frame(block, function, run_region)
+    for param, argument in zip(function.params, arguments, strict=True):
+        frame.values[param.value] = argument
+    try:
+        run_region(frame, function.body, mask)
+    finally:
+        for address in frame.arrays.values():
+            block.launch.memory.free(address)
+    return frame.results
+
+
+def run_region(frame: Frame, region: Region, mask: Array) -> Array:
+    """Run the ops of a region for the lanes in ``mask``; the lanes that come out at its end."""
+    if not mask.any():
+        return mask
+    for op in region.ops:
+        change = CONTROL.get(type(op))
+        if change is None:
+            run_op(frame, op, mask)
+            continue
+        mask = change(frame, op, mask)
+        if not mask.any():
+            break
+    return mask
+
+
+def run_op(frame: Frame, op: Op, mask: Array) -> None:
+    """Run an op that leaves control where it is."""
+    values = frame.values
+    kind = type(op)
+    operands = [values[value] for value in op.operands()]
+    if kind is Const:
+        made = filled(op.type, frame.block.lanes, op.value)  # type: ignore[attr-defined]  # Const
+    elif kind in COMPUTE:
+        made = COMPUTE[kind](*operands)
+    elif kind in COMPUTE_WITH_OP:
+        made = COMPUTE_WITH_OP[kind](op, *operands)
+    else:
+        try:
+            made = OBSERVE[kind](frame, op, mask, *operands)
+        except Fault as fault:
+            raise _located(fault, frame.block, op, mask) from None
+    results = op.results
+    if len(results) == 1:
+        made = (made,)
+    for value, new in zip(results, made or (), strict=True):
+        # Lanes that are not here keep what they had: a shuffle may ask for it.
+        old = values[value] if value in values else filled(value.type, frame.block.lanes)
+        values[value] = merged(mask, new, old)
+
+
+def _located(fault: Fault, block: Block, op: Op, mask: Array) -> KernelError:
+    """The error to raise for a bad access."""
+    thread = block.thread(int(np.flatnonzero(mask)[fault.position]))
+    place = f"block {block.index}, thread {thread}"
+    text = f"{op.name}: {fault.reason} (at {op.loc}; {place})"
+    return KernelError("\n".join(filter(None, (text, describe(op.loc)))))

@@ -1,0 +1,88 @@
+"""What a running grid, block and function hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gridlane.interp.memory import Memory
+from gridlane.interp.values import Array, Lanes, filled
+from gridlane.ir.op import Op
+from gridlane.ir.values import Function, Module, Region, Value, Var
+
+WARP = 32
+
+Shape = tuple[int, int, int]
+RunRegion = Callable[["Frame", Region, Array], Array]
+RunFunction = Callable[["Block", Function, tuple[Lanes, ...], Array], tuple[Lanes, ...]]
+
+
+@dataclass(slots=True, eq=False)
+class Launch:
+    """A grid. ``run_function`` is how calls run; ``globals`` has the addresses of the globals."""
+
+    module: Module
+    grid: Shape
+    shape: Shape
+    memory: Memory
+    dynamic_shared: int
+    run_function: RunFunction
+    globals: dict[str, int] = field(default_factory=dict)
+    prints: list[str] = field(default_factory=list)
+    error: tuple[int, Shape, Shape] | None = None
+
+
+class Block:
+    """A block: its lanes, full warps of them, of which ``threads`` are threads.
+
+    ``ended`` are the lanes that have returned from the kernel or raised.
+    """
+
+    def __init__(self, launch: Launch, index: Shape, dynamic_shared: int) -> None:
+        x, y, z = launch.shape
+        self.launch = launch
+        self.index = index
+        self.dynamic_shared = dynamic_shared
+        self.lanes = -(-x * y * z // WARP) * WARP
+        number = np.arange(self.lanes, dtype=np.int32)
+        self.threads = number < x * y * z
+        self.lane = number % WARP
+        self.thread_index = (number % x, number // x % y, number // (x * y))
+        self.ended = np.zeros(self.lanes, np.bool_)
+
+    def thread(self, lane: int) -> Shape:
+        """The 3-d index of the thread on a lane."""
+        x, y, z = (int(axis[lane]) for axis in self.thread_index)
+        return x, y, z
+
+    def end(self, mask: Array) -> None:
+        """Lanes come to the end of the kernel."""
+        self.ended = self.ended | mask
+
+
+class Frame:
+    """One call of a function."""
+
+    def __init__(self, block: Block, function: Function, run_region: RunRegion) -> None:
+        self.block = block
+        self.function = function
+        self.run_region = run_region
+        self.values: dict[Value, Lanes] = {}
+        self.variables: dict[Var, Lanes] = {
+            var: filled(var.type, block.lanes) for var in function.variables
+        }
+        self.arrays: dict[Op, int] = {}
+        self.results = tuple(filled(type_, block.lanes) for type_ in function.results)
+        self.loops: list[Exits] = []
+        self.scopes: list[Exits] = []
+
+
+class Exits:
+    """The lanes that have gone to the two ways out of a construct."""
+
+    def __init__(self, lanes: int) -> None:
+        self.behind: Any = np.zeros(lanes, np.bool_)
+        self.to_step: Any = np.zeros(lanes, np.bool_)

@@ -1,0 +1,66 @@
+"""Values of the interpreter: one numpy array element a lane, tuples of them for the parts of
+structs and vectors. Pointers are uint64 addresses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gridlane.core import dtypes
+from gridlane.core.dtypes import DType
+from gridlane.ir.ops.memory import part_types
+from gridlane.ir.types import PointerType, Type
+
+Array = np.ndarray[Any, Any]
+Lanes = Any
+"""An array, or a tuple of Lanes."""
+
+ADDRESS = np.dtype(np.uint64)
+
+
+def numpy_of(type_: Type) -> np.dtype[Any]:
+    """The numpy dtype of a scalar or pointer."""
+    return type_.numpy if isinstance(type_, DType) else ADDRESS
+
+
+def filled(type_: Type, lanes: int, value: bool | int | float = 0) -> Lanes:
+    """``value`` on every lane; the parts of structs and vectors get it each."""
+    if isinstance(type_, DType | PointerType):
+        return np.full(lanes, value, numpy_of(type_))
+    return tuple(filled(part, lanes, value) for part in part_types(type_))
+
+
+def merged(mask: Array, new: Lanes, old: Lanes) -> Lanes:
+    """``new`` on the lanes in ``mask``, ``old`` on the others."""
+    if isinstance(new, tuple):
+        return tuple(merged(mask, n, o) for n, o in zip(new, old, strict=True))
+    return np.where(mask, new, old)
+
+
+# ---- floats: half precision is computed in f64 and rounded once
+
+_SMALL = {dtypes.f16.numpy: (11, -14), dtypes.bf16.numpy: (8, -126)}
+"""Bits of the significand and exponent of the least normal number, of the 16-bit floats."""
+
+
+def is_float(dtype: np.dtype[Any]) -> bool:
+    """Whether a numpy dtype is one of the four floats."""
+    return dtype.kind == "f" or dtype in _SMALL
+
+
+def widened(values: Array) -> Array:
+    """f16 and bf16 as f64, in which sums, products and quotients of them round innocently."""
+    return values.astype(np.float64) if values.dtype in _SMALL else values
+
+
+def narrowed(values: Array, dtype: np.dtype[Any]) -> Array:
+    """Floats rounded to another float type, to nearest even, once."""
+    if dtype not in _SMALL:
+        return values.astype(dtype)
+    precision, least = _SMALL[dtype]
+    wide = values.astype(np.float64)
+    quantum = np.maximum(np.frexp(wide)[1] - 1, least) - (precision - 1)
+    rounded = np.ldexp(np.rint(np.ldexp(wide, -quantum)), quantum)
+    # What is now exact, or too large, survives the way over f32.
+    return rounded.astype(np.float32).astype(dtype)

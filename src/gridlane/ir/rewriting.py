@@ -1,0 +1,60 @@
+"""What passes share: counting uses, replacing values, erasing what is not used."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gridlane.ir.op import Op
+from gridlane.ir.ops.memory import Load, ReadVar
+from gridlane.ir.values import Region, Value
+
+
+def uses(region: Region) -> Counter[Value]:
+    """How often each value is an operand inside a region."""
+    return Counter(value for op in region.walk() for value in op.operands())
+
+
+def replace_values(region: Region, new: dict[Value, Value]) -> None:
+    """Put ``new[value]`` in the place of each operand that has one; chains are followed."""
+
+    def change(value: Value) -> Value:
+        while value in new:
+            value = new[value]
+        return value
+
+    if not new:
+        return
+    for op in region.walk():
+        op.replace_operands(change)
+
+
+def removable(op: Op) -> bool:
+    """Whether an op does nothing when its results are not used: it is pure or only reads."""
+    return op.pure or isinstance(op, ReadVar) or (isinstance(op, Load) and not op.volatile)
+
+
+def erase_dead(region: Region) -> int:
+    """Erase removable ops without uses, and those that only they used; the number erased.
+
+    ``region`` is a function's body: uses outside it are not seen.
+    """
+    count = uses(region)
+    dead: set[Op] = set()
+    # Uses come after definitions, so one walk backwards sees all of them.
+    for op in reversed(list(region.walk())):
+        if removable(op) and not any(count[value] for value in op.results):
+            dead.add(op)
+            count.subtract(op.operands())
+    if dead:
+        erase(region, dead)
+    return len(dead)
+
+
+def erase(region: Region, dead: set[Op]) -> None:
+    """Take ops out of a region and the regions inside."""
+    waiting = [region]
+    while waiting:
+        inner = waiting.pop()
+        inner.ops = [op for op in inner.ops if op not in dead]
+        for op in inner.ops:
+            waiting += op.regions()

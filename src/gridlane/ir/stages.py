@@ -1,0 +1,52 @@
+"""The stages that IR goes through, each with the ops that are legal there.
+
+``kernel`` is what frontends make, ``legal(cpu)`` what the code generator of the CPU takes. The
+name ``cfg`` is reserved for a control-flow graph that a frontend for PTX would make.
+"""
+
+from __future__ import annotations
+
+# fmt: off
+ARITHMETIC = frozenset((
+    "const", "add", "sub", "mul", "div", "rem", "mulhi", "min", "max", "and", "or", "xor",
+    "shl", "shr", "neg", "abs", "not", "popcount", "clz", "brev", "eq", "ne", "lt", "le", "gt",
+    "ge", "select", "cast", "bitcast", "fma",
+))
+
+MATH = frozenset((
+    "sqrt", "rsqrt", "cbrt", "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p",
+    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
+    "atanh", "erf", "erfc", "tgamma", "lgamma", "floor", "ceil", "trunc", "rint", "round",
+    "pow", "atan2", "hypot", "copysign", "nextafter", "ldexp", "frexp",
+))
+
+MEMORY = frozenset((
+    "load", "store", "offset", "field_pointer", "recast", "address", "from_address", "global",
+    "dynamic_shared", "local_array", "read", "write", "pack", "part",
+))
+
+ATOMIC = frozenset(("atomic", "atomic_cas"))
+
+GRID = frozenset((
+    "thread_idx", "block_idx", "block_dim", "grid_dim", "lane_id", "barrier", "barrier_reduce",
+    "sync_warp", "fence",
+))
+
+WARP = frozenset((
+    "shuffle", "vote", "match_any", "match_all", "active_mask", "warp_reduce",
+))
+
+CONTROL = frozenset((
+    "if", "loop", "scope", "break", "continue", "leave", "return", "raise", "print",
+))
+
+CALLS = frozenset(("call",))
+
+# fmt: on
+
+STAGES: dict[str, frozenset[str]] = {
+    "kernel": ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL | CALLS,
+    # Calls have become scopes.
+    "legal(cpu)": ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL,
+}
+"""The names of the ops that are legal at each stage."""

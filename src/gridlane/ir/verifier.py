@@ -1,0 +1,203 @@
+"""Checks that IR is valid. A pass may assume it is and must leave it so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gridlane.core.dtypes import DType
+from gridlane.core.errors import VerifyError
+from gridlane.ir.op import FieldKind, Op, Scope
+from gridlane.ir.ops.control import Break, Call, If, Leave, Loop, ScopeOp
+from gridlane.ir.printer import print_op
+from gridlane.ir.stages import STAGES
+from gridlane.ir.types import ArrayType, PointerType, Space, StructType, Type
+from gridlane.ir.values import Function, Global, Module, Region, Value
+
+
+def verify(module: Module, stage: str = "kernel", recursion: bool = False) -> None:
+    """Check a module, whose ops must be legal at ``stage`` (see ``ir.stages``).
+
+    ``recursion`` allows functions that call themselves.
+
+    Raises:
+        VerifyError: what is wrong, the op and its location.
+    """
+    kernels = [f.name for f in module.functions.values() if f.is_kernel]
+    _require(len(kernels) == 1, f"a module has one kernel, not {len(kernels)} {kernels}")
+    for name, item in module.globals.items():
+        _require(name == item.name, f"global @{item.name} is registered as @{name}")
+        _verify_global(item)
+    for name, function in module.functions.items():
+        _require(name == function.name, f"function @{function.name} is registered as @{name}")
+        _FunctionVerifier(module, function, stage).run()
+    if not recursion:
+        _verify_no_recursion(module)
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise VerifyError(message)
+
+
+def _verify_global(item: Global) -> None:
+    name = f"global @{item.name}"
+    known = item.space in (Space.SHARED, Space.CONSTANT)
+    _require(known, f"{name} is in {item.space.name.lower()} memory, not shared or constant")
+    _require(item.count >= 0, f"{name} has {item.count} elements")
+    _require(item.align > 0 and not item.align & (item.align - 1), f"{name} aligns to {item.align}")
+    if item.data is None:
+        return
+    _require(item.space is Space.CONSTANT, f"{name} is shared memory, which starts without data")
+    size = len(item.data)
+    _require(size == item.size, f"{name} takes {item.size} bytes and has {size} of data")
+
+
+def _verify_no_recursion(module: Module) -> None:
+    """Depth first over the calls: a function on the current path must not come again."""
+    calls = {
+        name: list(dict.fromkeys(op.callee for op in function.body.walk() if isinstance(op, Call)))
+        for name, function in module.functions.items()
+    }
+    done: set[str] = set()
+    for root in calls:
+        path = [root]
+        waiting = [iter(calls[root])]
+        while waiting:
+            callee = next((name for name in waiting[-1] if name not in done), None)
+            if callee is None:
+                done.add(path.pop())
+                waiting.pop()
+                continue
+            cycle = [*path[path.index(callee) :], callee] if callee in path else []
+            _require(not cycle, "recursion: " + " calls ".join(f"@{name}" for name in cycle))
+            path.append(callee)
+            waiting.append(iter(calls[callee]))
+
+
+class _FunctionVerifier:
+    """One walk over a function, with the values that are visible."""
+
+    def __init__(self, module: Module, function: Function, stage: str) -> None:
+        self.function = function
+        self.stage = stage
+        self.legal = STAGES[stage]
+        self.scope = Scope(module, function)
+        self.visible: set[Value] = set()
+        self.seen: set[Op] = set()
+        self.regions: set[int] = set()
+        self.variables = set(function.variables)
+
+    def run(self) -> None:
+        function = self.function
+        self.signature()
+        self.visible.update(param.value for param in function.params)
+        self.body()
+        if function.results and falls_through(function.body):
+            self.fail(f"has results {function.results} but can run off its end without a return")
+
+    def fail(self, message: str) -> None:
+        raise VerifyError(f"@{self.function.name}: {message} (at {self.function.loc})")
+
+    def signature(self) -> None:
+        function = self.function
+        for group in ([p.value for p in function.params], function.variables):
+            names = [item.name for item in group if item.name]
+            twice = {name for name in names if names.count(name) > 1}
+            if twice:
+                self.fail(f"the name {min(twice)} is used twice")
+            for item in group:
+                if holds_array(item.type):
+                    self.fail(f"{item} holds an array, which exists in memory only")
+        if not function.is_kernel:
+            return
+        if function.results:
+            self.fail(f"a kernel has no results, not {function.results}")
+        for param in function.params:
+            if not isinstance(param.value.type, DType | PointerType):
+                self.fail(f"a kernel takes scalars and pointers, not {param.value}")
+
+    def body(self) -> None:
+        """Every op, in program order; what a region defines goes out of sight at its end."""
+        stack = [self.opened(self.function.body, ())]
+        while stack:
+            ops, ancestors, defined = stack[-1]
+            self.scope.ancestors = ancestors
+            for op in ops:
+                self.op(op)
+                self.visible.update(op.results)
+                defined += op.results
+                if op.REGION_FIELDS:
+                    inner = (*ancestors, op)
+                    stack += [self.opened(r, inner) for r in reversed(list(op.regions()))]
+                    break
+            else:
+                stack.pop()
+                self.visible.difference_update(defined)
+
+    def opened(
+        self, region: Region, ancestors: tuple[Op, ...]
+    ) -> tuple[Iterator[Op], tuple[Op, ...], list[Value]]:
+        if id(region) in self.regions:
+            self.fail(f"a region of {ancestors[-1].name} stands in two places")
+        self.regions.add(id(region))
+        for op in region.ops[:-1]:
+            op.require(not op.terminator, f"{print_op(op)}: a terminator is last in its region")
+        return iter(region.ops), ancestors, []
+
+    def op(self, op: Op) -> None:
+        try:
+            self.checked(op)
+        except VerifyError as error:
+            place = f"{error}\n  in @{self.function.name}: {print_op(op)}"
+            raise VerifyError(place) from None
+
+    def checked(self, op: Op) -> None:
+        op.require(op.name in self.legal, f"is not legal at stage {self.stage}")
+        op.require(op not in self.seen, "the same op stands in two places")
+        self.seen.add(op)
+        for value in op.operands():
+            op.require(value in self.visible, f"{value} is not visible here")
+        for name, kind, _ in op.LAYOUT:
+            if kind is FieldKind.VARIABLE:
+                var = getattr(op, name)
+                op.require(var in self.variables, f"{var} is not declared here")
+        op.check(self.scope)
+        types = op.result_types()
+        got = tuple(value.type for value in op.results)
+        op.require(got == types, f"results have types {got}, not {types}")
+        for value in op.results:
+            op.require(value.op is op, f"{value} is another op's result")
+            op.require(not holds_array(value.type), f"{value.type} exists in memory only")
+
+
+def holds_array(type_: Type) -> bool:
+    """Whether a type is an array or a struct with one inside, which no value can have."""
+    if isinstance(type_, StructType):
+        return any(map(holds_array, type_.types))
+    return isinstance(type_, ArrayType)
+
+
+def falls_through(region: Region) -> bool:
+    """Whether control can reach the end of a region, as far as its structure tells."""
+    if not region.ops:
+        return True
+    last = region.ops[-1]
+    if isinstance(last, If):
+        return falls_through(last.then) or falls_through(last.orelse)
+    if isinstance(last, Loop):
+        return _escapes(last.body, Break, Loop)
+    if isinstance(last, ScopeOp):
+        return falls_through(last.body) or _escapes(last.body, Leave, ScopeOp)
+    return not last.terminator
+
+
+def _escapes(region: Region, exit_: type[Op], around: type[Op]) -> bool:
+    """Whether an ``exit_`` in a region goes out of it, not of another ``around`` in it."""
+    waiting = [region]
+    while waiting:
+        for op in waiting.pop():
+            if isinstance(op, exit_):
+                return True
+            if not isinstance(op, around):
+                waiting += op.regions()
+    return False

@@ -1,0 +1,146 @@
+"""Replaces every call by the callee's body, for targets that vectorise whole kernels."""
+
+from __future__ import annotations
+
+from gridlane.core.errors import TargetError
+from gridlane.core.source import Loc
+from gridlane.ir.op import Op, clone_region
+from gridlane.ir.ops import arith, control, memory
+from gridlane.ir.types import PointerType, Type
+from gridlane.ir.values import Function, Module, Region, Value, Var
+
+
+def inline_calls(module: Module) -> None:
+    """Inline all calls; afterwards the kernel is the only function.
+
+    Raises:
+        TargetError: a device function calls itself.
+    """
+    done: set[str] = set()
+    _inline_into(module, module.kernel, (), done)
+    kernel = module.kernel
+    module.functions.clear()
+    module.functions[kernel.name] = kernel
+
+
+def _inline_into(
+    module: Module, function: Function, active: tuple[str, ...], done: set[str]
+) -> None:
+    """Inline the calls of one function, callees first."""
+    if function.name in done:
+        return
+    calls = [op for op in function.body.walk() if isinstance(op, control.Call)]
+    for call in calls:
+        if call.callee == function.name or call.callee in active:
+            raise TargetError(
+                f"device function {call.callee} calls itself; the cpu device inlines every call, "
+                "so write the recursion as a loop",
+                call.loc,
+            )
+        _inline_into(module, module.functions[call.callee], (*active, function.name), done)
+    if calls:
+        values: dict[Value, Value] = {}
+        _rewrite(module, function, function.body, values)
+    done.add(function.name)
+
+
+def _rewrite(
+    module: Module, function: Function, region: Region, values: dict[Value, Value]
+) -> None:
+    """Replace the calls in a region and what used their results."""
+    ops: list[Op] = []
+    for op in region.ops:
+        op.replace_operands(lambda value: values.get(value, value))
+        for inner in op.regions():
+            _rewrite(module, function, inner, values)
+        if not isinstance(op, control.Call):
+            ops.append(op)
+            continue
+        body, results = _expand(module.functions[op.callee], function, op)
+        ops += body
+        values.update(zip(op.results, results, strict=True))
+    region.ops = ops
+
+
+def _expand(callee: Function, caller: Function, call: control.Call) -> tuple[list[Op], list[Value]]:
+    """The ops that stand for a call, and the values of its results."""
+    mapped = {p.value: v for p, v in zip(callee.params, call.arguments, strict=True)}
+    renamed = {var: Var(f"{callee.name}.{var.name}", var.type) for var in callee.variables}
+    _declare(caller, list(renamed.values()))
+    ops: list[Op] = []
+    for var in renamed.values():
+        _write(ops, var, _zero(ops, var.type, call.loc), call.loc)
+    body = clone_region(callee.body, mapped, renamed)
+    _relocate(body, call.loc)
+    returns = [op for op in body.walk() if isinstance(op, control.Return)]
+    if not returns:
+        return ops + body.ops, []
+    if len(returns) == 1 and body.ops[-1] is returns[0]:
+        return ops + body.ops[:-1], list(returns[0].values)
+    outputs = [Var(f"{callee.name}.result", type_) for type_ in callee.results]
+    _declare(caller, outputs)
+    _leave_instead_of_return(body, outputs)
+    ops.append(_at(control.ScopeOp(body), call.loc))
+    reads = [_at(memory.ReadVar(var), call.loc) for var in outputs]
+    return ops + reads, [read.results[0] for read in reads]
+
+
+def _leave_instead_of_return(region: Region, outputs: list[Var]) -> None:
+    """Returns become writes of the outputs and a leave of the scope around the body."""
+    ops: list[Op] = []
+    for op in region.ops:
+        if isinstance(op, control.Return):
+            for var, value in zip(outputs, op.values, strict=True):
+                _write(ops, var, value, op.loc)
+            ops.append(_at(control.Leave(), op.loc))
+            continue
+        if isinstance(op, control.ScopeOp) and any(isinstance(o, control.Return) for o in op.body.walk()):
+            raise TargetError("a return out of an inner scope cannot be inlined", op.loc)
+        for inner in op.regions():
+            _leave_instead_of_return(inner, outputs)
+        ops.append(op)
+    region.ops = ops
+
+
+def _declare(function: Function, variables: list[Var]) -> None:
+    """Add variables, with names that the function does not have."""
+    taken = {var.name for var in function.variables}
+    for var in variables:
+        stem, count = var.name, 0
+        while var.name in taken:
+            count += 1
+            var.name = f"{stem}.{count}"
+        taken.add(var.name)
+        function.variables.append(var)
+
+
+def _zero(ops: list[Op], type_: Type, loc: Loc) -> Value:
+    """Append the zero of a type."""
+    parts = memory.part_types(type_)
+    if not parts:
+        is_float = not isinstance(type_, PointerType) and type_.is_float  # type: ignore[union-attr]  # a scalar
+        is_bool = not isinstance(type_, PointerType) and type_.is_bool  # type: ignore[union-attr]  # a scalar
+        zero = 0.0 if is_float else False if is_bool else 0
+        op: Op = arith.Const(zero, type_)
+    else:
+        op = memory.Pack(tuple([_zero(ops, part, loc) for part in parts]), type_)  # type: ignore[arg-type]  # has parts
+    ops.append(_at(op, loc))
+    return op.results[0]
+
+
+def _write(ops: list[Op], var: Var, value: Value, loc: Loc) -> None:
+    ops.append(_at(memory.WriteVar(var, value), loc))
+
+
+def _at(op: Op, loc: Loc) -> Op:
+    op.loc = loc
+    return op
+
+
+def _relocate(region: Region, caller: Loc) -> None:
+    """Say of every op that it was reached through the call."""
+    known: dict[Loc, Loc] = {}
+    for op in region.walk():
+        if op.loc not in known:
+            known[op.loc] = op.loc.inlined_at(caller)
+        op.loc = known[op.loc]

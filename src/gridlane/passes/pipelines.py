@@ -1,0 +1,29 @@
+"""The passes of each target, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gridlane.core.config import config
+from gridlane.ir.values import Module
+from gridlane.passes.inline import inline_calls
+from gridlane.passes.promote import promote_variables
+
+Pass = Callable[[Module], None]
+
+PIPELINES: dict[str, tuple[Pass, ...]] = {
+    # The vectoriser works on one function; forwarding comes after inlining, which makes variables.
+    "cpu": (inline_calls, promote_variables),
+    "interp": (),
+}
+
+
+def run(module: Module, target: str) -> None:
+    """Run a target's passes; with GRIDLANE_VERIFY=1 the IR is verified after each."""
+    check = config().verify
+    for pass_ in PIPELINES[target]:
+        pass_(module)
+        if check:
+            from gridlane.ir.verifier import verify
+
+            verify(module)

@@ -1,0 +1,111 @@
+"""Forwards what was written to a variable to the reads that must see it, and drops what is unused.
+
+What remains in variables afterwards is what loops carry and branches join, so that the shape
+analysis sees the rest as plain values.
+"""
+
+from __future__ import annotations
+
+from gridlane.ir.op import Op
+from gridlane.ir.ops import control, memory
+from gridlane.ir.values import Function, Module, Region, Value, Var
+
+
+def promote_variables(module: Module) -> None:
+    """Forward, then remove unused variables and dead pure ops, in every function."""
+    for function in module.functions.values():
+        written = {}
+        _collect(function.body, written)
+        _Forward(written).region(function.body, {})
+        _drop_unread(function)
+        drop_dead(function.body)
+
+
+def _collect(region: Region, written: dict[Region, set[Var]]) -> set[Var]:
+    """The variables that each region writes, nested ones included."""
+    found: set[Var] = set()
+    for op in region.ops:
+        if isinstance(op, memory.WriteVar):
+            found.add(op.var)
+        for inner in op.regions():
+            found |= _collect(inner, written)
+    written[region] = found
+    return found
+
+
+class _Forward:
+    """Replaces reads by the value that reaches them."""
+
+    def __init__(self, written: dict[Region, set[Var]]) -> None:
+        self.written = written
+        self.replaced: dict[Value, Value] = {}
+
+    def region(self, region: Region, known: dict[Var, Value]) -> None:
+        """Forward inside a region, given what each variable holds at its start."""
+        known = dict(known)
+        kept: list[Op] = []
+        for op in region.ops:
+            op.replace_operands(lambda value: self.replaced.get(value, value))
+            if isinstance(op, memory.ReadVar) and op.var in known:
+                self.replaced[op.results[0]] = known[op.var]
+                continue
+            kept.append(op)
+            if isinstance(op, memory.ReadVar):
+                known[op.var] = op.results[0]
+            elif isinstance(op, memory.WriteVar):
+                known[op.var] = op.value
+            elif op.REGION_FIELDS:
+                self.nested(op, known)
+        region.ops = kept
+
+    def nested(self, op: Op, known: dict[Var, Value]) -> None:
+        """Forward into the regions of an op and forget what they change."""
+        changed: set[Var] = set()
+        for inner in op.regions():
+            changed |= self.written[inner]
+        if isinstance(op, control.Loop):
+            known_inside = {var: value for var, value in known.items() if var not in changed}
+        else:
+            known_inside = known
+        for inner in op.regions():
+            self.region(inner, known_inside)
+        for var in changed:
+            known.pop(var, None)
+
+
+def _drop_unread(function: Function) -> None:
+    """Remove the writes of variables that nothing reads, and the variables."""
+    read = {op.var for op in function.body.walk() if isinstance(op, memory.ReadVar)}
+    _drop_writes(function.body, read)
+    function.variables = [var for var in function.variables if var in read]
+
+
+def _drop_writes(region: Region, read: set[Var]) -> None:
+    region.ops = [
+        op for op in region.ops if not (isinstance(op, memory.WriteVar) and op.var not in read)
+    ]
+    for op in region.ops:
+        for inner in op.regions():
+            _drop_writes(inner, read)
+
+
+def drop_dead(region: Region) -> None:
+    """Remove the pure ops whose results nothing uses, and the reads and empty branches likewise."""
+    _sweep(region, set())
+
+
+def _sweep(region: Region, used: set[Value]) -> None:
+    """Remove dead ops backwards; ``used`` collects what is needed."""
+    kept: list[Op] = []
+    for op in reversed(region.ops):
+        for inner in reversed(list(op.regions())):
+            _sweep(inner, used)
+        removable = op.pure or isinstance(op, memory.ReadVar)
+        if removable and not any(result in used for result in op.results):
+            continue
+        if isinstance(op, control.If) and not op.then.ops and not op.orelse.ops:
+            continue
+        used.update(op.operands())
+        kept.append(op)
+    kept.reverse()
+    region.ops = kept

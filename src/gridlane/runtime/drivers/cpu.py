@@ -1,0 +1,130 @@
+"""The device ``cpu``: kernels are machine code on host memory, blocks go to a pool of threads."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import platform
+import sys
+
+import numpy as np
+
+from gridlane.core.artifact import Artifact, PrintSite
+from gridlane.core.dtypes import DType
+from gridlane.runtime.drivers.cpu_native import Linked, available_processors, pool
+from gridlane.runtime.errors import INVALID_IMAGE, OUT_OF_MEMORY, fail, kernel_exception
+from gridlane.runtime.protocol import Buffer, Limits
+
+_ALIGN = 256
+_names = itertools.count()
+_PRINT = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_void_p)
+
+
+class CpuKernel:
+    """Linked code and its plan for the pool."""
+
+    def __init__(self, artifact: Artifact) -> None:
+        if artifact.format != "object" or artifact.target != "cpu" or artifact.block is None:
+            fail(INVALID_IMAGE, f"the cpu device runs cpu object code, not {artifact.format}")
+        self.artifact = artifact
+        self.code = Linked(f"kernel.{next(_names)}", artifact.code, (artifact.entry,))
+        self._pool = pool()
+        self._print = _PRINT(self._print_line) if artifact.prints else None
+        plan = np.zeros(8, np.int64)
+        plan[0] = self.code[artifact.entry]
+        plan[1] = self._pool.address
+        plan[2] = artifact.scratch + artifact.static_shared
+        plan[3] = artifact.work
+        plan[4] = ctypes.cast(self._print, ctypes.c_void_p).value if self._print else 0
+        self._plan = plan
+        self._plan_address = plan.ctypes.data
+        self._run = self._pool.launch
+
+    def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
+        """Run a grid to its end; hot."""
+        report = (ctypes.c_int64 * 2)()
+        code = self._run(self._plan_address, params, gx, gy, gz, shared, ctypes.addressof(report))
+        if code:
+            self._fail(code, report, gx, gy)
+
+    def _fail(self, code: int, report: ctypes.Array[ctypes.c_int64], gx: int, gy: int) -> None:
+        """Raise what the kernel reported."""
+        assert self.artifact.block is not None
+        x, y, _ = self.artifact.block
+        thread, block = report[0] & 0xFFFFFFFF, report[1]
+        raise kernel_exception(
+            self.artifact.errors[code - 1],
+            (thread % x, thread // x % y, thread // (x * y)),
+            (block % gx, block // gx % gy, block // (gx * gy)),
+        )
+
+    def _print_line(self, site: int, cells: int) -> None:
+        """Called by a running kernel for one lane's line."""
+        sys.stdout.write(_line(self.artifact.prints[site], cells) + "\n")
+
+
+def _line(site: PrintSite, cells: int) -> str:
+    """The text of a printed line, from the 64-bit cells of its arguments."""
+    values = iter(
+        _cell(dtype, cells + 8 * index) for index, dtype in enumerate(site.dtypes)
+    )
+    return " ".join(next(values) if part is None else part for part in site.parts)
+
+
+def _cell(dtype: DType, address: int) -> str:
+    raw = ctypes.string_at(address, dtype.size)
+    return str(np.frombuffer(raw, dtype.numpy)[0])
+
+
+class CpuDevice:
+    """The processor that Python runs on."""
+
+    name = "cpu"
+    limits = Limits()
+    host_visible = True
+
+    def __init__(self) -> None:
+        self.limits = Limits(multiprocessors=available_processors())
+
+    def allocate(self, size: int) -> Buffer:
+        """Host memory aligned to 256 bytes; its contents are undefined."""
+        try:
+            memory = np.empty(size + _ALIGN, np.uint8)
+        except MemoryError:
+            fail(OUT_OF_MEMORY, f"{size} bytes")
+        address = -(-memory.ctypes.data // _ALIGN) * _ALIGN
+        return Buffer(address, size, memory)
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy bytes; the ranges may overlap."""
+        ctypes.memmove(target, source, size)
+
+    def upload(self, target: int, source: memoryview) -> None:
+        """Copy host bytes to device memory."""
+        data = np.frombuffer(source, np.uint8)
+        ctypes.memmove(target, data.ctypes.data, data.size)
+
+    def download(self, target: memoryview, source: int) -> None:
+        """Copy device memory to host bytes."""
+        data = np.frombuffer(target, np.uint8)
+        ctypes.memmove(data.ctypes.data, source, data.size)
+
+    def fill(self, target: int, byte: int, size: int) -> None:
+        """Set bytes."""
+        ctypes.memset(target, byte, size)
+
+    def load(self, artifact: Artifact) -> CpuKernel:
+        """Link an artifact's object code."""
+        return CpuKernel(artifact)
+
+    def describe(self) -> dict[str, object]:
+        """Facts for ``gridlane devices``."""
+        return {
+            "processor": platform.processor() or platform.machine(),
+            "threads": pool().workers + 1,
+        }
+
+
+def open_device() -> CpuDevice:
+    """The device."""
+    return CpuDevice()

@@ -1,0 +1,97 @@
+"""Native code in this process: object files linked by LLVM's JIT, and the pool."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import threading
+from functools import cache
+
+import llvmlite.binding as llvm
+
+from gridlane.core.config import config
+from gridlane.runtime.drivers import cpu_pool
+
+POOL_BYTES = 512
+LIBRARIES = ("libmvec.so.1", "libm.so.6")
+"""Where kernels find vector and scalar mathematical functions, beside the process itself."""
+
+_lock = threading.Lock()
+
+
+@cache
+def _jit() -> llvm.LLJIT:
+    """The process's linker of object code."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    for name in LIBRARIES:
+        try:
+            llvm.load_library_permanently(name)
+        except RuntimeError:
+            continue  # The compiler uses what it finds; a missing symbol is an error at linking.
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2
+    )
+    return llvm.create_lljit_compiler(machine, use_jit_link=False, suppress_errors=True)
+
+
+class Linked:
+    """Code linked into the process until this object goes."""
+
+    def __init__(self, name: str, code: bytes | str, symbols: tuple[str, ...]) -> None:
+        builder = llvm.JITLibraryBuilder().add_current_process()
+        if isinstance(code, bytes):
+            builder = builder.add_object_img(code)
+        else:
+            builder = builder.add_ir(code)
+        for symbol in symbols:
+            builder = builder.export_symbol(symbol)
+        with _lock:
+            self.library = builder.link(_jit(), name)
+
+    def __getitem__(self, symbol: str) -> int:
+        """The address of an exported symbol."""
+        return self.library[symbol]
+
+
+class Pool:
+    """The worker threads, and the native launch function.
+
+    ``launch(plan, params, gx, gy, gz, shared, report)`` gives the error code, 0 for none.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self.code = Linked(
+            "gridlane.pool", cpu_pool.text(platform.machine()), ("gridlane_launch", "gridlane_start")
+        )
+        self.memory = ctypes.create_string_buffer(POOL_BYTES + 64)
+        self.address = -(-ctypes.addressof(self.memory) // 64) * 64
+        pointer, number = ctypes.c_void_p, ctypes.c_int32
+        launch = ctypes.CFUNCTYPE(
+            number, pointer, ctypes.c_char_p, number, number, number, number, pointer
+        )
+        start = ctypes.CFUNCTYPE(number, pointer, number)
+        self.launch = launch(self.code["gridlane_launch"])
+        self._start = start(self.code["gridlane_start"])
+        self.threads = threads
+        self.start()
+        # Threads do not survive a fork; the child's pool starts its own.
+        os.register_at_fork(after_in_child=self.start)
+
+    def start(self) -> None:
+        """Start the workers: one less than the threads, since the caller works too."""
+        self.workers = self._start(self.address, self.threads - 1)
+
+
+@cache
+def pool() -> Pool:
+    """The process's pool."""
+    return Pool(config().threads or available_processors())
+
+
+def available_processors() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,361 @@
+"""The native thread pool of the CPU device, as LLVM IR that llvmlite compiles at first use.
+
+It needs no C compiler on the user's machine and holds no Python lock. A launch is one call:
+
+    i32 gridlane_launch(ptr plan, ptr params, i32 gx, i32 gy, i32 gz, i32 shared, ptr report)
+
+A plan (one per loaded kernel, 64 bytes): 0 ptr entry, 8 ptr pool, 16 i64 scratch and static shared
+bytes, 24 i64 work of a block (rough operations), 32 ptr print callback.
+
+The pool (512 bytes): 0 i64 state, 64 i64 next block, 72 i64 blocks, 80 i64 blocks to take at once,
+88 ptr plan, 96 ptr params, 104 ptr context, 112 i64 arena bytes, 128 i32 parked workers, 132 i32
+launch lock, 136 i32 workers, 192 mutex, 320 condition.
+
+The state word is bit 0: a job is open; bits 1 to 31: workers in it, times 2; bits 32 up: number of
+the job. A worker joins by a compare-and-swap that adds 2 while the job is open; the launcher closes
+the job when no block is left and waits until nobody is in it. The job's fields are written only
+while it is closed and empty, so a worker that has joined may read them.
+
+Blocks are taken from a shared counter. A second launch at the same time, from another thread, finds
+the lock taken and runs its grid itself. Workers spin a while for the next job, then park.
+"""
+
+from __future__ import annotations
+
+_PAUSE = {
+    "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
+    "aarch64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
+}
+
+SPINS = 3000
+"""Pauses before a worker parks: some tens of microseconds."""
+
+SMALL_WORK = 40_000
+"""A grid of less work than this runs on the caller: waking a worker costs more."""
+
+TAKE_WORK = 60_000
+"""Work to take from the counter at once: some tens of microseconds."""
+
+_TEXT = r"""
+declare ptr @aligned_alloc(i64, i64)
+declare void @free(ptr)
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_detach(ptr)
+declare i32 @pthread_mutex_init(ptr, ptr)
+declare i32 @pthread_mutex_lock(ptr)
+declare i32 @pthread_mutex_unlock(ptr)
+declare i32 @pthread_cond_init(ptr, ptr)
+declare i32 @pthread_cond_wait(ptr, ptr)
+declare i32 @pthread_cond_broadcast(ptr)
+declare i32 @sched_yield()
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare i64 @llvm.umin.i64(i64, i64)
+declare i64 @llvm.umax.i64(i64, i64)
+$PAUSE_DECLARE
+
+; Take blocks until none is left.
+define internal void @take_blocks(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %bytes) {
+entry:
+  %heap = icmp ugt i64 %bytes, 262144
+  br i1 %heap, label %large, label %small
+large:
+  %rounded0 = add i64 %bytes, 63
+  %rounded = and i64 %rounded0, -64
+  %got = call ptr @aligned_alloc(i64 64, i64 %rounded)
+  br label %run
+small:
+  %stack = alloca i8, i64 %bytes, align 64
+  br label %run
+run:
+  %arena = phi ptr [ %got, %large ], [ %stack, %small ]
+  %entry.p = load ptr, ptr %plan
+  %next.p = getelementptr i8, ptr %pool, i64 64
+  %total.p = getelementptr i8, ptr %pool, i64 72
+  %take.p = getelementptr i8, ptr %pool, i64 80
+  %total = load i64, ptr %total.p
+  %take = load i64, ptr %take.p
+  br label %again
+again:
+  %first = atomicrmw add ptr %next.p, i64 %take monotonic
+  %some = icmp ult i64 %first, %total
+  br i1 %some, label %work, label %done
+work:
+  %end = add i64 %first, %take
+  %last = call i64 @llvm.umin.i64(i64 %end, i64 %total)
+  call void %entry.p(ptr %params, ptr %context, i64 %first, i64 %last, ptr %arena)
+  br label %again
+done:
+  br i1 %heap, label %release, label %out
+release:
+  call void @free(ptr %arena)
+  br label %out
+out:
+  ret void
+}
+
+; All blocks on this thread.
+define internal void @run_alone(ptr %plan, ptr %params, ptr %context, i64 %total, i64 %bytes) {
+entry:
+  %entry.p = load ptr, ptr %plan
+  %heap = icmp ugt i64 %bytes, 262144
+  br i1 %heap, label %large, label %small
+large:
+  %rounded0 = add i64 %bytes, 63
+  %rounded = and i64 %rounded0, -64
+  %got = call ptr @aligned_alloc(i64 64, i64 %rounded)
+  call void %entry.p(ptr %params, ptr %context, i64 0, i64 %total, ptr %got)
+  call void @free(ptr %got)
+  ret void
+small:
+  %stack = alloca i8, i64 %bytes, align 64
+  call void %entry.p(ptr %params, ptr %context, i64 0, i64 %total, ptr %stack)
+  ret void
+}
+
+define internal ptr @worker(ptr %pool) {
+entry:
+  %parked = getelementptr i8, ptr %pool, i64 128
+  %mutex = getelementptr i8, ptr %pool, i64 192
+  %cond = getelementptr i8, ptr %pool, i64 320
+  %plan.p = getelementptr i8, ptr %pool, i64 88
+  %params.p = getelementptr i8, ptr %pool, i64 96
+  %context.p = getelementptr i8, ptr %pool, i64 104
+  %bytes.p = getelementptr i8, ptr %pool, i64 112
+  br label %idle
+idle:
+  %seen = phi i64 [ 0, %entry ], [ %number, %leave ]
+  br label %spin
+spin:
+  %count = phi i64 [ 0, %idle ], [ %count1, %pause ], [ 0, %woken ]
+  %state = load atomic i64, ptr %pool acquire, align 8
+  %number = lshr i64 %state, 32
+  %open = trunc i64 %state to i1
+  %new = icmp ne i64 %number, %seen
+  %join = and i1 %open, %new
+  br i1 %join, label %try, label %wait
+try:
+  %inside = add i64 %state, 2
+  %pair = cmpxchg ptr %pool, i64 %state, i64 %inside acq_rel monotonic
+  %won = extractvalue { i64, i1 } %pair, 1
+  br i1 %won, label %work, label %pause
+work:
+  %plan = load ptr, ptr %plan.p
+  %params = load ptr, ptr %params.p
+  %context = load ptr, ptr %context.p
+  %bytes = load i64, ptr %bytes.p
+  call void @take_blocks(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %bytes)
+  br label %leave
+leave:
+  %before = atomicrmw sub ptr %pool, i64 2 acq_rel
+  br label %idle
+wait:
+  %long = icmp ugt i64 %count, $SPINS
+  br i1 %long, label %park, label %pause
+pause:
+  $PAUSE
+  %count1 = add i64 %count, 1
+  br label %spin
+park:
+  %l = call i32 @pthread_mutex_lock(ptr %mutex)
+  %p = atomicrmw add ptr %parked, i32 1 seq_cst
+  br label %check
+check:
+  %now = load atomic i64, ptr %pool seq_cst, align 8
+  %now.number = lshr i64 %now, 32
+  %same = icmp eq i64 %now.number, %seen
+  %closed0 = trunc i64 %now to i1
+  %closed = xor i1 %closed0, true
+  %stay = or i1 %same, %closed
+  br i1 %stay, label %sleep, label %wake
+sleep:
+  %w = call i32 @pthread_cond_wait(ptr %cond, ptr %mutex)
+  br label %check
+wake:
+  %q = atomicrmw sub ptr %parked, i32 1 seq_cst
+  %u = call i32 @pthread_mutex_unlock(ptr %mutex)
+  br label %woken
+woken:
+  br label %spin
+}
+
+define i32 @gridlane_start(ptr %pool, i32 %workers) {
+entry:
+  %thread = alloca ptr
+  call void @llvm.memset.p0.i64(ptr %pool, i8 0, i64 512, i1 false)
+  %mutex = getelementptr i8, ptr %pool, i64 192
+  %cond = getelementptr i8, ptr %pool, i64 320
+  %workers.p = getelementptr i8, ptr %pool, i64 136
+  %m = call i32 @pthread_mutex_init(ptr %mutex, ptr null)
+  %c = call i32 @pthread_cond_init(ptr %cond, ptr null)
+  br label %more
+more:
+  %i = phi i32 [ 0, %entry ], [ %i1, %made ]
+  %enough = icmp uge i32 %i, %workers
+  br i1 %enough, label %done, label %make
+make:
+  %failed = call i32 @pthread_create(ptr %thread, ptr null, ptr @worker, ptr %pool)
+  %ok = icmp eq i32 %failed, 0
+  br i1 %ok, label %made, label %done
+made:
+  %t = load ptr, ptr %thread
+  %d = call i32 @pthread_detach(ptr %t)
+  %i1 = add i32 %i, 1
+  br label %more
+done:
+  store i32 %i, ptr %workers.p
+  ret i32 %i
+}
+
+define internal void @open_job(ptr %pool, ptr %plan, ptr %params, ptr %context, i64 %total, i64 %bytes, i64 %work, i64 %workers) {
+entry:
+  %next.p = getelementptr i8, ptr %pool, i64 64
+  %total.p = getelementptr i8, ptr %pool, i64 72
+  %take.p = getelementptr i8, ptr %pool, i64 80
+  %plan.p = getelementptr i8, ptr %pool, i64 88
+  %params.p = getelementptr i8, ptr %pool, i64 96
+  %context.p = getelementptr i8, ptr %pool, i64 104
+  %bytes.p = getelementptr i8, ptr %pool, i64 112
+  %parked.p = getelementptr i8, ptr %pool, i64 128
+  %mutex = getelementptr i8, ptr %pool, i64 192
+  %cond = getelementptr i8, ptr %pool, i64 320
+  %threads = add i64 %workers, 1
+  %shares = mul i64 %threads, 8
+  %fair = udiv i64 %total, %shares
+  %work1 = add i64 %work, 1
+  %worth = udiv i64 $TAKE_WORK, %work1
+  %take0 = call i64 @llvm.umin.i64(i64 %fair, i64 %worth)
+  %take = call i64 @llvm.umax.i64(i64 %take0, i64 1)
+  store i64 0, ptr %next.p
+  store i64 %total, ptr %total.p
+  store i64 %take, ptr %take.p
+  store ptr %plan, ptr %plan.p
+  store ptr %params, ptr %params.p
+  store ptr %context, ptr %context.p
+  store i64 %bytes, ptr %bytes.p
+  %old = load atomic i64, ptr %pool monotonic, align 8
+  %number = lshr i64 %old, 32
+  %following = add i64 %number, 1
+  %shifted = shl i64 %following, 32
+  %new = or i64 %shifted, 1
+  store atomic i64 %new, ptr %pool seq_cst, align 8
+  %parked = load atomic i32, ptr %parked.p seq_cst, align 4
+  %none = icmp eq i32 %parked, 0
+  br i1 %none, label %out, label %wake
+wake:
+  %l = call i32 @pthread_mutex_lock(ptr %mutex)
+  %b = call i32 @pthread_cond_broadcast(ptr %cond)
+  %u = call i32 @pthread_mutex_unlock(ptr %mutex)
+  br label %out
+out:
+  ret void
+}
+
+define internal void @close_job(ptr %pool) {
+entry:
+  %closed = atomicrmw and ptr %pool, i64 -2 acq_rel
+  br label %spin
+spin:
+  %count = phi i64 [ 0, %entry ], [ %count1, %again ]
+  %state = load atomic i64, ptr %pool acquire, align 8
+  %inside = and i64 %state, 4294967294
+  %empty = icmp eq i64 %inside, 0
+  br i1 %empty, label %out, label %wait
+wait:
+  $PAUSE
+  %count1 = add i64 %count, 1
+  %late = and i64 %count1, 1023
+  %yield = icmp eq i64 %late, 0
+  br i1 %yield, label %give, label %again
+give:
+  %y = call i32 @sched_yield()
+  br label %again
+again:
+  br label %spin
+out:
+  ret void
+}
+
+define i32 @gridlane_launch(ptr %plan, ptr %params, i32 %gx, i32 %gy, i32 %gz, i32 %shared, ptr %report) {
+entry:
+  %context = alloca [64 x i8], align 64
+  call void @llvm.memset.p0.i64(ptr %context, i8 0, i64 64, i1 false)
+  %gy.p = getelementptr i8, ptr %context, i64 4
+  %gz.p = getelementptr i8, ptr %context, i64 8
+  %shared.p = getelementptr i8, ptr %context, i64 12
+  %error.p = getelementptr i8, ptr %context, i64 16
+  %print.p = getelementptr i8, ptr %context, i64 32
+  store i32 %gx, ptr %context
+  store i32 %gy, ptr %gy.p
+  store i32 %gz, ptr %gz.p
+  store i32 %shared, ptr %shared.p
+  %pool.f = getelementptr i8, ptr %plan, i64 8
+  %bytes.f = getelementptr i8, ptr %plan, i64 16
+  %work.f = getelementptr i8, ptr %plan, i64 24
+  %print.f = getelementptr i8, ptr %plan, i64 32
+  %pool = load ptr, ptr %pool.f
+  %fixed = load i64, ptr %bytes.f
+  %work = load i64, ptr %work.f
+  %print = load ptr, ptr %print.f
+  store ptr %print, ptr %print.p
+  %dynamic = zext i32 %shared to i64
+  %bytes0 = add i64 %fixed, %dynamic
+  %bytes = add i64 %bytes0, 64
+  %x = zext i32 %gx to i64
+  %y = zext i32 %gy to i64
+  %z = zext i32 %gz to i64
+  %xy = mul i64 %x, %y
+  %total = mul i64 %xy, %z
+  %workers.p = getelementptr i8, ptr %pool, i64 136
+  %workers32 = load i32, ptr %workers.p
+  %workers = zext i32 %workers32 to i64
+  %lock = getelementptr i8, ptr %pool, i64 132
+  %all = mul i64 %total, %work
+  %big = icmp ugt i64 %all, $SMALL_WORK
+  %many = icmp ugt i64 %total, 1
+  %helped = icmp ne i64 %workers, 0
+  %c0 = and i1 %big, %many
+  %c1 = and i1 %c0, %helped
+  br i1 %c1, label %try, label %alone
+try:
+  %held = atomicrmw xchg ptr %lock, i32 1 acquire
+  %free = icmp eq i32 %held, 0
+  br i1 %free, label %together, label %alone
+together:
+  call void @open_job(ptr %pool, ptr %plan, ptr %params, ptr %context, i64 %total, i64 %bytes, i64 %work, i64 %workers)
+  call void @take_blocks(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %bytes)
+  call void @close_job(ptr %pool)
+  store atomic i32 0, ptr %lock release, align 4
+  br label %finish
+alone:
+  call void @run_alone(ptr %plan, ptr %params, ptr %context, i64 %total, i64 %bytes)
+  br label %finish
+finish:
+  %code = load i32, ptr %error.p
+  %fine = icmp eq i32 %code, 0
+  br i1 %fine, label %out, label %tell
+tell:
+  %thread.p = getelementptr i8, ptr %context, i64 20
+  %block.p = getelementptr i8, ptr %context, i64 24
+  %thread = load i32, ptr %thread.p
+  %block = load i64, ptr %block.p
+  store i32 %thread, ptr %report
+  %rb = getelementptr i8, ptr %report, i64 8
+  store i64 %block, ptr %rb
+  br label %out
+out:
+  ret i32 %code
+}
+"""
+
+
+def text(machine: str) -> str:
+    """The pool's LLVM IR for a processor family (``x86_64``, ``aarch64``, other)."""
+    declare, pause = _PAUSE.get(machine, ("", ""))
+    replaced = _TEXT.replace("$PAUSE_DECLARE", declare).replace("$PAUSE", pause)
+    for name, number in (
+        ("$SPINS", SPINS),
+        ("$SMALL_WORK", SMALL_WORK),
+        ("$TAKE_WORK", TAKE_WORK),
+    ):
+        replaced = replaced.replace(name, str(number))
+    return replaced

@@ -1,0 +1,123 @@
+"""The device ``interp``: it runs the IR itself, slowly, and checks every memory access.
+
+Its memory is its own. Addresses are far apart, so that an index out of bounds hits nothing.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+import weakref
+from collections import deque
+from functools import partial
+
+import numpy as np
+
+from gridlane.core.artifact import Artifact, ParamSlot
+from gridlane.interp import Memory, run
+from gridlane.ir.parser import parse_module
+from gridlane.runtime.errors import INVALID_IMAGE, fail, kernel_exception
+from gridlane.runtime.protocol import Buffer, Limits
+
+
+class InterpDevice:
+    """One address space; one kernel runs at a time."""
+
+    name = "interp"
+    limits = Limits(multiprocessors=1)
+    host_visible = False
+
+    def __init__(self) -> None:
+        self.memory = Memory()
+        self.lock = threading.RLock()
+        # A buffer may end at any moment, in the middle of a kernel even; its memory goes later.
+        self._ended: deque[int] = deque()
+
+    def allocate(self, size: int) -> Buffer:
+        """Memory of ``size`` bytes, filled with 0xFF, which is a NaN in every float."""
+        with self.lock:
+            self._collect()
+            buffer = Buffer(self.memory.allocate(size, "the array", 0xFF), size)
+            weakref.finalize(buffer, self._ended.append, buffer.address).atexit = False
+            return buffer
+
+    def _collect(self) -> None:
+        while self._ended:
+            self.memory.free(self._ended.popleft())
+
+    def _bytes(self, address: int, size: int) -> np.ndarray:
+        return self.memory.bytes_at(address, size)
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy bytes within the device."""
+        with self.lock:
+            self._bytes(target, size)[:] = self._bytes(source, size).copy()
+
+    def upload(self, target: int, source: memoryview) -> None:
+        """Copy host bytes to the device."""
+        with self.lock:
+            self._bytes(target, source.nbytes)[:] = np.frombuffer(source, np.uint8)
+
+    def download(self, target: memoryview, source: int) -> None:
+        """Copy device bytes to the host."""
+        with self.lock:
+            np.frombuffer(target, np.uint8)[:] = self._bytes(source, target.nbytes)
+
+    def fill(self, target: int, byte: int, size: int) -> None:
+        """Set bytes."""
+        with self.lock:
+            self._bytes(target, size)[:] = byte
+
+    def load(self, artifact: Artifact) -> InterpKernel:
+        """Parse the IR of an artifact."""
+        if artifact.format != "ir":
+            fail(INVALID_IMAGE, f"the device interp runs IR, not {artifact.format!r}")
+        return InterpKernel(self, artifact)
+
+    def describe(self) -> dict[str, object]:
+        """Facts for ``gridlane devices``."""
+        return {"name": "gridlane IR interpreter", "threads": 1, "checked": True}
+
+
+class InterpKernel:
+    """A parsed module."""
+
+    def __init__(self, device: InterpDevice, artifact: Artifact) -> None:
+        self.device = device
+        self.artifact = artifact
+        self.module = parse_module(artifact.code.decode())
+        self._readers = [_reader(slot) for slot in artifact.params]
+
+    def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
+        """Run a grid; see LoadedKernel."""
+        values = [read(params) for read in self._readers]
+        block = self.artifact.block or (1, 1, 1)
+        device = self.device
+        with device.lock:
+            device._collect()
+            result = run(self.module, (gx, gy, gz), block, values, device.memory, shared)
+        for line in result.prints:
+            print(line)
+        if result.error is not None:
+            code, index, thread = result.error
+            raise kernel_exception(self.artifact.errors[code], thread, index)
+
+
+def _reader(slot: ParamSlot) -> partial:
+    """A function that takes one parameter out of the block."""
+    if slot.dtype is None:
+        return partial(_pointer, slot.offset)
+    return partial(_scalar, slot.dtype.numpy, slot.offset)
+
+
+def _pointer(offset: int, params: bytes) -> int:
+    return struct.unpack_from("<Q", params, offset)[0]
+
+
+def _scalar(dtype: np.dtype, offset: int, params: bytes) -> np.generic:
+    return np.frombuffer(params, dtype, 1, offset)[0]
+
+
+def open_device() -> InterpDevice:
+    """The device; called once."""
+    return InterpDevice()

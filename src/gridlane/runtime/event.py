@@ -1,0 +1,72 @@
+"""Points in a stream, with the time when the stream passed them."""
+
+from __future__ import annotations
+
+import threading
+from time import perf_counter_ns
+
+from gridlane.runtime.errors import INVALID_HANDLE, NOT_READY, fail
+from gridlane.runtime.stream import DEFAULT, AnyStream
+
+
+class _Mark:
+    """One recording of an event."""
+
+    __slots__ = ("passed", "time")
+
+    def __init__(self) -> None:
+        self.time = 0
+        self.passed = threading.Event()
+
+    def __call__(self) -> None:
+        self.time = perf_counter_ns()
+        self.passed.set()
+
+
+class Event:
+    """A point that streams record and wait for. Times are of the host's clock, in ns.
+
+    Args:
+        timing: False for an event that only orders work; its time cannot be read.
+    """
+
+    def __init__(self, timing: bool = True) -> None:
+        self.timing = timing
+        self._mark: _Mark | None = None
+
+    def record(self, stream: AnyStream = DEFAULT) -> None:
+        """Record the event after the work that is in ``stream`` now."""
+        mark = _Mark()
+        stream.submit(mark, always=True)
+        self._mark = mark
+
+    def query(self) -> bool:
+        """Whether the recorded work is done; True for an event that was never recorded."""
+        return self._mark is None or self._mark.passed.is_set()
+
+    def synchronize(self) -> None:
+        """Wait until the stream has passed the event."""
+        if self._mark is not None:
+            self._mark.passed.wait()
+
+    def wait(self, stream: AnyStream = DEFAULT) -> None:
+        """Make the later work of ``stream`` wait for this event."""
+        mark = self._mark
+        if mark is not None:
+            stream.submit(mark.passed.wait, always=True)
+
+    def elapsed_ms(self, end: Event) -> float:
+        """Milliseconds from this event to ``end``.
+
+        Raises:
+            DeviceError: INVALID_HANDLE when one was not recorded or does not time, NOT_READY
+                when one has not been passed.
+        """
+        for name, event in (("first", self), ("second", end)):
+            if event._mark is None:
+                fail(INVALID_HANDLE, f"the {name} event was not recorded")
+            if not event.timing:
+                fail(INVALID_HANDLE, f"the {name} event was made with timing=False")
+            if not event._mark.passed.is_set():
+                fail(NOT_READY, f"the {name} event")
+        return (end._mark.time - self._mark.time) / 1e6  # type: ignore[union-attr]

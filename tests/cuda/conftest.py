@@ -1,0 +1,30 @@
+"""Fixtures of the cuda tests: a process whose device is a fake one."""
+
+from __future__ import annotations
+
+import pytest
+
+from gridlane import compiler
+from gridlane.cuda import active
+from tests.cuda.fakes import FakeCompiler, FakeDevice
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    """A fake host-visible device and a fake compiler; returns the device."""
+    return _install(monkeypatch, True)
+
+
+@pytest.fixture
+def remote(monkeypatch):
+    """A fake device with memory of its own."""
+    return _install(monkeypatch, False)
+
+
+def _install(monkeypatch, host_visible):
+    device = FakeDevice(host_visible)
+    device.compiler = FakeCompiler()
+    monkeypatch.setattr(active, "device", lambda: device)
+    for name in ("translate", "compile_kernel"):
+        monkeypatch.setattr(compiler, name, getattr(device.compiler, name), raising=False)
+    return device

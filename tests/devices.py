@@ -1,0 +1,122 @@
+"""Runs a module on a device by name: ``interp``, the definition, or ``cpu``."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gridlane import interp
+from gridlane.ir.parser import parse_module
+from gridlane.ir.printer import print_module
+from gridlane.ir.types import PointerType
+from gridlane.ir.values import Module
+
+Shape = tuple[int, int, int]
+
+
+@dataclass
+class Outcome:
+    """The arrays after a run, and whether the kernel raised."""
+
+    arrays: list[np.ndarray]
+    raised: bool = False
+
+
+def run_on(
+    device: str,
+    module: Module,
+    grid: Shape,
+    block: Shape,
+    arrays: list[np.ndarray],
+    scalars: tuple[Any, ...] = (),
+    shared: int = 0,
+) -> Outcome:
+    """Run the kernel on copies of ``arrays``.
+
+    The pointer parameters take the arrays in order, the scalar parameters the scalars.
+    """
+    copies = [np.array(array) for array in arrays]
+    return {"interp": run_interp, "cpu": run_cpu}[device](
+        module, grid, block, copies, scalars, shared
+    )
+
+
+def arguments(module: Module, addresses: list[int], scalars: tuple[Any, ...]) -> list[Any]:
+    """One number a parameter."""
+    pointers, numbers = iter(addresses), iter(scalars)
+    return [
+        next(pointers if isinstance(param.value.type, PointerType) else numbers)
+        for param in module.kernel.params
+    ]
+
+
+def run_interp(module, grid, block, arrays, scalars, shared) -> Outcome:
+    memory = interp.Memory()
+    addresses = [memory.map(array, f"array {n}") for n, array in enumerate(arrays)]
+    numbers = arguments(module, addresses, scalars)
+    result = interp.run(module, grid, block, numbers, memory, shared)
+    return Outcome(arrays, result.error is not None)
+
+
+def run_cpu(module, grid, block, arrays, scalars, shared) -> Outcome:
+    from gridlane.compiler import generate
+    from gridlane.core.errors import KernelError
+    from gridlane.core.options import Target
+    from gridlane.runtime.drivers.cpu import CpuDevice
+
+    # Code generation may change the module: it gets a copy, through the text form.
+    artifact = generate(parse_module(print_module(module)), Target("cpu", block=block))
+    block_of_bytes = bytearray(artifact.param_bytes)
+    numbers = arguments(module, [array.ctypes.data for array in arrays], scalars)
+    for slot, number in zip(artifact.params, numbers, strict=True):
+        if slot.dtype is None:
+            octets = struct.pack("<Q", number)
+        else:
+            octets = np.array(number, slot.dtype.numpy).tobytes()
+        block_of_bytes[slot.offset : slot.offset + len(octets)] = octets
+    try:
+        CpuDevice().load(artifact).launch(bytes(block_of_bytes), *grid, shared)
+    except (KernelError, ValueError, AssertionError):
+        return Outcome(arrays, True)
+    return Outcome(arrays)
+
+
+def require(device: str) -> None:
+    """Skip the test when a device is not built."""
+    if device != "cpu":
+        return
+    try:
+        from gridlane.compiler import generate  # noqa: F401
+        from gridlane.runtime.drivers.cpu import CpuDevice  # noqa: F401
+    except ImportError as error:
+        pytest.skip(f"the cpu device is missing: {error}")
+
+
+def bits(array: np.ndarray) -> np.ndarray:
+    """The bits of an array, where every NaN has the same."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    if flat.dtype.names:
+        flat = flat.view(np.uint8)
+    if flat.dtype.kind not in "fV":
+        return flat
+    wide = flat.astype(np.float64)
+    raw = flat.view(f"u{flat.dtype.itemsize}")
+    return np.where(np.isnan(wide), raw.dtype.type(0x7FFF), raw)
+
+
+def assert_same(got: list[np.ndarray], wanted: list[np.ndarray], labels: list[str]) -> None:
+    """Bit for bit, any NaN like any other; says where the first difference is."""
+    for g, w, label in zip(got, wanted, labels, strict=True):
+        different = np.flatnonzero(bits(g) != bits(w))
+        if len(different) and not g.dtype.names:
+            at = different[0]
+            flat_g, flat_w = g.reshape(-1), w.reshape(-1)
+            raise AssertionError(
+                f"{label}[{at}]: {flat_g[at]!r}, not {flat_w[at]!r}; {len(different)} of "
+                f"{flat_g.size} differ, at {different[:8].tolist()}"
+            )
+        assert not len(different), f"{label}: bytes {different[:8].tolist()} differ"

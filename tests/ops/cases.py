@@ -1,0 +1,180 @@
+"""A case for every op: a small kernel with its inputs, over every type that the op takes.
+
+``case.ulp`` is 0 where devices must agree bit for bit. Inexact functions have their own test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+
+from gridlane.core import dtypes
+from gridlane.core.dtypes import ALL, FLOATS, INTEGERS, DType, b1, i32, i64, u8, u32
+from gridlane.core.errors import VerifyError
+from gridlane.ir.op import REGISTRY, Op, Scope
+from gridlane.ir.ops import arith, math
+from gridlane.ir.types import Type, vector
+from gridlane.ir.values import Function, Module, Value
+from tests.ops.kernels import array_of, elementwise
+from tests.ops.special import grid_of, special
+
+BLOCK = 128
+
+
+@dataclass
+class Case:
+    """A kernel and what it is called with; the last arrays are results."""
+
+    op: str
+    module: Module
+    arrays: list[np.ndarray]
+    grid: tuple[int, int, int] = (1, 1, 1)
+    block: tuple[int, int, int] = (BLOCK, 1, 1)
+    label: str = ""
+    shared: int = 0
+    labels: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return f"{self.op}-{self.label}" if self.label else self.op
+
+
+INEXACT = {
+    *(math.Rsqrt, math.Cbrt, math.Exp, math.Exp2, math.Exp10, math.Expm1),
+    *(math.Log, math.Log2, math.Log10, math.Log1p, math.Sin, math.Cos, math.Tan),
+    *(math.Asin, math.Acos, math.Atan, math.Sinh, math.Cosh, math.Tanh),
+    *(math.Asinh, math.Acosh, math.Atanh, math.Erf, math.Erfc, math.Tgamma, math.Lgamma),
+    *(math.Pow, math.Atan2, math.Hypot),
+}
+"""Ops that test_math_ulp.py covers."""
+
+
+def takes(make: Callable[..., Op], *types: Type) -> bool:
+    """Whether an op's own check accepts operands of these types."""
+    try:
+        op = make(*[Value(type_) for type_ in types])
+        op.check(Scope(Module(), Function("f")))
+    except VerifyError:
+        return False
+    return True
+
+
+def over(op: str, label: str, types: list[Type], columns: list[np.ndarray], build) -> Case:
+    """A case of an elementwise kernel on columns of values."""
+    count = len(columns[0])
+    module, outputs = elementwise(types, build, count)
+    results = [array_of(type_, count) for type_ in outputs]
+    labels = [f"operand {n}" for n in range(len(columns))]
+    labels += [f"result {n}" for n in range(len(results))]
+    grid = (-(-count // BLOCK), 1, 1)
+    return Case(op, module, [*columns, *results], grid, label=label, labels=labels)
+
+
+def emitting(make: Callable[..., Op]):
+    """Builds an op with all its results."""
+    return lambda b, *values: b.emit(make(*values)).results
+
+
+def same_typed(cls: type[Op], count: int) -> Iterator[Case]:
+    """An op whose operands all have one type."""
+    for dtype in ALL:
+        if takes(cls, *[dtype] * count):
+            # Three operands of all values are too many: a coarse grid of them.
+            columns = grid_of(*[special(dtype, 3)] * count, limit=4096)
+            yield over(cls.name, str(dtype), [dtype] * count, columns, emitting(cls))
+
+
+def shifts(cls: type[Op]) -> Iterator[Case]:
+    for dtype, amount in product(INTEGERS, (dtypes.i8, u8, i32, u32, i64, dtypes.u64)):
+        columns = grid_of(special(dtype, 2), special(amount, 0))
+        yield over(cls.name, f"{dtype}-by-{amount}", [dtype, amount], columns, emitting(cls))
+
+
+def selects() -> Iterator[Case]:
+    for dtype in ALL:
+        columns = grid_of(special(b1), special(dtype, 0), special(dtype, 0)[:6])
+        yield over("select", str(dtype), [b1, dtype, dtype], columns, emitting(arith.Select))
+    columns = grid_of(special(b1), special(i32, 0), special(i32, 0))
+
+    def pairs(b, condition, x, y):
+        from gridlane.ir.ops.memory import Pack, Part
+
+        two = vector(i32, 2)
+        chosen = b.select(condition, b.value(Pack((x, y), two)), b.value(Pack((y, x), two)))
+        return [b.value(Part(chosen, 0)), b.value(Part(chosen, 1))]
+
+    yield over("select", "vector", [b1, i32, i32], columns, pairs)
+
+
+def casts() -> Iterator[Case]:
+    for source in ALL:
+        columns = [special(source, 40)]
+
+        def build(b, value):
+            return [b.value(arith.Cast(value, target)) for target in ALL]
+
+        case = over("cast", f"from-{source}", [source], columns, build)
+        case.labels = [str(source), *[f"{source} to {target}" for target in ALL]]
+        yield case
+
+
+def bitcasts() -> Iterator[Case]:
+    scalars = [d for d in ALL if not d.is_bool]
+    for source in scalars:
+        targets = [target for target in scalars if target.size == source.size]
+
+        def build(b, value):
+            return [b.value(arith.Bitcast(value, target)) for target in targets]
+
+        yield over("bitcast", f"from-{source}", [source], [special(source, 20)], build)
+
+    def halves(b, value):
+        from gridlane.ir.ops.memory import Part
+
+        pair = b.value(arith.Bitcast(value, vector(dtypes.u16, 2)))
+        low, high = b.value(Part(pair, 0)), b.value(Part(pair, 1))
+        return [low, high, b.value(arith.Bitcast(pair, dtypes.f32))]
+
+    yield over("bitcast", "vector", [u32], [special(u32, 20)], halves)
+
+
+def constants() -> Iterator[Case]:
+    for dtype in ALL:
+        values = special(dtype, 4).tolist()
+
+        def build(b, _):
+            return [b.const(value, dtype) for value in values]
+
+        yield over("const", str(dtype), [i32], [np.zeros(3, np.int32)], build)
+
+
+def exponents() -> Iterator[Case]:
+    ends = [-(2**31), 2**31 - 1, -2100, -1100, -1074, -150, -24, -3, -1, 0, 1, 9, 127, 1030, 2100]
+    for dtype in FLOATS:
+        columns = grid_of(special(dtype, 4), np.array(ends, np.int32))
+        yield over("ldexp", str(dtype), [dtype, i32], columns, emitting(math.Ldexp))
+        yield over("frexp", str(dtype), [dtype], [special(dtype, 30)], emitting(math.Frexp))
+
+
+UNARY = [cls for cls in REGISTRY.values() if issubclass(cls, arith.Unary)]
+BINARY = [cls for cls in REGISTRY.values() if issubclass(cls, arith.Binary | arith.Compare)]
+
+
+def arithmetic() -> Iterator[Case]:
+    """Cases of ir.ops.arith and the exact part of ir.ops.math."""
+    for cls in BINARY:
+        if cls not in INEXACT:
+            yield from same_typed(cls, 2)
+    for cls in UNARY:
+        if cls not in INEXACT:
+            yield from same_typed(cls, 1)
+    yield from same_typed(arith.Fma, 3)
+    for cls in (arith.Shl, arith.Shr):
+        yield from shifts(cls)
+    yield from selects()
+    yield from casts()
+    yield from bitcasts()
+    yield from constants()
+    yield from exponents()

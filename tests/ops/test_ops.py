@@ -1,0 +1,35 @@
+"""Every op, over every type that it takes, gives on each device what the interpreter says."""
+
+from __future__ import annotations
+
+import pytest
+
+from gridlane.ir.op import REGISTRY
+from gridlane.ir.verifier import verify
+from tests.devices import assert_same, require, run_on
+from tests.ops.cases import INEXACT, Case, arithmetic
+from tests.ops.effects import effects
+
+CASES = [*arithmetic(), *effects()]
+
+
+@pytest.mark.parametrize("device", ["cpu"])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_op(case: Case, device: str) -> None:
+    require(device)
+    launch = (case.module, case.grid, case.block, case.arrays, (), case.shared)
+    wanted, got = run_on("interp", *launch), run_on(device, *launch)
+    assert got.raised == wanted.raised
+    assert_same(got.arrays, wanted.arrays, case.labels)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case_is_valid(case: Case) -> None:
+    verify(case.module)
+    assert case.op in {op.name for f in case.module.functions.values() for op in f.body.walk()}
+    assert len(case.arrays) == len(case.module.kernel.params)
+
+
+def test_every_op_has_a_case() -> None:
+    covered = {case.op for case in CASES} | {cls.name for cls in INEXACT}
+    assert covered == set(REGISTRY)

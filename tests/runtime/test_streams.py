@@ -1,0 +1,126 @@
+"""Streams run work in order and report errors where they are waited for."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+import weakref
+
+import pytest
+
+from gridlane.core.errors import DeviceError
+from gridlane.runtime.event import Event
+from gridlane.runtime.stream import BUSY, DEFAULT, Stream
+
+
+def test_work_runs_in_order_on_one_thread():
+    stream, seen = Stream(), []
+    for n in range(100):
+        stream.submit(lambda n=n: seen.append((n, threading.get_ident())))
+    stream.synchronize()
+    assert [n for n, _ in seen] == list(range(100))
+    assert len({thread for _, thread in seen}) == 1
+    assert seen[0][1] != threading.get_ident()
+
+
+def test_an_error_drops_what_follows_and_surfaces_once():
+    stream, seen = Stream(), []
+    stream.submit(lambda: 1 / 0)
+    stream.submit(lambda: seen.append("dropped"))
+    stream.submit(lambda: seen.append("always"), always=True)
+    with pytest.raises(ZeroDivisionError):
+        stream.synchronize()
+    stream.submit(lambda: seen.append("after"))
+    stream.synchronize()
+    assert seen == ["always", "after"]
+
+
+def test_default_stream_waits_for_others_and_leaves_their_errors():
+    stream, seen = Stream(), []
+    stream.submit(lambda: (time.sleep(0.02), seen.append(1)))
+    stream.submit(lambda: 1 / 0)
+    DEFAULT.submit(lambda: seen.append(2))
+    assert seen == [1, 2] and not BUSY
+    with pytest.raises(ZeroDivisionError):
+        stream.synchronize()
+
+
+def test_query():
+    stream, gate = Stream(), threading.Event()
+    assert stream.query()
+    stream.submit(gate.wait)
+    assert not stream.query() and not DEFAULT.query()
+    gate.set()
+    stream.synchronize()
+    assert stream.query()
+
+
+def test_waiting_for_oneself_is_an_error():
+    stream = Stream()
+    stream.submit(stream.synchronize)
+    with pytest.raises(DeviceError, match="NOT_PERMITTED"):
+        stream.synchronize()
+
+
+def test_a_dropped_stream_ends_its_thread():
+    stream = Stream()
+    stream.submit(lambda: None)
+    stream.synchronize()
+    thread, ref = stream._queue.thread, weakref.ref(stream)
+    del stream
+    gc.collect()
+    assert ref() is None
+    thread.join(timeout=5)
+    assert not thread.is_alive()
+
+
+def test_work_is_let_go_when_it_is_done():
+    class Argument:
+        pass
+
+    stream, argument = Stream(), Argument()
+    ref = weakref.ref(argument)
+    stream.submit(lambda argument=argument: None)
+    del argument
+    stream.synchronize()
+    assert ref() is None
+
+
+def test_events_order_streams():
+    first, second, seen = Stream(), Stream(), []
+    gate = threading.Event()
+    first.submit(gate.wait)
+    first.submit(lambda: seen.append("first"))
+    event = Event()
+    event.record(first)
+    event.wait(second)
+    second.submit(lambda: seen.append("second"))
+    assert not event.query()
+    gate.set()
+    second.synchronize()
+    assert seen == ["first", "second"] and event.query()
+
+
+def test_event_times():
+    start, end = Event(), Event()
+    start.record()
+    DEFAULT.submit(lambda: time.sleep(0.01))
+    end.record()
+    assert 10 <= start.elapsed_ms(end) < 1000
+
+
+@pytest.mark.parametrize("case", ["unrecorded", "untimed", "unready"])
+def test_event_misuse(case):
+    start, end = Event(), Event(timing=case != "untimed")
+    start.record()
+    stream, gate = Stream(), threading.Event()
+    if case == "untimed":
+        end.record()
+    if case == "unready":
+        stream.submit(gate.wait)
+        end.record(stream)
+    name = {"unrecorded": "INVALID_HANDLE", "untimed": "timing=False", "unready": "NOT_READY"}
+    with pytest.raises(DeviceError, match=name[case]):
+        start.elapsed_ms(end)
+    gate.set()
