@@ -184,6 +184,12 @@ def arrays_of_the_kernel() -> Iterator[Case]:
 
     yield case("dynamic_shared", "", dynamic, shared=4 * THREADS)
 
+    def dynamic_size(kernel: Kernel) -> list[np.ndarray]:
+        kernel.store(kernel.builder.value(grid.DynamicSharedSize()))
+        return [out(i32)]
+
+    yield case("dynamic_shared_size", "", dynamic_size, shared=4 * THREADS)
+
     for type_ in (i8, f64, vector(f32, 2)):
 
         def local(kernel: Kernel) -> list[np.ndarray]:

@@ -23,9 +23,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from gridlane.compiler import cache_codec
+from gridlane.compiler.cache_key import make_key
 from gridlane.core import trace
 from gridlane.core.artifact import Artifact
 from gridlane.core.config import config
+
+__all__ = ["CacheStats", "DiskCache", "decode", "default_cache", "encode", "make_key"]
 
 MAGIC = b"gridlane"
 VERSION = 1

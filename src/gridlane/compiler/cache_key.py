@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -15,9 +14,8 @@ COMPILER_HALF = ("core", "ir", "passes", "frontends", "codegen", "compiler")
 
 
 def make_key(*parts: bytes | str) -> str:
-    """A key from what the caller's kernel depends on: source, constants, types, options, target.
-
-    The compiler itself and the processor are part of every key.
+    """A key from what the caller's kernel depends on: source, constants, types, options, and the
+    target with its processor. The compiler itself is part of every key.
 
     >>> make_key("a", "b") == make_key("ab")
     False
@@ -35,22 +33,8 @@ def make_key(*parts: bytes | str) -> str:
 def _fixed() -> bytes:
     import llvmlite  # its version only; the library is loaded by what generates code
 
-    parts = (gridlane.__version__, llvmlite.__version__, platform.machine(), _processor())
-    return "\0".join(parts).encode() + compiler_digest(Path(gridlane.__file__).parent)
-
-
-def _processor() -> str:
-    """What tells this processor's instruction set from another's: caches may be on a network."""
-    try:
-        # The kernel writes as it is read; the first processor is enough, and they are alike.
-        with open("/proc/cpuinfo", "rb", buffering=0) as file:
-            first = file.read(8192).split(b"\n\n")[0].decode("ascii", "replace")
-    except OSError:
-        from llvmlite import binding
-
-        return f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
-    lasting = ("model", "vendor", "cpu family", "flags", "Features", "CPU ", "stepping")
-    return "\n".join(line for line in first.splitlines() if line.startswith(lasting))
+    versions = f"{gridlane.__version__} {llvmlite.__version__} "
+    return versions.encode() + compiler_digest(Path(gridlane.__file__).parent)
 
 
 def compiler_digest(package: Path) -> bytes:

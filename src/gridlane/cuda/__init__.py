@@ -27,10 +27,10 @@ def __getattr__(name: str) -> Any:
         module, original = MODULES[name]
         value = getattr(import_module(f"{__name__}.{module}"), original)
     else:
-        stubs = import_module(STUBS)  # light: it holds no compiler
-        if not hasattr(stubs, name):
+        stubs = import_module(STUBS).NAMESPACE
+        if name not in stubs:
             raise missing(name)
-        value = getattr(stubs, name)
+        value = stubs[name]
     globals()[name] = value
     return value
 

@@ -75,7 +75,7 @@ def _element_type(dtype: np.dtype) -> ArgType:
 
 
 def _foreign_type(value: Any) -> ArgType:
-    device = as_device(value)
+    device = as_device(value, sync=False)
     if device is not value:
         return device._key.argtype
     host = as_host(value)

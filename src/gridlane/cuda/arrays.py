@@ -17,6 +17,7 @@ from gridlane.cuda.devicearray import (
     from_interface,
     to_device,
 )
+from gridlane.cuda.streams import as_stream
 
 from_cuda_array_interface = from_interface
 
@@ -115,9 +116,12 @@ class MappedNDArray(np.ndarray):
         """Overwrite the elements."""
         self[...] = ary.copy_to_host() if isinstance(ary, DeviceNDArray) else ary
 
+    stream: Any = 0
+
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        return dict(self.__array_interface__, stream=None, version=3)
+        stream = as_stream(self.stream).handle if self.stream else None
+        return dict(self.__array_interface__, stream=stream, version=3)
 
 
 class ManagedNDArray(MappedNDArray):
@@ -134,14 +138,14 @@ def mapped_array(
     wc: bool = False,
 ) -> np.ndarray:
     """A host array that the device uses in place."""
-    return _shared(MappedNDArray, *_description(shape, dtype, strides, order))
+    return _shared(MappedNDArray, stream, *_description(shape, dtype, strides, order))
 
 
 def mapped_array_like(
     ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False
 ) -> np.ndarray:
     """A mapped array with the shape, dtype and order of ``ary``."""
-    return _shared(MappedNDArray, *_description_like(ary))
+    return _shared(MappedNDArray, stream, *_description_like(ary))
 
 
 def managed_array(
@@ -153,11 +157,15 @@ def managed_array(
     attach_global: bool = True,
 ) -> np.ndarray:
     """A host array in managed memory, which host and device use in turn."""
-    return _shared(ManagedNDArray, *_description(shape, dtype, strides, order))
+    return _shared(ManagedNDArray, stream, *_description(shape, dtype, strides, order))
 
 
 def _shared(
-    cls: type[np.ndarray], shape: geometry.Shape, strides: geometry.Shape, dtype: np.dtype
+    cls: type[MappedNDArray],
+    stream: Any,
+    shape: geometry.Shape,
+    strides: geometry.Shape,
+    dtype: np.dtype,
 ) -> np.ndarray:
     low, high = geometry.extent_of(shape, strides, dtype.itemsize)
     if active.device().host_visible:
@@ -165,7 +173,9 @@ def _shared(
         plain = geometry.view_of(buffer.address - low, shape, strides, dtype, buffer)
     else:  # the device has memory of its own, so launches copy as they do for any host array
         plain = np.ndarray(shape, dtype, np.empty(max(1, high - low), np.uint8), -low, strides)
-    return plain.view(cls)
+    array = plain.view(cls)
+    array.stream = stream
+    return array
 
 
 @contextmanager

@@ -12,9 +12,9 @@ import numpy as np
 
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArrayType
-from gridlane.cuda import active, geometry
+from gridlane.cuda import active, geometry, settings
 from gridlane.cuda.geometry import Shape
-from gridlane.cuda.streams import as_stream
+from gridlane.cuda.streams import as_stream, external_stream
 from gridlane.runtime.protocol import Buffer
 
 NOT_CONTIGUOUS = (
@@ -155,10 +155,9 @@ class DeviceNDArray:
             f"on {active.device().name!r}>"
         )
 
-    def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
-        raise TypeError(
-            "a device array is not turned into a host array by itself; call .copy_to_host()"
-        )
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        host = self.copy_to_host()
+        return host if dtype is None else host.astype(dtype, copy=False)
 
     # --- copies ---
 
@@ -478,12 +477,15 @@ def check_compatible(first: Any, second: Any) -> None:
         raise ValueError(f"incompatible strides: {first.strides} vs. {second.strides}")
 
 
-def as_device(value: Any) -> Any:
-    """A device array when ``value`` shows its memory as one, else ``value``."""
-    if isinstance(value, DeviceNDArray):
+def as_device(value: Any, sync: bool = True) -> Any:
+    """A device array when ``value`` shows its memory as one, else ``value``.
+
+    ``sync`` waits for the stream that the value names.
+    """
+    if isinstance(value, (DeviceNDArray, np.ndarray)):
         return value
     interface = getattr(value, "__cuda_array_interface__", None)
-    return value if interface is None else from_interface(interface, value)
+    return value if interface is None else from_interface(interface, value, sync)
 
 
 def from_interface(interface: dict[str, Any], owner: Any = None, sync: bool = True) -> Any:
@@ -504,8 +506,8 @@ def from_interface(interface: dict[str, Any], owner: Any = None, sync: bool = Tr
         strides = geometry.contiguous_strides(shape, dtype.itemsize)
     stream = interface.get("stream")
     if stream is not None:
-        stream = as_stream(stream)
-        if sync:
+        stream = external_stream(stream)
+        if sync and settings.CUDA_ARRAY_INTERFACE_SYNC:
             stream.synchronize()
     address = interface["data"][0]
     low, high = geometry.extent_of(shape, strides, dtype.itemsize)

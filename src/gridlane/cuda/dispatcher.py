@@ -186,17 +186,6 @@ class Dispatcher:
             self.overloads[types] = kernel
             return kernel
 
-    def compile_device(self, args: Any, return_type: ArgType | None = None) -> Any:
-        """The IR of a device function for given argument types."""
-        from gridlane import compiler
-
-        types = tuple(args)
-        if types not in self.overloads:
-            self.overloads[types] = compiler.translate_device(
-                self.py_func, types, self.options, return_type
-            )
-        return self.overloads[types]
-
     def disable_compile(self, val: bool = True) -> None:
         """Compile no further argument types."""
         self._can_compile = not val
@@ -246,7 +235,7 @@ class Dispatcher:
     def __gridlane_function__(self) -> Any:
         from gridlane.frontends.python.functions import DeviceFunction
 
-        return DeviceFunction(self.py_func, self.options)
+        return DeviceFunction(self.py_func, self.options, self.device_signatures)
 
     # --- what there is ---
 

@@ -128,21 +128,17 @@ class Kernel:
 
     def inspect_ir(self) -> str:
         """The typed IR as text."""
-        from gridlane.ir.printer import print_module
-
-        return print_module(self.module)
+        return self._text("ir")
 
     def inspect_llvm(self) -> str:
         """LLVM IR for the CPU, for a block of one warp."""
-        return _emit(self, "llvm")
+        return self._text("llvm")
 
     def inspect_asm(self, cc: Any = None) -> str:
         """Assembly of the CPU's code, for a block of one warp."""
-        return _emit(self, "asm")
+        return self._text("asm")
 
+    def _text(self, stage: str) -> str:
+        from gridlane import compiler
 
-def _emit(kernel: Kernel, what: str) -> str:
-    from gridlane import compiler
-
-    target = Target("cpu", block=(32, 1, 1))
-    return compiler.emit_text(kernel.py_func, kernel.argtypes, kernel.options, target, what)
+        return compiler.text(self.module, Target("cpu", block=(32, 1, 1)), stage, self.options)

@@ -7,10 +7,13 @@ compilation, how to read the arguments) was done when the plan was made.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from gridlane.core import trace
 from gridlane.core.argtypes import ArrayType
@@ -35,6 +38,34 @@ def current_launch_config() -> Configured | None:
     return getattr(_current, "config", None)
 
 
+def ensure_current_launch_config() -> Configured:
+    """The launch for which this thread is compiling; RuntimeError when there is none."""
+    config = current_launch_config()
+    if config is None:
+        raise RuntimeError("No launch config set for this thread")
+    return config
+
+
+@contextmanager
+def capture_compile_config(dispatcher: Dispatcher) -> Iterator[dict[str, Configured | None]]:
+    """In the with block, the launch for which ``dispatcher`` compiles, as item "config"."""
+    seen: dict[str, Configured | None] = {"config": None}
+    original = dispatcher._compile_for_args
+
+    def watched(*args: Any) -> Any:
+        seen["config"] = current_launch_config()
+        return original(*args)
+
+    replaced = dispatcher.__dict__.get("_compile_for_args")
+    dispatcher.__dict__["_compile_for_args"] = watched
+    try:
+        yield seen
+    finally:
+        del dispatcher.__dict__["_compile_for_args"]
+        if replaced is not None:
+            dispatcher.__dict__["_compile_for_args"] = replaced
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How to launch a kernel with arguments of given types and a given block shape.
@@ -44,12 +75,15 @@ class Plan:
         launch: the loaded kernel's ``launch``.
         converts: for each argument what it needs before ``read``; () when none needs any.
         static_shared: bytes of a block's static shared memory.
+        waits: host arrays are used in place, so the caller sees results on return, on every
+            stream, as CUDA's copies to pageable memory have it.
     """
 
     read: Callable[..., bytes]
     launch: Callable[[bytes, int, int, int, int], None]
     converts: tuple[Convert | None, ...]
     static_shared: int
+    waits: bool
 
 
 class Configured:
@@ -112,19 +146,24 @@ class Configured:
         limits = active.device().limits
         check_shape(dispatcher.__name__, self.griddim, self.blockdim, limits)
         plan = self._plans.get(key)
+        back: list[Writeback] = []
         if plan is None:
-            plan = self._plans[key] = self._make_plan(args)
+            plan, args = self._make_plan(args, back)
+            self._plans[key] = plan
+        elif plan.converts:
+            args = _converted(plan.converts, args, back)
         check_shared(dispatcher.__name__, plan.static_shared, self.sharedmem, limits)
         if self.stream.inline and not plan.converts:
             self._fast[key] = plan
-        back: list[Writeback] = []
-        if plan.converts:
-            args = _converted(plan.converts, args, back)
         self.stream.submit(partial(self._run, plan, args, plan.read(*args)))
-        if back:
+        if back or plan.waits and not self.stream.inline:
             self.stream.synchronize()
             for write in back:
                 write()
+
+    def mark_kernel_as_launch_config_sensitive(self) -> None:
+        """Accepted for numba's sake; see Dispatcher."""
+        self.dispatcher.mark_launch_config_sensitive()
 
     def _run(self, plan: Plan, args: tuple[Any, ...], params: bytes) -> None:
         """The launch itself, on the caller or a stream's thread; holds the arguments."""
@@ -133,7 +172,10 @@ class Configured:
         except KernelStop as error:
             raise self.dispatcher.user_exception(error) from None
 
-    def _make_plan(self, args: tuple[Any, ...]) -> Plan:
+    def _make_plan(
+        self, args: tuple[Any, ...], back: list[Writeback]
+    ) -> tuple[Plan, tuple[Any, ...]]:
+        """The plan for arguments like these, and these, converted."""
         dispatcher = self.dispatcher
         previous, _current.config = current_launch_config(), self
         self._local.args = args
@@ -144,17 +186,21 @@ class Configured:
             _current.config = previous
             self._local.args = None
         converts = tuple(converter(arg, want) for arg, want in zip(args, kernel.argtypes))
-        samples = _converted(converts, args, [])
+        args = _converted(converts, args, back)
         artifact = loaded.artifact
         launch = loaded.launch
         if trace.enabled():
             launch = _traced(dispatcher.__name__, launch, self.blockdim)
-        return Plan(
-            make_reader(kernel.argtypes, samples, artifact.params, artifact.param_bytes),
-            launch,
-            converts if any(converts) else (),
-            artifact.static_shared,
-        )
+        read = make_reader(kernel.argtypes, args, artifact.params, artifact.param_bytes)
+        used = converts if any(converts) else ()
+        waits = any(map(_holds_host_array, args))
+        return Plan(read, launch, used, artifact.static_shared, waits), args
+
+
+def _holds_host_array(arg: Any) -> bool:
+    if isinstance(arg, tuple):
+        return any(map(_holds_host_array, arg))
+    return isinstance(arg, np.ndarray)
 
 
 def _converted(

@@ -50,6 +50,10 @@ SUBMODULES: dict[str, str] = {
     "args": "arguments",
     "config": "settings",
     "launchconfig": "launch",
+    "testing": "numba_compat.testing",
+    "cudadrv": "numba_compat.cudadrv",
+    "core": "numba_compat.core",
+    "api": "numba_compat.api",
     # Modules by their own names, so that importing one looks no further.
     **{
         name: name
@@ -64,7 +68,6 @@ SUBMODULES: dict[str, str] = {
 # What there is instead of names of numba.cuda.
 INSTEAD: dict[str, str] = {
     "cg": "cooperative groups need every block at once; split the kernel in two launches",
-    "cudadrv": "there is no CUDA driver here; cuda.current_context() has its memory and streams",
     "nvvm": "cuda.jit compiles with LLVM; Dispatcher.inspect_llvm() shows its IR",
     "libdevice": "use the functions of math, and of cuda for rsqrt and cbrt",
     "CUSource": "device functions are written in Python: @cuda.jit(device=True)",

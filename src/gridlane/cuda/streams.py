@@ -59,6 +59,25 @@ class Stream(_Methods, runtime_stream.Stream):
         return f"<CUDA stream {self.handle} on {_device_name()}>"
 
 
+class ExternalStream(Stream):
+    """A stream by its number: work goes to the stream that has it. One that nobody has can be
+    named, not used."""
+
+    external = True
+
+    def __init__(self, handle: int) -> None:
+        target = runtime_stream.by_handle(handle)
+        self.handle = handle
+        if target is not None:
+            self._queue = target._queue
+            self._target = target
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_queue":
+            fail(INVALID_HANDLE, f"{self.handle:#x} is no stream of this device")
+        raise AttributeError(name)
+
+
 class DefaultStream(_Methods, runtime_stream.DefaultStream):
     """The default stream, under one of CUDA's three numbers for it."""
 
@@ -133,15 +152,9 @@ def per_thread_default_stream() -> DefaultStream:
 
 
 def external_stream(ptr: int) -> Any:
-    """The stream whose ``handle`` is ``ptr``.
-
-    Raises:
-        DeviceError: INVALID_HANDLE, no stream of this process has the number.
-    """
-    found = _BY_NUMBER.get(int(ptr)) or runtime_stream.by_handle(int(ptr))
-    if found is None:
-        fail(INVALID_HANDLE, f"{int(ptr):#x} is no stream of this device")
-    return found
+    """The stream whose ``handle`` is ``ptr``; using it is DeviceError INVALID_HANDLE if none has."""
+    number = int(ptr)
+    return _BY_NUMBER.get(number) or ExternalStream(number)
 
 
 def event(timing: bool = True) -> Event:

@@ -80,7 +80,7 @@ def _record(value: np.void, back: list[Writeback]) -> DeviceNDArray:
 
 
 def _foreign(value: Any, want: ArgType) -> Convert:
-    if as_device(value) is not value:
+    if as_device(value, sync=False) is not value:
         return lambda item, back: as_device(item)
     host = as_host(value)
     assert host is not None, "typeof refuses what shows no memory"

@@ -11,6 +11,7 @@ from gridlane.interp.state import Frame
 from gridlane.interp.values import ADDRESS, Array, Lanes, filled, merged, numpy_of
 from gridlane.ir.op import Op
 from gridlane.ir.ops import memory as ops
+from gridlane.ir.ops.grid import DynamicSharedSize
 from gridlane.ir.types import ArrayType, PointerType, StructType, Type, VectorType
 
 
@@ -108,6 +109,10 @@ def _dynamic_shared(frame: Frame, op: ops.DynamicShared, mask: Array) -> Array:
     return filled(op.type, frame.block.lanes, frame.block.dynamic_shared)
 
 
+def _dynamic_shared_size(frame: Frame, op: DynamicSharedSize, mask: Array) -> Array:
+    return filled(op.results[0].type, frame.block.lanes, frame.block.launch.dynamic_shared)
+
+
 def _local_array(frame: Frame, op: ops.LocalArray, mask: Array) -> Array:
     """The arrays of all lanes in one allocation, with as much unused between them."""
     lanes = frame.block.lanes
@@ -144,6 +149,7 @@ OBSERVE: dict[type[Op], Callable[..., Lanes]] = {
     ops.Store: _store,
     ops.GlobalAddress: _global,
     ops.DynamicShared: _dynamic_shared,
+    DynamicSharedSize: _dynamic_shared_size,
     ops.LocalArray: _local_array,
     ops.ReadVar: _read,
     ops.WriteVar: _write,

@@ -139,15 +139,16 @@ def odd_sum(lhs: Array, rhs: Array) -> Array:
 
 def exact_fma(a: float, b: float, c: float) -> float:
     """a * b + c in f64 with one rounding: Python's division of integers rounds correctly."""
-    product = a * b
-    if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)) or 0.0 in (a, b):
-        return product + c
+    if not (math.isfinite(a) and math.isfinite(b)) or 0.0 in (a, b):
+        return a * b + c
+    if not math.isfinite(c):
+        return c  # where a * b may have overflowed
     (an, ad), (bn, bd), (cn, cd) = a.as_integer_ratio(), b.as_integer_ratio(), c.as_integer_ratio()
     top = an * bn * cd + cn * ad * bd
     try:
         return top / (ad * bd * cd)
     except OverflowError:
-        return math.copysign(math.inf, top)
+        return math.inf if top > 0 else -math.inf
 
 
 def _fma(a: Array, b: Array, c: Array) -> Array:

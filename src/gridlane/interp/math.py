@@ -78,7 +78,7 @@ def _round(values: Array) -> Array:
 def nextafter(lhs: Array, rhs: Array) -> Array:
     """By the bits: floats of one sign are ordered as their bits are."""
     if lhs.dtype.kind == "f":
-        return np.nextafter(lhs, rhs)
+        return np.where(lhs == rhs, rhs, np.nextafter(lhs, rhs))  # numpy's f16 keeps lhs's zero
     unsigned = f"u{lhs.dtype.itemsize}"
     a, b = widened(lhs), widened(rhs)
     bits = lhs.view(unsigned)

@@ -28,7 +28,7 @@ MEMORY = frozenset((
 ATOMIC = frozenset(("atomic", "atomic_cas"))
 
 GRID = frozenset((
-    "thread_idx", "block_idx", "block_dim", "grid_dim", "lane_id", "barrier", "barrier_reduce",
+    "thread_idx", "block_idx", "block_dim", "grid_dim", "lane_id", "dynamic_shared_size", "barrier", "barrier_reduce",
     "sync_warp", "fence",
 ))
 

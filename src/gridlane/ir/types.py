@@ -60,8 +60,9 @@ class VectorType:
 
     @property
     def align(self) -> int:
-        """Natural alignment: the size, rounded down to a power of two."""
-        return 1 << (self.size.bit_length() - 1)
+        """The largest power of two that divides the size, so that elements of an array are aligned
+        as well, and 16 at the most, which is CUDA's limit."""
+        return min(16, self.size & -self.size)
 
     def __str__(self) -> str:
         return f"vec<{self.element}, {self.count}>"

@@ -334,6 +334,9 @@ def convert(body: Body, value: str, source: DType, target: DType, lanes: int) ->
         zero = splat(literal(0, source), scalar_name(source), lanes)
         word = "fcmp une" if source.is_float else "icmp ne"
         return body.op(f"{word} {a} {value}, {zero}")
+    if source.name == "f64" and target.name == "f16":
+        # In two steps, since no processor has the one; the first keeps what the second must know.
+        return convert(body, round_to_odd(body, value, lanes), _F32, target, lanes)
     if source.is_float and target.is_float:
         word = "fptrunc" if source.bits > target.bits else "fpext"
         return body.op(f"{word} {a} {value} to {b}")
@@ -358,7 +361,7 @@ def _to_f32_for_bf16(body: Body, value: str, source: DType, lanes: int) -> str:
     exact = value if source.name == "f64" else convert(body, value, source, _F64, lanes)
     if source.is_integer and source.bits == 64:
         exact = _odd_from_int64(body, value, source, lanes)
-    return _round_to_odd(body, exact, lanes)
+    return round_to_odd(body, exact, lanes)
 
 
 def _odd_from_int64(body: Body, value: str, source: DType, lanes: int) -> str:
@@ -381,7 +384,7 @@ def _odd_from_int64(body: Body, value: str, source: DType, lanes: int) -> str:
     return convert(body, chosen, source, _F64, lanes)
 
 
-def _round_to_odd(body: Body, value: str, lanes: int) -> str:
+def round_to_odd(body: Body, value: str, lanes: int) -> str:
     """f64 to f32, towards zero with the last bit set when inexact."""
     real, single, bits = widen("double", lanes), widen("float", lanes), widen("i32", lanes)
     near = body.op(f"fptrunc {real} {value} to {single}")

@@ -86,6 +86,16 @@ class LaneId(Op):
         return (i32,)
 
 
+@operation("dynamic_shared_size")
+class DynamicSharedSize(Op):
+    """Bytes of the shared memory whose size is given at launch, as i32."""
+
+    pure = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (i32,)
+
+
 @operation("barrier")
 class Barrier(Op):
     """Wait for every thread of the block that has not ended; orders shared and global memory."""

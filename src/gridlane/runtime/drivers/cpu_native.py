@@ -39,12 +39,8 @@ def _jit() -> llvm.LLJIT:
 class Linked:
     """Code linked into the process until this object goes."""
 
-    def __init__(self, name: str, code: bytes | str, symbols: tuple[str, ...]) -> None:
-        builder = llvm.JITLibraryBuilder().add_current_process()
-        if isinstance(code, bytes):
-            builder = builder.add_object_img(code)
-        else:
-            builder = builder.add_ir(code)
+    def __init__(self, name: str, code: bytes, symbols: tuple[str, ...]) -> None:
+        builder = llvm.JITLibraryBuilder().add_current_process().add_object_img(code)
         for symbol in symbols:
             builder = builder.export_symbol(symbol)
         with _lock:
@@ -55,6 +51,14 @@ class Linked:
         return self.library[symbol]
 
 
+def _pool_object() -> bytes:
+    """The pool's machine code. It is not optimised: its time goes by in the kernels it calls, and
+    so it is ready in a few milliseconds."""
+    _jit()
+    machine = llvm.Target.from_default_triple().create_target_machine(opt=0, reloc="pic")
+    return machine.emit_object(llvm.parse_assembly(cpu_pool.text(platform.machine())))
+
+
 class Pool:
     """The worker threads, and the native launch function.
 
@@ -62,9 +66,8 @@ class Pool:
     """
 
     def __init__(self, threads: int) -> None:
-        self.code = Linked(
-            "gridlane.pool", cpu_pool.text(platform.machine()), ("gridlane_launch", "gridlane_start")
-        )
+        symbols = ("gridlane_launch", "gridlane_start")
+        self.code = Linked("gridlane.pool", _pool_object(), symbols)
         self.memory = ctypes.create_string_buffer(POOL_BYTES + 64)
         self.address = -(-ctypes.addressof(self.memory) // 64) * 64
         pointer, number = ctypes.c_void_p, ctypes.c_int32

@@ -41,6 +41,7 @@ class Blocks:
         )
         self.places: dict[Var, object] = {}
         self.array_places: dict[Op, tuple[int, int]] = {}
+        self._costs: dict[Value, int] = {}
         self._users()
         self._variables()
 
@@ -73,6 +74,11 @@ class Blocks:
         return self._cost(value) <= _CHEAP
 
     def _cost(self, value: Value) -> int:
+        if value not in self._costs:
+            self._costs[value] = self._measure(value)
+        return self._costs[value]
+
+    def _measure(self, value: Value) -> int:
         op = value.op
         if op is None or op in self.planner.scalar:
             return 0

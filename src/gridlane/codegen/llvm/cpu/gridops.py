@@ -97,6 +97,13 @@ def block_dim(state: Emission, op: grid.BlockDim) -> None:
     state.set(op.results[0], Uniform(str(state.layout.block[op.axis.value])))
 
 
+@emits(grid.DynamicSharedSize)
+def dynamic_shared_size(state: Emission, op: grid.DynamicSharedSize) -> None:
+    """Bytes of shared memory that the launch gave."""
+    where = state.body.op(f"getelementptr i8, ptr %context, i64 {abi.DYNAMIC_OFFSET}")
+    state.set(op.results[0], Uniform(state.body.op(f"load i32, ptr {where}")))
+
+
 @emits(grid.Fence)
 def fence(state: Emission, op: grid.Fence) -> None:
     """A fence of the processor, but for a warp or block, which one worker runs in order."""

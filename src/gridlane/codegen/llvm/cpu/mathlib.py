@@ -13,7 +13,7 @@ from gridlane.codegen.llvm import scalars
 from gridlane.codegen.llvm.cpu.dispatch import emits
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform, Varying
 from gridlane.codegen.llvm.cpu.perlane import for_each_lane
-from gridlane.codegen.llvm.text import flags, literal, mangle, scalar_name, splat, widen
+from gridlane.codegen.llvm.text import Body, flags, literal, mangle, scalar_name, splat, widen
 from gridlane.core.dtypes import DType, f32, f64
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, math
@@ -182,15 +182,46 @@ def reciprocal_root(state: Emission, op: math.Rsqrt) -> None:
 
 @emits(arith.Fma)
 def fused(state: Emission, op: arith.Fma) -> None:
-    """A fused multiply-add; f16 and bf16 go through f64, where the product is exact."""
+    """A fused multiply-add; f16 and bf16 go through f64, where the product is exact and the sum
+    is rounded to odd, so that only the last rounding counts."""
     own = op.a.type
     assert isinstance(own, DType)
     lanes = 0 if state.shapes.of(op.results[0]).uniform else state.lanes
     held = state.vector if lanes else state.uniform
-    wide = own if own.bits >= 32 else f64
-    operands = [scalars.convert(state.body, held(v), own, wide, lanes) for v in op.operands()]
-    made = state.body.intrinsic("fma", scalar_name(wide), lanes, operands, flags(op.fast))
-    _give(state, op, 0, scalars.convert(state.body, made, wide, own, lanes), lanes)
+    operands = [held(v) for v in op.operands()]
+    if own.bits >= 32:
+        made = state.body.intrinsic("fma", scalar_name(own), lanes, operands, flags(op.fast))
+        _give(state, op, 0, made, lanes)
+        return
+    a, b, c = [scalars.convert(state.body, v, own, f64, lanes) for v in operands]
+    product = state.body.op(f"fmul {widen('double', lanes)} {a}, {b}")
+    total = _sum_to_odd(state.body, product, c, lanes)
+    _give(state, op, 0, scalars.convert(state.body, total, f64, own, lanes), lanes)
+
+
+def _sum_to_odd(body: Body, a: str, b: str, lanes: int) -> str:
+    """The f64 sum, with its last bit set when it is inexact (Knuth's two-sum gives the error)."""
+    real, whole, mask = widen("double", lanes), widen("i64", lanes), widen("i1", lanes)
+    total = body.op(f"fadd {real} {a}, {b}")
+    second = body.op(f"fsub {real} {total}, {a}")
+    first = body.op(f"fsub {real} {total}, {second}")
+    lost_b = body.op(f"fsub {real} {b}, {second}")
+    lost_a = body.op(f"fsub {real} {a}, {first}")
+    error = body.op(f"fadd {real} {lost_a}, {lost_b}")
+    zero = splat(literal(0.0, f64), "double", lanes)
+    inexact = body.op(f"fcmp one {real} {error}, {zero}")
+    raw = body.op(f"bitcast {real} {total} to {whole}")
+    odd = body.op(f"trunc {whole} {raw} to {mask}")
+    up = body.op(f"fcmp ogt {real} {error}, {zero}")
+    positive = body.op(f"fcmp ogt {real} {total}, {zero}")
+    away = body.op(f"icmp eq {mask} {up}, {positive}")
+    one, minus = splat("1", "i64", lanes), splat("-1", "i64", lanes)
+    step = body.op(f"select {mask} {away}, {whole} {one}, {whole} {minus}")
+    moved = body.op(f"add {whole} {raw}, {step}")
+    even = body.op(f"xor {mask} {odd}, {splat('true', 'i1', lanes)}")
+    change = body.op(f"and {mask} {inexact}, {even}")
+    chosen = body.op(f"select {mask} {change}, {whole} {moved}, {whole} {raw}")
+    return body.op(f"bitcast {whole} {chosen} to {real}")
 
 
 @emits(math.Ldexp)

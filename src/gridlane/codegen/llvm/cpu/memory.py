@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gridlane.codegen.llvm.cpu.dispatch import emits
+from gridlane.codegen.llvm.cpu.dispatch import elementwise, emits
 from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Parts, Rep, Uniform, Varying
 from gridlane.codegen.llvm.cpu.shapes import Kind
-from gridlane.codegen.llvm.text import literal, mangle, memory_name, scalar_name, widen
+from gridlane.codegen.llvm.text import literal, mangle, memory_name, scalar_name, splat, widen
 from gridlane.core.dtypes import DType
 from gridlane.ir.ops import arith, memory
 from gridlane.ir.types import PointerType, StructType, Type, VectorType
@@ -368,3 +368,52 @@ def _choose(state: Emission, condition: str, a: Rep, b: Rep, type_: Type) -> Rep
     vector = widen(name, state.lanes)
     x, y = state.as_vector(a, type_), state.as_vector(b, type_)
     return Varying(state.body.op(f"select i1 {condition}, {vector} {x}, {vector} {y}"))
+
+
+@emits(arith.Bitcast)
+def bitcast(state: Emission, op: arith.Bitcast) -> None:
+    """The same bits; a vector type goes through one integer of its whole size."""
+    source, target = op.value.type, op.type
+    if isinstance(source, DType) and isinstance(target, DType):
+        elementwise(state, op)
+        return
+    lanes = 0 if state.shapes.of(op.results[0]).uniform else state.lanes
+    whole = _joined_bits(state, state.rep(op.value), source, lanes)
+    state.set(op.results[0], _split_bits(state, whole, source.size * 8, target, lanes))
+
+
+def _joined_bits(state: Emission, rep: Rep, type_: Type, lanes: int) -> str:
+    """The bits of a value as one integer of its size, first part lowest."""
+    parts = _fields(type_) or [(0, type_)]
+    items = rep.items if isinstance(rep, Parts) else (rep,)
+    wide = f"i{type_.size * 8}"
+    total = splat("0", wide, lanes)
+    for (at, part), item in zip(parts, items, strict=True):
+        assert isinstance(item, Uniform | Varying)
+        name = state.as_vector(item, part) if lanes else item.name
+        narrow = f"i{part.size * 8}"
+        if scalar_name(part) != narrow:
+            name = state.body.op(
+                f"bitcast {widen(scalar_name(part), lanes)} {name} to {widen(narrow, lanes)}"
+            )
+        if narrow != wide:
+            name = state.body.op(f"zext {widen(narrow, lanes)} {name} to {widen(wide, lanes)}")
+        moved = state.body.op(f"shl {widen(wide, lanes)} {name}, {splat(str(at * 8), wide, lanes)}")
+        total = state.body.op(f"or {widen(wide, lanes)} {total}, {moved}")
+    return total
+
+
+def _split_bits(state: Emission, whole: str, bits: int, type_: Type, lanes: int) -> Rep:
+    """A value from the integer of its bits."""
+    wide, reps = f"i{bits}", []
+    for at, part in _fields(type_) or [(0, type_)]:
+        narrow = f"i{part.size * 8}"
+        name = state.body.op(f"lshr {widen(wide, lanes)} {whole}, {splat(str(at * 8), wide, lanes)}")
+        if narrow != wide:
+            name = state.body.op(f"trunc {widen(wide, lanes)} {name} to {widen(narrow, lanes)}")
+        if scalar_name(part) != narrow:
+            name = state.body.op(
+                f"bitcast {widen(narrow, lanes)} {name} to {widen(scalar_name(part), lanes)}"
+            )
+        reps.append(Varying(name) if lanes else Uniform(name))
+    return Parts(tuple(reps)) if _fields(type_) else reps[0]

@@ -1,0 +1,149 @@
+"""The commands and their help. Each loads what it needs when it is called."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="gridlane",
+    help="Run numba.cuda programs on this machine's CPU, unchanged.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+# All words after the command are taken as they are.
+_ANYTHING = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+
+class Stage(str, Enum):
+    """What ``compile`` prints."""
+
+    IR = "ir"
+    LLVM = "llvm"
+    ASM = "asm"
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        import gridlane
+
+        print(f"gridlane {gridlane.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Run numba.cuda programs on this machine's CPU, unchanged."""
+
+
+@app.command(
+    context_settings={**_ANYTHING, "allow_interspersed_args": False},
+    options_metavar="[--device D] [--trace]",
+)
+def run(
+    context: typer.Context,
+    program: Annotated[
+        str, typer.Argument(metavar="SCRIPT args... | -m MODULE args...", show_default=False)
+    ],
+    device: Annotated[
+        str | None, typer.Option(help="cpu or interp; as GRIDLANE_DEVICE.", show_default=False)
+    ] = None,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Say on stderr what each launch does.")
+    ] = False,
+) -> None:
+    """Run a program; `from numba import cuda` in it finds gridlane.
+
+    Everything after SCRIPT or -m MODULE belongs to the program.
+    """
+    from gridlane.cli import run as command
+
+    request = command.parse([program, *context.args])
+    if request is not None:
+        command.run(
+            command.Request(
+                request.program, request.arguments, request.is_module, device, trace
+            )
+        )
+
+
+@app.command(name="compile")
+def compile_(
+    kernel: Annotated[str, typer.Argument(metavar="FILE.py:KERNEL", show_default=False)],
+    sig: Annotated[
+        str,
+        typer.Option(
+            help='Types of the arguments: "f32[:], float32[:, ::1], i32".', show_default=False
+        ),
+    ],
+    target: Annotated[
+        str, typer.Option(metavar="ir|llvm|asm", help="The stage to print.")
+    ] = "ir",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write here.", show_default=False)
+    ] = None,
+    block: Annotated[str, typer.Option(metavar="X[,Y[,Z]]", help="Threads of a block.")] = "256",
+) -> None:
+    """Print what a kernel compiles to.
+
+    In --sig, i8 to i64 and u8 to u64 count bits; numba's names are int32, float32, f4.
+    """
+    from gridlane.cli.compiling import compile_text
+
+    text = compile_text(kernel, sig, target, block)
+    if output is None:
+        print(text, end="" if text.endswith("\n") else "\n")
+        return
+    try:
+        output.write_text(text)
+    except OSError as error:
+        from gridlane.cli.failure import fail
+
+        fail(f"compile: cannot write {str(output)!r}: {error.strerror}")
+
+
+@app.command()
+def devices() -> None:
+    """List the devices of this machine."""
+    from gridlane.cli.devices import show
+
+    show()
+
+
+@app.command()
+def doctor() -> None:
+    """Try each device and say how far it gets; status 1 when the chosen one fails."""
+    from gridlane.cli.doctor import show
+
+    raise typer.Exit(show())
+
+
+@app.command(context_settings={**_ANYTHING, "help_option_names": []})
+def bench(context: typer.Context) -> None:
+    """Time kernels against gcc and installed peers, in a checkout; else against numpy.
+
+    Arguments go to the benchmark: --only KERNEL, --no-peers; `bench launch` times launches.
+    """
+    from gridlane.cli.bench import bench as command
+
+    raise typer.Exit(command(context.args))
+
+
+@app.command()
+def cache(
+    clear: Annotated[bool, typer.Option("--clear", help="Remove every compiled kernel.")] = False,
+) -> None:
+    """Show the cache of compiled kernels."""
+    from gridlane.cli.cache import show
+
+    show(clear)

@@ -1,0 +1,45 @@
+"""How a command says that it cannot do what was asked."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterable
+from typing import NoReturn
+
+USAGE = 2
+"""Exit status for a wrong command line; 1 is for what went wrong later."""
+
+
+def fail(message: object, status: int = USAGE) -> NoReturn:
+    """Say what is wrong on stderr and leave."""
+    print(f"gridlane: {message}", file=sys.stderr)
+    raise SystemExit(status)
+
+
+def one_of(what: str, given: str, known: Iterable[str]) -> str:
+    """``given`` if it is known; fail with what there is, and the likely meaning, if not."""
+    names = list(known)
+    if given in names:
+        return given
+    fail(f"there is no {what} {given!r}{likely(given, names)}; there are: {', '.join(names)}")
+
+
+def likely(given: str, names: Iterable[str]) -> str:
+    """" (did you mean 'x'?)", or nothing."""
+    near = difflib.get_close_matches(given, list(names), 1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def check_settings() -> None:
+    """Fail for environment variables that make no sense, before anything depends on them."""
+    from gridlane.core.config import config
+
+    try:
+        settings = config()
+    except ValueError as error:
+        fail(error)
+    if settings.device != "cpu":  # the usual one needs no look at the others
+        from gridlane.runtime.devices import names
+
+        one_of("device", settings.device, names())

@@ -1,0 +1,31 @@
+"""The command ``gridlane``. ``run`` is dispatched by hand, so that it loads no command-line library."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Do what sys.argv says."""
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["run"]:
+        from gridlane.cli.run import parse, run
+
+        request = parse(arguments[1:])
+        if request is not None:
+            run(request)
+            return
+    _other_command()
+
+
+def _other_command() -> None:
+    from gridlane.cli.app import app
+    from gridlane.cli.failure import fail
+    from gridlane.core.errors import GridlaneError, VerifyError
+
+    try:
+        app(prog_name="gridlane")
+    except VerifyError:
+        raise  # a defect of gridlane's own, whose traceback is the report
+    except GridlaneError as error:
+        fail(error, 1)

@@ -1,0 +1,172 @@
+"""``gridlane run``: a program written for numba.cuda, run as Python runs it.
+
+No typer and no rich here: what this imports is paid by every program that is run.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from dataclasses import dataclass
+from types import CodeType, ModuleType
+from typing import Any
+
+from gridlane.cli.failure import check_settings, fail, likely
+
+OPTIONS = ("--device", "--trace", "--help", "-m", "-h")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What ``gridlane run`` was asked: a file or, with ``is_module``, a module, and its arguments."""
+
+    program: str
+    arguments: tuple[str, ...]
+    is_module: bool = False
+    device: str | None = None
+    trace: bool = False
+
+
+def parse(arguments: list[str]) -> Request | None:
+    """Read the command line up to the program; all after it is the program's. None: help is asked."""
+    device, trace = None, False
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if word in ("-h", "--help"):
+            return None
+        if word == "--trace":
+            trace = True
+        elif word == "--device" or word.startswith("--device="):
+            device = _value(word, rest)
+        elif word.startswith("-m"):
+            module = word[2:] or (rest.pop(0) if rest else "")
+            if not module:
+                fail("run: -m needs the name of a module")
+            return Request(module, tuple(rest), True, device, trace)
+        elif word == "--" and rest:
+            return Request(rest[0], tuple(rest[1:]), False, device, trace)
+        elif word.startswith("-"):
+            fail(
+                f"run: there is no option {word!r}{likely(word, OPTIONS)}; the program's own "
+                "options come after the program"
+            )
+        else:
+            return Request(word, tuple(rest), False, device, trace)
+    fail("run: which program? gridlane run [--device D] [--trace] SCRIPT args… | -m MODULE args…")
+
+
+def _value(word: str, rest: list[str]) -> str:
+    """The value of an option, after its = or in the next word."""
+    name, equals, value = word.partition("=")
+    if not equals:
+        if not rest:
+            fail(f"run: {name} needs a value")
+        value = rest.pop(0)
+    return value
+
+
+def run(request: Request) -> None:
+    """Run the program in this process, as its main module. Exceptions leave as the program's own."""
+    # Before anything reads the configuration, and for the program's child processes as well.
+    if request.device is not None:
+        os.environ["GRIDLANE_DEVICE"] = request.device
+    if request.trace:
+        os.environ["GRIDLANE_TRACE"] = "1"
+    check_settings()
+    from gridlane import cuda
+
+    cuda.install_as_numba()
+    try:
+        code, main = (_module if request.is_module else _script)(request)
+        sys.modules["__main__"] = main
+        exec(code, main.__dict__)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        from gridlane.cli.tracebacks import print_as_the_programs
+
+        print_as_the_programs(error)
+        raise
+
+
+# --- what to run ---
+
+
+def _script(request: Request) -> tuple[CodeType, ModuleType]:
+    """The code of a file, or of a folder's or zip file's __main__."""
+    path = request.program
+    if os.path.isdir(path) or path.endswith((".zip", ".pyz")):
+        return _folder(request)
+    try:
+        with io.open_code(os.path.abspath(path)) as file:
+            source = file.read()
+    except OSError as error:
+        fail(f"run: cannot read {path!r}: {error.strerror}")
+    _start(path, request.arguments, os.path.dirname(os.path.realpath(path)))
+    main = ModuleType("__main__")
+    # As Python's own main module: no spec, and a loader that finds the source.
+    from importlib.machinery import SourceFileLoader
+
+    main.__file__ = os.path.abspath(path)
+    main.__dict__.update(
+        __builtins__=sys.modules["builtins"],
+        __loader__=SourceFileLoader("__main__", main.__file__),
+        __cached__=None,
+    )
+    return compile(source, main.__file__, "exec", dont_inherit=True), main
+
+
+def _folder(request: Request) -> tuple[CodeType, ModuleType]:
+    path = request.program
+    if not os.path.exists(path):
+        fail(f"run: cannot read {path!r}: No such file or directory")
+    _start(path, request.arguments, path)
+    # Else the search for __main__ finds the one that is running.
+    ours = sys.modules.pop("__main__")
+    try:
+        return _located("__main__", f"run: there is no __main__.py in {path!r}")
+    finally:
+        sys.modules["__main__"] = ours
+
+
+def _module(request: Request) -> tuple[CodeType, ModuleType]:
+    """The code of a module, or of a package's __main__; importing its parents runs these."""
+    name = request.program
+    _start("-m", request.arguments, os.getcwd())
+    code, main = _located(name, f"run: there is no module {name!r} to run")
+    sys.argv[0] = main.__file__ or name
+    return code, main
+
+
+def _located(name: str, message: str) -> tuple[CodeType, ModuleType]:
+    import runpy
+
+    class Absent(ImportError):
+        """There is no such module, as against one whose import fails."""
+
+    try:
+        # What python -m, pdb and trace call as well; run_module would take the main module away
+        # again at the end, from under threads and exit functions that still use it.
+        _, spec, code = runpy._get_module_details(name, Absent)  # type: ignore[attr-defined]
+    except Absent as error:
+        fail(f"{message}: {error}")
+    main = ModuleType("__main__")
+    values: dict[str, Any] = {
+        "__builtins__": sys.modules["builtins"],
+        "__file__": spec.origin,
+        "__cached__": spec.cached,
+        "__loader__": spec.loader,
+        "__package__": spec.parent,
+        "__spec__": spec,
+    }
+    main.__dict__.update(values)
+    return code, main
+
+
+def _start(program: str, arguments: tuple[str, ...], folder: str) -> None:
+    """sys.argv and the first entry of sys.path, as Python sets them."""
+    sys.argv = [program, *arguments]
+    if not sys.flags.safe_path:
+        sys.path[0] = folder  # was the folder of the command itself

@@ -1,0 +1,20 @@
+"""``numba.cuda.cudadrv``: a package of four modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gridlane.cuda import devicearray
+from gridlane.cuda import errors as error
+from gridlane.cuda.names import missing
+from gridlane.cuda.numba_compat import api as devices
+from gridlane.cuda.numba_compat import driver
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise missing(name, "cuda.cudadrv")
+
+
+__all__ = ["devicearray", "devices", "driver", "error"]

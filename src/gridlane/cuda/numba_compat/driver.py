@@ -1,0 +1,77 @@
+"""``numba.cuda.cudadrv.driver``: the classes that programs name, and the current device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gridlane.core.errors import DeviceError
+from gridlane.cuda.device import (
+    Context,
+    CudaDevice,
+    MemoryInfo,
+    current_context,
+    profile_start,
+    profile_stop,
+)
+from gridlane.cuda.devicearray import as_device, PinnedMemory
+from gridlane.cuda.names import missing
+from gridlane.cuda.streams import Event, Stream
+
+CudaAPIError = CudaDriverError = LinkerError = DeviceError
+Device = CudaDevice
+get_context = current_context
+
+
+class _Driver:
+    """What there is of the driver: that it is there."""
+
+    is_available = True
+    initialization_error = None
+
+    def get_device(self, number: int = 0) -> CudaDevice:
+        """The device."""
+        return current_context(number).device
+
+    def get_device_count(self) -> int:
+        """One."""
+        return 1
+
+    def get_version(self) -> tuple[int, int]:
+        """The CUDA version whose meaning kernels have."""
+        return 12, 0
+
+
+driver = _Driver()
+
+
+def is_device_memory(value: Any) -> bool:
+    """Whether an object is, or shows, device memory."""
+    return hasattr(value, "__cuda_array_interface__") or as_device(value) is not value
+
+
+def _have_nvjitlink() -> bool:
+    return False
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise missing(name, "cuda.cudadrv.driver")
+
+
+__all__ = [
+    "Context",
+    "CudaAPIError",
+    "CudaDriverError",
+    "Device",
+    "Event",
+    "LinkerError",
+    "MemoryInfo",
+    "PinnedMemory",
+    "Stream",
+    "driver",
+    "get_context",
+    "is_device_memory",
+    "profile_start",
+    "profile_stop",
+]

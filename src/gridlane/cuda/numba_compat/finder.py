@@ -1,0 +1,137 @@
+"""Finds modules under the name ``numba``."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+
+from gridlane.cuda.names import missing
+
+_HERE = "gridlane.cuda.numba_compat"
+
+# numba's module: the one that stands for it.
+MODULES: dict[str, str] = {
+    "numba": f"{_HERE}.toplevel",
+    "numba.core": f"{_HERE}.core",
+    "numba.core.config": "gridlane.cuda.settings",
+    "numba.core.errors": f"{_HERE}.errors",
+    "numba.core.types": "gridlane.cuda.types",
+    "numba.cuda": "gridlane.cuda",
+    "numba.cuda.api": f"{_HERE}.api",
+    "numba.cuda.args": "gridlane.cuda.arguments",
+    "numba.cuda.config": "gridlane.cuda.settings",
+    "numba.cuda.core": f"{_HERE}.core",
+    "numba.cuda.core.config": "gridlane.cuda.settings",
+    "numba.cuda.core.errors": f"{_HERE}.errors",
+    "numba.cuda.cudadrv": f"{_HERE}.cudadrv",
+    "numba.cuda.cudadrv.devicearray": "gridlane.cuda.devicearray",
+    "numba.cuda.cudadrv.devices": f"{_HERE}.api",
+    "numba.cuda.cudadrv.driver": f"{_HERE}.driver",
+    "numba.cuda.cudadrv.drvapi": f"{_HERE}.driver",
+    "numba.cuda.cudadrv.error": "gridlane.cuda.errors",
+    "numba.cuda.compiler": "gridlane.cuda.refused",
+    "numba.cuda.decorators": "gridlane.cuda.decorators",
+    "numba.cuda.dispatcher": f"{_HERE}.dispatcher",
+    "numba.cuda.errors": "gridlane.cuda.errors",
+    "numba.cuda.kernels": f"{_HERE}.core",
+    "numba.cuda.kernels.reduction": "gridlane.cuda.reduction",
+    "numba.cuda.launchconfig": "gridlane.cuda.launch",
+    "numba.cuda.np": f"{_HERE}.core",
+    "numba.cuda.np.numpy_support": f"{_HERE}.numpy_support",
+    "numba.cuda.random": "gridlane.cuda.random",
+    "numba.cuda.testing": f"{_HERE}.testing",
+    "numba.cuda.tests.support": f"{_HERE}.support",
+    "numba.cuda.types": "gridlane.cuda.types",
+    "numba.cuda.typing": f"{_HERE}.core",
+    "numba.cuda.typing.typeof": "gridlane.cuda.argument_types",
+    "numba.np": f"{_HERE}.core",
+    "numba.np.numpy_support": f"{_HERE}.numpy_support",
+    "numba.tests": f"{_HERE}.core",
+    "numba.tests.support": f"{_HERE}.support",
+    "numba.types": "gridlane.cuda.types",
+}
+
+# Parts of NVIDIA's bindings that programs import for their exceptions, where these are not
+# installed.
+FALLBACKS = dict.fromkeys(
+    ("cuda", "cuda.core", "cuda.core._utils", "cuda.core._utils.cuda_utils"), f"{_HERE}.bindings"
+)
+
+_TESTS = "numba.cuda.tests"
+
+# The module that stands for numba's: numba's, the shortest.
+_NAMES = {module: name for name, module in sorted(MODULES.items(), key=lambda item: -len(item[0]))}
+
+
+class _Alias:
+    """A loader that puts a module that exists under another name."""
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Python makes an empty module, which ``exec_module`` replaces."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """The import system takes what is in sys.modules after this."""
+        target = import_module(self.target)
+        if not hasattr(target, "__path__"):
+            target.__path__ = []  # type: ignore[attr-defined]  # submodules are found by name
+        sys.modules[module.__name__] = target
+
+
+def _alias(fullname: str, module: str) -> ModuleSpec:
+    return ModuleSpec(fullname, _Alias(module), is_package=True)  # type: ignore[arg-type]
+
+
+class NumbaFinder:
+    """Answers for every name that starts with ``numba``; goes before all other finders."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The module that stands for one of numba's; an error says that there is none."""
+        if fullname != "numba" and not fullname.startswith("numba."):
+            return None
+        module = MODULES.get(fullname)
+        if module is not None:
+            return _alias(fullname, module)
+        if fullname == _TESTS or fullname.startswith(_TESTS + "."):
+            return _test_module(fullname)
+        raise ModuleNotFoundError(str(missing(fullname.rpartition(".")[2], fullname.rpartition(".")[0])))
+
+
+def _test_module(fullname: str) -> ModuleSpec | None:
+    """numba-cuda's own tests, where that package is installed."""
+    package = importlib.util.find_spec("numba_cuda")
+    if package is None or not package.submodule_search_locations:
+        if fullname == _TESTS:  # which still holds numba.cuda.tests.support
+            return _alias(fullname, f"{_HERE}.core")
+        raise ModuleNotFoundError(
+            f"{fullname}: numba-cuda's tests are not installed (pip install numba-cuda)",
+            name=fullname,
+        )
+    folder = Path(package.submodule_search_locations[0], *fullname.split(".")[:-1])
+    return PathFinder.find_spec(fullname, [str(folder)])
+
+
+class Fallback:
+    """Goes after all other finders."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The module that stands for one of NVIDIA's; for a name that a module of numba lacks,
+        an error that says so, where Python would say less."""
+        module = FALLBACKS.get(fullname)
+        if module is not None:
+            return _alias(fullname, module)
+        parent, _, name = fullname.rpartition(".")
+        if parent in _NAMES:
+            raise ModuleNotFoundError(str(missing(name, _NAMES[parent])))
+        return None

@@ -1,0 +1,234 @@
+"""Python's builtins: abs, min, max, round, len, range, enumerate, zip, divmod, pow, print …"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from gridlane.core.dtypes import DType, i32, i64, u64
+from gridlane.core.errors import TypingError, UnsupportedError
+from gridlane.frontends.python import complexes, division, promotion
+from gridlane.frontends.python.attributes import extent
+from gridlane.frontends.python.calls.printing import print_parts
+from gridlane.frontends.python.calls.registry import handles
+from gridlane.frontends.python.compare import OPS
+from gridlane.frontends.python.conversion import cast_scalar, integer, scalar
+from gridlane.frontends.python.iteration import length, static_items
+from gridlane.frontends.python.operands import (
+    ArrayView,
+    ComplexNumber,
+    EnumerateOperand,
+    Operand,
+    RangeOperand,
+    ReversedOperand,
+    Scalar,
+    Static,
+    TupleOperand,
+    ZipOperand,
+)
+from gridlane.frontends.python.power import power
+from gridlane.ir.builder import constant
+from gridlane.ir.ops import arith, math
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+
+@handles(abs, params="x")
+def absolute(t: Translator, x: Operand) -> Operand:
+    """``abs(x)``: of the operand's own type."""
+    if isinstance(x, ComplexNumber):
+        return complexes.magnitude(t, x)
+    number = scalar(t, x)
+    if number.dtype.is_bool:
+        return number
+    if number.lo >= 0 and number.dtype.is_integer:
+        return number
+    value = t.b.unary(arith.Abs, number.value)
+    if number.dtype.is_integer:
+        top = max(abs(number.lo), abs(number.hi))
+        # The most negative integer stays negative, which one bound short of it rules out.
+        return Scalar(value, 0, top) if top <= number.dtype.max else Scalar(value)
+    return Scalar(value)
+
+
+def _extreme(t: Translator, name: str, kind: type[ast.cmpop], operands: list[Operand]) -> Operand:
+    """``min`` or ``max``, from left to right: a later operand wins where it is really smaller
+    (larger), so a NaN in front stays, as in Python."""
+    if len(operands) == 1 and isinstance(operands[0], TupleOperand):
+        operands = list(operands[0].items)
+    if not operands or (len(operands) == 1 and not isinstance(operands[0], Scalar)):
+        raise t.fail(TypingError, f"{name}() takes two numbers or more, or a tuple of them")
+    result = scalar(t, operands[0], f"a number in {name}()")
+    for operand in operands[1:]:
+        other = scalar(t, operand, f"a number in {name}()")
+        result = two_way(t, kind, result, other)
+    return result
+
+
+def two_way(t: Translator, kind: type[ast.cmpop], lhs: Scalar, rhs: Scalar) -> Scalar:
+    """rhs where ``rhs <kind> lhs``, else lhs."""
+    dtype = promotion.unify(lhs.dtype, rhs.dtype)
+    a, b = cast_scalar(t, lhs, dtype), cast_scalar(t, rhs, dtype)
+    pick = min if kind is ast.Lt else max
+    if dtype.is_integer:
+        x, y = constant(a.value), constant(b.value)
+        if x is not None and y is not None:
+            return t.number(pick(x, y), dtype)
+        op = arith.Min if kind is ast.Lt else arith.Max
+        return Scalar(t.b.binary(op, a.value, b.value), pick(a.lo, b.lo), pick(a.hi, b.hi))
+    wins = t.b.binary(OPS[kind], b.value, a.value) if not dtype.is_bool else None
+    if wins is None:
+        op = arith.And if kind is ast.Lt else arith.Or
+        return Scalar(t.b.binary(op, a.value, b.value))
+    return Scalar(t.b.select(wins, b.value, a.value))
+
+
+@handles(min, params="*")
+def _min(t: Translator, *operands: Operand) -> Operand:
+    return _extreme(t, "min", ast.Lt, list(operands))
+
+
+@handles(max, params="*")
+def _max(t: Translator, *operands: Operand) -> Operand:
+    return _extreme(t, "max", ast.Gt, list(operands))
+
+
+@handles(round, params="number, ndigits=")
+def _round(t: Translator, number: Operand, ndigits: Operand | None) -> Operand:
+    """To the nearest integer, ties to even; with ndigits a float."""
+    value = scalar(t, number)
+    if ndigits is None or (isinstance(ndigits, Static) and ndigits.object is None):
+        if not value.dtype.is_float:
+            return cast_scalar(t, value, i64)
+        return Scalar(t.b.cast(t.b.unary(math.Rint, value.value), i64))
+    digits = integer(t, ndigits, "an integer number of digits")
+    value = cast_scalar(t, value, promotion.numpy_floating(value.dtype))
+    return _round_digits(t, value, digits)
+
+
+def _round_digits(t: Translator, value: Scalar, digits: Scalar) -> Scalar:
+    """rint(x * 10**n) / 10**n; x itself where that overflows or x is not finite."""
+    b, dtype = t.b, value.dtype
+    known = constant(digits.value)
+    if type(known) is int:
+        scale = b.const(10.0 ** abs(known), dtype)
+        up = known >= 0
+        scaled = b.mul(value.value, scale) if up else b.div(value.value, scale)
+        whole = b.unary(math.Rint, scaled)
+        result = b.div(whole, scale) if up else b.mul(whole, scale)
+    else:
+        power_of_ten = b.binary(math.Pow, b.const(10.0, dtype), b.cast(digits.value, dtype))
+        scaled = b.mul(value.value, power_of_ten)
+        result = b.div(b.unary(math.Rint, scaled), power_of_ten)
+    limit = b.const(_largest(dtype), dtype)
+    finite = b.binary(arith.Le, b.unary(arith.Abs, scaled), limit)
+    return Scalar(b.select(finite, result, value.value))
+
+
+def _largest(dtype: DType) -> float:
+    import ml_dtypes
+
+    return float(ml_dtypes.finfo(dtype.numpy).max)
+
+
+@handles(divmod, params="x, y")
+def _divmod(t: Translator, x: Operand, y: Operand) -> Operand:
+    a, b = scalar(t, x), scalar(t, y)
+    return TupleOperand((division.floor_divide(t, a, b), division.modulo(t, a, b)))
+
+
+@handles(pow, params="base, exp")
+def _pow(t: Translator, base: Operand, exp: Operand) -> Operand:
+    return power(t, base, exp)
+
+
+# ---- sequences
+
+
+@handles(len, params="obj")
+def _len(t: Translator, obj: Operand) -> Operand:
+    if isinstance(obj, Static) and isinstance(obj.object, str):
+        return t.integer(len(obj.object))
+    items = static_items(t, obj)
+    if items is not None:
+        return t.integer(len(items))
+    if not isinstance(obj, ArrayView | RangeOperand):
+        raise t.fail(TypingError, f"{obj.type_name} has no length")
+    return extent(length(t, obj))
+
+
+@handles(range, params="*")
+def _range(t: Translator, *operands: Operand) -> Operand:
+    if not 1 <= len(operands) <= 3:
+        raise t.fail(TypingError, f"range takes 1 to 3 integers, not {len(operands)} arguments")
+    numbers = [integer(t, item, "an integer in range()") for item in operands]
+    dtype = _range_type(numbers)
+    parts = [cast_scalar(t, number, dtype) for number in numbers]
+    start = t.number(0, dtype) if len(parts) == 1 else parts[0]
+    step = parts[2] if len(parts) == 3 else t.number(1, dtype)
+    return RangeOperand(start, parts[0] if len(parts) == 1 else parts[1], step)
+
+
+def _range_type(numbers: list[Scalar]) -> DType:
+    """int32 when all are at most that, uint64 when all are unsigned, else int64."""
+    kinds = [number.dtype for number in numbers]
+    if all(kind.is_signed and kind.bits <= 32 or kind.is_bool for kind in kinds):
+        return i32
+    return u64 if all(not kind.is_signed for kind in kinds) else i64
+
+
+@handles(enumerate, params="iterable, start=")
+def _enumerate(t: Translator, iterable: Operand, start: Operand | None) -> Operand:
+    first = t.integer(0) if start is None else cast_scalar(t, integer(t, start), i64)
+    return EnumerateOperand(iterable, first)
+
+
+@handles(zip, params="*")
+def _zip(t: Translator, *operands: Operand) -> Operand:
+    if not operands:
+        return TupleOperand(())
+    return ZipOperand(operands)
+
+
+@handles(reversed, params="sequence")
+def _reversed(t: Translator, sequence: Operand) -> Operand:
+    return ReversedOperand(sequence)
+
+
+@handles(tuple, params="iterable=")
+def _tuple(t: Translator, iterable: Operand | None) -> Operand:
+    items = [] if iterable is None else static_items(t, iterable)
+    if items is None:
+        raise t.fail(
+            TypingError, f"tuple({iterable.type_name}): the number of items is not known here"  # type: ignore[union-attr]
+        )
+    return TupleOperand(tuple(items))
+
+
+@handles(sum, params="iterable, start=")
+def _sum(t: Translator, iterable: Operand, start: Operand | None) -> Operand:
+    from gridlane.frontends.python.operators import BINARY
+
+    items = static_items(t, iterable)
+    if items is None:
+        raise t.fail(
+            UnsupportedError,
+            f"sum({iterable.type_name}) cannot be compiled; add the items in a loop",
+        )
+    total: Operand = t.integer(0) if start is None else start
+    for item in items:
+        total = BINARY[ast.Add](t, total, item)
+    return total
+
+
+@handles(print, params="*")
+def _print(t: Translator, *operands: Operand) -> Operand:
+    return print_parts(t, operands)
+
+
+@handles(isinstance, params="obj, classinfo")
+def _isinstance(t: Translator, obj: Operand, classinfo: Operand) -> Operand:
+    raise t.fail(
+        UnsupportedError, "isinstance() cannot be compiled; write one function for each type"
+    )

@@ -1,0 +1,94 @@
+"""Bit functions, fma, cbrt, selp of the cuda namespace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gridlane.core.dtypes import DType, b1, i32, i64, u32, u64
+from gridlane.core.errors import TypingError
+from gridlane.frontends.python import promotion, stubs
+from gridlane.frontends.python.calls.registry import handles
+from gridlane.frontends.python.conversion import cast_scalar, convert, integer, scalar, truth
+from gridlane.frontends.python.operands import Operand, Scalar
+from gridlane.frontends.python.specs import spec_of, unify
+from gridlane.ir.builder import constant
+from gridlane.ir.ops import arith, math
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+
+def _bits(t: Translator, x: Operand) -> Scalar:
+    """An integer widened to 32 or 64 bits, as the device's instructions take them."""
+    number = integer(t, x)
+    if number.dtype.bits >= 32:
+        return number
+    return cast_scalar(t, number, u32 if not number.dtype.is_signed else i32)
+
+
+@handles(stubs.popc)
+def _popc(t: Translator, x: Operand) -> Operand:
+    number = _bits(t, x)
+    count = Scalar(t.b.unary(arith.Popcount, number.value), 0, number.dtype.bits)
+    return cast_scalar(t, count, _count_type(number.dtype))
+
+
+@handles(stubs.clz)
+def _clz(t: Translator, x: Operand) -> Operand:
+    number = _bits(t, x)
+    count = Scalar(t.b.unary(arith.Clz, number.value), 0, number.dtype.bits)
+    return cast_scalar(t, count, _count_type(number.dtype))
+
+
+def _count_type(dtype: DType) -> DType:
+    """Counts of bits have the type of their operand."""
+    return dtype
+
+
+@handles(stubs.brev)
+def _brev(t: Translator, x: Operand) -> Operand:
+    return Scalar(t.b.unary(arith.Brev, _bits(t, x).value))
+
+
+@handles(stubs.ffs)
+def _ffs(t: Translator, x: Operand) -> Operand:
+    """The width minus the leading zeros of the lowest one bit alone: x & -x."""
+    number, b = _bits(t, x), t.b
+    lowest = b.and_(number.value, b.neg(number.value))
+    zeros = b.unary(arith.Clz, lowest)
+    place = b.sub(b.const(number.dtype.bits, number.dtype), zeros)
+    result = u64 if number.dtype.bits == 64 else u32
+    return cast_scalar(t, Scalar(place, 0, number.dtype.bits), result)
+
+
+@handles(stubs.fma)
+def _fma(t: Translator, a: Operand, b: Operand, c: Operand) -> Operand:
+    numbers = [scalar(t, item) for item in (a, b, c)]
+    dtype = promotion.floating(promotion.unify(numbers[0].dtype, numbers[1].dtype))
+    dtype = promotion.floating(promotion.unify(dtype, numbers[2].dtype))
+    x, y, z = (t.b.cast(item.value, dtype) for item in numbers)
+    return Scalar(t.b.fma(x, y, z))
+
+
+@handles(stubs.cbrt)
+def _cbrt(t: Translator, x: Operand) -> Operand:
+    number = scalar(t, x)
+    return Scalar(t.b.unary(math.Cbrt, t.b.cast(number.value, promotion.floating(number.dtype))))
+
+
+@handles(stubs.selp)
+def _selp(t: Translator, condition: Operand, a: Operand, b: Operand) -> Operand:
+    lhs, rhs = spec_of(scalar(t, a)), spec_of(scalar(t, b))
+    assert lhs is not None and rhs is not None
+    spec = unify(lhs, rhs)
+    if spec is None:
+        raise t.fail(TypingError, f"{a.type_name} and {b.type_name} have no common type")
+    x, y = convert(t, a, spec), convert(t, b, spec)
+    assert isinstance(x, Scalar) and isinstance(y, Scalar)
+    test = truth(t, condition)
+    if constant(test) is not None:
+        return x if constant(test) else y
+    return Scalar(t.b.select(test, x.value, y.value), min(x.lo, y.lo), max(x.hi, y.hi))
+
+
+__all__ = ["b1", "i64"]

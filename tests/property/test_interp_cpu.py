@@ -1,0 +1,65 @@
+"""Random kernels give the same answer on the interpreter and on each device."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gridlane.ir.parser import parse_module
+from gridlane.ir.printer import print_module
+from gridlane.ir.verifier import verify
+from tests.devices import assert_same, require, run_on
+from tests.property.random_ir import random_program
+
+SETTINGS = settings(deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+
+seeds = st.integers(0, 2**32 - 1)
+sizes = st.integers(1, 40)
+
+
+def check(device: str, seed: int, size: int) -> None:
+    program = random_program(seed, size)
+    launch = (program.module, program.grid, program.block, program.arrays, program.scalars)
+    wanted, got = run_on("interp", *launch), run_on(device, *launch)
+    try:
+        assert got.raised == wanted.raised
+        assert_same(got.arrays, wanted.arrays, program.labels)
+    except AssertionError as error:
+        text = print_module(program.module)
+        raise AssertionError(f"{error}\ngrid {program.grid}, block {program.block}\n{text}") from None
+
+
+@pytest.mark.parametrize("device", ["cpu"])
+@given(seed=seeds, size=sizes)
+@settings(SETTINGS, max_examples=200)
+def test_devices_agree(device: str, seed: int, size: int) -> None:
+    require(device)
+    check(device, seed, size)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("device", ["cpu"])
+@given(seed=seeds, size=sizes)
+@settings(SETTINGS, max_examples=2000)
+def test_devices_agree_on_many(device: str, seed: int, size: int) -> None:
+    require(device)
+    check(device, seed, size)
+
+
+@given(seed=seeds, size=sizes)
+@settings(SETTINGS, max_examples=200)
+def test_random_programs_are_valid_and_print(seed: int, size: int) -> None:
+    module = random_program(seed, size).module
+    verify(module)
+    text = print_module(module)
+    assert print_module(parse_module(text)) == text
+
+
+@given(seed=seeds, size=sizes)
+@settings(SETTINGS, max_examples=50)
+def test_random_programs_run(seed: int, size: int) -> None:
+    program = random_program(seed, size)
+    launch = (program.module, program.grid, program.block, program.arrays, program.scalars)
+    first, again = run_on("interp", *launch), run_on("interp", *launch)
+    assert_same(first.arrays, again.arrays, program.labels)
