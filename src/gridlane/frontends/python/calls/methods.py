@@ -1,0 +1,166 @@
+"""Methods of arrays, numbers and tuples."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gridlane.core import argtypes
+from gridlane.core.dtypes import i64
+from gridlane.core.errors import TypingError, UnsupportedError
+from gridlane.frontends.python.attributes import size, transposed
+from gridlane.frontends.python.calls.casts import as_type
+from gridlane.frontends.python.compare import compare
+from gridlane.frontends.python.conversion import integer
+from gridlane.frontends.python.indexing import load, store_element
+from gridlane.frontends.python.layout import memory_type
+from gridlane.frontends.python.operands import (
+    NONE,
+    ArrayView,
+    BoundMethod,
+    ComplexNumber,
+    Operand,
+    Scalar,
+    TupleOperand,
+)
+from gridlane.frontends.python.views import broadcast_store
+from gridlane.ir.builder import constant
+from gridlane.ir.types import pointer
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+
+def call_method(
+    t: Translator, method: BoundMethod, arguments: list[Operand], keywords: dict[str, Operand]
+) -> Operand:
+    """``receiver.name(*arguments)``."""
+    if keywords:
+        raise t.fail(TypingError, f"the method {method.name} takes no keywords in a kernel")
+    receiver = method.receiver
+    if isinstance(receiver, ComplexNumber | Scalar):
+        if isinstance(receiver, ComplexNumber):
+            return ComplexNumber(receiver.real, t.b.neg(receiver.imag))
+        return receiver
+    if isinstance(receiver, TupleOperand):
+        return _tuple_method(t, receiver, method.name, arguments)
+    assert isinstance(receiver, ArrayView)
+    return _ARRAY[method.name](t, receiver, arguments)
+
+
+def _tuple_method(
+    t: Translator, receiver: TupleOperand, name: str, arguments: list[Operand]
+) -> Operand:
+    if name != "count" or len(arguments) != 1:
+        raise t.fail(UnsupportedError, f"the method {name} of tuples cannot be compiled")
+    total = t.b.const(0, i64)
+    for item in receiver.items:
+        same = compare(t, ast.Eq, item, arguments[0])
+        total = t.b.add(total, t.b.cast(same, i64))
+    return Scalar(total, 0, len(receiver.items))
+
+
+def _require_c(t: Translator, array: ArrayView, name: str) -> None:
+    if array.type.layout != "C":
+        raise t.fail(
+            TypingError,
+            f"{name}() needs a C-contiguous array, not {array.type}; index it instead",
+        )
+
+
+def _view(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
+    """The same bytes as elements of another type."""
+    if len(arguments) != 1:
+        raise t.fail(TypingError, "view() takes a dtype")
+    kind = as_type(t, arguments[0])
+    old, new = memory_type(array.type.element), memory_type(kind)
+    shape = array.shape
+    if old.size != new.size:
+        _require_c(t, array, "view")
+        b = t.b
+        bytes_ = b.mul(shape[-1], b.const(old.size, i64))
+        shape = (*shape[:-1], b.div(bytes_, b.const(new.size, i64)))
+    target = pointer(new, array.space)
+    layout = argtypes.ArrayType(kind, array.type.ndim, array.type.layout, array.type.readonly)
+    return ArrayView(layout, t.b.recast(array.pointer, target), shape, array.strides)
+
+
+def _reshape(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
+    """A C array with other extents; one of them may be -1."""
+    _require_c(t, array, "reshape")
+    items = arguments
+    if len(arguments) == 1 and isinstance(arguments[0], TupleOperand):
+        items = list(arguments[0].items)
+    b = t.b
+    extents = [b.cast(integer(t, item, "an integer extent").value, i64) for item in items]
+    unknown = [n for n, extent in enumerate(extents) if constant(extent) == -1]
+    if len(unknown) > 1:
+        raise t.fail(TypingError, "reshape() takes at most one -1")
+    if unknown:
+        known = b.const(1, i64)
+        for number, extent in enumerate(extents):
+            known = known if number == unknown[0] else b.mul(known, extent)
+        extents[unknown[0]] = b.div(size(t, array).value, known)
+    kind = argtypes.ArrayType(array.type.element, len(extents), "C", array.type.readonly)
+    return ArrayView(kind, array.pointer, tuple(extents))
+
+
+def _ravel(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
+    _require_c(t, array, "ravel")
+    kind = argtypes.ArrayType(array.type.element, 1, "C", array.type.readonly)
+    return ArrayView(kind, array.pointer, (size(t, array).value,))
+
+
+def _transpose(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
+    if arguments:
+        raise t.fail(UnsupportedError, "transpose() takes no axes in a kernel; index accordingly")
+    return transposed(t, array)
+
+
+def _copy(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
+    """A local copy of an array whose extents are constant."""
+    from math import prod
+
+    from gridlane.ir.ops import memory
+
+    extents = [constant(extent) for extent in array.shape]
+    if not all(type(extent) is int for extent in extents):
+        raise t.fail(
+            UnsupportedError,
+            "copy() needs extents that are known when the kernel is compiled; copy to a "
+            "cuda.local.array in a loop",
+        )
+    element = memory_type(array.type.element)
+    start = t.b.value(memory.LocalArray(element, max(1, prod(extents))))  # type: ignore[arg-type]
+    kind = argtypes.ArrayType(array.type.element, array.type.ndim, "C")
+    made = ArrayView(kind, start, array.shape)
+    broadcast_store(t, made, array, store_element)
+    return made
+
+
+def _item(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
+    from gridlane.frontends.python.indexing import subscript
+
+    if arguments:
+        return subscript(t, array, TupleOperand(tuple(arguments)))
+    return load(t, array.pointer, array.type.element)
+
+
+def _fill(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
+    if len(arguments) != 1:
+        raise t.fail(TypingError, "fill() takes one value")
+    broadcast_store(t, array, arguments[0], store_element)
+    return NONE
+
+
+_ARRAY: dict[str, Callable[[Translator, ArrayView, list[Operand]], Operand]] = {
+    "view": _view,
+    "reshape": _reshape,
+    "ravel": _ravel,
+    "flatten": _ravel,
+    "transpose": _transpose,
+    "copy": _copy,
+    "item": _item,
+    "fill": _fill,
+}

@@ -1,0 +1,256 @@
+"""numpy's functions on single numbers, with numpy's result types."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gridlane.core.dtypes import DType, b1
+from gridlane.core.errors import TypingError
+from gridlane.frontends.python import complexes, division, promotion
+from gridlane.frontends.python.calls.builtin import absolute, two_way
+from gridlane.frontends.python.calls.mathematics import (
+    degrees,
+    is_finite,
+    is_infinite,
+    is_nan,
+    radians,
+)
+from gridlane.frontends.python.calls.registry import handles, register
+from gridlane.frontends.python.compare import compare
+from gridlane.frontends.python.conversion import cast_scalar, scalar, truth
+from gridlane.frontends.python.operands import ArrayView, ComplexNumber, Operand, Scalar
+from gridlane.frontends.python.operators import BINARY, UNARY
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, math
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+_FLOAT_UNARY: dict[str, type[Op]] = {
+    **{name: getattr(math, name.capitalize()) for name in ("sqrt", "cbrt", "exp", "exp2", "expm1")},
+    **{name: getattr(math, name.capitalize()) for name in ("log", "log2", "log10", "log1p", "sin")},
+    **{name: getattr(math, name.capitalize()) for name in ("cos", "tan", "sinh", "cosh", "tanh")},
+    **{f"arc{n}": getattr(math, f"A{n}") for n in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    "rint": math.Rint,
+    "fabs": arith.Abs,
+}
+_ROUNDING: dict[str, type[Op]] = {"floor": math.Floor, "ceil": math.Ceil, "trunc": math.Trunc}
+_FLOAT_BINARY: dict[str, type[Op]] = {
+    "arctan2": math.Atan2,
+    "hypot": math.Hypot,
+    "copysign": math.Copysign,
+    "nextafter": math.Nextafter,
+    "fmod": arith.Rem,
+}
+_COMPLEX = {
+    "exp": complexes.exponential,
+    "log": complexes.logarithm,
+    "sqrt": complexes.square_root,
+}
+
+
+def _number(t: Translator, x: Operand, name: str) -> Scalar:
+    if isinstance(x, ArrayView):
+        raise t.fail(
+            TypingError, f"np.{name} takes one number in a kernel, not {x.type_name}; index it"
+        )
+    return scalar(t, x)
+
+
+def _float(t: Translator, x: Operand, name: str) -> Scalar:
+    number = _number(t, x, name)
+    return cast_scalar(t, number, promotion.numpy_floating(number.dtype))
+
+
+def _register_floats() -> None:
+    for name, op in _FLOAT_UNARY.items():
+
+        def one(t: Translator, x: Operand, name=name, op=op) -> Operand:  # type: ignore
+            if isinstance(x, ComplexNumber) and name in _COMPLEX:
+                return _COMPLEX[name](t, x)
+            return Scalar(t.b.unary(op, _float(t, x, name).value))
+
+        register((getattr(np, name),), f"np.{name}", one, "x")
+    for name, op in _ROUNDING.items():
+
+        def rounded(t: Translator, x: Operand, name=name, op=op) -> Operand:  # type: ignore
+            number = _number(t, x, name)
+            return Scalar(t.b.unary(op, number.value)) if number.dtype.is_float else number
+
+        register((getattr(np, name),), f"np.{name}", rounded, "x")
+    for name, op in _FLOAT_BINARY.items():
+
+        def two(t: Translator, x: Operand, y: Operand, name=name, op=op) -> Operand:  # type: ignore
+            a, b = _number(t, x, name), _number(t, y, name)
+            dtype = promotion.numpy_floating(a.dtype, b.dtype)
+            return Scalar(t.b.binary(op, t.b.cast(a.value, dtype), t.b.cast(b.value, dtype)))
+
+        register((getattr(np, name),), f"np.{name}", two, "x1, x2")
+
+
+_register_floats()
+
+# Operators whose result has numpy's common type rather than Python's 64 bits.
+_OPERATORS: dict[str, type[ast.operator]] = {
+    "add": ast.Add,
+    "subtract": ast.Sub,
+    "multiply": ast.Mult,
+    "floor_divide": ast.FloorDiv,
+    "remainder": ast.Mod,
+    "power": ast.Pow,
+    "bitwise_and": ast.BitAnd,
+    "bitwise_or": ast.BitOr,
+    "bitwise_xor": ast.BitXor,
+    "left_shift": ast.LShift,
+    "right_shift": ast.RShift,
+}
+_COMPARISONS: dict[str, type[ast.cmpop]] = {
+    "equal": ast.Eq,
+    "not_equal": ast.NotEq,
+    "less": ast.Lt,
+    "less_equal": ast.LtE,
+    "greater": ast.Gt,
+    "greater_equal": ast.GtE,
+}
+
+
+def _narrowed(t: Translator, result: Operand, dtype: DType) -> Operand:
+    return cast_scalar(t, result, dtype) if isinstance(result, Scalar) else result
+
+
+def _register_operators() -> None:
+    for name, kind in _OPERATORS.items():
+
+        def emit(t: Translator, x: Operand, y: Operand, kind=kind) -> Operand:  # type: ignore
+            result = BINARY[kind](t, x, y)
+            if isinstance(x, Scalar) and isinstance(y, Scalar):
+                return _narrowed(t, result, promotion.unify(x.dtype, y.dtype))
+            return result
+
+        register((getattr(np, name),), f"np.{name}", emit, "x1, x2")
+    for name, relation in _COMPARISONS.items():
+
+        def test(t: Translator, x: Operand, y: Operand, relation=relation) -> Operand:  # type: ignore
+            return Scalar(compare(t, relation, x, y))
+
+        register((getattr(np, name),), f"np.{name}", test, "x1, x2")
+    register((np.true_divide,), "np.true_divide", BINARY[ast.Div], "x1, x2")
+
+
+_register_operators()
+
+
+def _own_type(unary: type[ast.unaryop], name: str) -> None:
+    def emit(t: Translator, x: Operand) -> Operand:
+        result = UNARY[unary](t, x)
+        return _narrowed(t, result, x.dtype) if isinstance(x, Scalar) else result
+
+    register((getattr(np, name),), f"np.{name}", emit, "x")
+
+
+_own_type(ast.USub, "negative")
+_own_type(ast.UAdd, "positive")
+_own_type(ast.Invert, "invert")
+register((np.absolute,), "np.absolute", absolute, "x")
+register((np.degrees, np.rad2deg), "np.degrees", degrees, "x")
+register((np.radians, np.deg2rad), "np.radians", radians, "x")
+for _target, _test in ((np.isnan, is_nan), (np.isinf, is_infinite), (np.isfinite, is_finite)):
+    register((_target,), f"np.{_target.__name__}", lambda t, x, f=_test: Scalar(f(t, x)), "x")
+
+
+@handles(np.square, params="x")
+def _square(t: Translator, x: Operand) -> Operand:
+    result = BINARY[ast.Mult](t, x, x)
+    return _narrowed(t, result, x.dtype) if isinstance(x, Scalar) else result
+
+
+@handles(np.reciprocal, params="x")
+def _reciprocal(t: Translator, x: Operand) -> Operand:
+    number = _number(t, x, "reciprocal")
+    return division.true_divide(t, t.number(1, number.dtype), number)
+
+
+@handles(np.sign, params="x")
+def _sign(t: Translator, x: Operand) -> Operand:
+    """-1, 0 or 1 of the operand's type; NaN for NaN."""
+    number, b = _number(t, x, "sign"), t.b
+    zero, one = b.const(0, number.dtype), b.const(1, number.dtype)
+    result = b.select(b.lt(zero, number.value), one, zero)
+    if number.dtype.is_signed or number.dtype.is_float:
+        result = b.select(b.lt(number.value, zero), b.const(-1, number.dtype), result)
+    if number.dtype.is_float:
+        result = b.select(is_nan(t, number), number.value, result)
+    return Scalar(result)
+
+
+def _extreme(name: str, kind: type[ast.cmpop], op: type[Op], keep_nan: bool) -> None:
+    """np.maximum and minimum give NaN where either is; fmax and fmin the number."""
+
+    def emit(t: Translator, x: Operand, y: Operand) -> Operand:
+        a, b = _number(t, x, name), _number(t, y, name)
+        dtype = promotion.unify(a.dtype, b.dtype)
+        if not dtype.is_float:
+            return two_way(t, kind, a, b)
+        u, v = t.b.cast(a.value, dtype), t.b.cast(b.value, dtype)
+        result = t.b.binary(op, u, v)
+        if keep_nan:
+            result = t.b.select(is_nan(t, Scalar(u)), u, result)
+            result = t.b.select(is_nan(t, Scalar(v)), v, result)
+        return Scalar(result)
+
+    register((getattr(np, name),), f"np.{name}", emit, "x1, x2")
+
+
+_extreme("minimum", ast.Lt, arith.Min, True)
+_extreme("maximum", ast.Gt, arith.Max, True)
+_extreme("fmin", ast.Lt, arith.Min, False)
+_extreme("fmax", ast.Gt, arith.Max, False)
+
+
+def _logical(name: str, op: type[Op]) -> None:
+    def emit(t: Translator, x: Operand, y: Operand) -> Operand:
+        return Scalar(t.b.binary(op, truth(t, x), truth(t, y)))
+
+    register((getattr(np, name),), f"np.{name}", emit, "x1, x2")
+
+
+_logical("logical_and", arith.And)
+_logical("logical_or", arith.Or)
+_logical("logical_xor", arith.Xor)
+
+
+@handles(np.logical_not, params="x")
+def _logical_not(t: Translator, x: Operand) -> Operand:
+    return Scalar(t.b.not_(truth(t, x)))
+
+
+@handles(np.signbit, params="x")
+def _signbit(t: Translator, x: Operand) -> Operand:
+    number = _float(t, x, "signbit")
+    one = t.b.binary(math.Copysign, t.b.const(1.0, number.dtype), number.value)
+    return Scalar(t.b.lt(one, t.b.const(0.0, number.dtype)))
+
+
+@handles(np.conjugate, params="x")
+def _conjugate(t: Translator, x: Operand) -> Operand:
+    if isinstance(x, ComplexNumber):
+        return ComplexNumber(x.real, t.b.neg(x.imag))
+    return _number(t, x, "conjugate")
+
+
+@handles(np.real, params="val")
+def _real(t: Translator, val: Operand) -> Operand:
+    return Scalar(val.real) if isinstance(val, ComplexNumber) else _number(t, val, "real")
+
+
+@handles(np.imag, params="val")
+def _imag(t: Translator, val: Operand) -> Operand:
+    if isinstance(val, ComplexNumber):
+        return Scalar(val.imag)
+    return t.number(0, _number(t, val, "imag").dtype)
+
+
+__all__ = ["b1"]

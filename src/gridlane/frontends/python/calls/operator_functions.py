@@ -1,0 +1,100 @@
+"""The functions of ``operator``, which do what their operators do."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from typing import TYPE_CHECKING
+
+from gridlane.core.dtypes import b1
+from gridlane.frontends.python.calls.registry import handles, register
+from gridlane.frontends.python.compare import OPS, compare, contains, identical
+from gridlane.frontends.python.conversion import truth
+from gridlane.frontends.python.indexing import place_of, store, subscript
+from gridlane.frontends.python.operands import NONE, Operand, Scalar
+from gridlane.frontends.python.operators import BINARY, UNARY
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+_BINARY = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.BitAnd: "and_",
+    ast.BitOr: "or_",
+    ast.BitXor: "xor",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+}
+_UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
+_COMPARE = {
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+}
+
+
+def _register() -> None:
+    for kind, name in _BINARY.items():
+        in_place = getattr(operator, "i" + name.rstrip("_"))
+        register((getattr(operator, name), in_place), f"operator.{name}", BINARY[kind], "a, b")
+    for unary, name in _UNARY.items():
+        register((getattr(operator, name),), f"operator.{name}", UNARY[unary], "a")
+    register((operator.inv,), "operator.inv", UNARY[ast.Invert], "a")
+    assert set(_COMPARE) == set(OPS)
+    for relation, name in _COMPARE.items():
+
+        def emit(t: Translator, a: Operand, b: Operand, relation=relation) -> Operand:  # type: ignore
+            return Scalar(compare(t, relation, a, b))
+
+        register((getattr(operator, name),), f"operator.{name}", emit, "a, b")
+
+
+_register()
+
+
+@handles(operator.not_, params="a")
+def _not(t: Translator, a: Operand) -> Operand:
+    return Scalar(t.b.not_(truth(t, a)))
+
+
+@handles(operator.truth, params="a")
+def _truth(t: Translator, a: Operand) -> Operand:
+    return Scalar(truth(t, a))
+
+
+@handles(operator.is_, params="a, b")
+def _is(t: Translator, a: Operand, b: Operand) -> Operand:
+    return Scalar(t.b.const(identical(t, a, b), b1))
+
+
+@handles(operator.is_not, params="a, b")
+def _is_not(t: Translator, a: Operand, b: Operand) -> Operand:
+    return Scalar(t.b.const(not identical(t, a, b), b1))
+
+
+@handles(operator.contains, params="a, b")
+def _contains(t: Translator, a: Operand, b: Operand) -> Operand:
+    return Scalar(contains(t, b, a))
+
+
+@handles(operator.getitem, params="a, b")
+def _getitem(t: Translator, a: Operand, b: Operand) -> Operand:
+    return subscript(t, a, b)
+
+
+@handles(operator.setitem, params="a, b, c")
+def _setitem(t: Translator, a: Operand, b: Operand, c: Operand) -> Operand:
+    store(t, place_of(t, a, b), c)
+    return NONE
+
+
+

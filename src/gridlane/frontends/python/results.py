@@ -1,0 +1,51 @@
+"""Between the user's types and specs, for device functions that are compiled by themselves."""
+
+from __future__ import annotations
+
+from gridlane.core import argtypes
+from gridlane.core.argtypes import ArgType
+from gridlane.core.errors import TypingError
+from gridlane.frontends.python.specs import (
+    ArraySpec,
+    ComplexSpec,
+    LiteralSpec,
+    RecordSpec,
+    ScalarSpec,
+    Spec,
+    StaticSpec,
+    TupleSpec,
+)
+from gridlane.ir.types import Space
+
+
+def spec_of_type(kind: ArgType) -> Spec:
+    """The spec of an argument of a type."""
+    if isinstance(kind, argtypes.ScalarType):
+        dtype = kind.dtype
+        limits = (dtype.min, dtype.max) if dtype.is_integer else (0, 1)
+        return ScalarSpec(dtype, *limits)
+    if isinstance(kind, argtypes.ComplexType):
+        return ComplexSpec(kind.part)
+    if isinstance(kind, argtypes.ArrayType):
+        return ArraySpec(kind, Space.GLOBAL)
+    if isinstance(kind, argtypes.RecordType):
+        return RecordSpec(kind, Space.GLOBAL)
+    if isinstance(kind, argtypes.TupleType):
+        return TupleSpec(tuple([spec_of_type(item) for item in kind.items]), kind.fields, kind.cls)
+    if isinstance(kind, argtypes.NoneType):
+        return StaticSpec(None)
+    raise TypingError(f"a device function cannot take an argument of type {kind}")
+
+
+def result_type(spec: Spec) -> ArgType:
+    """The user's type of a result."""
+    if isinstance(spec, ScalarSpec | LiteralSpec):
+        return argtypes.scalar_of(spec.dtype)
+    if isinstance(spec, ComplexSpec):
+        return argtypes.complex64 if spec.part.bits == 32 else argtypes.complex128
+    if isinstance(spec, ArraySpec | RecordSpec):
+        return spec.type
+    if isinstance(spec, TupleSpec):
+        items = tuple([result_type(item) for item in spec.items])
+        return argtypes.TupleType(items, spec.fields, spec.cls)
+    return argtypes.none
