@@ -90,7 +90,8 @@ class Maker:
         self.types: list[DType] = [i32, b1]
         self.context = Context()
         self.functions: list[Function] = []
-        self.counters = 0
+        self.numbers: list[Value] = []
+        """Integers that differ from thread to thread."""
 
     # ---- values
 
@@ -206,6 +207,30 @@ class Maker:
             known.append(self.b.variable("v", dtype))
         self.b.write(self.rng.choice(known), self.any(dtype))
 
+    def absorb(self) -> None:
+        """Make a late value part of a variable, whose last value is a result."""
+        b, dtype = self.b, self.type()
+        known = self.variables[dtype]
+        if not known or not self.pool[dtype]:
+            return
+        var, value = self.rng.choice(known), self.pool[dtype][-1]
+        if dtype is b1:
+            value = b.value(arith.Xor(b.read(var), value))
+        elif dtype.is_integer:
+            value = b.add(b.mul(b.read(var), b.const(5, dtype)), value)
+        elif self.rng.random() < 0.5:
+            value = b.value(arith.Sub(value, b.read(var)))
+        b.write(var, value)
+
+    def condition(self) -> Value:
+        """A condition that differs among the threads, most often by their number."""
+        b, rng = self.b, self.rng
+        if rng.random() < 0.4 or not self.numbers:
+            return self.any(b1)
+        number = b.rem(rng.choice(self.numbers), b.const(rng.choice((2, 3, 4, 5, 33)), i32))
+        value = b.value(rng.choice(COMPARES)(number, b.const(rng.randint(0, 3), i32)))
+        return self.add(value)
+
     def read(self) -> None:
         known = self.variables[self.type()]
         if known:
@@ -248,7 +273,7 @@ class Maker:
 
     def branch(self) -> None:
         uniform = self.context.uniform and self.rng.random() < 0.3
-        condition = self.uniform_condition() if uniform else self.any(b1)
+        condition = self.uniform_condition() if uniform else self.condition()
         op = control.If(condition, Region(), Region())
         self.b.emit(op)
         exits = self.context.exits if not uniform else ()
@@ -256,7 +281,22 @@ class Maker:
         for region in sides:
             with self.inside(region, uniform=uniform, exits=exits):
                 self.statements(self.rng.randint(1, 4))
+                self.absorb()
                 self.maybe_exit()
+
+    def exit_if(self) -> None:
+        """Some of the threads break, continue or leave."""
+        if not self.context.exits:
+            return
+        op = control.If(self.condition(), Region(), Region())
+        self.b.emit(op)
+        exits = self.context.exits
+        side = self.rng.choice((op.then, op.then, op.orelse))
+        with self.inside(side, uniform=False):
+            self.statements(self.rng.randint(0, 2))
+            self.absorb()
+            self.b.emit(self.rng.choice(exits)())
+        self.absorb()
 
     def maybe_exit(self) -> None:
         """End a region early, now and then."""
@@ -271,6 +311,8 @@ class Maker:
         bound = b.const(rng.randint(1, 4), i32)
         if not uniform:
             bound = b.cast(self.index(4), i32)
+            if self.numbers:
+                bound = b.rem(b.add(rng.choice(self.numbers), bound), b.const(5, i32))
         counter = b.variable("i", i32)
         b.write(counter, b.const(0, i32))
         op = control.Loop(Region(), Region(), rng.choice((0, 0, 1, 4)))
@@ -281,7 +323,12 @@ class Maker:
         with self.inside(op.body, uniform=uniform, exits=exits):
             at = self.add(b.read(counter))
             b.break_if(b.value(arith.Ge(at, bound)))
-            self.statements(rng.randint(1, 5))
+            self.numbers.append(at)
+            for _ in range(rng.randint(1, 3)):
+                self.statements(rng.randint(1, 3))
+                self.exit_if()
+            self.absorb()
+            self.numbers.pop()
         with self.inside(op.step, uniform=uniform, exits=()):
             b.write(counter, b.add(b.read(counter), b.const(1, i32)))
             if rng.random() < 0.3:
@@ -291,7 +338,10 @@ class Maker:
         op = control.ScopeOp(Region())
         self.b.emit(op)
         with self.inside(op.body, uniform=False, exits=(control.Leave,)):
-            self.statements(self.rng.randint(1, 5))
+            for _ in range(self.rng.randint(1, 3)):
+                self.statements(self.rng.randint(1, 3))
+                self.exit_if()
+            self.absorb()
 
     def uniform_condition(self) -> Value:
         return self.b.const(self.rng.random() < 0.7, b1)
@@ -308,12 +358,13 @@ class Maker:
         (2, "bitcast"),
         (5, "write"),
         (5, "read"),
+        (6, "absorb"),
         (2, "local"),
         (2, "vector"),
         (2, "call"),
         (4, "branch"),
         (3, "loop"),
-        (1, "scope"),
+        (2, "scope"),
     )
 
     def statements(self, count: int) -> None:
@@ -337,9 +388,10 @@ class FunctionMaker(Maker):
             value = self.add(Value(rng.choice(self.types), name=f"a{number}"))
             function.params.append(Param(value))
         function.results = tuple(rng.choices(self.types, k=rng.randint(0, 2)))
+        self.numbers = [value for value in self.pool[i32]]
         for _ in range(rng.randint(0, 2)):
             self.statements(size)
-            with self.b.if_(self.any(b1)) as op:
+            with self.b.if_(self.condition()) as op:
                 pass
             with self.inside(op.then):
                 self.statements(1)
@@ -433,6 +485,11 @@ class KernelMaker(Maker):
         self.thread = self.add(b.add(b.mul(number, b.const(self.threads, i32)), self.local_number))
         self.add(b.value(grid.LaneId()))
         self.conditions.append(self.add(b.eq(block[grid.Axis.X], b.const(0, i32))))
+        self.numbers = [self.local_number, self.thread]
+        for dtype in dict.fromkeys(self.types):
+            var = b.variable("v", dtype)
+            b.write(var, self.any(dtype))
+            self.variables[dtype].append(var)
 
     def uniform_condition(self) -> Value:
         return self.rng.choice(self.conditions)
@@ -545,8 +602,7 @@ class KernelMaker(Maker):
         """Some of the threads return, or raise."""
         if self.rng.random() < 0.7 or not self.context.uniform or self.context.depth:
             return
-        condition = self.any(b1)
-        with self.b.if_(condition) as op:
+        with self.b.if_(self.condition()) as op:
             pass
         with self.inside(op.then, uniform=False):
             self.store()
@@ -560,8 +616,8 @@ class KernelMaker(Maker):
     def results(self) -> None:
         """Store the latest values."""
         for dtype, base in self.outputs.items():
-            values = [self.any(dtype) for _ in range(3)]
-            values += [self.b.read(var) for var in self.variables[dtype][:3]]
+            values = [self.b.read(var) for var in self.variables[dtype][:5]]
+            values += [self.any(dtype) for _ in range(2)]
             for slot, value in enumerate(values):
                 self.b.store(self.b.offset(base, self.b.const(slot, i32)), value)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +11,7 @@ app = typer.Typer(
     name="gridlane",
     help="Run numba.cuda programs on this machine's CPU, unchanged.",
     add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -19,14 +19,6 @@ app = typer.Typer(
 
 # All words after the command are taken as they are.
 _ANYTHING = {"allow_extra_args": True, "ignore_unknown_options": True}
-
-
-class Stage(str, Enum):
-    """What ``compile`` prints."""
-
-    IR = "ir"
-    LLVM = "llvm"
-    ASM = "asm"
 
 
 def _version(asked: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gridlane.cli.failure import check_settings
+from gridlane.cli.wording import counted, size
 from gridlane.compiler.cache import DiskCache, default_cache
 
 
@@ -14,7 +15,7 @@ def show(clear: bool) -> None:
         print("the cache is off (GRIDLANE_CACHE=0)")
         return
     if clear:
-        print(f"removed {counted(cache.clear())} from {cache.root}")
+        print(f"removed {counted(cache.clear(), 'kernel')} from {cache.root}")
         return
     print(f"{cache.root}\n{state(cache)}")
 
@@ -22,25 +23,6 @@ def show(clear: bool) -> None:
 def state(cache: DiskCache) -> str:
     """What there is, in words."""
     stats = cache.stats()
-    text = f"{counted(stats.entries)}, {size(stats.bytes)} of at most {size(stats.limit)}"
+    text = f"{counted(stats.entries, 'kernel')}, {size(stats.bytes)} of at most {size(stats.limit)}"
     problem = cache.problem()
     return f"{text}; not in use: {problem}" if problem else text
-
-
-def counted(kernels: int) -> str:
-    """A number of kernels, in words."""
-    return f"{kernels} kernel" + ("" if kernels == 1 else "s")
-
-
-def size(count: int) -> str:
-    """Bytes for people.
-
-    >>> size(512 * 2**20), size(1500)
-    ('512.0 MiB', '1.5 KiB')
-    """
-    value, unit = float(count), "bytes"
-    for larger in ("KiB", "MiB", "GiB"):
-        if value < 1024:
-            break
-        value, unit = value / 1024, larger
-    return f"{count} bytes" if unit == "bytes" else f"{value:.1f} {unit}"

@@ -48,8 +48,8 @@ def _block(text: str) -> tuple[int, int, int]:
         fail(f"compile: --block {text!r}: one to three numbers, as in 256 or 16,16")
     x, y, z = (*map(int, words), 1, 1)[:3]
     try:
-        check_shape("--block", (1, 1, 1), (x, y, z), Limits())
-    except (LaunchError, ValueError) as error:
+        check_shape(f"--block {text}", (1, 1, 1), (x, y, z), Limits())
+    except LaunchError as error:
         fail(f"compile: {error}")
     return x, y, z
 

@@ -122,7 +122,7 @@ def _folder(request: Request) -> tuple[CodeType, ModuleType]:
     path = request.program
     if not os.path.exists(path):
         fail(f"run: cannot read {path!r}: No such file or directory")
-    _start(path, request.arguments, path)
+    _start(path, request.arguments, os.path.abspath(path))
     # Else the search for __main__ finds the one that is running.
     ours = sys.modules.pop("__main__")
     try:

@@ -58,6 +58,16 @@ class ScalarType(ArgType):
         """The numpy dtype."""
         return self.dtype.numpy
 
+    @property
+    def bitwidth(self) -> int:
+        """Bits of the value, by numba's name for it."""
+        return self.dtype.bits
+
+    @property
+    def signed(self) -> bool:
+        """True for signed integers, by numba's name for it."""
+        return self.dtype.is_signed
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ComplexType(ArgType):

@@ -101,10 +101,11 @@ def as_host(value: Any) -> np.ndarray | None:
 
 # --- keys ---
 
-REFUSED = ("refused",)
+REFUSED = "refused"
 """The key of what kernels cannot take. No plan has it, and making one says what is wrong."""
 
-_INT64, _UINT64 = ("int", argtypes.int64), ("int", argtypes.uint64)
+# Strings, because their hashes are kept and those of ArgTypes are not.
+_INT64, _UINT64 = "int", "big int"
 
 
 def _constant(key: Hashable) -> KeyFunction:
@@ -160,16 +161,16 @@ class _Keys(dict[type, KeyFunction]):
 KEYS = _Keys(
     {
         int: _int_key,
-        bool: _constant(("bool", argtypes.boolean)),
-        float: _constant(("float", argtypes.float64)),
-        complex: _constant(("complex", argtypes.complex128)),
+        bool: _constant("bool"),
+        float: _constant("float"),
+        complex: _constant("complex"),
         type(None): _constant(None),
         np.ndarray: _ndarray_key,
         DeviceNDArray: _device_key,
         DeviceRecord: _device_key,
         tuple: _tuple_key,
         **{
-            dtype.type: _constant(("numpy", argtypes.from_numpy(dtype)))
+            dtype.type: _constant(f"numpy {dtype}")
             for dtype in (
                 *(scalar.numpy for scalar in argtypes.SCALARS),
                 *map(np.dtype, ("c8", "c16")),
@@ -184,7 +185,7 @@ _BASES: tuple[tuple[type, KeyFunction], ...] = (
     (enum.Enum, _enum_key),
     (bool, KEYS[bool]),
     (np.void, _record_key),
-    (np.generic, lambda value: ("numpy", typeof(value))),
+    (np.generic, lambda value: ("numpy", value.dtype)),
     (int, _int_key),
     (float, KEYS[float]),
     (complex, KEYS[complex]),

@@ -155,7 +155,8 @@ class Dispatcher:
         return self.overloads[resolve(repr(self.py_func), self.overloads, plain)]
 
     def _compile_for_args(self, *args: Any) -> Kernel:
-        return self.compile(tuple(map(typeof, args)))
+        # The launch makes the code next, and finds what is wrong with the source then.
+        return self._add(tuple(map(typeof, args)))
 
     def compile(self, sig: Any) -> Kernel:
         """The kernel for a signature or a tuple of types.
@@ -163,10 +164,21 @@ class Dispatcher:
         Raises:
             CompileError: what is wrong with the source, and where.
         """
-        signature = parse(sig)
-        types = signature.args
         if self._specialized:
             return next(iter(self.overloads.values()))
+        kernel = self._add(parse(sig).args)
+        try:
+            _ = kernel.module
+        except BaseException:
+            self.forget(kernel)
+            raise
+        return kernel
+
+    def forget(self, kernel: Kernel) -> None:
+        """Drop a kernel that does not compile."""
+        self.overloads.pop(kernel.argtypes, None)
+
+    def _add(self, types: Types) -> Kernel:
         with self._lock:
             found = self.overloads.get(types)
             if found is not None:
@@ -179,7 +191,6 @@ class Dispatcher:
                     f"{len(types)} types"
                 )
             kernel = Kernel(self.py_func, types, self.options)
-            _ = kernel.module  # what is wrong with the source shows here
             config = current_launch_config()
             if config is not None and config.dispatcher is self:
                 kernel.launch_config_sensitive = getattr(self, "_sensitive", False)

@@ -17,7 +17,7 @@ import numpy as np
 
 from gridlane.core import trace
 from gridlane.core.argtypes import ArrayType
-from gridlane.core.errors import ArgumentError
+from gridlane.core.errors import ArgumentError, CompileError
 from gridlane.cuda import active
 from gridlane.cuda.dimensions import Dim3, check_shape, check_shared
 from gridlane.cuda.reader import make_reader
@@ -181,7 +181,11 @@ class Configured:
         self._local.args = args
         try:
             kernel = dispatcher.kernel_for(args)
-            loaded = kernel.loaded(self.blockdim)
+            try:
+                loaded = kernel.loaded(self.blockdim)
+            except CompileError:
+                dispatcher.forget(kernel)
+                raise
         finally:
             _current.config = previous
             self._local.args = None

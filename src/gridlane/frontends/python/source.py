@@ -133,11 +133,10 @@ def _whole_file(lines: list[str], code: types.CodeType) -> tuple[Definition, int
     except SyntaxError:
         tree = ast.Module([], [])
     wanted = ast.Lambda if code.co_name == "<lambda>" else ast.FunctionDef
-    for node in ast.walk(tree):
-        if isinstance(node, wanted) and _first_line(node) == code.co_firstlineno:
-            if isinstance(node, ast.Lambda) and not _covers(node.body, code):
-                continue
-            return node, 0
+    found = [node for node in ast.walk(tree) if isinstance(node, wanted) and _fits(node, code)]
+    if found:
+        # Of nested lambdas the innermost that holds all of the code.
+        return max(found, key=lambda node: (node.lineno, node.col_offset)), 0
     raise UnsupportedError(
         f"the source of {code.co_name} was not found in {code.co_filename} at line "
         f"{code.co_firstlineno}: the file has changed since it was imported",
@@ -145,18 +144,17 @@ def _whole_file(lines: list[str], code: types.CodeType) -> tuple[Definition, int
     )
 
 
-def _first_line(node: Definition) -> int:
-    decorators = getattr(node, "decorator_list", ())
-    return min([node.lineno, *[decorator.lineno for decorator in decorators]])
-
-
-def _covers(body: ast.expr, code: types.CodeType) -> bool:
-    """Whether the last located instruction of a lambda's code lies on its body."""
-    places = [place for place in code.co_positions() if None not in place]
-    if not places:
-        return True
-    line, end_line, column, end_column = places[-1]
-    return (line, column) >= (body.lineno, body.col_offset) and (end_line, end_column) <= (
-        body.end_lineno,
-        body.end_col_offset,
+def _fits(node: Definition, code: types.CodeType) -> bool:
+    """Whether a function of the file may be the one that the code was made from."""
+    names = [item.arg for item in (*node.args.posonlyargs, *node.args.args)]
+    if tuple(names) != code.co_varnames[: code.co_argcount]:
+        return False
+    if isinstance(node, ast.FunctionDef):
+        first = min([node.lineno, *[item.lineno for item in node.decorator_list]])
+        return first == code.co_firstlineno and node.name == code.co_name
+    places = [place for place in code.co_positions() if None not in place and place[2:] != (0, 0)]
+    return node.lineno == code.co_firstlineno and all(
+        (node.lineno, node.col_offset) <= (line, column)  # type: ignore[operator]  # no None
+        and (end_line, end_column) <= (node.end_lineno, node.end_col_offset)  # type: ignore
+        for line, end_line, column, end_column in places
     )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gridlane.core import argtypes
-from gridlane.core.dtypes import b1
+from gridlane.core.dtypes import b1, i64
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import stubs
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.conversion import cast_scalar, scalar
 from gridlane.frontends.python.indexing import Place, place_of
-from gridlane.frontends.python.operands import ArrayView, Operand, Scalar
+from gridlane.frontends.python.operands import ArrayView, Operand, Scalar, TupleOperand
 from gridlane.ir.ops import atomic
 from gridlane.ir.ops.atomic import AtomicKind
 from gridlane.ir.types import pointer
@@ -40,7 +40,7 @@ def _place(t: Translator, name: str, ary: Operand, idx: Operand) -> Place:
     """The scalar that an atomic works on."""
     if not isinstance(ary, ArrayView):
         raise t.fail(TypingError, f"cuda.atomic.{name} works on arrays, not on {ary.type_name}")
-    place = place_of(t, ary, idx)
+    place = place_of(t, ary, _integers(t, idx))
     plain = isinstance(place.element, argtypes.ScalarType) and place.element.dtype is not b1
     if place.view is not None or not plain:
         what = f"a view of {place.view.type.ndim} dimensions" if place.view else place.element
@@ -51,6 +51,16 @@ def _place(t: Translator, name: str, ary: Operand, idx: Operand) -> Place:
     if place.readonly:
         raise t.fail(TypingError, f"cuda.atomic.{name}: this array is read-only")
     return place
+
+
+def _integers(t: Translator, idx: Operand) -> Operand:
+    """The index with floats truncated, which numba allows in the tuple of an atomic: a uint64
+    joined with an int64 has become one."""
+    if isinstance(idx, TupleOperand):
+        return TupleOperand(tuple([_integers(t, item) for item in idx.items]))
+    if isinstance(idx, Scalar) and idx.dtype.is_float:
+        return cast_scalar(t, idx, i64)
+    return idx
 
 
 def _value(t: Translator, place: Place, val: Operand) -> Value:

@@ -1,0 +1,77 @@
+"""``gridlane bench``: the benchmarks of a checkout, or a few built-in kernels beside numpy."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import gridlane
+from gridlane.cli.failure import check_settings
+
+PROGRAMS = {"cpu": "cpu.py", "launch": "launch.py"}
+
+
+def bench(arguments: list[str]) -> int:
+    """Run the benchmarks; the exit status."""
+    check_settings()
+    folder = Path(gridlane.__file__).parents[2] / "benchmarks"
+    name = "cpu"
+    if arguments and arguments[0] in PROGRAMS:
+        name, arguments = arguments[0], arguments[1:]
+    program = folder / PROGRAMS[name]
+    if not program.is_file():
+        return built_in(arguments, "this is no checkout with benchmarks/")
+    if name == "cpu" and shutil.which("gcc") is None and "--help" not in arguments:
+        return built_in(arguments, "gcc, which the benchmarks compare with, is not installed")
+    return subprocess.run([sys.executable, str(program), *arguments]).returncode
+
+
+def built_in(arguments: list[str], reason: str) -> int:
+    """Time each kernel of bench_kernels beside numpy's way to the same result."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from gridlane.cli.bench_kernels import CASES
+    from gridlane.cli.tables import console, table
+    from gridlane.core.config import config
+
+    parser = argparse.ArgumentParser(prog="gridlane bench", description=built_in.__doc__)
+    parser.add_argument("--only", action="append", choices=sorted(CASES), metavar="KERNEL")
+    parser.add_argument("--repeats", type=int, default=7)
+    options = parser.parse_args(arguments)
+    out = console()
+    out.print(f"built-in kernels beside numpy: {reason}")
+    rows = table("kernel", "", f"gridlane, {config().device}", "numpy", "numpy/gridlane")
+    for column in rows.columns[2:]:
+        column.justify = "right"
+    wrong = []
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=out, transient=True) as progress:
+        task = progress.add_task("")
+        for name in options.only or CASES:
+            progress.update(task, description=name)
+            case = CASES[name]()
+            ours, theirs = (milliseconds(f, options.repeats) for f in (case.ours, case.numpy))
+            if not case.same():
+                wrong.append(name)
+            rows.add_row(name, case.what, f"{ours:.2f} ms", f"{theirs:.2f} ms", f"{theirs / ours:.1f}")
+    out.print(rows)
+    if wrong:
+        print(f"gridlane: wrong results: {', '.join(wrong)}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def milliseconds(run: Callable[[], object], repeats: int) -> float:
+    """The median of ``repeats`` runs after a first one, which compiles."""
+    run()
+    times = []
+    for _ in range(max(1, repeats)):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1e3

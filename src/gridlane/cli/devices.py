@@ -1,0 +1,34 @@
+"""``gridlane devices``: what there is to run on."""
+
+from __future__ import annotations
+
+from rich.markup import escape
+
+from gridlane.cli.failure import check_settings
+from gridlane.cli.tables import console, table
+from gridlane.cli.wording import described, size
+from gridlane.core.config import config
+from gridlane.core.errors import DeviceError
+from gridlane.runtime.devices import get_device, names
+
+
+def show() -> None:
+    """Print a line for each device; the chosen one has a star."""
+    check_settings()
+    rows = table("", "device", "", "threads of a block", "shared memory of a block", "warp")
+    for name in names():
+        star = "*" if name == config().device else ""
+        try:
+            device = get_device(name)
+        except (ImportError, OSError, DeviceError) as error:  # what drivers raise when not here
+            rows.add_row(star, name, f"[red]not available:[/] {escape(str(error))}")
+            continue
+        limits = device.limits
+        rows.add_row(
+            *(star, name, escape(described(device.describe())), str(limits.max_threads)),
+            f"{size(limits.max_shared)} ({size(limits.max_dynamic_shared)} dynamic)",
+            str(limits.warp_size),
+        )
+    out = console()
+    out.print(rows)
+    out.print("* the device in use; choose with GRIDLANE_DEVICE or gridlane run --device")

@@ -1,0 +1,208 @@
+"""``gridlane doctor``: what works on this machine, shown by trying, and what to do about the rest."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+from rich.markup import escape
+
+import gridlane
+from gridlane.cli.failure import check_settings
+from gridlane.cli.tables import console, table
+from gridlane.core.config import config
+from gridlane.runtime.devices import names
+
+PACKAGES = ("numpy", "llvmlite", "ml-dtypes", "typer", "rich", "platformdirs")
+TIMEOUT_S = 120
+
+# Step: what it shows, and what to do when it is the first that fails.
+LADDER: dict[str, tuple[str, str]] = {
+    "compiled": (
+        "a kernel becomes code for the device",
+        "reinstall gridlane and llvmlite (pip install --force-reinstall gridlane llvmlite); "
+        "compilation needs nothing else of the machine",
+    ),
+    "available": (
+        "the driver and the libraries that it stands on load",
+        "the message names what is missing: install it, and look at its version above",
+    ),
+    "initialised": (
+        "the device opens and gives memory",
+        "free memory, and check the limits on threads and memory of this user or container "
+        "(ulimit -a)",
+    ),
+    "executed": (
+        "a kernel is launched and comes to its end",
+        "GRIDLANE_TRACE=1 shows the launch, --device interp runs the same kernel without machine "
+        "code; a processor without the instructions that it reports (some virtual machines) ends "
+        "here with SIGILL",
+    ),
+    "verified": (
+        "its result equals numpy's",
+        "do not use this device here; report it with this output, and use another device",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step that was tried, and what it said."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+def show() -> int:
+    """Print everything; the exit status, 0 when the device in use is verified."""
+    check_settings()
+    out = console()
+    facts = table("", "", title=f"gridlane {gridlane.__version__}")
+    facts.show_header = False
+    for name, value in _facts():
+        facts.add_row(name, escape(value))
+    out.print(facts)
+    results: dict[str, list[Step]] = {}
+    for name in names():
+        with out.status(f"trying {name}"):
+            results[name] = climb(name)
+    ladder = table("device", *LADDER, "")
+    for name, steps in results.items():
+        cells = [_cell(steps, n) for n in range(len(LADDER))]
+        ladder.add_row(f"{name} *" if name == config().device else name, *cells, _summary(steps))
+    out.print(ladder)
+    for name, steps in results.items():
+        if not steps[-1].ok:
+            out.print(_advice(name, steps[-1]))
+    out.print("* the device in use; choose with GRIDLANE_DEVICE or gridlane run --device")
+    return 0 if results[config().device][-1].ok else 1
+
+
+def _cell(steps: list[Step], n: int) -> str:
+    if n >= len(steps):
+        return "-"
+    return "[green]yes[/]" if steps[n].ok else "[red]NO[/]"
+
+
+def _summary(steps: list[Step]) -> str:
+    """What the device and its run said about themselves."""
+    details = {step.name: step.detail for step in steps if step.ok}
+    return escape("; ".join(filter(None, map(details.get, ("initialised", "executed")))))
+
+
+def _advice(device: str, step: Step) -> str:
+    meaning, advice = LADDER[step.name]
+    return (
+        f"[bold]{device} is not {step.name}[/] ({meaning}):\n"
+        f"  {escape(step.detail.replace(chr(10), chr(10) + '  '))}\n  What to do: {advice}.\n"
+    )
+
+
+# --- trying ---
+
+
+def climb(device: str) -> list[Step]:
+    """The steps of a device up to the first that fails, tried in a process of its own."""
+    environment = {**os.environ, "GRIDLANE_DEVICE": device, "GRIDLANE_TRACE": "0"}
+    command = [sys.executable, "-m", "gridlane.cli.probe", device]
+    try:
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S
+        )
+    except subprocess.TimeoutExpired as stopped:
+        output, ending = stopped.stdout or "", f"no answer within {TIMEOUT_S} s"
+        if isinstance(output, bytes):  # whatever text=True says
+            output = output.decode()
+    else:
+        output, ending = done.stdout, _ending(done.returncode, done.stderr)
+    steps = list(_steps(output))
+    if len(steps) < len(LADDER) and (not steps or steps[-1].ok):
+        steps.append(Step(list(LADDER)[len(steps)], False, ending))
+    return steps
+
+
+def _steps(output: str) -> Iterator[Step]:
+    for line in output.splitlines():
+        if line.startswith('{"step"'):
+            found = json.loads(line)
+            yield Step(found["step"], found["ok"], found["detail"])
+
+
+def _ending(status: int, errors: str) -> str:
+    """Why the process ended before it said how far it came."""
+    last = errors.strip().splitlines()[-1:] or [""]
+    if status >= 0:
+        return f"the process ended with status {status}: {last[0]}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = f"signal {-status}"
+    return f"the process was ended by {name}"
+
+
+# --- facts ---
+
+
+def _facts() -> Iterator[tuple[str, str]]:
+    yield "Python", f"{platform.python_version()} ({platform.python_implementation()})"
+    yield "system", f"{platform.system()} {platform.release()} {platform.machine()}"
+    yield "packages", ", ".join(f"{name} {_version(name)}" for name in PACKAGES)
+    yield "LLVM", _llvm()
+    yield "vector math", _vector_math()
+    yield "threads", _threads()
+    yield "cache", _cache()
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "MISSING"
+
+
+def _llvm() -> str:
+    try:
+        from llvmlite import binding
+
+        numbers = ".".join(map(str, binding.llvm_version_info))
+        return f"{numbers}, for {binding.get_host_cpu_name()}"
+    except (ImportError, OSError) as error:
+        return f"does not load: {error}"
+
+
+def _vector_math() -> str:
+    try:
+        from gridlane.codegen.llvm.cpu.mathlib import LIBRARY, vector_library
+    except (ImportError, OSError) as error:
+        return f"unknown: {error}"
+    if vector_library() is not None:
+        return f"{LIBRARY} (exp, log, sin … on whole vectors)"
+    return f"no {LIBRARY}: exp, log, sin … go lane by lane, slower and as exact; glibc 2.22 has it"
+
+
+def _threads() -> str:
+    affinity = getattr(os, "sched_getaffinity", None)
+    usable = len(affinity(0)) if affinity else os.cpu_count() or 1
+    text = f"{usable} of {os.cpu_count()} processors usable"
+    chosen = config().threads
+    return f"{text}, GRIDLANE_THREADS={chosen}" if chosen else text
+
+
+def _cache() -> str:
+    try:
+        from gridlane.cli.cache import state
+        from gridlane.compiler.cache import default_cache
+    except (ImportError, OSError) as error:
+        return f"unknown: {error}"
+    cache = default_cache()
+    if cache is None:
+        return "off (GRIDLANE_CACHE=0)"
+    return f"{cache.root}: {state(cache)}"

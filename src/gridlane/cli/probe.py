@@ -1,0 +1,140 @@
+"""How far a device gets on this machine: the process that ``gridlane doctor`` starts for each.
+
+``python -m gridlane.cli.probe DEVICE`` prints a line of JSON after each step, and ends at the first
+that fails. A process of its own, because a device that does not work may take its process along.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from gridlane import cuda
+from gridlane.cli.wording import described
+from gridlane.core.argtypes import float32, int32
+from gridlane.core.options import Target
+
+STEPS = ("compiled", "available", "initialised", "executed", "verified")
+THREADS, SIZE = 64, 100
+BLOCK = (THREADS, 1, 1)
+
+
+@cuda.jit
+def sample(values, out, total):
+    """A little of each: shared memory, a barrier, divergence, math, an atomic, a partial block."""
+    tile = cuda.shared.array(THREADS, np.float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    x = np.float32(0)
+    if i < values.size:
+        x = values[i]
+    tile[t] = x
+    cuda.syncthreads()
+    y = tile[THREADS - 1 - t]
+    n = 0
+    while n < t % 5:
+        y += tile[n]
+        n += 1
+    if i < values.size:
+        out[i] = y + math.sqrt(x)
+        cuda.atomic.add(total, 0, n)
+
+
+def inputs() -> np.ndarray:
+    """Squares of integers: every intermediate result is exact, in any order."""
+    return (np.arange(SIZE, dtype=np.float32) % 30) ** 2
+
+
+def expected() -> tuple[np.ndarray, int]:
+    """What ``sample`` must give, by numpy."""
+    padded = np.zeros((-(-SIZE // THREADS), THREADS), np.float32)
+    padded.flat[:SIZE] = inputs()
+    steps = np.arange(THREADS) % 5
+    before = np.concatenate([np.zeros((len(padded), 1)), padded.cumsum(axis=1)], axis=1)
+    out = padded[:, ::-1] + before[:, steps] + np.sqrt(padded)
+    total = int(np.resize(steps, padded.shape).flat[:SIZE].sum())
+    return out.astype(np.float32).ravel()[:SIZE], total
+
+
+class Probe:
+    """The steps, in order; each returns what there is to say, or raises."""
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+        self.got: tuple[np.ndarray, int] | None = None
+
+    def compiled(self) -> str:
+        """The kernel becomes the device's code."""
+        from gridlane import compiler
+
+        types = (float32[::1], float32[::1], int32[::1])
+        module = compiler.translate(sample.py_func, types, sample.options)
+        artifact = compiler.generate(module, Target(self.device, block=BLOCK))
+        return f"{len(artifact.code)} bytes of {artifact.format}"
+
+    def available(self) -> str:
+        """The driver loads, with all that it stands on."""
+        from gridlane.runtime.devices import DRIVERS
+
+        import_module(DRIVERS[self.device][0])
+        return ""
+
+    def initialised(self) -> str:
+        """The device opens and gives memory."""
+        from gridlane.runtime.devices import get_device
+
+        device = get_device(self.device)
+        device.allocate(256)
+        return described(device.describe())
+
+    def executed(self) -> str:
+        """The kernel is launched and comes to its end."""
+        out = cuda.device_array(SIZE, np.float32)
+        total = cuda.to_device(np.zeros(1, np.int32))
+        start = time.perf_counter()
+        sample[-(-SIZE // THREADS), THREADS](cuda.to_device(inputs()), out, total)
+        cuda.synchronize()
+        took = time.perf_counter() - start
+        self.got = out.copy_to_host(), int(total.copy_to_host()[0])
+        return f"{took * 1e3:.0f} ms with compilation"
+
+    def verified(self) -> str:
+        """The result is the one that numpy has."""
+        assert self.got is not None
+        (out, total), (want, want_total) = self.got, expected()
+        wrong = np.flatnonzero(out != want)
+        if len(wrong):
+            n = int(wrong[0])
+            raise ArithmeticError(f"{len(wrong)} wrong elements; [{n}] is {out[n]}, not {want[n]}")
+        if total != want_total:
+            raise ArithmeticError(f"the atomic sum is {total}, not {want_total}")
+        return f"{SIZE} elements equal numpy's"
+
+
+def attempt(step: Callable[[], str]) -> dict[str, Any]:
+    """Run a step; whatever it raises is its result."""
+    try:
+        return {"ok": True, "detail": step()}
+    except Exception as error:
+        return {"ok": False, "detail": f"{type(error).__name__}: {error}"}
+
+
+def main() -> None:
+    """Climb, and say so after each step."""
+    probe = Probe(sys.argv[1])
+    for name in STEPS:
+        result = attempt(getattr(probe, name))
+        print(json.dumps({"step": name, **result}), flush=True)
+        if not result["ok"]:
+            return
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""The namespaces: what there is, what there is not, and what it says then."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from gridlane import cuda
+from gridlane.core.errors import MissingError, UnsupportedError
+from gridlane.cuda.names import MODULES, SUBMODULES
+
+
+@pytest.mark.parametrize("name", [*MODULES, *SUBMODULES])
+def test_every_listed_name_is_there(name):
+    assert getattr(cuda, name) is not None
+
+
+def test_kernel_names_come_from_the_frontend():
+    from gridlane.frontends.python import stubs
+
+    assert cuda.grid is stubs.grid and cuda.atomic.add is stubs.atomic.add
+
+
+def test_missing_names_say_so():
+    with pytest.raises(MissingError, match="does not have cuda.nvvm: cuda.jit compiles with LLVM"):
+        cuda.nvvm
+    with pytest.raises(MissingError, match="does not have cuda.frobnicate"):
+        cuda.frobnicate
+    assert not hasattr(cuda, "frobnicate")
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: cuda.declare_device("f", "int32(int32)"), "device=True"),
+        (lambda: cuda.compile_ptx(None, ()), "inspect_llvm"),
+        (lambda: cuda.jit(link=["a.ptx"])(lambda: None), "link"),
+        (lambda: cuda.open_ipc_array(None), "shared_memory"),
+    ],
+)
+def test_refusals_say_what_to_do(call, words):
+    with pytest.raises(UnsupportedError, match=words):
+        call()
+
+
+def test_unknown_options_are_errors():
+    with pytest.raises(TypeError, match="no option 'fastmth'"):
+        cuda.jit(fastmth=True)
+    with pytest.raises(ValueError, match="Got 4 launch bounds"):
+        cuda.jit(launch_bounds=(1, 2, 3, 4))
+    with pytest.raises(ValueError, match="between -1 and 100"):
+        cuda.jit(shared_memory_carveout=101)
+
+
+PROGRAM = """
+from gridlane.cuda import install_as_numba
+install_as_numba(); install_as_numba()
+import sys
+import numba, numba.cuda
+from numba import boolean, cuda, f4, float32, int32, jit, njit, types, void
+from numba import guvectorize, vectorize
+from numba.core import errors, types as core_types
+from numba.core.errors import NumbaPerformanceWarning, TypingError
+from numba.cuda import random
+from numba.cuda.cudadrv.devicearray import DeviceNDArray
+from numba.cuda.random import create_xoroshiro128p_states
+from numba.cuda.testing import CUDATestCase, skip_on_cudasim, unittest
+from numba.cuda.tests.support import override_config
+from numba.np.numpy_support import from_dtype
+import gridlane
+assert cuda is numba.cuda is gridlane.cuda is sys.modules["gridlane.cuda"]
+assert types.float32 is float32 is f4 and core_types is types
+@njit
+def double(x):
+    return 2 * x
+assert double(4) == 8
+for name in ("typed", "objmode"):
+    try:
+        getattr(numba, name)
+    except AttributeError as error:
+        assert f"gridlane does not have numba.{name}" in str(error)
+for statement in ("from numba import objmode", "import numba.typed", "import numba.cuda.nvrtc"):
+    try:
+        exec(statement)
+    except ImportError as error:
+        assert "gridlane does not have numba." in str(error), error
+    else:
+        raise SystemExit(statement)
+assert "llvmlite" not in sys.modules
+print("done")
+"""
+
+
+def test_install_as_numba():
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    assert done.stdout == "done\n", done.stderr
+
+
+def test_import_loads_no_compiler_and_no_driver():
+    text = (
+        "import sys, gridlane.cuda as c; c.jit; c.to_device\n"
+        "print([m for m in sys.modules if m.startswith('llvmlite') or 'drivers.' in m"
+        " or m.startswith('gridlane.compiler') or m.startswith('gridlane.codegen')])"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stdout + done.stderr

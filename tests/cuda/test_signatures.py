@@ -1,0 +1,56 @@
+"""Signatures as text and objects, and what fits what."""
+
+from __future__ import annotations
+
+import pytest
+
+from gridlane.cuda.signatures import Conversion, conversion, parse
+from gridlane.cuda.types import Tuple, boolean, complex64, float32, float64, int8, int32, int64, void
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("void(float32[:,:], int32)", "none(array(float32, 2d, A), int32)"),
+        ("(f4[:], i8)", "None(array(float32, 1d, A), int64)"),
+        ("(f4[::1, :], b1)", "None(array(float32, 2d, F), bool)"),
+        ("int32(types.float64, numba.intp)", "int32(float64, int64)"),
+        ("void()", "none()"),
+        ("(i4,)", "None(int32)"),
+        ("(i4)", "None(int32)"),
+        ("void(UniTuple(i8, 2), c16[:, ::1])", "none(Tuple(int64, int64), array(complex128, 2d, C))"),
+        (void(int32, float64[:]), "none(int32, array(float64, 1d, A))"),
+        ((int32, float64), "None(int32, float64)"),
+    ],
+)
+def test_parse(text, expected):
+    assert str(parse(text)) == expected
+
+
+@pytest.mark.parametrize("text", ["void(float33)", "void(", "void(x + 1)", "(i4[3],)", (3,), 7])
+def test_bad_signatures(text):
+    with pytest.raises(TypeError):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("have", "want", "rank"),
+    [
+        (int32, int32, Conversion.EXACT),
+        (int32, int64, Conversion.PROMOTE),
+        (int32, float64, Conversion.SAFE),
+        (int64, int32, Conversion.UNSAFE),
+        (float64, float32, Conversion.UNSAFE),
+        (boolean, int8, Conversion.SAFE),
+        (float32, int64, None),
+        (complex64, float64, None),
+        (float32[::1], float32[:], Conversion.SAFE),
+        (float32[:], float32[::1], None),
+        (float32[::1], float64[::1], None),
+        (float32[:, ::1], float32[::1, :], None),
+        (Tuple((int32, float32)), Tuple((int64, float32)), Conversion.PROMOTE),
+        (float32[::1], float32, None),
+    ],
+)
+def test_conversions(have, want, rank):
+    assert conversion(have, want) == rank
