@@ -642,7 +642,7 @@ def ends() -> Iterator[Case]:
     def printing(kernel: Kernel) -> list[np.ndarray]:
         b = kernel.builder
         with b.if_(b.eq(kernel.thread, b.const(3, i32))):
-            b.emit(control.Print(("thread", "", ""), (kernel.thread, b.const(0.5, f32))))
+            b.emit(control.Print(("thread ", "", " ", ""), (kernel.thread, b.const(0.5, f32))))
         kernel.store(kernel.thread)
         return [out(i32)]
 

@@ -629,7 +629,7 @@ class KernelMaker(Maker):
         (2, "shared_atomic"),
         (3, "exchange"),
         (2, "barrier"),
-        (4, "warps"),
+        (8, "warps"),
         (4, "shuffle"),
         (1, "end"),
     )

@@ -114,7 +114,10 @@ def devices() -> None:
 
 @app.command()
 def doctor() -> None:
-    """Try each device and say how far it gets; status 1 when the chosen one fails."""
+    """Try each device: how far it gets, and why.
+
+    The status is 1 when the device in use does not get to the end.
+    """
     from gridlane.cli.doctor import show
 
     raise typer.Exit(show())
@@ -122,9 +125,9 @@ def doctor() -> None:
 
 @app.command(context_settings={**_ANYTHING, "help_option_names": []})
 def bench(context: typer.Context) -> None:
-    """Time kernels against gcc and installed peers, in a checkout; else against numpy.
+    """Time kernels beside gcc and installed peers.
 
-    Arguments go to the benchmark: --only KERNEL, --no-peers; `bench launch` times launches.
+    These benchmarks are part of a checkout; elsewhere a few kernels are timed beside numpy. Arguments go to the benchmark: --only KERNEL, --no-peers; `bench launch` times launches.
     """
     from gridlane.cli.bench import bench as command
 

@@ -11,6 +11,7 @@ from types import ModuleType
 
 from gridlane.cli.failure import check_settings, fail, likely, one_of
 from gridlane.cli.signature_text import argument_types
+from gridlane.cli.wording import counted
 from gridlane.core.errors import CompileError, LaunchError
 from gridlane.core.options import Target
 from gridlane.cuda.dimensions import check_shape
@@ -30,8 +31,8 @@ def compile_text(place: str, signature: str, stage: str, block_text: str) -> str
     parameters = list(inspect.signature(kernel.py_func).parameters)
     if len(parameters) != len(types):
         fail(
-            f"compile: {kernel.__name__}({', '.join(parameters)}) has {len(parameters)} parameters, "
-            f"and --sig has {len(types)} types"
+            f"compile: {kernel.__name__}({', '.join(parameters)}) has "
+            f"{counted(len(parameters), 'parameter')}, and --sig has {counted(len(types), 'type')}"
         )
     from gridlane import compiler
 
@@ -103,11 +104,13 @@ def _load(path: Path) -> ModuleType:
 
     cuda.install_as_numba()
     sys.path.insert(0, str(path.resolve().parent))
-    spec = spec_from_file_location(path.stem, path)
+    # A file may be called like a module that is loaded, random.py say, and must not replace it.
+    name = f"{path.stem} of gridlane compile" if path.stem in sys.modules else path.stem
+    spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         fail(f"compile: {os.fspath(path)!r} is no Python file: its name should end in .py")
     module = module_from_spec(spec)
-    sys.modules[path.stem] = module
+    sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except Exception as error:

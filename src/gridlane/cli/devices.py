@@ -15,7 +15,7 @@ from gridlane.runtime.devices import get_device, names
 def show() -> None:
     """Print a line for each device; the chosen one has a star."""
     check_settings()
-    rows = table("", "device", "", "threads of a block", "shared memory of a block", "warp")
+    rows = table("", "device", "", "block, at most", "shared memory of a block", "warp")
     for name in names():
         star = "*" if name == config().device else ""
         try:
@@ -25,8 +25,9 @@ def show() -> None:
             continue
         limits = device.limits
         rows.add_row(
-            *(star, name, escape(described(device.describe())), str(limits.max_threads)),
-            f"{size(limits.max_shared)} ({size(limits.max_dynamic_shared)} dynamic)",
+            *(star, name, escape(described(device.describe()))),
+            f"{limits.max_threads} threads",
+            f"{size(limits.max_shared)}, dynamic {size(limits.max_dynamic_shared)}",
             str(limits.warp_size),
         )
     out = console()

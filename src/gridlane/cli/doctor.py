@@ -111,7 +111,9 @@ def _advice(device: str, step: Step) -> str:
 
 def climb(device: str) -> list[Step]:
     """The steps of a device up to the first that fails, tried in a process of its own."""
-    environment = {**os.environ, "GRIDLANE_DEVICE": device, "GRIDLANE_TRACE": "0"}
+    # Without the cache, so that it is today's compiler that is tried.
+    ours = {"GRIDLANE_DEVICE": device, "GRIDLANE_TRACE": "0", "GRIDLANE_CACHE": "0"}
+    environment = {**os.environ, **ours}
     command = [sys.executable, "-m", "gridlane.cli.probe", device]
     try:
         done = subprocess.run(

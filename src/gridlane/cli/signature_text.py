@@ -15,9 +15,11 @@ from gridlane.cuda.types import SIGNATURE_NAMES
 # f32, i32, u8, b1, bf16. Where numba's name counts bytes and means another type, this one wins.
 IR_NAMES: dict[str, str] = {scalar.dtype.name: scalar.name for scalar in SCALARS}
 _IR_NAME = re.compile(r"\b(" + "|".join(IR_NAMES) + r")\b")
-_AMBIGUOUS = [
-    name for name, full in IR_NAMES.items() if SIGNATURE_NAMES.get(name, full) != SIGNATURE_NAMES[full]
-]
+_AMBIGUOUS = {
+    name: SIGNATURE_NAMES[name]
+    for name, full in IR_NAMES.items()
+    if name in SIGNATURE_NAMES and SIGNATURE_NAMES[name] is not SIGNATURE_NAMES[full]
+}
 
 
 def argument_types(text: str) -> tuple[ArgType, ...]:
@@ -29,11 +31,10 @@ def argument_types(text: str) -> tuple[ArgType, ...]:
     if not text.strip():
         return ()
     types = tuple(_type(text, node) for node in _items(text))
-    for name in _AMBIGUOUS:
+    for name, numbas in _AMBIGUOUS.items():
         if re.search(rf"\b{name}\b", text):
             print(
-                f"gridlane: note: {name} in --sig is {IR_NAMES[name]}, 8 bits; numba's {name} "
-                f"is {SIGNATURE_NAMES[name]}",
+                f"gridlane: note: {name} in --sig is {IR_NAMES[name]}; numba's {name} is {numbas}",
                 file=sys.stderr,
             )
     return types

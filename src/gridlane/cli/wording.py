@@ -18,14 +18,15 @@ def size(count: int) -> str:
     """Bytes for people.
 
     >>> size(512 * 2**20), size(1500), size(12)
-    ('512.0 MiB', '1.5 KiB', '12 bytes')
+    ('512 MiB', '1.5 KiB', '12 bytes')
     """
     value, unit = float(count), "bytes"
     for larger in ("KiB", "MiB", "GiB"):
         if value < 1024:
             break
         value, unit = value / 1024, larger
-    return f"{count} bytes" if unit == "bytes" else f"{value:.1f} {unit}"
+    text = f"{value:.1f}".removesuffix(".0")
+    return f"{text} {unit}"
 
 
 def described(facts: Mapping[str, object]) -> str:
@@ -39,5 +40,6 @@ def described(facts: Mapping[str, object]) -> str:
         if isinstance(value, bool):
             words += [name] if value else []
         else:
-            words.append(f"{value} {name}" if isinstance(value, int) else str(value))
+            number = isinstance(value, int)
+            words.append(counted(value, name.removesuffix("s")) if number else str(value))
     return ", ".join(words)

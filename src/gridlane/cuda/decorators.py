@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from gridlane.core.argtypes import none
@@ -42,6 +43,7 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
         debug: bounds checks, and exceptions of the kernel reach the host.
         opt: False for unoptimised code.
         launch_bounds: the most threads of a block, first of one to three numbers.
+        extensions: objects whose ``prepare_args(type, value, stream=, retr=)`` converts arguments.
 
     ``ACCEPTED`` lists options of numba that change nothing here.
     """
@@ -85,7 +87,10 @@ def _maker(device: bool, options: dict[str, Any]) -> Callable[[Any], Dispatcher]
 def _compiled(dispatcher: Dispatcher, signatures: list[Any], specialized: bool) -> Dispatcher:
     parsed = [parse(signature) for signature in signatures]
     if dispatcher.is_device_function:
-        dispatcher.device_signatures = tuple(parsed)
+        # The frontend leaves a void result open.
+        dispatcher.device_signatures = tuple(
+            replace(s, return_type=none) if s.return_type is None else s for s in parsed
+        )
         return dispatcher
     for signature in parsed:
         if signature.return_type not in (None, none):
@@ -119,8 +124,6 @@ def _refuse(device: bool, options: dict[str, Any]) -> None:
             "link=...: kernels cannot be linked with PTX, CUDA C++ or libraries; write the "
             "function in Python with @cuda.jit(device=True)"
         )
-    if options.get("extensions"):
-        raise UnsupportedError("extensions=...: pass arrays, numbers and tuples of these instead")
     bounds = options.get("launch_bounds")
     if isinstance(bounds, (tuple, list)) and len(bounds) > 3:
         raise ValueError(f"Got {len(bounds)} launch bounds: {bounds}. A maximum of three is used")

@@ -12,6 +12,7 @@ import numpy as np
 
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArrayType
+from gridlane.core.errors import UnsupportedError
 from gridlane.cuda import active, geometry, settings
 from gridlane.cuda.geometry import Shape
 from gridlane.cuda.streams import as_stream, external_stream
@@ -297,6 +298,13 @@ class DeviceNDArray:
             part = self[begin : begin + section]
             part.stream = stream or self.stream
             yield part
+
+    def get_ipc_handle(self) -> Any:
+        """Sharing device memory between processes is not here."""
+        raise UnsupportedError(
+            "get_ipc_handle: device memory is not shared between processes; use "
+            "multiprocessing.shared_memory and pass its numpy array to the kernel"
+        )
 
     # --- elements ---
 

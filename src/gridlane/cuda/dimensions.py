@@ -33,8 +33,13 @@ def dim3(dimensions: Any, name: str) -> Dim3:
     return x, y, z
 
 
-def check_shape(kernel: str, grid: Dim3, block: Dim3, limits: Limits) -> None:
-    """Raise LaunchError when no launch of this shape exists."""
+def check_shape(
+    kernel: str, grid: Dim3, block: Dim3, limits: Limits, bounds: int | None = None
+) -> None:
+    """Raise LaunchError when no launch of this shape exists.
+
+    ``bounds`` is the most threads that the kernel's launch bounds allow.
+    """
     for name, dims, largest in (
         ("grid", grid, limits.max_grid),
         ("block", block, limits.max_block),
@@ -55,6 +60,11 @@ def check_shape(kernel: str, grid: Dim3, block: Dim3, limits: Limits) -> None:
         raise LaunchError(
             f"launch of {kernel}: the block {block} has {threads} threads, and the most is "
             f"{limits.max_threads}; use more and smaller blocks (CUDA_ERROR_INVALID_VALUE)"
+        )
+    if bounds is not None and threads > bounds:
+        raise LaunchError(
+            f"launch of {kernel}: the block {block} has {threads} threads, and the kernel's launch "
+            f"bounds allow {bounds} (CUDA_ERROR_INVALID_VALUE)"
         )
 
 

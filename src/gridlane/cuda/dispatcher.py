@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
+import sys
 import threading
+import warnings
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Any
@@ -12,17 +15,21 @@ from typing import Any
 from gridlane.core.argtypes import ArgType, ArrayType, Signature, none
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.options import KernelOptions
-from gridlane.cuda import active
+from gridlane.cuda import active, settings
+from gridlane.cuda.argument_types import typeof
 from gridlane.cuda.dimensions import MISSING_CONFIGURATION, Dim3, dim3
 from gridlane.cuda.kernel import Kernel
 from gridlane.cuda.launch import Configured, Plan, check_convertible, current_launch_config
 from gridlane.cuda.signatures import Types, parse, resolve
+from gridlane.cuda.sources import with_source
+from gridlane.cuda.sources import with_source
 from gridlane.cuda.streams import as_stream
-from gridlane.cuda.argument_types import typeof
+from gridlane.cuda.warnings import NumbaPerformanceWarning
 from gridlane.runtime.errors import KernelStop
 
 # Grids that depend on the data could fill the table of configured launches without end.
 _MOST_CONFIGURED = 1024
+_FEW_BLOCKS = 128
 
 
 class Dispatcher:
@@ -45,12 +52,15 @@ class Dispatcher:
     ) -> None:
         functools.update_wrapper(self, py_func, updated=())
         self.py_func = py_func
+        self._source_func = with_source(py_func)  # what the compiler reads
         self.options = options
         self.targetoptions = targetoptions or {}
         self.is_device_function = device
         self.overloads: dict[Types, Any] = {}
         self.specializations: dict[Types, Dispatcher] = {}
         self.device_signatures: tuple[Signature, ...] = ()
+        self.extensions: list[Any] = list(self.targetoptions.get("extensions") or ())
+        self.launch_bounds = _first(self.targetoptions.get("launch_bounds"))
         self._parameters = tuple(inspect.signature(py_func).parameters)
         self._can_compile = True
         self._specialized = False
@@ -87,6 +97,14 @@ class Dispatcher:
         if self.is_device_function:
             raise LaunchError(f"{self.__name__} is a device function; only kernels are launched")
         grid, block = dim3(griddim, "griddim"), dim3(blockdim, "blockdim")
+        if settings.CUDA_LOW_OCCUPANCY_WARNINGS and math.prod(grid) < _FEW_BLOCKS:
+            warnings.warn(
+                NumbaPerformanceWarning(
+                    f"Grid size {math.prod(grid)} will likely result in GPU under-utilization due "
+                    "to low occupancy."
+                ),
+                stacklevel=3,
+            )
         return Configured(self, grid, block, as_stream(stream), int(sharedmem))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -126,11 +144,13 @@ class Dispatcher:
 
     def user_exception(self, error: KernelStop) -> Exception:
         """The exception to raise for a stopped kernel: the user's own class where it is one."""
-        cls = inspect.getclosurevars(self.py_func)
-        found = {**cls.globals, **cls.nonlocals}.get(error.exception)
-        if not (isinstance(found, type) and issubclass(found, Exception)):
+        cls = _exception_class(error.exception, self.py_func)
+        if cls is None:
             return error
-        mine = found(*error.args)
+        try:
+            mine = cls(*error.args)
+        except TypeError:  # it takes other arguments
+            return error
         mine.__cause__ = error
         return mine
 
@@ -190,7 +210,7 @@ class Dispatcher:
                     f"{self.__name__} has {len(self._parameters)} parameters, and the signature "
                     f"{len(types)} types"
                 )
-            kernel = Kernel(self.py_func, types, self.options)
+            kernel = Kernel(self._source_func, types, self.options)
             config = current_launch_config()
             if config is not None and config.dispatcher is self:
                 kernel.launch_config_sensitive = getattr(self, "_sensitive", False)
@@ -246,7 +266,7 @@ class Dispatcher:
     def __gridlane_function__(self) -> Any:
         from gridlane.frontends.python.functions import DeviceFunction
 
-        return DeviceFunction(self.py_func, self.options, self.device_signatures)
+        return DeviceFunction(self._source_func, self.options, self.device_signatures)
 
     # --- what there is ---
 
@@ -259,11 +279,6 @@ class Dispatcher:
     def nopython_signatures(self) -> list[Signature]:
         """The signatures that are compiled."""
         return [Signature(none, types) for types in self.overloads]
-
-    @property
-    def extensions(self) -> list[Any]:
-        """numba's argument extensions; there are none."""
-        return []
 
     def _figure(self, name: str, signature: Any) -> Any:
         if signature is not None:
@@ -333,6 +348,24 @@ class Dispatcher:
     def __reduce__(self) -> Any:
         rebuild = (self.py_func, self.options, self.targetoptions, self.is_device_function)
         return Dispatcher, rebuild
+
+
+def _exception_class(name: str, function: Callable[..., Any]) -> type[Exception] | None:
+    """The class of a user's exception, which a kernel names as ``module:qualified name``."""
+    module, _, path = name.rpartition(":")
+    seen = inspect.getclosurevars(function)
+    for value in (*seen.nonlocals.values(), *seen.globals.values()):
+        if isinstance(value, type) and (value.__module__, value.__qualname__) == (module, path):
+            return value if issubclass(value, Exception) else None
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found if isinstance(found, type) and issubclass(found, Exception) else None
+
+
+def _first(bounds: Any) -> int | None:
+    """The most threads of a block, from launch bounds."""
+    return bounds[0] if isinstance(bounds, (tuple, list)) else bounds
 
 
 _GIVEN = ", as in kernel[griddim, blockdim, stream, sharedmem]; got %r"

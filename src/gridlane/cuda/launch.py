@@ -141,25 +141,39 @@ class Configured:
     def _launch_slowly(self, args: tuple[Any, ...]) -> None:
         """A launch that makes its plan, converts arguments, or goes to a stream."""
         dispatcher = self.dispatcher
+        back: list[Writeback] = []
+        if dispatcher.extensions:
+            args = self._extended(args, back)
         dispatcher.check_arguments(args)
         key = tuple([KEYS[arg.__class__](arg) for arg in args])
         limits = active.device().limits
-        check_shape(dispatcher.__name__, self.griddim, self.blockdim, limits)
+        check_shape(
+            dispatcher.__name__, self.griddim, self.blockdim, limits, dispatcher.launch_bounds
+        )
         plan = self._plans.get(key)
-        back: list[Writeback] = []
         if plan is None:
             plan, args = self._make_plan(args, back)
             self._plans[key] = plan
         elif plan.converts:
             args = _converted(plan.converts, args, back)
         check_shared(dispatcher.__name__, plan.static_shared, self.sharedmem, limits)
-        if self.stream.inline and not plan.converts:
+        if self.stream.inline and not plan.converts and not dispatcher.extensions:
             self._fast[key] = plan
         self.stream.submit(partial(self._run, plan, args, plan.read(*args)))
         if back or plan.waits and not self.stream.inline:
             self.stream.synchronize()
             for write in back:
                 write()
+
+    def _extended(self, args: tuple[Any, ...], back: list[Writeback]) -> tuple[Any, ...]:
+        """The arguments as the dispatcher's extensions, the last one first, change them."""
+        changed = []
+        for value in args:
+            type_ = None
+            for extension in reversed(self.dispatcher.extensions):
+                type_, value = extension.prepare_args(type_, value, stream=self.stream, retr=back)
+            changed.append(value)
+        return tuple(changed)
 
     def mark_kernel_as_launch_config_sensitive(self) -> None:
         """Accepted for numba's sake; see Dispatcher."""

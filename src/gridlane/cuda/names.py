@@ -59,8 +59,8 @@ SUBMODULES: dict[str, str] = {
         name: name
         for name in """
             active argument_types arguments arrays decorators device devicearray dimensions
-            dispatcher errors geometry gufunc kernel launch names numba_compat random reader
-            reduction refused settings signatures streams transfers types ufunc warnings
+            dispatcher errors generated geometry gufunc kernel launch names numba_compat random reader
+            reduction refused settings signatures sources streams transfers types ufunc warnings
         """.split()
     },
 }

@@ -31,7 +31,7 @@ from gridlane.core.argtypes import (
     uint32,
     uint64,
 )
-from gridlane.core.errors import MissingError
+from gridlane.core.errors import MissingError, UnsupportedError
 
 void = none
 bool_ = b1 = boolean
@@ -75,6 +75,14 @@ def UniTuple(dtype: ArgType, count: int) -> TupleType:
 def NamedTuple(items: Any, cls: Any) -> TupleType:
     """The type of a namedtuple's instances."""
     return TupleType(tuple(items), cls._fields, cls)
+
+
+def CPointer(dtype: ArgType) -> ArgType:
+    """Plain pointers are not arguments here."""
+    raise UnsupportedError(
+        f"CPointer({dtype}): kernels take arrays, not addresses; cuda.as_cuda_array makes an array "
+        "of device memory"
+    )
 
 
 # The scalars' names, each with its type: what ``from numba import *`` of types gives.

@@ -94,7 +94,7 @@ def _print(frame: Frame, op: control.Print, mask: Array) -> Array:
     for lane in np.flatnonzero(mask):
         waiting = iter(arguments)
         parts = [part or _printed(next(waiting), lane) for part in op.parts]
-        frame.block.launch.prints.append(" ".join(parts))
+        frame.block.launch.prints.append("".join(parts))
     return mask
 
 

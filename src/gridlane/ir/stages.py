@@ -29,7 +29,7 @@ ATOMIC = frozenset(("atomic", "atomic_cas"))
 
 GRID = frozenset((
     "thread_idx", "block_idx", "block_dim", "grid_dim", "lane_id", "dynamic_shared_size", "barrier", "barrier_reduce",
-    "sync_warp", "fence",
+    "sync_warp", "fence", "dynamic_shared_size",
 ))
 
 WARP = frozenset((

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 
 from gridlane.cuda.numba_compat.finder import Fallback, NumbaFinder
+from gridlane.cuda.sources import watch_exec
+from gridlane.cuda.sources import watch_exec
+
+_SHIM = Path(__file__).with_name("shim")
+_SOURCES = Path(__file__).parents[3]
 
 
-def install_as_numba() -> None:
+def install_as_numba(children: bool = False) -> None:
     """From now on ``import numba`` and everything below it finds gridlane in this process.
 
     It does so whether numba is installed or not. Calling it again changes nothing.
+
+    Args:
+        children: Python processes that this one starts find it as well, by their PYTHONPATH.
     """
+    if children:
+        _put_on_python_path(str(_SHIM), str(_SOURCES))
+        if str(_SHIM) not in sys.path:  # which processes that multiprocessing spawns take over
+            sys.path.insert(1, str(_SHIM))
     if any(isinstance(finder, NumbaFinder) for finder in sys.meta_path):
         return
     for name in [n for n in sys.modules if n == "numba" or n.startswith("numba.")]:
         del sys.modules[name]
+    watch_exec()
+    watch_exec()
     sys.meta_path.insert(0, NumbaFinder())
     sys.meta_path.append(Fallback())
+
+
+def _put_on_python_path(*folders: str) -> None:
+    there = [item for item in os.environ.get("PYTHONPATH", "").split(os.pathsep) if item]
+    added = [folder for folder in folders if folder not in there]
+    os.environ["PYTHONPATH"] = os.pathsep.join([*added, *there])

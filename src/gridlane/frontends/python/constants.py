@@ -66,12 +66,8 @@ def operand_of(t: Translator, value: Any, name: str = "") -> Operand:
         from gridlane.frontends.python.calls import VALUES
 
         return VALUES[value](t)
-    interface = getattr(value, "__cuda_array_interface__", None)
-    if interface is not None and not isinstance(value, type):
-        raise TypingError(
-            f"{name or 'this'} is a device array from outside of the kernel; pass it as an argument",
-            t.b.loc,
-        )
+    if getattr(value, "__cuda_array_interface__", None) is not None and not isinstance(value, type):
+        return captured_array(t, value.__cuda_array_interface__)
     return Static(value)
 
 
@@ -119,6 +115,20 @@ def constant_array(t: Translator, array: np.ndarray) -> ArrayView:
     kind = argtypes.ArrayType(element, array.ndim, layout, readonly=True)
     start = t.b.value(memory.GlobalAddress(known[1], pointer(target, Space.CONSTANT)))
     return ArrayView(kind, start, constant_shape(t, array.shape))
+
+
+def captured_array(t: Translator, interface: dict[str, Any]) -> ArrayView:
+    """A device array from a global or closure: the kernel refers to its memory."""
+    dtype = np.dtype(interface.get("descr") if "V" in interface["typestr"] else interface["typestr"])
+    element, shape = _element_type(t, np.empty(0, dtype)), tuple(interface["shape"])
+    pointed = pointer(memory_type(element), Space.GLOBAL)
+    address, readonly = interface["data"]
+    start = t.b.value(memory.FromAddress(t.b.const(address or 0, u64), pointed))
+    strides = interface.get("strides")
+    layout = "C" if strides is None else "A"
+    kind = argtypes.ArrayType(element, len(shape), layout, bool(readonly))
+    steps = constant_shape(t, tuple(strides)) if strides is not None else ()
+    return ArrayView(kind, start, constant_shape(t, shape), steps)
 
 
 def constant_shape(t: Translator, shape: tuple[int, ...]) -> tuple[Value, ...]:

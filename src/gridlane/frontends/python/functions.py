@@ -28,8 +28,8 @@ class DeviceFunction:
     Attributes:
         py_func: the function.
         options: the options that it was decorated with.
-        signatures: declared signatures; the arguments of a call convert to the first one that has
-            as many.
+        signatures: declared signatures; the arguments of a call convert to the one that fits best.
+            A return type of None is open.
     """
 
     py_func: types.FunctionType
@@ -50,13 +50,6 @@ class DeviceFunction:
         kinds = [item.kind for item in inspect.signature(self.py_func).parameters.values()]
         plain = all(kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds)
         return len(kinds) if plain else -1
-
-    def signature_for(self, count: int) -> argtypes.Signature | None:
-        """The declared signature of a call with ``count`` arguments, or None."""
-        for signature in self.signatures:
-            if len(signature.args) == count:
-                return signature
-        return None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(

@@ -120,7 +120,7 @@ class Call(Op):
 
 @operation("print")
 class Print(Op):
-    """Print ``parts`` joined by a space with a newline: a text, or "" for the next argument.
+    """Print ``parts``, nothing between them, and a newline: a text, or "" for the next argument.
     Lines of one thread keep their order."""
 
     parts: tuple[str, ...]

@@ -68,7 +68,7 @@ def _line(site: PrintSite, cells: int) -> str:
     values = iter(
         _cell(dtype, cells + 8 * index) for index, dtype in enumerate(site.dtypes)
     )
-    return " ".join(next(values) if part is None else part for part in site.parts)
+    return "".join(next(values) if part is None else part for part in site.parts)
 
 
 def _cell(dtype: DType, address: int) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from gridlane.codegen.llvm.cpu.dispatch import emit_op, emits
 from gridlane.codegen.llvm.cpu.lanes import Emission
 from gridlane.codegen.llvm.cpu.shapes import VARYING, Kind
+from gridlane.codegen.llvm.cpu.wholes import all_lanes_pass, is_testable
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.values import Region
@@ -143,27 +144,18 @@ def _both_sides(state: Emission, op: control.If, condition: str) -> None:
 
 
 def _is_guard(state: Emission, op: control.If) -> bool:
-    """Whether an If is of the ``if i < n`` kind: all lanes run, and it compares a linear value, so
-    it nearly always holds for the whole chunk."""
+    """Whether an If is of the ``if i < n`` kind: all lanes run, and one scalar comparison tells
+    whether they all pass, as they nearly always do."""
     if state.mask is not None or op.orelse.ops or state.copies >= _MAX_COPIES:
         return False
-    return _mostly_true(state, op.condition.op)
-
-
-def _mostly_true(state: Emission, source: Op | None) -> bool:
-    if isinstance(source, arith.And):
-        return _mostly_true(state, source.lhs.op) and _mostly_true(state, source.rhs.op)
-    if not isinstance(source, arith.Lt | arith.Le | arith.Gt | arith.Ge):
-        return isinstance(source, arith.Compare) and state.shapes.of(source.lhs).uniform
-    kinds = {state.shapes.of(source.lhs).kind, state.shapes.of(source.rhs).kind}
-    return Kind.VARYING not in kinds
+    return is_testable(state, op.condition)
 
 
 def _guard(state: Emission, op: control.If, condition: str) -> None:
     """A copy without masks for when all lanes pass, a masked copy for when some do."""
     full, check = state.body.label("full"), state.body.label("check")
     some, merge = state.body.label("some"), state.body.label("merge")
-    state.body.branch_if(state.every(condition), full, check)
+    state.body.branch_if(all_lanes_pass(state, op.condition), full, check)
     state.copies += 1
     _open(state, full)
     state.mask = None
@@ -182,6 +174,52 @@ def _guard(state: Emission, op: control.If, condition: str) -> None:
     state.mask = None
 
 
+def _leading_guard(state: Emission, op: control.Loop) -> int | None:
+    """The place in a loop's body of a test at its top, ``if i >= n: break``, that is the only way
+    out for some lanes alone and that one scalar comparison can decide; None without one."""
+    if state.mask is not None or state.copies >= _MAX_COPIES:
+        return None
+    for index, test in enumerate(op.body.ops):
+        if test.pure or isinstance(test, memory.ReadVar):
+            continue
+        if not isinstance(test, control.If) or test.orelse.ops:
+            return None
+        if [type(inner) for inner in test.then.ops] != [control.Break]:
+            return None
+        if not is_testable(state, test.condition, negate=True):
+            return None
+        inside = set(op.body.walk()) - {test, test.then.ops[0]}
+        lost = set().union(*[state.shapes.kills.get(inner, set()) for inner in inside])
+        return None if any(target not in inside for target, _ in lost) else index
+    return None
+
+
+def _whole_iterations(state: Emission, op: control.Loop, guard: int) -> None:
+    """A copy of a loop without masks, for as long as all lanes stay in it; what follows goes on
+    with the iteration in which some lane leaves."""
+    start, rest = state.body.label("whole"), state.body.label("stay")
+    apart, step = state.body.label("apart"), state.body.label("whole_step")
+    test = op.body.ops[guard]
+    assert isinstance(test, control.If)
+    kept = dict(state.values)
+    state.copies += 1
+    state.body.branch(start)
+    _open(state, start)
+    emit_ops(state, op.body.ops[:guard], "")
+    state.body.branch_if(all_lanes_pass(state, test.condition, negate=True), rest, apart)
+    _open(state, rest)
+    state.exits[op, "continues"] = step
+    emit_ops(state, op.body.ops[guard + 1 :], step)
+    _close(state, step)
+    _open(state, step)
+    emit_ops(state, op.step.ops, "")
+    _close(state, start)
+    _open(state, apart)
+    state.copies -= 1
+    state.values = kept
+    state.mask = None
+
+
 @emits(control.Loop)
 def emit_loop(state: Emission, op: control.Loop) -> None:
     """A loop; with divergent exits it runs until no lane is left."""
@@ -191,6 +229,9 @@ def emit_loop(state: Emission, op: control.Loop) -> None:
     body, step = state.body.label("body"), state.body.label("step")
     done = state.body.label("done")
     has_continues = exits.continues >= Kind.LINEAR
+    guard = _leading_guard(state, op) if varying else None
+    if guard is not None:
+        _whole_iterations(state, op, guard)
     if varying:
         state.holders[op, "breaks"] = make_holder(state, before)
     if has_continues:

@@ -218,7 +218,7 @@ class Emission:
     def bits(self, mask: str | None) -> str:
         """A mask as an integer of one bit a lane."""
         if mask is None:
-            return str((1 << self.lanes) - 1) if self.lanes < 32 else "-1"
+            return "-1"
         return self.body.op(f"bitcast {self.mask_type} {mask} to i{self.lanes}")
 
     def any(self, mask: str) -> str:
@@ -255,7 +255,8 @@ class Emission:
         """An unsigned integer of ``bits`` as i32."""
         if bits == 32:
             return value
-        return self.body.op(f"zext i{bits} {value} to i32")
+        word = "zext" if bits < 32 else "trunc"
+        return self.body.op(f"{word} i{bits} {value} to i32")
 
     # ---- scratch: memory of each chunk that outlives a segment
 

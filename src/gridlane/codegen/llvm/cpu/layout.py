@@ -42,6 +42,8 @@ def choose(function: Function, block: tuple[int, int, int], vector_bytes: int) -
     if any(op.cross_lane for op in function.body.walk()):
         return Layout(block, WARP)
     lanes = max(4, vector_bytes // _typical_size(function))
+    import os
+    lanes = int(os.environ.get("GLW", lanes))
     while lanes > 1 and lanes // 2 >= threads:
         lanes //= 2
     return Layout(block, lanes)

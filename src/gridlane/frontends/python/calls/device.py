@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gridlane.core import argtypes
 from gridlane.core.errors import CompileError, TypingError, UnsupportedError
-from gridlane.core.source import Loc
+from gridlane.frontends.python.calls.overloads import choose_signature
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import cast_to
 from gridlane.frontends.python.functions import DeviceFunction
@@ -39,7 +38,7 @@ def call_device(
 ) -> Operand:
     """Call a device function, compiled for the operands' types."""
     operands = _bind(t, device, arguments, keywords)
-    declared = device.signature_for(len(operands))
+    declared = choose_signature(t, device, operands)
     if declared is not None:
         operands = [cast_to(t, item, kind) for item, kind in zip(operands, declared.args)]
     while True:
@@ -72,9 +71,10 @@ def _emit(
         values += flatten(operand) if not _is_literal(spec) else []
     results = t.b.call(compiled.function, tuple(values))
     result = rebuild(t, compiled.result, iter(results))
-    if declared is not None and not isinstance(declared.return_type, argtypes.NoneType):
-        return cast_to(t, result, declared.return_type)
-    return result
+    wanted = None if declared is None else declared.return_type
+    if wanted is None or isinstance(wanted, argtypes.NoneType):
+        return result
+    return cast_to(t, result, wanted)
 
 
 def _is_literal(spec: Spec) -> bool:
@@ -189,7 +189,3 @@ def _literal(operand: Operand) -> Spec | None:
         return StaticSpec(None)
     return None
 
-
-def active_names(active: list[tuple[types.FunctionType, Loc]]) -> list[Any]:
-    """Names of the functions being compiled, for messages."""
-    return [function.__name__ for function, _ in active]

@@ -1,0 +1,13 @@
+"""``numba`` in the child processes of a program that gridlane runs.
+
+The folder above this one is put on their PYTHONPATH; the import system takes what is in
+sys.modules afterwards.
+"""
+
+import sys
+
+from gridlane.cuda import install_as_numba
+
+install_as_numba()
+sys.modules.pop("numba", None)
+import numba  # noqa: E402, F401  # now gridlane's, by the finder

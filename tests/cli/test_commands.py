@@ -1,0 +1,234 @@
+"""The other commands: devices, doctor, bench, cache, and the help of all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import gridlane as package
+from gridlane.cli import bench, doctor, probe
+from gridlane.cli.app import app
+from gridlane.cli.wording import counted, described, size
+from gridlane.compiler.cache import default_cache
+from gridlane.core.config import config
+
+
+@pytest.fixture
+def command(monkeypatch, tmp_path):
+    """Call the command in this process: ``command(words, **environment)``."""
+
+    def call(*words, **environment):
+        for name in [name for name in os.environ if name.startswith("GRIDLANE_")]:
+            monkeypatch.delenv(name)
+        environment = {"GRIDLANE_CACHE_DIR": str(tmp_path / "kernels"), **environment}
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        config.cache_clear()
+        default_cache.cache_clear()
+        return CliRunner().invoke(app, words, prog_name="gridlane")
+
+    yield call
+    monkeypatch.undo()
+    config.cache_clear()
+    default_cache.cache_clear()
+
+
+# --- help ---
+
+
+def test_help(command):
+    text = command("--help").output
+    for name in ("run", "compile", "devices", "doctor", "bench", "cache"):
+        assert f"  {name} " in text
+        shown = command(name, "--help").output if name != "bench" else ""
+        assert name == "bench" or shown.startswith(f"Usage: gridlane {name}")
+    assert "..." not in text, "a summary that does not fit"
+
+
+def test_version_and_unknown_commands(command):
+    assert command("--version").output == f"gridlane {package.__version__}\n"
+    done = command("rum")
+    assert done.exit_code == 2 and "No such command 'rum'" in done.output
+
+
+def test_the_installed_command_is_this_one():
+    from importlib.metadata import PackageNotFoundError, entry_points
+
+    from gridlane.cli.main import main
+
+    found = [entry for entry in entry_points(group="console_scripts") if entry.name == "gridlane"]
+    if not found:
+        pytest.skip("gridlane is not installed, only on the path")
+    try:
+        assert found[0].load() is main
+    except PackageNotFoundError:
+        raise AssertionError("the installed gridlane is another") from None
+
+
+# --- devices ---
+
+
+def test_devices(command):
+    done = command("devices")
+    assert done.exit_code == 0
+    lines = done.output.splitlines()
+    assert any(line.lstrip().startswith("*   cpu") for line in lines)
+    assert any(line.lstrip().startswith("interp") for line in lines)
+    chosen = command("devices", GRIDLANE_DEVICE="interp").output
+    assert any(line.lstrip().startswith("*   interp") for line in chosen.splitlines())
+
+
+def test_a_device_that_is_not_available(command, monkeypatch):
+    from gridlane.cli import devices
+
+    def missing(name):
+        raise OSError("no [lib] here")
+
+    monkeypatch.setattr(devices, "get_device", missing)
+    done = command("devices")
+    assert done.exit_code == 0 and "not available: no [lib] here" in done.output
+
+
+@pytest.mark.parametrize("word", ["devices", "doctor", "cache", "bench"])
+def test_an_unknown_device(command, word):
+    done = command(word, GRIDLANE_DEVICE="gpu")
+    assert done.exit_code == 2
+    assert "there is no device 'gpu'; there are: cpu, interp" in done.stderr
+
+
+# --- doctor ---
+
+
+def test_doctor(command):
+    done = command("doctor")
+    assert done.exit_code == 0, done.output
+    assert done.output.count("yes") == 2 * len(doctor.LADDER)
+    assert "What to do" not in done.output
+    for fact in ("Python", "llvmlite", "LLVM", "vector math", "threads", "cache"):
+        assert fact in done.output
+
+
+def climbing(monkeypatch, code):
+    """What ``climb`` makes of a process that runs ``code`` instead of the probe."""
+    run = subprocess.run
+
+    def instead(words, **rest):
+        return run([words[0], "-c", code], **rest)
+
+    monkeypatch.setattr(doctor.subprocess, "run", instead)
+    return doctor.climb("cpu")
+
+
+COMPILED = 'print(\'{"step": "compiled", "ok": true, "detail": "x"}\', flush=True)\n'
+
+
+def test_a_device_that_takes_its_process_along(monkeypatch):
+    steps = climbing(monkeypatch, COMPILED + "import os; os.kill(os.getpid(), 4)")
+    assert [(step.name, step.ok) for step in steps] == [("compiled", True), ("available", False)]
+    assert steps[-1].detail == f"the process was ended by {signal.Signals(4).name}"
+
+
+def test_a_device_that_does_not_answer(monkeypatch):
+    monkeypatch.setattr(doctor, "TIMEOUT_S", 0.5)
+    steps = climbing(monkeypatch, COMPILED + "import time; time.sleep(60)")
+    assert [(step.name, step.ok) for step in steps] == [("compiled", True), ("available", False)]
+    assert "no answer within" in steps[-1].detail
+
+
+def test_a_probe_that_does_not_start(monkeypatch):
+    (step,) = climbing(monkeypatch, "raise ImportError('no numpy')")
+    assert (step.name, step.ok) == ("compiled", False)
+    assert step.detail == "the process ended with status 1: ImportError: no numpy"
+
+
+def test_each_missing_step_says_what_to_do(command, monkeypatch):
+    for n, name in enumerate(doctor.LADDER):
+        steps = [doctor.Step(step, True, "") for step in list(doctor.LADDER)[:n]]
+        steps.append(doctor.Step(name, False, "because [of this]"))
+        monkeypatch.setattr(doctor, "climb", lambda device: steps)
+        done = command("doctor")
+        assert done.exit_code == 1
+        assert f"cpu is not {name} (" in done.output and "because [of this]" in done.output
+        assert done.output.count("What to do: ") == 2
+
+
+def test_the_steps_are_the_ladder():
+    assert tuple(doctor.LADDER) == probe.STEPS
+
+
+def test_verification_sees_wrong_results():
+    for out, total in ((0, 0), (1, 0), (0, 1)):
+        ladder = probe.Probe("cpu")
+        want, want_total = probe.expected()
+        ladder.got = want + np.eye(1, len(want), 7, dtype=np.float32)[0] * out, want_total + total
+        result = probe.attempt(ladder.verified)
+        assert result["ok"] == (not out and not total)
+        assert result["ok"] or "ArithmeticError" in result["detail"]
+
+
+# --- bench ---
+
+
+def test_the_built_in_benchmark(command, monkeypatch, tmp_path):
+    monkeypatch.setattr(bench.gridlane, "__file__", str(tmp_path / "a" / "b" / "__init__.py"))
+    done = command("bench", "--only", "vecadd", "--only", "mandelbrot", "--repeats", "1")
+    assert done.exit_code == 0, done.output
+    assert "this is no checkout" in done.output
+    assert "vecadd" in done.output and "mandelbrot" in done.output and "heat" not in done.output
+
+
+def test_the_checkouts_benchmarks_get_the_arguments(command, monkeypatch):
+    asked = []
+
+    def run(words):
+        asked.append((os.path.basename(words[1]), words[2:]))
+        return subprocess.CompletedProcess(words, 3)
+
+    monkeypatch.setattr(bench.subprocess, "run", run)
+    monkeypatch.setattr(bench.shutil, "which", lambda name: "/usr/bin/gcc")
+    assert command("bench", "--only", "vecadd").exit_code == 3
+    assert command("bench", "launch", "--help").exit_code == 3
+    assert command("bench", "cpu").exit_code == 3
+    assert asked == [("cpu.py", ["--only", "vecadd"]), ("launch.py", ["--help"]), ("cpu.py", [])]
+
+
+def test_without_gcc_the_built_in_one_runs(command, monkeypatch):
+    monkeypatch.setattr(bench.shutil, "which", lambda name: None)
+    done = command("bench", "--only", "heat", "--repeats", "1")
+    assert done.exit_code == 0 and "gcc" in done.output and "heat" in done.output
+
+
+# --- cache ---
+
+
+def test_cache(command, gridlane, tmp_path):
+    assert "0 kernels, 0 bytes of at most 512 MiB" in command("cache").output
+    (tmp_path / "kernel.py").write_text(
+        "import numpy as np\nfrom numba import cuda\n"
+        "@cuda.jit\ndef k(a):\n    a[0] = 1\n\nk[1, 1](np.zeros(1))\n"
+    )
+    for _ in range(2):
+        assert gridlane("run", "kernel.py").returncode == 0
+    assert f"{tmp_path / 'kernels'}\n1 kernel, " in command("cache").output
+    assert command("cache", "--clear").output == f"removed 1 kernel from {tmp_path / 'kernels'}\n"
+    assert "0 kernels" in command("cache").output
+
+
+def test_a_cache_that_is_off_or_unusable(command, tmp_path):
+    assert command("cache", GRIDLANE_CACHE="0").output == "the cache is off (GRIDLANE_CACHE=0)\n"
+    (tmp_path / "file").write_text("")
+    done = command("cache", GRIDLANE_CACHE_DIR=str(tmp_path / "file"))
+    assert "not in use" in done.output and "is not a directory" in done.output
+
+
+def test_wording():
+    assert [size(n) for n in (0, 1023, 1024, 1536, 2**30)] == [
+        *("0 bytes", "1023 bytes", "1 KiB", "1.5 KiB", "1 GiB")
+    ]
+    assert counted(0, "type") == "0 types"
+    assert described({"name": "x", "threads": 1}) == "x, 1 thread"

@@ -1,0 +1,194 @@
+"""``gridlane compile``: each stage as text, and wrong command lines in words."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gridlane.cli.signature_text import argument_types
+from gridlane.core import argtypes as t
+
+FILE = """
+from numba import cuda, float32
+
+@cuda.jit
+def scale(a, b, n):
+    i = cuda.grid(1)
+    if i < n:
+        b[i] = a[i] * float32(2)
+
+@cuda.jit(device=True)
+def helper(x):
+    return x
+
+@cuda.jit
+def wrong(a):
+    a.foo = 3
+
+@cuda.jit
+def empty():
+    pass
+
+def plain():
+    pass
+
+LIMIT = 3
+
+if __name__ == "__main__":
+    raise SystemExit("this is not to be run")
+"""
+SIG = "f32[:], float32[::1], i32"
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "kernels.py"
+    path.write_text(FILE)
+    return path
+
+
+STAGES = {"ir": "kernel @scale(", "llvm": "define ", "asm": ".text"}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_stages(file, gridlane, stage):
+    done = gridlane("compile", "kernels.py:scale", "--sig", SIG, "--target", stage)
+    assert done.returncode == 0, done.stderr
+    assert STAGES[stage] in done.stdout and "scale" in done.stdout
+    assert done.stderr == ""
+
+
+def test_ir_parses(file, gridlane):
+    from gridlane.ir.parser import parse_module
+
+    text = gridlane("compile", "kernels.py:scale", "--sig", SIG).stdout
+    assert parse_module(text).kernel.name == "scale"
+
+
+def test_output_and_block(file, tmp_path, gridlane):
+    words = ("compile", f"{file}:scale", "--sig", SIG, "--target", "llvm", "-o", "out.ll")
+    done = gridlane(*words, "--block", "16,4,2")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert "define " in (tmp_path / "out.ll").read_text()
+
+
+def test_a_kernel_without_arguments(file, gridlane):
+    for sig in ("", "()", "void()"):
+        assert "kernel @empty()" in gridlane("compile", "kernels.py:empty", "--sig", sig).stdout
+
+
+def test_a_file_called_like_a_module(tmp_path, gridlane):
+    (tmp_path / "inspect.py").write_text(FILE)
+    done = gridlane("compile", "inspect.py:scale", "--sig", SIG)
+    # `python -m` has this folder in front of the library's, so only its end can tell.
+    assert "kernel @scale(" in done.stdout or "inspect" in done.stderr
+
+
+TYPES = {
+    "f32": (t.float32,),
+    "f32,": (t.float32,),
+    "(f32, i64)": (t.float32, t.int64),
+    "void(float32[:, ::1], f4[:], i32)": (t.float32[:, ::1], t.float32[:], t.int32),
+    "i16, i32, i64, u16, u32, u64": (t.int16, t.int32, t.int64, t.uint16, t.uint32, t.uint64),
+    "i8, u8": (t.int8, t.uint8),
+    "i4, u4, f8, c8, c16": (t.int32, t.uint32, t.float64, t.complex64, t.complex128),
+    "f16[::1, :], bf16, b1[:], bool, boolean": (
+        *(t.float16[::1, :], t.bfloat16, t.boolean[:], t.boolean, t.boolean),
+    ),
+    "numba.float32[:], types.int8": (t.float32[:], t.int8),
+    "UniTuple(f32, 2), Tuple((i32, f64))": (
+        t.TupleType((t.float32, t.float32)),
+        t.TupleType((t.int32, t.float64)),
+    ),
+    "Tuple((i32, f64))": (t.TupleType((t.int32, t.float64)),),
+    "none, f32": (t.none, t.float32),
+}
+
+
+@pytest.mark.parametrize("text", TYPES)
+def test_types(text, capsys):
+    assert argument_types(text) == TYPES[text]
+    err = capsys.readouterr().err
+    assert ("i8 in --sig is int8; numba's i8 is int64" in err) == ("i8," in text)
+
+
+WRONG_TYPES = {
+    "f32[:": ("was never closed", "["),
+    "f32[:], flot32": ("there is no type 'flot32' (did you mean 'float32'?)", "flot32"),
+    "f32[:], float64[3], i32": ("not a type", "float64[3]"),
+    "f32[:], 3+4": ("not a type", "3+4"),
+    "f32, 'é', i33": ("not a type", "'é'"),
+    "f32, x.y": ("not a type", "x.y"),
+    "i32(f32)": ("a kernel returns nothing", "i32"),
+    "f32, void(i32)": ("not a type", "void(i32)"),
+    "f32 i32": ("invalid syntax", None),
+    "Tuple(3)": ("not a type", "Tuple(3)"),
+    "float32[:](2)": ("not a type", "float32[:](2)"),
+}
+
+
+@pytest.mark.parametrize("text", WRONG_TYPES)
+def test_wrong_types_have_a_caret(text, capsys):
+    with pytest.raises(SystemExit) as left:
+        argument_types(text)
+    assert left.value.code == 2
+    message, shown, carets = capsys.readouterr().err.splitlines()
+    said, marked = WRONG_TYPES[text]
+    assert message.startswith("gridlane: compile: --sig: ") and said in message
+    assert shown == f"  {text}"
+    if marked is not None:
+        place = re.search(r"\^+", carets)
+        assert shown[place.start() : place.end()] == marked
+
+
+WRONG = {
+    "nowhere.py:scale": "compile: there is no file 'nowhere.py'\n",
+    "kernels.py": "which kernel? name it as in kernels.py:kernel. It has: scale, wrong, empty\n",
+    "kernels.py:": "which kernel?",
+    "kernels.py:scal": "kernels.py has no kernel 'scal' (did you mean 'scale'?). It has: scale, ",
+    "kernels.py:helper": "'helper' is a device function",
+    "kernels.py:plain": "no kernel but a plain function: write @cuda.jit above it. It has: scale",
+    "kernels.py:LIMIT": "no kernel but of type int",
+}
+
+
+@pytest.mark.parametrize("place", WRONG)
+def test_wrong_kernels(file, fails, place):
+    assert WRONG[place] in fails("compile", place, "--sig", SIG)
+
+
+def test_other_wrong_words(file, fails, gridlane):
+    words = ("compile", "kernels.py:scale", "--sig", SIG)
+    said = fails(*words, "--target", "ptx")
+    assert said == "there is no target 'ptx'; there are: ir, llvm, asm\n"
+    assert "has 3 parameters, and --sig has 1 type\n" in fails(*words[:3], "f32")
+    assert "scale(a, b, n) has 3 parameters" in fails(*words[:3], "")
+    for block in ("a", "1,1,1,1", "-1", "1.5", ""):
+        assert "one to three numbers" in fails(*words, "--block", block)
+    assert "4096 threads, and the most is 1024" in fails(*words, "--block", "64,64")
+    assert "every axis needs at least 1" in fails(*words, "--block", "0")
+    assert "cannot write 'no/out'" in fails(*words, "-o", "no/out")
+    done = gridlane(*words[:2])
+    assert done.returncode == 2 and "Missing option '--sig'" in done.stderr
+
+
+def test_a_compile_error_is_the_kernels_and_no_usage(file, fails):
+    said = fails("compile", "kernels.py:wrong", "--sig", "f32[:]", status=1)
+    assert "kernels.py" in said and "a.foo = 3" in said and "^" in said
+
+
+def test_a_file_that_fails(tmp_path, gridlane):
+    (tmp_path / "bad.py").write_text("def f():\n    1 / 0\n\nf()\n")
+    done = gridlane("compile", "bad.py:x", "--sig", "f32")
+    assert done.returncode == 1
+    assert done.stderr.startswith("gridlane: compile: bad.py failed while it was loaded:\nTraceback")
+    assert done.stderr.endswith("ZeroDivisionError: division by zero\n")
+    assert "gridlane/" not in done.stderr and "importlib" not in done.stderr
+    (tmp_path / "bad.py").write_text("def f(:\n")
+    done = gridlane("compile", "bad.py:x", "--sig", "f32")
+    assert "SyntaxError" in done.stderr and "Traceback" not in done.stderr
+    (tmp_path / "none.py").write_text("")
+    assert "It has none at its top level" in gridlane("compile", "none.py:x", "--sig", "").stderr
+    (tmp_path / "text").write_text("")
+    assert "its name should end in .py" in gridlane("compile", "text:x", "--sig", "").stderr
