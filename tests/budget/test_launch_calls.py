@@ -7,10 +7,10 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from tests.cuda.fakes import FakeCompiler, FakeDevice
 
 from gridlane import compiler, cuda
 from gridlane.cuda import active
-from tests.cuda.fakes import FakeCompiler, FakeDevice
 
 
 class Silent:

@@ -182,7 +182,9 @@ def test_a_file_that_fails(tmp_path, gridlane):
     (tmp_path / "bad.py").write_text("def f():\n    1 / 0\n\nf()\n")
     done = gridlane("compile", "bad.py:x", "--sig", "f32")
     assert done.returncode == 1
-    assert done.stderr.startswith("gridlane: compile: bad.py failed while it was loaded:\nTraceback")
+    assert done.stderr.startswith(
+        "gridlane: compile: bad.py failed while it was loaded:\nTraceback"
+    )
     assert done.stderr.endswith("ZeroDivisionError: division by zero\n")
     assert "gridlane/" not in done.stderr and "importlib" not in done.stderr
     (tmp_path / "bad.py").write_text("def f(:\n")

@@ -59,7 +59,9 @@ PROGRAMS = {
         "def f():\n    time.sleep(0.1)\n    import __main__\n    print(__main__.x)\n"
         "x = 6\nthreading.Thread(target=f).start()"
     ),
-    "error in thread": "import threading\nt = threading.Thread(target=lambda: 1 / 0)\nt.name = 'T'\nt.start()",
+    "error in thread": (
+        "import threading\nt = threading.Thread(target=lambda: 1 / 0, name='T')\nt.start()"
+    ),
     "pickle": "import pickle\nclass C: ...\nprint(type(pickle.loads(pickle.dumps(C()))) is C)",
     "fork": (
         "import multiprocessing as m\ndef f(x):\n    return x * x\n"
@@ -73,7 +75,9 @@ PROGRAMS = {
     ),
     "source": "import inspect\ndef f():\n    pass\nprint(inspect.getsource(f))",
     "warning": "import warnings\nwarnings.warn('careful')",
-    "dataclass": "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: 'int'\nprint(P(1))",
+    "dataclass": (
+        "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: 'int'\nprint(P(1))"
+    ),
 }
 
 
@@ -111,13 +115,17 @@ def test_a_program_does_what_it_does_under_python(folder, python, gridlane, prog
 
 def test_a_program_in_another_folder(folder, python, gridlane):
     (folder / "deep").mkdir()
-    (folder / "deep" / "program.py").write_text("import sys; print(sys.argv, sys.path[0], __file__)")
+    (folder / "deep" / "program.py").write_text(
+        "import sys; print(sys.argv, sys.path[0], __file__)"
+    )
     (folder / "link.py").symlink_to(folder / "deep" / "program.py")
     for path in ("deep/program.py", "link.py", folder / "deep" / "program.py"):
         same(python(path), gridlane("run", path))
 
 
-@pytest.mark.parametrize("module", ["package", "package.inner", "failing", "failing.deeper", "sibling"])
+@pytest.mark.parametrize(
+    "module", ["package", "package.inner", "failing", "failing.deeper", "sibling"]
+)
 def test_a_module_does_what_it_does_under_python(folder, python, gridlane, module):
     theirs, ours = python("-m", module, "-x"), gridlane("run", "-m", module, "-x")
     if module in ("package.inner", "failing", "failing.deeper"):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.cuda.fakes import FakeCompiler, FakeDevice
 
 from gridlane import compiler
 from gridlane.cuda import active
-from tests.cuda.fakes import FakeCompiler, FakeDevice
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from collections import namedtuple
 
 import numpy as np
 import pytest
+from tests.cuda.fakes import view
 
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError, LaunchError
-from tests.cuda.fakes import view
 
 
 def kernel_of(count):
@@ -181,9 +181,9 @@ def test_no_configuration(fake):
 def test_wrong_arguments_name_the_parameter(fake):
     with pytest.raises(ArgumentError, match="takes 2 arguments, 1 were given"):
         kernel_of(2)[1, 1](1)
-    with pytest.raises(TypeError, match="argument 2, 'p1': .* type str"):
+    with pytest.raises(TypeError, match=r"argument 2, 'p1': .* type str"):
         kernel_of(2)[1, 1](1, "x")
-    with pytest.raises(ArgumentError, match="'x', is float64, and .* takes int32"):
+    with pytest.raises(ArgumentError, match=r"'x', is float64, and .* takes int32"):
         cuda.jit("void(int32)")(lambda x: None)[1, 1](1.5)
     with pytest.raises(ArgumentError, match="dtype"):
         kernel_of(1)[1, 1](np.zeros(2, ">f4"))

@@ -24,9 +24,9 @@ def test_kernel_names_come_from_the_frontend():
 
 
 def test_missing_names_say_so():
-    with pytest.raises(MissingError, match="does not have cuda.nvvm: cuda.jit compiles with LLVM"):
+    with pytest.raises(MissingError, match=r"does not have cuda.nvvm: cuda.jit compiles with LLVM"):
         cuda.nvvm
-    with pytest.raises(MissingError, match="does not have cuda.frobnicate"):
+    with pytest.raises(MissingError, match=r"does not have cuda.frobnicate"):
         cuda.frobnicate
     assert not hasattr(cuda, "frobnicate")
 

@@ -46,7 +46,9 @@ def reference(count, seed, start):
     ("count", "seed", "start"), [(1, 1, 0), (5, 42, 0), (33, 2**63 + 9, 3), (8, -1, 1)]
 )
 def test_states(count, seed, start):
-    assert [tuple(map(int, s)) for s in _states(count, seed, start)] == reference(count, seed, start)
+    assert [tuple(map(int, s)) for s in _states(count, seed, start)] == reference(
+        count, seed, start
+    )
 
 
 def test_states_on_the_device(fake):

@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from gridlane.cuda.signatures import Conversion, conversion, parse
-from gridlane.cuda.types import Tuple, boolean, complex64, float32, float64, int8, int32, int64, void
+from gridlane.cuda.types import (
+    Tuple,
+    boolean,
+    complex64,
+    float32,
+    float64,
+    int8,
+    int32,
+    int64,
+    void,
+)
 
 
 @pytest.mark.parametrize(
@@ -18,7 +28,10 @@ from gridlane.cuda.types import Tuple, boolean, complex64, float32, float64, int
         ("void()", "none()"),
         ("(i4,)", "None(int32)"),
         ("(i4)", "None(int32)"),
-        ("void(UniTuple(i8, 2), c16[:, ::1])", "none(Tuple(int64, int64), array(complex128, 2d, C))"),
+        (
+            "void(UniTuple(i8, 2), c16[:, ::1])",
+            "none(Tuple(int64, int64), array(complex128, 2d, C))",
+        ),
         (void(int32, float64[:]), "none(int32, array(float64, 1d, A))"),
         ((int32, float64), "None(int32, float64)"),
     ],

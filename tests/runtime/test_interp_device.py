@@ -9,8 +9,8 @@ import pytest
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.interp import InterpDevice
 from gridlane.runtime.devices import get_device, names
+from gridlane.runtime.drivers.interp import InterpDevice
 
 
 def test_copies():
@@ -32,7 +32,7 @@ def test_memory_ends_with_its_buffer():
     address = device.allocate(8).address
     gc.collect()
     device.allocate(8)
-    with pytest.raises(Exception, match="out of bounds|not"):
+    with pytest.raises(Exception, match="out of bounds"):
         device.download(memoryview(bytearray(8)), address)
     device.download(memoryview(bytearray(8)), kept.address)
 

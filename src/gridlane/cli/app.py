@@ -63,9 +63,7 @@ def run(
     request = command.parse([program, *context.args])
     if request is not None:
         command.run(
-            command.Request(
-                request.program, request.arguments, request.is_module, device, trace
-            )
+            command.Request(request.program, request.arguments, request.is_module, device, trace)
         )
 
 
@@ -78,9 +76,7 @@ def compile_(
             help='Types of the arguments: "f32[:], float32[:, ::1], i32".', show_default=False
         ),
     ],
-    target: Annotated[
-        str, typer.Option(metavar="ir|llvm|asm", help="The stage to print.")
-    ] = "ir",
+    target: Annotated[str, typer.Option(metavar="ir|llvm|asm", help="The stage to print.")] = "ir",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write here.", show_default=False)
     ] = None,
@@ -127,7 +123,8 @@ def doctor() -> None:
 def bench(context: typer.Context) -> None:
     """Time kernels beside gcc and installed peers.
 
-    These benchmarks are part of a checkout; elsewhere a few kernels are timed beside numpy. Arguments go to the benchmark: --only KERNEL, --no-peers; `bench launch` times launches.
+    These benchmarks are part of a checkout; elsewhere a few kernels are timed beside numpy.
+    Arguments go to the benchmark: --only KERNEL, --no-peers; `bench launch` times launches.
     """
     from gridlane.cli.bench import bench as command
 

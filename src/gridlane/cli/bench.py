@@ -59,7 +59,9 @@ def built_in(arguments: list[str], reason: str) -> int:
             ours, theirs = (milliseconds(f, options.repeats) for f in (case.ours, case.numpy))
             if not case.same():
                 wrong.append(name)
-            rows.add_row(name, case.what, f"{ours:.2f} ms", f"{theirs:.2f} ms", f"{theirs / ours:.1f}")
+            rows.add_row(
+                name, case.what, f"{ours:.2f} ms", f"{theirs:.2f} ms", f"{theirs / ours:.1f}"
+            )
     out.print(rows)
     if wrong:
         print(f"gridlane: wrong results: {', '.join(wrong)}", file=sys.stderr)

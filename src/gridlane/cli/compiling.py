@@ -31,7 +31,7 @@ def compile_text(place: str, signature: str, stage: str, block_text: str) -> str
     parameters = list(inspect.signature(kernel.py_func).parameters)
     if len(parameters) != len(types):
         fail(
-            f"compile: {kernel.__name__}({', '.join(parameters)}) has "
+            f"compile: {kernel.py_func.__name__}({', '.join(parameters)}) has "
             f"{counted(len(parameters), 'parameter')}, and --sig has {counted(len(types), 'type')}"
         )
     from gridlane import compiler

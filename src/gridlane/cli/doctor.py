@@ -1,4 +1,4 @@
-"""``gridlane doctor``: what works on this machine, shown by trying, and what to do about the rest."""
+"""``gridlane doctor``: what works on this machine, by trying, and what to do about the rest."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ def one_of(what: str, given: str, known: Iterable[str]) -> str:
 
 
 def likely(given: str, names: Iterable[str]) -> str:
-    """" (did you mean 'x'?)", or nothing."""
-    near = difflib.get_close_matches(given, list(names), 1)
+    """ " (did you mean 'x'?)", or nothing."""
+    near = difflib.get_close_matches(given, list(names), 1, cutoff=0.7)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 

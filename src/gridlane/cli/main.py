@@ -1,4 +1,4 @@
-"""The command ``gridlane``. ``run`` is dispatched by hand, so that it loads no command-line library."""
+"""The command ``gridlane``. ``run`` is dispatched by hand: it is to load no library for that."""
 
 from __future__ import annotations
 

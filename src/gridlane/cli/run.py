@@ -19,7 +19,7 @@ OPTIONS = ("--device", "--trace", "--help", "-m", "-h")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What ``gridlane run`` was asked: a file or, with ``is_module``, a module, and its arguments."""
+    """What to run: a file or, with ``is_module``, a module, and its arguments."""
 
     program: str
     arguments: tuple[str, ...]
@@ -29,7 +29,7 @@ class Request:
 
 
 def parse(arguments: list[str]) -> Request | None:
-    """Read the command line up to the program; all after it is the program's. None: help is asked."""
+    """The command line, read up to the program; the rest is the program's. None: asks for help."""
     device, trace = None, False
     rest = list(arguments)
     while rest:
@@ -68,7 +68,7 @@ def _value(word: str, rest: list[str]) -> str:
 
 
 def run(request: Request) -> None:
-    """Run the program in this process, as its main module. Exceptions leave as the program's own."""
+    """Run the program as this process's main module. Exceptions leave as the program's own."""
     # Before anything reads the configuration, and for the program's child processes as well.
     if request.device is not None:
         os.environ["GRIDLANE_DEVICE"] = request.device

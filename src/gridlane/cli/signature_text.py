@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from typing import NoReturn
 
 from gridlane.cli.failure import fail, likely
 from gridlane.core.argtypes import SCALARS, ArgType
@@ -50,7 +51,10 @@ def _items(text: str) -> list[ast.expr]:
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
         if tree.func.id in ("void", "none"):
             return tree.args
-        if tree.func.id in SIGNATURE_NAMES.keys() - {"Tuple", "UniTuple", "Array"} | IR_NAMES.keys():
+        if (
+            tree.func.id
+            in SIGNATURE_NAMES.keys() - {"Tuple", "UniTuple", "Array"} | IR_NAMES.keys()
+        ):
             _fail_at(text, tree.func, "a kernel returns nothing: write void(...) or the types only")
     return tree.elts if isinstance(tree, ast.Tuple) else [tree]
 
@@ -75,14 +79,14 @@ def _names(node: ast.expr) -> Iterator[ast.Name]:
             yield item
 
 
-def _fail_at(text: str, node: ast.expr, message: str) -> None:
+def _fail_at(text: str, node: ast.expr, message: str) -> NoReturn:
     line = text.encode()
     start = len(line[: node.col_offset].decode())
     end = len(line[: node.end_col_offset].decode())
     _fail(text, message, start, end)
 
 
-def _fail(text: str, message: str, start: int, end: int) -> None:
+def _fail(text: str, message: str, start: int, end: int) -> NoReturn:
     shown = text.replace("\n", " ")
     carets = " " * start + "^" * max(1, end - start)
     fail(f"compile: --sig: {message}\n  {shown}\n  {carets}")

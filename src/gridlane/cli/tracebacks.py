@@ -15,7 +15,8 @@ PACKAGE = os.path.join(os.path.dirname(gridlane.__file__), "")
 def print_as_the_programs(error: BaseException) -> None:
     """Arrange that Python, when ``error`` ends the process, prints the program's frames only.
 
-    Called where the error is caught last. Python's own way out is kept: the program's excepthook, the exit status, death by SIGINT.
+    Called where the error is caught last. Python's own way out is kept: the program's excepthook,
+    the exit status, death by SIGINT.
     """
     hook = sys.excepthook
     # Frames are added on the way out, so what is the program's is taken now.
@@ -48,7 +49,7 @@ def strip_chain(error: BaseException | None) -> None:
 
 
 def _is_said_to_the_user(error: BaseException) -> bool:
-    """Whether the message is meant to suffice; invalid IR is a defect of gridlane's, and shows all."""
+    """Whether the message is to suffice; invalid IR is a defect of gridlane's, and shows all."""
     if isinstance(error, VerifyError):
         return False
     # A kernel's raise arrives as the user's own class, caused by a KernelError.

@@ -1,8 +1,8 @@
 """The disk cache of compiled kernels: one file an artifact, named after the key.
 
-Anything may have happened to a file since it was written (a full disk, a crash, another program), and
-its bytes are going to be executed. So a file says what it is, and a digest covers the key and all
-that follows; what does not fit is removed and compiled again. Files appear whole or not at all
+Anything may have happened to a file since it was written (a full disk, a crash, another program),
+and its bytes are going to be executed. So a file says what it is, and a digest covers the key and
+all that follows; what does not fit is removed and compiled again. Files appear whole or not at all
 (written aside, then renamed), so any number of processes may share a directory without locks.
 
     magic (8)  version (u32)  digest (32)  |  metadata length (u32)  metadata (JSON)  code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -41,11 +42,12 @@ def compiler_digest(package: Path) -> bytes:
     """A digest that changes when the compiler's source does: names, sizes and times of files."""
     digest = sha256()
     for room in COMPILER_HALF:
-        _add_folder(digest, str(package / room))
+        for line in _sources(str(package / room)):
+            digest.update(line.encode())
     return digest.digest()
 
 
-def _add_folder(digest: sha256, folder: str) -> None:
+def _sources(folder: str) -> Iterator[str]:
     try:
         with os.scandir(folder) as items:
             found = sorted(items, key=lambda item: item.name)
@@ -54,6 +56,6 @@ def _add_folder(digest: sha256, folder: str) -> None:
     for item in found:
         if item.name.endswith((".py", ".c", ".h")):
             info = item.stat()
-            digest.update(f"{item.path}\0{info.st_size}\0{info.st_mtime_ns}\0".encode())
+            yield f"{item.path}\0{info.st_size}\0{info.st_mtime_ns}\0"
         elif item.is_dir() and item.name != "__pycache__":
-            _add_folder(digest, item.path)
+            yield from _sources(item.path)

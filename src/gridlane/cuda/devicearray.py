@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import math
-import struct
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gridlane.core import argtypes
-from gridlane.core.argtypes import ArrayType
 from gridlane.core.errors import UnsupportedError
 from gridlane.cuda import active, geometry, settings
-from gridlane.cuda.geometry import Shape
+from gridlane.cuda.description import ArrayDescription, record_key
+from gridlane.cuda.indexing import dummy_of, has_ellipsis, pick
 from gridlane.cuda.streams import as_stream, external_stream
-from gridlane.runtime.protocol import Buffer
+from gridlane.cuda.transport import (
+    PinnedMemory,
+    check_compatible,
+    copy,
+    download,
+    extent_bytes,
+    is_pinned,
+    upload,
+)
 
 NOT_CONTIGUOUS = (
     "Array contains non-contiguous buffer and cannot be transferred as a single memory region. "
@@ -24,137 +29,11 @@ NOT_CONTIGUOUS = (
 )
 
 
-class ArrayKey:
-    """The type of a device array as a launch looks it up: one object for each type."""
-
-    __slots__ = ("argtype",)
-
-    def __init__(self, argtype: ArrayType) -> None:
-        self.argtype = argtype
-
-
-@cache
-def _array_key(dtype: np.dtype, ndim: int, layout: str) -> ArrayKey:
-    return ArrayKey(ArrayType(argtypes.from_numpy(dtype), ndim, layout))
-
-
-@cache
-def _descriptor(ndim: int) -> struct.Struct:
-    return struct.Struct(f"<{1 + 2 * ndim}q")
-
-
-class DeviceNDArray:
+class DeviceNDArray(ArrayDescription):
     """An n-d array in device memory. Views share the memory and keep it alive.
 
-    Attributes:
-        shape, strides (bytes), dtype, ndim, size: as numpy's.
-        stream: the stream that copies use when they are given none; 0 the default one.
-        gpu_data: the memory; ``address`` that of the first element.
+    ``shape``, ``strides`` (bytes), ``dtype``, ``ndim``, ``size`` and ``nbytes`` are as numpy's.
     """
-
-    __cuda_memory__ = True
-    __cuda_ndarray__ = True
-
-    def __init__(
-        self,
-        shape: Any,
-        strides: Any,
-        dtype: Any,
-        stream: Any = 0,
-        gpu_data: Buffer | None = None,
-        address: int | None = None,
-    ) -> None:
-        self.dtype = dtype = np.dtype(dtype)
-        self.shape = shape = geometry.as_shape(shape)
-        itemsize = dtype.itemsize
-        if strides is None:
-            strides = geometry.contiguous_strides(shape, itemsize)
-        self.strides = strides = (strides,) if isinstance(strides, int) else tuple(strides)
-        if len(strides) != len(shape):
-            raise ValueError(f"shape {shape} and strides {strides} have different lengths")
-        self.ndim = len(shape)
-        self.size = math.prod(shape)
-        self.stream = stream
-        low, high = geometry.extent_of(shape, strides, itemsize)
-        self.alloc_size = high - low
-        if gpu_data is None:
-            gpu_data = active.allocate(high - low)
-            address = gpu_data.address - low if gpu_data.address else 0
-        self.gpu_data = gpu_data
-        self.address = gpu_data.address if address is None else address
-        self._layout = geometry.layout_of(shape, strides, itemsize)
-        # What a launch reads: the type, and the parameters that the kernel gets.
-        self._key = _array_key(dtype, self.ndim, self._layout)
-        self._packed = _descriptor(self.ndim).pack(self.address, *shape, *strides)
-
-    # --- what it is ---
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the elements."""
-        return self.size * self.dtype.itemsize
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of one element."""
-        return self.dtype.itemsize
-
-    @property
-    def flags(self) -> dict[str, bool]:
-        """C_CONTIGUOUS and F_CONTIGUOUS."""
-        return {"C_CONTIGUOUS": self._is("C"), "F_CONTIGUOUS": self._is("F")}
-
-    def _is(self, order: str) -> bool:
-        return geometry.is_contiguous(self.shape, self.strides, self.dtype.itemsize, order)
-
-    def is_c_contiguous(self) -> bool:
-        """Whether the elements follow each other in C order."""
-        return self._is("C")
-
-    def is_f_contiguous(self) -> bool:
-        """Whether the elements follow each other in Fortran order."""
-        return self._is("F")
-
-    @property
-    def device_pointer(self) -> int:
-        """The address of the first element."""
-        return self.address
-
-    @property
-    def device_ctypes_pointer(self) -> Any:
-        """The address as a ctypes.c_void_p."""
-        from ctypes import c_void_p  # only programs that call other libraries need it
-
-        return c_void_p(self.address)
-
-    @property
-    def _numba_type_(self) -> ArrayType:
-        return self._key.argtype
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        stream = as_stream(self.stream).handle if self.stream else None
-        plain = self._is("C")
-        return {
-            "shape": self.shape,
-            "strides": None if plain else self.strides,
-            "data": (self.address if self.size else 0, False),
-            "typestr": self.dtype.str,
-            "descr": self.dtype.descr,
-            "stream": stream,
-            "version": 3,
-        }
-
-    def __len__(self) -> int:
-        if not self.ndim:
-            raise TypeError("len() of unsized object")
-        return self.shape[0]
-
-    def __repr__(self) -> str:
-        return (
-            f"<{type(self).__name__} shape={self.shape} dtype={self.dtype} "
-            f"on {active.device().name!r}>"
-        )
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         host = self.copy_to_host()
@@ -184,14 +63,14 @@ class DeviceNDArray:
             check_compatible(self, ary)
             if not ary.flags.writeable:
                 raise ValueError("copy_to_host: the host array is read-only")
-            target = _extent_bytes(ary)
+            target = extent_bytes(ary)
         if not self.size:
             return ary
         if is_pinned(ary) and not stream.inline:
-            stream.submit(partial(_download, target, self.address + low, self))
+            stream.submit(partial(download, target, self.address + low, self))
             return ary
         stream.drain()
-        _download(target, self.address + low)
+        download(target, self.address + low)
         return ary
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
@@ -207,14 +86,14 @@ class DeviceNDArray:
         mine, other = geometry.broadcast_core(self), geometry.broadcast_core(ary)
         if isinstance(ary, DeviceNDArray):
             check_compatible(mine, other)
-            stream.submit(partial(_copy, self, ary, mine.alloc_size))
+            stream.submit(partial(copy, self, ary, mine.alloc_size))
             return
         order = "C" if mine.is_c_contiguous() else "F"
         other = np.array(other, order=order, copy=None if _NUMPY2 else False, subok=True)
         check_compatible(mine, other)
         # Host memory may change after return, as pageable memory may under CUDA: copy now.
         stream.drain()
-        _upload(self.address, geometry.bytes_of(other))
+        upload(self.address, geometry.bytes_of(other))
 
     # --- views ---
 
@@ -270,7 +149,7 @@ class DeviceNDArray:
 
     def squeeze(self, axis: Any = None, stream: Any = 0) -> DeviceNDArray:
         """A view without axes of one element."""
-        dummy = _dummy(self).squeeze(axis)
+        dummy = dummy_of(self).squeeze(axis)
         return self._view(dummy.shape, dummy.strides)
 
     @property
@@ -313,9 +192,9 @@ class DeviceNDArray:
 
     def getitem(self, item: Any, stream: Any = 0) -> Any:
         """A view, or an element copied to the host."""
-        picked, offset = _pick(self, item)
+        picked, offset = pick(self, item)
         view = self._view(picked.shape, picked.strides, picked.dtype, offset)
-        if picked.shape or _has_ellipsis(item):
+        if picked.shape or has_ellipsis(item):
             view.stream = stream or self.stream
             return view
         if self.dtype.names is not None and view.dtype.names is not None:
@@ -327,7 +206,7 @@ class DeviceNDArray:
 
     def setitem(self, key: Any, value: Any, stream: Any = 0) -> None:
         """Assign a scalar, a host array or a device array, broadcast as numpy does."""
-        picked, offset = _pick(self, key)
+        picked, offset = pick(self, key)
         target = self._view(picked.shape, picked.strides, picked.dtype, offset)
         value = as_device(value)
         if isinstance(value, DeviceNDArray):
@@ -347,7 +226,7 @@ class DeviceNDArray:
         host = target.copy_to_host(stream=stream)
         host[...] = value
         low = geometry.extent_of(host.shape, host.strides, host.dtype.itemsize)[0]
-        _upload(target.address + low, _extent_bytes(host))
+        upload(target.address + low, extent_bytes(host))
 
 
 _NUMPY2 = int(np.__version__.split(".")[0]) >= 2
@@ -360,7 +239,7 @@ class DeviceRecord(DeviceNDArray):
         self, dtype: Any, stream: Any = 0, gpu_data: Any = None, address: int | None = None
     ) -> None:
         super().__init__((), (), dtype, stream, gpu_data, address)
-        self._key = _record_key(self.dtype)
+        self._key = record_key(self.dtype)
 
     def _view(self, shape: Any, strides: Any, dtype: Any = None, offset: int = 0) -> DeviceNDArray:
         dtype = dtype or self.dtype
@@ -386,103 +265,7 @@ class DeviceRecord(DeviceNDArray):
         return fields[name][0], fields[name][1]
 
 
-class RecordKey:
-    """The type of a record as a launch looks it up."""
-
-    __slots__ = ("argtype",)
-
-    def __init__(self, argtype: argtypes.ArgType) -> None:
-        self.argtype = argtype
-
-
-@cache
-def _record_key(dtype: np.dtype) -> RecordKey:
-    return RecordKey(argtypes.from_numpy(dtype))
-
-
-class PinnedMemory:
-    """Host memory that copies on streams use without waiting; the base of pinned arrays."""
-
-    def __init__(self, size: int) -> None:
-        self._bytes = np.empty(size + 64, np.uint8)
-        start = -geometry.address_of(self._bytes) % 64
-        self.__array_interface__ = {
-            "shape": (size,),
-            "typestr": "|u1",
-            "data": (geometry.address_of(self._bytes) + start, False),
-            "version": 3,
-        }
-
-
-def is_pinned(array: Any) -> bool:
-    """Whether an array is a view of pinned memory."""
-    while isinstance(array, np.ndarray):
-        array = array.base
-    return isinstance(array, PinnedMemory)
-
-
 # --- module functions ---
-
-
-def _dummy(array: DeviceNDArray) -> np.ndarray:
-    """A numpy array of the same shape that indexes alike; its elements must not be read."""
-    return np.lib.stride_tricks.as_strided(
-        np.empty(1, array.dtype), array.shape, array.strides, subok=False
-    )
-
-
-def _has_ellipsis(item: Any) -> bool:
-    return item is Ellipsis or isinstance(item, tuple) and any(i is Ellipsis for i in item)
-
-
-def _pick(array: DeviceNDArray, item: Any) -> tuple[np.ndarray, int]:
-    """The dummy of what ``item`` picks, and its offset in bytes."""
-    items = item if isinstance(item, tuple) else (item,)
-    for part in items:
-        plain = part is Ellipsis or part is None or isinstance(part, (int, np.integer, slice))
-        if not plain and not (isinstance(part, str) and array.dtype.names):
-            raise NotImplementedError(
-                f"device arrays are indexed by integers and slices, got {part!r}; "
-                "use .copy_to_host() for other indices"
-            )
-    dummy = _dummy(array)
-    # The ellipsis makes a view of an element as well, so that no memory is read.
-    if not _has_ellipsis(item) and not any(isinstance(part, str) for part in items):
-        items = (*items, Ellipsis)
-    picked = dummy[items if len(items) > 1 else items[0]]
-    return picked, geometry.address_of(picked) - geometry.address_of(dummy) if picked.size else 0
-
-
-def _extent_bytes(array: np.ndarray) -> memoryview:
-    """The bytes from an array's first to its last element, gaps included, not copied."""
-    low, high = geometry.extent_of(array.shape, array.strides, array.dtype.itemsize)
-    first = np.lib.stride_tricks.as_strided(array, (1,) * array.ndim).view(np.ndarray)
-    address = geometry.address_of(first)
-    return memoryview(geometry.view_of(address + low, (high - low,), (1,), np.dtype("u1"), array))
-
-
-def _download(target: memoryview, source: int, owner: Any = None) -> None:
-    """Device to host; ``owner`` lives until the copy is done."""
-    active.device().download(target, source)
-
-
-def _copy(target: DeviceNDArray, source: DeviceNDArray, size: int) -> None:
-    active.device().copy(target.address, source.address, size)
-
-
-def _upload(target: int, source: memoryview) -> None:
-    active.device().upload(target, source)
-
-
-def check_compatible(first: Any, second: Any) -> None:
-    """Raise when a copy between the arrays would not keep elements in their places."""
-    if first.dtype != second.dtype:
-        raise TypeError(f"incompatible dtype: {first.dtype} vs. {second.dtype}")
-    one, two = first.squeeze(), second.squeeze()
-    if one.shape != two.shape:
-        raise ValueError(f"incompatible shape: {first.shape} vs. {second.shape}")
-    if first.size and one.strides != two.strides:
-        raise ValueError(f"incompatible strides: {first.strides} vs. {second.strides}")
 
 
 def as_device(value: Any, sync: bool = True) -> Any:
@@ -552,5 +335,5 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
         array = DeviceNDArray(host.shape, host.strides, host.dtype, stream)
     if copy and host.size:
         # A new array, so no work on any stream can be waiting for its memory.
-        _upload(array.address, geometry.bytes_of(np.asarray(geometry.broadcast_core(host))))
+        upload(array.address, geometry.bytes_of(np.asarray(geometry.broadcast_core(host))))
     return array

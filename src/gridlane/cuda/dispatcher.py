@@ -12,16 +12,16 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Any
 
-from gridlane.core.argtypes import ArgType, ArrayType, Signature, none
+from gridlane.core.argtypes import ArrayType, Signature, none
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.options import KernelOptions
 from gridlane.cuda import active, settings
 from gridlane.cuda.argument_types import typeof
 from gridlane.cuda.dimensions import MISSING_CONFIGURATION, Dim3, dim3
+from gridlane.cuda.inspection import Inspection
 from gridlane.cuda.kernel import Kernel
 from gridlane.cuda.launch import Configured, Plan, check_convertible, current_launch_config
 from gridlane.cuda.signatures import Types, parse, resolve
-from gridlane.cuda.sources import with_source
 from gridlane.cuda.sources import with_source
 from gridlane.cuda.streams import as_stream
 from gridlane.cuda.warnings import NumbaPerformanceWarning
@@ -32,7 +32,7 @@ _MOST_CONFIGURED = 1024
 _FEW_BLOCKS = 128
 
 
-class Dispatcher:
+class Dispatcher(Inspection):
     """A kernel or device function written in Python.
 
     ``d[griddim, blockdim, stream, sharedmem](*args)`` launches it; the last two may be left out.
@@ -56,7 +56,7 @@ class Dispatcher:
         self.options = options
         self.targetoptions = targetoptions or {}
         self.is_device_function = device
-        self.overloads: dict[Types, Any] = {}
+        self.overloads: dict[Types, Kernel] = {}
         self.specializations: dict[Types, Dispatcher] = {}
         self.device_signatures: tuple[Signature, ...] = ()
         self.extensions: list[Any] = list(self.targetoptions.get("extensions") or ())
@@ -116,9 +116,7 @@ class Dispatcher:
             )
         raise LaunchError(MISSING_CONFIGURATION)
 
-    def forall(
-        self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0
-    ) -> ForAll:
+    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> ForAll:
         """A 1-D launch of at least ``ntasks`` threads, ``tpb`` a block (0: chosen here)."""
         return ForAll(self, ntasks, tpb, stream, sharedmem)
 
@@ -169,9 +167,7 @@ class Dispatcher:
         if self._can_compile:
             return self._compile_for_args(*args)
         # A read-only array reaches a kernel as a copy, so signatures need not say readonly.
-        plain = tuple(
-            replace(t, readonly=False) if isinstance(t, ArrayType) else t for t in types
-        )
+        plain = tuple(replace(t, readonly=False) if isinstance(t, ArrayType) else t for t in types)
         return self.overloads[resolve(repr(self.py_func), self.overloads, plain)]
 
     def _compile_for_args(self, *args: Any) -> Kernel:
@@ -267,80 +263,6 @@ class Dispatcher:
         from gridlane.frontends.python.functions import DeviceFunction
 
         return DeviceFunction(self._source_func, self.options, self.device_signatures)
-
-    # --- what there is ---
-
-    @property
-    def signatures(self) -> list[Types]:
-        """The tuples of argument types that are compiled."""
-        return list(self.overloads)
-
-    @property
-    def nopython_signatures(self) -> list[Signature]:
-        """The signatures that are compiled."""
-        return [Signature(none, types) for types in self.overloads]
-
-    def _figure(self, name: str, signature: Any) -> Any:
-        if signature is not None:
-            return getattr(self.overloads[parse(signature).args], name)
-        if self._specialized:
-            return getattr(next(iter(self.overloads.values())), name)
-        return {types: getattr(kernel, name) for types, kernel in self.overloads.items()}
-
-    def get_regs_per_thread(self, signature: Any = None) -> Any:
-        """Registers of a thread, for a signature or for each."""
-        return self._figure("regs_per_thread", signature)
-
-    def get_const_mem_size(self, signature: Any = None) -> Any:
-        """Bytes of constant data, for a signature or for each."""
-        return self._figure("const_mem_size", signature)
-
-    def get_shared_mem_per_block(self, signature: Any = None) -> Any:
-        """Bytes of static shared memory, for a signature or for each."""
-        return self._figure("shared_mem_per_block", signature)
-
-    def get_max_threads_per_block(self, signature: Any = None) -> Any:
-        """The largest block, for a signature or for each."""
-        return self._figure("max_threads_per_block", signature)
-
-    def get_local_mem_per_thread(self, signature: Any = None) -> Any:
-        """Bytes of local arrays, for a signature or for each."""
-        return self._figure("local_mem_per_thread", signature)
-
-    def _inspect(self, name: str, signature: Any) -> Any:
-        if signature is not None:
-            return getattr(self.overloads[parse(signature).args], name)()
-        return {types: getattr(kernel, name)() for types, kernel in self.overloads.items()}
-
-    def inspect_ir(self, signature: Any = None) -> Any:
-        """The typed IR, for a signature or for each."""
-        return self._inspect("inspect_ir", signature)
-
-    def inspect_llvm(self, signature: Any = None) -> Any:
-        """LLVM IR for the CPU, for a signature or for each."""
-        return self._inspect("inspect_llvm", signature)
-
-    def inspect_asm(self, signature: Any = None) -> Any:
-        """Assembly for the CPU, for a signature or for each."""
-        return self._inspect("inspect_asm", signature)
-
-    def inspect_sass(self, signature: Any = None) -> Any:
-        """NVIDIA's machine code: there is none."""
-        raise RuntimeError(
-            f"nvdisasm was not found, and the device {active.device().name!r} has no SASS; "
-            "inspect_asm() shows its machine code"
-        )
-
-    inspect_sass_cfg = inspect_sass
-
-    def inspect_types(self, file: Any = None) -> None:
-        """Print the typed IR under each signature."""
-        for types, kernel in self.overloads.items():
-            shown = "(" + ", ".join(map(str, types)) + ("," if len(types) == 1 else "") + ")"
-            print(self.__name__, shown, file=file)
-            print("-" * 80, file=file)
-            print(kernel.inspect_ir(), file=file)
-            print("=" * 80, file=file)
 
     def __repr__(self) -> str:
         return f"CUDADispatcher({self.py_func!r})"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from gridlane.core.errors import DeviceError, KernelError, LaunchError
 from gridlane.core.errors import CompileError as CudaLoweringError
-from gridlane.cuda.dimensions import MISSING_CONFIGURATION as missing_launch_config_msg
+from gridlane.core.errors import DeviceError, KernelError, LaunchError
+from gridlane.cuda.dimensions import MISSING_CONFIGURATION
 
 KernelRuntimeError = KernelError
+missing_launch_config_msg = MISSING_CONFIGURATION
 CudaSupportError = CudaAPIError = CudaDriverError = DeviceError
 
 __all__ = [

@@ -62,7 +62,7 @@ def is_contiguous(shape: Shape, strides: Shape, itemsize: int, order: str) -> bo
 
 
 def layout_of(shape: Shape, strides: Shape, itemsize: int) -> str:
-    """"C", "F" or "A", the first that holds."""
+    """ "C", "F" or "A", the first that holds."""
     for order in ("C", "F"):
         if is_contiguous(shape, strides, itemsize, order):
             return order
@@ -148,7 +148,7 @@ def reshaped(shape: Shape, size: int, wanted: Sequence[int]) -> Shape:
         if extent >= 0:
             known *= extent
     unknown = sum(extent < 0 for extent in wanted)
-    fits = unknown == 1 and known and size % known == 0 or unknown == 0 and known == size
+    fits = (unknown == 1 and known and size % known == 0) or (unknown == 0 and known == size)
     if not fits:
         raise ValueError(f"cannot reshape an array of shape {shape} into {tuple(wanted)}")
     return tuple(size // known if extent < 0 else extent for extent in wanted)

@@ -99,9 +99,7 @@ class GUFunc:
             for a, symbols, ndim in zip(inputs, self.ins, version.ndims)
         ]
         results = [
-            given
-            if isinstance(given, DeviceNDArray)
-            else device_array(shape, dtype, stream=stream)
+            given if isinstance(given, DeviceNDArray) else device_array(shape, dtype, stream=stream)
             for given, shape, dtype in zip(outputs, shapes, version.outputs)
         ]
         devices += [
@@ -123,7 +121,9 @@ class GUFunc:
             )
         if out is not None and len(args) > nin:
             raise ValueError("cannot specify argument 'out' as both positional and keyword")
-        arrays = [a if isinstance(a, DeviceNDArray) else np.asarray(a) for a in map(as_device, args)]
+        arrays = [
+            a if isinstance(a, DeviceNDArray) else np.asarray(a) for a in map(as_device, args)
+        ]
         if out is not None:
             given = out if isinstance(out, tuple) else (out,)
             arrays += [as_device(o) for o in given]

@@ -19,11 +19,11 @@ from gridlane.core import trace
 from gridlane.core.argtypes import ArrayType
 from gridlane.core.errors import ArgumentError, CompileError
 from gridlane.cuda import active
+from gridlane.cuda.argument_types import KEYS, typeof
 from gridlane.cuda.dimensions import Dim3, check_shape, check_shared
 from gridlane.cuda.reader import make_reader
 from gridlane.cuda.signatures import conversion
 from gridlane.cuda.transfers import Convert, Writeback, converter
-from gridlane.cuda.argument_types import KEYS, typeof
 from gridlane.runtime.errors import KernelStop
 from gridlane.runtime.stream import BUSY, wait_for_streams
 
@@ -160,7 +160,7 @@ class Configured:
         if self.stream.inline and not plan.converts and not dispatcher.extensions:
             self._fast[key] = plan
         self.stream.submit(partial(self._run, plan, args, plan.read(*args)))
-        if back or plan.waits and not self.stream.inline:
+        if back or (plan.waits and not self.stream.inline):
             self.stream.synchronize()
             for write in back:
                 write()

@@ -54,15 +54,17 @@ SUBMODULES: dict[str, str] = {
     "cudadrv": "numba_compat.cudadrv",
     "core": "numba_compat.core",
     "api": "numba_compat.api",
-    # Modules by their own names, so that importing one looks no further.
-    **{
-        name: name
-        for name in """
-            active argument_types arguments arrays decorators device devicearray dimensions
-            dispatcher errors generated geometry gufunc kernel launch names numba_compat random reader
-            reduction refused settings signatures sources streams transfers types ufunc warnings
-        """.split()
-    },
+}
+# Modules by their own names, so that importing one looks no further.
+SUBMODULES |= {
+    name: name
+    for line in (
+        "active argument_types arguments arrays decorators description device devicearray",
+        "dimensions dispatcher errors generated geometry gufunc indexing inspection kernel launch",
+        "names numba_compat random reader reduction refused settings signatures sources streams",
+        "transfers transport types ufunc warnings",
+    )
+    for name in line.split()
 }
 
 # What there is instead of names of numba.cuda.

@@ -185,7 +185,7 @@ def _states(count: int, seed: int, subsequence_start: int) -> np.ndarray:
 def init_xoroshiro128p_states(
     states: Any, seed: int, subsequence_start: int = 0, stream: Any = 0
 ) -> None:
-    """Set all states of a 1-D array: state i is 2**64 * (i + subsequence_start) steps from the seed.
+    """Set the states of a 1-D array: number i is 2**64 * (i + subsequence_start) steps on.
 
     Args:
         states: a device array of xoroshiro128p_dtype.
@@ -204,5 +204,3 @@ def create_xoroshiro128p_states(
     states = device_array(n, dtype=xoroshiro128p_dtype, stream=stream)
     init_xoroshiro128p_states(states, seed, subsequence_start, stream)
     return states
-
-

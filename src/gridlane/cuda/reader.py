@@ -68,7 +68,7 @@ def _scalar(text: str, value: Any, dtype: DType) -> tuple[str, str]:
             return code, f"narrow_{dtype}({text})"
         return code, text
     # Python's int is an i64 or u64, as its type's key says; anything else must say it fits.
-    if isinstance(value, bool) or have is None and not isinstance(value, int):
+    if isinstance(value, bool) or (have is None and not isinstance(value, int)):
         return code, f"wrap_{dtype}({text})"
     if have is None:
         fits = dtype in (i64, u64)

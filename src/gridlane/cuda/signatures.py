@@ -153,7 +153,7 @@ def _array_conversion(have: ArgType, want: ArrayType) -> Conversion | None:
         return None
     same = have.element == want.element and have.ndim == want.ndim
     layout = want.layout in ("A", have.layout) or _one_axis(have, want)
-    if not (same and layout) or have.readonly and not want.readonly:
+    if not (same and layout) or (have.readonly and not want.readonly):
         return None
     return Conversion.SAFE
 

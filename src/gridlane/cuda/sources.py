@@ -55,7 +55,11 @@ def with_source(function: Any) -> Any:
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
         renamed = _renamed[code] = code.replace(co_filename=file)
     copy = FunctionType(
-        renamed, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+        renamed,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
     )
     copy.__kwdefaults__ = function.__kwdefaults__
     copy.__module__ = function.__module__

@@ -152,7 +152,7 @@ def per_thread_default_stream() -> DefaultStream:
 
 
 def external_stream(ptr: int) -> Any:
-    """The stream whose ``handle`` is ``ptr``; using it is DeviceError INVALID_HANDLE if none has."""
+    """The stream whose ``handle`` is ``ptr``; where none is, using it is an INVALID_HANDLE."""
     number = int(ptr)
     return _BY_NUMBER.get(number) or ExternalStream(number)
 

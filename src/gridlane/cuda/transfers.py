@@ -10,9 +10,9 @@ import numpy as np
 
 from gridlane.core.argtypes import ArgType, ArrayType
 from gridlane.cuda import active, geometry
+from gridlane.cuda.argument_types import ALIGNED, as_host
 from gridlane.cuda.arguments import ArgHint, InOut
 from gridlane.cuda.devicearray import DeviceNDArray, as_device, to_device
-from gridlane.cuda.argument_types import ALIGNED, as_host
 
 Writeback = Callable[[], object]
 Convert = Callable[[Any, list[Writeback]], Any]

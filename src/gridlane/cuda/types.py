@@ -14,7 +14,6 @@ from gridlane.core.argtypes import (
     ScalarType,
     Signature,
     TupleType,
-    bfloat16,
     boolean,
     complex64,
     complex128,

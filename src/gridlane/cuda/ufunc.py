@@ -99,9 +99,7 @@ class UFunc:
         result = self.functions[types]
         shape = np.broadcast_shapes(*[getattr(a, "shape", ()) for a in args])
         if out is not None and (out.shape != shape or out.dtype != result):
-            raise ValueError(
-                f"out is {out.dtype} {out.shape}, and the result is {result} {shape}"
-            )
+            raise ValueError(f"out is {out.dtype} {out.shape}, and the result is {result} {shape}")
         size = math.prod(shape)
         flat = [flattened(a, dtype, shape, stream) for a, dtype in zip(args, types)]
         direct = isinstance(out, DeviceNDArray) and out.is_c_contiguous()
@@ -205,7 +203,5 @@ def vectorize(ftylist_or_function: Any = (), target: str = "cuda", **options: An
             raise KeyError(
                 f"Unrecognized options. cuda vectorize target does not support option: '{name}'"
             )
-        warnings.warn(
-            "nopython kwarg for cuda target is redundant", RuntimeWarning, stacklevel=2
-        )
+        warnings.warn("nopython kwarg for cuda target is redundant", RuntimeWarning, stacklevel=2)
     return lambda function: UFunc(function, list(signatures))

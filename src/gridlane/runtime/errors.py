@@ -300,10 +300,10 @@ class KernelStop(KernelError):
     """A kernel stopped itself. ``exception`` is the name of what it raised; ``thread`` and
     ``block`` are the indices of the first thread that reported, (x, y, z) each."""
 
-    exception = ""
-    text = ""
-    thread = (0, 0, 0)
-    block = (0, 0, 0)
+    exception: str = ""
+    text: str = ""
+    thread: tuple[int, int, int] = (0, 0, 0)
+    block: tuple[int, int, int] = (0, 0, 0)
 
 
 @cache

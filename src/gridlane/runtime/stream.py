@@ -22,7 +22,7 @@ class _Queue:
     """What a stream and its worker share. The worker must not hold the stream itself, so that a
     stream that nobody holds can end its worker."""
 
-    __slots__ = ("error", "idle", "items", "pending", "thread", "__weakref__")
+    __slots__ = ("__weakref__", "error", "idle", "items", "pending", "thread")
 
     def __init__(self) -> None:
         self.items: SimpleQueue[tuple[Work, bool] | None] = SimpleQueue()

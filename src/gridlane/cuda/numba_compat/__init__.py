@@ -8,7 +8,6 @@ from pathlib import Path
 
 from gridlane.cuda.numba_compat.finder import Fallback, NumbaFinder
 from gridlane.cuda.sources import watch_exec
-from gridlane.cuda.sources import watch_exec
 
 _SHIM = Path(__file__).with_name("shim")
 _SOURCES = Path(__file__).parents[3]

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from gridlane.cuda.arrays import *
+from gridlane.cuda.arrays import (
+    as_cuda_array,
+    device_array,
+    device_array_like,
+    from_cuda_array_interface,
+    is_cuda_array,
+    managed_array,
+    mapped_array,
+    mapped_array_like,
+    open_ipc_array,
+    pinned,
+    pinned_array,
+    pinned_array_like,
+    to_device,
+)
 from gridlane.cuda.device import (
     close,
     current_context,
-    defer_cleanup,
-    detect,
-    get_current_device,
-    gpus,
-    is_bfloat16_supported,
-    is_float16_supported,
-    is_fp8_supported,
-    list_devices,
-    profile_start,
-    profile_stop,
-    profiling,
-    require_context,
-    select_device,
-)
-from gridlane.cuda.streams import (
-    default_stream,
-    event,
-    event_elapsed_time,
-    external_stream,
-    legacy_default_stream,
-    per_thread_default_stream,
-    stream,
-    synchronize,
 )
 
 get_context = current_context

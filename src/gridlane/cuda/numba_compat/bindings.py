@@ -5,7 +5,6 @@ from __future__ import annotations
 from gridlane.core.errors import GridlaneError
 from gridlane.cuda.names import missing
 
-
 # A failed launch and a failed device call have this base in common. except looks at bases only.
 CUDAError = GridlaneError
 

@@ -13,7 +13,7 @@ from gridlane.cuda.device import (
     profile_start,
     profile_stop,
 )
-from gridlane.cuda.devicearray import as_device, PinnedMemory
+from gridlane.cuda.devicearray import PinnedMemory, as_device
 from gridlane.cuda.names import missing
 from gridlane.cuda.streams import Event, Stream
 

@@ -58,7 +58,7 @@ MODULES: dict[str, str] = {
 
 # Parts of NVIDIA's bindings that programs import for their exceptions, where these are not
 # installed.
-FALLBACKS = dict.fromkeys(
+FALLBACKS: dict[str, str] = dict.fromkeys(
     ("cuda", "cuda.core", "cuda.core._utils", "cuda.core._utils.cuda_utils"), f"{_HERE}.bindings"
 )
 
@@ -103,7 +103,9 @@ class NumbaFinder:
             return _alias(fullname, module)
         if fullname == _TESTS or fullname.startswith(_TESTS + "."):
             return _test_module(fullname)
-        raise ModuleNotFoundError(str(missing(fullname.rpartition(".")[2], fullname.rpartition(".")[0])))
+        raise ModuleNotFoundError(
+            str(missing(fullname.rpartition(".")[2], fullname.rpartition(".")[0]))
+        )
 
 
 def _test_module(fullname: str) -> ModuleSpec | None:

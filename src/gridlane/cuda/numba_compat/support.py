@@ -173,9 +173,7 @@ class TestCase(unittest.TestCase):
         self.assertEqual(kind, other, msg or f"{first!r} and {second!r} differ in kind")
 
         def inner(one: Any, two: Any) -> None:
-            self.assertPreciseEqual(
-                one, two, prec, ulps, msg, ignore_sign_on_zero, abs_tol
-            )
+            self.assertPreciseEqual(one, two, prec, ulps, msg, ignore_sign_on_zero, abs_tol)
 
         if kind == "ndarray":
             self._same_form(first, second)

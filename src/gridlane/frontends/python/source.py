@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import linecache
-import sys
 import types
 from dataclasses import dataclass, field
 
@@ -74,7 +73,7 @@ def source_of(function: types.FunctionType) -> FunctionSource:
 def _parse(function: types.FunctionType) -> FunctionSource:
     """Read and parse the function's lines."""
     code = function.__code__
-    lines = linecache.getlines(code.co_filename, function.__globals__) or _command_line(function)
+    lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines or code.co_firstlineno > len(lines):
         raise UnsupportedError(
             f"the source of {function.__name__}() is not available: it was typed at a prompt or made "
@@ -88,19 +87,6 @@ def _parse(function: types.FunctionType) -> FunctionSource:
     )
     source.flows = analyse(source.body, source.node)
     return source
-
-
-def _command_line(function: types.FunctionType) -> list[str]:
-    """The lines of ``python -c``, which carets then find as well."""
-    arguments, name = sys.orig_argv, function.__code__.co_filename
-    if name != "<string>" or function.__globals__.get("__name__") != "__main__":
-        return []
-    if "-c" not in arguments[:-1]:
-        return []
-    text = arguments[arguments.index("-c") + 1]
-    lines = text.splitlines(keepends=True)
-    linecache.cache[name] = (len(text), None, lines, name)
-    return lines
 
 
 def _display_name(function: types.FunctionType) -> str:

@@ -415,7 +415,7 @@ class Blocks:
         live = self._holder_place() if self._apart(op, control.Break) else None
         paused = self._mask_place() if self._apart(op, control.Continue) else None
         self.loops[op] = (live, paused)
-        outer = len(self.masks)
+        outer, work = len(self.masks), state.work
         if live:
             self.masks.append(live)
         body.branch(start)
@@ -439,6 +439,7 @@ class Blocks:
         body.branch(start)
         body.start(done)
         del self.masks[outer:]
+        state.work += (state.work - work) * (flow.ASSUMED_TRIPS - 1)
 
     def _holder_place(self) -> Placed:
         """Scratch that holds the lanes which enter a loop or scope."""

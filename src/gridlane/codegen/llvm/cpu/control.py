@@ -18,6 +18,9 @@ from gridlane.ir.values import Region
 _SMALL = 10
 """Pure ops that are cheaper done for all lanes than branched round."""
 
+ASSUMED_TRIPS = 16
+"""Iterations that the estimate of a kernel's work takes a loop for."""
+
 _MAX_COPIES = 1
 """Guards nest at most this deep in copies without masks, so that code does not double and double."""
 
@@ -223,6 +226,7 @@ def _whole_iterations(state: Emission, op: control.Loop, guard: int) -> None:
 @emits(control.Loop)
 def emit_loop(state: Emission, op: control.Loop) -> None:
     """A loop; with divergent exits it runs until no lane is left."""
+    work = state.work
     varying = state.shapes.is_varying_loop(op)
     exits = state.shapes.exits[op]
     before = state.mask
@@ -254,6 +258,7 @@ def emit_loop(state: Emission, op: control.Loop) -> None:
     _close(state, body)
     _open(state, done)
     state.mask = before
+    state.work += (state.work - work) * (ASSUMED_TRIPS - 1)
 
 
 def _step(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gridlane.core.dtypes import DType
-from gridlane.ir.values import Function
+from gridlane.ir.ops import arith, control, grid
+from gridlane.ir.values import Function, Value
 
 WARP = 32
 
@@ -42,11 +43,34 @@ def choose(function: Function, block: tuple[int, int, int], vector_bytes: int) -
     if any(op.cross_lane for op in function.body.walk()):
         return Layout(block, WARP)
     lanes = max(4, vector_bytes // _typical_size(function))
-    import os
-    lanes = int(os.environ.get("GLW", lanes))
+    if _streams(function):
+        lanes *= 4
     while lanes > 1 and lanes // 2 >= threads:
         lanes //= 2
     return Layout(block, lanes)
+
+
+_STREAM_OPS = 40
+"""A loop of at most this many ops is bound by memory rather than by registers."""
+
+
+def _streams(function: Function) -> bool:
+    """Whether the kernel's work is a short loop in strides of the grid. Each step of it touches a
+    few cache lines in a page far from the last, so longer chunks use more of each page."""
+    for op in function.body.walk():
+        if isinstance(op, control.Loop) and sum(1 for _ in op.body.walk()) <= _STREAM_OPS:
+            steps = [s for s in op.step.ops if isinstance(s, arith.Add)]
+            if any(_from_grid(step.rhs) or _from_grid(step.lhs) for step in steps):
+                return True
+    return False
+
+
+def _from_grid(value: Value) -> bool:
+    """Whether a value is a multiple of the grid's size."""
+    op = value.op
+    if isinstance(op, arith.Mul | arith.Cast):
+        return any(map(_from_grid, op.operands()))
+    return isinstance(op, grid.GridDim)
 
 
 def _typical_size(function: Function) -> int:

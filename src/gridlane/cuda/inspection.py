@@ -1,0 +1,90 @@
+"""What a dispatcher has compiled: signatures, figures, code to read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gridlane.core.argtypes import Signature, none
+from gridlane.cuda import active
+from gridlane.cuda.kernel import Kernel
+from gridlane.cuda.signatures import Types, parse
+
+
+class Inspection:
+    """The part of a dispatcher that only reads ``overloads``."""
+
+    __name__: str
+    overloads: dict[Types, Kernel]
+    _specialized: bool
+
+    @property
+    def signatures(self) -> list[Types]:
+        """The tuples of argument types that are compiled."""
+        return list(self.overloads)
+
+    @property
+    def nopython_signatures(self) -> list[Signature]:
+        """The signatures that are compiled."""
+        return [Signature(none, types) for types in self.overloads]
+
+    def _figure(self, name: str, signature: Any) -> Any:
+        if signature is not None:
+            return getattr(self.overloads[parse(signature).args], name)
+        if self._specialized:
+            return getattr(next(iter(self.overloads.values())), name)
+        return {types: getattr(kernel, name) for types, kernel in self.overloads.items()}
+
+    def get_regs_per_thread(self, signature: Any = None) -> Any:
+        """Registers of a thread, for a signature or for each."""
+        return self._figure("regs_per_thread", signature)
+
+    def get_const_mem_size(self, signature: Any = None) -> Any:
+        """Bytes of constant data, for a signature or for each."""
+        return self._figure("const_mem_size", signature)
+
+    def get_shared_mem_per_block(self, signature: Any = None) -> Any:
+        """Bytes of static shared memory, for a signature or for each."""
+        return self._figure("shared_mem_per_block", signature)
+
+    def get_max_threads_per_block(self, signature: Any = None) -> Any:
+        """The largest block, for a signature or for each."""
+        return self._figure("max_threads_per_block", signature)
+
+    def get_local_mem_per_thread(self, signature: Any = None) -> Any:
+        """Bytes of local arrays, for a signature or for each."""
+        return self._figure("local_mem_per_thread", signature)
+
+    def _inspect(self, name: str, signature: Any) -> Any:
+        if signature is not None:
+            return getattr(self.overloads[parse(signature).args], name)()
+        return {types: getattr(kernel, name)() for types, kernel in self.overloads.items()}
+
+    def inspect_ir(self, signature: Any = None) -> Any:
+        """The typed IR, for a signature or for each."""
+        return self._inspect("inspect_ir", signature)
+
+    def inspect_llvm(self, signature: Any = None) -> Any:
+        """LLVM IR for the CPU, for a signature or for each."""
+        return self._inspect("inspect_llvm", signature)
+
+    def inspect_asm(self, signature: Any = None) -> Any:
+        """Assembly for the CPU, for a signature or for each."""
+        return self._inspect("inspect_asm", signature)
+
+    def inspect_sass(self, signature: Any = None) -> Any:
+        """NVIDIA's machine code: there is none."""
+        raise RuntimeError(
+            f"nvdisasm was not found, and the device {active.device().name!r} has no SASS; "
+            "inspect_asm() shows its machine code"
+        )
+
+    inspect_sass_cfg = inspect_sass
+
+    def inspect_types(self, file: Any = None) -> None:
+        """Print the typed IR under each signature."""
+        for types, kernel in self.overloads.items():
+            shown = "(" + ", ".join(map(str, types)) + ("," if len(types) == 1 else "") + ")"
+            print(self.__name__, shown, file=file)
+            print("-" * 80, file=file)
+            print(kernel.inspect_ir(), file=file)
+            print("=" * 80, file=file)

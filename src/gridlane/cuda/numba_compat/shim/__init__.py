@@ -1,0 +1,1 @@
+"""Holds the folder `numba`; see install_as_numba."""

@@ -1,0 +1,258 @@
+"""The API on real devices: kernels, reductions, ufuncs, random numbers, errors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from tests.cuda.test_random import MASK, jump, reference, step
+
+from gridlane import cuda
+from gridlane.core.errors import CompileError, KernelError
+from gridlane.cuda import active
+from gridlane.cuda.random import (
+    create_xoroshiro128p_states,
+    xoroshiro128p_jump,
+    xoroshiro128p_next,
+    xoroshiro128p_normal_float32,
+    xoroshiro128p_normal_float64,
+    xoroshiro128p_uniform_float32,
+    xoroshiro128p_uniform_float64,
+)
+from gridlane.cuda.types import float32, float64
+from gridlane.runtime.devices import get_device
+
+
+@pytest.fixture(params=["interp", "cpu"], autouse=True)
+def device(request, monkeypatch):
+    found = get_device(request.param)
+    monkeypatch.setattr(active, "device", lambda: found)
+    return found
+
+
+# A kernel belongs to the device of its process; these have two, so each test makes its kernels.
+def saxpy(a, x, y, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = a * x[i] + y[i]
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("stream", [True, False])
+def test_saxpy(there, stream):
+    x, y = np.arange(100, dtype=np.float32), np.ones(100, np.float32)
+    out = np.zeros(100, np.float32)
+    queue, kernel = cuda.stream() if stream else 0, cuda.jit(saxpy)
+    if there:
+        dx, dy, dout = (cuda.to_device(a, stream=queue) for a in (x, y, out))
+        kernel.forall(100, stream=queue)(2, dx, dy, dout)
+        out = dout.copy_to_host(stream=queue)
+    else:
+        kernel[4, 32, queue](2, x, y, out)
+    assert (out == 2 * x + 1).all()
+
+
+def test_strided_and_read_only_host_arrays():
+    x = np.arange(20.0)[::-2]
+    x.flags.writeable = False
+    y, out = np.zeros(10), np.zeros(20)
+    cuda.jit(saxpy)[1, 32](1.0, x, y, out[1::2])
+    assert (out[1::2] == x).all() and (out[::2] == 0).all()
+
+
+def test_argument_kinds():
+    @cuda.jit
+    def kernel(out, pair, z, flag, record):
+        out[0] = pair[0] + pair[1][2]
+        out[1] = z.real + z.imag
+        out[2] = 1.0 if flag else 0.0
+        out[3] = record.b
+        record.a = 9
+
+    records = np.array([(1, 2.5)], dtype=[("a", "i4"), ("b", "f4")])
+    out = np.zeros(4)
+    kernel[1, 1](out, (1, np.array([3, 4, 5])), 1 + 2j, True, records[0])
+    assert out.tolist() == [6, 3, 1, 2.5] and records["a"][0] == 9
+
+
+def test_dynamic_shared_memory():
+    @cuda.jit
+    def reverse(x):
+        tile = cuda.shared.array(0, float32)
+        t = cuda.threadIdx.x
+        tile[t] = x[t]
+        cuda.syncthreads()
+        x[t] = tile[cuda.blockDim.x - 1 - t]
+
+    x = np.arange(64, dtype=np.float32)
+    reverse[1, 64, 0, 256](x)
+    assert (x == np.arange(64)[::-1]).all()
+
+
+@pytest.mark.parametrize("size", [1, 2, 127, 128, 129, 1000, 40000])
+def test_reduce(size):
+    @cuda.reduce
+    def total(a, b):
+        return a + b
+
+    values = np.arange(size) % 7
+    assert total(values) == values.sum()
+    assert total(cuda.to_device(values), init=5) == values.sum() + 5
+    largest = cuda.Reduce(lambda a, b: max(a, b))
+    result = cuda.device_array(1, values.dtype)
+    assert largest(values, size=min(size, 3), res=result) is None
+    assert result[0] == values[:3].max()
+    assert total(values[:0], init=3) == 3
+
+
+def test_vectorize():
+    @cuda.vectorize(["float32(float32, float32)", "float64(float64, float64)"])
+    def hypotenuse(a, b):
+        return math.sqrt(a * a + b * b)
+
+    a, b = np.arange(12.0).reshape(3, 4), np.ones((3, 1))
+    expected = np.hypot(a, b)
+    np.testing.assert_allclose(hypotenuse(a, b), expected)
+    np.testing.assert_allclose(hypotenuse(a, 1.0), expected)
+    on_device = hypotenuse(cuda.to_device(a), cuda.to_device(b))
+    np.testing.assert_allclose(on_device.copy_to_host(), expected)
+    out = np.empty((3, 4))
+    assert hypotenuse(a, b, out=out) is out and np.allclose(out, expected)
+    assert hypotenuse(3.0, 4.0) == 5
+    assert hypotenuse(a.astype("f4"), b.astype("f4")).dtype == np.float32
+    with pytest.raises(TypeError, match="No matching version"):
+        hypotenuse(a.astype("i4"), b)
+
+    @cuda.vectorize(["int64(int64, int64)"])
+    def add(a, b):
+        return a + b
+
+    assert add.reduce(np.arange(101)) == 5050
+
+
+def test_guvectorize():
+    @cuda.guvectorize(["void(float64[:,:], float64[:], float64[:])"], "(m,n),(n)->(m)")
+    def apply(matrix, vector, out):
+        for i in range(matrix.shape[0]):
+            total = 0.0
+            for j in range(matrix.shape[1]):
+                total += matrix[i, j] * vector[j]
+            out[i] = total
+
+    matrices, vector = np.arange(24.0).reshape(4, 2, 3), np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(apply(matrices, vector), matrices @ vector)
+    there = apply(cuda.to_device(matrices), vector)
+    np.testing.assert_allclose(there.copy_to_host(), matrices @ vector)
+    with pytest.raises(ValueError, match="the axis n is 3 in one argument and 2 in another"):
+        apply(matrices, vector[:2])
+
+
+def draw(states, words, uniform32, uniform64, normal32, normal64):
+    i = cuda.grid(1)
+    if i < words.shape[0]:
+        words[i] = xoroshiro128p_next(states, i)
+        uniform32[i] = xoroshiro128p_uniform_float32(states, i)
+        uniform64[i] = xoroshiro128p_uniform_float64(states, i)
+        normal32[i] = xoroshiro128p_normal_float32(states, i)
+        normal64[i] = xoroshiro128p_normal_float64(states, i)
+        xoroshiro128p_jump(states, i)
+
+
+def test_random_streams():
+    n = 40
+    states = create_xoroshiro128p_states(n, seed=123)
+    words = np.zeros(n, np.uint64)
+    u32, u64, n32, n64 = (np.zeros(n, t) for t in ("f4", "f8", "f4", "f8"))
+    cuda.jit(draw)[2, 32](states, words, u32, u64, n32, n64)
+    after = states.copy_to_host()
+    for i, state in enumerate(reference(n, 123, 0)):
+        drawn = []
+        for _ in range(7):
+            drawn.append(sum(state) & MASK)
+            state = step(*state)
+        unit = [(word >> 11) * 2.0**-53 for word in drawn]
+        narrow = [np.float32(x) for x in unit]
+        assert words[i] == drawn[0]
+        assert u32[i] == narrow[1] and u64[i] == unit[2]
+        for got, (one, two), tolerance in (
+            (n32[i], narrow[3:5], 1e-4),
+            (n64[i], narrow[5:7], 1e-6),
+        ):
+            expected = math.sqrt(-2 * math.log(one)) * math.cos(2 * math.pi * two)
+            assert got == pytest.approx(expected, rel=tolerance, abs=tolerance)
+        assert (int(after["s0"][i]), int(after["s1"][i])) == jump(*state)
+
+
+class Custom(Exception):
+    pass
+
+
+def test_exceptions_of_kernels():
+    @cuda.jit(debug=True, opt=False)
+    def stop(x, what):
+        i = cuda.grid(1)
+        if i == 3:
+            if what == 0:
+                raise ValueError("no good")
+            if what == 1:
+                raise Custom("mine")
+        x[i] = 1
+
+    x = np.zeros(4)
+    stop[1, 4](x, 2)
+    assert x.all()
+    with pytest.raises(ValueError, match="no good") as caught:
+        stop[1, 4](x, 0)
+    assert isinstance(caught.value, KernelError)
+    assert "tid=[3, 0, 0] ctaid=[0, 0, 0]" in str(caught.value)
+    with pytest.raises(Custom, match="mine"):
+        stop[1, 4](x, 1)
+    stream = cuda.stream()
+    device_x = cuda.to_device(x)
+    stop[1, 4, stream](device_x, 0)
+    with pytest.raises(ValueError, match="no good"):
+        stream.synchronize()
+    stop[1, 4, stream](device_x, 2)
+    stream.synchronize()
+
+
+def test_a_kernel_that_does_not_compile_leaves_nothing_behind():
+    @cuda.jit
+    def wrong(x):
+        x[0] = undefined_name  # noqa: F821
+
+    for _ in range(2):
+        with pytest.raises(CompileError, match="undefined_name"):
+            wrong[1, 1](np.zeros(1))
+    assert not wrong.overloads
+    with pytest.raises(CompileError):
+        cuda.jit("void(float64[:])")(wrong.py_func)
+
+
+def test_explicit_signature_and_figures():
+    @cuda.jit("void(float32[:], int32)")
+    def kernel(x, n):
+        tile = cuda.shared.array(8, float64)
+        tile[0] = n
+        x[0] = tile[0]
+
+    x = np.zeros(1, np.float32)
+    kernel[1, 1](x, 3)
+    assert x[0] == 3 and kernel.specialized
+    assert kernel.get_shared_mem_per_block() == 64
+    assert "kernel" in next(iter(kernel.inspect_ir().values()))
+    assert "define" in next(iter(kernel.inspect_llvm().values()))
+    with pytest.raises(RuntimeError, match="already specialized"):
+        kernel.specialize(x, 3)
+
+
+def test_source_of_executed_text():
+    from gridlane.cuda.sources import watch_exec
+
+    watch_exec()
+    made = {"cuda": cuda}
+    exec("def kernel(x):\n    x[0] = 42\n", made)
+    x = np.zeros(1)
+    cuda.jit(made["kernel"])[1, 1](x)
+    assert x[0] == 42
