@@ -112,6 +112,12 @@ def test_doctor(command):
         assert fact in done.output
 
 
+def test_a_terminal_without_unicode(gridlane):
+    done = gridlane("doctor", GRIDLANE_CACHE_DIR="für", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    assert "f?r: 0 kernels" in done.stdout
+
+
 def climbing(monkeypatch, code):
     """What ``climb`` makes of a process that runs ``code`` instead of the probe."""
     run = subprocess.run

@@ -186,8 +186,8 @@ def _vector_math() -> str:
     except (ImportError, OSError) as error:
         return f"unknown: {error}"
     if vector_library() is not None:
-        return f"{LIBRARY} (exp, log, sin … on whole vectors)"
-    return f"no {LIBRARY}: exp, log, sin … go lane by lane, slower and as exact; glibc 2.22 has it"
+        return f"{LIBRARY} (exp, log, sin and the like on whole vectors)"
+    return f"no {LIBRARY} (part of glibc): exp, log, sin and the like go lane by lane, slower"
 
 
 def _threads() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 
@@ -23,6 +24,9 @@ def _other_command() -> None:
     from gridlane.cli.failure import fail
     from gridlane.core.errors import GridlaneError, VerifyError
 
+    # A terminal without Unicode shows a question mark rather than a traceback.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     try:
         app(prog_name="gridlane")
     except VerifyError:

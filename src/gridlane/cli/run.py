@@ -54,7 +54,9 @@ def parse(arguments: list[str]) -> Request | None:
             )
         else:
             return Request(word, tuple(rest), False, device, trace)
-    fail("run: which program? gridlane run [--device D] [--trace] SCRIPT args… | -m MODULE args…")
+    fail(
+        "run: which program? gridlane run [--device D] [--trace] SCRIPT args... | -m MODULE args..."
+    )
 
 
 def _value(word: str, rest: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""From a Python function to an Artifact: the only place that knows frontends, passes and codegen."""
+"""From a Python function to an Artifact: all that knows frontends, passes and codegen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from gridlane.frontends import python
 from gridlane.ir.op import clone_region
 from gridlane.ir.printer import print_module
 from gridlane.ir.values import Function, Module, Param, Value, Var
-
 
 __all__ = ["compile_kernel", "generate", "text", "translate"]
 
@@ -38,7 +37,9 @@ def translate(
 
 
 def generate(
-    module: Module, target: Target, options: KernelOptions = KernelOptions()  # noqa: B008  # frozen
+    module: Module,
+    target: Target,
+    options: KernelOptions = KernelOptions(),  # noqa: B008  # frozen
 ) -> Artifact:
     """Code for a target. The module is left as it is.
 
@@ -111,7 +112,10 @@ def copied(module: Module) -> Module:
     """A deep copy that passes may change."""
     functions = {}
     for name, function in module.functions.items():
-        values = {param.value: Value(param.value.type, None, param.value.name) for param in function.params}
+        values = {
+            param.value: Value(param.value.type, None, param.value.name)
+            for param in function.params
+        }
         variables = {var: Var(var.name, var.type) for var in function.variables}
         params = [
             Param(values[p.value], p.argument, p.path, p.noalias, p.readonly, p.align)

@@ -33,7 +33,9 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         print(code.text, file=sys.stderr)
     level = 2 if options.opt else 0
     if "asm" in dump:
-        print(machine.assembly(code.text, target.processor, target.features, level), file=sys.stderr)
+        print(
+            machine.assembly(code.text, target.processor, target.features, level), file=sys.stderr
+        )
     return artifact(machine.object_code(code.text, target.processor, target.features, level))
 
 
@@ -44,12 +46,14 @@ def text(module: Module, target: Target, options: KernelOptions, stage: str) -> 
     return make(code.text, target.processor, target.features, 2 if options.opt else 0)
 
 
-def _emit(module: Module, target: Target):  # noqa: ANN202  # a pair with a local closure
+def _emit(module: Module, target: Target):
     """The vectorised kernel, and a function that makes its artifact from object code."""
     block = target.block or (256, 1, 1)
     threads = block[0] * block[1] * block[2]
     if not 0 < threads <= MAX_THREADS or min(block) < 1:
-        raise LaunchError(f"a block of {block} has {threads} threads; 1 to {MAX_THREADS} are possible")
+        raise LaunchError(
+            f"a block of {block} has {threads} threads; 1 to {MAX_THREADS} are possible"
+        )
     slots, size = lay_out(module.kernel)
     errors = error_sites(module)
     pipelines.run(module, "cpu")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -31,7 +32,7 @@ class Config:
     dump: frozenset[str]
 
 
-def read(environment: dict[str, str] | os._Environ[str] = os.environ) -> Config:
+def read(environment: Mapping[str, str] = os.environ) -> Config:
     """The configuration that an environment gives.
 
     >>> read({"GRIDLANE_DEVICE": "interp"}).device

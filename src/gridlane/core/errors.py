@@ -1,19 +1,19 @@
 """The exception tree.
 
-    GridlaneError
-    ├── CompileError              a kernel cannot be compiled; has a location
-    │   ├── UnsupportedError      (NotImplementedError) a construct outside the dialect
-    │   ├── TypingError           (TypeError) types do not fit
-    │   ├── NameLookupError       (NameError) a name that is not bound
-    │   ├── ConstantError         (ValueError) a compile-time value was required or is out of range
-    │   └── TargetError           (NotImplementedError) the target cannot do what the kernel asks
-    ├── VerifyError               (AssertionError) invalid IR: a defect in gridlane or hand-made IR
-    ├── ParseError                (SyntaxError-like, ValueError) malformed IR text
-    ├── LaunchError               (ValueError) an impossible launch
-    ├── ArgumentError             (TypeError) wrong number or type of kernel arguments
-    ├── DeviceError               (RuntimeError) the device failed; CUDA name and number
-    ├── KernelError               (RuntimeError) raised by a running kernel in debug mode
-    └── MissingError              (AttributeError) a numba.cuda name that gridlane does not have
+GridlaneError
+├── CompileError              a kernel cannot be compiled; has a location
+│   ├── UnsupportedError      (NotImplementedError) a construct outside the dialect
+│   ├── TypingError           (TypeError) types do not fit
+│   ├── NameLookupError       (NameError) a name that is not bound
+│   ├── ConstantError         (ValueError) a compile-time value was required or is out of range
+│   └── TargetError           (NotImplementedError) the target cannot do what the kernel asks
+├── VerifyError               (AssertionError) invalid IR: a defect in gridlane or hand-made IR
+├── ParseError                (SyntaxError-like, ValueError) malformed IR text
+├── LaunchError               (ValueError) an impossible launch
+├── ArgumentError             (TypeError) wrong number or type of kernel arguments
+├── DeviceError               (RuntimeError) the device failed; CUDA name and number
+├── KernelError               (RuntimeError) raised by a running kernel in debug mode
+└── MissingError              (AttributeError) a numba.cuda name that gridlane does not have
 """
 
 from __future__ import annotations

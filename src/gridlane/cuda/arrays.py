@@ -13,11 +13,11 @@ from gridlane.cuda import active, geometry
 from gridlane.cuda.devicearray import (
     DeviceNDArray,
     DeviceRecord,
-    PinnedMemory,
     from_interface,
     to_device,
 )
 from gridlane.cuda.streams import as_stream
+from gridlane.cuda.transport import PinnedMemory
 
 from_cuda_array_interface = from_interface
 

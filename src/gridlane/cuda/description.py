@@ -126,7 +126,7 @@ class ArrayDescription:
         return c_void_p(self.address)
 
     @property
-    def _numba_type_(self) -> ArrayType:
+    def _numba_type_(self) -> ArgType:
         return self._key.argtype
 
     @property

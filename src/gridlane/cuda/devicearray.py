@@ -14,7 +14,6 @@ from gridlane.cuda.description import ArrayDescription, record_key
 from gridlane.cuda.indexing import dummy_of, has_ellipsis, pick
 from gridlane.cuda.streams import as_stream, external_stream
 from gridlane.cuda.transport import (
-    PinnedMemory,
     check_compatible,
     copy,
     download,
@@ -58,7 +57,7 @@ class DeviceNDArray(ArrayDescription):
         if ary is None:
             raw = np.empty(self.alloc_size, np.uint8)
             ary = np.ndarray(self.shape, self.dtype, raw, -low, self.strides)
-            target = memoryview(raw)
+            target = raw.data
         else:
             check_compatible(self, ary)
             if not ary.flags.writeable:

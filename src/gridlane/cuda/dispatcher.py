@@ -12,10 +12,10 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Any
 
-from gridlane.core.argtypes import ArrayType, Signature, none
+from gridlane.core.argtypes import ArrayType, Signature
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.options import KernelOptions
-from gridlane.cuda import active, settings
+from gridlane.cuda import settings
 from gridlane.cuda.argument_types import typeof
 from gridlane.cuda.dimensions import MISSING_CONFIGURATION, Dim3, dim3
 from gridlane.cuda.inspection import Inspection

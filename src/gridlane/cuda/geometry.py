@@ -105,7 +105,7 @@ class _Memory:
 
 def bytes_of(array: np.ndarray) -> memoryview:
     """The bytes of a contiguous array, not copied."""
-    return memoryview(array.ravel(order="K").view(np.uint8))
+    return array.ravel(order="K").view(np.uint8).data
 
 
 def _address_by_interface(array: np.ndarray) -> int:

@@ -36,5 +36,5 @@ def pick(array: ArrayDescription, item: Any) -> tuple[np.ndarray, int]:
     # The ellipsis makes a view of an element as well, so that no memory is read.
     if not has_ellipsis(item) and not any(isinstance(part, str) for part in items):
         items = (*items, Ellipsis)
-    picked = dummy[items if len(items) > 1 else items[0]]
+    picked = dummy[items[0] if len(items) == 1 else items]
     return picked, geometry.address_of(picked) - geometry.address_of(dummy) if picked.size else 0

@@ -36,7 +36,7 @@ def extent_bytes(array: np.ndarray) -> memoryview:
     low, high = geometry.extent_of(array.shape, array.strides, array.dtype.itemsize)
     first = np.lib.stride_tricks.as_strided(array, (1,) * array.ndim).view(np.ndarray)
     address = geometry.address_of(first)
-    return memoryview(geometry.view_of(address + low, (high - low,), (1,), np.dtype("u1"), array))
+    return geometry.view_of(address + low, (high - low,), (1,), np.dtype("u1"), array).data
 
 
 def download(target: memoryview, source: int, owner: Any = None) -> None:

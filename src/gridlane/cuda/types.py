@@ -30,6 +30,7 @@ from gridlane.core.argtypes import (
     uint32,
     uint64,
 )
+from gridlane.core.argtypes import bfloat16 as bfloat16
 from gridlane.core.errors import MissingError, UnsupportedError
 
 void = none

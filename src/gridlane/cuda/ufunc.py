@@ -103,7 +103,9 @@ class UFunc:
         size = math.prod(shape)
         flat = [flattened(a, dtype, shape, stream) for a, dtype in zip(args, types)]
         direct = isinstance(out, DeviceNDArray) and out.is_c_contiguous()
-        target = out.reshape(size) if direct else device_array(size, result, stream=stream)
+        target = device_array(0 if direct else size, result, stream=stream)
+        if isinstance(out, DeviceNDArray) and direct:
+            target = out.reshape(size)
         self._kernel.forall(size, stream=stream)(*flat, target)
         if direct:
             return out

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+import operator
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
@@ -280,24 +280,24 @@ def _round_float(value: Number, type_: DType) -> float:
         return float(np.array(value).astype(type_.numpy))
 
 
-_FOLDS: dict[type[Op], Any] = {
-    arith.Add: lambda a, b: a + b,
-    arith.Sub: lambda a, b: a - b,
-    arith.Mul: lambda a, b: a * b,
-    arith.And: lambda a, b: a & b,
-    arith.Or: lambda a, b: a | b,
-    arith.Xor: lambda a, b: a ^ b,
+_FOLDS: dict[type[Op], Callable[[int, int], int]] = {
+    arith.Add: operator.add,
+    arith.Sub: operator.sub,
+    arith.Mul: operator.mul,
+    arith.And: operator.and_,
+    arith.Or: operator.or_,
+    arith.Xor: operator.xor,
     arith.Min: min,
     arith.Max: max,
 }
 
-_FOLDED_COMPARES: dict[type[Op], Any] = {
-    arith.Eq: lambda a, b: a == b,
-    arith.Ne: lambda a, b: a != b,
-    arith.Lt: lambda a, b: a < b,
-    arith.Le: lambda a, b: a <= b,
-    arith.Gt: lambda a, b: a > b,
-    arith.Ge: lambda a, b: a >= b,
+_FOLDED_COMPARES: dict[type[Op], Callable[[int, int], bool]] = {
+    arith.Eq: operator.eq,
+    arith.Ne: operator.ne,
+    arith.Lt: operator.lt,
+    arith.Le: operator.le,
+    arith.Gt: operator.gt,
+    arith.Ge: operator.ge,
 }
 
 

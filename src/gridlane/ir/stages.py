@@ -28,8 +28,8 @@ MEMORY = frozenset((
 ATOMIC = frozenset(("atomic", "atomic_cas"))
 
 GRID = frozenset((
-    "thread_idx", "block_idx", "block_dim", "grid_dim", "lane_id", "dynamic_shared_size", "barrier", "barrier_reduce",
-    "sync_warp", "fence", "dynamic_shared_size",
+    "thread_idx", "block_idx", "block_dim", "grid_dim", "lane_id", "dynamic_shared_size",
+    "barrier", "barrier_reduce", "sync_warp", "fence", "dynamic_shared_size",
 ))
 
 WARP = frozenset((

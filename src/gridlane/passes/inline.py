@@ -94,7 +94,9 @@ def _leave_instead_of_return(region: Region, outputs: list[Var]) -> None:
                 _write(ops, var, value, op.loc)
             ops.append(_at(control.Leave(), op.loc))
             continue
-        if isinstance(op, control.ScopeOp) and any(isinstance(o, control.Return) for o in op.body.walk()):
+        if isinstance(op, control.ScopeOp) and any(
+            isinstance(o, control.Return) for o in op.body.walk()
+        ):
             raise TargetError("a return out of an inner scope cannot be inlined", op.loc)
         for inner in op.regions():
             _leave_instead_of_return(inner, outputs)

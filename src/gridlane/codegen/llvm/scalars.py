@@ -167,9 +167,7 @@ def _remainder(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
     return body.op(f"select {widen('i1', lanes)} {zero}, {type_} {a}, {type_} {rest}")
 
 
-def _safe_divisor(
-    body: Body, op: Op, lanes: int, a: str, b: str, signed: bool
-) -> tuple[str, str]:
+def _safe_divisor(body: Body, op: Op, lanes: int, a: str, b: str, signed: bool) -> tuple[str, str]:
     """(b == 0, b with 1 where the division would trap: a / 1 is the IR's answer for MIN / -1)."""
     name, type_ = type_of(op, lanes)
     mask = widen("i1", lanes)
@@ -311,7 +309,9 @@ def _select(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
 def _bitcast(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
     source = widen(scalar_name(next(op.operands()).type), lanes)
     target = widen(scalar_name(op.results[0].type), lanes)
-    return operands[0] if source == target else body.op(f"bitcast {source} {operands[0]} to {target}")
+    return (
+        operands[0] if source == target else body.op(f"bitcast {source} {operands[0]} to {target}")
+    )
 
 
 def _cast(body: Body, op: Op, lanes: int, operands: list[str]) -> str:

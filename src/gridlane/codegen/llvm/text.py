@@ -156,9 +156,7 @@ class Body:
             return ""
         return self.op(text)
 
-    def intrinsic(
-        self, stem: str, name: str, lanes: int, values: list[str], fast: str = ""
-    ) -> str:
+    def intrinsic(self, stem: str, name: str, lanes: int, values: list[str], fast: str = "") -> str:
         """Call ``llvm.stem`` with operands that all have the result's type."""
         type_ = widen(name, lanes)
         full = f"llvm.{stem}.{mangle(name, lanes)}"

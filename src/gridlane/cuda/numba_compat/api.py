@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from gridlane.cuda.arrays import (
-    as_cuda_array,
-    device_array,
-    device_array_like,
-    from_cuda_array_interface,
-    is_cuda_array,
-    managed_array,
-    mapped_array,
-    mapped_array_like,
-    open_ipc_array,
-    pinned,
-    pinned_array,
-    pinned_array_like,
-    to_device,
-)
-from gridlane.cuda.device import (
-    close,
-    current_context,
-)
+from typing import Any
 
-get_context = current_context
-reset = close
+from gridlane.cuda import arrays, device, streams
+from gridlane.cuda.names import missing
+
+get_context = device.current_context
+reset = device.close
+
+
+def __getattr__(name: str) -> Any:
+    for module in (arrays, device, streams):
+        if not name.startswith("_") and hasattr(module, name):
+            return getattr(module, name)
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise missing(name, "cuda.api")

@@ -13,9 +13,10 @@ from gridlane.cuda.device import (
     profile_start,
     profile_stop,
 )
-from gridlane.cuda.devicearray import PinnedMemory, as_device
+from gridlane.cuda.devicearray import as_device
 from gridlane.cuda.names import missing
 from gridlane.cuda.streams import Event, Stream
+from gridlane.cuda.transport import PinnedMemory
 
 CudaAPIError = CudaDriverError = LinkerError = DeviceError
 Device = CudaDevice

@@ -200,7 +200,7 @@ class TestCase(unittest.TestCase):
         self.assertEqual(first.flags.writeable, second.flags.writeable, "different mutability")
         axes = [n for n, extent in enumerate(first.shape) if extent > 1]
         strides = [[array.strides[n] for n in axes] for array in (first, second)]
-        self.assertEqual(*strides, "different strides")
+        self.assertEqual(strides[0], strides[1], "different strides")
 
     def _same_number(
         self,

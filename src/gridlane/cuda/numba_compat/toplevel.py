@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridlane.core.argtypes import from_numpy as from_dtype
 from gridlane import cuda
+from gridlane.core.argtypes import from_numpy as from_dtype
 from gridlane.cuda import settings as config
 from gridlane.cuda import types
 from gridlane.cuda.argument_types import typeof

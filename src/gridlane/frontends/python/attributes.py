@@ -78,6 +78,8 @@ def _static(t: Translator, base: Static, name: str) -> Operand:
 def _number(t: Translator, base: ComplexNumber | Scalar, name: str) -> Operand | None:
     if name in ("conjugate", "conj"):
         return BoundMethod(base, "conjugate")
+    if name == "bit_count" and isinstance(base, Scalar) and base.dtype.is_integer:
+        return BoundMethod(base, name)
     if isinstance(base, ComplexNumber):
         return {"real": Scalar(base.real), "imag": Scalar(base.imag)}.get(name)
     if name == "real":
@@ -139,7 +141,7 @@ _ARRAY: dict[str, Callable[[Translator, ArrayView], Operand]] = {
     "dtype": lambda t, base: Static(base.type.element),
 }
 
-ARRAY_METHODS = ("view", "reshape", "ravel", "flatten", "transpose", "copy", "item", "fill")
+ARRAY_METHODS = ("view", "reshape", "ravel", "transpose", "copy", "item", "fill")
 
 
 def _attributes_of(base: Operand) -> str:

@@ -166,19 +166,23 @@ def _objects(t: Translator, kind: Kind, lhs: Static, rhs: Static) -> Value:
         raise t.fail(TypingError, str(error)) from None
 
 
-def identical(t: Translator, lhs: Operand, rhs: Operand) -> bool:
-    """``lhs is rhs``, which must be known at compile time."""
+def identical(t: Translator, lhs: Operand, rhs: Operand) -> Value:
+    """``lhs is rhs``: objects now; numbers are the same when type and value are, as in numba."""
+    if isinstance(lhs, Scalar) and isinstance(rhs, Scalar):
+        if lhs.dtype is not rhs.dtype:
+            return t.b.const(False, b1)
+        return _scalars(t, ast.Eq, lhs, rhs)
+    same = lhs is rhs
     if isinstance(lhs, Static) and isinstance(rhs, Static):
-        return lhs.object is rhs.object
-    for side in (lhs, rhs):
-        if isinstance(side, Static) and side.object is None:
-            return False
-    if isinstance(lhs, ArrayView) and isinstance(rhs, ArrayView):
-        return lhs is rhs
-    raise t.fail(
-        TypingError,
-        f"{lhs.type_name} is {rhs.type_name}: identity is known for None only; compare with ==",
-    )
+        same = lhs.object is rhs.object
+    elif isinstance(lhs, ArrayView) and isinstance(rhs, ArrayView):
+        same = lhs.pointer is rhs.pointer and lhs.shape == rhs.shape
+    elif not any(isinstance(side, Static) for side in (lhs, rhs)):
+        raise t.fail(
+            TypingError,
+            f"{lhs.type_name} is {rhs.type_name}: their identity is not known; compare with ==",
+        )
+    return t.b.const(same, b1)
 
 
 def contains(t: Translator, item: Operand, container: Operand) -> Value:

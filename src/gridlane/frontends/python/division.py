@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def _operands(t: Translator, lhs: Scalar, rhs: Scalar, dtype: DType) -> tuple[Scalar, Scalar]:
     """Both sides in one type, with the debug check."""
     a, b = cast_scalar(t, lhs, dtype), cast_scalar(t, rhs, dtype)
-    if t.unit.options.debug:
+    if t.unit.options.debug and not (dtype.is_float and t.unit.options.fastmath):
         kind = "division" if dtype.is_float else "integer division or modulo"
         guard(t, equal_zero(t, b.value), "ZeroDivisionError", f"{kind} by zero")
     return a, b

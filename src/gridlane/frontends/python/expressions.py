@@ -81,7 +81,7 @@ def _compare(t: Translator, node: ast.Compare) -> Operand:
 def _compare_one(t: Translator, kind: type[ast.cmpop], lhs: Operand, rhs: Operand) -> Value:
     if kind in (ast.Is, ast.IsNot):
         same = identical(t, lhs, rhs)
-        return t.b.const(same if kind is ast.Is else not same, b1)
+        return same if kind is ast.Is else t.b.not_(same)
     if kind in (ast.In, ast.NotIn):
         found = contains(t, lhs, rhs)
         return found if kind is ast.In else t.b.not_(found)

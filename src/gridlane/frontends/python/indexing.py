@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import EnumType
 from typing import TYPE_CHECKING
 
 from gridlane.core import argtypes
-from gridlane.core.dtypes import b1, i64, u8
+from gridlane.core.dtypes import i64, u8
 from gridlane.core.errors import ConstantError, TypingError
 from gridlane.frontends.python.conversion import cast_to, integer, strides_of
-from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
     ArrayView,
     ComplexNumber,
@@ -23,7 +23,7 @@ from gridlane.frontends.python.operands import (
 )
 from gridlane.frontends.python.views import IndexPart, broadcast_store, make_view
 from gridlane.ir.builder import constant
-from gridlane.ir.ops import arith, control, memory
+from gridlane.ir.ops import arith
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Value
 
@@ -52,9 +52,24 @@ def subscript(t: Translator, base: Operand, index: Operand) -> Operand:
         from gridlane.frontends.python.iteration import range_item
 
         return range_item(t, base, integer(t, index, "an integer index"))
-    if isinstance(base, Static) and isinstance(base.object, argtypes.ArgType):
-        raise t.fail(TypingError, f"the type {base.object}[...] cannot be made inside a kernel")
+    if isinstance(base, Static):
+        return _static_subscript(t, base, index)
     return item_of(t, place_of(t, base, index))
+
+
+def _static_subscript(t: Translator, base: Static, index: Operand) -> Operand:
+    """A compile-time object: a class of enum by name, a text by constant index."""
+    from gridlane.frontends.python.constants import operand_of
+
+    key = index.object if isinstance(index, Static) else None
+    if isinstance(index, Scalar):
+        key = constant(index.value)
+    if isinstance(base.object, str | EnumType) and key is not None:
+        try:
+            return operand_of(t, base.object[key])  # type: ignore[index]  # a TypeError says so
+        except (KeyError, IndexError, TypeError) as error:
+            raise t.fail(ConstantError, f"{base.type_name} has no item {error}") from None
+    raise t.fail(TypingError, f"{base.type_name} cannot be indexed in a kernel")
 
 
 def item_of(t: Translator, place: Place) -> Operand:
@@ -109,7 +124,7 @@ def store_element(t: Translator, address: Value, kind: argtypes.ArgType, value: 
     if isinstance(kind, argtypes.RecordType):
         if not isinstance(value, RecordView) or value.type != kind:
             raise t.fail(TypingError, f"a record {kind} is required here, not {value.type_name}")
-        b.store(address, b.load(value.pointer))
+        _copy_record(t, address, value)
         return
     if isinstance(kind, argtypes.NestedArrayType):
         view = load(t, address, kind)
@@ -122,6 +137,17 @@ def store_element(t: Translator, address: Value, kind: argtypes.ArgType, value: 
         b.store(b.field_pointer(address, 1), made.imag)
     else:
         b.store(address, made.value)  # type: ignore[attr-defined]  # a scalar
+
+
+def _copy_record(t: Translator, address: Value, source: RecordView) -> None:
+    """Copy a record: whole where it is a value, field by field where it holds arrays."""
+    b = t.b
+    if not any(isinstance(kind, argtypes.NestedArrayType) for _, kind, _ in source.type.fields):
+        b.store(address, b.load(source.pointer))
+        return
+    for number, (_, kind, _) in enumerate(source.type.fields):
+        item = load(t, b.field_pointer(source.pointer, number), kind)
+        store_element(t, b.field_pointer(address, number), kind, item)
 
 
 # ---- places
@@ -343,7 +369,3 @@ def _pick(t: Translator, here: Value, lhs: Operand, rhs: Operand, through) -> Op
     chosen = [x if x is y else t.b.select(here, x, y) for x, y in pairs]
     return rebuild(t, spec, iter(chosen))  # type: ignore[arg-type]
 
-
-__all__ = ["Place", "address", "b1", "control", "element_at", "item_of", "load", "memory",
-           "memory_type", "place_of", "record_place", "store", "store_element", "subscript",
-           "tuple_item"]

@@ -165,7 +165,8 @@ class Frame:
 
     ``retry`` is set when a guess proved too narrow; what was learned is in the translator.
     ``left`` says whether something leaves the loop, so that what follows is reachable;
-    ``else_flag`` is the variable that says that the loop ended without a break.
+    ``else_flag`` is the variable that says that the loop ended without a break. ``unbound`` is the
+    error of a variable that was read before anything bound it.
     """
 
     node: ast.For | ast.While
@@ -174,6 +175,7 @@ class Frame:
     retry: bool = False
     left: bool = False
     else_flag: Var | None = None
+    unbound: CompileError | None = None
 
 
 def carry_loop(t: Translator, node: ast.For | ast.While, build: Callable[[Frame], None]) -> None:
@@ -183,13 +185,17 @@ def carry_loop(t: Translator, node: ast.For | ast.While, build: Callable[[Frame]
     while True:
         frame = _open(t, node)
         t.loops.append(frame)
-        depth = len(t.loops)
+        depth, lessons = len(t.loops), t.lessons
         try:
             build(frame)
         except CompileError:
             if not frame.retry:
                 raise
         del t.loops[depth - 1 :]
+        if frame.unbound is not None:
+            if lessons == t.lessons:
+                raise frame.unbound
+            frame.retry = True
         if not frame.retry:
             break
         t.restore(snapshot, region)
@@ -285,6 +291,7 @@ def _discover(t: Translator, frame: Frame, carrier: Carrier, spec: Spec) -> None
     if carrier.name in frame.flow.live_head:
         # An iteration may read what an earlier one left: translate again with it bound.
         t.learned[frame.node, carrier.name] = spec
+        t.lessons += 1
         frame.retry = True
 
 
@@ -294,6 +301,7 @@ def _learn(
     """Remember a wider spec, or that there is none, for the next attempt."""
     key = frame.node, carrier.name
     frame.retry = True
+    t.lessons += 1
     if both is None:
         was = rebuild_name(carrier.spec)
         t.learned[key] = Conflict((was, now.type_name), (carrier.loc or t.b.loc, t.b.loc))

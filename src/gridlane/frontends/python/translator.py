@@ -39,6 +39,14 @@ class Snapshot:
     loc: Loc
 
 
+class UnboundYet(NameLookupError):  # noqa: N818  # a retry, an error only when that fails
+    """A variable that an iteration may find bound by an earlier one, read before it was seen."""
+
+    def __init__(self, message: str, loc: Loc, frame: Any) -> None:
+        super().__init__(message, loc)
+        self.frame = frame
+
+
 class Translator:
     """The state of the translation of one function.
 
@@ -48,7 +56,7 @@ class Translator:
         dead: whether control does not reach the current place.
         loops: the enclosing loops (joins.Frame), innermost last.
         returns: for device functions, where each return stands and what it gives.
-        learned: specs of loop variables found by earlier attempts.
+        learned: specs of loop variables found by earlier attempts; ``lessons`` counts changes.
         compared: operands of the comparisons translated so far, for refine.py.
         parameters: the IR values of the parameters, with the parameter's number.
     """
@@ -65,6 +73,7 @@ class Translator:
         self.loops: list[Any] = []
         self.returns: list[tuple[Region, Operand, Any]] = []
         self.learned: dict[tuple[ast.AST, str], Any] = {}
+        self.lessons = 0
         self.compared: dict[ast.AST, list[Operand]] = {}
         self.parameters: dict[Value, int] = {}
         code = function.__code__
@@ -131,11 +140,14 @@ class Translator:
 
     def _outer(self, name: str) -> Operand:
         if name in self.local_names:
-            raise NameLookupError(
+            message = (
                 f"{name} is read here, but nothing has been assigned to it on this path; assign it "
-                "before",
-                self.b.loc,
+                "before"
             )
+            for frame in reversed(self.loops):
+                if name in frame.carriers and name in frame.flow.live_head:
+                    raise UnboundYet(message, self.b.loc, frame)
+            raise NameLookupError(message, self.b.loc)
         found, value = lookup(self.function, name)
         if not found:
             raise NameLookupError(
@@ -173,8 +185,13 @@ class Translator:
         """Translate statements into a region; the variables at its end, or None if it does not
         get there."""
         self.env, self.dead = env, False
-        with self.b.inside(region):
-            self.block(statements)
+        try:
+            with self.b.inside(region):
+                self.block(statements)
+        except UnboundYet as error:
+            # The loop is translated again once the rest of it has told the variable's type.
+            error.frame.unbound = error.frame.unbound or error
+            return None
         return None if self.dead else self.env
 
     def speculate(self, node: ast.expr) -> tuple[Region, Operand]:

@@ -162,25 +162,45 @@ def broadcast_store(
 ) -> None:
     """``view[...] = value``: a number for every element, or an array or tuple of as many axes or
     fewer, element by element."""
-    from gridlane.frontends.python.indexing import address, load
+    from gridlane.frontends.python.indexing import address
 
     if isinstance(value, TupleOperand):
         _store_tuple(t, view, value, store_element)
         return
-    source = value if isinstance(value, ArrayView) else None
-    if source is not None and source.type.ndim > view.type.ndim:
+    if isinstance(value, ArrayView) and value.type.ndim > view.type.ndim:
         raise t.fail(
-            TypingError, f"{source.type} does not fit in a view of {view.type.ndim} dimensions"
+            TypingError, f"{value.type} does not fit in a view of {view.type.ndim} dimensions"
         )
 
     def element(indices: list[Value]) -> None:
-        item = value
-        if source is not None:
-            inner = indices[len(indices) - source.type.ndim :]
-            pairs = zip(inner, source.shape, strict=True)
-            inner = [_broadcast(t, index, extent) for index, extent in pairs]
-            item = load(t, address(t, source, inner), source.type.element)
+        item = item_for(t, value, indices)
         store_element(t, address(t, view, indices), view.type.element, item)
+
+    _each(t, view.shape, [], element)
+
+
+def item_for(t: Translator, value: Operand, indices: list[Value]) -> Operand:
+    """What an operand gives for an element of the array that it broadcasts to."""
+    from gridlane.frontends.python.indexing import address, load
+
+    if not isinstance(value, ArrayView):
+        return value
+    own = indices[len(indices) - value.type.ndim :]
+    pairs = zip(own, value.shape, strict=True)
+    inner = [_broadcast(t, index, extent) for index, extent in pairs]
+    return load(t, address(t, value, inner), value.type.element)
+
+
+def fill_view(t: Translator, view: ArrayView, item: Callable[[list[Value]], Operand]) -> None:
+    """Store ``item(indices)`` to every element."""
+    from gridlane.frontends.python.indexing import Place, address, store
+    from gridlane.ir.types import Space
+
+    readonly = view.type.readonly or view.space is Space.CONSTANT
+
+    def element(indices: list[Value]) -> None:
+        place = Place(view.type.element, address(t, view, indices), readonly=readonly)
+        store(t, place, item(indices))
 
     _each(t, view.shape, [], element)
 

@@ -35,7 +35,7 @@ class CpuKernel:
         plan[1] = self._pool.address
         plan[2] = artifact.scratch + artifact.static_shared
         plan[3] = artifact.work
-        plan[4] = ctypes.cast(self._print, ctypes.c_void_p).value if self._print else 0
+        plan[4] = (ctypes.cast(self._print, ctypes.c_void_p).value or 0) if self._print else 0
         self._plan = plan
         self._plan_address = plan.ctypes.data
         self._run = self._pool.launch
@@ -65,9 +65,7 @@ class CpuKernel:
 
 def _line(site: PrintSite, cells: int) -> str:
     """The text of a printed line, from the 64-bit cells of its arguments."""
-    values = iter(
-        _cell(dtype, cells + 8 * index) for index, dtype in enumerate(site.dtypes)
-    )
+    values = iter(_cell(dtype, cells + 8 * index) for index, dtype in enumerate(site.dtypes))
     return "".join(next(values) if part is None else part for part in site.parts)
 
 

@@ -121,9 +121,7 @@ def _reduced(state: Emission, op: Atomic, type_: DType) -> str:
     return state.body.call(name, full, [(vector, value)])
 
 
-def modify(
-    body: Body, kind: AtomicKind, type_: DType, pointer: str, value: str, order: str
-) -> str:
+def modify(body: Body, kind: AtomicKind, type_: DType, pointer: str, value: str, order: str) -> str:
     """One lane's read-modify-write; returns the old value."""
     name = scalar_name(type_)
     if not order:

@@ -1,4 +1,4 @@
-"""Emits the plan of a kernel: the skeleton once for the block, each segment as a loop over chunks."""
+"""Emits the plan of a kernel: the skeleton once a block, each segment as a loop over chunks."""
 
 from __future__ import annotations
 
@@ -342,7 +342,11 @@ class Blocks:
             everyone = str(state.layout.threads)
             if self.masks or self.alive or state.layout.partial:
                 everyone = body.op(f"load i32, ptr {total}")
-            wanted = f"eq i32 {count}, {everyone}" if op.kind is grid.Reduction.ALL else f"ne i32 {count}, 0"
+            wanted = (
+                f"eq i32 {count}, {everyone}"
+                if op.kind is grid.Reduction.ALL
+                else f"ne i32 {count}, 0"
+            )
             count = body.op(f"zext i1 {body.op(f'icmp {wanted}')} to i32")
         state.set(op.results[0], Uniform(count))
 
@@ -506,4 +510,3 @@ def _walk(ops: list[Op]) -> Iterator[Op]:
         yield op
         for region in op.regions():
             yield from region.walk()
-

@@ -22,7 +22,7 @@ ASSUMED_TRIPS = 16
 """Iterations that the estimate of a kernel's work takes a loop for."""
 
 _MAX_COPIES = 1
-"""Guards nest at most this deep in copies without masks, so that code does not double and double."""
+"""Copies without masks nest at most this deep, so that code does not double and double."""
 
 
 def emit_ops(state: Emission, ops: list[Op], empty: str, check_last: bool = False) -> None:
@@ -45,9 +45,7 @@ def emit_ops(state: Emission, ops: list[Op], empty: str, check_last: bool = Fals
             state.body.start(rest)
 
 
-def remaining(
-    state: Emission, before: str | None, held: set[tuple[Op | None, str]]
-) -> str | None:
+def remaining(state: Emission, before: str | None, held: set[tuple[Op | None, str]]) -> str | None:
     """The lanes of ``before`` that have not left the held constructs."""
     mask = before
     for holder in sorted(held, key=lambda item: state.holders[item]):
@@ -248,7 +246,9 @@ def emit_loop(state: Emission, op: control.Loop) -> None:
         held.add((op, "breaks"))
         state.mask = remaining(state, None, held)
     if has_continues:
-        state.body.do(f"store {state.mask_type} splat (i1 true), ptr {state.holders[op, 'continues']}")
+        state.body.do(
+            f"store {state.mask_type} splat (i1 true), ptr {state.holders[op, 'continues']}"
+        )
     # With no lane left the loop is over, unless some only wait at the step.
     empty = done if varying and not has_continues else step
     emit_ops(state, op.body.ops, empty, check_last=empty == done)

@@ -21,7 +21,6 @@ def thread_idx(state: Emission, op: grid.ThreadIdx) -> None:
     """The thread's index along an axis."""
     axis = op.axis.value
     shape = state.shapes.of(op.results[0])
-    x, y, _ = state.layout.block
     if state.layout.block[axis] == 1:
         state.set(op.results[0], Uniform("0"))
     elif shape.kind is Kind.VARYING:
@@ -76,7 +75,9 @@ def lane_id(state: Emission, op: grid.LaneId) -> None:
     vector = widen("i32", state.lanes)
     lanes = vector_constant(range(state.lanes), "i32")
     thread = state.body.op(f"add {vector} {state.broadcast(first, 'i32')}, {lanes}")
-    state.set(op.results[0], Varying(state.body.op(f"and {vector} {thread}, splat (i32 {WARP - 1})")))
+    state.set(
+        op.results[0], Varying(state.body.op(f"and {vector} {thread}, splat (i32 {WARP - 1})"))
+    )
 
 
 @emits(grid.BlockIdx)

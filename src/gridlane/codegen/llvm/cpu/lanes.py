@@ -152,9 +152,7 @@ class Emission:
                 f"getelementptr i8, ptr {rep.base}, {widen('i64', self.lanes)} {steps}"
             )
         assert isinstance(type_, DType)
-        steps = vector_constant(
-            [type_.wrap(lane * rep.stride) for lane in range(self.lanes)], name
-        )
+        steps = vector_constant([type_.wrap(lane * rep.stride) for lane in range(self.lanes)], name)
         base = self.broadcast(rep.base, name)
         return self.body.op(f"add {widen(name, self.lanes)} {base}, {steps}")
 
@@ -195,9 +193,7 @@ class Emission:
             return Parts(tuple([self.select(mask, a, b, t) for a, b, t in sides]))
         vector = widen(scalar_name(type_), self.lanes)
         a, b = self.as_vector(on_true, type_), self.as_vector(on_false, type_)
-        return Varying(
-            self.body.op(f"select {self.mask_type} {mask}, {vector} {a}, {vector} {b}")
-        )
+        return Varying(self.body.op(f"select {self.mask_type} {mask}, {vector} {a}, {vector} {b}"))
 
     def zero(self, type_: Type) -> Rep:
         """The zero of a type."""
@@ -332,5 +328,3 @@ class Emission:
         rep = self.shaped(rep, slot.shape, type_)
         name = rep.base if isinstance(rep, Linear) else rep.name  # type: ignore[union-attr]  # no Parts here
         self.body.do(f"store {held} {name}, ptr {slot.pointer}")
-
-

@@ -44,7 +44,7 @@ def vector_library() -> ctypes.CDLL | None:
 
 @cache
 def vector_function(name: str, type_: str, lanes: int, operands: int, widest: int) -> str | None:
-    """The libmvec symbol of a function on ``lanes``, or None. ``widest`` bytes a vector may have."""
+    """The libmvec symbol of a function on ``lanes``, or None. ``widest``: bytes of a vector."""
     library = vector_library()
     if library is None or name in ("tgamma", "lgamma"):
         return None
@@ -113,9 +113,7 @@ def _harmless(state: Emission, type_: str, operands: list[str]) -> list[str]:
     ]
 
 
-def _in_pieces(
-    state: Emission, symbol: str, type_: str, step: int, operands: list[str]
-) -> str:
+def _in_pieces(state: Emission, symbol: str, type_: str, step: int, operands: list[str]) -> str:
     """Call a function of ``step`` lanes as often as the chunk needs it."""
     state.symbols.add(symbol)
     piece = widen(type_, step)
@@ -141,9 +139,7 @@ def _joined(state: Emission, pieces: list[str], type_: str, step: int) -> str:
         piece = widen(type_, step)
         picks = ", ".join(f"i32 {lane}" for lane in range(2 * step))
         pieces = [
-            state.body.op(
-                f"shufflevector {piece} {a}, {piece} {b}, <{2 * step} x i32> <{picks}>"
-            )
+            state.body.op(f"shufflevector {piece} {a}, {piece} {b}, <{2 * step} x i32> <{picks}>")
             for a, b in zip(pieces[::2], pieces[1::2], strict=True)
         ]
         step *= 2
@@ -158,7 +154,9 @@ def _halfway(state: Emission, op: Op) -> tuple[list[str], DType, DType, int]:
     held = state.vector if lanes else state.uniform
     wide = own if own.bits >= 32 else f32
     operands = [
-        scalars.convert(state.body, held(value), own, wide, lanes) if value.type is own else held(value)
+        scalars.convert(state.body, held(value), own, wide, lanes)
+        if value.type is own
+        else held(value)
         for value in op.operands()
     ]
     return operands, wide, own, lanes
@@ -255,7 +253,8 @@ def split(state: Emission, op: math.Frexp) -> None:
     raw = body.op(f"bitcast {real} {normal} to {whole}")
     field = body.op(f"lshr {whole} {raw}, {splat(str(fraction_bits), bits, lanes)}")
     exponent = body.op(f"and {whole} {field}, {splat(str(2 * bias + 3), bits, lanes)}")
-    shift = body.op(f"select {mask} {small}, {whole} {splat(str(bias + 64), bits, lanes)}, {whole} {splat(str(bias), bits, lanes)}")
+    high, low = splat(str(bias + 64), bits, lanes), splat(str(bias), bits, lanes)
+    shift = body.op(f"select {mask} {small}, {whole} {high}, {whole} {low}")
     power = body.op(f"sub {whole} {exponent}, {shift}")
     keep = splat(str(-((2 * bias + 3) << fraction_bits) - 1), bits, lanes)
     rest = body.op(f"and {whole} {raw}, {keep}")
@@ -274,6 +273,9 @@ def split(state: Emission, op: math.Frexp) -> None:
     _give(state, op, 1, chosen, lanes)
 
 
+_QUIET_NAN = {"f16": 0x7E00, "bf16": 0x7FC0, "f32": 0x7FC00000, "f64": 0x7FF8000000000000}
+
+
 @emits(math.Nextafter)
 def neighbour(state: Emission, op: math.Nextafter) -> None:
     """One step on the integers that the bits are, towards the other operand."""
@@ -285,13 +287,20 @@ def neighbour(state: Emission, op: math.Nextafter) -> None:
     whole, mask = widen(bits, lanes), widen("i1", lanes)
     name = scalar_name(own)
     a, b = [held(value) for value in op.operands()]
-    as_bits = lambda v: v if name == bits else body.op(f"bitcast {widen(name, lanes)} {v} to {whole}")  # noqa: E731
+
+    def as_bits(value: str) -> str:
+        if name == bits:
+            return value
+        return body.op(f"bitcast {widen(name, lanes)} {value} to {whole}")
+
+    def const(value: int) -> str:
+        return splat(str(value), bits, lanes)
+
     raw, other = as_bits(a), as_bits(b)
     compared = f32 if own.name == "bf16" else own
     x, y = [scalars.convert(body, v, own, compared, lanes) for v in (a, b)]
     real = widen(scalar_name(compared), lanes)
     zero = splat(literal(0.0, compared), scalar_name(compared), lanes)
-    const = lambda value: splat(str(value), bits, lanes)  # noqa: E731
     up = body.op(f"fcmp olt {real} {x}, {y}")
     positive = body.op(f"fcmp ogt {real} {x}, {zero}")
     away = body.op(f"icmp eq {mask} {up}, {positive}")
@@ -304,9 +313,7 @@ def neighbour(state: Emission, op: math.Nextafter) -> None:
     same = body.op(f"fcmp oeq {real} {x}, {y}")
     chosen = body.op(f"select {mask} {same}, {whole} {other}, {whole} {chosen}")
     nan = body.op(f"fcmp uno {real} {x}, {y}")
-    quiet = const({16: 32256 if own.name == "f16" else 32704, 32: 2143289344}.get(own.bits, 9221120237041090560))
+    quiet = const(_QUIET_NAN[own.name])
     chosen = body.op(f"select {mask} {nan}, {whole} {quiet}, {whole} {chosen}")
     made = chosen if name == bits else body.op(f"bitcast {whole} {chosen} to {widen(name, lanes)}")
     _give(state, op, 0, made, lanes)
-
-

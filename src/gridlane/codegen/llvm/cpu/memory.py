@@ -108,9 +108,7 @@ def from_address(state: Emission, op: memory.FromAddress) -> None:
     _convert(state, op.results[0], state.rep(op.value), "inttoptr", "i64", "ptr")
 
 
-def _convert(
-    state: Emission, result: Value, rep: Rep, word: str, source: str, target: str
-) -> None:
+def _convert(state: Emission, result: Value, rep: Rep, word: str, source: str, target: str) -> None:
     if isinstance(rep, Linear):
         name = state.body.op(f"{word} {source} {rep.base} to {target}")
         state.set(result, Linear(name, rep.stride))
@@ -191,8 +189,6 @@ def _load(state: Emission, pointer: Rep, type_: Type, volatile: str) -> Rep:
         addresses = state.as_vector(pointer, pointer_type(type_))
         name = _gather(state, addresses, vector, held, type_.align)
     return Varying(_from_memory(state, name, type_, state.lanes))
-
-
 
 
 def _load_row(state: Emission, base: str, vector: str, held: str, align: int) -> str:
@@ -305,9 +301,7 @@ def _any_lane(state: Emission, rep: Rep, type_: Type) -> str:
     return state.extract(vector, name, state.as_i32(lane, state.lanes))
 
 
-def _store_row(
-    state: Emission, base: str, value: str, vector: str, held: str, align: int
-) -> None:
+def _store_row(state: Emission, base: str, value: str, vector: str, held: str, align: int) -> None:
     if state.mask is None:
         state.body.do(f"store {vector} {value}, ptr {base}, align {align}")
         return
@@ -408,7 +402,9 @@ def _split_bits(state: Emission, whole: str, bits: int, type_: Type, lanes: int)
     wide, reps = f"i{bits}", []
     for at, part in _fields(type_) or [(0, type_)]:
         narrow = f"i{part.size * 8}"
-        name = state.body.op(f"lshr {widen(wide, lanes)} {whole}, {splat(str(at * 8), wide, lanes)}")
+        name = state.body.op(
+            f"lshr {widen(wide, lanes)} {whole}, {splat(str(at * 8), wide, lanes)}"
+        )
         if narrow != wide:
             name = state.body.op(f"trunc {widen(wide, lanes)} {name} to {widen(narrow, lanes)}")
         if scalar_name(part) != narrow:

@@ -37,7 +37,10 @@ def for_each_lane(
     body.start(head)
     bits = body.op(f"load {width}, ptr {counter}")
     lane = state.first_lane(bits)
-    scalars = [_picked(state, array, type_, lane) for array, (_, type_) in zip(arrays, operands, strict=True)]
+    scalars = [
+        _picked(state, array, type_, lane)
+        for array, (_, type_) in zip(arrays, operands, strict=True)
+    ]
     made = emit(scalars, lane)
     for output, type_, value in zip(outputs, results, made, strict=True):
         name = _array_name(type_)
@@ -49,7 +52,9 @@ def for_each_lane(
     more = body.op(f"icmp ne {width} {left}, 0")
     body.branch_if(more, head, done)
     body.start(done)
-    return [_collected(state, output, type_) for output, type_ in zip(outputs, results, strict=True)]
+    return [
+        _collected(state, output, type_) for output, type_ in zip(outputs, results, strict=True)
+    ]
 
 
 def _array_name(type_: Type) -> str:

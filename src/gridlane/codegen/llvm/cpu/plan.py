@@ -153,8 +153,10 @@ class Planner:
     def _skeleton_op(self, op: Op) -> Skeleton:
         if op in self.scalar and op not in self._skeleton:
             return Skeleton(op)
-        uniform = not isinstance(op, control.If) or op.condition.op in self.scalar or (
-            op.condition.op is None
+        uniform = (
+            not isinstance(op, control.If)
+            or op.condition.op in self.scalar
+            or (op.condition.op is None)
         )
         return Skeleton(op, [self._region(inner) for inner in op.regions()], uniform)
 

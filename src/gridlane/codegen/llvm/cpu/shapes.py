@@ -244,7 +244,7 @@ def _integer(op: Op) -> bool:
     return isinstance(type_, DType) and type_.is_integer
 
 
-def _sum(sign: int):  # noqa: ANN202
+def _sum(sign: int):
     def rule(shapes: Shapes, op: arith.Add) -> tuple[Shape, ...]:
         a, b = shapes.of(op.lhs), shapes.of(op.rhs)
         if a.uniform and b.uniform:
@@ -315,12 +315,20 @@ def _offset(shapes: Shapes, op: memory.Offset) -> tuple[Shape, ...]:
         return (pointer if index.uniform else VARYING,)
     if VARYING.kind in (pointer.kind, index.kind):
         return (VARYING,)
-    if index.kind is Kind.LINEAR and op.index.type.size < 8 and not fits(index, shapes.layout.lanes):
+    if (
+        index.kind is Kind.LINEAR
+        and op.index.type.size < 8
+        and not fits(index, shapes.layout.lanes)
+    ):
         return (VARYING,)
     assert isinstance(op.pointer.type, PointerType)
     stride = pointer.stride + index.stride * op.pointer.type.element.size
     if stride == 0:
-        return (Shape(max(pointer.kind, index.kind) if pointer.uniform and index.uniform else Kind.CHUNK),)
+        return (
+            Shape(
+                max(pointer.kind, index.kind) if pointer.uniform and index.uniform else Kind.CHUNK
+            ),
+        )
     return (Shape(Kind.LINEAR, stride),)
 
 
@@ -441,10 +449,9 @@ def _interleaved(function: Function) -> set[Value]:
             source = root.get(operand)
             if source is None:
                 continue
+            accesses = isinstance(op, memory.Load | memory.Store) and op.pointer is operand
             if isinstance(op, memory.Offset) and op.pointer is operand:
                 root[op.results[0]] = source
-            elif not (isinstance(op, memory.Load | memory.Store) and op.pointer is operand):
-                escaped.add(source)
-            elif isinstance(op, memory.Store) and op.value is operand:
+            elif not accesses or (isinstance(op, memory.Store) and op.value is operand):
                 escaped.add(source)
     return arrays - escaped

@@ -87,9 +87,7 @@ def _stride(state: Emission, value: Value) -> int:
     return rep.stride if isinstance(rep, Linear) else 0
 
 
-def _at_lane(
-    state: Emission, value: Value, type_: DType, lane: int, wraps: list[str]
-) -> str:
+def _at_lane(state: Emission, value: Value, type_: DType, lane: int, wraps: list[str]) -> str:
     """A linear value's lane; notes an i1 that tells whether it wrapped around on the way."""
     rep = state.rep(value)
     if isinstance(rep, Uniform):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import sys
 from typing import TYPE_CHECKING
 
-from gridlane.core.dtypes import DType, i32, i64, u64
+from gridlane.core.dtypes import DType, f64, i32, i64, u64
 from gridlane.core.errors import TypingError, UnsupportedError
 from gridlane.frontends.python import complexes, division, promotion
 from gridlane.frontends.python.attributes import extent
@@ -108,8 +109,10 @@ def _round(t: Translator, number: Operand, ndigits: Operand | None) -> Operand:
 
 
 def _round_digits(t: Translator, value: Scalar, digits: Scalar) -> Scalar:
-    """rint(x * 10**n) / 10**n; x itself where that overflows or x is not finite."""
-    b, dtype = t.b, value.dtype
+    """rint(x * 10**n) / 10**n in float64; x itself where that overflows or x is not finite."""
+    own = value.dtype
+    value = cast_scalar(t, value, f64)
+    b, dtype = t.b, f64
     known = constant(digits.value)
     if type(known) is int:
         scale = b.const(10.0 ** abs(known), dtype)
@@ -121,15 +124,9 @@ def _round_digits(t: Translator, value: Scalar, digits: Scalar) -> Scalar:
         power_of_ten = b.binary(math.Pow, b.const(10.0, dtype), b.cast(digits.value, dtype))
         scaled = b.mul(value.value, power_of_ten)
         result = b.div(b.unary(math.Rint, scaled), power_of_ten)
-    limit = b.const(_largest(dtype), dtype)
+    limit = b.const(sys.float_info.max, dtype)
     finite = b.binary(arith.Le, b.unary(arith.Abs, scaled), limit)
-    return Scalar(b.select(finite, result, value.value))
-
-
-def _largest(dtype: DType) -> float:
-    import ml_dtypes
-
-    return float(ml_dtypes.finfo(dtype.numpy).max)
+    return Scalar(b.cast(b.select(finite, result, value.value), own))
 
 
 @handles(divmod, params="x, y")

@@ -96,10 +96,17 @@ def as_type(t: Translator, operand: Operand) -> argtypes.ArgType:
             return argtypes.from_numpy(np.dtype(wanted))
     except TypeError:
         pass
+    if isinstance(wanted, str):
+        raise t.fail(TypingError, f"Invalid NumPy dtype specified: {wanted!r}")
     raise t.fail(
         TypingError,
         f"a dtype is required here, such as float32 or np.int64, not {operand.type_name}",
     )
+
+
+@handles(np.dtype, params="dtype")
+def _dtype(t: Translator, dtype: Operand) -> Operand:
+    return Static(as_type(t, dtype))
 
 
 def constant_integer(t: Translator, operand: Operand, what: str) -> int:

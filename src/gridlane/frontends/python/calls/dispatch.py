@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from gridlane.core import argtypes
 from gridlane.core.errors import TypingError, UnsupportedError
 from gridlane.frontends.python.calls.casts import cast_call
 from gridlane.frontends.python.calls.device import call_device
+from gridlane.frontends.python.calls.elementwise import elementwise, fills_array
 from gridlane.frontends.python.calls.methods import call_method
 from gridlane.frontends.python.calls.registry import HANDLERS, bind
 from gridlane.frontends.python.functions import device_function_of
@@ -41,6 +41,8 @@ def call(
     target = function.object
     handler = _handler(target)
     if handler is not None:
+        if handler.elementwise and fills_array(handler, arguments, keywords):
+            return elementwise(t, handler, arguments)
         return handler.emit(t, *bind(t, handler, arguments, keywords))
     device = device_function_of(target)
     if device is not None:
@@ -142,7 +144,3 @@ def _inline_body(t: Translator, function: LocalFunction) -> Operand:
     t.b.loc = place
     return Static(None) if last.value is None else t.expr(last.value)
 
-
-def parameters_of(function: types.FunctionType) -> inspect.Signature:
-    """The Python signature of a function, for binding."""
-    return inspect.signature(function)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gridlane.core.dtypes import b1, i32, i64, u32
-from gridlane.core.errors import ConstantError, UnsupportedError
+from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
 from gridlane.frontends.python import stubs
 from gridlane.frontends.python.calls.casts import constant_integer
 from gridlane.frontends.python.calls.registry import VALUES, handles, register
@@ -118,9 +118,9 @@ def mask_of(t: Translator, mask: Operand | None) -> Value:
     """A lane mask as u32; all lanes where left out."""
     if mask is None:
         return t.b.const(0xFFFFFFFF, u32)
-    from gridlane.frontends.python.conversion import integer
-
-    return t.b.cast(integer(t, mask, "a lane mask").value, u32)
+    if not isinstance(mask, Scalar) or not mask.dtype.is_integer:
+        raise t.fail(TypingError, f"Mask type must be an integer, not {mask.type_name}")
+    return t.b.cast(mask.value, u32)
 
 
 @handles(stubs.syncwarp)

@@ -1,16 +1,14 @@
-"""The functions of ``math`` and of ``cmath`` that kernels may call."""
+"""The functions of ``math``."""
 
 from __future__ import annotations
 
-import cmath
 import math
 from typing import TYPE_CHECKING
 
 from gridlane.core.dtypes import DType, b1, i32, i64
-from gridlane.core.errors import TypingError
-from gridlane.frontends.python import complexes, promotion
+from gridlane.frontends.python import promotion
 from gridlane.frontends.python.calls.registry import handles, register
-from gridlane.frontends.python.conversion import cast_scalar, integer, scalar, to_complex
+from gridlane.frontends.python.conversion import cast_scalar, integer, scalar
 from gridlane.frontends.python.operands import ComplexNumber, Operand, Scalar, TupleOperand
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith
@@ -188,52 +186,42 @@ def _ldexp(t: Translator, x: Operand, i: Operand) -> Operand:
     return Scalar(t.b.value(ops.Ldexp(float_operand(t, x).value, t.b.cast(value, i32))))
 
 
+@handles(math.remainder, params="x, y")
+def _remainder(t: Translator, x: Operand, y: Operand) -> Operand:
+    """IEEE 754's: x less the nearest multiple of y, ties to the even one; exact, with the sign of
+    x where it is 0. The fmod by 2y tells on which side of the multiples x is."""
+    a, c, dtype = float_operands(t, x, y)
+    b = t.b
+    size, step = b.unary(arith.Abs, a), b.unary(arith.Abs, c)
+    rest = b.rem(size, step)
+    twice = b.rem(size, b.add(step, step))
+    odd = b.binary(arith.Ge, twice, step)
+    other = b.sub(step, rest)
+    nearer = b.lt(other, rest)
+    tie = b.and_(b.eq(other, rest), odd)
+    found = b.select(b.or_(nearer, tie), b.neg(other), rest)
+    sign = b.binary(ops.Copysign, b.const(1.0, dtype), a)
+    found = b.mul(found, sign)
+    found = b.select(is_infinite(t, Scalar(c)), a, found)
+    nan = b.const(math.nan, dtype)
+    bad = b.or_(is_infinite(t, Scalar(a)), is_nan(t, Scalar(c)))
+    return Scalar(b.select(bad, nan, found))
+
+
 @handles(math.gcd, params="x, y")
 def _gcd(t: Translator, x: Operand, y: Operand) -> Operand:
-    raise t.fail(TypingError, "math.gcd cannot be compiled; write Euclid's loop")
-
-
-# ---- cmath
-
-
-def _complex(t: Translator, x: Operand) -> ComplexNumber:
-    if isinstance(x, ComplexNumber):
-        return x
-    number = scalar(t, x)
-    return to_complex(t, number, promotion.numpy_floating(number.dtype))
-
-
-_CMATH = {
-    cmath.exp: complexes.exponential,
-    cmath.log: complexes.logarithm,
-    cmath.sqrt: complexes.square_root,
-    cmath.phase: complexes.phase,
-}
-for _target, _emit in _CMATH.items():
-    register(
-        (_target,),
-        f"cmath.{_target.__name__}",
-        lambda t, x, emit=_emit: emit(t, _complex(t, x)),
-        "x",
-    )
-for _target, _test in ((cmath.isnan, is_nan), (cmath.isinf, is_infinite)):
-    register(
-        (_target,), f"cmath.{_target.__name__}", lambda t, x, test=_test: Scalar(test(t, x)), "x"
-    )
-
-
-@handles(cmath.isfinite, params="x")
-def _complex_isfinite(t: Translator, x: Operand) -> Operand:
-    return Scalar(is_finite(t, x))
-
-
-@handles(cmath.polar, params="x")
-def _polar(t: Translator, x: Operand) -> Operand:
-    number = _complex(t, x)
-    return TupleOperand((complexes.magnitude(t, number), complexes.phase(t, number)))
-
-
-@handles(cmath.rect, params="r, phi")
-def _rect(t: Translator, r: Operand, phi: Operand) -> Operand:
-    radius, angle, _ = float_operands(t, r, phi)
-    return complexes.polar(t, radius, angle)
+    """Euclid's loop, on magnitudes."""
+    a, c = integer(t, x), integer(t, y)
+    dtype = promotion.integer(a.dtype, c.dtype)
+    b = t.b
+    first, second = b.variable("gcd", dtype), b.variable("rest", dtype)
+    for var, number in ((first, a), (second, c)):
+        value = b.cast(number.value, dtype)
+        b.write(var, b.unary(arith.Abs, value) if dtype.is_signed else value)
+    with b.loop():
+        rest = b.read(second)
+        b.break_if(b.eq(rest, b.const(0, dtype)))
+        previous = b.read(first)
+        b.write(first, rest)
+        b.write(second, b.rem(previous, rest))
+    return Scalar(b.read(first), 0, dtype.max)

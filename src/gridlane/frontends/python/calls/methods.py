@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from math import prod
 from typing import TYPE_CHECKING
 
 from gridlane.core import argtypes
@@ -12,7 +13,7 @@ from gridlane.core.errors import TypingError, UnsupportedError
 from gridlane.frontends.python.attributes import size, transposed
 from gridlane.frontends.python.calls.casts import as_type
 from gridlane.frontends.python.compare import compare
-from gridlane.frontends.python.conversion import integer
+from gridlane.frontends.python.conversion import cast_scalar, integer
 from gridlane.frontends.python.indexing import load, store_element
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
@@ -26,7 +27,9 @@ from gridlane.frontends.python.operands import (
 )
 from gridlane.frontends.python.views import broadcast_store
 from gridlane.ir.builder import constant
+from gridlane.ir.ops import arith, memory
 from gridlane.ir.types import pointer
+from gridlane.ir.values import Value
 
 if TYPE_CHECKING:
     from gridlane.frontends.python.translator import Translator
@@ -40,6 +43,8 @@ def call_method(
         raise t.fail(TypingError, f"the method {method.name} takes no keywords in a kernel")
     receiver = method.receiver
     if isinstance(receiver, ComplexNumber | Scalar):
+        if method.name == "bit_count":
+            return _bit_count(t, receiver)  # type: ignore[arg-type]  # an integer has it
         if isinstance(receiver, ComplexNumber):
             return ComplexNumber(receiver.real, t.b.neg(receiver.imag))
         return receiver
@@ -47,6 +52,13 @@ def call_method(
         return _tuple_method(t, receiver, method.name, arguments)
     assert isinstance(receiver, ArrayView)
     return _ARRAY[method.name](t, receiver, arguments)
+
+
+def _bit_count(t: Translator, receiver: Scalar) -> Scalar:
+    """One bits of the magnitude, as in Python."""
+    size = t.b.unary(arith.Abs, receiver.value) if receiver.dtype.is_signed else receiver.value
+    count = Scalar(t.b.unary(arith.Popcount, size), 0, receiver.dtype.bits)
+    return cast_scalar(t, count, i64)
 
 
 def _tuple_method(
@@ -92,18 +104,28 @@ def _reshape(t: Translator, array: ArrayView, arguments: list[Operand]) -> Opera
     items = arguments
     if len(arguments) == 1 and isinstance(arguments[0], TupleOperand):
         items = list(arguments[0].items)
-    b = t.b
-    extents = [b.cast(integer(t, item, "an integer extent").value, i64) for item in items]
-    unknown = [n for n, extent in enumerate(extents) if constant(extent) == -1]
-    if len(unknown) > 1:
-        raise t.fail(TypingError, "reshape() takes at most one -1")
-    if unknown:
-        known = b.const(1, i64)
-        for number, extent in enumerate(extents):
-            known = known if number == unknown[0] else b.mul(known, extent)
-        extents[unknown[0]] = b.div(size(t, array).value, known)
+    numbers = [integer(t, item, "an integer extent") for item in items]
+    extents = _inferred(t, size(t, array).value, numbers)
     kind = argtypes.ArrayType(array.type.element, len(extents), "C", array.type.readonly)
     return ArrayView(kind, array.pointer, tuple(extents))
+
+
+def _inferred(t: Translator, total: Value, numbers: list[Scalar]) -> list[Value]:
+    """The extents of a new shape: a negative one is what the others leave of the size."""
+    b = t.b
+    one, zero = b.const(1, i64), b.const(0, i64)
+    extents = [b.cast(number.value, i64) for number in numbers]
+    open_ = [n for n, number in enumerate(numbers) if not number.surely_not_negative]
+    if sum(constant(extents[n]) == -1 for n in open_) > 1:
+        raise t.fail(TypingError, "reshape() takes at most one -1")
+    known = one
+    for number, extent in enumerate(extents):
+        negative = b.lt(extent, zero) if number in open_ else None
+        known = b.mul(known, extent if negative is None else b.select(negative, one, extent))
+    for number in open_:
+        negative = b.lt(extents[number], zero)
+        extents[number] = b.select(negative, b.div(total, known), extents[number])
+    return extents
 
 
 def _ravel(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
@@ -120,10 +142,6 @@ def _transpose(t: Translator, array: ArrayView, arguments: list[Operand]) -> Ope
 
 def _copy(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
     """A local copy of an array whose extents are constant."""
-    from math import prod
-
-    from gridlane.ir.ops import memory
-
     extents = [constant(extent) for extent in array.shape]
     if not all(type(extent) is int for extent in extents):
         raise t.fail(
@@ -158,7 +176,6 @@ _ARRAY: dict[str, Callable[[Translator, ArrayView, list[Operand]], Operand]] = {
     "view": _view,
     "reshape": _reshape,
     "ravel": _ravel,
-    "flatten": _ravel,
     "transpose": _transpose,
     "copy": _copy,
     "item": _item,

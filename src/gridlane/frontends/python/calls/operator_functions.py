@@ -6,7 +6,6 @@ import ast
 import operator
 from typing import TYPE_CHECKING
 
-from gridlane.core.dtypes import b1
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.compare import OPS, compare, contains, identical
 from gridlane.frontends.python.conversion import truth
@@ -73,12 +72,12 @@ def _truth(t: Translator, a: Operand) -> Operand:
 
 @handles(operator.is_, params="a, b")
 def _is(t: Translator, a: Operand, b: Operand) -> Operand:
-    return Scalar(t.b.const(identical(t, a, b), b1))
+    return Scalar(identical(t, a, b))
 
 
 @handles(operator.is_not, params="a, b")
 def _is_not(t: Translator, a: Operand, b: Operand) -> Operand:
-    return Scalar(t.b.const(not identical(t, a, b), b1))
+    return Scalar(t.b.not_(identical(t, a, b)))
 
 
 @handles(operator.contains, params="a, b")

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python.operands import Operand
 
@@ -18,7 +20,8 @@ class Handler:
     """How to emit a call: ``emit(t, *operands)`` with None for what was left out.
 
     ``params`` names the parameters; the last ``optional`` of them may be left out. ``variadic``:
-    any number of arguments, no keywords.
+    any number of arguments, no keywords. ``elementwise``: a numpy function, which takes arrays too
+    when one more array, to fill, comes last.
     """
 
     name: str
@@ -26,6 +29,7 @@ class Handler:
     params: tuple[str, ...]
     optional: int = 0
     variadic: bool = False
+    elementwise: bool = False
 
 
 HANDLERS: dict[Any, Handler] = {}
@@ -42,7 +46,12 @@ def register(
     names = tuple(part.strip() for part in params.split(",") if part.strip())
     optional = sum(part.endswith("=") for part in names)
     handler = Handler(
-        name, emit, tuple(part.rstrip("=") for part in names), optional, params == "*"
+        name,
+        emit,
+        tuple(part.rstrip("=") for part in names),
+        optional,
+        params == "*",
+        name.startswith("np."),
     )
     for item in objects:
         HANDLERS[item] = handler
@@ -53,9 +62,11 @@ def handles(*objects: Any, params: str = "") -> Callable[[Any], Any]:
 
     def add(emit: Any) -> Any:
         for item in objects:
-            own = getattr(item, "params", None)
-            name = getattr(item, "name", None) or getattr(item, "__name__", str(item))
-            register((item,), name, emit, params or own or "")
+            own = getattr(item, "params", "")
+            name = getattr(item, "name", None)
+            name = name if isinstance(name, str) else item.__name__
+            name = f"np.{name}" if isinstance(item, np.ufunc) else name
+            register((item,), name, emit, params or own)
         return emit
 
     return add

@@ -62,6 +62,10 @@ def _register() -> None:
 
 
 def _vote(t: Translator, mode: warp.VoteMode, mask: Operand, predicate: Operand) -> Scalar:
+    if not isinstance(predicate, Scalar) or predicate.dtype.is_float:
+        raise t.fail(
+            TypingError, f"Predicate must be an integer or boolean, not {predicate.type_name}"
+        )
     return Scalar(t.b.value(warp.Vote(mode, mask_of(t, mask), truth(t, predicate))))
 
 

@@ -1,0 +1,31 @@
+"""numpy's functions on whole arrays: ``np.sin(x, out)`` fills ``out`` element by element."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gridlane.frontends.python.calls.registry import Handler
+from gridlane.frontends.python.operands import ArrayView, Operand
+from gridlane.frontends.python.views import fill_view, item_for
+
+if TYPE_CHECKING:
+    from gridlane.frontends.python.translator import Translator
+
+
+def fills_array(
+    handler: Handler, arguments: list[Operand], keywords: dict[str, Operand]
+) -> bool:
+    """Whether a call gives an array to fill behind the operands."""
+    full = len(arguments) == len(handler.params) + 1
+    return full and not keywords and isinstance(arguments[-1], ArrayView)
+
+
+def elementwise(t: Translator, handler: Handler, arguments: list[Operand]) -> Operand:
+    """Apply a function of numbers to every element; operands broadcast to the shape of the last
+    argument, which is filled and is the result."""
+    *operands, out = arguments
+    assert isinstance(out, ArrayView)
+    fill_view(
+        t, out, lambda indices: handler.emit(t, *[item_for(t, item, indices) for item in operands])
+    )
+    return out
