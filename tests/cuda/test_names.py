@@ -98,6 +98,32 @@ def test_install_as_numba():
     assert done.stdout == "done\n", done.stderr
 
 
+CHILD = """
+from numba import cuda
+import numpy as np
+@cuda.jit
+def fill(x):
+    x[cuda.grid(1)] = 7
+x = np.zeros(2)
+fill[1, 2](x)
+print(cuda.__name__, x)
+"""
+
+PARENT = f"""
+import subprocess, sys
+from gridlane.cuda import install_as_numba
+install_as_numba(children=True)
+done = subprocess.run([sys.executable, "-c", {CHILD!r}], capture_output=True, text=True)
+print(done.stdout + done.stderr)
+"""
+
+
+def test_child_processes_find_gridlane_and_its_kernels_their_source():
+    """A program given with -c has no file; its text is taken from the command line."""
+    done = subprocess.run([sys.executable, "-c", PARENT], capture_output=True, text=True)
+    assert done.stdout.strip() == "gridlane.cuda [7. 7.]", done.stdout + done.stderr
+
+
 def test_import_loads_no_compiler_and_no_driver():
     text = (
         "import sys, gridlane.cuda as c; c.jit; c.to_device\n"

@@ -217,6 +217,21 @@ def test_exceptions_of_kernels():
     stream.synchronize()
 
 
+def test_interp_checks_every_access(device):
+    if device.name != "interp":
+        return
+
+    @cuda.jit
+    def beyond(x):
+        x[cuda.grid(1) + 1] = 1
+
+    x, other = np.zeros(4), np.zeros(4)
+    with pytest.raises(KernelError, match=r"out of bounds(.|\n)*x\[cuda.grid\(1\) \+ 1\]"):
+        beyond[1, 4](x)
+    beyond[1, 3](other)
+    assert other.tolist() == [0, 1, 1, 1]
+
+
 def test_a_kernel_that_does_not_compile_leaves_nothing_behind():
     @cuda.jit
     def wrong(x):

@@ -72,7 +72,7 @@ class Maker:
 
     def module(self, classes: list[type[Op]]) -> Module:
         rng, function = self.rng, self.function
-        for type_ in rng.sample(TYPES, 6) + [pointer(f32), pointer(PAIR)]:
+        for type_ in rng.sample(TYPES, 6) + [pointer(f32), pointer(PAIR), PAIR]:
             path = rng.choice(((), ("data",), ("shape", 1), (0, "real")))
             value = Value(type_, name=rng.choice(NAMES))
             flags = [rng.random() < 0.5 for _ in range(2)]

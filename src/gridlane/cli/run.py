@@ -79,7 +79,7 @@ def run(request: Request) -> None:
     check_settings()
     from gridlane import cuda
 
-    cuda.install_as_numba()
+    cuda.install_as_numba(children=True)
     try:
         code, main = (_module if request.is_module else _script)(request)
         sys.modules["__main__"] = main

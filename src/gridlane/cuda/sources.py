@@ -76,7 +76,7 @@ def _text_of(function: FunctionType) -> str | None:
     arguments = sys.orig_argv
     if function.__globals__.get("__name__") == "__main__" and "-c" in arguments[:-1]:
         text = arguments[arguments.index("-c") + 1]
-        compiled = compile(text, _STRING, "exec")
+        compiled = compile(text, _STRING, "exec", dont_inherit=True)
         return text if _holds(compiled, function.__code__, same=False) else None
     return None
 

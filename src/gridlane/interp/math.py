@@ -54,10 +54,40 @@ def _exp10_special(value: float) -> float:
 
 
 def _gamma_special(value: float) -> float:
-    """Poles: infinite at 0, NaN at negative integers; else too large."""
-    if value == 0:
+    """Poles: infinite at 0 and so near it that 1/x overflows; NaN at negative integers."""
+    if abs(value) < 1:
         return math.copysign(math.inf, value)
     return math.inf if value > 0 else math.nan
+
+
+def _zeta_minus_one(exponent: int) -> float:
+    """The Riemann zeta function of an integer from 2 on, less 1, by Euler and Maclaurin."""
+    last = 120.0
+    terms = sorted(n**-exponent for n in map(float, range(2, 120)))
+    tail = last ** (1 - exponent) / (exponent - 1) + last**-exponent / 2
+    tail += exponent * last ** (-exponent - 1) / 12
+    third = exponent * (exponent + 1) * (exponent + 2)
+    return math.fsum([*terms, tail, -third * last ** (-exponent - 3) / 720])
+
+
+_ZETA = [_zeta_minus_one(exponent) for exponent in range(2, 45)]
+
+
+def _lgamma(value: float) -> float:
+    """Python's, but where that cancels, round the zeros at 1 and 2, the Taylor series at 2 (NIST
+    DLMF 5.7.3)."""
+    if 2.75 <= value < 8:
+        return _lgamma(value - 1) + math.log(value - 1)
+    if not 0.5 < value < 2.75:
+        return math.lgamma(value)
+    near_one = value < 1.5
+    z = value - 1.0 if near_one else value - 2.0
+    series = sum((-z) ** k / k * zeta for k, zeta in reversed(list(enumerate(_ZETA, 2))))
+    whole = (1.0 - _EULER) * z + series
+    return whole - math.log1p(z) if near_one else whole
+
+
+_EULER = 0.5772156649015328606
 
 
 def _nan(value: float) -> float:
@@ -131,7 +161,7 @@ PLAIN: dict[type[Op], Function] = {
     ops.Erf: _in_f64(math.erf, _nan),
     ops.Erfc: _in_f64(math.erfc, _nan),
     ops.Tgamma: _in_f64(math.gamma, _gamma_special),
-    ops.Lgamma: _in_f64(math.lgamma, _infinity),
+    ops.Lgamma: _in_f64(_lgamma, _infinity),
     ops.Floor: _exact(np.floor),
     ops.Ceil: _exact(np.ceil),
     ops.Trunc: _exact(np.trunc),

@@ -165,14 +165,14 @@ class _Printer:
             ops, waiting, tail = stack[-1]
             indentation = indent + "  " * (len(stack) - 1)
             for op in ops:
-                line, tail = indentation + self.head(op), self.tail(op)
+                line, where = indentation + self.head(op), self.tail(op)
                 if not op.REGION_FIELDS:
-                    lines.append(line + tail)
+                    lines.append(line + where)
                     continue
                 first, *rest = op.REGION_FIELDS
                 others = [(name, getattr(op, name)) for name in rest if len(getattr(op, name))]
                 lines.append(line + " {")
-                stack.append((iter(getattr(op, first).ops), others, tail))
+                stack.append((iter(getattr(op, first).ops), others, where))
                 break
             else:
                 stack.pop()

@@ -67,5 +67,3 @@ def _tidy(unit: Unit, root) -> None:  # type: ignore[no-untyped-def]
     for function in unit.module.functions.values():
         drop_dead(function.body)
     unit.prune(root)
-
-

@@ -43,6 +43,8 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
             return found(t, base)
         if name in ARRAY_METHODS:
             return BoundMethod(base, name)
+        if name in ("real", "imag"):
+            return _parts(t, base, name)
         if isinstance(base.type.element, argtypes.RecordType):
             return item_of(t, record_place_of_array(t, base, name))
     if isinstance(base, TupleOperand) and name in base.fields:
@@ -108,6 +110,20 @@ def size(t: Translator, base: ArrayView) -> Scalar:
     for one in base.shape:
         total = t.b.mul(total, one)
     return extent(total)
+
+
+def _parts(t: Translator, base: ArrayView, name: str) -> ArrayView:
+    """The real or imaginary parts of an array, as a view."""
+    element = base.type.element
+    if not isinstance(element, argtypes.ComplexType):
+        if name == "real":
+            return base
+        raise t.fail(TypingError, f"{base.type} has no imaginary parts")
+    start = t.b.field_pointer(base.pointer, ("real", "imag").index(name))
+    kind = argtypes.ArrayType(
+        argtypes.scalar_of(element.part), base.type.ndim, "A", base.type.readonly
+    )
+    return ArrayView(kind, start, base.shape, strides_of(t, base))
 
 
 def _strides(t: Translator, base: ArrayView) -> Operand:

@@ -55,7 +55,7 @@ def shr(dtype: DType, a: Scalar, b: Scalar) -> Range:
 
 def shl(dtype: DType, a: Scalar, b: Scalar) -> Range:
     """a << b."""
-    if a.lo >= 0 and 0 <= b.lo and b.hi < 64:
+    if a.lo >= 0 and b.lo >= 0 and b.hi < 64:
         return clamp(dtype, a.lo << b.lo, min(a.hi, UNBOUNDED) << b.hi)
     return dtype.min, dtype.max
 

@@ -35,8 +35,14 @@ OPS: dict[Kind, type[Op]] = {
     ast.GtE: arith.Ge,
 }
 _SYMBOLS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
-_SWAPPED = {ast.Eq: ast.Eq, ast.NotEq: ast.NotEq, ast.Lt: ast.Gt, ast.LtE: ast.GtE,
-            ast.Gt: ast.Lt, ast.GtE: ast.LtE}
+_SWAPPED = {
+    ast.Eq: ast.Eq,
+    ast.NotEq: ast.NotEq,
+    ast.Lt: ast.Gt,
+    ast.LtE: ast.GtE,
+    ast.Gt: ast.Lt,
+    ast.GtE: ast.LtE,
+}
 
 
 def compare(t: Translator, kind: Kind, lhs: Operand, rhs: Operand) -> Value:
@@ -79,9 +85,9 @@ def _scalars(t: Translator, kind: Kind, lhs: Scalar, rhs: Scalar) -> Value:
 def _of_constant(number: Scalar, other: Scalar) -> DType | None:
     """The other side's integer type, when a constant integer fits in it."""
     known = constant(number.value)
-    if type(known) is int and other.dtype.is_integer and other.dtype.min <= known <= other.dtype.max:
-        return other.dtype
-    return None
+    dtype = other.dtype
+    fits = type(known) is int and dtype.is_integer and dtype.min <= known <= dtype.max
+    return dtype if fits else None
 
 
 def _common(lhs: DType, rhs: DType) -> DType | None:
@@ -172,6 +178,8 @@ def identical(t: Translator, lhs: Operand, rhs: Operand) -> Value:
         if lhs.dtype is not rhs.dtype:
             return t.b.const(False, b1)
         return _scalars(t, ast.Eq, lhs, rhs)
+    if isinstance(lhs, TupleOperand) and isinstance(rhs, TupleOperand):
+        return _tuples(t, ast.Eq, lhs, rhs)
     same = lhs is rhs
     if isinstance(lhs, Static) and isinstance(rhs, Static):
         same = lhs.object is rhs.object

@@ -119,7 +119,8 @@ def constant_array(t: Translator, array: np.ndarray) -> ArrayView:
 
 def captured_array(t: Translator, interface: dict[str, Any]) -> ArrayView:
     """A device array from a global or closure: the kernel refers to its memory."""
-    dtype = np.dtype(interface.get("descr") if "V" in interface["typestr"] else interface["typestr"])
+    plain = "V" not in interface["typestr"]
+    dtype = np.dtype(interface["typestr"] if plain else interface["descr"])
     element, shape = _element_type(t, np.empty(0, dtype)), tuple(interface["shape"])
     pointed = pointer(memory_type(element), Space.GLOBAL)
     address, readonly = interface["data"]

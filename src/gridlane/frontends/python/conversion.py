@@ -25,7 +25,6 @@ from gridlane.frontends.python.specs import (
     TupleSpec,
 )
 from gridlane.ir.ops import arith
-from gridlane.ir.types import pointer
 from gridlane.ir.values import Value
 
 if TYPE_CHECKING:
@@ -49,14 +48,12 @@ def convert(t: Translator, operand: Operand, spec: Spec) -> Operand:
         return _convert_array(t, operand, spec)
     if isinstance(spec, RecordSpec):
         assert isinstance(operand, RecordView)
-        target = pointer(memory_type(spec.type), spec.space)
-        return RecordView(spec.type, t.b.recast(operand.pointer, target))
+        return RecordView(spec.type, t.b.recast(operand.pointer, spec.pointer))
     return operand
 
 
 def _convert_array(t: Translator, array: ArrayView, spec: ArraySpec) -> ArrayView:
-    target = pointer(memory_type(spec.type.element), spec.space)
-    start = t.b.recast(array.pointer, target)
+    start = t.b.recast(array.pointer, spec.pointer)
     wide = spec.type.layout == "A" and array.type.layout != "A"
     strides = strides_of(t, array) if wide else array.strides
     return ArrayView(spec.type, start, array.shape, strides)
@@ -129,19 +126,25 @@ def cast_to(t: Translator, operand: Operand, kind: argtypes.ArgType) -> Operand:
                 f"a complex number does not convert to {kind}; take .real or .imag of it",
             )
         return cast_scalar(t, scalar(t, operand, f"a number to convert to {kind}"), kind.dtype)
-    if isinstance(kind, argtypes.TupleType) and isinstance(operand, TupleOperand):
-        if len(kind.items) == len(operand.items):
-            pairs = zip(operand.items, kind.items, strict=True)
-            items = tuple([cast_to(t, item, want) for item, want in pairs])
-            return TupleOperand(items, kind.fields, kind.cls)
+    made = _cast_aggregate(t, operand, kind)
+    if made is not None:
+        return made
+    raise t.fail(TypingError, f"{kind} is required here, not {operand.type_name}")
+
+
+def _cast_aggregate(t: Translator, operand: Operand, kind: argtypes.ArgType) -> Operand | None:
+    """Tuples item by item, arrays to a looser layout, records and None as they are."""
     if isinstance(kind, argtypes.ArrayType) and isinstance(operand, ArrayView):
         return cast_array(t, operand, kind)
-    if isinstance(kind, argtypes.RecordType) and isinstance(operand, RecordView):
-        if kind == operand.type:
-            return operand
-    if isinstance(kind, argtypes.NoneType) and operand.type_name == "None":
-        return operand
-    raise t.fail(TypingError, f"{kind} is required here, not {operand.type_name}")
+    if isinstance(kind, argtypes.TupleType) and isinstance(operand, TupleOperand):
+        if len(kind.items) != len(operand.items):
+            return None
+        pairs = zip(operand.items, kind.items, strict=True)
+        items = tuple([cast_to(t, item, want) for item, want in pairs])
+        return TupleOperand(items, kind.fields, kind.cls)
+    same_record = isinstance(operand, RecordView) and operand.type == kind
+    nothing = isinstance(kind, argtypes.NoneType) and operand.type_name == "None"
+    return operand if same_record or nothing else None
 
 
 def cast_array(t: Translator, array: ArrayView, kind: argtypes.ArrayType) -> ArrayView:
@@ -150,7 +153,7 @@ def cast_array(t: Translator, array: ArrayView, kind: argtypes.ArrayType) -> Arr
     fits = own.element == kind.element and own.ndim == kind.ndim
     if not fits or (kind.layout != "A" and own.layout != kind.layout):
         raise t.fail(TypingError, f"{kind} is required here, not {own}")
-    return _convert_array(t, array, ArraySpec(kind, array.space))
+    return _convert_array(t, array, ArraySpec(kind, array.pointer.type))  # type: ignore[arg-type]
 
 
 def truth(t: Translator, operand: Operand) -> Value:

@@ -12,7 +12,7 @@ from gridlane.frontends.python.attributes import attribute
 from gridlane.frontends.python.calls import call
 from gridlane.frontends.python.compare import compare, contains, identical
 from gridlane.frontends.python.constants import operand_of
-from gridlane.frontends.python.conversion import integer, truth
+from gridlane.frontends.python.conversion import convert, integer, truth
 from gridlane.frontends.python.indexing import subscript
 from gridlane.frontends.python.operands import (
     NONE,
@@ -25,7 +25,7 @@ from gridlane.frontends.python.operands import (
 )
 from gridlane.frontends.python.operators import BINARY, UNARY
 from gridlane.frontends.python.refine import refined
-from gridlane.frontends.python.specs import spec_of, unify
+from gridlane.frontends.python.specs import flatten, spec_of, unify
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, control
 from gridlane.ir.values import Region, Value
@@ -121,8 +121,8 @@ def _decide(
             return rhs
         kind = arith.And if is_and else arith.Or
         return Scalar(t.b.binary(kind, lhs.value, rhs.value))  # type: ignore[attr-defined]
-    sides = ((region, rhs), (Region(), lhs))
-    return choose(t, test, sides if is_and else sides[::-1])
+    right, left = (region, rhs), (Region(), lhs)
+    return choose(t, test, (right, left) if is_and else (left, right))
 
 
 def _is_bool(operand: Operand) -> bool:
@@ -157,10 +157,10 @@ def choose(
 
 
 def _select(t: Translator, test: Value, sides: Any, spec: Any) -> Operand:
-    values = []
+    values: list[Value] = []
     for region, operand in sides:
         t.b.region.ops.extend(region.ops)
-        values.append(joins.convert(t, operand, spec).value)
+        values += flatten(convert(t, operand, spec))
     result = t.b.select(test, values[0], values[1])
     return Scalar(result, getattr(spec, "lo", None), getattr(spec, "hi", None))
 

@@ -32,7 +32,7 @@ class DeviceFunction:
             A return type of None is open.
     """
 
-    py_func: types.FunctionType
+    py_func: Any
     options: KernelOptions = field(default_factory=KernelOptions)
     signatures: tuple[argtypes.Signature, ...] = ()
 
@@ -111,9 +111,7 @@ def parameter_names(function: types.FunctionType) -> list[str]:
     return names
 
 
-def compile_device(
-    unit: Unit, function: types.FunctionType, specs: tuple[Spec, ...]
-) -> Compiled:
+def compile_device(unit: Unit, function: types.FunctionType, specs: tuple[Spec, ...]) -> Compiled:
     """Translate a device function for the specs of its arguments; its results follow."""
     from gridlane.frontends.python.translator import Translator
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import EnumType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64, u8
@@ -23,8 +23,8 @@ from gridlane.frontends.python.operands import (
 )
 from gridlane.frontends.python.views import IndexPart, broadcast_store, make_view
 from gridlane.ir.builder import constant
-from gridlane.ir.ops import arith
-from gridlane.ir.types import Space, pointer
+from gridlane.ir.ops import arith, memory
+from gridlane.ir.types import Space, StructType, pointer
 from gridlane.ir.values import Value
 
 if TYPE_CHECKING:
@@ -79,22 +79,39 @@ def item_of(t: Translator, place: Place) -> Operand:
     return load(t, place.pointer, place.element, place.readonly)
 
 
-def load(
-    t: Translator, address: Value, kind: argtypes.ArgType, readonly: bool = False
-) -> Operand:
-    """The operand of an element in memory: numbers are loaded, records and sub-arrays stay there."""
+def load(t: Translator, address: Value, kind: argtypes.ArgType, readonly: bool = False) -> Operand:
+    """The operand of an element in memory: numbers are loaded, records and arrays stay there."""
     b = t.b
     if isinstance(kind, argtypes.ScalarType):
-        return Scalar(b.load(address))
+        return Scalar(_read(t, address))
     if isinstance(kind, argtypes.ComplexType):
-        real = b.load(b.field_pointer(address, 0))
-        return ComplexNumber(real, b.load(b.field_pointer(address, 1)))
+        real = _read(t, b.field_pointer(address, 0))
+        return ComplexNumber(real, _read(t, b.field_pointer(address, 1)))
     if isinstance(kind, argtypes.RecordType):
         return RecordView(kind, address)
     assert isinstance(kind, argtypes.NestedArrayType)
     array = argtypes.ArrayType(kind.element, len(kind.shape), "C", readonly)
     shape = tuple([b.const(extent, i64) for extent in kind.shape])
     return ArrayView(array, b.field_pointer(address, 0), shape)
+
+
+def is_unaligned(address: Value) -> bool:
+    """Whether an address of a number is not known to be aligned; see layout.memory_type."""
+    return isinstance(address.type.element, StructType)  # type: ignore[union-attr]  # a pointer
+
+
+def _read(t: Translator, address: Value) -> Value:
+    """Load a number."""
+    found = t.b.load(address)
+    return t.b.value(memory.Part(found, 0)) if is_unaligned(address) else found
+
+
+def _write(t: Translator, address: Value, value: Value) -> None:
+    """Store a number."""
+    if is_unaligned(address):
+        whole = address.type.element  # type: ignore[union-attr]  # a pointer
+        value = t.b.value(memory.Pack((value,), whole))  # type: ignore[arg-type]  # a struct
+    t.b.store(address, value)
 
 
 def element_at(t: Translator, array: ArrayView, index: Scalar) -> Operand:
@@ -110,7 +127,7 @@ def store(t: Translator, place: Place, value: Operand) -> None:
     if place.readonly:
         raise t.fail(
             TypingError,
-            "this array is read-only: constant memory, or an argument declared so; write to another",
+            "this array is read-only: constant memory, or an argument declared so; use another",
         )
     if place.view is not None:
         broadcast_store(t, place.view, value, store_element)
@@ -133,21 +150,28 @@ def store_element(t: Translator, address: Value, kind: argtypes.ArgType, value: 
         return
     made = cast_to(t, value, kind)
     if isinstance(made, ComplexNumber):
-        b.store(b.field_pointer(address, 0), made.real)
-        b.store(b.field_pointer(address, 1), made.imag)
+        _write(t, b.field_pointer(address, 0), made.real)
+        _write(t, b.field_pointer(address, 1), made.imag)
     else:
-        b.store(address, made.value)  # type: ignore[attr-defined]  # a scalar
+        _write(t, address, made.value)  # type: ignore[attr-defined]  # a scalar
 
 
 def _copy_record(t: Translator, address: Value, source: RecordView) -> None:
     """Copy a record: whole where it is a value, field by field where it holds arrays."""
     b = t.b
-    if not any(isinstance(kind, argtypes.NestedArrayType) for _, kind, _ in source.type.fields):
+    plain = address.type.element == source.pointer.type.element  # type: ignore[union-attr]
+    if plain and not _holds_array(source.type):
         b.store(address, b.load(source.pointer))
         return
     for number, (_, kind, _) in enumerate(source.type.fields):
         item = load(t, b.field_pointer(source.pointer, number), kind)
         store_element(t, b.field_pointer(address, number), kind, item)
+
+
+def _holds_array(kind: argtypes.ArgType) -> bool:
+    if isinstance(kind, argtypes.RecordType):
+        return any(_holds_array(item) for _, item, _ in kind.fields)
+    return isinstance(kind, argtypes.NestedArrayType)
 
 
 # ---- places
@@ -206,9 +230,7 @@ def _field_view(t: Translator, array: ArrayView, name: str) -> Place:
     return Place(place.element, place.pointer, view, place.readonly)
 
 
-def _index_parts(
-    t: Translator, array: ArrayView, items: tuple[Operand, ...]
-) -> list[IndexPart]:
+def _index_parts(t: Translator, array: ArrayView, items: tuple[Operand, ...]) -> list[IndexPart]:
     """The subscript's items with an ellipsis expanded and missing axes filled with ``:``."""
     full = SliceOperand(None, None, None)
     axes = sum(not _is_new_axis(item) and not _is_ellipsis(item) for item in items)
@@ -315,11 +337,11 @@ def byte_offset(t: Translator, start: Value, offset: Value) -> Value:
 
 def _tuple_subscript(t: Translator, base: TupleOperand, index: Operand) -> Operand:
     if isinstance(index, SliceOperand):
-        parts = [None if p is None else constant(p.value) for p in (index.start, index.stop, index.step)]
-        given = [p is not None for p in (index.start, index.stop, index.step)]
-        if any(has and part is None for has, part in zip(given, parts)):
+        bounds = [index.start, index.stop, index.step]
+        known: list[Any] = [None if item is None else constant(item.value) for item in bounds]
+        if known.count(None) != bounds.count(None):
             raise t.fail(ConstantError, "a tuple is sliced with constant bounds")
-        return TupleOperand(base.items[slice(*parts)])
+        return TupleOperand(base.items[slice(*known)])
     return tuple_item(t, base, integer(t, index, "an integer index"), checked=True)
 
 
@@ -368,4 +390,3 @@ def _pick(t: Translator, here: Value, lhs: Operand, rhs: Operand, through) -> Op
     pairs = zip(flatten(lhs), flatten(rhs), strict=True)
     chosen = [x if x is y else t.b.select(here, x, y) for x, y in pairs]
     return rebuild(t, spec, iter(chosen))  # type: ignore[arg-type]
-

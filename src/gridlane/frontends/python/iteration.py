@@ -75,7 +75,7 @@ def length(t: Translator, operand: Operand) -> Value:
         return _range_length(t, operand)
     raise t.fail(
         TypingError,
-        f"{operand.type_name} cannot be iterated over; range, arrays, tuples, enumerate and zip can",
+        f"{operand.type_name} cannot be iterated over; range, arrays, tuples, enumerate, zip can",
     )
 
 

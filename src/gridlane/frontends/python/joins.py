@@ -295,9 +295,7 @@ def _discover(t: Translator, frame: Frame, carrier: Carrier, spec: Spec) -> None
         frame.retry = True
 
 
-def _learn(
-    t: Translator, frame: Frame, carrier: Carrier, both: Spec | None, now: Operand
-) -> None:
+def _learn(t: Translator, frame: Frame, carrier: Carrier, both: Spec | None, now: Operand) -> None:
     """Remember a wider spec, or that there is none, for the next attempt."""
     key = frame.node, carrier.name
     frame.retry = True

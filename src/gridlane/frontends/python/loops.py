@@ -184,9 +184,7 @@ def _flag(t: Translator, node: ast.For | ast.While, frame: Frame) -> Var | None:
     return flag
 
 
-def _with_else(
-    t: Translator, node: ast.For | ast.While, build: Callable[[Frame], None]
-) -> None:
+def _with_else(t: Translator, node: ast.For | ast.While, build: Callable[[Frame], None]) -> None:
     """The loop, then its else clause, which runs unless a break left the loop."""
     made: list[Frame] = []
 

@@ -99,7 +99,7 @@ def _no_floats(t: Translator, symbol: str, *operands: Scalar) -> None:
         if operand.dtype.is_float:
             raise t.fail(
                 TypingError,
-                f"{symbol} takes integers and bools, not {operand.type_name}; convert with int(...)",
+                f"{symbol} takes integers and bools, not {operand.type_name}; use int(...)",
             )
 
 
@@ -131,7 +131,7 @@ def mismatch(t: Translator, symbol: str, lhs: Operand, rhs: Operand) -> TypingEr
     )
 
 
-def _numbers(symbol: str, emit: Emit) -> Emit:
+def _numbers(symbol: str, emit: Callable[[Translator, Scalar, Scalar], Scalar]) -> Emit:
     """An operator that is written elsewhere for scalars."""
 
     def checked(t: Translator, lhs: Operand, rhs: Operand) -> Operand:

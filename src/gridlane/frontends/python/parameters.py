@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import TypingError
-from gridlane.frontends.python.attributes import EXTENT
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
     NONE,
@@ -38,14 +37,23 @@ def kernel_parameters(
     for number, (name, kind) in enumerate(zip(names, args, strict=True)):
 
         def add(type_: Type, path: Path, name: str = name, number: int = number) -> Value:
-            tail = "".join(f"_{part}" for part in path if part != "data")
-            value = Value(type_, name=name + tail.replace("shape_", "shape").replace("strides_", "strides"))
+            value = Value(type_, name=_parameter_name(t, name, path))
             t.b.function.params.append(Param(value, number, path))
             t.parameters[value] = number
             return value
 
         operands.append(_operand(t, kind, (), add))
     return operands
+
+
+def _parameter_name(t: Translator, name: str, path: Path) -> str:
+    """``x``, ``x_shape0``, ``x_1_real``: a name that no other parameter has."""
+    tail = "".join(f"_{part}" for part in path if part != "data")
+    wanted = name + tail.replace("shape_", "shape").replace("strides_", "strides")
+    taken = {param.value.name for param in t.b.function.params}
+    while wanted in taken:
+        wanted += "_"
+    return wanted
 
 
 def _operand(t: Translator, kind: argtypes.ArgType, path: Path, add: Add) -> Operand:
@@ -89,5 +97,3 @@ _MAKERS = {
     argtypes.RecordType: _record,
     argtypes.NoneType: lambda t, kind, path, add: NONE,
 }
-
-__all__ = ["EXTENT", "kernel_parameters"]

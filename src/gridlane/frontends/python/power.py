@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from gridlane.core.dtypes import DType
 from gridlane.core.errors import TypingError
@@ -15,6 +16,8 @@ from gridlane.ir.values import Function, Param, Region, Value
 
 if TYPE_CHECKING:
     from gridlane.frontends.python.translator import Translator
+
+Base = TypeVar("Base", Value, ComplexNumber)
 
 MULTIPLIED = 0x10000
 """Constant exponents below this become multiplications, as in numba."""
@@ -52,16 +55,13 @@ def _constant_power(t: Translator, base: Scalar, exponent: int, dtype: DType) ->
     return Scalar(result, lo, 1 << 80) if lo is not None else Scalar(result)
 
 
-def _squarings(base, exponent: int, multiply):  # type: ignore[no-untyped-def]  # Value or complex
+def _squarings(base: Base, exponent: int, multiply: Callable[[Base, Base], Base]) -> Base:
     """base ** exponent for a positive exponent, by squaring."""
-    result = None
-    while True:
-        if exponent & 1:
-            result = base if result is None else multiply(result, base)
-        exponent >>= 1
-        if not exponent:
-            return result
-        base = multiply(base, base)
+    if exponent == 1:
+        return base
+    half = _squarings(base, exponent // 2, multiply)
+    square = multiply(half, half)
+    return multiply(square, base) if exponent & 1 else square
 
 
 def _complex_power(t: Translator, lhs: Operand, rhs: Operand) -> Operand:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType
 from gridlane.core.errors import TypingError
+from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.specs import (
     ArraySpec,
     ComplexSpec,
@@ -15,7 +16,7 @@ from gridlane.frontends.python.specs import (
     StaticSpec,
     TupleSpec,
 )
-from gridlane.ir.types import Space
+from gridlane.ir.types import Space, pointer
 
 
 def spec_of_type(kind: ArgType) -> Spec:
@@ -27,9 +28,9 @@ def spec_of_type(kind: ArgType) -> Spec:
     if isinstance(kind, argtypes.ComplexType):
         return ComplexSpec(kind.part)
     if isinstance(kind, argtypes.ArrayType):
-        return ArraySpec(kind, Space.GLOBAL)
+        return ArraySpec(kind, pointer(memory_type(kind.element), Space.GLOBAL))
     if isinstance(kind, argtypes.RecordType):
-        return RecordSpec(kind, Space.GLOBAL)
+        return RecordSpec(kind, pointer(memory_type(kind), Space.GLOBAL))
     if isinstance(kind, argtypes.TupleType):
         return TupleSpec(tuple([spec_of_type(item) for item in kind.items]), kind.fields, kind.cls)
     if isinstance(kind, argtypes.NoneType):

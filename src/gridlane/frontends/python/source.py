@@ -76,8 +76,8 @@ def _parse(function: types.FunctionType) -> FunctionSource:
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines or code.co_firstlineno > len(lines):
         raise UnsupportedError(
-            f"the source of {function.__name__}() is not available: it was typed at a prompt or made "
-            "by exec; kernels are compiled from source, so put it in a file",
+            f"the source of {function.__name__}() is not available: it was typed at a prompt or "
+            "made by exec; kernels are compiled from source, so put it in a file",
             Loc(code.co_filename, code.co_firstlineno, function=function.__name__),
         )
     node, offset = _block(lines, code) or _whole_file(lines, code)
@@ -101,8 +101,9 @@ def _block(lines: list[str], code: types.CodeType) -> tuple[Definition, int] | N
     indent = len(lines[first]) - len(lines[first].lstrip())
     end = _block_end(lines, first, indent)
     try:
-        tree = ast.parse("if 1:\n" + "".join(lines[first:end]) if indent else
-                         "\n" + "".join(lines[first:end]))
+        tree = ast.parse(
+            "if 1:\n" + "".join(lines[first:end]) if indent else "\n" + "".join(lines[first:end])
+        )
     except SyntaxError:
         return None
     body = tree.body[0].body if indent else tree.body  # type: ignore[attr-defined]  # an If

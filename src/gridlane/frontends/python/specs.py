@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from gridlane.core import argtypes
 from gridlane.core.dtypes import DType, i64
 from gridlane.frontends.python import promotion
-from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
     NONE,
     ArrayView,
@@ -24,7 +23,7 @@ from gridlane.frontends.python.operands import (
     Static,
     TupleOperand,
 )
-from gridlane.ir.types import Space, Type, pointer
+from gridlane.ir.types import PointerType, Space, Type, pointer
 from gridlane.ir.values import Value
 
 if TYPE_CHECKING:
@@ -49,13 +48,13 @@ class ComplexSpec:
 @dataclass(frozen=True, slots=True)
 class ArraySpec:
     type: argtypes.ArrayType
-    space: Space
+    pointer: PointerType
 
 
 @dataclass(frozen=True, slots=True)
 class RecordSpec:
     type: argtypes.RecordType
-    space: Space
+    pointer: PointerType
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,7 @@ def spec_of(operand: Operand) -> Spec | None:
     if isinstance(operand, Scalar):
         return ScalarSpec(operand.dtype, operand.lo, operand.hi)
     if isinstance(operand, ArrayView):
-        return ArraySpec(operand.type, operand.space)
+        return ArraySpec(operand.type, operand.pointer.type)  # type: ignore[arg-type]  # a pointer
     if isinstance(operand, ComplexNumber):
         return ComplexSpec(operand.part)
     if isinstance(operand, TupleOperand):
@@ -107,7 +106,7 @@ def spec_of(operand: Operand) -> Spec | None:
             return None
         return TupleSpec(items, operand.fields, operand.cls)  # type: ignore[arg-type]  # no None
     if isinstance(operand, RecordView):
-        return RecordSpec(operand.type, operand.space)
+        return RecordSpec(operand.type, operand.pointer.type)  # type: ignore[arg-type]  # a pointer
     if isinstance(operand, Static):
         return StaticSpec(operand.object)
     return None
@@ -127,7 +126,7 @@ def unify(lhs: Spec, rhs: Spec) -> Spec | None:
     if isinstance(lhs, ArraySpec) and isinstance(rhs, ArraySpec):
         return _unify_arrays(lhs, rhs)
     if isinstance(lhs, RecordSpec) and isinstance(rhs, RecordSpec) and lhs.type == rhs.type:
-        return RecordSpec(lhs.type, Space.GENERIC)
+        return RecordSpec(lhs.type, _common_pointer(lhs, rhs))
     return None
 
 
@@ -156,7 +155,14 @@ def _unify_arrays(lhs: ArraySpec, rhs: ArraySpec) -> Spec | None:
         return None
     layout = a.layout if a.layout == b.layout else "A"
     kind = argtypes.ArrayType(a.element, a.ndim, layout, a.readonly or b.readonly)
-    return ArraySpec(kind, lhs.space if lhs.space == rhs.space else Space.GENERIC)
+    return ArraySpec(kind, _common_pointer(lhs, rhs))
+
+
+def _common_pointer(lhs: ArraySpec | RecordSpec, rhs: ArraySpec | RecordSpec) -> PointerType:
+    """A pointer to where both may be: generic for two spaces, the looser of two alignments."""
+    a, b = lhs.pointer, rhs.pointer
+    space = a.space if a.space is b.space else Space.GENERIC
+    return pointer(a.element if a.element.align <= b.element.align else b.element, space)
 
 
 def flatten(operand: Operand) -> list[Value]:
@@ -180,13 +186,13 @@ def ir_types(spec: Spec) -> list[Type]:
         return [spec.dtype]
     if isinstance(spec, ArraySpec):
         extents = spec.type.ndim * (2 if spec.type.layout == "A" else 1)
-        return [pointer(memory_type(spec.type.element), spec.space), *[i64] * extents]
+        return [spec.pointer, *[i64] * extents]
     if isinstance(spec, ComplexSpec):
         return [spec.part, spec.part]
     if isinstance(spec, TupleSpec):
         return [type_ for item in spec.items for type_ in ir_types(item)]
     if isinstance(spec, RecordSpec):
-        return [pointer(memory_type(spec.type), spec.space)]
+        return [spec.pointer]
     return []
 
 

@@ -62,7 +62,9 @@ class Dim3Stub:
         self.name = name
         self.__doc__ = doc
         self.__name__ = name.rpartition(".")[2]
-        self.x, self.y, self.z = (ValueStub(f"{name}.{axis}", f"{doc} Axis {axis}.") for axis in "xyz")
+        self.x = ValueStub(f"{name}.x", f"{doc} Axis x.")
+        self.y = ValueStub(f"{name}.y", f"{doc} Axis y.")
+        self.z = ValueStub(f"{name}.z", f"{doc} Axis z.")
 
     def __repr__(self) -> str:
         return f"<{self.name}, for kernels>"
@@ -167,7 +169,9 @@ shfl_sync_intrinsic = Stub(
     "mask, mode, value, mode_offset, clamp",
     "(value, in range); mode 0 idx, 1 up, 2 down, 3 xor; clamp as in PTX.",
 )
-match_any_sync = Stub("cuda.match_any_sync", "mask, value", f"The lanes with an equal value. {_MASKED}")
+match_any_sync = Stub(
+    "cuda.match_any_sync", "mask, value", f"The lanes with an equal value. {_MASKED}"
+)
 match_all_sync = Stub(
     "cuda.match_all_sync", "mask, value", f"(lanes, whether all values are equal). {_MASKED}"
 )
@@ -182,7 +186,7 @@ clz = Stub("cuda.clz", "x", "The number of leading zero bits.")
 ffs = Stub("cuda.ffs", "x", "The position of the lowest one bit, from 1; 0 for 0.")
 fma = Stub("cuda.fma", "a, b, c", "a * b + c, rounded once.")
 cbrt = Stub("cuda.cbrt", "x", "The cube root.")
-selp = Stub("cuda.selp", "condition, a, b", "a where the condition holds, else b; both are computed.")
+selp = Stub("cuda.selp", "condition, a, b", "a where the condition holds, else b.")
 
 _AT = "ary, idx, val"
 _ATOMICS = {
@@ -203,10 +207,39 @@ _ATOMICS = {
 }
 atomic = _group("cuda.atomic", "Atomic updates; each gives the old value.", _ATOMICS)
 
-_FP16_ONE = ("habs", "hneg", "hsin", "hcos", "hexp", "hexp2", "hexp10", "hlog", "hlog2", "hlog10",
-             "hsqrt", "hrsqrt", "hrcp", "hceil", "hfloor", "hrint", "htrunc")
-_FP16_TWO = ("hadd", "hsub", "hmul", "hdiv", "hmax", "hmin",
-             "heq", "hne", "hlt", "hle", "hgt", "hge")
+_FP16_ONE = (
+    "habs",
+    "hneg",
+    "hsin",
+    "hcos",
+    "hexp",
+    "hexp2",
+    "hexp10",
+    "hlog",
+    "hlog2",
+    "hlog10",
+    "hsqrt",
+    "hrsqrt",
+    "hrcp",
+    "hceil",
+    "hfloor",
+    "hrint",
+    "htrunc",
+)
+_FP16_TWO = (
+    "hadd",
+    "hsub",
+    "hmul",
+    "hdiv",
+    "hmax",
+    "hmin",
+    "heq",
+    "hne",
+    "hlt",
+    "hle",
+    "hgt",
+    "hge",
+)
 fp16 = _group(
     "cuda.fp16",
     "Arithmetic of float16.",
@@ -244,4 +277,4 @@ NAMESPACE: dict[str, Any] = {
 }
 """Every stub by the name under which the cuda package exports it."""
 
-__all__ = [*NAMESPACE, "NAMESPACE"]
+__all__ = sorted([*NAMESPACE, "NAMESPACE"])  # pyright: ignore[reportUnsupportedDunderAll]

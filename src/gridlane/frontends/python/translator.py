@@ -39,7 +39,7 @@ class Snapshot:
     loc: Loc
 
 
-class UnboundYet(NameLookupError):  # noqa: N818  # a retry, an error only when that fails
+class UnboundYet(NameLookupError):
     """A variable that an iteration may find bound by an earlier one, read before it was seen."""
 
     def __init__(self, message: str, loc: Loc, frame: Any) -> None:
@@ -78,8 +78,10 @@ class Translator:
         self.parameters: dict[Value, int] = {}
         code = function.__code__
         self.local_names = frozenset((*code.co_varnames, *code.co_cellvars))
-        self.contract = FastMath.FAST if unit.options.fastmath else (
-            FastMath.CONTRACT if unit.options.fma else FastMath.NONE
+        self.contract = (
+            FastMath.FAST
+            if unit.options.fastmath
+            else (FastMath.CONTRACT if unit.options.fma else FastMath.NONE)
         )
 
     # ---- walking

@@ -15,7 +15,7 @@ from gridlane.ir.types import Space, Type
 from gridlane.ir.values import ErrorSite, Function, Global, Module
 
 
-class LiteralNeeded(ConstantError):  # noqa: N818  # a retry with the constant, an error otherwise
+class LiteralNeeded(ConstantError):
     """A compile-time constant was required where parameter ``position`` was found."""
 
     def __init__(self, message: str, loc: Loc, function: Any, position: int) -> None:

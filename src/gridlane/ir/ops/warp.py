@@ -94,7 +94,7 @@ class MatchAny(Op):
 
 @operation("match_all")
 class MatchAll(Op):
-    """(active lanes in ``mask``, True) when their values all have the same bits, else (0, False)."""
+    """(active lanes in ``mask``, True) when their values have the same bits, else (0, False)."""
 
     mask: Value
     value: Value

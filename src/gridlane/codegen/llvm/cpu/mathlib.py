@@ -1,7 +1,8 @@
 """Mathematical functions: glibc's vector library where it has them, else libm lane by lane.
 
 glibc documents at most 4 ulp for libmvec; tests/ops measure what it does here. f16 and bf16 compute
-in f32 and round once.
+in f32 and round once; f32 does so in f64, which makes nearly every result the correctly rounded one,
+unless the op is fast-math.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform, Varying
 from gridlane.codegen.llvm.cpu.perlane import for_each_lane
 from gridlane.codegen.llvm.text import Body, flags, literal, mangle, scalar_name, splat, widen
 from gridlane.core.dtypes import DType, f32, f64
-from gridlane.ir.op import Op
+from gridlane.ir.op import FastMath, Op
 from gridlane.ir.ops import arith, math
 
 LIBRARY = "libmvec.so.1"
@@ -66,13 +67,21 @@ def function(state: Emission, op: Op) -> None:
     uniform = state.shapes.of(op.results[0]).uniform
     lanes = 0 if uniform else state.lanes
     held = state.uniform if uniform else state.vector
-    wide = type_ if type_.bits >= 32 else f32
+    wide = _precision(type_, getattr(op, "fast", FastMath.NONE))
     operands = [
         scalars.convert(state.body, held(value), type_, wide, lanes) for value in op.operands()
     ]
     made = _call(state, op.name, scalar_name(wide), lanes, operands)
     result = scalars.convert(state.body, made, wide, type_, lanes)
     state.set(op.results[0], Uniform(result) if uniform else Varying(result))
+
+
+def _precision(type_: DType, fast: FastMath) -> DType:
+    """What a function computes in: the next wider type, rounded once, unless fast-math allows the
+    library's own error. f64 has no wider one."""
+    if type_.bits < 32:
+        return f32
+    return f32 if type_ is f32 and fast & FastMath.AFN else f64
 
 
 def _call(state: Emission, name: str, type_: str, lanes: int, operands: list[str]) -> str:

@@ -10,7 +10,7 @@ from gridlane.core.errors import TypingError
 from gridlane.frontends.python import stubs
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.conversion import cast_scalar, scalar
-from gridlane.frontends.python.indexing import Place, place_of
+from gridlane.frontends.python.indexing import Place, is_unaligned, place_of
 from gridlane.frontends.python.operands import ArrayView, Operand, Scalar, TupleOperand
 from gridlane.ir.ops import atomic
 from gridlane.ir.ops.atomic import AtomicKind
@@ -47,6 +47,11 @@ def _place(t: Translator, name: str, ary: Operand, idx: Operand) -> Place:
         raise t.fail(
             TypingError,
             f"cuda.atomic.{name} works on one number, not on {what}; index every dimension",
+        )
+    if is_unaligned(place.pointer):
+        raise t.fail(
+            TypingError,
+            f"cuda.atomic.{name}: this field is not aligned; make the dtype with align=True",
         )
     if place.readonly:
         raise t.fail(TypingError, f"cuda.atomic.{name}: this array is read-only")

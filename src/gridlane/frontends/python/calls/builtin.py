@@ -170,7 +170,7 @@ def _range(t: Translator, *operands: Operand) -> Operand:
 def _range_type(numbers: list[Scalar]) -> DType:
     """int32 when all are at most that, uint64 when all are unsigned, else int64."""
     kinds = [number.dtype for number in numbers]
-    if all(kind.is_signed and kind.bits <= 32 or kind.is_bool for kind in kinds):
+    if all((kind.is_signed and kind.bits <= 32) or kind.is_bool for kind in kinds):
         return i32
     return u64 if all(not kind.is_signed for kind in kinds) else i64
 
@@ -198,7 +198,8 @@ def _tuple(t: Translator, iterable: Operand | None) -> Operand:
     items = [] if iterable is None else static_items(t, iterable)
     if items is None:
         raise t.fail(
-            TypingError, f"tuple({iterable.type_name}): the number of items is not known here"  # type: ignore[union-attr]
+            TypingError,
+            f"tuple({iterable.type_name}): the number of items is not known here",  # type: ignore[union-attr]
         )
     return TupleOperand(tuple(items))
 

@@ -14,7 +14,6 @@ from gridlane.frontends.python.calls.mathematics import (
     is_nan,
 )
 from gridlane.frontends.python.calls.registry import handles, register
-from gridlane.frontends.python.complexes import number
 from gridlane.frontends.python.conversion import scalar, to_complex
 from gridlane.frontends.python.operands import ComplexNumber, Operand, Scalar, TupleOperand
 from gridlane.ir.ops import math
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from gridlane.frontends.python.translator import Translator
 
 Emit = Callable[["Translator", ComplexNumber], Operand]
+ToComplex = Callable[["Translator", ComplexNumber], ComplexNumber]
 
 
 def complex_operand(t: Translator, x: Operand) -> ComplexNumber:
@@ -63,42 +63,64 @@ def hyperbolic_tangent(t: Translator, z: ComplexNumber) -> ComplexNumber:
     return complexes.divide(t, ComplexNumber(x, y), ComplexNumber(one, b.mul(x, y)))
 
 
-def _square_less_one(t: Translator, z: ComplexNumber, sign: float) -> ComplexNumber:
-    """z * z + sign."""
-    square = complexes.multiply(t, z, z)
-    return complexes.add(t, square, number(t, sign, 0.0, z.part))
+def _plus(t: Translator, z: ComplexNumber, real: float) -> ComplexNumber:
+    """z + real, which keeps the sign of a zero imaginary part."""
+    return ComplexNumber(t.b.add(z.real, t.b.const(real, z.part)), z.imag)
+
+
+def _minus(t: Translator, real: float, z: ComplexNumber) -> ComplexNumber:
+    """real - z, likewise."""
+    return ComplexNumber(t.b.sub(t.b.const(real, z.part), z.real), t.b.neg(z.imag))
+
+
+# The inverse functions follow W. Kahan, "Branch cuts for complex elementary functions" (1987).
 
 
 def area_sine(t: Translator, z: ComplexNumber) -> ComplexNumber:
-    """log(z + sqrt(z*z + 1))."""
-    root = complexes.square_root(t, _square_less_one(t, z, 1.0))
-    return complexes.logarithm(t, complexes.add(t, z, root))
+    """asinh z."""
+    b, turned = t.b, _times_i(t, z)
+    above = complexes.square_root(t, _minus(t, 1.0, turned))
+    below = complexes.square_root(t, _plus(t, turned, 1.0))
+    cross = b.sub(b.mul(above.real, below.imag), b.mul(below.real, above.imag))
+    inner = b.sub(b.mul(above.real, below.real), b.mul(above.imag, below.imag))
+    return ComplexNumber(b.unary(math.Asinh, cross), b.binary(math.Atan2, z.imag, inner))
 
 
 def area_cosine(t: Translator, z: ComplexNumber) -> ComplexNumber:
-    """log(z + sqrt(z + 1) * sqrt(z - 1)), on the principal branch."""
-    one = number(t, 1.0, 0.0, z.part)
-    above = complexes.square_root(t, complexes.add(t, z, one))
-    below = complexes.square_root(t, complexes.subtract(t, z, one))
-    return complexes.logarithm(t, complexes.add(t, z, complexes.multiply(t, above, below)))
-
-
-def area_tangent(t: Translator, z: ComplexNumber) -> ComplexNumber:
-    """(log(1 + z) - log(1 - z)) / 2."""
-    one, half = number(t, 1.0, 0.0, z.part), number(t, 0.5, 0.0, z.part)
-    above = complexes.logarithm(t, complexes.add(t, one, z))
-    below = complexes.logarithm(t, complexes.subtract(t, one, z))
-    return complexes.multiply(t, half, complexes.subtract(t, above, below))
+    """acosh z."""
+    b, two = t.b, t.b.const(2.0, z.part)
+    below = complexes.square_root(t, _plus(t, z, -1.0))
+    above = complexes.square_root(t, _plus(t, z, 1.0))
+    inner = b.add(b.mul(below.real, above.real), b.mul(below.imag, above.imag))
+    angle = b.mul(two, b.binary(math.Atan2, below.imag, above.real))
+    return ComplexNumber(b.unary(math.Asinh, inner), angle)
 
 
 def arc_cosine(t: Translator, z: ComplexNumber) -> ComplexNumber:
-    """pi/2 - asin z."""
-    return complexes.subtract(t, number(t, cmath.pi / 2, 0.0, z.part), _turned(area_sine)(t, z))
+    """acos z."""
+    b, two = t.b, t.b.const(2.0, z.part)
+    below = complexes.square_root(t, _minus(t, 1.0, z))
+    above = complexes.square_root(t, _plus(t, z, 1.0))
+    cross = b.sub(b.mul(above.real, below.imag), b.mul(above.imag, below.real))
+    angle = b.mul(two, b.binary(math.Atan2, below.real, above.real))
+    return ComplexNumber(angle, b.unary(math.Asinh, cross))
 
 
-def _turned(function: Emit) -> Emit:
+def area_tangent(t: Translator, z: ComplexNumber) -> ComplexNumber:
+    """atanh z."""
+    b = t.b
+    x, y, one = z.real, z.imag, t.b.const(1.0, z.part)
+    four, quarter, half = (b.const(n, z.part) for n in (4.0, 0.25, 0.5))
+    less, more, square = b.sub(one, x), b.add(one, x), b.mul(y, y)
+    ratio = b.div(b.mul(four, x), b.add(b.mul(less, less), square))
+    real = b.mul(quarter, b.unary(math.Log1p, ratio))
+    angle = b.binary(math.Atan2, b.add(y, y), b.sub(b.mul(less, more), square))
+    return ComplexNumber(real, b.mul(half, angle))
+
+
+def _turned(function: ToComplex) -> ToComplex:
     """f(i z) / i: the circular function of a hyperbolic one."""
-    return lambda t, z: _over_i(t, function(t, _times_i(t, z)))  # type: ignore[arg-type]  # complex
+    return lambda t, z: _over_i(t, function(t, _times_i(t, z)))
 
 
 def base_ten(t: Translator, z: ComplexNumber) -> ComplexNumber:

@@ -43,9 +43,7 @@ def call_device(
         operands = [cast_to(t, item, kind) for item, kind in zip(operands, declared.args)]
     while True:
         literals = t.unit.literals.get(device.py_func, set())
-        specs = tuple(
-            [_argument_spec(t, item, n in literals) for n, item in enumerate(operands)]
-        )
+        specs = tuple([_argument_spec(t, item, n in literals) for n, item in enumerate(operands)])
         try:
             compiled = _compiled(t, device, specs)
             break
@@ -159,7 +157,7 @@ def _argument_spec(t: Translator, operand: Operand, literal: bool) -> Spec:
     spec = spec_of(operand)
     if spec is None:
         raise t.fail(
-            TypingError, f"{operand.type_name} cannot be passed to a device function; pass its parts"
+            TypingError, f"a device function does not take {operand.type_name}; pass its parts"
         )
     return _coarse(spec)
 
@@ -188,4 +186,3 @@ def _literal(operand: Operand) -> Spec | None:
     if operand is NONE:
         return StaticSpec(None)
     return None
-

@@ -143,4 +143,3 @@ def _inline_body(t: Translator, function: LocalFunction) -> Operand:
     t.block(body)
     t.b.loc = place
     return Static(None) if last.value is None else t.expr(last.value)
-

@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from gridlane.frontends.python.translator import Translator
 
 
-def fills_array(
-    handler: Handler, arguments: list[Operand], keywords: dict[str, Operand]
-) -> bool:
+def fills_array(handler: Handler, arguments: list[Operand], keywords: dict[str, Operand]) -> bool:
     """Whether a call gives an array to fill behind the operands."""
     full = len(arguments) == len(handler.params) + 1
     return full and not keywords and isinstance(arguments[-1], ArrayView)

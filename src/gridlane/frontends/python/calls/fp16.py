@@ -80,5 +80,3 @@ def _hfma(t: Translator, a: Operand, b: Operand, c: Operand) -> Operand:
 @handles(stubs.fp16.hrcp)
 def _hrcp(t: Translator, a: Operand) -> Operand:
     return Scalar(t.b.div(t.b.const(1.0, f16), _half(t, a)))
-
-

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gridlane.core.dtypes import b1, i32, i64, u32
+from gridlane.core.dtypes import i32, i64, u32
 from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
 from gridlane.frontends.python import stubs
 from gridlane.frontends.python.calls.casts import constant_integer
@@ -159,9 +159,6 @@ def _nanosleep(t: Translator, ns: Operand) -> Operand:
 def _this_grid(t: Translator) -> Operand:
     raise t.fail(
         UnsupportedError,
-        "cuda.cg.this_grid() is not supported yet: split the kernel where the grid synchronises and "
+        "cuda.cg.this_grid() is not supported: split the kernel where the grid synchronises, and "
         "launch the parts one after the other",
     )
-
-
-__all__ = ["b1", "mask_of", "query"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gridlane.core.dtypes import DType, b1, i32, i64, u32, u64
+from gridlane.core.dtypes import i32, u32, u64
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import promotion, stubs
 from gridlane.frontends.python.calls.registry import handles
@@ -29,20 +29,13 @@ def _bits(t: Translator, x: Operand) -> Scalar:
 @handles(stubs.popc)
 def _popc(t: Translator, x: Operand) -> Operand:
     number = _bits(t, x)
-    count = Scalar(t.b.unary(arith.Popcount, number.value), 0, number.dtype.bits)
-    return cast_scalar(t, count, _count_type(number.dtype))
+    return Scalar(t.b.unary(arith.Popcount, number.value), 0, number.dtype.bits)
 
 
 @handles(stubs.clz)
 def _clz(t: Translator, x: Operand) -> Operand:
     number = _bits(t, x)
-    count = Scalar(t.b.unary(arith.Clz, number.value), 0, number.dtype.bits)
-    return cast_scalar(t, count, _count_type(number.dtype))
-
-
-def _count_type(dtype: DType) -> DType:
-    """Counts of bits have the type of their operand."""
-    return dtype
+    return Scalar(t.b.unary(arith.Clz, number.value), 0, number.dtype.bits)
 
 
 @handles(stubs.brev)
@@ -89,6 +82,3 @@ def _selp(t: Translator, condition: Operand, a: Operand, b: Operand) -> Operand:
     if constant(test) is not None:
         return x if constant(test) else y
     return Scalar(t.b.select(test, x.value, y.value), min(x.lo, y.lo), max(x.hi, y.hi))
-
-
-__all__ = ["b1", "i64"]

@@ -11,7 +11,6 @@ from gridlane.core import argtypes
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import ConstantError, TypingError
 from gridlane.frontends.python import stubs
-from gridlane.frontends.python.attributes import EXTENT
 from gridlane.frontends.python.calls.casts import as_type, constant_integer, constant_shape
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.constants import constant_array
@@ -21,7 +20,7 @@ from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import NONE, ArrayView, Operand, Static
 from gridlane.ir.ops import grid, memory
 from gridlane.ir.types import Space, pointer
-from gridlane.ir.values import Function, Param, Value
+from gridlane.ir.values import Value
 
 if TYPE_CHECKING:
     from gridlane.frontends.python.translator import Translator
@@ -128,5 +127,3 @@ def _register_hints() -> None:
 
 
 _register_hints()
-
-__all__ = ["EXTENT", "Function", "Param"]

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gridlane.core.dtypes import DType, b1
+from gridlane.core.dtypes import DType
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import complexes, division, promotion
 from gridlane.frontends.python.calls.builtin import absolute, two_way
+from gridlane.frontends.python.calls.complex_mathematics import UNARY as COMPLEX_UNARY
 from gridlane.frontends.python.calls.mathematics import (
     degrees,
     is_finite,
@@ -21,7 +22,13 @@ from gridlane.frontends.python.calls.mathematics import (
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.compare import compare
 from gridlane.frontends.python.conversion import cast_scalar, scalar, truth
-from gridlane.frontends.python.operands import ArrayView, ComplexNumber, Operand, Scalar
+from gridlane.frontends.python.operands import (
+    ArrayView,
+    ComplexNumber,
+    Operand,
+    Scalar,
+    TupleOperand,
+)
 from gridlane.frontends.python.operators import BINARY, UNARY
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, math
@@ -46,10 +53,9 @@ _FLOAT_BINARY: dict[str, type[Op]] = {
     "fmod": arith.Rem,
 }
 _COMPLEX = {
-    "exp": complexes.exponential,
-    "log": complexes.logarithm,
-    "sqrt": complexes.square_root,
-}
+    name.replace("a", "arc", 1) if name[0] == "a" else name: emit
+    for name, emit in COMPLEX_UNARY.items()
+} | {"log": complexes.logarithm}
 
 
 def _number(t: Translator, x: Operand, name: str) -> Scalar:
@@ -70,7 +76,7 @@ def _register_floats() -> None:
 
         def one(t: Translator, x: Operand, name=name, op=op) -> Operand:  # type: ignore
             if isinstance(x, ComplexNumber) and name in _COMPLEX:
-                return _COMPLEX[name](t, x)
+                return _COMPLEX[name](t, x)  # type: ignore[return-value]  # complex or real
             return Scalar(t.b.unary(op, _float(t, x, name).value))
 
         register((getattr(np, name),), f"np.{name}", one, "x")
@@ -134,6 +140,11 @@ def _register_operators() -> None:
     for name, relation in _COMPARISONS.items():
 
         def test(t: Translator, x: Operand, y: Operand, relation=relation) -> Operand:  # type: ignore
+            if isinstance(x, ComplexNumber) or isinstance(y, ComplexNumber):
+                # numpy orders complex numbers by their real, then their imaginary parts.
+                x, y = (
+                    TupleOperand((Scalar(z.real), Scalar(z.imag))) for z in complexes.both(t, x, y)
+                )
             return Scalar(compare(t, relation, x, y))
 
         register((getattr(np, name),), f"np.{name}", test, "x1, x2")
@@ -251,6 +262,3 @@ def _imag(t: Translator, val: Operand) -> Operand:
     if isinstance(val, ComplexNumber):
         return Scalar(val.imag)
     return t.number(0, _number(t, val, "imag").dtype)
-
-
-__all__ = ["b1"]

@@ -94,6 +94,3 @@ def _getitem(t: Translator, a: Operand, b: Operand) -> Operand:
 def _setitem(t: Translator, a: Operand, b: Operand, c: Operand) -> Operand:
     store(t, place_of(t, a, b), c)
     return NONE
-
-
-

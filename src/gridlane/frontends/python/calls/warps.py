@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gridlane.core.dtypes import DType, b1, i32, u32, u64
+from gridlane.core.dtypes import DType, b1, i32, u32
 from gridlane.core.errors import ConstantError, TypingError
 from gridlane.frontends.python import stubs
 from gridlane.frontends.python.calls.casts import constant_integer
@@ -86,7 +86,12 @@ def _vote_intrinsic(t: Translator, mask: Operand, mode: Operand, predicate: Oper
 
 @handles(stubs.shfl_sync_intrinsic)
 def _shuffle_intrinsic(
-    t: Translator, mask: Operand, mode: Operand, value: Operand, mode_offset: Operand, clamp: Operand
+    t: Translator,
+    mask: Operand,
+    mode: Operand,
+    value: Operand,
+    mode_offset: Operand,
+    clamp: Operand,
 ) -> Operand:
     number = constant_integer(t, mode, "the mode of a shuffle")
     if not 0 <= number < len(_SHUFFLE_NUMBERS):
@@ -129,6 +134,3 @@ def _lanemask_lt(t: Translator) -> Operand:
     lane = b.value(grid.LaneId())
     bit = b.value(arith.Shl(b.const(1, u32), lane))
     return Scalar(b.sub(bit, b.const(1, u32)))
-
-
-__all__ = ["u64"]
