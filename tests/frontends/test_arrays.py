@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.frontends.running import DEBUG, cuda, launch, module_of, returned
 
 from gridlane.core.argtypes import complex64, float32, int32
-from tests.frontends.running import DEBUG, cuda, launch, module_of, returned
 
 ORDERS = {
     "C": lambda a: np.ascontiguousarray(a),
@@ -244,7 +244,10 @@ def test_bounds_checks_in_debug_mode():
         assert (result.error is not None) is fails
         if result.error:
             site = module.errors[result.error[0]]
-            assert (site.exception, site.loc.line) == ("IndexError", kernel.__code__.co_firstlineno + 1)
+            assert (site.exception, site.loc.line) == (
+                "IndexError",
+                kernel.__code__.co_firstlineno + 1,
+            )
 
 
 def test_atomics():

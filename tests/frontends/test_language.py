@@ -1,5 +1,7 @@
 """The language against Python itself: each function runs in the interpreter and in Python."""
 
+# ruff: noqa: E731
+
 from __future__ import annotations
 
 import math
@@ -9,7 +11,6 @@ from enum import IntEnum
 
 import numpy as np
 import pytest
-
 from tests.frontends.running import device, launch, returned
 
 Point = namedtuple("Point", "x y")
@@ -93,7 +94,7 @@ def chained(out, n):
 
 def values_of_and_or(out, n):
     out[0] = (n and 5) + (n or 8)
-    out[1] = (n - 3) and (n + 1) or 77
+    out[1] = ((n - 3) and (n + 1)) or 77
 
 
 def division_signs(out, n):
@@ -335,8 +336,9 @@ def test_device_functions_with_declared_types():
 
 
 def test_literals_reach_device_functions():
-    from gridlane.core.argtypes import float32
     from tests.frontends.running import cuda
+
+    from gridlane.core.argtypes import float32
 
     @device
     def stage(out, value, shape, dtype, update):

@@ -9,7 +9,6 @@ import math
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from tests.frontends.running import returned
 
 INT = st.integers(-(2**63), 2**63 - 1) | st.integers(-9, 9)
@@ -20,7 +19,9 @@ _numbers = itertools.count()
 def expressions(leaves, binary):
     def grow(inner):
         return st.one_of(
-            st.tuples(inner, st.sampled_from(binary), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
+            st.tuples(inner, st.sampled_from(binary), inner).map(
+                lambda t: f"({t[0]} {t[1]} {t[2]})"
+            ),
             inner.map(lambda e: f"(-{e})"),
             st.tuples(inner, inner, inner).map(lambda t: f"({t[0]} if {t[1]} > 0 else {t[2]})"),
             st.tuples(inner, inner).map(lambda t: f"max({t[0]}, {t[1]})"),

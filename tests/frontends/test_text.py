@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from gridlane.core.argtypes import boolean, float32, float64, int32, int64, none, uint32
-from gridlane.core.options import KernelOptions
 from tests.frontends.running import cuda, device, module_of, text_of
+
+from gridlane.core.argtypes import boolean, float32, float64, int32, int64, none
+from gridlane.core.options import KernelOptions
 
 
 def lines(text: str) -> list[str]:

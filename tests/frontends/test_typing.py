@@ -7,17 +7,21 @@ import operator
 
 import numpy as np
 import pytest
+from tests.frontends.running import cuda, device, result_type
 
 from gridlane.core import argtypes
-from tests.frontends.running import cuda, device, result_type
 
 NAMES = ("boolean", "int8", "int32", "int64", "uint8", "uint32", "uint64", "float32", "float64")
 SHORT = {"b": "boolean", "q": "int64", "Q": "uint64", "f": "float32", "d": "float64"}
 SHORT |= {"B": "int8", "i": "int32", "I": "uint32", "C": "uint8", "h": "int16"}
 
 # A row for each left type, a column for each right type, both in the order of NAMES.
-ARITHMETIC = "qqqqqqqfd qqqqqqqfd qqqqqqqdd qqqqqqqdd qqqqQQQfd qqqqQQQdd qqqqQQQdd ffddfddfd ddddddddd"
-DIVISION = "dddddddfd dddddddfd ddddddddd ddddddddd dddddddfd ddddddddd ddddddddd ffddfddfd ddddddddd"
+ARITHMETIC = (
+    "qqqqqqqfd qqqqqqqfd qqqqqqqdd qqqqqqqdd qqqqQQQfd qqqqQQQdd qqqqQQQdd ffddfddfd ddddddddd"
+)
+DIVISION = (
+    "dddddddfd dddddddfd ddddddddd ddddddddd dddddddfd ddddddddd ddddddddd ffddfddfd ddddddddd"
+)
 BITWISE = "bqqqqqq qqqqqqq qqqqqqq qqqqqqq qqqqQQQ qqqqQQQ qqqqQQQ"
 SHIFT = "qqqqqqq qqqqqqq qqqqqqq qqqqqqq QQQQQQQ QQQQQQQ QQQQQQQ"
 JOIN = "bBiqCIQfd BBiqhqdfd iiiqiqddd qqqqqqddd ChiqCIQfd IqqqIIQdd QdddQQQdd ffddfddfd ddddddddd"

@@ -182,11 +182,7 @@ def cast(value: bool | int | float, source: DType, target: DType):
         value = int(value)
     if target.is_float:
         if isinstance(value, float):
-            return (
-                rounded(Fraction(value), target, value)
-                if math.isfinite(value)
-                else value
-            )
+            return rounded(Fraction(value), target, value) if math.isfinite(value) else value
         return rounded(Fraction(value), target)
     if isinstance(value, float):
         if math.isnan(value):

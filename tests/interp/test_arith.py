@@ -9,17 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.devices import bits, run_on
+from tests.interp import oracle
+from tests.ops.cases import over
+from tests.ops.special import grid_of, special
 
 from gridlane.core import dtypes
 from gridlane.core.dtypes import ALL, FLOATS, INTEGERS, b1, i8, i32, u8, u64
 from gridlane.interp.arith import cast, exact_fma
 from gridlane.interp.values import narrowed
 from gridlane.ir.op import REGISTRY
-from gridlane.ir.ops import arith, math as math_ops
-from tests.devices import bits, run_on
-from tests.interp import oracle
-from tests.ops.cases import over
-from tests.ops.special import grid_of, special
+from gridlane.ir.ops import arith
+from gridlane.ir.ops import math as math_ops
 
 
 def results(op: str, types, columns, make=None) -> list[np.ndarray]:
@@ -201,7 +202,10 @@ def test_nextafter(dtype):
     columns = grid_of(special(dtype), special(dtype))
     (got,) = results("nextafter", [dtype, dtype], columns)
     unsigned = f"u{dtype.size}"
-    order = lambda x: int(x) if not int(x) >> (dtype.bits - 1) else (1 << (dtype.bits - 1)) - int(x)
+
+    def order(x):
+        return int(x) if not int(x) >> (dtype.bits - 1) else (1 << (dtype.bits - 1)) - int(x)
+
     for g, a, b in zip(got, *columns, strict=True):
         if math.isnan(float(a)) or math.isnan(float(b)):
             assert math.isnan(float(g))

@@ -7,6 +7,7 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.ir.random_ops import every_op, random_module
 
 from gridlane.core.errors import ParseError
 from gridlane.core.source import Loc
@@ -14,7 +15,6 @@ from gridlane.ir.op import REGISTRY, FieldKind, Op
 from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
 from gridlane.ir.values import Function, Module, Region, Value, Var
-from tests.ir.random_ops import every_op, random_module
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -188,7 +188,9 @@ def test_damaged_text_is_a_parse_error_or_ir(seed, data):
     for _ in range(data.draw(st.integers(1, 3))):
         start = data.draw(st.integers(0, len(text)))
         end = min(len(text), start + data.draw(st.integers(0, 12)))
-        piece = data.draw(st.sampled_from(["", "}", "{", "%0", "(", "\x00", '"', "<", "[", "9" * 50]))
+        piece = data.draw(
+            st.sampled_from(["", "}", "{", "%0", "(", "\x00", '"', "<", "[", "9" * 50])
+        )
         text = text[:start] + piece + text[end:]
     try:
         parse_module(text)

@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
+from tests.ops.kernels import array_of, elementwise
+from tests.ops.special import grid_of, special
 
 from gridlane.core import dtypes
-from gridlane.core.dtypes import ALL, FLOATS, INTEGERS, DType, b1, i32, i64, u8, u32
+from gridlane.core.dtypes import ALL, FLOATS, INTEGERS, b1, i32, i64, u8, u32
 from gridlane.core.errors import VerifyError
 from gridlane.ir.op import REGISTRY, Op, Scope
 from gridlane.ir.ops import arith, math
 from gridlane.ir.types import Type, vector
 from gridlane.ir.values import Function, Module, Value
-from tests.ops.kernels import array_of, elementwise
-from tests.ops.special import grid_of, special
 
 BLOCK = 128
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-
-from gridlane.core import dtypes
-from gridlane.core.dtypes import ALL, INTEGERS, DType, b1, f32, f64, i8, i32, i64, u8, u32, u64
-from gridlane.ir.ops import arith, atomic, control, grid, memory, warp
-from gridlane.ir.types import ArrayType, Space, StructType, Type, pointer, struct, vector
-from gridlane.ir.values import ErrorSite, Function, Global, Module, Param, Region, Value
 from tests.ops.cases import Case, takes
 from tests.ops.kernels import Kernel, array_of
 from tests.ops.special import special
+
+from gridlane.core import dtypes
+from gridlane.core.dtypes import ALL, INTEGERS, DType, b1, f32, f64, i8, i32, u8, u32, u64
+from gridlane.ir.ops import arith, atomic, control, grid, memory, warp
+from gridlane.ir.types import ArrayType, Space, StructType, Type, pointer, struct, vector
+from gridlane.ir.values import ErrorSite, Function, Global, Module, Param, Region, Value
 
 THREADS = 96
 
@@ -162,7 +162,10 @@ def arrays_of_the_kernel() -> Iterator[Case]:
     def shared(kernel: Kernel) -> list[np.ndarray]:
         for name, type_ in (("first", u8), ("tile", f32)):
             kernel.module.globals[name] = Global(name, type_, THREADS, Space.SHARED)
-        start = lambda b: b.value(memory.GlobalAddress("tile", pointer(f32, Space.SHARED)))
+
+        def start(b):
+            return b.value(memory.GlobalAddress("tile", pointer(f32, Space.SHARED)))
+
         return reverse(kernel, start)
 
     def reverse(kernel: Kernel, start: Callable) -> list[np.ndarray]:
@@ -179,7 +182,9 @@ def arrays_of_the_kernel() -> Iterator[Case]:
     yield case("barrier", "", shared)
 
     def dynamic(kernel: Kernel) -> list[np.ndarray]:
-        start = lambda b: b.value(memory.DynamicShared(pointer(f32, Space.SHARED)))
+        def start(b):
+            return b.value(memory.DynamicShared(pointer(f32, Space.SHARED)))
+
         return reverse(kernel, start)
 
     yield case("dynamic_shared", "", dynamic, shared=4 * THREADS)
@@ -254,7 +259,10 @@ COMMUTING = {"add", "sub", "and", "or", "xor", "min", "max", "nanmin", "nanmax"}
 def atomics() -> Iterator[Case]:
     for kind in atomic.AtomicKind:
         for dtype in ALL:
-            make = lambda at, value: atomic.Atomic(kind, at, value)
+
+            def make(at, value):
+                return atomic.Atomic(kind, at, value)
+
             if dtype.is_bool or not takes(make, pointer(dtype), dtype):
                 continue
 

@@ -10,13 +10,13 @@ import random
 
 import numpy as np
 import pytest
+from tests.devices import require, run_on
+from tests.ops.cases import INEXACT, emitting, over
+from tests.ops.special import special
 
 from gridlane.core.dtypes import FLOATS, DType
 from gridlane.ir.op import REGISTRY
 from gridlane.ir.ops import math
-from tests.devices import require, run_on
-from tests.ops.cases import INEXACT, emitting, over
-from tests.ops.special import special
 
 DEFAULT = {"f16": 1, "bf16": 1, "f32": 4, "f64": 4}
 """4 is what the vector math library of glibc promises."""

@@ -6,6 +6,9 @@ import os
 import signal
 
 import pytest
+from tests.devices import assert_same, run_on
+from tests.ops.cases import INEXACT, Case, arithmetic
+from tests.ops.effects import effects
 
 from gridlane.codegen.llvm import scalars
 from gridlane.codegen.llvm.cpu import dispatch, kernel
@@ -13,9 +16,6 @@ from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform
 from gridlane.codegen.llvm.text import literal, scalar_name, splat
 from gridlane.core.dtypes import DType
 from gridlane.ir.op import REGISTRY, Op
-from tests.devices import assert_same, run_on
-from tests.ops.cases import INEXACT, Case, arithmetic
-from tests.ops.effects import effects
 
 assert kernel.FAMILIES
 
@@ -92,9 +92,7 @@ def test_broken_arithmetic_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch
     assert is_noticed_in_a_child(name)
 
 
-LANES = sorted(
-    NAMES[cls] for cls in dispatch.TABLE if cls not in INEXACT and NAMES[cls] in CASES
-)
+LANES = sorted(NAMES[cls] for cls in dispatch.TABLE if cls not in INEXACT and NAMES[cls] in CASES)
 
 
 @pytest.mark.parametrize("name", [name for name in LANES if name not in WITHOUT_EFFECT])

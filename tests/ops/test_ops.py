@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-
-from gridlane.ir.op import REGISTRY
-from gridlane.ir.verifier import verify
 from tests.devices import assert_same, require, run_on
 from tests.ops.cases import INEXACT, Case, arithmetic
 from tests.ops.effects import effects
+
+from gridlane.ir.op import REGISTRY
+from gridlane.ir.verifier import verify
 
 CASES = [*arithmetic(), *effects()]
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
+from tests.ops.special import special
 
 from gridlane.core.dtypes import ALL, FLOATS, INTEGERS, DType, b1, i32, i64, u32
 from gridlane.ir.builder import Builder
@@ -22,7 +23,6 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, control, grid, math, memory, warp
 from gridlane.ir.types import Space, Type, pointer, struct, vector
 from gridlane.ir.values import ErrorSite, Function, Global, Module, Param, Region, Value, Var
-from tests.ops.special import special
 
 ELEMENTS = 64
 """Elements of each input array; a power of two, so that a mask keeps an index inside."""
@@ -592,7 +592,11 @@ class KernelMaker(Maker):
         if not (self.context.uniform and self.complete and self.threads % 32 == 0):
             return
         b, rng, dtype = self.b, self.rng, self.type()
-        lane = b.cast(self.index(32), i32) if rng.random() < 0.5 else b.const(rng.choice((1, 2, 5, 16)), i32)
+        lane = (
+            b.cast(self.index(32), i32)
+            if rng.random() < 0.5
+            else b.const(rng.choice((1, 2, 5, 16)), i32)
+        )
         width = b.const(rng.choice((32, 32, 32, 16, 8, 2)), i32)
         mode = rng.choice(list(warp.ShuffleMode))
         mask = b.const(0xFFFFFFFF, u32)
@@ -643,8 +647,7 @@ def random_array(rng: random.Random, dtype: DType, count: int) -> np.ndarray:
     with np.errstate(all="ignore"):
         plain = plain.astype(dtype.numpy)
     chosen = [
-        corner[rng.randrange(len(corner))] if rng.random() < 0.5 else plain[n]
-        for n in range(count)
+        corner[rng.randrange(len(corner))] if rng.random() < 0.5 else plain[n] for n in range(count)
     ]
     return np.array(chosen, dtype.numpy)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.devices import assert_same, require, run_on
+from tests.property.random_ir import random_program
 
 from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
 from gridlane.ir.verifier import verify
-from tests.devices import assert_same, require, run_on
-from tests.property.random_ir import random_program
 
 SETTINGS = settings(deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 
@@ -27,7 +27,9 @@ def check(device: str, seed: int, size: int) -> None:
         assert_same(got.arrays, wanted.arrays, program.labels)
     except AssertionError as error:
         text = print_module(program.module)
-        raise AssertionError(f"{error}\ngrid {program.grid}, block {program.block}\n{text}") from None
+        raise AssertionError(
+            f"{error}\ngrid {program.grid}, block {program.block}\n{text}"
+        ) from None
 
 
 @pytest.mark.parametrize("device", ["cpu"])

@@ -312,5 +312,3 @@ def fold_integers(
     if op in _FOLDS:
         return _FOLDS[op](lhs, rhs), type_
     return None
-
-

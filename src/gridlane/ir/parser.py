@@ -18,7 +18,7 @@ from enum import Enum
 from functools import cache
 from typing import Any, get_type_hints
 
-import gridlane.ir.ops  # noqa: F401  # registers the ops
+import gridlane.ir.ops  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers the ops
 from gridlane.core.dtypes import DType
 from gridlane.core.errors import ParseError, VerifyError
 from gridlane.core.source import UNKNOWN, Loc

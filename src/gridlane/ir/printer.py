@@ -52,14 +52,14 @@ def location(loc: Loc) -> str:
     return " " + " from ".join(places)
 
 
-def attribute(value: Any, annotation: str = "") -> str:
+def attribute(value: object, annotation: str = "") -> str:
     """An attribute's value; a ``str`` by annotation is a symbol."""
     if annotation == "str":
-        return f"@{quoted(value)}"
+        return f"@{quoted(str(value))}"
     return _FORMATS.get(type(value), _other)(value)
 
 
-def _other(value: Any) -> str:
+def _other(value: object) -> str:
     """An enum member in lower case, or a type."""
     return value.name.lower() if isinstance(value, Enum) else str(value)
 

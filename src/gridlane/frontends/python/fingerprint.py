@@ -32,7 +32,8 @@ def _function(digest: Any, function: types.FunctionType, seen: set[Any]) -> None
         return
     seen.add(function)
     source = source_of(function)
-    digest.update(f"{source.file}:{source.name}:{source.node.lineno + source.line_offset}".encode())
+    place = source.locate(source.node)
+    digest.update(f"{place.file}:{place.line}:{place.column}:{source.name}\n".encode())
     digest.update(source.text.encode())
     for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
         _value(digest, default, seen)

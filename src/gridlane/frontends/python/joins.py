@@ -41,10 +41,11 @@ def join(
     op: control.If,
     before: Environment,
     ends: tuple[Environment | None, Environment | None],
-    flow: Flow,
+    node: ast.If | ast.For | ast.While,
 ) -> None:
     """Continue behind an If whose sides end with ``ends`` (None: they do not get to the end)."""
     then, orelse = ends
+    flow = t.source.flows[node]
     if then is None or orelse is None:
         left = then if orelse is None else orelse
         t.dead = left is None
@@ -56,6 +57,11 @@ def join(
         env.pop(name, None)
         if name in flow.live_out:
             found = merge(t, name, op.then, then.get(name), op.orelse, orelse.get(name))
+            if isinstance(found, Conflict) and not found.places:
+                # The else clause of a loop runs as the first side of an If.
+                sides = (node.body, node.orelse) if isinstance(node, ast.If) else (node.orelse, [])
+                first, second = (assignment_place(t, side, name, node) for side in sides)
+                found = Conflict(found.types, (first, second))
             if found is not None:
                 env[name] = found
     t.env = env
@@ -112,8 +118,7 @@ def merge(
     lhs, rhs = spec_of(operand), spec_of(other)
     spec = unify(lhs, rhs) if lhs is not None and rhs is not None else None
     if spec is None:
-        places = (_end_place(t, region), _end_place(t, other_region))
-        return Conflict((operand.type_name, other.type_name), places)
+        return Conflict((operand.type_name, other.type_name))
     return through(t, name, spec, ((region, operand), (other_region, other)))
 
 
@@ -141,8 +146,25 @@ def through(
     return rebuild(t, spec, iter(parts))
 
 
-def _end_place(t: Translator, region: Region) -> Loc:
-    return region.ops[-1].loc if region.ops else t.b.loc
+def assignment_place(t: Translator, inside: list[ast.stmt], name: str, before: ast.AST) -> Loc:
+    """Where a variable was last assigned: in some statements, else in front of ``before``."""
+    stores = [
+        node
+        for statement in inside
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+    ]
+    if not stores:
+        line = getattr(before, "lineno", 0)
+        stores = [
+            node
+            for node in ast.walk(t.source.node)
+            if isinstance(node, ast.Name | ast.arg)
+            and name in (getattr(node, "id", ""), getattr(node, "arg", ""))
+            and node.lineno < line
+            and not isinstance(getattr(node, "ctx", None), ast.Load)
+        ]
+    return t.source.locate(stores[-1]) if stores else t.source.locate(before)
 
 
 # ---- loops
@@ -156,7 +178,6 @@ class Carrier:
     spec: Spec | None = None
     vars: list[Var] = field(default_factory=list)
     head: Operand | None = None
-    loc: Loc | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -207,7 +228,7 @@ def _open(t: Translator, node: ast.For | ast.While) -> Frame:
     flow = t.source.flows[node]
     frame = Frame(node, flow, {})
     for name in sorted(flow.assigned & (flow.live_head | flow.live_out)):
-        carrier = frame.carriers[name] = Carrier(name, loc=t.b.loc)
+        carrier = frame.carriers[name] = Carrier(name)
         entry = t.env.get(name)
         learned = t.learned.get((node, name))
         if isinstance(learned, Conflict):
@@ -302,7 +323,9 @@ def _learn(t: Translator, frame: Frame, carrier: Carrier, both: Spec | None, now
     t.lessons += 1
     if both is None:
         was = rebuild_name(carrier.spec)
-        t.learned[key] = Conflict((was, now.type_name), (carrier.loc or t.b.loc, t.b.loc))
+        sides: tuple[list[ast.stmt], ...] = ([], [frame.node])
+        places = [assignment_place(t, side, carrier.name, frame.node) for side in sides]
+        t.learned[key] = Conflict((was, now.type_name), tuple(places))
         return
     t.learned[key] = relaxed(both)
 

@@ -203,4 +203,4 @@ def _with_else(t: Translator, node: ast.For | ast.While, build: Callable[[Frame]
     op = control.If(t.b.read(flag), Region(), Region())
     t.b.emit(op)
     end = t.run(op.then, node.orelse, dict(before))
-    join(t, op, before, (end, dict(before)), t.source.flows[node])
+    join(t, op, before, (end, dict(before)), node)

@@ -6,7 +6,7 @@ and has no IR value: functions, types, modules, None, strings.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from gridlane.core import argtypes
@@ -239,7 +239,7 @@ class Conflict(Operand):
     """A variable whose types do not unify where control flow joins: an error when it is read."""
 
     types: tuple[str, str]
-    places: tuple[Loc, Loc] = field(default=())  # type: ignore[assignment]  # always given
+    places: tuple[Loc, ...] = ()
 
     @property
     def type_name(self) -> str:

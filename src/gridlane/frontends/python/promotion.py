@@ -12,14 +12,14 @@ from functools import cache
 import numpy as np
 
 from gridlane.core import dtypes
-from gridlane.core.dtypes import DType, b1, bf16, f16, f32, f64, i64, u64
+from gridlane.core.dtypes import DType, bf16, f16, f32, f64, i64, u64
 
 
 @cache
 def unify(lhs: DType, rhs: DType) -> DType:
     """The type of a variable that joins two types.
 
-    >>> from gridlane.core.dtypes import i32, u64
+    >>> from gridlane.core.dtypes import b1, i32, u64
     >>> unify(i32, f32), unify(u64, i64), unify(b1, i32)
     (f64, f64, i32)
     """
@@ -90,14 +90,3 @@ def numpy_floating(*operands: DType) -> DType:
     if kind.is_float:
         return kind
     return f32 if kind.bits <= 16 else f64
-
-
-@cache
-def wrapped_index(operand: DType) -> DType:
-    """The type in which indices are computed."""
-    return operand if operand is u64 else i64
-
-
-def is_number(operand: DType) -> bool:
-    """Integers and floats, not bool."""
-    return operand is not b1

@@ -40,9 +40,11 @@ class FunctionSource:
         line = getattr(node, "lineno", None)
         if line is None:
             return Loc(self.file, self.node.lineno + self.line_offset, function=self.name)
-        column, end = node.col_offset + 1, 0  # type: ignore[attr-defined]  # it has a line
+        column = node.col_offset + 1  # type: ignore[attr-defined]  # it has a line
         if node.end_lineno == line:  # type: ignore[attr-defined]
             end = node.end_col_offset + 1  # type: ignore[attr-defined]
+        else:
+            end = len(linecache.getline(self.file, line + self.line_offset).rstrip()) + 1
         return Loc(self.file, line + self.line_offset, column, end, self.name)
 
     @property
@@ -73,6 +75,7 @@ def source_of(function: types.FunctionType) -> FunctionSource:
 def _parse(function: types.FunctionType) -> FunctionSource:
     """Read and parse the function's lines."""
     code = function.__code__
+    linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines or code.co_firstlineno > len(lines):
         raise UnsupportedError(
@@ -81,10 +84,8 @@ def _parse(function: types.FunctionType) -> FunctionSource:
             Loc(code.co_filename, code.co_firstlineno, function=function.__name__),
         )
     node, offset = _block(lines, code) or _whole_file(lines, code)
-    text = ast.get_source_segment("".join(lines), node) if not offset else None
-    source = FunctionSource(
-        node, code.co_filename, _display_name(function), offset, text or ast.dump(node)
-    )
+    text = "".join(lines[node.lineno + offset - 1 : (node.end_lineno or 0) + offset])
+    source = FunctionSource(node, code.co_filename, _display_name(function), offset, text)
     source.flows = analyse(source.body, source.node)
     return source
 

@@ -127,7 +127,7 @@ def _if(t: Translator, node: ast.If) -> None:
     then = t.run(op.then, node.body, refined(t, before, node.test, True))
     orelse = t.run(op.orelse, node.orelse, refined(t, before, node.test, False))
     t.b.loc = t.source.locate(node)
-    join(t, op, before, (then, orelse), t.source.flows[node])
+    join(t, op, before, (then, orelse), node)
 
 
 def _break(t: Translator, node: ast.Break) -> None:
