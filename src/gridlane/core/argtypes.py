@@ -7,7 +7,7 @@ core.dtypes, which has the widths; complex numbers exist here only, as pairs of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class ArgType:
 
     def __getitem__(self, index: Any) -> ArrayType:
         """``t[:]`` any layout, ``t[::1]`` C, ``t[:, ::1]`` 2-D C, ``t[::1, :]`` 2-D Fortran."""
-        slices = index if isinstance(index, tuple) else (index,)
+        slices = cast("tuple[Any, ...]", index if isinstance(index, tuple) else (index,))
         if not all(isinstance(item, slice) for item in slices):
             raise TypeError(f"{self}[...] takes slices such as [:] or [:, ::1]")
         layout = "A"
@@ -97,7 +97,7 @@ class RecordType(ArgType):
     numpy: np.dtype
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only
         return "Record(" + ", ".join(f"{n}[type={t};offset={o}]" for n, t, o in self.fields) + ")"
 
 
@@ -109,7 +109,7 @@ class NestedArrayType(ArgType):
     shape: tuple[int, ...]
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only
         return f"nestedarray({self.element}, {self.shape})"
 
 
@@ -124,7 +124,7 @@ class ArrayType(ArgType):
     readonly: bool = False
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only
         return f"array({self.element}, {self.ndim}d, {self.layout})"
 
     @property
@@ -142,7 +142,7 @@ class TupleType(ArgType):
     cls: type | None = None
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only
         return "Tuple(" + ", ".join(map(str, self.items)) + ")"
 
 

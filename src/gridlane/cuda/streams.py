@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gridlane.runtime import event as runtime_event
 from gridlane.runtime import stream as runtime_stream
 from gridlane.runtime.errors import INVALID_HANDLE, fail
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 class _Methods:
@@ -37,6 +39,8 @@ class _Methods:
 
     def async_done(self) -> asyncio.Future[Any]:
         """An awaitable that is done, with this stream as result, when the work so far is."""
+        import asyncio  # here, since few programs await and it is slow to load
+
         loop = asyncio.get_running_loop()
         future = loop.create_future()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 import numpy as np
@@ -199,7 +199,7 @@ class Builder:
     # ---- control
 
     @contextmanager
-    def inside(self, region: Region) -> Iterator[Region]:
+    def inside(self, region: Region) -> Generator[Region, None, None]:
         """Append to another region for the length of the block."""
         outer, self.region = self.region, region
         try:
@@ -208,7 +208,7 @@ class Builder:
             self.region = outer
 
     @contextmanager
-    def if_(self, condition: Value) -> Iterator[control.If]:
+    def if_(self, condition: Value) -> Generator[control.If, None, None]:
         """An If; the block fills ``then``. ``with b.inside(op.orelse)`` fills the other side."""
         op = control.If(condition, Region(), Region())
         self.emit(op)
@@ -216,7 +216,7 @@ class Builder:
             yield op
 
     @contextmanager
-    def loop(self, unroll: int = 0) -> Iterator[control.Loop]:
+    def loop(self, unroll: int = 0) -> Generator[control.Loop, None, None]:
         """A Loop; the block fills its body."""
         op = control.Loop(Region(), Region(), unroll)
         self.emit(op)
@@ -284,9 +284,9 @@ _FOLDS: dict[type[Op], Callable[[int, int], int]] = {
     arith.Add: operator.add,
     arith.Sub: operator.sub,
     arith.Mul: operator.mul,
-    arith.And: operator.and_,
-    arith.Or: operator.or_,
-    arith.Xor: operator.xor,
+    arith.And: int.__and__,
+    arith.Or: int.__or__,
+    arith.Xor: int.__xor__,
     arith.Min: min,
     arith.Max: max,
 }

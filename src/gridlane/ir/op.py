@@ -55,7 +55,7 @@ REGISTRY: dict[str, type[Op]] = {}
 """Every op class by its name in the text."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Op:
     """One operation. ``results`` are made from ``result_types`` when the op is."""
 
@@ -79,6 +79,10 @@ class Op:
 
     def __post_init__(self) -> None:
         self.results = tuple([Value(type_, self) for type_ in self.result_types()])
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{name}={getattr(self, name)!r}" for name, _, _ in self.LAYOUT)
+        return f"{type(self).__name__}({parts})"
 
     def result_types(self) -> tuple[Type, ...]:
         """Types of the results, from the operands and attributes."""
@@ -131,13 +135,17 @@ def operation(name: str) -> Callable[[type[T]], type[T]]:
     """Make a class an op called ``name`` in the text and register it."""
 
     def declare(cls: type[T]) -> type[T]:
-        made: Any = dataclass(slots=True, eq=False)(cls)
+        # What 110 classes do not need is not generated for them: it is a good part of the import.
+        made: Any = dataclass(slots=True, eq=False, repr=False, match_args=False)(cls)
         layout = tuple(
             (item.name, _KINDS.get(str(item.type), FieldKind.ATTRIBUTE), str(item.type))
             for item in fields(made)
             if item.name not in ("loc", "results")
         )
-        of_kind = lambda kind: tuple(n for n, k, _ in layout if k is kind)  # noqa: E731
+
+        def of_kind(kind: FieldKind) -> tuple[str, ...]:
+            return tuple(n for n, k, _ in layout if k is kind)
+
         made.name = name
         made.LAYOUT = layout
         made.OPERAND_FIELDS = of_kind(FieldKind.OPERAND)

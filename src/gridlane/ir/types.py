@@ -130,7 +130,8 @@ def struct(name: str, fields: dict[str, Type]) -> StructType:
     >>> str(struct("p", {"tag": i8, "x": f32}))
     'struct<p, {tag: i8 @0, x: f32 @4}, 8, 4>'
     """
-    offsets, end, align = [], 0, 1
+    offsets: list[int] = []
+    end, align = 0, 1
     for type_ in fields.values():
         end = -(-end // type_.align) * type_.align
         offsets.append(end)

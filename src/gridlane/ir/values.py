@@ -98,10 +98,10 @@ class Function:
     """A kernel or device function: parameters, variables, one structured body."""
 
     name: str
-    params: list[Param] = field(default_factory=list)
+    params: list[Param] = field(default_factory=list[Param])
     results: tuple[Type, ...] = ()
     body: Region = field(default_factory=Region)
-    variables: list[Var] = field(default_factory=list)
+    variables: list[Var] = field(default_factory=list[Var])
     is_kernel: bool = False
     loc: Loc = UNKNOWN
 
@@ -136,9 +136,9 @@ class ErrorSite:
 class Module:
     """Functions and globals that belong together; exactly one function is the kernel."""
 
-    functions: dict[str, Function] = field(default_factory=dict)
-    globals: dict[str, Global] = field(default_factory=dict)
-    errors: list[ErrorSite] = field(default_factory=list)
+    functions: dict[str, Function] = field(default_factory=dict[str, Function])
+    globals: dict[str, Global] = field(default_factory=dict[str, Global])
+    errors: list[ErrorSite] = field(default_factory=list[ErrorSite])
 
     @property
     def kernel(self) -> Function:

@@ -58,6 +58,11 @@ class Binary(Op):
         check_accepts(self, self.lhs.type, self.accepts)
 
 
+def is_scalar(type_: Type) -> bool:
+    """Whether a type is a scalar; an attribute's annotation does not bind parsed text."""
+    return isinstance(type_, DType)
+
+
 def check_accepts(op: Op, type_: Type, accepts: str) -> None:
     """Verify that ``type_`` is in the class of scalars that ``accepts`` names."""
     ok = isinstance(type_, DType) and (
@@ -375,8 +380,8 @@ class Cast(Op):
         return (self.type,)
 
     def check(self, scope: Scope) -> None:
-        self.require(isinstance(self.value.type, DType), f"{self.value.type} is not a scalar")
-        self.require(isinstance(self.type, DType), f"{self.type} is not a scalar")
+        for type_ in (self.value.type, self.type):
+            self.require(is_scalar(type_), f"{type_} is not a scalar")
 
 
 @operation("bitcast")

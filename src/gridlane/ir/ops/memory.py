@@ -23,6 +23,17 @@ def element_of(op: Op, value: Value) -> Type:
     return value.type.element
 
 
+def is_pointer(type_: Type) -> bool:
+    """Whether an attribute that the annotations call a pointer type is one: parsed text may lie."""
+    return isinstance(type_, PointerType)
+
+
+def space_of(value: Value) -> Space:
+    """The address space of a pointer operand."""
+    assert isinstance(value.type, PointerType)
+    return value.type.space
+
+
 @operation("load")
 class Load(Op):
     """The value at an address aligned to its type. ``volatile`` keeps the access in place."""
@@ -50,7 +61,7 @@ class Store(Op):
     def check(self, scope: Scope) -> None:
         element = element_of(self, self.pointer)
         self.require(element == self.value.type, f"{self.value.type} stored to {self.pointer.type}")
-        space = self.pointer.type.space  # type: ignore[union-attr]  # element_of has checked it
+        space = space_of(self.pointer)
         self.require(space is not Space.CONSTANT, "constant memory is not written")
 
 
@@ -80,8 +91,7 @@ class FieldPointer(Op):
     pure = True
 
     def result_types(self) -> tuple[Type, ...]:
-        whole = element_of(self, self.pointer)
-        space = self.pointer.type.space  # type: ignore[union-attr]  # element_of has checked it
+        whole, space = element_of(self, self.pointer), space_of(self.pointer)
         if isinstance(whole, ArrayType):
             return (pointer(whole.element, space),)
         self.require(isinstance(whole, StructType), f"{whole} has no fields")
@@ -103,8 +113,8 @@ class Recast(Op):
 
     def check(self, scope: Scope) -> None:
         element_of(self, self.pointer)
-        self.require(isinstance(self.type, PointerType), f"{self.type} is not a pointer")
-        space = self.pointer.type.space  # type: ignore[union-attr]  # element_of has checked it
+        self.require(is_pointer(self.type), f"{self.type} is not a pointer")
+        space = space_of(self.pointer)
         kept = self.type.space in (space, Space.GENERIC)
         self.require(kept, f"{self.pointer.type} to {self.type} changes the address space")
 
@@ -136,7 +146,7 @@ class FromAddress(Op):
 
     def check(self, scope: Scope) -> None:
         self.require(self.value.type is u64, "an address is a u64")
-        self.require(isinstance(self.type, PointerType), f"{self.type} is not a pointer")
+        self.require(is_pointer(self.type), f"{self.type} is not a pointer")
 
 
 @operation("global")
@@ -169,7 +179,7 @@ class DynamicShared(Op):
         return (self.type,)
 
     def check(self, scope: Scope) -> None:
-        shared = isinstance(self.type, PointerType) and self.type.space is Space.SHARED
+        shared = is_pointer(self.type) and self.type.space is Space.SHARED
         self.require(shared, f"{self.type} is not a shared pointer")
 
 

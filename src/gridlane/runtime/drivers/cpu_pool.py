@@ -206,7 +206,8 @@ done:
   ret i32 %i
 }
 
-define internal void @open_job(ptr %pool, ptr %plan, ptr %params, ptr %context, i64 %total, i64 %bytes, i64 %work, i64 %workers) {
+define internal void @open_job(ptr %pool, ptr %plan, ptr %params, ptr %context, i64 %total,
+                               i64 %bytes, i64 %work, i64 %workers) {
 entry:
   %next.p = getelementptr i8, ptr %pool, i64 64
   %total.p = getelementptr i8, ptr %pool, i64 72
@@ -275,7 +276,8 @@ out:
   ret void
 }
 
-define i32 @gridlane_launch(ptr %plan, ptr %params, i32 %gx, i32 %gy, i32 %gz, i32 %shared, ptr %report) {
+define i32 @gridlane_launch(ptr %plan, ptr %params, i32 %gx, i32 %gy, i32 %gz, i32 %shared,
+                            ptr %report) {
 entry:
   %context = alloca [64 x i8], align 64
   call void @llvm.memset.p0.i64(ptr %context, i8 0, i64 64, i1 false)
@@ -321,7 +323,8 @@ try:
   %free = icmp eq i32 %held, 0
   br i1 %free, label %together, label %alone
 together:
-  call void @open_job(ptr %pool, ptr %plan, ptr %params, ptr %context, i64 %total, i64 %bytes, i64 %work, i64 %workers)
+  call void @open_job(ptr %pool, ptr %plan, ptr %params, ptr %context, i64 %total,
+                      i64 %bytes, i64 %work, i64 %workers)
   call void @take_blocks(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %bytes)
   call void @close_job(ptr %pool)
   store atomic i32 0, ptr %lock release, align 4

@@ -1,8 +1,8 @@
 """Mathematical functions: glibc's vector library where it has them, else libm lane by lane.
 
 glibc documents at most 4 ulp for libmvec; tests/ops measure what it does here. f16 and bf16 compute
-in f32 and round once; f32 does so in f64, which makes nearly every result the correctly rounded one,
-unless the op is fast-math.
+in f32 and round once; f32 does so in f64, which makes nearly every result the correctly rounded
+one, unless the op is fast-math.
 """
 
 from __future__ import annotations

@@ -10,4 +10,4 @@ from gridlane.cuda import install_as_numba
 
 install_as_numba()
 sys.modules.pop("numba", None)
-import numba  # noqa: E402, F401  # now gridlane's, by the finder
+import numba  # noqa: E402, F401  # pyright: ignore  # now gridlane's, by the finder
