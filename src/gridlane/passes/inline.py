@@ -58,6 +58,8 @@ def _rewrite(
             continue
         body, results = _expand(module.functions[op.callee], function, op)
         ops += body
+        for old, new in zip(op.results, results, strict=True):
+            new.name = new.name or old.name
         values.update(zip(op.results, results, strict=True))
     region.ops = ops
 

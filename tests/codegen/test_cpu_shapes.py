@@ -1,0 +1,121 @@
+"""What the vectoriser makes of addresses and branches, read in the LLVM IR that it emits.
+
+Every text here is also given to LLVM's own parser and verifier.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gridlane.codegen.llvm import machine
+from gridlane.codegen.llvm.cpu import emit_kernel
+from gridlane.compiler.layout import lay_out
+from gridlane.ir.parser import parse_module
+from gridlane.ir.verifier import verify
+from gridlane.passes import pipelines
+
+INDEX = """
+  %t: i32 = thread_idx x
+  %b: i32 = block_idx x
+  %d: i32 = block_dim x
+  %t64: i64 = cast %t
+  %b64: i64 = cast %b
+  %d64: i64 = cast %d
+  %start: i64 = mul %b64, %d64
+  %i: i64 = add %start, %t64
+"""
+
+
+def emitted(body: str, params: str = "", block: tuple[int, int, int] = (256, 1, 1)) -> str:
+    """The LLVM IR of a kernel with pointers p and q, an i64 n and further parameters."""
+    head = f"kernel @k(%p: ptr<f32, global>, %q: ptr<f32, global>, %n: i64{params}) {{"
+    module = parse_module(f"{head}\n{body}\n}}")
+    verify(module)
+    pipelines.run(module, "cpu")
+    text = emit_kernel(module, lay_out(module.kernel)[0], block, 64).text
+    machine.optimise(text, "", "", 1)
+    return text
+
+
+def test_a_linear_address_is_one_vector() -> None:
+    text = emitted(INDEX + "%a: ptr<f32, global> = offset %p, %i\n%v: f32 = load %a\nstore %a, %v")
+    assert "load <16 x float>" in text and "store <16 x float>" in text
+    assert "gather" not in text and "scatter" not in text and "masked" not in text
+
+
+def test_a_uniform_address_is_one_scalar() -> None:
+    body = "%a: ptr<f32, global> = offset %p, %n\n%v: f32 = load %a"
+    text = emitted(body + INDEX + "%o: ptr<f32, global> = offset %q, %i\nstore %o, %v")
+    assert re.search(r"load float, ptr", text)
+    assert "gather" not in text
+
+
+def test_an_index_from_memory_gathers() -> None:
+    body = INDEX + "%a: ptr<f32, global> = offset %p, %i\n%v: f32 = load %a\n%j: i64 = cast %v\n"
+    text = emitted(body + "%o: ptr<f32, global> = offset %q, %j\nstore %o, %v")
+    assert "llvm.masked.scatter.v16f32" in text
+
+
+def test_small_rows_are_loaded_whole() -> None:
+    body = INDEX + "%four: i64 = const 4\n%r: i64 = mul %i, %four\n"
+    text = emitted(
+        body
+        + "%a: ptr<f32, global> = offset %p, %r\n%v: f32 = load %a\n"
+        + "%o: ptr<f32, global> = offset %q, %i\nstore %o, %v"
+    )
+    assert "load <61 x float>" in text and "gather" not in text
+
+
+def test_a_guard_has_a_copy_without_masks() -> None:
+    text = emitted(
+        INDEX + "%c: b1 = lt %i, %n\nif %c {\n%a: ptr<f32, global> = offset %p, %i\n"
+        "%v: f32 = load %a\nstore %a, %v\n}"
+    )
+    assert "load <16 x float>" in text and "llvm.masked.load.v16f32" in text
+
+
+def test_a_uniform_branch_has_no_mask() -> None:
+    text = emitted(
+        INDEX + "%z: i64 = const 7\n%c: b1 = lt %n, %z\nif %c {\n"
+        "%a: ptr<f32, global> = offset %p, %i\n%v: f32 = load %a\nstore %a, %v\n}"
+    )
+    assert "masked" not in text
+
+
+def test_a_division_never_traps() -> None:
+    body = INDEX + "%a: ptr<f32, global> = offset %p, %i\n%v: f32 = load %a\n%j: i32 = cast %v\n"
+    text = emitted(body + "%h: i32 = div %t, %j\n%w: f32 = cast %h\nstore %a, %w")
+    assert "sdiv <16 x i32>" not in text  # done exactly in binary64, with guarded divisors
+
+
+@pytest.mark.parametrize(
+    ("block", "chunks"), [((256, 1, 1), 16), ((16, 16, 1), 16), ((8, 1, 1), 1), ((33, 1, 1), 3)]
+)
+def test_chunks_of_a_block(block: tuple[int, int, int], chunks: int) -> None:
+    body = INDEX + "%a: ptr<f32, global> = offset %p, %i\n%v: f32 = load %a\nstore %a, %v"
+    text = emitted(body, block=block)
+    assert ("icmp ult i32 %v" in text) == (chunks > 1)
+    if chunks > 1:
+        assert re.search(rf"icmp ult i32 %\w+, {chunks}\n", text)
+
+
+def test_a_barrier_splits_the_block_into_two_loops() -> None:
+    store = "%a: ptr<f32, global> = offset %p, %i\n%v: f32 = load %a\nstore %a, %v\n"
+    again = "%o: ptr<f32, global> = offset %q, %i\nstore %o, %v"
+    whole = emitted(INDEX + store + again)
+    split = emitted(INDEX + store + "barrier\n" + again)
+    loops = r"icmp ult i32 %\w+, 16\n"
+    assert len(re.findall(loops, whole)) == 1
+    assert len(re.findall(loops, split)) == 2
+
+
+def test_warp_ops_run_in_chunks_of_a_warp() -> None:
+    body = "%m: u32 = const 4294967295\n%t: i32 = thread_idx x\n%one: i32 = const 1\n"
+    body += "%w: i32 = const 32\n%s: i32, %ok: b1 = shuffle down, %m, %t, %one, %w\n"
+    body += (
+        "%i: i64 = cast %s\n%a: ptr<f32, global> = offset %p, %i\n%f: f32 = cast %s\nstore %a, %f"
+    )
+    text = emitted(body)
+    assert "shufflevector <32 x i32>" in text

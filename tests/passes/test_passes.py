@@ -1,0 +1,35 @@
+"""Passes: text in, text out. A file holds the input, a line of dashes, and what must come out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gridlane.ir.parser import parse_module
+from gridlane.ir.printer import print_module
+from gridlane.ir.verifier import verify
+from gridlane.passes.inline import inline_calls
+from gridlane.passes.promote import promote_variables
+
+PASSES = {"inline": inline_calls, "promote": promote_variables}
+FILES = sorted(Path(__file__).parent.glob("*.txt"))
+
+
+def normal(text: str) -> str:
+    """A module's text with the printer's own names and spacing."""
+    return print_module(parse_module(text)).strip()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_pass(path: Path) -> None:
+    before, wanted = path.read_text().split("\n----\n")
+    module = parse_module(before)
+    verify(module)
+    PASSES[path.stem.split("-")[0]](module)
+    verify(module)
+    assert print_module(module).strip() == normal(wanted)
+
+
+def test_every_pass_has_a_file() -> None:
+    assert {path.stem.split("-")[0] for path in FILES} == set(PASSES)
