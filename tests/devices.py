@@ -103,7 +103,8 @@ def bits(array: np.ndarray) -> np.ndarray:
         flat = flat.view(np.uint8)
     if flat.dtype.kind not in "fV":
         return flat
-    wide = flat.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # a signalling NaN
+        wide = flat.astype(np.float64)
     raw = flat.view(f"u{flat.dtype.itemsize}")
     return np.where(np.isnan(wide), raw.dtype.type(0x7FFF), raw)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 
@@ -74,6 +75,7 @@ def is_noticed_in_a_child(name: str) -> bool:
     """The same in a forked process, since broken code may crash or never end; both are notices."""
     child = os.fork()
     if child == 0:
+        faulthandler.disable()
         signal.alarm(20)
         os._exit(0 if is_noticed(name) else NOT_NOTICED)
     _, status = os.waitpid(child, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 from tests.devices import assert_same, require, run_on
@@ -12,9 +13,9 @@ from gridlane.ir.verifier import verify
 FOUND = {
     # Two ops that use one intrinsic declared it twice.
     "abs-and-round-to-odd": """
-kernel @k(%p: ptr<i64, global>, %q: ptr<f16, global>, %n: i64) {
+kernel @k(%p: ptr<i64, global>, %q: ptr<bf16, global>, %n: i64) {
   %a: i64 = abs %n
-  %h: f16 = cast %n
+  %h: bf16 = cast %n
   store %p, %a
   store %q, %h
 }""",
@@ -27,7 +28,7 @@ def test_found(text: str, device: str) -> None:
     require(device)
     module = parse_module(text)
     verify(module)
-    arrays = [np.zeros(32, np.int64), np.zeros(32, np.float16)]
+    arrays = [np.zeros(32, np.int64), np.zeros(32, ml_dtypes.bfloat16)]
     launch = (module, (1, 1, 1), (32, 1, 1), arrays, (-70000,))
     wanted, got = run_on("interp", *launch), run_on(device, *launch)
     assert_same(got.arrays, wanted.arrays, ["integers", "floats"])
