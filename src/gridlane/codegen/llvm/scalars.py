@@ -270,11 +270,8 @@ def _absolute(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
         return body.intrinsic("fabs", name, lanes, operands, _fast(op))
     if not _is_signed(op):
         return operands[0]
-    body.declared.setdefault(
-        f"abs.{type_}", f"declare {type_} @llvm.abs.{mangle(name, lanes)}({type_}, i1)"
-    )
-    callee = f"@llvm.abs.{mangle(name, lanes)}"
-    return body.op(f"call {type_} {callee}({type_} {operands[0]}, i1 false)")
+    full = f"llvm.abs.{mangle(name, lanes)}"
+    return body.call(type_, full, [(type_, operands[0]), ("i1", "false")])
 
 
 def _complement(body: Body, op: Op, lanes: int, operands: list[str]) -> str:

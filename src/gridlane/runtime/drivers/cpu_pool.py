@@ -27,8 +27,9 @@ _PAUSE = {
     "aarch64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
 }
 
-SPINS = 3000
-"""Pauses before a worker parks: some tens of microseconds."""
+SPINS = 50_000
+"""Pauses before a worker parks: about a millisecond. Waking a parked thread was seen to take
+milliseconds where the system had put its core to sleep, so launches in a row must not park."""
 
 SMALL_WORK = 40_000
 """A grid of less work than this runs on the caller: waking a worker costs more."""
