@@ -145,11 +145,22 @@ class Body:
         self.allocas.append(f"  {made} = alloca {name}{size}{tail}")
         return made
 
-    def call(self, result: str, name: str, arguments: list[tuple[str, str]], fast: str = "") -> str:
-        """Call a function by name, declaring it; returns the result's name, "" for void."""
+    def call(
+        self,
+        result: str,
+        name: str,
+        arguments: list[tuple[str, str]],
+        fast: str = "",
+        pure: bool = False,
+    ) -> str:
+        """Call a function by name, declaring it; returns the result's name, "" for void.
+
+        ``pure``: it has no effects and reads no memory, so that LLVM may move and merge calls.
+        """
         types = ", ".join(type_ for type_, _ in arguments)
         if name not in self.helpers:
-            self.declared.setdefault(name, f"declare {result} @{name}({types})")
+            effects = " nounwind willreturn memory(none)" if pure else ""
+            self.declared.setdefault(name, f"declare {result} @{name}({types}){effects}")
         text = f"call {fast}{result} @{name}({', '.join(f'{t} {v}' for t, v in arguments)})"
         if result == "void":
             self.do(text)

@@ -107,7 +107,7 @@ def _call(state: Emission, name: str, type_: str, lanes: int, operands: list[str
 
 def _libm(state: Emission, name: str, type_: str, operands: list[str]) -> str:
     state.symbols.add(name)
-    return state.body.call(type_, name, [(type_, value) for value in operands])
+    return state.body.call(type_, name, [(type_, value) for value in operands], pure=True)
 
 
 def _harmless(state: Emission, type_: str, operands: list[str]) -> list[str]:
@@ -127,7 +127,7 @@ def _in_pieces(state: Emission, symbol: str, type_: str, step: int, operands: li
     state.symbols.add(symbol)
     piece = widen(type_, step)
     if step == state.lanes:
-        return state.body.call(piece, symbol, [(piece, value) for value in operands])
+        return state.body.call(piece, symbol, [(piece, value) for value in operands], pure=True)
     whole = widen(type_, state.lanes)
     results = []
     for start in range(0, state.lanes, step):
@@ -138,7 +138,8 @@ def _in_pieces(state: Emission, symbol: str, type_: str, step: int, operands: li
             )
             for value in operands
         ]
-        results.append(state.body.call(piece, symbol, [(piece, part) for part in parts]))
+        arguments = [(piece, part) for part in parts]
+        results.append(state.body.call(piece, symbol, arguments, pure=True))
     return _joined(state, results, type_, step)
 
 
