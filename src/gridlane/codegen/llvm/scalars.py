@@ -13,7 +13,7 @@ from gridlane.codegen.llvm.text import Body, flags, literal, mangle, scalar_name
 from gridlane.core.dtypes import DType
 from gridlane.core.dtypes import f32 as _F32
 from gridlane.core.dtypes import f64 as _F64
-from gridlane.ir.builder import constant
+from gridlane.ir.builder import constant, rounded
 from gridlane.ir.op import FastMath, Op
 from gridlane.ir.ops import arith, math
 
@@ -337,6 +337,8 @@ def convert(body: Body, value: str, source: DType, target: DType, lanes: int) ->
     if source.is_float and target.is_float:
         word = "fptrunc" if source.bits > target.bits else "fpext"
         return body.op(f"{word} {a} {value} to {b}")
+    if source.is_float and lanes:
+        return _saturated(body, value, source, target, lanes)
     if source.is_float:
         stem = "fptosi.sat" if target.is_signed else "fptoui.sat"
         names = mangle(scalar_name(target), lanes), mangle(scalar_name(source), lanes)
@@ -348,6 +350,31 @@ def convert(body: Body, value: str, source: DType, target: DType, lanes: int) ->
     if source.bits == target.bits:
         return value
     return body.op(f"{'sext' if source.is_signed else 'zext'} {a} {value} to {b}")
+
+
+def _saturated(body: Body, value: str, source: DType, target: DType, lanes: int) -> str:
+    """Float to integer for vectors: x86 has no saturating conversion, and LLVM makes scalars of
+    its own. What is out of range converts as 0 and is replaced behind."""
+    name = scalar_name(source)
+    real, whole, mask = widen(name, lanes), widen(scalar_name(target), lanes), widen("i1", lanes)
+
+    def bound(limit: float) -> str:
+        return splat(literal(rounded(limit, source), source), name, lanes)
+
+    top = 2.0 ** (target.bits - target.is_signed)
+    big = body.op(f"fcmp oge {real} {value}, {bound(top)}")
+    small = body.op(f"fcmp ole {real} {value}, {bound(float(target.min))}")
+    inside = body.op(f"fcmp olt {real} {value}, {bound(top)}")  # false for NaN
+    plain = body.op(f"select {mask} {small}, {mask} zeroinitializer, {mask} {inside}")
+    zero = splat(literal(0.0, source), name, lanes)
+    safe = body.op(f"select {mask} {plain}, {real} {value}, {real} {zero}")
+    word = "fptosi" if target.is_signed else "fptoui"
+    number = body.op(f"{word} {real} {safe} to {whole}")
+    integer = scalar_name(target)
+    for test, limit in ((big, target.max), (small, target.min)):
+        edge = splat(str(limit), integer, lanes)
+        number = body.op(f"select {mask} {test}, {whole} {edge}, {whole} {number}")
+    return number
 
 
 def _to_f32_for_bf16(body: Body, value: str, source: DType, lanes: int) -> str:

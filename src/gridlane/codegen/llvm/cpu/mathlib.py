@@ -1,4 +1,5 @@
-"""Mathematical functions: glibc's vector library where it has them, else libm lane by lane.
+"""Mathematical functions: glibc's vector library where it has them, else in line for exp and log,
+else libm lane by lane.
 
 glibc documents at most 4 ulp for libmvec; tests/ops measure what it does here. f16 and bf16 compute
 in f32 and round once; f32 does so in f64, which makes nearly every result the correctly rounded
@@ -14,6 +15,7 @@ from gridlane.codegen.llvm import scalars
 from gridlane.codegen.llvm.cpu.dispatch import emits
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform, Varying
 from gridlane.codegen.llvm.cpu.perlane import for_each_lane
+from gridlane.codegen.llvm.cpu.polynomials import FUNCTIONS
 from gridlane.codegen.llvm.text import Body, flags, literal, mangle, scalar_name, splat, widen
 from gridlane.core.dtypes import DType, f32, f64
 from gridlane.ir.op import FastMath, Op
@@ -95,6 +97,9 @@ def _call(state: Emission, name: str, type_: str, lanes: int, operands: list[str
         if symbol is not None:
             return _in_pieces(state, symbol, type_, step, _harmless(state, type_, operands))
         step //= 2
+    in_line = FUNCTIONS.get(name)
+    if in_line is not None and type_ == "float":
+        return in_line(state.body, operands[0], lanes)
     wide = f32 if type_ == "float" else f64
     arguments = [(Varying(value), wide) for value in operands]
     return for_each_lane(
