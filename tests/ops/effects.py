@@ -448,7 +448,7 @@ def shuffles() -> Iterator[Case]:
                 value, mask = kernel.load(dtype), b.const(FULL, u32)
                 results = []
                 for width in (32, 16, 8, 4, 2, 1):
-                    for lane in (0, 1, 3, 31):
+                    for lane in (0, 1, 3, 31, 33, -1):
                         made = warp.Shuffle(
                             mode, mask, value, b.const(lane, i32), b.const(width, i32)
                         )

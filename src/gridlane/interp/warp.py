@@ -38,7 +38,7 @@ def _shuffle(
     own = frame.block.lane.astype(np.int64)
     start = own & -width.astype(np.int64)
     end = start + width
-    source = _SOURCES[op.mode](own, start, lane.astype(np.int64), width)
+    source = _SOURCES[op.mode](own, start, lane.astype(np.int64) & 31, width)
     inside = (source >= start) & (source < end)
     if op.mode is warp.ShuffleMode.XOR:
         inside = (source >= 0) & (source < end)

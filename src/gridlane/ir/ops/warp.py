@@ -15,7 +15,8 @@ from gridlane.ir.values import Value
 
 
 class ShuffleMode(Enum):
-    """Where a lane reads from, within its segment of ``width`` lanes.
+    """Where a lane reads from, within its segment of ``width`` lanes. The low 5 bits of the lane,
+    delta or mask count, as in PTX.
 
     IDX: lane ``lane`` mod width of the segment. UP: own lane - delta; out of range below the
     segment. DOWN: own lane + delta; out of range above it. XOR: own lane ^ mask; out of range when

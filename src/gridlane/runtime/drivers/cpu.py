@@ -16,6 +16,8 @@ from gridlane.runtime.errors import INVALID_IMAGE, OUT_OF_MEMORY, fail, kernel_e
 from gridlane.runtime.protocol import Buffer, Limits
 
 _ALIGN = 256
+_HUGE = 2 << 20
+"""Large arrays begin at a multiple of this, so that the system can back them with huge pages."""
 _names = itertools.count()
 _PRINT = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_void_p)
 
@@ -86,11 +88,12 @@ class CpuDevice:
 
     def allocate(self, size: int) -> Buffer:
         """Host memory aligned to 256 bytes; its contents are undefined."""
+        align = _HUGE if size >= 2 * _HUGE else _ALIGN
         try:
-            memory = np.empty(size + _ALIGN, np.uint8)
+            memory = np.empty(size + align, np.uint8)
         except MemoryError:
             fail(OUT_OF_MEMORY, f"{size} bytes")
-        address = -(-memory.ctypes.data // _ALIGN) * _ALIGN
+        address = -(-memory.ctypes.data // align) * align
         return Buffer(address, size, memory)
 
     def copy(self, target: int, source: int, size: int) -> None:
