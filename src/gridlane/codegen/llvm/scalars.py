@@ -143,8 +143,10 @@ def _divide(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
         return body.op(f"fdiv {_fast(op)}{type_} {a}, {b}")
     known = constant(op.rhs)  # type: ignore[attr-defined]  # a Div
     signed = _is_signed(op)
-    if known is not None and known not in (0, -1):
-        return body.op(f"{'sdiv' if signed else 'udiv'} {type_} {a}, {b}")
+    if type(known) is int and known not in (0, -1):
+        if not lanes or type_of(op, 0)[0] != "i64" or known & (known - 1) == 0:
+            return body.op(f"{'sdiv' if signed else 'udiv'} {type_} {a}, {b}")
+        return _quotient(body, name, lanes, a, b, signed)
     zero, safe = _safe_divisor(body, op, lanes, a, b, signed)
     quotient = _quotient(body, name, lanes, a, safe, signed)
     ones = splat("-1", name, lanes)
@@ -158,8 +160,12 @@ def _remainder(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
         return body.op(f"frem {_fast(op)}{type_} {a}, {b}")
     known = constant(op.rhs)  # type: ignore[attr-defined]  # a Rem
     signed = _is_signed(op)
-    if known is not None and known not in (0, -1):
-        return body.op(f"{'srem' if signed else 'urem'} {type_} {a}, {b}")
+    if type(known) is int and known not in (0, -1):
+        if not lanes or type_of(op, 0)[0] != "i64" or known & (known - 1) == 0:
+            return body.op(f"{'srem' if signed else 'urem'} {type_} {a}, {b}")
+        quotient = _quotient(body, name, lanes, a, b, signed)
+        product = body.op(f"mul {type_} {quotient}, {b}")
+        return body.op(f"sub {type_} {a}, {product}")
     zero, safe = _safe_divisor(body, op, lanes, a, b, signed)
     quotient = _quotient(body, name, lanes, a, safe, signed)
     product = body.op(f"mul {type_} {quotient}, {safe}")
@@ -184,17 +190,50 @@ def _safe_divisor(body: Body, op: Op, lanes: int, a: str, b: str, signed: bool) 
 
 
 def _quotient(body: Body, name: str, lanes: int, a: str, b: str, signed: bool) -> str:
-    """a / b for b that does not trap. A vector of up to 32 bits divides exactly in binary64, where
-    processors have vector division and none for integers."""
+    """a / b for b that does not trap. Processors have no vector division of integers, so a vector
+    divides in binary64: that is exact for operands below 2**53, since the quotient's distance to
+    the next integer, at least 1 / b, is more than the rounding error. 64-bit operands are tested;
+    larger ones go lane by lane."""
     type_ = widen(name, lanes)
     bits = int(name[1:])
-    if not lanes or bits > 32:
+    if not lanes:
         return body.op(f"{'sdiv' if signed else 'udiv'} {type_} {a}, {b}")
+    if bits <= 32:
+        return _float_quotient(body, type_, lanes, a, b, signed)
+    quick, slow, done = body.label("quick"), body.label("slow"), body.label("divided")
+    body.branch_if(_all_small(body, type_, lanes, (a, b), signed), quick, slow)
+    body.start(quick)
+    fast = _float_quotient(body, type_, lanes, a, b, signed)
+    body.branch(done)
+    body.start(slow)
+    full = body.op(f"{'sdiv' if signed else 'udiv'} {type_} {a}, {b}")
+    body.branch(done)
+    body.start(done)
+    return body.op(f"phi {type_} [ {fast}, %{quick} ], [ {full}, %{slow} ]")
+
+
+def _float_quotient(body: Body, type_: str, lanes: int, a: str, b: str, signed: bool) -> str:
+    """The quotient by way of binary64."""
     real = widen("double", lanes)
     up, down = ("sitofp", "fptosi") if signed else ("uitofp", "fptoui")
     x = body.op(f"{up} {type_} {a} to {real}")
     y = body.op(f"{up} {type_} {b} to {real}")
     return body.op(f"{down} {real} {body.op(f'fdiv {real} {x}, {y}')} to {type_}")
+
+
+def _all_small(body: Body, type_: str, lanes: int, values: tuple[str, str], signed: bool) -> str:
+    """Whether every lane of both i64 vectors is below 2**53 in size."""
+    mask, limit = widen("i1", lanes), 1 << 53
+    tests: list[str] = []
+    for value in values:
+        moved = value
+        if signed:
+            moved = body.op(f"add {type_} {value}, {splat(str(limit), 'i64', lanes)}")
+        bound = splat(str(2 * limit if signed else limit), "i64", lanes)
+        tests.append(body.op(f"icmp ult {type_} {moved}, {bound}"))
+    both = body.op(f"and {mask} {tests[0]}, {tests[1]}")
+    bits = body.op(f"bitcast {mask} {both} to i{lanes}")
+    return body.op(f"icmp eq i{lanes} {bits}, -1")
 
 
 def _mulhi(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
