@@ -141,36 +141,53 @@ def _divide(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
     a, b = operands
     if _is_float(op):
         return body.op(f"fdiv {_fast(op)}{type_} {a}, {b}")
-    known = constant(op.rhs)  # type: ignore[attr-defined]  # a Div
-    signed = _is_signed(op)
-    if type(known) is int and known not in (0, -1):
-        if not lanes or type_of(op, 0)[0] != "i64" or known & (known - 1) == 0:
-            return body.op(f"{'sdiv' if signed else 'udiv'} {type_} {a}, {b}")
-        return _quotient(body, name, lanes, a, b, signed)
-    zero, safe = _safe_divisor(body, op, lanes, a, b, signed)
-    quotient = _quotient(body, name, lanes, a, safe, signed)
+    if _divides_directly(op, lanes):
+        return body.op(f"{'sdiv' if _is_signed(op) else 'udiv'} {type_} {a}, {b}")
+    quotient, _, zero = _guarded_quotient(body, op, lanes, a, b)
+    if not zero:
+        return quotient
     ones = splat("-1", name, lanes)
     return body.op(f"select {widen('i1', lanes)} {zero}, {type_} {ones}, {type_} {quotient}")
 
 
 def _remainder(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
-    name, type_ = type_of(op, lanes)
+    _, type_ = type_of(op, lanes)
     a, b = operands
     if _is_float(op):
         return body.op(f"frem {_fast(op)}{type_} {a}, {b}")
-    known = constant(op.rhs)  # type: ignore[attr-defined]  # a Rem
-    signed = _is_signed(op)
-    if type(known) is int and known not in (0, -1):
-        if not lanes or type_of(op, 0)[0] != "i64" or known & (known - 1) == 0:
-            return body.op(f"{'srem' if signed else 'urem'} {type_} {a}, {b}")
-        quotient = _quotient(body, name, lanes, a, b, signed)
-        product = body.op(f"mul {type_} {quotient}, {b}")
-        return body.op(f"sub {type_} {a}, {product}")
-    zero, safe = _safe_divisor(body, op, lanes, a, b, signed)
-    quotient = _quotient(body, name, lanes, a, safe, signed)
-    product = body.op(f"mul {type_} {quotient}, {safe}")
+    if _divides_directly(op, lanes):
+        return body.op(f"{'srem' if _is_signed(op) else 'urem'} {type_} {a}, {b}")
+    quotient, divisor, zero = _guarded_quotient(body, op, lanes, a, b)
+    product = body.op(f"mul {type_} {quotient}, {divisor}")
     rest = body.op(f"sub {type_} {a}, {product}")
+    if not zero:
+        return rest
     return body.op(f"select {widen('i1', lanes)} {zero}, {type_} {a}, {type_} {rest}")
+
+
+def _known_divisor(op: Op) -> int | None:
+    """A constant divisor that never traps."""
+    known = constant(op.rhs)  # type: ignore[attr-defined]  # a Div or Rem
+    return known if type(known) is int and known not in (0, -1) else None
+
+
+def _divides_directly(op: Op, lanes: int) -> bool:
+    """Whether LLVM makes multiplications and shifts of a division by a constant: it has none for
+    vectors of 64 bits, but by powers of two."""
+    known = _known_divisor(op)
+    if known is None:
+        return False
+    return not lanes or type_of(op, 0)[0] != "i64" or known & (known - 1) == 0
+
+
+def _guarded_quotient(body: Body, op: Op, lanes: int, a: str, b: str) -> tuple[str, str, str]:
+    """(the quotient, the divisor that it is by, where the divisor is 0 or "" for nowhere)."""
+    name, _ = type_of(op, lanes)
+    signed = _is_signed(op)
+    zero, divisor = "", b
+    if _known_divisor(op) is None:
+        zero, divisor = _safe_divisor(body, op, lanes, a, b, signed)
+    return _quotient(body, name, lanes, a, divisor, signed), divisor, zero
 
 
 def _safe_divisor(body: Body, op: Op, lanes: int, a: str, b: str, signed: bool) -> tuple[str, str]:
