@@ -7,12 +7,13 @@ PY     := $(BIN)/python
 OUT    ?= build
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint fuzz bench clean
 
 help:
 	@echo "make demo   set up, draw a ray-traced picture with a numba.cuda program, print its time"
 	@echo "make test   set up, then lint, type-check and run all tests"
 	@echo "make lint   ruff, import-linter and pyright only"
+	@echo "make fuzz   thousands of new random kernels, on the interpreter and the devices"
 	@echo "make bench  compare the CPU device with gcc and the installed peers"
 	@echo "make clean  remove $(VENV) and $(OUT)"
 
@@ -46,6 +47,9 @@ lint: $(VENV)/.installed-dev
 test: lint
 	$(PY) -m pytest --quiet --doctest-modules src/gridlane || test $$? -eq 5
 	$(PY) -m pytest -n 2
+
+fuzz: $(VENV)/.installed-dev
+	env -u CI $(PY) -m pytest -n 2 tests/property
 
 bench: $(VENV)/.installed
 	$(PY) benchmarks/cpu.py

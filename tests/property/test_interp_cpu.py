@@ -47,7 +47,8 @@ def test_devices_agree(device: str, seed: int, size: int) -> None:
 @settings(SETTINGS, max_examples=500)
 def test_devices_agree_on_many(device: str, part: int, seed: int, size: int) -> None:
     require(device)
-    check(device, seed, size)
+    # Other programs in each part, also where CI draws the same seeds for all.
+    check(device, seed + (part + 1) * 2**32, size)
 
 
 @given(seed=seeds, size=sizes)
