@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pytest
 
 from gridlane import interp
 from gridlane.ir.parser import parse_module
@@ -83,17 +82,6 @@ def run_cpu(module, grid, block, arrays, scalars, shared) -> Outcome:
     except (KernelError, ValueError, AssertionError):
         return Outcome(arrays, True)
     return Outcome(arrays)
-
-
-def require(device: str) -> None:
-    """Skip the test when a device is not built."""
-    if device != "cpu":
-        return
-    try:
-        from gridlane.compiler import generate  # noqa: F401
-        from gridlane.runtime.drivers.cpu import CpuDevice  # noqa: F401
-    except ImportError as error:
-        pytest.skip(f"the cpu device is missing: {error}")
 
 
 def bits(array: np.ndarray) -> np.ndarray:

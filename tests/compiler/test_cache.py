@@ -46,7 +46,6 @@ WHOLE = Artifact(
     work=77,
     symbols=("_ZGVeN16v_sinf",),
     notes=("f16 is computed in f32",),
-    max_threads=512,
     uses_dynamic_shared=True,
 )
 SMALL = Artifact("interp", "ir", b"", "k", (), 0)

@@ -10,7 +10,7 @@ import random
 
 import numpy as np
 import pytest
-from tests.devices import require, run_on
+from tests.devices import run_on
 from tests.ops.cases import INEXACT, emitting, over
 from tests.ops.special import special
 
@@ -79,7 +79,6 @@ def compared(name: str, dtype: DType, device: str) -> tuple[np.ndarray, list[np.
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("name", NAMES)
 def test_ulp(name: str, dtype: DType, device: str) -> None:
-    require(device)
     ulp, columns = compared(name, dtype, device)
     allowed = ALLOWED[device].get(name, {}).get(str(dtype), DEFAULT[str(dtype)])
     worst = int(ulp.argmax())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.devices import assert_same, require, run_on
+from tests.devices import assert_same, run_on
 from tests.ops.cases import INEXACT, Case, arithmetic
 from tests.ops.effects import effects
 
@@ -16,7 +16,6 @@ CASES = [*arithmetic(), *effects()]
 @pytest.mark.parametrize("device", ["cpu"])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_op(case: Case, device: str) -> None:
-    require(device)
     launch = (case.module, case.grid, case.block, case.arrays, (), case.shared)
     wanted, got = run_on("interp", *launch), run_on(device, *launch)
     assert got.raised == wanted.raised

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.devices import assert_same, require, run_on
+from tests.devices import assert_same, run_on
 from tests.property.random_ir import random_program
 
 from gridlane.ir.parser import parse_module
@@ -36,7 +36,6 @@ def check(device: str, seed: int, size: int) -> None:
 @given(seed=seeds, size=sizes)
 @settings(SETTINGS, max_examples=200)
 def test_devices_agree(device: str, seed: int, size: int) -> None:
-    require(device)
     check(device, seed, size)
 
 
@@ -46,7 +45,6 @@ def test_devices_agree(device: str, seed: int, size: int) -> None:
 @given(seed=seeds, size=sizes)
 @settings(SETTINGS, max_examples=500)
 def test_devices_agree_on_many(device: str, part: int, seed: int, size: int) -> None:
-    require(device)
     # Other programs in each part, also where CI draws the same seeds for all.
     check(device, seed + (part + 1) * 2**32, size)
 

@@ -20,7 +20,6 @@ PLAIN: dict[str, type] = {
     "static_shared": int,
     "scratch": int,
     "work": int,
-    "max_threads": int,
     "uses_dynamic_shared": bool,
 }
 SHAPED = ("code", "params", "block", "errors", "prints", "symbols", "notes")

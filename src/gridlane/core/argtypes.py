@@ -115,8 +115,7 @@ class NestedArrayType(ArgType):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ArrayType(ArgType):
-    """An n-d array. ``layout``: "C" or "F" contiguous, or "A" any strides. ``aligned``: the data
-    pointer and strides are multiples of the element's alignment."""
+    """An n-d array. ``layout``: "C" or "F" contiguous, or "A" any strides."""
 
     element: ArgType
     ndim: int

@@ -77,5 +77,4 @@ class Artifact:
     work: int = 0
     symbols: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    max_threads: int = 1024
     uses_dynamic_shared: bool = False

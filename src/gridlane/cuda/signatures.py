@@ -131,7 +131,7 @@ def conversion(have: ArgType, want: ArgType) -> Conversion | None:
         if len(have.items) != len(want.items):
             return None
         ranks = [conversion(a, b) for a, b in zip(have.items, want.items)]
-        return None if None in ranks else max(ranks, default=Conversion.EXACT)  # type: ignore
+        return None if None in ranks else max(ranks, default=Conversion.EXACT)  # type: ignore  # no None is left
     numbers = (ScalarType, ComplexType)
     if not isinstance(have, numbers) or not isinstance(want, numbers):
         return None

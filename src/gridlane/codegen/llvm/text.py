@@ -100,7 +100,6 @@ class Body:
         self.lines: list[str] = []
         self.allocas: list[str] = []
         self.declared: dict[str, str] = {}
-        self.helpers: dict[str, str] = {}
         self.block = "entry"
         self._count = 0
 
@@ -158,9 +157,8 @@ class Body:
         ``pure``: it has no effects and reads no memory, so that LLVM may move and merge calls.
         """
         types = ", ".join(type_ for type_, _ in arguments)
-        if name not in self.helpers:
-            effects = " nounwind willreturn memory(none)" if pure else ""
-            self.declared.setdefault(name, f"declare {result} @{name}({types}){effects}")
+        effects = " nounwind willreturn memory(none)" if pure else ""
+        self.declared.setdefault(name, f"declare {result} @{name}({types}){effects}")
         text = f"call {fast}{result} @{name}({', '.join(f'{t} {v}' for t, v in arguments)})"
         if result == "void":
             self.do(text)

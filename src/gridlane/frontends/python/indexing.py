@@ -214,7 +214,7 @@ def _array_place(t: Translator, array: ArrayView, items: tuple[Operand, ...]) ->
     parts = _index_parts(t, array, items)
     readonly = array.type.readonly or array.space is Space.CONSTANT
     if all(isinstance(part, Scalar) for part in parts):
-        indices = [checked(t, part, n, array) for part, n in zip(parts, array.shape)]  # type: ignore
+        indices = [checked(t, part, n, array) for part, n in zip(parts, array.shape)]  # type: ignore  # slices are gone
         return Place(array.type.element, address(t, array, indices), readonly=readonly)
     view = make_view(t, array, parts, checked)
     return Place(array.type.element, view.pointer, view, readonly)

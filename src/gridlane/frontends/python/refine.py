@@ -59,7 +59,7 @@ def _comparison(
         if kind is None or not _integers(lhs, rhs):
             continue
         _tighten(env, nodes[number], kind, lhs, rhs, found)  # type: ignore[arg-type]
-        _tighten(env, nodes[number + 1], _MIRRORED.get(kind), rhs, lhs, found)  # type: ignore
+        _tighten(env, nodes[number + 1], _MIRRORED.get(kind), rhs, lhs, found)  # type: ignore  # scalars, by the guard
 
 
 def _integers(lhs: Operand, rhs: Operand) -> bool:

@@ -157,6 +157,6 @@ def _fits(node: Definition, code: types.CodeType) -> bool:
     places = [place for place in code.co_positions() if None not in place and place[2:] != (0, 0)]
     return node.lineno == code.co_firstlineno and all(
         (node.lineno, node.col_offset) <= (line, column)  # type: ignore[operator]  # no None
-        and (end_line, end_column) <= (node.end_lineno, node.end_col_offset)  # type: ignore
+        and (end_line, end_column) <= (node.end_lineno, node.end_col_offset)
         for line, end_line, column, end_column in places
     )

@@ -82,8 +82,8 @@ class Blocks:
         op = value.op
         if op is None or op in self.planner.scalar:
             return 0
-        if not op.pure or isinstance(op, memory.LocalArray | arith.Div | arith.Rem):
-            return _CHEAP + 1 if not isinstance(op, memory.LocalArray) else 1
+        if not op.pure or isinstance(op, arith.Div | arith.Rem):
+            return _CHEAP + 1
         if op not in self.planner.segment_of:
             return 0
         return 1 + sum(self._cost(operand) for operand in op.operands())

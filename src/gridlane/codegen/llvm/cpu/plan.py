@@ -85,7 +85,7 @@ class Planner:
         needed = [
             op.condition
             for op in self._skeleton
-            if isinstance(op, control.If) and self._block_uniform(op.condition)
+            if isinstance(op, control.If) and self._hoistable(op.condition, set())
         ]
         while needed:
             op = needed.pop().op
@@ -99,11 +99,9 @@ class Planner:
                     self.scalar.add(write)
                     needed.append(write.value)
 
-    def _block_uniform(self, value: Value, seen: frozenset[Value] = frozenset()) -> bool:
-        """Whether a value is the same for the block and can be computed outside of any segment."""
-        return self._hoistable(value, set())
-
     def _hoistable(self, value: Value, seen: set[object]) -> bool:
+        """Whether a value is the same for the block and can be computed outside of any segment;
+        ``seen`` holds the values and variables that are being looked at already."""
         if value in seen or value.op is None:
             return True
         seen.add(value)

@@ -63,7 +63,7 @@ def _register() -> None:
         register((getattr(stubs.fp16, name),), f"cuda.fp16.{name}", one, "a")
     for name, op in _TWO.items():
 
-        def two(t: Translator, a: Operand, b: Operand, op=op) -> Operand:  # type: ignore
+        def two(t: Translator, a: Operand, b: Operand, op=op) -> Operand:
             return Scalar(t.b.binary(op, _half(t, a), _half(t, b)))
 
         register((getattr(stubs.fp16, name),), f"cuda.fp16.{name}", two, "a, b")

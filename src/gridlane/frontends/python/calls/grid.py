@@ -104,7 +104,7 @@ _REDUCTIONS = {
 def _register_reductions() -> None:
     for stub, (kind, top) in _REDUCTIONS.items():
 
-        def emit(t: Translator, predicate: Operand, kind=kind, top=top) -> Operand:  # type: ignore
+        def emit(t: Translator, predicate: Operand, kind=kind, top=top) -> Operand:
             op = grid.BarrierReduce(kind, truth(t, predicate))
             return Scalar(t.b.value(op), 0, top)
 

@@ -64,7 +64,7 @@ def _register() -> None:
     for name, op in BINARY.items():
         target = getattr(math, name)
 
-        def two(t: Translator, x: Operand, y: Operand, op=op) -> Operand:  # type: ignore
+        def two(t: Translator, x: Operand, y: Operand, op=op) -> Operand:
             a, b, _ = float_operands(t, x, y)
             return Scalar(t.b.binary(op, a, b))
 

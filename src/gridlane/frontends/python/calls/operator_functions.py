@@ -51,7 +51,7 @@ def _register() -> None:
     assert set(_COMPARE) == set(OPS)
     for relation, name in _COMPARE.items():
 
-        def emit(t: Translator, a: Operand, b: Operand, relation=relation) -> Operand:  # type: ignore
+        def emit(t: Translator, a: Operand, b: Operand, relation=relation) -> Operand:
             return Scalar(compare(t, relation, a, b))
 
         register((getattr(operator, name),), f"operator.{name}", emit, "a, b")

@@ -49,13 +49,13 @@ def _shuffled(
 def _register() -> None:
     for stub, mode in _SHUFFLES.items():
 
-        def shuffle(t: Translator, mask, value, lane, mode=mode) -> Operand:  # type: ignore
+        def shuffle(t: Translator, mask, value, lane, mode=mode) -> Operand:
             return _shuffled(t, mode, mask, value, lane)[0]
 
         register((stub,), stub.name, shuffle, stub.params)
     for stub, vote in _VOTES.items():
 
-        def emit(t: Translator, mask, predicate, vote=vote) -> Operand:  # type: ignore
+        def emit(t: Translator, mask, predicate, vote=vote) -> Operand:
             return _vote(t, vote, mask, predicate)
 
         register((stub,), stub.name, emit, stub.params)
