@@ -1,7 +1,11 @@
-"""Runs a module on a device by name: ``interp``, the definition, or ``cpu``."""
+"""Runs a module on a device by name: ``interp``, the definition, ``cpu``, or ``cuda``.
+
+``cuda`` takes part where GRIDLANE_TEST_GPU=1 says that there is a GPU to test.
+"""
 
 from __future__ import annotations
 
+import os
 import struct
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +19,9 @@ from gridlane.ir.types import PointerType
 from gridlane.ir.values import Module
 
 Shape = tuple[int, int, int]
+
+DEVICES = ["cpu", "cuda"] if os.environ.get("GRIDLANE_TEST_GPU") == "1" else ["cpu"]
+"""The devices that are compared with the interpreter."""
 
 
 @dataclass
@@ -39,7 +46,7 @@ def run_on(
     The pointer parameters take the arrays in order, the scalar parameters the scalars.
     """
     copies = [np.array(array) for array in arrays]
-    return {"interp": run_interp, "cpu": run_cpu}[device](
+    return {"interp": run_interp, "cpu": run_cpu, "cuda": run_cuda}[device](
         module, grid, block, copies, scalars, shared
     )
 
@@ -69,19 +76,51 @@ def run_cpu(module, grid, block, arrays, scalars, shared) -> Outcome:
 
     # Code generation may change the module: it gets a copy, through the text form.
     artifact = generate(parse_module(print_module(module)), Target("cpu", block=block))
-    block_of_bytes = bytearray(artifact.param_bytes)
     numbers = arguments(module, [array.ctypes.data for array in arrays], scalars)
+    try:
+        CpuDevice().load(artifact).launch(packed(artifact, numbers), *grid, shared)
+    except (KernelError, ValueError, AssertionError):
+        return Outcome(arrays, True)
+    return Outcome(arrays)
+
+
+def run_cuda(module, grid, block, arrays, scalars, shared) -> Outcome:
+    from gridlane.compiler import generate
+    from gridlane.core.errors import KernelError
+    from gridlane.runtime.devices import get_device
+
+    device = get_device("cuda")
+    artifact = generate(parse_module(print_module(module)), device.target(block))
+    buffers = [device.allocate(max(1, array.nbytes)) for array in arrays]
+    for buffer, array in zip(buffers, arrays):
+        device.upload(buffer.address, octets_of(array))
+    numbers = arguments(module, [buffer.address for buffer in buffers], scalars)
+    outcome = Outcome(arrays)
+    try:
+        device.load(artifact).bind(block).launch(packed(artifact, numbers), *grid, shared)
+        device.synchronize()
+    except (KernelError, ValueError, AssertionError):
+        outcome.raised = True
+    for buffer, array in zip(buffers, arrays):
+        device.download(octets_of(array), buffer.address)
+    return outcome
+
+
+def octets_of(array: np.ndarray) -> memoryview:
+    """The bytes of a contiguous array, of whatever type."""
+    return array.reshape(-1).view(np.uint8).data
+
+
+def packed(artifact, numbers: list[Any]) -> bytes:
+    """The parameter block."""
+    block = bytearray(artifact.param_bytes)
     for slot, number in zip(artifact.params, numbers, strict=True):
         if slot.dtype is None:
             octets = struct.pack("<Q", number)
         else:
             octets = np.array(number, slot.dtype.numpy).tobytes()
-        block_of_bytes[slot.offset : slot.offset + len(octets)] = octets
-    try:
-        CpuDevice().load(artifact).launch(bytes(block_of_bytes), *grid, shared)
-    except (KernelError, ValueError, AssertionError):
-        return Outcome(arrays, True)
-    return Outcome(arrays)
+        block[slot.offset : slot.offset + len(octets)] = octets
+    return bytes(block)
 
 
 def bits(array: np.ndarray) -> np.ndarray:

@@ -11,13 +11,11 @@ from tests.cuda.fakes import FakeCompiler, FakeDevice
 
 from gridlane import compiler, cuda
 from gridlane.cuda import active
+from gridlane.runtime.hosted import HostKernel
 
 
-class Silent:
+class Silent(HostKernel):
     """A loaded kernel whose launch does nothing."""
-
-    def __init__(self, artifact):
-        self.artifact = artifact
 
     def launch(self, params, gx, gy, gz, shared):
         pass

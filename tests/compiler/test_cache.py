@@ -47,6 +47,7 @@ WHOLE = Artifact(
     symbols=("_ZGVeN16v_sinf",),
     notes=("f16 is computed in f32",),
     uses_dynamic_shared=True,
+    cooperative=True,
 )
 SMALL = Artifact("interp", "ir", b"", "k", (), 0)
 

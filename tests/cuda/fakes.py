@@ -14,6 +14,7 @@ import numpy as np
 from gridlane.core import argtypes
 from gridlane.core.artifact import Artifact, ParamSlot
 from gridlane.core.dtypes import i64
+from gridlane.runtime.hosted import HostDevice, HostKernel
 from gridlane.runtime.protocol import Buffer, Limits
 
 
@@ -61,11 +62,12 @@ def unpack(artifact, params):
     return values
 
 
-class FakeDevice:
+class FakeDevice(HostDevice):
     name = "fake"
     limits = Limits()
 
     def __init__(self, host_visible=True):
+        super().__init__()
         self.host_visible = host_visible
         self.run = lambda artifact, values, grid: None
         self.launches = []
@@ -94,9 +96,10 @@ class FakeDevice:
         return {"name": "fake device"}
 
 
-class FakeKernel:
+class FakeKernel(HostKernel):
     def __init__(self, device, artifact):
-        self.device, self.artifact = device, artifact
+        super().__init__(artifact)
+        self.device = device
 
     def launch(self, params, gx, gy, gz, shared):
         values = unpack(self.artifact, params)
@@ -113,7 +116,7 @@ class FakeCompiler:
     def translate(self, py_func, types, options):
         return SimpleNamespace(static_shared=lambda: [], globals={}, functions={})
 
-    def compile_kernel(self, py_func, types, options, target):
+    def compile_kernel(self, py_func, types, options, target, finish):
         self.compiled.append((py_func.__name__, types, target.block))
         slots, size = slots_of(types)
         return Artifact(target.name, "fake", b"", py_func.__name__, slots, size, block=target.block)

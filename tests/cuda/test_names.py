@@ -35,7 +35,8 @@ def test_missing_names_say_so():
     ("call", "words"),
     [
         (lambda: cuda.declare_device("f", "int32(int32)"), "device=True"),
-        (lambda: cuda.compile_ptx(None, ()), "inspect_llvm"),
+        (lambda: cuda.compile(print, ()), "device=False"),
+        (lambda: cuda.compile_all(None), "compile_ptx"),
         (lambda: cuda.jit(link=["a.ptx"])(lambda: None), "link"),
         (lambda: cuda.open_ipc_array(None), "shared_memory"),
     ],

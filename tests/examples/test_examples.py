@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.devices import DEVICES
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -50,7 +51,7 @@ def run_example(name: str, device: str, *more: str) -> str:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "gridlane", "run", str(EXAMPLES / f"{name}.py")),
-            *(*ARGUMENTS[name][device].split(), *more),
+            *(*ARGUMENTS[name]["interp" if device == "interp" else "cpu"].split(), *more),
         ],
         cwd=ROOT,
         env={**os.environ, "GRIDLANE_DEVICE": device},
@@ -66,7 +67,7 @@ def test_every_example_is_listed() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} - HELPERS == set(ARGUMENTS)
 
 
-@pytest.mark.parametrize("device", ["cpu", "interp"])
+@pytest.mark.parametrize("device", [*DEVICES, "interp"])
 @pytest.mark.parametrize("name", sorted(ARGUMENTS))
 def test_example(name: str, device: str) -> None:
     output = run_example(name, device)

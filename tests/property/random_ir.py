@@ -67,13 +67,15 @@ class Context:
     depth: int = 0
 
 
-def random_program(seed: int, size: int) -> Program:
-    """The program of a seed, with about ``size`` statements."""
+def random_program(seed: int, size: int, lockstep: bool = False) -> Program:
+    """The program of a seed, with about ``size`` statements. ``lockstep``: lanes exchange data only
+    where all of a warp are together, as hardware wants it."""
     rng = random.Random(seed)
     block = rng.choice(BLOCKS)
     grid_ = (rng.choice((1, 1, 2, 3)), rng.choice((1, 1, 2)), 1)
     types = rng.sample(ALL, rng.randint(2, 4))
     maker = KernelMaker(rng, block, grid_, types)
+    maker.lockstep = lockstep
     return maker.program(size)
 
 
@@ -421,6 +423,7 @@ class KernelMaker(Maker):
         self.outputs: dict[DType, Value] = {}
         self.cells: dict[str, Value] = {}
         self.conditions: list[Value] = []
+        self.lockstep = False
         self.complete = True
         """No thread has ended yet."""
 
@@ -571,7 +574,9 @@ class KernelMaker(Maker):
             self.emit(grid.BarrierReduce(kind, self.any(b1)))
 
     def warps(self) -> None:
-        """Of the lanes that are here together."""
+        """Of the lanes that are here together; in lockstep, only where that is all of them."""
+        if self.lockstep and not (self.context.uniform and self.complete):
+            return
         b, rng = self.b, self.rng
         mask = b.const(0xFFFFFFFF, u32)
         dtype = self.type(INTEGERS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.devices import assert_same, run_on
+from tests.devices import DEVICES, assert_same, run_on
 
 from gridlane.ir.parser import parse_module
 from gridlane.ir.verifier import verify
@@ -22,7 +22,7 @@ kernel @k(%p: ptr<i64, global>, %q: ptr<bf16, global>, %n: i64) {
 }
 
 
-@pytest.mark.parametrize("device", ["cpu"])
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("text", FOUND.values(), ids=FOUND)
 def test_found(text: str, device: str) -> None:
     module = parse_module(text)

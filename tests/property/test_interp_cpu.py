@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.devices import assert_same, run_on
+from tests.devices import DEVICES, assert_same, run_on
 from tests.property.random_ir import random_program
 
 from gridlane.ir.parser import parse_module
@@ -19,7 +19,7 @@ sizes = st.integers(1, 40)
 
 
 def check(device: str, seed: int, size: int) -> None:
-    program = random_program(seed, size)
+    program = random_program(seed, size, lockstep=device == "cuda")
     launch = (program.module, program.grid, program.block, program.arrays, program.scalars)
     wanted, got = run_on("interp", *launch), run_on(device, *launch)
     try:
@@ -32,7 +32,7 @@ def check(device: str, seed: int, size: int) -> None:
         ) from None
 
 
-@pytest.mark.parametrize("device", ["cpu"])
+@pytest.mark.parametrize("device", DEVICES)
 @given(seed=seeds, size=sizes)
 @settings(SETTINGS, max_examples=200)
 def test_devices_agree(device: str, seed: int, size: int) -> None:
@@ -41,7 +41,7 @@ def test_devices_agree(device: str, seed: int, size: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))  # so that the workers of a run share them
-@pytest.mark.parametrize("device", ["cpu"])
+@pytest.mark.parametrize("device", DEVICES)
 @given(seed=seeds, size=sizes)
 @settings(SETTINGS, max_examples=500)
 def test_devices_agree_on_many(device: str, part: int, seed: int, size: int) -> None:

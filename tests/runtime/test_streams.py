@@ -10,8 +10,13 @@ import weakref
 import pytest
 
 from gridlane.core.errors import DeviceError
+from gridlane.runtime.drivers.cpu import CpuDevice
 from gridlane.runtime.event import Event
-from gridlane.runtime.stream import BUSY, DEFAULT, Stream
+from gridlane.runtime.stream import BUSY
+
+DEVICE = CpuDevice()
+DEFAULT = DEVICE.default_stream
+Stream = DEVICE.new_stream
 
 
 def test_work_runs_in_order_on_one_thread():
@@ -104,19 +109,19 @@ def test_events_order_streams():
 
 def test_event_times():
     start, end = Event(), Event()
-    start.record()
+    start.record(DEFAULT)
     DEFAULT.submit(lambda: time.sleep(0.01))
-    end.record()
+    end.record(DEFAULT)
     assert 10 <= start.elapsed_ms(end) < 1000
 
 
 @pytest.mark.parametrize("case", ["unrecorded", "untimed", "unready"])
 def test_event_misuse(case):
     start, end = Event(), Event(timing=case != "untimed")
-    start.record()
+    start.record(DEFAULT)
     stream, gate = Stream(), threading.Event()
     if case == "untimed":
-        end.record()
+        end.record(DEFAULT)
     if case == "unready":
         stream.submit(gate.wait)
         end.record(stream)

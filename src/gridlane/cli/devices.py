@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.markup import escape
 
 from gridlane.cli.failure import check_settings
@@ -9,14 +11,25 @@ from gridlane.cli.tables import console, table
 from gridlane.cli.wording import described, size
 from gridlane.core.config import config
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.devices import get_device, names
+from gridlane.runtime.devices import device_count, get_device, names
+
+
+def _each() -> Iterator[str]:
+    """Every device of every kind; a kind that has none is named once."""
+    for kind in names():
+        try:
+            found = device_count(kind)
+        except (ImportError, OSError, DeviceError):
+            found = 1
+        yield kind
+        yield from (f"{kind}:{number}" for number in range(1, found))
 
 
 def show() -> None:
     """Print a line for each device; the chosen one has a star."""
     check_settings()
     rows = table("", "device", "", "block, at most", "shared memory of a block", "warp")
-    for name in names():
+    for name in _each():
         star = "*" if name == config().device else ""
         try:
             device = get_device(name)

@@ -71,19 +71,20 @@ def show() -> int:
         facts.add_row(name, escape(value))
     out.print(facts)
     results: dict[str, list[Step]] = {}
-    for name in names():
+    used = config().device
+    for name in dict.fromkeys((*names(), used)):  # of several of a kind, the one in use as well
         with out.status(f"trying {name}"):
             results[name] = climb(name)
     ladder = table("device", *LADDER, "")
     for name, steps in results.items():
         cells = [_cell(steps, n) for n in range(len(LADDER))]
-        ladder.add_row(f"{name} *" if name == config().device else name, *cells, _summary(steps))
+        ladder.add_row(f"{name} *" if name == used else name, *cells, _summary(steps))
     out.print(ladder)
     for name, steps in results.items():
         if not steps[-1].ok:
             out.print(_advice(name, steps[-1]))
     out.print("* the device in use; choose with GRIDLANE_DEVICE or gridlane run --device")
-    return 0 if results[config().device][-1].ok else 1
+    return 0 if results[used][-1].ok else 1
 
 
 def _cell(steps: list[Step], n: int) -> str:

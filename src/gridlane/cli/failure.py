@@ -42,4 +42,4 @@ def check_settings() -> None:
     if settings.device != "cpu":  # the usual one needs no look at the others
         from gridlane.runtime.devices import names
 
-        one_of("device", settings.device, names())
+        one_of("device", settings.device.partition(":")[0], names())

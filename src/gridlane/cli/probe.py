@@ -11,7 +11,6 @@ import math
 import sys
 import time
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,13 @@ from gridlane.core.options import Target
 STEPS = ("compiled", "available", "initialised", "executed", "verified")
 THREADS, SIZE = 64, 100
 BLOCK = (THREADS, 1, 1)
+
+# What the step before any driver compiles for.
+TARGETS = {
+    "cpu": Target("cpu", block=BLOCK),
+    "interp": Target("interp", block=BLOCK),
+    "cuda": Target("cuda", processor="sm_75"),
+}
 
 
 @cuda.jit
@@ -68,6 +74,7 @@ class Probe:
 
     def __init__(self, device: str) -> None:
         self.device = device
+        self.kind = device.partition(":")[0]
         self.got: tuple[np.ndarray, int] | None = None
 
     def compiled(self) -> str:
@@ -76,15 +83,17 @@ class Probe:
 
         types = (float32[::1], float32[::1], int32[::1])
         module = compiler.translate(sample.py_func, types, sample.options)
-        artifact = compiler.generate(module, Target(self.device, block=BLOCK))
+        artifact = compiler.generate(module, TARGETS[self.kind])
         return f"{len(artifact.code)} bytes of {artifact.format}"
 
     def available(self) -> str:
         """The driver loads, with all that it stands on."""
-        from gridlane.runtime.devices import DRIVERS
+        from gridlane.runtime.devices import device_count, get_device
 
-        import_module(DRIVERS[self.device][0])
-        return ""
+        found = device_count(self.kind)
+        if not found:
+            get_device(self.device)  # says why
+        return f"{found} devices" if found > 1 else ""
 
     def initialised(self) -> str:
         """The device opens and gives memory."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import FunctionType
 
 from gridlane.compiler import cpu
 from gridlane.compiler.layout import lay_out
+from gridlane.compiler.sites import error_sites
 from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact
 from gridlane.core.config import config
@@ -19,7 +21,7 @@ from gridlane.ir.values import Function, Module, Param, Value, Var
 
 __all__ = ["compile_kernel", "generate", "text", "translate"]
 
-TARGETS = ("cpu", "interp")
+TARGETS = ("cpu", "interp", "cuda")
 
 
 def translate(
@@ -50,6 +52,10 @@ def generate(
         return _interpreted(module, target)
     if target.name == "cpu":
         return cpu.generate(copied(module), target, options)
+    if target.name == "cuda":
+        from gridlane.compiler import cuda
+
+        return cuda.generate(copied(module), target, options)
     known = ", ".join(TARGETS)
     raise TargetError(f"there is no target {target.name!r}; there are {known}")
 
@@ -59,22 +65,26 @@ def compile_kernel(
     arguments: tuple[ArgType, ...],
     options: KernelOptions,
     target: Target,
+    finish: Callable[[Artifact], Artifact] = lambda artifact: artifact,
 ) -> Artifact:
-    """Translate and generate, through the disk cache."""
+    """Translate and generate, through the disk cache.
+
+    ``finish`` does what is left to do where only the device's driver can; its result is cached.
+    """
     from gridlane.compiler.cache import default_cache, make_key
 
     cache = default_cache()
     if cache is None:
-        return generate(translate(function, arguments, options), target, options)
+        return finish(generate(translate(function, arguments, options), target, options))
     key = make_key(
         python.fingerprint(function, options),
         repr((arguments, options, target)),
-        cpu.identity(target) if target.name == "cpu" else "",
+        _identity(target),
     )
     found = cache.get(key)
     if found is not None:
         return found
-    artifact = generate(translate(function, arguments, options), target, options)
+    artifact = finish(generate(translate(function, arguments, options), target, options))
     cache.put(key, artifact)
     return artifact
 
@@ -83,13 +93,30 @@ def text(module: Module, target: Target, stage: str, options: KernelOptions | No
     """What the compiler makes of a module, to read.
 
     Args:
-        stage: ``ir`` the module, ``llvm`` optimised LLVM IR, ``asm`` assembly (cpu only).
+        stage: ``ir`` the module, ``llvm`` optimised LLVM IR, ``asm`` assembly, which is PTX for
+            cuda.
+
+    Raises:
+        TargetError: interp has ir only.
     """
     if stage == "ir":
         return print_module(module)
+    if target.name == "cuda":
+        from gridlane.compiler import cuda
+
+        return cuda.text(copied(module), target, options or KernelOptions(), stage)
     if target.name != "cpu":
         raise TargetError(f"target {target.name} has no stage {stage!r}; it has ir")
     return cpu.text(copied(module), target, options or KernelOptions(), stage)
+
+
+def _identity(target: Target) -> str:
+    """What a target's code depends on besides the kernel, for the cache key."""
+    if target.name == "cuda":
+        from gridlane.compiler import cuda
+
+        return cuda.identity(target)
+    return cpu.identity(target) if target.name == "cpu" else ""
 
 
 def _interpreted(module: Module, target: Target) -> Artifact:
@@ -104,7 +131,7 @@ def _interpreted(module: Module, target: Target) -> Artifact:
         param_bytes=size,
         static_shared=sum(-(-item.size // 16) * 16 for item in module.static_shared()),
         block=target.block,
-        errors=cpu.error_sites(module),
+        errors=error_sites(module),
     )
 
 

@@ -21,6 +21,7 @@ PLAIN: dict[str, type] = {
     "scratch": int,
     "work": int,
     "uses_dynamic_shared": bool,
+    "cooperative": bool,
 }
 SHAPED = ("code", "params", "block", "errors", "prints", "symbols", "notes")
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 
 from gridlane.codegen.llvm import machine
-from gridlane.codegen.llvm.cpu import KernelCode, emit_kernel
+from gridlane.codegen.llvm.cpu import emit_kernel
 from gridlane.compiler.layout import lay_out
-from gridlane.core.artifact import Artifact, KernelErrorSite, PrintSite
+from gridlane.compiler.sites import error_sites, print_sites
+from gridlane.core.artifact import Artifact
 from gridlane.core.config import config
-from gridlane.core.dtypes import DType
 from gridlane.core.errors import LaunchError
 from gridlane.core.options import KernelOptions, Target
-from gridlane.ir.ops.control import Print
 from gridlane.ir.values import Module
 from gridlane.passes import pipelines
 
@@ -71,25 +70,10 @@ def _emit(module: Module, target: Target):
             block=block,
             scratch=code.scratch,
             errors=errors,
-            prints=_print_sites(code),
+            prints=print_sites(code.prints),
             work=code.work,
             symbols=code.symbols,
             uses_dynamic_shared=code.uses_dynamic_shared,
         )
 
     return code, artifact
-
-
-def error_sites(module: Module) -> tuple[KernelErrorSite, ...]:
-    """The module's error table."""
-    return tuple(KernelErrorSite(e.exception, e.message, e.loc) for e in module.errors)
-
-
-def _print_sites(code: KernelCode) -> tuple[PrintSite, ...]:
-    """The kernel's print table."""
-    sites = []
-    for op in code.prints:
-        assert isinstance(op, Print)
-        types = tuple(v.type for v in op.arguments if isinstance(v.type, DType))
-        sites.append(PrintSite(tuple(part or None for part in op.parts), types))
-    return tuple(sites)

@@ -48,8 +48,9 @@ class Artifact:
     """A compiled kernel.
 
     Attributes:
-        target: name of the target, ``cpu`` or ``interp`` …
-        format: what ``code`` is: ``object`` (a relocatable machine-code file), ``ir`` (IR text) …
+        target: name of the target, ``cpu``, ``interp`` or ``cuda``.
+        format: what ``code`` is: ``object`` (a relocatable machine-code file), ``ir`` (IR text),
+            ``ptx`` (text) or ``cubin``.
         code: the bytes.
         entry: symbol of the kernel.
         params: the flat parameter block, in order; ``param_bytes`` long.
@@ -61,6 +62,8 @@ class Artifact:
         work: rough scalar operations of one thread, to judge whether waking a worker pays.
         symbols: libraries' functions that the code calls.
         notes: what the compiler did that the user should know (emulation, fallbacks).
+        uses_dynamic_shared: the kernel uses shared memory whose size is given at launch.
+        cooperative: blocks wait for each other, so all must be on the device at once.
     """
 
     target: str
@@ -78,3 +81,4 @@ class Artifact:
     symbols: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     uses_dynamic_shared: bool = False
+    cooperative: bool = False

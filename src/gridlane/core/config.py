@@ -14,12 +14,14 @@ class Config:
     """The settings of this process.
 
     Attributes:
-        device: GRIDLANE_DEVICE, the device that ``cuda`` means: ``cpu`` (default) or ``interp``.
+        device: GRIDLANE_DEVICE, the device that ``cuda`` means: ``cpu`` (default),
+            ``interp``, ``cuda`` or, of several GPUs, ``cuda:1``.
         trace: GRIDLANE_TRACE=1 prints a line for each launch.
         threads: GRIDLANE_THREADS, worker threads of the CPU device; 0 means one a core.
         cache: GRIDLANE_CACHE=0 turns the disk cache off.
         cache_dir: GRIDLANE_CACHE_DIR, where compiled kernels are kept.
         verify: GRIDLANE_VERIFY=1 runs the IR verifier after every pass (the tests do).
+        libdevice: GRIDLANE_LIBDEVICE, the libdevice.10.bc to use for NVIDIA GPUs.
         dump: GRIDLANE_DUMP=ir,llvm,asm prints these stages of each compilation to stderr.
     """
 
@@ -29,6 +31,7 @@ class Config:
     cache: bool
     cache_dir: Path | None
     verify: bool
+    libdevice: Path | None
     dump: frozenset[str]
 
 
@@ -40,6 +43,7 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
     """
     get = environment.get
     directory = get("GRIDLANE_CACHE_DIR")
+    libdevice = get("GRIDLANE_LIBDEVICE")
     threads = get("GRIDLANE_THREADS", "0")
     if not threads.isdigit():
         raise ValueError(f"GRIDLANE_THREADS={threads!r}: a number of threads, or 0 for one a core")
@@ -50,6 +54,7 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         cache=get("GRIDLANE_CACHE", "1") not in ("", "0"),
         cache_dir=Path(directory) if directory else None,
         verify=get("GRIDLANE_VERIFY", "0") not in ("", "0"),
+        libdevice=Path(libdevice) if libdevice else None,
         dump=frozenset(filter(None, get("GRIDLANE_DUMP", "").split(","))),
     )
 

@@ -14,12 +14,18 @@ class KernelOptions:
         fma: multiplications and additions may contract, as CUDA does by default.
         debug: bounds checks, assertions and raises report an exception to the host.
         opt: optimise the machine code.
+        lineinfo: the machine code says which line each instruction is from.
+        max_registers: the most registers of a thread, on a GPU; None for the compiler's choice.
+        launch_bounds: (the most threads of a block[, blocks that a multiprocessor shall hold]).
     """
 
     fastmath: bool = False
     fma: bool = True
     debug: bool = False
     opt: bool = True
+    lineinfo: bool = False
+    max_registers: int | None = None
+    launch_bounds: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +33,16 @@ class Target:
     """What code is made for.
 
     Attributes:
-        name: ``cpu`` or ``interp``.
+        name: ``cpu``, ``interp`` or ``cuda``.
         block: block shape that the code may take as constant, or None for any.
-        processor: LLVM's name of the processor; "" is the host's.
-        features: LLVM's feature string; "" is the host's.
+        processor: LLVM's name of the processor; "" is the host's, and for cuda it is ``sm_90``
+            and the like.
+        features: LLVM's feature string; "" is the host's or the processor's own.
+        identity: what else machine code depends on, such as the driver that assembles it.
     """
 
     name: str
     block: tuple[int, int, int] | None = None
     processor: str = ""
     features: str = ""
+    identity: str = ""

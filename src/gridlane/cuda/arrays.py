@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.core.errors import UnsupportedError
-from gridlane.cuda import active, geometry
+from gridlane.core.errors import DeviceError, UnsupportedError
+from gridlane.cuda import active, geometry, transport
 from gridlane.cuda.devicearray import (
     DeviceNDArray,
     DeviceRecord,
@@ -18,6 +18,8 @@ from gridlane.cuda.devicearray import (
 )
 from gridlane.cuda.streams import as_stream
 from gridlane.cuda.transport import PinnedMemory
+from gridlane.runtime.errors import NOT_SUPPORTED
+from gridlane.runtime.protocol import HostMemory
 
 from_cuda_array_interface = from_interface
 
@@ -100,6 +102,8 @@ class MappedNDArray(np.ndarray):
     copies.
     """
 
+    kind: HostMemory = "mapped"
+
     @property
     def gpu_data(self) -> Any:
         """The memory."""
@@ -126,6 +130,8 @@ class MappedNDArray(np.ndarray):
 
 class ManagedNDArray(MappedNDArray):
     """A host array in managed memory."""
+
+    kind = "managed"
 
 
 def mapped_array(
@@ -168,10 +174,13 @@ def _shared(
     dtype: np.dtype,
 ) -> np.ndarray:
     low, high = geometry.extent_of(shape, strides, dtype.itemsize)
-    if active.device().host_visible:
-        buffer = active.allocate(high - low)
+    try:
+        buffer = active.allocate_host(high - low, cls.kind)
         plain = geometry.view_of(buffer.address - low, shape, strides, dtype, buffer)
-    else:  # the device has memory of its own, so launches copy as they do for any host array
+    except DeviceError as error:
+        if error.number != NOT_SUPPORTED:
+            raise
+        # The device has memory of its own, so launches copy as they do for any host array.
         plain = np.ndarray(shape, dtype, np.empty(max(1, high - low), np.uint8), -low, strides)
     array = plain.view(cls)
     array.stream = stream
@@ -180,8 +189,9 @@ def _shared(
 
 @contextmanager
 def pinned(*arylist: np.ndarray) -> Iterator[list[np.ndarray]]:
-    """Pin host arrays in a with block. Copies are as correct without; here nothing changes."""
-    yield list(arylist)
+    """Pin host arrays in a with block, so that their copies on streams do not wait."""
+    with transport.registered(arylist):
+        yield list(arylist)
 
 
 def is_cuda_array(obj: Any) -> bool:

@@ -19,8 +19,6 @@ ACCEPTED = {
     "inline": "the compiler inlines device functions as it sees fit",
     "forceinline": "as inline",
     "cache": "compiled kernels are cached on disk in any case",
-    "lineinfo": "every op carries its line in any case",
-    "max_registers": "the device has no register limit to set",
     "shared_memory_carveout": "the device has no such split",
     "lto": "a kernel is compiled in one piece in any case",
     "nopython": "there is no other mode",
@@ -42,7 +40,10 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
         fastmath: every freedom with floating-point operations.
         debug: bounds checks, and exceptions of the kernel reach the host.
         opt: False for unoptimised code.
-        launch_bounds: the most threads of a block, first of one to three numbers.
+        launch_bounds: the most threads of a block; after it, for a GPU, how many blocks a
+            multiprocessor shall hold.
+        max_registers: on a GPU, the most registers of a thread.
+        lineinfo: on a GPU, machine code for profilers that says each instruction's line.
         extensions: objects whose ``prepare_args(type, value, stream=, retr=)`` converts arguments.
 
     ``ACCEPTED`` lists options of numba that change nothing here.
@@ -74,6 +75,9 @@ def _maker(device: bool, options: dict[str, Any]) -> Callable[[Any], Dispatcher]
         fma=bool(options.get("fma", True)),
         debug=debug,
         opt=opt,
+        lineinfo=bool(options.get("lineinfo")),
+        max_registers=options.get("max_registers"),
+        launch_bounds=_bounds(options.get("launch_bounds")),
     )
 
     def make(function: Any) -> Dispatcher:
@@ -82,6 +86,13 @@ def _maker(device: bool, options: dict[str, Any]) -> Callable[[Any], Dispatcher]
         return Dispatcher(function, compile_options, dict(options, device=device), device)
 
     return make
+
+
+def _bounds(bounds: Any) -> tuple[int, ...]:
+    """Launch bounds as a tuple."""
+    if bounds is None:
+        return ()
+    return tuple(map(int, bounds)) if isinstance(bounds, (tuple, list)) else (int(bounds),)
 
 
 def _compiled(dispatcher: Dispatcher, signatures: list[Any], specialized: bool) -> Dispatcher:
@@ -129,6 +140,7 @@ def _refuse(device: bool, options: dict[str, Any]) -> None:
         raise ValueError(f"Got {len(bounds)} launch bounds: {bounds}. A maximum of three is used")
     _check_carveout(options.get("shared_memory_carveout"))
     known = {"fastmath", "fma", "debug", "opt", "launch_bounds", "link", "extensions"}
+    known |= {"lineinfo", "max_registers"}
     known |= {"boundscheck", "func", *_MOVED, *ACCEPTED}
     for name in options:
         if name not in known:

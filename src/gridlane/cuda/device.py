@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
+from gridlane.core.errors import DeviceError
 from gridlane.cuda import active
 from gridlane.cuda.streams import (
     DefaultStream,
@@ -20,10 +20,7 @@ from gridlane.cuda.streams import (
     stream,
     synchronize,
 )
-from gridlane.runtime.errors import INVALID_DEVICE, fail
-
-# What kernels may count on: the instructions of a device of this generation are all here.
-COMPUTE_CAPABILITY = (8, 0)
+from gridlane.runtime.protocol import Device
 
 
 class MemoryInfo(NamedTuple):
@@ -33,99 +30,81 @@ class MemoryInfo(NamedTuple):
     total: int
 
 
-class CudaDevice:
-    """The device of this process, by the names of numba and of CUDA's attributes."""
+# numba's names of attributes that CUDA calls otherwise.
+_OTHER_NAMES = {"MAX_THREADS_PER_MULTI_PROCESSOR": "MAX_THREADS_PER_MULTIPROCESSOR"}
 
-    id = 0
-    compute_capability = COMPUTE_CAPABILITY
-    COMPUTE_CAPABILITY_MAJOR, COMPUTE_CAPABILITY_MINOR = COMPUTE_CAPABILITY
-    COMPUTE_CAPABILITY = COMPUTE_CAPABILITY
+
+class CudaDevice:
+    """A device by the names of numba. CUDA's attributes are its own: ``device.WARP_SIZE``."""
+
     supports_float16 = True
     supports_bfloat16 = True
     supports_fp8 = False
-    PCI_BUS_ID = PCI_DEVICE_ID = PCI_DOMAIN_ID = 0
-    CAN_MAP_HOST_MEMORY = UNIFIED_ADDRESSING = MANAGED_MEMORY = 1
-    CONCURRENT_KERNELS = INTEGRATED = 1
-    CONCURRENT_MANAGED_ACCESS = PAGEABLE_MEMORY_ACCESS = 1
-    ASYNC_ENGINE_COUNT = 1
-    COOPERATIVE_LAUNCH = 0
-    KERNEL_EXEC_TIMEOUT = TCC_DRIVER = ECC_ENABLED = COMPUTE_MODE = 0
-    TOTAL_CONSTANT_MEMORY = 64 * 1024
-    SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO = 2
-    GLOBAL_L1_CACHE_SUPPORTED = LOCAL_L1_CACHE_SUPPORTED = 1
 
-    def __init__(self) -> None:
-        limits = active.device().limits
-        self.WARP_SIZE = limits.warp_size
-        self.MULTIPROCESSOR_COUNT = limits.multiprocessors
-        self.MAX_THREADS_PER_BLOCK = limits.max_threads
-        self.MAX_THREADS_PER_MULTI_PROCESSOR = self.MAX_THREADS_PER_MULTIPROCESSOR = 2048
-        self.MAX_BLOCK_DIM_X, self.MAX_BLOCK_DIM_Y, self.MAX_BLOCK_DIM_Z = limits.max_block
-        self.MAX_GRID_DIM_X, self.MAX_GRID_DIM_Y, self.MAX_GRID_DIM_Z = limits.max_grid
-        self.MAX_SHARED_MEMORY_PER_BLOCK = limits.max_shared
-        self.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = limits.max_dynamic_shared
-        self.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = limits.max_dynamic_shared
-        self.MAX_REGISTERS_PER_BLOCK = self.MAX_REGISTERS_PER_MULTIPROCESSOR = 65536
+    def __init__(self, native: Device) -> None:
+        self.native = native
+        self.id = native.ordinal
+        self.compute_capability = native.compute_capability
+        self.COMPUTE_CAPABILITY = native.compute_capability
+
+    def __getattr__(self, name: str) -> int:
+        known = {} if name == "native" else self.native.attributes()
+        value = known.get(_OTHER_NAMES.get(name, name))
+        if value is None:
+            raise AttributeError(f"the device {self!r} has no attribute {name!r}")
+        return value
 
     @property
     def name(self) -> bytes:
         """The device's name, as bytes, as numba has it."""
-        facts = active.device().describe()
-        return str(facts.get("name", active.device().name)).encode()
+        return str(self.native.describe().get("name", self.native.name)).encode()
 
     @property
     def uuid(self) -> str:
         """A name of this device that differs between machines."""
-        import uuid
-
-        digits = f"{uuid.getnode():032x}"
-        parts = digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]
-        return "GPU-" + "-".join(parts)
+        return str(self.native.describe()["uuid"])
 
     def get_primary_context(self) -> Context:
-        """The one context."""
-        return current_context()
+        """The device's one context."""
+        return _context(self.id)
 
     def release_primary_context(self) -> None:
-        """Nothing is held."""
+        """The context lives as long as the process."""
 
     def reset(self) -> None:
-        """Wait for all work."""
-        current_context().reset()
+        """Wait for all work, and forget errors."""
+        self.get_primary_context().reset()
 
     @property
-    def attributes(self) -> dict[str, Any]:
+    def attributes(self) -> dict[str, int]:
         """Every attribute that is a number."""
-        names = [name for name in dir(self) if name.isupper()]
-        return {name: getattr(self, name) for name in names}
+        return self.native.attributes()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, CudaDevice)
+        return isinstance(other, CudaDevice) and other.native is self.native
 
     def __hash__(self) -> int:
-        return hash(CudaDevice)
+        return hash(self.native)
 
     def __repr__(self) -> str:
-        return f"<CUDA device 0 {self.name!r}>"
+        return f"<CUDA device {self.id} {self.name!r}>"
 
 
 class Context:
     """What numba calls the context: memory, streams and the device."""
 
-    @property
-    def device(self) -> CudaDevice:
-        """The device."""
-        return _device()
+    def __init__(self, device: CudaDevice) -> None:
+        self.device = device
+        self._before: list[int | None] = []
 
     @property
     def id(self) -> int:
         """The number of the device."""
-        return 0
+        return self.device.id
 
     def get_memory_info(self) -> MemoryInfo:
-        """Free and total bytes: of the machine's memory, as the device has no other."""
-        page, total = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
-        return MemoryInfo(os.sysconf("SC_AVPHYS_PAGES") * page, total * page)
+        """Free and total bytes of the device's memory."""
+        return MemoryInfo(*self.device.native.memory_info())
 
     def memalloc(self, bytesize: int) -> Any:
         """Device memory; it lives as long as the object."""
@@ -152,14 +131,19 @@ class Context:
         return event(timing)
 
     def reset(self) -> None:
-        """Wait for all work. Memory goes with the arrays that hold it."""
-        synchronize()
+        """Wait for all work. Memory goes with the arrays that hold it; a device that a kernel has
+        brought down gets a new context."""
         gc.collect()
+        self.device.native.reset()
 
     def push(self) -> None:
-        """There is one context, and it is current."""
+        """Make the device this thread's, until ``pop``."""
+        self._before.append(active.select(self.id))
 
-    pop = push
+    def pop(self) -> None:
+        """Back to the device before ``push``."""
+        if self._before:
+            active.select(self._before.pop())
 
     @contextmanager
     def defer_cleanup(self) -> Iterator[None]:
@@ -167,74 +151,90 @@ class Context:
         yield
 
     def __enter__(self) -> Context:
+        self.push()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        pass
+        self.pop()
 
     def __repr__(self) -> str:
-        return f"<CUDA context of {_device()!r}>"
+        return f"<CUDA context of {self.device!r}>"
 
 
 class DeviceContextManager:
-    """An item of ``cuda.gpus``: ``with cuda.gpus[0]: ...`` works on the device."""
+    """An item of ``cuda.gpus``: ``with cuda.gpus[1]: ...`` works on that device."""
+
+    def __init__(self, number: int) -> None:
+        self.id = number
 
     @property
     def _device(self) -> CudaDevice:
-        return _device()
+        return _device(self.id)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(_device(), name)
+        return getattr(_device(self.id), name)
 
     def __enter__(self) -> Context:
-        return current_context()
+        return _context(self.id).__enter__()
 
     def __exit__(self, *exc: object) -> None:
-        pass
+        _context(self.id).pop()
 
     def __str__(self) -> str:
         return f"<Managed Device {self.id}>"
 
 
 class DeviceList:
-    """``cuda.gpus``: the devices; there is one."""
-
-    lst = property(lambda self: [_manager()])
-
-    def __getitem__(self, number: int) -> Any:
-        return [_manager()][number]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter([_manager()])
-
-    def __len__(self) -> int:
-        return 1
+    """``cuda.gpus``: the devices of the kind in use."""
 
     @property
-    def current(self) -> Any:
-        """The current device."""
-        return _manager()
+    def lst(self) -> list[DeviceContextManager]:
+        """One item for each."""
+        return [_manager(number) for number in range(active.count())]
+
+    def __getitem__(self, number: int) -> DeviceContextManager:
+        return self.lst[number]
+
+    def __iter__(self) -> Iterator[DeviceContextManager]:
+        return iter(self.lst)
+
+    def __len__(self) -> int:
+        return active.count()
+
+    @property
+    def current(self) -> DeviceContextManager:
+        """This thread's device."""
+        return _manager(active.device().ordinal)
 
     def __str__(self) -> str:
-        return str(self[0])
+        return ", ".join(map(str, self.lst))
 
 
 gpus = DeviceList()
 
 
 @cache
-def _manager() -> DeviceContextManager:
-    return DeviceContextManager()
+def _manager(number: int) -> DeviceContextManager:
+    return DeviceContextManager(number)
+
+
+def _device(number: int) -> CudaDevice:
+    current = active.device()
+    return _wrapped(current if current.ordinal == number else active.numbered(number))
 
 
 @cache
-def _device() -> CudaDevice:
-    return CudaDevice()
+def _wrapped(native: Device) -> CudaDevice:
+    return CudaDevice(native)
+
+
+def _context(number: int) -> Context:
+    return _context_of(_device(number))
 
 
 @cache
-def _context() -> Context:
-    return Context()
+def _context_of(device: CudaDevice) -> Context:
+    return Context(device)
 
 
 def list_devices() -> DeviceList:
@@ -243,20 +243,20 @@ def list_devices() -> DeviceList:
 
 
 def get_current_device() -> CudaDevice:
-    """The device."""
-    return _device()
+    """This thread's device."""
+    return _wrapped(active.device())
 
 
 def select_device(device_id: int) -> Context:
-    """Use a device by number; DeviceError INVALID_DEVICE when there is none."""
-    if device_id != 0:
-        fail(INVALID_DEVICE, f"device {device_id}; there is device 0 only")
-    return _context()
+    """Make a device this thread's, by number; DeviceError INVALID_DEVICE when there is none."""
+    if device_id != active.device().ordinal:
+        active.select(device_id)
+    return _context(device_id)
 
 
 def current_context(devnum: int | None = None) -> Context:
-    """The context."""
-    return select_device(devnum or 0)
+    """The context of this thread's device, or of the device with a number."""
+    return _context(active.device().ordinal if devnum is None else devnum)
 
 
 def require_context(function: Any) -> Any:
@@ -265,13 +265,13 @@ def require_context(function: Any) -> Any:
 
 
 def close() -> None:
-    """Wait for all work."""
-    _context().reset()
+    """Wait for all work of this thread's device, and forget errors."""
+    current_context().reset()
 
 
 def is_available() -> bool:
-    """Whether kernels can run: always."""
-    return True
+    """Whether kernels can run: the device that GRIDLANE_DEVICE names opens."""
+    return cuda_error() is None
 
 
 def is_supported_version() -> bool:
@@ -294,25 +294,38 @@ def is_fp8_supported() -> bool:
     return False
 
 
-def cuda_error() -> None:
-    """What went wrong with the driver's start: nothing."""
+def cuda_error() -> DeviceError | None:
+    """What went wrong with the device's start; None when nothing did."""
+    try:
+        active.device()
+    except DeviceError as error:
+        return error
+    return None
 
 
 def detect() -> bool:
-    """Print the device; True because there is one."""
-    device = _device()
+    """Print the devices; whether there is one."""
+    error = cuda_error()
+    if error is not None:
+        print(f"CUDA initialization failed: {error}")
+        return False
+    print(f"Found {active.count()} CUDA devices")
+    for number in range(active.count()):
+        _print_device(_device(number))
+    print(f"Summary:\n\t{active.count()}/{active.count()} devices are supported")
+    return True
+
+
+def _print_device(device: CudaDevice) -> None:
     facts = {
         "Compute Capability": "{}.{}".format(*device.compute_capability),
         "UUID": device.uuid,
         "Multiprocessors": device.MULTIPROCESSOR_COUNT,
-        "Device": active.device().name,
+        "Device": device.native.name,
     }
-    print("Found 1 CUDA devices")
-    print(f"id 0    {device.name!s:>20} {'[SUPPORTED]':>40}")
+    print(f"id {device.id}    {device.name!s:>20} {'[SUPPORTED]':>40}")
     for key, value in facts.items():
         print(f"{key:>40}: {value}")
-    print("Summary:\n\t1/1 devices are supported")
-    return True
 
 
 @contextmanager

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gridlane.core.errors import UnsupportedError
-from gridlane.cuda import active, geometry, settings
+from gridlane.cuda import active, dlpack, geometry, settings
 from gridlane.cuda.description import ArrayDescription, record_key
 from gridlane.cuda.indexing import dummy_of, has_ellipsis, pick
 from gridlane.cuda.streams import as_stream, external_stream
 from gridlane.cuda.transport import (
     check_compatible,
-    copy,
-    download,
     extent_bytes,
     is_pinned,
     upload,
@@ -38,10 +35,21 @@ class DeviceNDArray(ArrayDescription):
         host = self.copy_to_host()
         return host if dtype is None else host.astype(dtype, copy=False)
 
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """DLPack's (kind, number) of the device."""
+        return dlpack.device_of()
+
+    def __dlpack__(self, *, stream: Any = None, **ignored: Any) -> Any:
+        """A DLPack capsule over the memory. ``stream`` is the consumer's: its later work comes
+        after this array's work so far; -1 leaves that to the caller."""
+        if stream != -1 and self.stream:
+            as_stream(self.stream).synchronize()
+        return dlpack.export(self)
+
     # --- copies ---
 
     def _stream(self, stream: Any) -> Any:
-        return as_stream(stream or self.stream)
+        return as_stream(stream or self.stream).native
 
     def copy_to_host(self, ary: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
         """Copy to ``ary``, or to a new array; return it.
@@ -66,10 +74,9 @@ class DeviceNDArray(ArrayDescription):
         if not self.size:
             return ary
         if is_pinned(ary) and not stream.inline:
-            stream.submit(partial(download, target, self.address + low, self))
-            return ary
-        stream.drain()
-        download(target, self.address + low)
+            stream.download(target, self.address + low, (self, ary))
+        else:
+            stream.read(target, self.address + low)
         return ary
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
@@ -85,14 +92,15 @@ class DeviceNDArray(ArrayDescription):
         mine, other = geometry.broadcast_core(self), geometry.broadcast_core(ary)
         if isinstance(ary, DeviceNDArray):
             check_compatible(mine, other)
-            stream.submit(partial(copy, self, ary, mine.alloc_size))
+            stream.copy(self.address, ary.address, mine.alloc_size, (self, ary))
             return
         order = "C" if mine.is_c_contiguous() else "F"
         other = np.array(other, order=order, copy=None if _NUMPY2 else False, subok=True)
         check_compatible(mine, other)
-        # Host memory may change after return, as pageable memory may under CUDA: copy now.
-        stream.drain()
-        upload(self.address, geometry.bytes_of(other))
+        if is_pinned(other) and not stream.inline:
+            stream.upload(self.address, geometry.bytes_of(other), (self, other))
+        else:
+            stream.write(self.address, geometry.bytes_of(other))
 
     # --- views ---
 
@@ -275,6 +283,11 @@ def as_device(value: Any, sync: bool = True) -> Any:
     if isinstance(value, (DeviceNDArray, np.ndarray)):
         return value
     interface = getattr(value, "__cuda_array_interface__", None)
+    # Two bytes without a meaning are how a bfloat16 is shown where there is no better way.
+    if interface is None or interface["typestr"] in ("<V2", "|V2"):
+        if not hasattr(value, "__dlpack_device__"):
+            return value
+        interface = dlpack.read(value)
     return value if interface is None else from_interface(interface, value, sync)
 
 
@@ -288,7 +301,7 @@ def from_interface(interface: dict[str, Any], owner: Any = None, sync: bool = Tr
     if interface.get("mask") is not None:
         raise NotImplementedError("Masked arrays are not supported")
     shape = tuple(interface["shape"])
-    dtype = np.dtype(interface["typestr"])
+    dtype = interface.get("dtype") or np.dtype(interface["typestr"])
     if dtype.kind == "V" and interface.get("descr"):
         dtype = np.dtype(interface["descr"])
     strides = interface.get("strides")
@@ -303,7 +316,7 @@ def from_interface(interface: dict[str, Any], owner: Any = None, sync: bool = Tr
     low, high = geometry.extent_of(shape, strides, dtype.itemsize)
     buffer = active.buffer_at(address + low, high - low)
     array = DeviceNDArray(shape, strides, dtype, stream or 0, buffer, address)
-    array._owner = owner  # type: ignore[attr-defined]
+    array._owner = interface.get("owner", owner)  # type: ignore[attr-defined]
     return array
 
 
@@ -333,6 +346,11 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
             raise ValueError(NOT_CONTIGUOUS)
         array = DeviceNDArray(host.shape, host.strides, host.dtype, stream)
     if copy and host.size:
-        # A new array, so no work on any stream can be waiting for its memory.
-        upload(array.address, geometry.bytes_of(np.asarray(geometry.broadcast_core(host))))
+        octets = geometry.bytes_of(np.asarray(geometry.broadcast_core(host)))
+        queue = as_stream(stream).native
+        if is_pinned(host) and not queue.inline:
+            queue.upload(array.address, octets, (array, host))
+        else:
+            # A new array, so no work on any stream can be waiting for its memory.
+            upload(array.address, octets)
     return array

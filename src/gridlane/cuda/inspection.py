@@ -64,18 +64,19 @@ class Inspection:
         return self._inspect("inspect_ir", signature)
 
     def inspect_llvm(self, signature: Any = None) -> Any:
-        """LLVM IR for the CPU, for a signature or for each."""
+        """LLVM IR, for a signature or for each."""
         return self._inspect("inspect_llvm", signature)
 
     def inspect_asm(self, signature: Any = None) -> Any:
-        """Assembly for the CPU, for a signature or for each."""
+        """Assembly, on a GPU the PTX, for a signature or for each."""
         return self._inspect("inspect_asm", signature)
 
     def inspect_sass(self, signature: Any = None) -> Any:
-        """NVIDIA's machine code: there is none."""
+        """NVIDIA's machine code is not shown here."""
         raise RuntimeError(
-            f"nvdisasm was not found, and the device {active.device().name!r} has no SASS; "
-            "inspect_asm() shows its machine code"
+            f"nvdisasm was not found, and gridlane shows no SASS of the device "
+            f"{active.device().name!r}; inspect_asm() shows its assembly, and on a GPU "
+            "`gridlane compile --target cubin` writes what nvdisasm reads"
         )
 
     inspect_sass_cfg = inspect_sass

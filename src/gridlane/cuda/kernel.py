@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ from gridlane.core.errors import LaunchError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.cuda import active
 from gridlane.cuda.dimensions import Dim3, check_shape
-from gridlane.runtime.protocol import LoadedKernel
+from gridlane.runtime.protocol import BoundKernel, Device, LoadedKernel
 
 
 class Kernel:
@@ -27,7 +28,8 @@ class Kernel:
         self.options = options
         self.launch_config_sensitive = False
         self._module: Any = None
-        self._loaded: dict[Dim3, LoadedKernel] = {}
+        self._loaded: dict[tuple[int, Target], LoadedKernel] = {}
+        self._bound: dict[tuple[int, Dim3], BoundKernel] = {}
         self._lock = threading.RLock()
 
     @property
@@ -59,53 +61,84 @@ class Kernel:
         """The compiled code for a block shape."""
         return self.loaded(block).artifact
 
-    def loaded(self, block: Dim3) -> LoadedKernel:
-        """The code for a block shape, ready to run."""
-        found = self._loaded.get(block)
+    def loaded(self, block: Dim3) -> BoundKernel:
+        """The code for a block shape on this thread's device, ready to run."""
+        device = active.device()
+        found = self._bound.get((device.ordinal, block))
         if found is not None:
             return found
+        with self._lock:
+            if (device.ordinal, block) not in self._bound:
+                check_shape(self.py_func.__name__, (1, 1, 1), block, device.limits)
+                kernel = self._load(device, block)
+                self._bound[device.ordinal, block] = kernel.bind(block)
+            return self._bound[device.ordinal, block]
+
+    def _load(self, device: Device, block: Dim3) -> LoadedKernel:
+        """Compile for the device and load; once for code that takes any block shape."""
         from gridlane import compiler
 
+        target = device.target(block)
+        key = device.ordinal, target
+        if key not in self._loaded:
+            artifact = compiler.compile_kernel(
+                self.py_func, self.argtypes, self.options, target, device.finish
+            )
+            if trace.enabled():
+                trace.event("load", kernel=self.py_func.__name__, device=device.name, block=block)
+                for note in artifact.notes:
+                    trace.event("note", kernel=self.py_func.__name__, note=note)
+            self._loaded[key] = device.load(artifact)
+        return self._loaded[key]
+
+    def any_loaded(self) -> LoadedKernel:
+        """The code for some block shape; compiled for one warp when there is none yet."""
+        device = active.device()
         with self._lock:
-            if block not in self._loaded:
-                device = active.device()
-                name = self.py_func.__name__
-                check_shape(name, (1, 1, 1), block, device.limits)
-                target = Target(device.name, block=block)
-                artifact = compiler.compile_kernel(
-                    self.py_func, self.argtypes, self.options, target
-                )
-                if trace.enabled():
-                    trace.event("load", kernel=name, device=device.name, block=block)
-                self._loaded[block] = device.load(artifact)
-            return self._loaded[block]
+            for (ordinal, _), kernel in self._loaded.items():
+                if ordinal == device.ordinal:
+                    return kernel
+            return self._load(device, (32, 1, 1))
 
     def any_artifact(self) -> Artifact:
-        """The code for some block shape; compiled for one warp when there is none yet."""
-        with self._lock:
-            blocks = list(self._loaded)
-        return self.artifact(blocks[0] if blocks else (32, 1, 1))
+        """Its artifact."""
+        return self.any_loaded().artifact
 
     # --- figures ---
 
+    def _figure(self, name: str) -> int | None:
+        """What the device says of the loaded code; None where it counts nothing."""
+        figures = self.any_loaded().figures()
+        return None if figures is None else getattr(figures, name)
+
     @property
     def regs_per_thread(self) -> int:
-        """Registers that a thread may use: the machine's, as code generation counts none."""
-        return 32
+        """Registers of a thread; on the host the machine's, as code generation counts none."""
+        counted = self._figure("registers")
+        return 32 if counted is None else counted
 
     @property
     def shared_mem_per_block(self) -> int:
         """Bytes of static shared memory."""
+        counted = self._figure("shared_bytes")
+        if counted is not None:
+            return counted
         return sum(item.size for item in self.module.static_shared())
 
     @property
     def const_mem_size(self) -> int:
         """Bytes of constant data."""
+        counted = self._figure("constant_bytes")
+        if counted is not None:
+            return counted
         return sum(item.size for item in self.module.globals.values() if item.data is not None)
 
     @property
     def local_mem_per_thread(self) -> int:
-        """Bytes of the kernel's local arrays."""
+        """Bytes of a thread's local memory: local arrays and, on a GPU, what spills."""
+        counted = self._figure("local_bytes")
+        if counted is not None:
+            return counted
         sizes = 0
         for function in self.module.functions.values():
             for op in function.body.walk():
@@ -116,13 +149,26 @@ class Kernel:
     @property
     def max_threads_per_block(self) -> int:
         """The largest block."""
+        counted = self._figure("max_threads")
+        if counted is not None:
+            return counted
         return active.device().limits.max_threads
 
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
-        raise LaunchError(
-            "cooperative launches are not part of gridlane: blocks run one after the other on a "
-            "worker, so a grid cannot wait for all of its blocks"
-        )
+        """Blocks of a grid that can wait for each other.
+
+        Raises:
+            LaunchError: the device runs blocks one after the other.
+        """
+        device = active.device()
+        if not device.attributes().get("COOPERATIVE_LAUNCH"):
+            raise LaunchError(
+                f"the device {device.name} has no cooperative launches: blocks run one after the "
+                "other on a worker, so a grid cannot wait for all of its blocks"
+            )
+        threads = math.prod(blockdim) if isinstance(blockdim, tuple) else int(blockdim)
+        each = self.any_loaded().occupancy(threads, dynsmemsize)
+        return each * device.limits.multiprocessors
 
     # --- text ---
 
@@ -131,14 +177,17 @@ class Kernel:
         return self._text("ir")
 
     def inspect_llvm(self) -> str:
-        """LLVM IR for the CPU, for a block of one warp."""
+        """LLVM IR; on the host for a block of one warp."""
         return self._text("llvm")
 
     def inspect_asm(self, cc: Any = None) -> str:
-        """Assembly of the CPU's code, for a block of one warp."""
+        """PTX, or the assembly of the CPU's code for a block of one warp."""
         return self._text("asm")
 
     def _text(self, stage: str) -> str:
         from gridlane import compiler
 
-        return compiler.text(self.module, Target("cpu", block=(32, 1, 1)), stage, self.options)
+        target = active.device().target((32, 1, 1))
+        if target.name == "interp":  # it runs the IR itself; the code to read is the CPU's
+            target = Target("cpu", block=target.block)
+        return compiler.text(self.module, target, stage, self.options)

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from gridlane.cuda.reader import make_reader
 from gridlane.cuda.signatures import conversion
 from gridlane.cuda.transfers import Convert, Writeback, converter
 from gridlane.runtime.errors import KernelStop
+from gridlane.runtime.protocol import BoundKernel
 from gridlane.runtime.stream import BUSY, wait_for_streams
 
 if TYPE_CHECKING:
@@ -72,14 +72,16 @@ class Plan:
 
     Attributes:
         read: arguments to parameter bytes.
-        launch: the loaded kernel's ``launch``.
+        kernel: the loaded kernel with its block shape.
+        launch: the kernel's ``launch``.
         converts: for each argument what it needs before ``read``; () when none needs any.
         static_shared: bytes of a block's static shared memory.
-        waits: host arrays are used in place, so the caller sees results on return, on every
-            stream, as CUDA's copies to pageable memory have it.
+        waits: host arrays are used in place or copied back, so the caller sees results on return,
+            on every stream, as CUDA's copies to pageable memory have it.
     """
 
     read: Callable[..., bytes]
+    kernel: BoundKernel
     launch: Callable[[bytes, int, int, int, int], None]
     converts: tuple[Convert | None, ...]
     static_shared: int
@@ -146,22 +148,25 @@ class Configured:
             args = self._extended(args, back)
         dispatcher.check_arguments(args)
         key = tuple([KEYS[arg.__class__](arg) for arg in args])
-        limits = active.device().limits
+        device = active.device()
+        limits = device.limits
         check_shape(
             dispatcher.__name__, self.griddim, self.blockdim, limits, dispatcher.launch_bounds
         )
-        plan = self._plans.get(key)
+        plan = self._plans.get((device.ordinal, key))
         if plan is None:
             plan, args = self._make_plan(args, back)
-            self._plans[key] = plan
+            self._plans[device.ordinal, key] = plan
         elif plan.converts:
             args = _converted(plan.converts, args, back)
         check_shared(dispatcher.__name__, plan.static_shared, self.sharedmem, limits)
-        if self.stream.inline and not plan.converts and not dispatcher.extensions:
+        stream = self.stream.native
+        if stream.inline and not plan.converts and not dispatcher.extensions:
             self._fast[key] = plan
-        self.stream.submit(partial(self._run, plan, args, plan.read(*args)))
-        if back or (plan.waits and not self.stream.inline):
-            self.stream.synchronize()
+        params = plan.read(*args)
+        stream.launch(plan.kernel, params, self.gx, self.gy, self.gz, self.sharedmem, args)
+        if back or (plan.waits and not stream.inline):
+            stream.synchronize()
             for write in back:
                 write()
 
@@ -179,13 +184,6 @@ class Configured:
         """Accepted for numba's sake; see Dispatcher."""
         self.dispatcher.mark_launch_config_sensitive()
 
-    def _run(self, plan: Plan, args: tuple[Any, ...], params: bytes) -> None:
-        """The launch itself, on the caller or a stream's thread; holds the arguments."""
-        try:
-            plan.launch(params, self.gx, self.gy, self.gz, self.sharedmem)
-        except KernelStop as error:
-            raise self.dispatcher.user_exception(error) from None
-
     def _make_plan(
         self, args: tuple[Any, ...], back: list[Writeback]
     ) -> tuple[Plan, tuple[Any, ...]]:
@@ -196,7 +194,7 @@ class Configured:
         try:
             kernel = dispatcher.kernel_for(args)
             try:
-                loaded = kernel.loaded(self.blockdim)
+                bound = kernel.loaded(self.blockdim)
             except CompileError:
                 dispatcher.forget(kernel)
                 raise
@@ -205,14 +203,14 @@ class Configured:
             self._local.args = None
         converts = tuple(converter(arg, want) for arg, want in zip(args, kernel.argtypes))
         args = _converted(converts, args, back)
-        artifact = loaded.artifact
-        launch = loaded.launch
+        artifact = bound.artifact
+        bound.explain = dispatcher.user_exception
         if trace.enabled():
-            launch = _traced(dispatcher.__name__, launch, self.blockdim)
+            bound = _Traced(dispatcher.__name__, bound, self.blockdim)
         read = make_reader(kernel.argtypes, args, artifact.params, artifact.param_bytes)
         used = converts if any(converts) else ()
         waits = any(map(_holds_host_array, args))
-        return Plan(read, launch, used, artifact.static_shared, waits), args
+        return Plan(read, bound, bound.launch, used, artifact.static_shared, waits), args
 
 
 def _holds_host_array(arg: Any) -> bool:
@@ -228,17 +226,34 @@ def _converted(
     return tuple(f(arg, back) if f else arg for f, arg in zip(converts, args))
 
 
-def _traced(name: str, launch: Callable[..., None], block: Dim3) -> Callable[..., None]:
-    """``launch`` with a line on stderr for each."""
-    device = active.device().name
+class _Traced:
+    """A bound kernel that prints a line on stderr for each launch."""
 
-    def traced(params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
+    def __init__(self, name: str, kernel: BoundKernel, block: Dim3) -> None:
+        self.artifact = kernel.artifact
+        self.explain = kernel.explain
+        self._name, self._block, self._device = name, block, active.device().name
+        self._kernel = kernel
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kernel, name)  # what a device's own stream needs of its kernel
+
+    def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
+        """Say so, and launch."""
+        self.say(gx, gy, gz, shared)
+        self._kernel.launch(params, gx, gy, gz, shared)
+
+    def say(self, gx: int, gy: int, gz: int, shared: int) -> None:
+        """The line."""
+        grid = (gx, gy, gz)
         trace.event(
-            "launch", kernel=name, device=device, grid=(gx, gy, gz), block=block, shared=shared
+            "launch",
+            kernel=self._name,
+            device=self._device,
+            grid=grid,
+            block=self._block,
+            shared=shared,
         )
-        launch(params, gx, gy, gz, shared)
-
-    return traced
 
 
 def check_convertible(

@@ -29,8 +29,8 @@ _BY_MODULE: dict[str, str] = {
     "reduction": "Reduce reduce",
     "ufunc": "vectorize",
     "gufunc": "guvectorize",
-    "refused": "declare_device compile compile_ptx compile_for_current_device "
-    "compile_ptx_for_current_device compile_all",
+    "compilation": "compile compile_ptx compile_for_current_device compile_ptx_for_current_device",
+    "refused": "declare_device compile_all",
     "argument_types": "typeof",
     "types": """
         boolean bool_ b1 int8 int16 int32 int64 uint8 uint16 uint32 uint64 i1 i2 i4 i8 u1 u2 u4 u8
@@ -59,7 +59,8 @@ SUBMODULES: dict[str, str] = {
 SUBMODULES |= {
     name: name
     for line in (
-        "active argument_types arguments arrays decorators description device devicearray",
+        "active argument_types arguments arrays compilation decorators description device",
+        "devicearray dlpack",
         "dimensions dispatcher errors generated geometry gufunc indexing inspection kernel launch",
         "names numba_compat random reader reduction refused settings signatures sources streams",
         "transfers transport types ufunc warnings",

@@ -15,12 +15,8 @@ def declare_device(name: str, *args: Any, **kwargs: Any) -> NoReturn:
     )
 
 
-def _no_ptx(*args: Any, **kwargs: Any) -> NoReturn:
+def compile_all(*args: Any, **kwargs: Any) -> NoReturn:
+    """Kernels that link several inputs are not made."""
     raise UnsupportedError(
-        "compiling to PTX is not part of this device; Dispatcher.inspect_llvm() and inspect_asm() "
-        "show its code"
+        "compile_all: kernels are compiled in one piece; cuda.compile_ptx gives a kernel's PTX"
     )
-
-
-compile = compile_ptx = compile_for_current_device = compile_ptx_for_current_device = _no_ptx
-compile_all = _no_ptx

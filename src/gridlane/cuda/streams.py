@@ -1,4 +1,4 @@
-"""Streams and events as numba.cuda shows them."""
+"""Streams and events as numba.cuda shows them: the device's own, with numba's methods."""
 
 from __future__ import annotations
 
@@ -6,26 +6,50 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gridlane.runtime import event as runtime_event
-from gridlane.runtime import stream as runtime_stream
-from gridlane.runtime.errors import INVALID_HANDLE, fail
+from gridlane.cuda import active
+from gridlane.runtime import protocol
 
 if TYPE_CHECKING:
     import asyncio
 
 
-class _Methods:
-    """What numba's streams have beside submit, synchronize and query."""
+class AnyStream:
+    """A stream of the device, by the methods that numba's streams have. ``native`` is the
+    device's."""
 
     external = False
-    handle: int
-    submit: Callable[..., None]
-    synchronize: Callable[[], None]
+    native: protocol.Stream
+
+    @property
+    def handle(self) -> int:
+        """CUDA's number of the stream."""
+        return self.native.handle
+
+    @property
+    def inline(self) -> bool:
+        """Whether work is done on return."""
+        return self.native.inline
+
+    def submit(self, work: Callable[[], object], always: bool = False) -> None:
+        """Call a host function after the work so far."""
+        self.native.submit(work, always)
+
+    def synchronize(self) -> None:
+        """Wait for the work so far; raise the first error of it."""
+        self.native.synchronize()
+
+    def query(self) -> bool:
+        """Whether all work is done."""
+        return self.native.query()
 
     def __int__(self) -> int:
         return self.handle
 
     __index__ = __int__
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """CUDA's stream protocol: (version, handle)."""
+        return 0, self.handle
 
     @contextmanager
     def auto_synchronize(self) -> Iterator[Any]:
@@ -56,63 +80,93 @@ class _Methods:
         return future
 
 
-class Stream(_Methods, runtime_stream.Stream):
+class Stream(AnyStream):
     """An ordered queue of work beside the default stream; made by ``cuda.stream()``."""
 
+    def __init__(self) -> None:
+        self.native = active.device().new_stream()
+
     def __repr__(self) -> str:
-        return f"<CUDA stream {self.handle} on {_device_name()}>"
+        return f"<CUDA stream {self.handle} on {active.device().name}>"
 
 
-class ExternalStream(Stream):
-    """A stream by its number: work goes to the stream that has it. One that nobody has can be
-    named, not used."""
+class ExternalStream(AnyStream):
+    """A stream by its number, whoever made it. One that nobody has can be named, not used."""
 
     external = True
 
     def __init__(self, handle: int) -> None:
-        target = runtime_stream.by_handle(handle)
-        self.handle = handle
-        if target is not None:
-            self._queue = target._queue
-            self._target = target
+        self._handle = handle
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "_queue":
-            fail(INVALID_HANDLE, f"{self.handle:#x} is no stream of this device")
-        raise AttributeError(name)
+    @property
+    def handle(self) -> int:
+        """CUDA's number of the stream."""
+        return self._handle
+
+    @property
+    def native(self) -> protocol.Stream:  # type: ignore[override]  # looked up when used
+        """The device's stream; DeviceError INVALID_HANDLE when there is none."""
+        return active.device().stream_at(self._handle)
+
+    def __repr__(self) -> str:
+        return f"<External CUDA stream {self.handle} on {active.device().name}>"
 
 
-class DefaultStream(_Methods, runtime_stream.DefaultStream):
+class DefaultStream(AnyStream):
     """The default stream, under one of CUDA's three numbers for it."""
 
     def __init__(self, handle: int, title: str) -> None:
-        self.handle = handle
+        self._handle = handle
         self.title = title
 
+    @property
+    def handle(self) -> int:
+        """0, 1 or 2."""
+        return self._handle
+
+    @property
+    def native(self) -> protocol.Stream:  # type: ignore[override]  # of this thread's device
+        """The device's stream."""
+        return active.device().stream_at(self._handle)
+
     def __repr__(self) -> str:
-        return f"<{self.title} CUDA stream on {_device_name()}>"
+        return f"<{self.title} CUDA stream on {active.device().name}>"
 
 
-class Event(runtime_event.Event):
-    """A point in a stream; made by ``cuda.event()``."""
+class Event:
+    """A point in a stream; made by ``cuda.event()``. Times are of the device's clock where it has
+    one."""
+
+    def __init__(self, timing: bool = True) -> None:
+        self.timing = timing
+        self.native = active.device().new_event(timing)
+
+    @property
+    def handle(self) -> int:
+        """CUDA's number of the event."""
+        return self.native.handle
 
     def record(self, stream: Any = 0) -> None:
         """Record the event after the work that is in ``stream`` now."""
-        super().record(as_stream(stream))
+        self.native.record(as_stream(stream).native)
+
+    def query(self) -> bool:
+        """Whether the recorded work is done; True for an event that was never recorded."""
+        return self.native.query()
+
+    def synchronize(self) -> None:
+        """Wait until the stream has passed the event."""
+        self.native.synchronize()
 
     def wait(self, stream: Any = 0) -> None:
         """Make the later work of ``stream`` wait for this event."""
-        super().wait(as_stream(stream))
+        self.native.wait(as_stream(stream).native)
 
-    def elapsed_time(self, event_end: Event) -> float:
+    def elapsed_ms(self, event_end: Event) -> float:
         """Milliseconds from this event to ``event_end``."""
-        return self.elapsed_ms(event_end)
+        return self.native.elapsed_ms(event_end.native)
 
-
-def _device_name() -> str:
-    from gridlane.cuda.active import device  # the device opens when a stream is shown, not before
-
-    return device().name
+    elapsed_time = elapsed_ms
 
 
 _default = DefaultStream(0, "Default")
@@ -123,7 +177,7 @@ _BY_NUMBER = {0: _default, 1: _legacy, 2: _per_thread}
 
 def as_stream(stream: Any) -> Any:
     """A stream from what numba takes for one: a stream, 0 or None, or a stream's number."""
-    if isinstance(stream, (runtime_stream.Stream, runtime_stream.DefaultStream)):
+    if isinstance(stream, AnyStream):
         return stream
     if not stream:
         return _default
@@ -151,7 +205,7 @@ def legacy_default_stream() -> DefaultStream:
 
 
 def per_thread_default_stream() -> DefaultStream:
-    """CUDA's number 2. Work of a thread runs on the thread, so this is the default stream."""
+    """CUDA's number 2: the default stream of the calling thread, where the device has such."""
     return _per_thread
 
 
@@ -173,6 +227,4 @@ def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
 
 def synchronize() -> None:
     """Wait for the work of all streams; raise the first error among it."""
-    runtime_stream.wait_for_streams()
-    for each in runtime_stream.live_streams():
-        each.synchronize()
+    active.device().synchronize()

@@ -2,30 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from gridlane.cuda import active, geometry
-from gridlane.cuda.description import ArrayDescription
 
 
 class PinnedMemory:
     """Host memory that copies on streams use without waiting; the base of pinned arrays."""
 
     def __init__(self, size: int) -> None:
-        self._bytes = np.empty(size + 64, np.uint8)
-        start = -geometry.address_of(self._bytes) % 64
+        self._buffer = active.device().allocate_host(size, "pinned")
         self.__array_interface__ = {
             "shape": (size,),
             "typestr": "|u1",
-            "data": (geometry.address_of(self._bytes) + start, False),
+            "data": (self._buffer.address, False),
             "version": 3,
         }
 
 
+_registered: dict[int, int] = {}
+"""Address and size of the arrays that are pinned by ``registered`` now."""
+
+
+@contextmanager
+def registered(arrays: Sequence[np.ndarray]) -> Iterator[None]:
+    """Pin host arrays in a with block."""
+    device, held, addresses = active.device(), [], []
+    for array in arrays:
+        octets = np.frombuffer(extent_bytes(array), np.uint8)
+        held.append(device.register_host(octets.ctypes.data, octets.size))
+        addresses.append(octets.ctypes.data)
+        _registered[octets.ctypes.data] = octets.size
+    try:
+        yield
+    finally:
+        for address in addresses:
+            _registered.pop(address, None)
+        held.clear()
+
+
 def is_pinned(array: Any) -> bool:
     """Whether an array is a view of pinned memory."""
+    if _registered and isinstance(array, np.ndarray) and array.size:
+        octets = np.frombuffer(extent_bytes(array), np.uint8)
+        first, last = octets.ctypes.data, octets.ctypes.data + octets.size
+        for address, size in tuple(_registered.items()):
+            if address <= first and last <= address + size:
+                return True
     while isinstance(array, np.ndarray):
         array = array.base
     return isinstance(array, PinnedMemory)
@@ -37,16 +64,6 @@ def extent_bytes(array: np.ndarray) -> memoryview:
     first = np.lib.stride_tricks.as_strided(array, (1,) * array.ndim).view(np.ndarray)
     address = geometry.address_of(first)
     return geometry.view_of(address + low, (high - low,), (1,), np.dtype("u1"), array).data
-
-
-def download(target: memoryview, source: int, owner: Any = None) -> None:
-    """Device to host; ``owner`` lives until the copy is done."""
-    active.device().download(target, source)
-
-
-def copy(target: ArrayDescription, source: ArrayDescription, size: int) -> None:
-    """Device to device; both arrays live until the copy is done."""
-    active.device().copy(target.address, source.address, size)
 
 
 def upload(target: int, source: memoryview) -> None:

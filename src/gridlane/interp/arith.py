@@ -188,7 +188,7 @@ def _saturated(values: Array, dtype: np.dtype[Any]) -> Array:
     low, high = float(info.min), float(info.max + 1 if info.bits == 64 else info.max)
     inside = (whole >= low) & ((whole < high) if info.bits == 64 else (whole <= high))
     converted = np.where(inside, whole, 0.0).astype(dtype)
-    ends = np.where(whole < 0, info.min, info.max).astype(dtype)
+    ends = np.where(whole < 0, dtype.type(info.min), dtype.type(info.max))
     return np.where(inside | np.isnan(values), converted, ends)
 
 

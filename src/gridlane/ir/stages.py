@@ -1,6 +1,6 @@
 """The stages that IR goes through, each with the ops that are legal there.
 
-``kernel`` is what frontends make, ``legal(cpu)`` what the code generator of the CPU takes. The
+``kernel`` is what frontends make, ``legal(cpu)`` and ``legal(cuda)`` what code generators take. The
 name ``cfg`` is reserved for a control-flow graph that a frontend for PTX would make.
 """
 
@@ -47,6 +47,7 @@ CALLS = frozenset(("call",))
 STAGES: dict[str, frozenset[str]] = {
     "kernel": ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL | CALLS,
     # Calls have become scopes.
+    "legal(cuda)": ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL,
     "legal(cpu)": ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL,
 }
 """The names of the ops that are legal at each stage."""

@@ -33,8 +33,8 @@ def _inline_into(
     for call in calls:
         if call.callee == function.name or call.callee in active:
             raise TargetError(
-                f"device function {call.callee} calls itself; the cpu device inlines every call, "
-                "so write the recursion as a loop",
+                f"device function {call.callee} calls itself; every call is inlined, so write the "
+                "recursion as a loop",
                 call.loc,
             )
         _inline_into(module, module.functions[call.callee], (*active, function.name), done)

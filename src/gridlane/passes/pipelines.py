@@ -14,6 +14,7 @@ Pass = Callable[[Module], None]
 PIPELINES: dict[str, tuple[Pass, ...]] = {
     # The vectoriser works on one function; forwarding comes after inlining, which makes variables.
     "cpu": (inline_calls, promote_variables),
+    "cuda": (inline_calls, promote_variables),
     "interp": (),
 }
 

@@ -1,17 +1,22 @@
-"""The devices by name. Each is made at its first use and lives as long as the process."""
+"""The devices by name. Each is made at its first use and lives as long as the process.
+
+A family of devices that a machine may have several of is named once here; ``cuda`` is its first
+device, and ``cuda:1`` the second.
+"""
 
 from __future__ import annotations
 
 import threading
 from importlib import import_module
 
-from gridlane.runtime.errors import NO_DEVICE, fail
+from gridlane.runtime.errors import INVALID_DEVICE, NO_DEVICE, fail
 from gridlane.runtime.protocol import Device
 
-# name: (module, function without arguments that makes the device)
-DRIVERS: dict[str, tuple[str, str]] = {
-    "cpu": ("gridlane.runtime.drivers.cpu", "open_device"),
-    "interp": ("gridlane.runtime.drivers.interp", "open_device"),
+# name: the module with ``open_device(ordinal)`` and ``device_count()``
+DRIVERS: dict[str, str] = {
+    "cpu": "gridlane.runtime.drivers.cpu",
+    "interp": "gridlane.runtime.drivers.interp",
+    "cuda": "gridlane.runtime.drivers.cuda",
 }
 
 _opened: dict[str, Device] = {}
@@ -19,30 +24,53 @@ _lock = threading.Lock()
 
 
 def names() -> tuple[str, ...]:
-    """Every device that gridlane knows."""
+    """Every kind of device that gridlane knows."""
     return tuple(DRIVERS)
+
+
+def family(name: str) -> tuple[str, int]:
+    """(kind, ordinal) of a device's name.
+
+    >>> family("cuda:1"), family("cpu")
+    (('cuda', 1), ('cpu', 0))
+
+    Raises:
+        DeviceError: NO_DEVICE, there is no such kind; INVALID_DEVICE, that is not a number.
+    """
+    kind, colon, number = name.partition(":")
+    if kind not in DRIVERS and kind not in _opened:
+        fail(NO_DEVICE, f"{name!r}", f"devices are {', '.join(DRIVERS)}")
+    if colon and not (number.isascii() and number.isdigit()):
+        fail(INVALID_DEVICE, f"{name!r}: a number follows the colon")
+    return kind, int(number or 0)
+
+
+def device_count(kind: str) -> int:
+    """How many devices of a kind this machine has; 0 where the driver is missing or finds none."""
+    module = DRIVERS.get(kind)
+    if not module:  # made elsewhere
+        return 1
+    return import_module(module).device_count()
 
 
 def get_device(name: str) -> Device:
     """The device called ``name``; the same object at each call.
 
     Raises:
-        DeviceError: CUDA_ERROR_NO_DEVICE, there is no such device.
+        DeviceError: NO_DEVICE or INVALID_DEVICE, there is no such device.
     """
     device = _opened.get(name)
     if device is not None:
         return device
+    kind, ordinal = family(name)
+    name = f"{kind}:{ordinal}" if ordinal else kind
     with _lock:
-        if name in _opened:
-            return _opened[name]
-        if name not in DRIVERS:
-            fail(NO_DEVICE, f"{name!r}", f"devices are {', '.join(DRIVERS)}")
-        module, function = DRIVERS[name]
-        _opened[name] = getattr(import_module(module), function)()
+        if name not in _opened:
+            _opened[name] = import_module(DRIVERS[kind]).open_device(ordinal)
         return _opened[name]
 
 
 def register(name: str, device: Device) -> None:
     """Make a device known that was made elsewhere; tests use it for theirs."""
-    DRIVERS.setdefault(name, ("", ""))
+    DRIVERS.setdefault(name, "")
     _opened[name] = device

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from time import perf_counter_ns
 
 from gridlane.runtime.errors import INVALID_HANDLE, NOT_READY, fail
-from gridlane.runtime.stream import DEFAULT, AnyStream
+from gridlane.runtime.stream import AnyStream
+
+_handles = itertools.count(0x1000)
 
 
 class _Mark:
@@ -32,9 +35,10 @@ class Event:
 
     def __init__(self, timing: bool = True) -> None:
         self.timing = timing
+        self.handle = next(_handles)
         self._mark: _Mark | None = None
 
-    def record(self, stream: AnyStream = DEFAULT) -> None:
+    def record(self, stream: AnyStream) -> None:
         """Record the event after the work that is in ``stream`` now."""
         mark = _Mark()
         stream.submit(mark, always=True)
@@ -49,7 +53,7 @@ class Event:
         if self._mark is not None:
             self._mark.passed.wait()
 
-    def wait(self, stream: AnyStream = DEFAULT) -> None:
+    def wait(self, stream: AnyStream) -> None:
         """Make the later work of ``stream`` wait for this event."""
         mark = self._mark
         if mark is not None:

@@ -1,11 +1,16 @@
-"""What a device is: an allocator, a loader and a launcher. Queues and events stand on these."""
+"""What a device is: an allocator, a loader, queues and events behind one small protocol."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from gridlane.core.artifact import Artifact
+from gridlane.core.options import Target
+
+Block = tuple[int, int, int]
+HostMemory = Literal["pinned", "mapped", "managed"]
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -30,13 +35,31 @@ class Limits:
     multiprocessors: int = 1
 
 
-class LoadedKernel(Protocol):
-    """A kernel ready to run. It holds its code; ``launch`` is hot."""
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a kernel's code takes, as far as the device tells."""
+
+    registers: int
+    local_bytes: int
+    shared_bytes: int
+    constant_bytes: int
+    max_threads: int
+
+
+Explain = Callable[[Any], BaseException]
+"""Makes the user's exception of a KernelStop."""
+
+
+class BoundKernel(Protocol):
+    """A kernel with its block shape, ready to run. It holds its code; ``launch`` is hot."""
 
     artifact: Artifact
+    explain: Explain | None
+    """What to raise for a KernelStop; set by the launch path."""
 
     def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
-        """Run a grid of blocks of ``artifact.block`` threads to the end.
+        """Run a grid on the default stream; a device whose default stream is inline has finished
+        on return, and so has a kernel that can raise.
 
         Args:
             params: the flat parameter block, laid out as ``artifact.params`` says.
@@ -49,16 +72,163 @@ class LoadedKernel(Protocol):
         ...
 
 
+class LoadedKernel(Protocol):
+    """An artifact made executable."""
+
+    artifact: Artifact
+
+    def bind(self, block: Block) -> BoundKernel:
+        """The kernel for blocks of this shape; for an artifact made for one shape, that one."""
+        ...
+
+    def figures(self) -> Figures | None:
+        """Registers, memory and the largest block; None where the device counts nothing."""
+        ...
+
+    def occupancy(self, threads: int, shared: int = 0) -> int:
+        """Blocks of ``threads`` threads that a multiprocessor holds at once."""
+        ...
+
+
+class Stream(Protocol):
+    """An ordered queue of work. ``keep`` is held until the work is done."""
+
+    handle: int
+    """CUDA's number of the stream: 0 for the default one."""
+    inline: bool
+    """Whether the work is done on return, on the caller."""
+
+    def launch(
+        self,
+        kernel: BoundKernel,
+        params: bytes,
+        gx: int,
+        gy: int,
+        gz: int,
+        shared: int,
+        keep: Any = None,
+    ) -> None:
+        """Append a launch; see BoundKernel."""
+        ...
+
+    def upload(self, target: int, source: memoryview, keep: Any = None) -> None:
+        """Append a copy of host bytes to the device. They must not change until it is done."""
+        ...
+
+    def download(self, target: memoryview, source: int, keep: Any = None) -> None:
+        """Append a copy of device bytes to the host."""
+        ...
+
+    def write(self, target: int, source: memoryview) -> None:
+        """Copy host bytes to the device, after the work so far; they may change on return."""
+        ...
+
+    def read(self, target: memoryview, source: int) -> None:
+        """Copy device bytes to the host, after the work so far; finished on return."""
+        ...
+
+    def copy(self, target: int, source: int, size: int, keep: Any = None) -> None:
+        """Append a copy within the device."""
+        ...
+
+    def fill(self, target: int, byte: int, size: int, keep: Any = None) -> None:
+        """Append setting bytes."""
+        ...
+
+    def submit(self, work: Callable[[], object], always: bool = False) -> None:
+        """Append a host function; ``always`` runs it after an error as well."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait for the work so far; raise the first error of it."""
+        ...
+
+    def drain(self) -> None:
+        """Wait for the work so far, and leave an error for ``synchronize``."""
+        ...
+
+    def query(self) -> bool:
+        """Whether all work is done."""
+        ...
+
+
+class Event(Protocol):
+    """A point that streams record and wait for."""
+
+    handle: int
+    timing: bool
+
+    def record(self, stream: Any) -> None:
+        """Record the event after the work that is in ``stream`` now."""
+        ...
+
+    def query(self) -> bool:
+        """Whether the recorded work is done; True for an event that was never recorded."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait until the stream has passed the event."""
+        ...
+
+    def wait(self, stream: Any) -> None:
+        """Make the later work of ``stream`` wait for this event."""
+        ...
+
+    def elapsed_ms(self, end: Any) -> float:
+        """Milliseconds from this event to ``end``; DeviceError INVALID_HANDLE or NOT_READY."""
+        ...
+
+
 class Device(Protocol):
     """One device. Its methods may be called from any thread."""
 
     name: str
+    ordinal: int
     limits: Limits
     host_visible: bool
     """Whether kernels can use the address of host memory as it is, so no copy is needed."""
+    compute_capability: tuple[int, int]
+    """The generation of NVIDIA device whose instructions kernels may use."""
+
+    # --- code ---
+
+    def target(self, block: Block) -> Target:
+        """What to compile for, given the block shape of a launch."""
+        ...
+
+    def finish(self, artifact: Artifact) -> Artifact:
+        """The last step of compilation, where the device's driver does it; else the artifact."""
+        ...
+
+    def load(self, artifact: Artifact) -> LoadedKernel:
+        """Make an artifact executable."""
+        ...
+
+    # --- memory; copies come after all work of the default stream and are finished on return ---
 
     def allocate(self, size: int) -> Buffer:
         """Memory of ``size`` bytes, aligned to 256; DeviceError 2 when there is none."""
+        ...
+
+    def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
+        """Host memory: ``pinned`` for copies that do not wait, ``mapped`` and ``managed`` with an
+        address that kernels may use as well. DeviceError 801 where there is none such."""
+        ...
+
+    def register_host(self, address: int, size: int) -> Any:
+        """Pin the caller's memory for as long as the returned object lives."""
+        ...
+
+    def adopt(self, address: int, size: int) -> Buffer:
+        """Memory of this device that another library allocated.
+
+        Raises:
+            DeviceError: INVALID_VALUE, the address is not this device's.
+        """
+        ...
+
+    def memory_info(self) -> tuple[int, int]:
+        """Bytes (free, in all)."""
         ...
 
     def copy(self, target: int, source: int, size: int) -> None:
@@ -77,10 +247,37 @@ class Device(Protocol):
         """Set bytes."""
         ...
 
-    def load(self, artifact: Artifact) -> LoadedKernel:
-        """Make an artifact executable."""
+    # --- queues ---
+
+    default_stream: Stream
+
+    def new_stream(self) -> Stream:
+        """A stream of its own; it lives as long as the object."""
+        ...
+
+    def stream_at(self, handle: int) -> Stream:
+        """The stream with this number, whoever made it; DeviceError INVALID_HANDLE if none is
+        known to have it. 0 and 1 are the default stream, 2 the calling thread's default."""
+        ...
+
+    def new_event(self, timing: bool = True) -> Event:
+        """A new event; ``timing=False`` for one that only orders work."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait for the work of all streams; raise the first error among it."""
+        ...
+
+    def reset(self) -> None:
+        """Wait for all work and forget errors; where a device lost its context, make a new one."""
+        ...
+
+    # --- facts ---
+
+    def attributes(self) -> dict[str, int]:
+        """CUDA's device attributes by their names, without CU_DEVICE_ATTRIBUTE_ in front."""
         ...
 
     def describe(self) -> dict[str, object]:
-        """Facts for ``gridlane devices``."""
+        """Facts for ``gridlane devices``: ``name``, ``uuid`` and what else there is."""
         ...

@@ -1,4 +1,5 @@
-"""Ordered queues of work. The default stream runs on the caller; others have a thread each.
+"""Streams of devices that run on the host's threads: the default stream runs on the caller; others
+have a thread each.
 
 The default stream has CUDA's legacy meaning: its work waits for every other stream, and as it runs
 on the caller, other streams' later work comes after it.
@@ -11,9 +12,12 @@ import itertools
 import threading
 import weakref
 from collections.abc import Callable
+from functools import partial
 from queue import SimpleQueue
+from typing import Any
 
-from gridlane.runtime.errors import NOT_PERMITTED, fail
+from gridlane.runtime.errors import NOT_PERMITTED, KernelStop, fail
+from gridlane.runtime.protocol import BoundKernel, Device
 
 Work = Callable[[], object]
 
@@ -79,7 +83,75 @@ def by_handle(handle: int) -> Stream | None:
     return _by_handle.get(handle)
 
 
-class Stream:
+def run_kernel(
+    kernel: BoundKernel, params: bytes, gx: int, gy: int, gz: int, shared: int, keep: Any = None
+) -> None:
+    """Launch and, where the kernel stopped itself, raise what the user is to see."""
+    try:
+        kernel.launch(params, gx, gy, gz, shared)
+    except KernelStop as error:
+        raise (kernel.explain(error) if kernel.explain else error) from None
+
+
+class _Copies:
+    """Launches and copies as work of a stream, by the methods of its device."""
+
+    device: Device
+
+    def submit(self, work: Work, always: bool = False) -> None:
+        """Append work."""
+        raise NotImplementedError
+
+    def drain(self) -> None:
+        """Wait for the work so far."""
+        raise NotImplementedError
+
+    def launch(
+        self,
+        kernel: BoundKernel,
+        params: bytes,
+        gx: int,
+        gy: int,
+        gz: int,
+        shared: int,
+        keep: Any = None,
+    ) -> None:
+        """Append a launch."""
+        self.submit(partial(run_kernel, kernel, params, gx, gy, gz, shared, keep))
+
+    def upload(self, target: int, source: memoryview, keep: Any = None) -> None:
+        """Append a copy to the device."""
+        self.submit(partial(_held, keep, self.device.upload, target, source))
+
+    def download(self, target: memoryview, source: int, keep: Any = None) -> None:
+        """Append a copy to the host."""
+        self.submit(partial(_held, keep, self.device.download, target, source))
+
+    def copy(self, target: int, source: int, size: int, keep: Any = None) -> None:
+        """Append a copy within the device."""
+        self.submit(partial(_held, keep, self.device.copy, target, source, size))
+
+    def fill(self, target: int, byte: int, size: int, keep: Any = None) -> None:
+        """Append setting bytes."""
+        self.submit(partial(_held, keep, self.device.fill, target, byte, size))
+
+    def write(self, target: int, source: memoryview) -> None:
+        """Copy to the device, after the work so far."""
+        self.drain()
+        self.device.upload(target, source)
+
+    def read(self, target: memoryview, source: int) -> None:
+        """Copy to the host, after the work so far."""
+        self.drain()
+        self.device.download(target, source)
+
+
+def _held(keep: Any, function: Callable[..., None], *args: Any) -> None:
+    """Call a function; ``keep`` lives until then, as it is an argument."""
+    function(*args)
+
+
+class Stream(_Copies):
     """A queue of work with a daemon thread, started at the first use.
 
     An error of the work drops what follows it in the stream, up to the next ``synchronize``, which
@@ -88,7 +160,8 @@ class Stream:
 
     inline = False
 
-    def __init__(self) -> None:
+    def __init__(self, device: Device) -> None:
+        self.device = device
         self._queue = _Queue()
         self.handle = next(_handles)
         _by_handle[self.handle] = self
@@ -127,11 +200,14 @@ class Stream:
         return not self._queue.pending
 
 
-class DefaultStream:
+class DefaultStream(_Copies):
     """The stream whose work runs at once, on the caller."""
 
     inline = True
     handle = 0
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
 
     def submit(self, work: Work, always: bool = False) -> None:
         """Run the work, after that of all other streams."""
@@ -143,14 +219,15 @@ class DefaultStream:
         """Wait for all streams, as the legacy default stream does."""
         wait_for_streams()
 
-    drain = synchronize
+    def drain(self) -> None:
+        """As ``synchronize``: other streams keep their errors."""
+        wait_for_streams()
 
     def query(self) -> bool:
         """Whether all work is done."""
         return not BUSY
 
 
-DEFAULT = DefaultStream()
 AnyStream = Stream | DefaultStream
 
 

@@ -1,4 +1,8 @@
-"""LLVM through llvmlite: the host's target machine, optimisation, object code and assembly."""
+"""LLVM through llvmlite: target machines, optimisation, object code and assembly.
+
+The host's machine has the functions ``object_code``, ``assembly``, ``optimised_text``; NVIDIA's is
+in ptx.py.
+"""
 
 from __future__ import annotations
 

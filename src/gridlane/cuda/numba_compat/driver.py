@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.core.errors import DeviceError
+from gridlane.cuda import active
 from gridlane.cuda.device import (
     Context,
     CudaDevice,
     MemoryInfo,
+    cuda_error,
     current_context,
     profile_start,
     profile_stop,
@@ -24,18 +26,25 @@ get_context = current_context
 
 
 class _Driver:
-    """What there is of the driver: that it is there."""
+    """What there is of the driver: whether it is there."""
 
-    is_available = True
-    initialization_error = None
+    @property
+    def is_available(self) -> bool:
+        """Whether the device opens."""
+        return cuda_error() is None
+
+    @property
+    def initialization_error(self) -> DeviceError | None:
+        """Why it does not."""
+        return cuda_error()
 
     def get_device(self, number: int = 0) -> CudaDevice:
         """The device."""
         return current_context(number).device
 
     def get_device_count(self) -> int:
-        """One."""
-        return 1
+        """How many there are."""
+        return active.count()
 
     def get_version(self) -> tuple[int, int]:
         """The CUDA version whose meaning kernels have."""

@@ -34,7 +34,7 @@ MODULES: dict[str, str] = {
     "numba.cuda.cudadrv.driver": f"{_HERE}.driver",
     "numba.cuda.cudadrv.drvapi": f"{_HERE}.driver",
     "numba.cuda.cudadrv.error": "gridlane.cuda.errors",
-    "numba.cuda.compiler": "gridlane.cuda.refused",
+    "numba.cuda.compiler": "gridlane.cuda.compilation",
     "numba.cuda.decorators": "gridlane.cuda.decorators",
     "numba.cuda.dispatcher": f"{_HERE}.dispatcher",
     "numba.cuda.errors": "gridlane.cuda.errors",

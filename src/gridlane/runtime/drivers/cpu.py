@@ -9,10 +9,17 @@ import sys
 
 import numpy as np
 
-from gridlane.core.artifact import Artifact, PrintSite
-from gridlane.core.dtypes import DType
+from gridlane.core.artifact import Artifact
 from gridlane.runtime.drivers.cpu_native import Linked, available_processors, pool
-from gridlane.runtime.errors import INVALID_IMAGE, OUT_OF_MEMORY, fail, kernel_exception
+from gridlane.runtime.errors import (
+    INVALID_DEVICE,
+    INVALID_IMAGE,
+    OUT_OF_MEMORY,
+    fail,
+    kernel_exception,
+)
+from gridlane.runtime.hosted import HostDevice, HostKernel, machine_uuid
+from gridlane.runtime.printing import line
 from gridlane.runtime.protocol import Buffer, Limits
 
 _ALIGN = 256
@@ -22,13 +29,13 @@ _names = itertools.count()
 _PRINT = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_void_p)
 
 
-class CpuKernel:
+class CpuKernel(HostKernel):
     """Linked code and its plan for the pool."""
 
     def __init__(self, artifact: Artifact) -> None:
         if artifact.format != "object" or artifact.target != "cpu" or artifact.block is None:
             fail(INVALID_IMAGE, f"the cpu device runs cpu object code, not {artifact.format}")
-        self.artifact = artifact
+        super().__init__(artifact)
         self.code = Linked(f"kernel.{next(_names)}", artifact.code, (artifact.entry,))
         self._pool = pool()
         self._print = _PRINT(self._print_line) if artifact.prints else None
@@ -62,28 +69,17 @@ class CpuKernel:
 
     def _print_line(self, site: int, cells: int) -> None:
         """Called by a running kernel for one lane's line."""
-        sys.stdout.write(_line(self.artifact.prints[site], cells) + "\n")
+        sys.stdout.write(line(self.artifact.prints[site], cells) + "\n")
 
 
-def _line(site: PrintSite, cells: int) -> str:
-    """The text of a printed line, from the 64-bit cells of its arguments."""
-    values = iter(_cell(dtype, cells + 8 * index) for index, dtype in enumerate(site.dtypes))
-    return "".join(next(values) if part is None else part for part in site.parts)
-
-
-def _cell(dtype: DType, address: int) -> str:
-    raw = ctypes.string_at(address, dtype.size)
-    return str(np.frombuffer(raw, dtype.numpy)[0])
-
-
-class CpuDevice:
+class CpuDevice(HostDevice):
     """The processor that Python runs on."""
 
     name = "cpu"
-    limits = Limits()
     host_visible = True
 
     def __init__(self) -> None:
+        super().__init__()
         self.limits = Limits(multiprocessors=available_processors())
 
     def allocate(self, size: int) -> Buffer:
@@ -123,9 +119,17 @@ class CpuDevice:
         return {
             "processor": platform.processor() or platform.machine(),
             "threads": pool().workers + 1,
+            "uuid": machine_uuid(),
         }
 
 
-def open_device() -> CpuDevice:
-    """The device."""
+def device_count() -> int:
+    """There is one."""
+    return 1
+
+
+def open_device(ordinal: int = 0) -> CpuDevice:
+    """The device; called once."""
+    if ordinal:
+        fail(INVALID_DEVICE, f"device {ordinal}; there is device 0 only")
     return CpuDevice()

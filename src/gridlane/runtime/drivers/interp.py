@@ -16,11 +16,12 @@ import numpy as np
 from gridlane.core.artifact import Artifact, ParamSlot
 from gridlane.interp import Memory, run
 from gridlane.ir.parser import parse_module
-from gridlane.runtime.errors import INVALID_IMAGE, fail, kernel_exception
+from gridlane.runtime.errors import INVALID_DEVICE, INVALID_IMAGE, fail, kernel_exception
+from gridlane.runtime.hosted import HostDevice, HostKernel, machine_uuid
 from gridlane.runtime.protocol import Buffer, Limits
 
 
-class InterpDevice:
+class InterpDevice(HostDevice):
     """One address space; one kernel runs at a time."""
 
     name = "interp"
@@ -28,6 +29,7 @@ class InterpDevice:
     host_visible = False
 
     def __init__(self) -> None:
+        super().__init__()
         self.memory = Memory()
         self.lock = threading.RLock()
         # A buffer may end at any moment, in the middle of a kernel even; its memory goes later.
@@ -76,15 +78,20 @@ class InterpDevice:
 
     def describe(self) -> dict[str, object]:
         """Facts for ``gridlane devices``."""
-        return {"name": "gridlane IR interpreter", "threads": 1, "checked": True}
+        return {
+            "name": "gridlane IR interpreter",
+            "threads": 1,
+            "checked": True,
+            "uuid": machine_uuid(),
+        }
 
 
-class InterpKernel:
+class InterpKernel(HostKernel):
     """A parsed module."""
 
     def __init__(self, device: InterpDevice, artifact: Artifact) -> None:
+        super().__init__(artifact)
         self.device = device
-        self.artifact = artifact
         self.module = parse_module(artifact.code.decode())
         self._readers = [_reader(slot) for slot in artifact.params]
 
@@ -118,6 +125,13 @@ def _scalar(dtype: np.dtype, offset: int, params: bytes) -> np.generic:
     return np.frombuffer(params, dtype, 1, offset)[0]
 
 
-def open_device() -> InterpDevice:
+def device_count() -> int:
+    """There is one."""
+    return 1
+
+
+def open_device(ordinal: int = 0) -> InterpDevice:
     """The device; called once."""
+    if ordinal:
+        fail(INVALID_DEVICE, f"device {ordinal}; there is device 0 only")
     return InterpDevice()

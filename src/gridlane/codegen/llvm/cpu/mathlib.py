@@ -11,12 +11,12 @@ from __future__ import annotations
 import ctypes
 from functools import cache
 
-from gridlane.codegen.llvm import scalars
+from gridlane.codegen.llvm import floats, scalars
 from gridlane.codegen.llvm.cpu.dispatch import emits
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform, Varying
 from gridlane.codegen.llvm.cpu.perlane import for_each_lane
 from gridlane.codegen.llvm.cpu.polynomials import FUNCTIONS
-from gridlane.codegen.llvm.text import Body, flags, literal, mangle, scalar_name, splat, widen
+from gridlane.codegen.llvm.text import flags, literal, mangle, scalar_name, splat, widen
 from gridlane.core.dtypes import DType, f32, f64
 from gridlane.ir.op import FastMath, Op
 from gridlane.ir.ops import arith, math
@@ -195,8 +195,7 @@ def reciprocal_root(state: Emission, op: math.Rsqrt) -> None:
 
 @emits(arith.Fma)
 def fused(state: Emission, op: arith.Fma) -> None:
-    """A fused multiply-add; f16 and bf16 go through f64, where the product is exact and the sum
-    is rounded to odd, so that only the last rounding counts."""
+    """A fused multiply-add."""
     own = op.a.type
     assert isinstance(own, DType)
     lanes = 0 if state.shapes.of(op.results[0]).uniform else state.lanes
@@ -204,37 +203,9 @@ def fused(state: Emission, op: arith.Fma) -> None:
     operands = [held(v) for v in op.operands()]
     if own.bits >= 32:
         made = state.body.intrinsic("fma", scalar_name(own), lanes, operands, flags(op.fast))
-        _give(state, op, 0, made, lanes)
-        return
-    a, b, c = [scalars.convert(state.body, v, own, f64, lanes) for v in operands]
-    product = state.body.op(f"fmul {widen('double', lanes)} {a}, {b}")
-    total = _sum_to_odd(state.body, product, c, lanes)
-    _give(state, op, 0, scalars.convert(state.body, total, f64, own, lanes), lanes)
-
-
-def _sum_to_odd(body: Body, a: str, b: str, lanes: int) -> str:
-    """The f64 sum, with its last bit set when it is inexact (Knuth's two-sum gives the error)."""
-    real, whole, mask = widen("double", lanes), widen("i64", lanes), widen("i1", lanes)
-    total = body.op(f"fadd {real} {a}, {b}")
-    second = body.op(f"fsub {real} {total}, {a}")
-    first = body.op(f"fsub {real} {total}, {second}")
-    lost_b = body.op(f"fsub {real} {b}, {second}")
-    lost_a = body.op(f"fsub {real} {a}, {first}")
-    error = body.op(f"fadd {real} {lost_a}, {lost_b}")
-    zero = splat(literal(0.0, f64), "double", lanes)
-    inexact = body.op(f"fcmp one {real} {error}, {zero}")
-    raw = body.op(f"bitcast {real} {total} to {whole}")
-    odd = body.op(f"trunc {whole} {raw} to {mask}")
-    up = body.op(f"fcmp ogt {real} {error}, {zero}")
-    positive = body.op(f"fcmp ogt {real} {total}, {zero}")
-    away = body.op(f"icmp eq {mask} {up}, {positive}")
-    one, minus = splat("1", "i64", lanes), splat("-1", "i64", lanes)
-    step = body.op(f"select {mask} {away}, {whole} {one}, {whole} {minus}")
-    moved = body.op(f"add {whole} {raw}, {step}")
-    even = body.op(f"xor {mask} {odd}, {splat('true', 'i1', lanes)}")
-    change = body.op(f"and {mask} {inexact}, {even}")
-    chosen = body.op(f"select {mask} {change}, {whole} {moved}, {whole} {raw}")
-    return body.op(f"bitcast {whole} {chosen} to {real}")
+    else:
+        made = floats.narrow_fma(state.body, operands, own, lanes)
+    _give(state, op, 0, made, lanes)
 
 
 @emits(math.Ldexp)
@@ -251,84 +222,19 @@ def scale(state: Emission, op: math.Ldexp) -> None:
 
 @emits(math.Frexp)
 def split(state: Emission, op: math.Frexp) -> None:
-    """Fraction and exponent, from the bits; a subnormal is scaled up first."""
+    """Fraction and exponent."""
     operands, wide, own, lanes = _halfway(state, op)
-    body, name = state.body, scalar_name(wide)
-    bits = f"i{wide.bits}"
-    real, whole, mask = widen(name, lanes), widen(bits, lanes), widen("i1", lanes)
-    fraction_bits, bias = (23, 126) if wide is f32 else (52, 1022)
-    value = operands[0]
-    zero = splat(literal(0.0, wide), name, lanes)
-    size = body.intrinsic("fabs", name, lanes, [value])
-    tiny = splat(literal(2.0 ** (1 - bias - 1), wide), name, lanes)
-    small = body.op(f"fcmp olt {real} {size}, {tiny}")
-    up = splat(literal(2.0**64, wide), name, lanes)
-    scaled = body.op(f"fmul {real} {value}, {up}")
-    normal = body.op(f"select {mask} {small}, {real} {scaled}, {real} {value}")
-    raw = body.op(f"bitcast {real} {normal} to {whole}")
-    field = body.op(f"lshr {whole} {raw}, {splat(str(fraction_bits), bits, lanes)}")
-    exponent = body.op(f"and {whole} {field}, {splat(str(2 * bias + 3), bits, lanes)}")
-    high, low = splat(str(bias + 64), bits, lanes), splat(str(bias), bits, lanes)
-    shift = body.op(f"select {mask} {small}, {whole} {high}, {whole} {low}")
-    power = body.op(f"sub {whole} {exponent}, {shift}")
-    keep = splat(str(-((2 * bias + 3) << fraction_bits) - 1), bits, lanes)
-    rest = body.op(f"and {whole} {raw}, {keep}")
-    half = body.op(f"or {whole} {rest}, {splat(str(bias << fraction_bits), bits, lanes)}")
-    fraction = body.op(f"bitcast {whole} {half} to {real}")
-    infinite = splat(literal(float("inf"), wide), name, lanes)
-    is_finite = body.op(f"fcmp olt {real} {size}, {infinite}")
-    is_zero = body.op(f"fcmp oeq {real} {value}, {zero}")
-    not_zero = body.op(f"xor {mask} {is_zero}, {splat('true', 'i1', lanes)}")
-    plain = body.op(f"and {mask} {is_finite}, {not_zero}")
-    made = body.op(f"select {mask} {plain}, {real} {fraction}, {real} {value}")
-    power32 = power if wide is f32 else body.op(f"trunc {whole} {power} to {widen('i32', lanes)}")
-    ints = widen("i32", lanes)
-    chosen = body.op(f"select {mask} {plain}, {ints} {power32}, {ints} {splat('0', 'i32', lanes)}")
-    _give(state, op, 0, scalars.convert(body, made, wide, own, lanes), lanes)
-    _give(state, op, 1, chosen, lanes)
-
-
-_QUIET_NAN = {"f16": 0x7E00, "bf16": 0x7FC0, "f32": 0x7FC00000, "f64": 0x7FF8000000000000}
+    fraction, power = floats.split(state.body, operands[0], wide, lanes)
+    _give(state, op, 0, scalars.convert(state.body, fraction, wide, own, lanes), lanes)
+    _give(state, op, 1, power, lanes)
 
 
 @emits(math.Nextafter)
 def neighbour(state: Emission, op: math.Nextafter) -> None:
-    """One step on the integers that the bits are, towards the other operand."""
+    """One step towards the other operand."""
     own = op.lhs.type
     assert isinstance(own, DType)
     lanes = 0 if state.shapes.of(op.results[0]).uniform else state.lanes
     held = state.vector if lanes else state.uniform
-    body, bits = state.body, f"i{own.bits}"
-    whole, mask = widen(bits, lanes), widen("i1", lanes)
-    name = scalar_name(own)
     a, b = [held(value) for value in op.operands()]
-
-    def as_bits(value: str) -> str:
-        if name == bits:
-            return value
-        return body.op(f"bitcast {widen(name, lanes)} {value} to {whole}")
-
-    def const(value: int) -> str:
-        return splat(str(value), bits, lanes)
-
-    raw, other = as_bits(a), as_bits(b)
-    compared = f32 if own.name == "bf16" else own
-    x, y = [scalars.convert(body, v, own, compared, lanes) for v in (a, b)]
-    real = widen(scalar_name(compared), lanes)
-    zero = splat(literal(0.0, compared), scalar_name(compared), lanes)
-    up = body.op(f"fcmp olt {real} {x}, {y}")
-    positive = body.op(f"fcmp ogt {real} {x}, {zero}")
-    away = body.op(f"icmp eq {mask} {up}, {positive}")
-    step = body.op(f"select {mask} {away}, {whole} {const(1)}, {whole} {const(-1)}")
-    moved = body.op(f"add {whole} {raw}, {step}")
-    sign = body.op(f"and {whole} {other}, {const(-(1 << (own.bits - 1)))}")
-    least = body.op(f"or {whole} {sign}, {const(1)}")
-    is_zero = body.op(f"fcmp oeq {real} {x}, {zero}")
-    chosen = body.op(f"select {mask} {is_zero}, {whole} {least}, {whole} {moved}")
-    same = body.op(f"fcmp oeq {real} {x}, {y}")
-    chosen = body.op(f"select {mask} {same}, {whole} {other}, {whole} {chosen}")
-    nan = body.op(f"fcmp uno {real} {x}, {y}")
-    quiet = const(_QUIET_NAN[own.name])
-    chosen = body.op(f"select {mask} {nan}, {whole} {quiet}, {whole} {chosen}")
-    made = chosen if name == bits else body.op(f"bitcast {whole} {chosen} to {widen(name, lanes)}")
-    _give(state, op, 0, made, lanes)
+    _give(state, op, 0, floats.neighbour(state.body, a, b, own, lanes), lanes)

@@ -1,0 +1,170 @@
+"""Atomics and fences with their scopes.
+
+LLVM writes every atomic relaxed and for the device. So the order comes from fences around it, and
+what the whole system is to see is written in assembly. An atomic for the device is one for a block
+or warp as well.
+"""
+
+from __future__ import annotations
+
+from gridlane.codegen.llvm.atomics import ORDERS, as_bits, compare_and_swap, from_bits, modify
+from gridlane.codegen.llvm.nvptx.emission import Emission, emits
+from gridlane.codegen.llvm.nvptx.memory import space_of
+from gridlane.codegen.llvm.nvptx.trace import traced
+from gridlane.codegen.llvm.text import scalar_name
+from gridlane.core.dtypes import DType
+from gridlane.ir.ops import grid
+from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicKind
+from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
+from gridlane.ir.types import Space
+from gridlane.ir.values import Value
+
+# A warp is part of a block, and the hardware has no smaller scope.
+_SCOPES = {
+    MemoryScope.WARP: 'syncscope("block") ',
+    MemoryScope.BLOCK: 'syncscope("block") ',
+    MemoryScope.DEVICE: 'syncscope("device") ',
+    MemoryScope.SYSTEM: "",
+}
+_DEVICE = _SCOPES[MemoryScope.DEVICE]
+
+_RELEASES = (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CST)
+_ACQUIRES = (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CST)
+
+
+@emits(Atomic)
+def atomic(state: Emission, op: Atomic) -> None:
+    """A read-modify-write; ptxas drops the result that nobody uses."""
+    type_ = op.value.type
+    assert isinstance(type_, DType)
+    pointer, value = state.typed(op.pointer), state.name(op.value)
+    with traced(state, op, op.pointer):
+        _before(state, op.order, op.scope)
+        if op.scope is MemoryScope.SYSTEM:
+            old = _for_the_system(state, op, type_, value)
+        elif op.kind in (AtomicKind.ADD, AtomicKind.SUB) and type_.name == "f16":
+            old = _half_add(state, op, pointer, value)
+        else:
+            old = modify(state.body, op.kind, type_, pointer, value, "monotonic", _DEVICE)
+        _behind(state, op.order, op.scope)
+    state.set(op.results[0], old)
+
+
+def _before(state: Emission, order: MemoryOrder, scope: MemoryScope) -> None:
+    if order in _RELEASES:
+        strength = "seq_cst" if order is MemoryOrder.SEQ_CST else "acq_rel"
+        state.body.do(f"fence {_SCOPES[scope]}{strength}")
+
+
+def _behind(state: Emission, order: MemoryOrder, scope: MemoryScope) -> None:
+    if order in _ACQUIRES:
+        state.body.do(f"fence {_SCOPES[scope]}acq_rel")
+
+
+def _half_add(state: Emission, op: Atomic, pointer: str, value: str) -> str:
+    """atom.add of an f16; a difference adds the negative, which is as exact."""
+    if op.kind is AtomicKind.SUB:
+        value = state.body.op(f"fneg half {value}")
+    return state.body.op(f"atomicrmw fadd {pointer}, half {value} {_DEVICE}monotonic")
+
+
+@emits(AtomicCas)
+def cas(state: Emission, op: AtomicCas) -> None:
+    """A compare and swap on the bits."""
+    type_ = op.desired.type
+    assert isinstance(type_, DType)
+    expected, desired = state.name(op.expected), state.name(op.desired)
+    with traced(state, op, op.pointer):
+        _before(state, op.order, op.scope)
+        if op.scope is MemoryScope.SYSTEM:
+            if type_.bits < 16:
+                raise state.refuse(op, f"of {type_} for the whole system; 16 bits are the least")
+            bits = [as_bits(state.body, value, type_) for value in (expected, desired)]
+            words = [(_letter(type_, True), f"i{type_.bits}", value) for value in bits]
+            made = _assembly(state, op.pointer, "cas", f"b{type_.bits}", words)
+            old = from_bits(state.body, made, type_)
+        else:
+            pointer = state.typed(op.pointer)
+            body = state.body
+            old = compare_and_swap(body, type_, pointer, expected, desired, "monotonic", _DEVICE)
+        _behind(state, op.order, op.scope)
+    state.set(op.results[0], old)
+
+
+# ---- for the whole system
+
+_WORDS = {
+    AtomicKind.ADD: "add",
+    AtomicKind.SUB: "add",
+    AtomicKind.AND: "and",
+    AtomicKind.OR: "or",
+    AtomicKind.XOR: "xor",
+    AtomicKind.EXCHANGE: "exch",
+    AtomicKind.MIN: "min",
+    AtomicKind.MAX: "max",
+    AtomicKind.NANMIN: "min",
+    AtomicKind.NANMAX: "max",
+    AtomicKind.INC: "inc",
+    AtomicKind.DEC: "dec",
+}
+_ON_BITS = (AtomicKind.AND, AtomicKind.OR, AtomicKind.XOR, AtomicKind.EXCHANGE)
+_ON_FLOATS = (AtomicKind.ADD, AtomicKind.SUB, AtomicKind.EXCHANGE)
+
+
+def _for_the_system(state: Emission, op: Atomic, type_: DType, value: str) -> str:
+    """atom.sys, for what the instruction takes.
+
+    Raises:
+        TargetError: it does not take this.
+    """
+    wraps = op.kind in (AtomicKind.INC, AtomicKind.DEC)
+    known = type_.bits >= 32 and (not type_.is_float or op.kind in _ON_FLOATS)
+    if not known or (wraps and type_.bits != 32):
+        raise state.refuse(
+            op, f"{op.kind.value} of {type_} for the whole system; use a compare and swap"
+        )
+    name = scalar_name(type_)
+    if op.kind is AtomicKind.SUB:
+        negative = f"fneg {name} {value}" if type_.is_float else f"sub {name} 0, {value}"
+        value = state.body.op(negative)
+    if op.kind in _ON_BITS:
+        bits = as_bits(state.body, value, type_)
+        words = [(_letter(type_, True), f"i{type_.bits}", bits)]
+        made = _assembly(state, op.pointer, _WORDS[op.kind], f"b{type_.bits}", words)
+        return from_bits(state.body, made, type_)
+    signed = type_.is_signed and op.kind not in (AtomicKind.ADD, AtomicKind.SUB)
+    kind = "f" if type_.is_float else "s" if signed else "u"
+    words = [(_letter(type_, False), name, value)]
+    return _assembly(state, op.pointer, _WORDS[op.kind], f"{kind}{type_.bits}", words)
+
+
+def _letter(type_: DType, as_bits_: bool) -> str:
+    """The constraint of an operand in assembly."""
+    if type_.is_float and not as_bits_:
+        return "f" if type_.bits == 32 else "d"
+    return {16: "h", 32: "r", 64: "l"}[type_.bits]
+
+
+def _assembly(
+    state: Emission, pointer: Value, word: str, suffix: str, operands: list[tuple[str, str, str]]
+) -> str:
+    """``atom.relaxed.sys``; operands are (constraint, type, value); the result is as the first."""
+    space = space_of(pointer)
+    shared = space is Space.SHARED
+    width, letter = ("i32", "r") if shared else ("i64", "l")
+    where = {Space.GLOBAL: ".global", Space.SHARED: ".shared"}.get(space, "")
+    address = state.body.op(f"ptrtoint {state.typed(pointer)} to {width}")
+    names = ", ".join(f"${n + 2}" for n in range(len(operands)))
+    text = f"atom.relaxed.sys{where}.{word}.{suffix} $0, [$1], {names};"
+    constraints = ",".join((f"={operands[0][0]}", letter, *(c for c, _, _ in operands)))
+    arguments = ", ".join((f"{width} {address}", *(f"{t} {v}" for _, t, v in operands)))
+    return state.body.op(
+        f'call {operands[0][1]} asm sideeffect "{text}", "{constraints},~{{memory}}"({arguments})'
+    )
+
+
+@emits(grid.Fence)
+def fence(state: Emission, op: grid.Fence) -> None:
+    """A fence; a relaxed one orders nothing."""
+    if op.order is not MemoryOrder.RELAXED:
+        state.body.do(f"fence {_SCOPES[op.scope]}{ORDERS[op.order]}")

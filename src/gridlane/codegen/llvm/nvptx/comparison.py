@@ -1,0 +1,31 @@
+"""Comparisons of pointers, which scalars.py knows without address spaces."""
+
+from __future__ import annotations
+
+from gridlane.codegen.llvm import scalars
+from gridlane.codegen.llvm.nvptx.emission import Emission, emits
+from gridlane.codegen.llvm.nvptx.names import register_name
+from gridlane.ir.ops import arith
+from gridlane.ir.types import PointerType
+
+_WORDS: dict[type, str] = {
+    arith.Eq: "eq",
+    arith.Ne: "ne",
+    arith.Lt: "ult",
+    arith.Le: "ule",
+    arith.Gt: "ugt",
+    arith.Ge: "uge",
+}
+
+
+@emits(*_WORDS)
+def compare(state: Emission, op: arith.Compare) -> None:
+    """Addresses compare as unsigned numbers."""
+    operands = [state.name(op.lhs), state.name(op.rhs)]
+    if isinstance(op.lhs.type, PointerType):
+        word, type_ = _WORDS[type(op)], register_name(op.lhs.type)
+        made = state.body.op(f"icmp {word} {type_} {operands[0]}, {operands[1]}")
+    else:
+        made = scalars.emit(state.body, op, 0, operands)
+        assert made is not None
+    state.set(op.results[0], made)

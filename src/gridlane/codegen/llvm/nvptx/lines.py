@@ -1,0 +1,80 @@
+"""Which source line each instruction is from, as debug metadata: for profilers and errors."""
+
+from __future__ import annotations
+
+import os
+
+from gridlane.codegen.llvm.nvptx.emission import Emission
+from gridlane.core.source import Loc
+
+
+def wants_lines(state: Emission) -> bool:
+    """Whether instructions are marked."""
+    return state.options.lineinfo or state.options.debug
+
+
+def line_mark(state: Emission, loc: Loc) -> str:
+    """What an instruction has at its end to say its line; "" when nobody asked."""
+    if not wants_lines(state) or not loc.line or "unit" not in state.lines:
+        return ""
+    number = state.lines.get(loc)
+    if number is None:
+        scope = _scope(state, loc.file)
+        number = state.lines[loc] = state.node(
+            f"!DILocation(line: {loc.line}, column: {loc.column + 1}, scope: !{scope})"
+        )
+    return f", !dbg !{number}"
+
+
+def declare_unit(state: Emission, entry: str, loc: Loc) -> str:
+    """Describe the kernel; returns what its definition has at its end."""
+    if not wants_lines(state) or not loc.line:
+        return ""
+    file = _file(state, loc.file)
+    unit = state.node(
+        f"distinct !DICompileUnit(language: DW_LANG_C_plus_plus, file: !{file}, "
+        'producer: "gridlane", isOptimized: true, runtimeVersion: 0, '
+        "emissionKind: DebugDirectivesOnly)"
+    )
+    signature = state.node(f"!DISubroutineType(types: !{state.node('!{}')})")
+    program = state.node(
+        f'distinct !DISubprogram(name: "{entry}", linkageName: "{entry}", scope: !{file}, '
+        f"file: !{file}, line: {loc.line}, type: !{signature}, scopeLine: {loc.line}, "
+        f"spFlags: DISPFlagDefinition, unit: !{unit})"
+    )
+    state.lines["unit"], state.lines["program"] = unit, program
+    state.lines["home"] = file
+    return f" !dbg !{program}"
+
+
+def _file(state: Emission, path: str) -> int:
+    """The node of a source file."""
+    key = "file", path
+    if key not in state.lines:
+        folder, name = os.path.split(path)
+        state.lines[key] = state.node(
+            f'!DIFile(filename: "{_quoted(name)}", directory: "{_quoted(folder)}")'
+        )
+    return state.lines[key]
+
+
+def _scope(state: Emission, path: str) -> int:
+    """The kernel, or the part of it that comes from another file."""
+    file = _file(state, path)
+    if file == state.lines["home"]:
+        return state.lines["program"]
+    key = "scope", file
+    if key not in state.lines:
+        state.lines[key] = state.node(
+            f"!DILexicalBlockFile(scope: !{state.lines['program']}, file: !{file}, "
+            "discriminator: 0)"
+        )
+    return state.lines[key]
+
+
+def _quoted(text: str) -> str:
+    """Text as LLVM writes it between quotes."""
+    return "".join(
+        chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:02X}"
+        for byte in text.encode("utf-8", "surrogateescape")
+    )

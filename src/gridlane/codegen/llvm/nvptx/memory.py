@@ -1,0 +1,280 @@
+"""Pointers, loads and stores, variables, and the parts of structs and vectors."""
+
+from __future__ import annotations
+
+from gridlane.codegen.llvm.nvptx.emission import Emission, emits
+from gridlane.codegen.llvm.nvptx.names import pointer_name, register_name
+from gridlane.codegen.llvm.nvptx.trace import traced
+from gridlane.codegen.llvm.text import memory_name, scalar_name
+from gridlane.core.dtypes import DType
+from gridlane.ir.ops import arith, memory
+from gridlane.ir.types import PointerType, Space, StructType, Type, VectorType
+from gridlane.ir.values import Value
+
+DYNAMIC_SHARED = "@gridlane_dynamic_shared"
+
+
+def space_of(pointer: Value) -> Space:
+    """The address space of a pointer value."""
+    assert isinstance(pointer.type, PointerType)
+    return pointer.type.space
+
+
+@emits(memory.Load)
+def load(state: Emission, op: memory.Load) -> None:
+    """A load; of a struct, of each of its parts."""
+    volatile = "volatile " if op.volatile else ""
+    with traced(state, op, op.pointer):
+        align = alignment(op.pointer)
+        name = _load(state, state.typed(op.pointer), op.results[0].type, align, volatile)
+    state.set(op.results[0], name)
+
+
+def alignment(pointer: Value) -> int:
+    """What an address is a multiple of: its element's alignment, or less for a field of a record
+    that is packed."""
+    assert isinstance(pointer.type, PointerType)
+    own = pointer.type.element.align
+    op = pointer.op
+    if isinstance(op, memory.FieldPointer):
+        whole = _pointed(op.pointer)
+        if isinstance(whole, StructType):
+            return min(own, _shared_factor(alignment(op.pointer), whole.offsets[op.index]))
+        return min(own, alignment(op.pointer))
+    if isinstance(op, memory.Offset):
+        return min(own, _shared_factor(alignment(op.pointer), pointer.type.element.size))
+    return own
+
+
+def _pointed(pointer: Value) -> Type:
+    assert isinstance(pointer.type, PointerType)
+    return pointer.type.element
+
+
+def _shared_factor(align: int, distance: int) -> int:
+    """The power of two that divides both an alignment and a distance from there."""
+    return min(align, distance & -distance) if distance else align
+
+
+def _load(state: Emission, pointer: str, type_: Type, align: int, volatile: str) -> str:
+    body = state.body
+    if not _in_parts(type_):
+        held = _held_name(type_)
+        name = body.op(f"load {volatile}{held}, {pointer}, align {align}")
+        return body.op(f"icmp ne i8 {name}, 0") if register_name(type_) == "i1" else name
+    whole, made = register_name(type_), "poison"
+    for index, (at, part) in enumerate(_fields(type_)):
+        inner = min(part.align, _shared_factor(align, at))
+        item = _load(state, _displaced(state, pointer, at), part, inner, volatile)
+        made = body.op(f"insertvalue {whole} {made}, {register_name(part)} {item}, {index}")
+    return made
+
+
+@emits(memory.Store)
+def store(state: Emission, op: memory.Store) -> None:
+    """A store; of a struct, of each of its parts."""
+    volatile = "volatile " if op.volatile else ""
+    with traced(state, op, op.pointer):
+        pointer, value = state.typed(op.pointer), state.name(op.value)
+        _store(state, pointer, value, op.value.type, alignment(op.pointer), volatile)
+
+
+def _store(
+    state: Emission, pointer: str, value: str, type_: Type, align: int, volatile: str
+) -> None:
+    body = state.body
+    if not _in_parts(type_):
+        if register_name(type_) == "i1":
+            value = body.op(f"zext i1 {value} to i8")
+        body.do(f"store {volatile}{_held_name(type_)} {value}, {pointer}, align {align}")
+        return
+    whole = register_name(type_)
+    for index, (at, part) in enumerate(_fields(type_)):
+        item = _taken(state, whole, value, type_, index)
+        inner = min(part.align, _shared_factor(align, at))
+        _store(state, _displaced(state, pointer, at), item, part, inner, volatile)
+
+
+def _in_parts(type_: Type) -> bool:
+    """Whether a value has no single load: a struct, or a vector of bools, a byte each in memory."""
+    if isinstance(type_, VectorType):
+        return type_.element.is_bool
+    return isinstance(type_, StructType)
+
+
+def _held_name(type_: Type) -> str:
+    """LLVM's name of a type in memory."""
+    return memory_name(type_) if isinstance(type_, DType) else register_name(type_)
+
+
+def _fields(type_: Type) -> list[tuple[int, Type]]:
+    """(byte offset, type) of the parts."""
+    if isinstance(type_, StructType):
+        return list(zip(type_.offsets, type_.types, strict=True))
+    assert isinstance(type_, VectorType)
+    return [(n * type_.element.size, type_.element) for n in range(type_.count)]
+
+
+def _displaced(state: Emission, pointer: str, at: int) -> str:
+    """A typed pointer ``at`` bytes further."""
+    if not at:
+        return pointer
+    type_ = pointer.rpartition(" ")[0]
+    return f"{type_} {state.body.op(f'getelementptr i8, {pointer}, i32 {at}')}"
+
+
+# ---- addresses
+
+
+@emits(memory.Offset)
+def offset(state: Emission, op: memory.Offset) -> None:
+    """The address some elements further."""
+    index = op.index.type
+    assert isinstance(index, DType) and isinstance(op.pointer.type, PointerType)
+    name, type_ = state.name(op.index), scalar_name(index)
+    if not index.is_signed and index.bits < 64:  # LLVM extends an index by its sign
+        name, type_ = state.body.op(f"zext {type_} {name} to i64"), "i64"
+    element = op.pointer.type.element
+    step = _held_name(element) if _is_plain(element) else f"[{element.size} x i8]"
+    state.set(
+        op.results[0],
+        state.body.op(f"getelementptr {step}, {state.typed(op.pointer)}, {type_} {name}"),
+    )
+
+
+def _is_plain(type_: Type) -> bool:
+    """Whether LLVM's type of that name has the IR's size."""
+    return isinstance(type_, DType | PointerType)
+
+
+@emits(memory.FieldPointer)
+def field_pointer(state: Emission, op: memory.FieldPointer) -> None:
+    """The address of a field."""
+    assert isinstance(op.pointer.type, PointerType)
+    whole = op.pointer.type.element
+    at = whole.offsets[op.index] if isinstance(whole, StructType) else 0
+    state.set(op.results[0], _displaced(state, state.typed(op.pointer), at).rpartition(" ")[2])
+
+
+@emits(memory.Recast)
+def recast(state: Emission, op: memory.Recast) -> None:
+    """The same address; into the generic space by a cast."""
+    if space_of(op.pointer) is op.type.space:
+        state.set(op.results[0], state.name(op.pointer))
+        return
+    target = pointer_name(op.type.space)
+    state.set(op.results[0], state.body.op(f"addrspacecast {state.typed(op.pointer)} to {target}"))
+
+
+@emits(memory.Address)
+def address(state: Emission, op: memory.Address) -> None:
+    """The address as an integer: the generic one, so that it is the same in every space."""
+    pointer = state.typed(op.pointer)
+    if space_of(op.pointer) is not Space.GENERIC:
+        pointer = f"ptr {state.body.op(f'addrspacecast {pointer} to ptr')}"
+    state.set(op.results[0], state.body.op(f"ptrtoint {pointer} to i64"))
+
+
+@emits(memory.FromAddress)
+def from_address(state: Emission, op: memory.FromAddress) -> None:
+    """An integer as a pointer."""
+    name = state.body.op(f"inttoptr i64 {state.name(op.value)} to ptr")
+    if op.type.space is not Space.GENERIC:
+        name = state.body.op(f"addrspacecast ptr {name} to {pointer_name(op.type.space)}")
+    state.set(op.results[0], name)
+
+
+@emits(memory.GlobalAddress)
+def global_address(state: Emission, op: memory.GlobalAddress) -> None:
+    """A shared array, or constant data."""
+    state.set(op.results[0], global_name(op.symbol))
+
+
+def global_name(symbol: str) -> str:
+    """LLVM's name of a module global."""
+    return f'@"gridlane.{symbol}"'
+
+
+@emits(memory.DynamicShared)
+def dynamic_shared(state: Emission, op: memory.DynamicShared) -> None:
+    """The array without a size, which the driver puts behind the others."""
+    state.uses_dynamic_shared = True
+    state.set(op.results[0], DYNAMIC_SHARED)
+
+
+@emits(memory.LocalArray)
+def local_array(state: Emission, op: memory.LocalArray) -> None:
+    """Memory of the thread, made once at the start of the kernel."""
+    size = op.element.size * op.count
+    align = min(16, max(op.element.align, 4))
+    made = state.body.alloca(f"[{size} x i8]", align=align)
+    local = state.body.fresh("local")
+    state.body.allocas.append(f"  {local} = addrspacecast ptr {made} to ptr addrspace(5)")
+    state.set(op.results[0], local)
+
+
+# ---- variables
+
+
+@emits(memory.ReadVar)
+def read(state: Emission, op: memory.ReadVar) -> None:
+    """A variable lives in a slot of the frame, which LLVM makes registers of."""
+    type_ = register_name(op.var.type)
+    state.set(op.results[0], state.body.op(f"load {type_}, ptr {state.slots[op.var]}"))
+
+
+@emits(memory.WriteVar)
+def write(state: Emission, op: memory.WriteVar) -> None:
+    """Set a variable."""
+    state.body.do(f"store {state.typed(op.value)}, ptr {state.slots[op.var]}")
+
+
+# ---- parts
+
+
+@emits(memory.Pack)
+def pack(state: Emission, op: memory.Pack) -> None:
+    """A struct or vector from its parts."""
+    whole, made = register_name(op.type), "poison"
+    for index, part in enumerate(op.parts):
+        if isinstance(op.type, VectorType):
+            text = f"insertelement {whole} {made}, {state.typed(part)}, i32 {index}"
+        else:
+            text = f"insertvalue {whole} {made}, {state.typed(part)}, {index}"
+        made = state.body.op(text)
+    state.set(op.results[0], made)
+
+
+@emits(memory.Part)
+def part(state: Emission, op: memory.Part) -> None:
+    """One of the parts."""
+    whole = op.whole.type
+    name = _taken(state, register_name(whole), state.name(op.whole), whole, op.index)
+    state.set(op.results[0], name)
+
+
+def _taken(state: Emission, whole: str, value: str, type_: Type, index: int) -> str:
+    if isinstance(type_, VectorType):
+        return state.body.op(f"extractelement {whole} {value}, i32 {index}")
+    return state.body.op(f"extractvalue {whole} {value}, {index}")
+
+
+# ---- what arith has for more than scalars
+
+
+@emits(arith.Select)
+def select(state: Emission, op: arith.Select) -> None:
+    """A choice between values of any type."""
+    sides = f"{state.typed(op.on_true)}, {state.typed(op.on_false)}"
+    name = state.body.op(f"select i1 {state.name(op.condition)}, {sides}")
+    state.set(op.results[0], name)
+
+
+@emits(arith.Bitcast)
+def bitcast(state: Emission, op: arith.Bitcast) -> None:
+    """The same bits, of scalars and vectors."""
+    target = register_name(op.type)
+    if register_name(op.value.type) == target:
+        state.set(op.results[0], state.name(op.value))
+        return
+    state.set(op.results[0], state.body.op(f"bitcast {state.typed(op.value)} to {target}"))

@@ -1,0 +1,112 @@
+"""From the LLVM IR of a kernel to PTX: linking libdevice, optimisation, code generation."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from gridlane.core.errors import GridlaneError
+
+TRIPLE = "nvptx64-nvidia-cuda"
+
+# The PTX version with which a processor appeared; older drivers than it needs cannot run it anyway.
+_VERSIONS = {70: 62, 72: 62, 75: 63, 80: 70, 86: 71, 87: 74, 89: 78, 90: 78}
+_OLDEST = 62
+_NEWEST = 86
+"""What processors after these get: the first PTX version of sm_100."""
+
+
+def default_features(capability: int) -> str:
+    """The PTX version to write for a compute capability, as LLVM's feature.
+
+    >>> default_features(90), default_features(75)
+    ('+ptx78', '+ptx63')
+    """
+    return f"+ptx{_VERSIONS.get(capability, _NEWEST if capability > 90 else _OLDEST)}"
+
+
+@cache
+def _target() -> llvm.Target:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return llvm.Target.from_triple(TRIPLE)
+
+
+@cache
+def target_machine(processor: str, features: str, level: int) -> llvm.TargetMachine:
+    """The machine for ``sm_90`` and the like."""
+    return _target().create_target_machine(cpu=processor, features=features, opt=level)
+
+
+@cache
+def _extracted(path: Path, symbols: frozenset[str]) -> bytes:
+    """Bitcode of some of libdevice's functions, with what they call. Once for each set: reading the
+    whole library takes most of the time of a compilation."""
+    library = llvm.parse_bitcode(path.read_bytes())
+    for function in library.functions:
+        if not function.is_declaration and function.name not in symbols:
+            function.linkage = "internal"
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()
+    machine = target_machine("sm_75", default_features(75), 0)
+    passes.run(library, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
+    return library.as_bitcode()
+
+
+def optimise(
+    text: str,
+    processor: str,
+    features: str,
+    level: int,
+    library: Path | None = None,
+    symbols: frozenset[str] = frozenset(),
+) -> llvm.ModuleRef:
+    """Parse, verify, link with ``symbols`` of the libdevice at ``library``, and optimise.
+
+    Raises:
+        GridlaneError: LLVM refuses the text, a defect in code generation; or the library.
+    """
+    machine = target_machine(processor, features, level)
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise GridlaneError(f"LLVM refuses the generated code: {error}") from None
+    module.triple = TRIPLE
+    module.data_layout = str(machine.target_data)
+    if library is not None:
+        _link(module, library, symbols)
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization = False  # a thread has no vectors of numbers
+    options.slp_vectorization = False
+    options.loop_unrolling = True
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def _link(module: llvm.ModuleRef, path: Path, symbols: frozenset[str]) -> None:
+    """Take in the functions that the module calls."""
+    try:
+        library = llvm.parse_bitcode(_extracted(path, symbols))
+        library.triple = TRIPLE
+        library.data_layout = module.data_layout
+        module.link_in(library)
+    except (OSError, RuntimeError) as error:
+        raise GridlaneError(f"cannot link with {path}: {error}") from None
+    for function in module.functions:
+        if function.name in symbols and not function.is_declaration:
+            function.linkage = "internal"  # so that it goes once it is inlined
+
+
+def assembly(*how: Any) -> str:
+    """PTX; takes what ``optimise`` takes."""
+    return target_machine(*how[1:4]).emit_assembly(optimise(*how))
+
+
+def optimised_text(*how: Any) -> str:
+    """Optimised LLVM IR; takes what ``optimise`` takes."""
+    return str(optimise(*how))

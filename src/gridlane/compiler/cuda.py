@@ -1,0 +1,157 @@
+"""The cuda target: passes, LLVM, PTX; and cubins, by ptxas."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from gridlane.codegen.llvm import ptx
+from gridlane.codegen.llvm.nvptx import KernelCode, emit_kernel
+from gridlane.compiler.layout import lay_out
+from gridlane.compiler.libdevice import find_libdevice
+from gridlane.compiler.sites import error_sites, print_sites
+from gridlane.core.artifact import Artifact
+from gridlane.core.config import config
+from gridlane.core.errors import TargetError
+from gridlane.core.options import KernelOptions, Target
+from gridlane.ir.values import Module
+from gridlane.passes import pipelines
+
+DEFAULT = "sm_75"
+"""What is compiled for when nobody says: the least that today's toolkits and drivers run."""
+OLDEST = 70
+_PROCESSOR = re.compile(r"sm_(\d{2,3})([af]?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A processor with the PTX version that is written for it."""
+
+    processor: str
+    capability: int
+    features: str
+
+
+@cache
+def machine_of(target: Target) -> Machine:
+    """The machine that a target names.
+
+    Raises:
+        TargetError: there is no such processor, or it is too old.
+    """
+    name = target.processor or DEFAULT
+    match = _PROCESSOR.fullmatch(name)
+    if match is None:
+        raise TargetError(f"{name!r} is no NVIDIA processor; they are named like sm_90")
+    capability = int(match[1])
+    if capability < OLDEST:
+        raise TargetError(
+            f"{name}: code is made for compute capability {OLDEST // 10}.{OLDEST % 10} and later, "
+            "whose threads of a warp may diverge and wait for each other"
+        )
+    return Machine(name, capability, target.features or ptx.default_features(capability))
+
+
+def identity(target: Target) -> str:
+    """What the code depends on besides the kernel and the target, for the cache key."""
+    path = find_libdevice()
+    if path is None:
+        return "no libdevice"
+    info = path.stat()
+    return f"{path} {info.st_size} {info.st_mtime_ns}"
+
+
+def generate(module: Module, target: Target, options: KernelOptions) -> Artifact:
+    """PTX for any block shape. Changes the module."""
+    machine = machine_of(target)
+    slots, size = lay_out(module.kernel)
+    static_shared = sum(-(-item.size // 16) * 16 for item in module.static_shared())
+    errors = error_sites(module)
+    code = _emit(module, options, machine)
+    dump = config().dump
+    if "llvm" in dump:
+        print(code.text, file=sys.stderr)
+    text = ptx.assembly(*_how(code, machine, options))
+    if "asm" in dump:
+        print(text, file=sys.stderr)
+    return Artifact(
+        target="cuda",
+        format="ptx",
+        code=text.encode(),
+        entry=code.entry,
+        params=slots,
+        param_bytes=size,
+        static_shared=static_shared,
+        errors=errors,
+        prints=print_sites(code.prints),
+        uses_dynamic_shared=code.uses_dynamic_shared,
+        cooperative=code.cooperative,
+    )
+
+
+def text(module: Module, target: Target, options: KernelOptions, stage: str) -> str:
+    """Optimised LLVM IR, or PTX. Changes the module."""
+    machine = machine_of(target)
+    code = _emit(module, options, machine)
+    make = ptx.optimised_text if stage == "llvm" else ptx.assembly
+    return make(*_how(code, machine, options))
+
+
+def _emit(module: Module, options: KernelOptions, machine: Machine) -> KernelCode:
+    pipelines.run(module, "cuda")
+    return emit_kernel(module, options, machine.capability)
+
+
+def _how(code: KernelCode, machine: Machine, options: KernelOptions) -> tuple:
+    """What ptx.py needs to know; libdevice for a kernel that calls it."""
+    level = 3 if options.opt else 0
+    library = find_libdevice() if code.library else None
+    return code.text, machine.processor, machine.features, level, library, code.library
+
+
+# ---- cubins
+
+
+def find_ptxas() -> str | None:
+    """NVIDIA's assembler: on the PATH, in a toolkit, or in the wheel nvidia-cuda-nvcc."""
+    found = shutil.which("ptxas")
+    if found:
+        return found
+    places = [Path("/usr/local/cuda/bin/ptxas")]
+    places += (Path(folder) / "nvidia" for folder in sys.path)
+    for place in places:
+        if place.is_file():
+            return str(place)
+        for inside in (*place.glob("*/bin/ptxas"), *place.glob("cuda_nvcc/bin/ptxas")):
+            return str(inside)
+    return None
+
+
+def assemble(artifact: Artifact, target: Target, options: KernelOptions) -> Artifact:
+    """The cubin of an artifact with PTX.
+
+    Raises:
+        TargetError: there is no ptxas, or it refuses the PTX; with what it said.
+    """
+    ptxas = find_ptxas()
+    if ptxas is None:
+        raise TargetError(
+            "a cubin is made by ptxas, which was not found: install a CUDA toolkit and put its bin "
+            "on the PATH, or pip install nvidia-cuda-nvcc; PTX needs nothing"
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        source, result = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
+        source.write_bytes(artifact.code)
+        command = [ptxas, f"-arch={machine_of(target).processor}", source, "-o", result]
+        command += ["-lineinfo"] if options.lineinfo else []
+        command += [] if options.opt else ["-O0"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise TargetError(f"ptxas refuses the PTX of {artifact.entry}: {done.stderr.strip()}")
+        return replace(artifact, format="cubin", code=result.read_bytes())

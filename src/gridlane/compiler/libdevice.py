@@ -1,0 +1,35 @@
+"""Finds libdevice, NVIDIA's library of mathematical functions as LLVM bitcode."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from gridlane.core.config import config
+
+_NAME = "libdevice.10.bc"
+_INSIDE = Path("nvvm", "libdevice", _NAME)
+
+
+@cache
+def find_libdevice() -> Path | None:
+    """GRIDLANE_LIBDEVICE, or that of a toolkit or of a wheel; None when there is none."""
+    return next((path for path in _candidates() if path.is_file()), None)
+
+
+def _candidates() -> Iterator[Path]:
+    chosen = config().libdevice
+    if chosen is not None:
+        yield chosen
+        return
+    for variable in ("CUDA_HOME", "CUDA_PATH"):
+        home = os.environ.get(variable)
+        if home:
+            yield Path(home) / _INSIDE
+    yield Path("/usr/local/cuda") / _INSIDE
+    yield from sorted(Path("/usr/local").glob(f"cuda-*/{_INSIDE}"), reverse=True)
+    for folder in sys.path:
+        yield from Path(folder or ".").glob(f"nvidia/*/{_INSIDE}")

@@ -1,0 +1,26 @@
+"""The error and print tables of artifacts, from the ops that refer to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gridlane.core.artifact import KernelErrorSite, PrintSite
+from gridlane.core.dtypes import DType
+from gridlane.ir.op import Op
+from gridlane.ir.ops.control import Print
+from gridlane.ir.values import Module
+
+
+def error_sites(module: Module) -> tuple[KernelErrorSite, ...]:
+    """The module's error table."""
+    return tuple(KernelErrorSite(e.exception, e.message, e.loc) for e in module.errors)
+
+
+def print_sites(ops: Iterable[Op]) -> tuple[PrintSite, ...]:
+    """The print table of a kernel's print ops, in the order of their numbers."""
+    sites = []
+    for op in ops:
+        assert isinstance(op, Print)
+        types = tuple(v.type for v in op.arguments if isinstance(v.type, DType))
+        sites.append(PrintSite(tuple(part or None for part in op.parts), types))
+    return tuple(sites)

@@ -1,0 +1,107 @@
+"""``cuda.compile`` and its kin: a kernel's PTX, with no device needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gridlane.core.argtypes import ArgType, none
+from gridlane.core.errors import UnsupportedError
+from gridlane.core.options import KernelOptions, Target
+from gridlane.cuda import active, settings
+from gridlane.cuda.signatures import parse
+from gridlane.cuda.sources import with_source
+
+
+def compile(
+    pyfunc: Callable[..., Any],
+    sig: Any,
+    debug: bool | None = None,
+    lineinfo: bool = False,
+    device: bool = True,
+    fastmath: bool = False,
+    cc: tuple[int, int] | None = None,
+    opt: bool | None = None,
+    abi: str = "c",
+    abi_info: dict[str, Any] | None = None,
+    output: str = "ptx",
+    forceinline: bool = False,
+    launch_bounds: Any = None,
+) -> tuple[str, ArgType]:
+    """PTX of a kernel for a signature, and its return type, which is void.
+
+    Args:
+        pyfunc: the Python function.
+        sig: the types of its arguments, as for ``cuda.jit``.
+        device: must be False: device functions have no PTX of their own here.
+        cc: compute capability (major, minor) to compile for; the least that is common by default.
+        output: must be ``ptx``.
+        debug, lineinfo, fastmath, opt, launch_bounds: as for ``cuda.jit``.
+
+    Raises:
+        CompileError: what is wrong with the source, and where.
+        UnsupportedError: a device function, or another output.
+    """
+    from gridlane import compiler
+
+    if device:
+        raise UnsupportedError(
+            f"compile: {pyfunc.__name__} as a device function: device functions are compiled into "
+            "the kernels that call them; for a kernel's PTX, give device=False"
+        )
+    if output != "ptx":
+        raise UnsupportedError(f"compile: output={output!r}; the output is 'ptx'")
+    bounds = () if launch_bounds is None else launch_bounds
+    options = KernelOptions(
+        fastmath=fastmath,
+        debug=bool(debug),
+        opt=not debug if opt is None else bool(opt),
+        lineinfo=lineinfo,
+        launch_bounds=tuple(bounds) if isinstance(bounds, (tuple, list)) else (bounds,),
+    )
+    major, minor = cc or settings.CUDA_DEFAULT_PTX_CC
+    module = compiler.translate(with_source(pyfunc), parse(sig).args, options)
+    artifact = compiler.generate(module, Target("cuda", processor=f"sm_{major}{minor}"), options)
+    return artifact.code.decode(), none
+
+
+def compile_ptx(
+    pyfunc: Callable[..., Any],
+    sig: Any,
+    debug: bool = False,
+    lineinfo: bool = False,
+    device: bool = False,
+    fastmath: bool = False,
+    cc: tuple[int, int] | None = None,
+    opt: bool | None = None,
+    abi: str = "numba",
+    abi_info: dict[str, Any] | None = None,
+    forceinline: bool = False,
+    launch_bounds: Any = None,
+) -> tuple[str, ArgType]:
+    """As ``compile``, for kernels first."""
+    return compile(
+        pyfunc,
+        sig,
+        debug,
+        lineinfo,
+        device,
+        fastmath,
+        cc,
+        opt,
+        launch_bounds=launch_bounds,
+    )
+
+
+def compile_for_current_device(
+    pyfunc: Callable[..., Any], sig: Any, **options: Any
+) -> tuple[str, ArgType]:
+    """As ``compile``, for this thread's device."""
+    return compile(pyfunc, sig, cc=active.device().compute_capability, **options)
+
+
+def compile_ptx_for_current_device(
+    pyfunc: Callable[..., Any], sig: Any, **options: Any
+) -> tuple[str, ArgType]:
+    """As ``compile_ptx``, for this thread's device."""
+    return compile_ptx(pyfunc, sig, cc=active.device().compute_capability, **options)

@@ -1,0 +1,33 @@
+"""The devices ``cuda``, ``cuda:1`` …: NVIDIA GPUs, through the driver and cuda-bindings.
+
+The context is the device's primary one, which CuPy, PyTorch and numba use as well.
+"""
+
+from __future__ import annotations
+
+from gridlane.core.errors import DeviceError
+from gridlane.runtime.drivers.cuda.api import call
+from gridlane.runtime.drivers.cuda.device import CudaDevice
+from gridlane.runtime.errors import INVALID_DEVICE, fail
+
+__all__ = ["CudaDevice", "device_count", "open_device"]
+
+
+def device_count() -> int:
+    """GPUs of this machine; 0 where there is no driver."""
+    try:
+        return int(call("cuDeviceGetCount"))
+    except DeviceError:
+        return 0
+
+
+def open_device(ordinal: int = 0) -> CudaDevice:
+    """A GPU by its number; called once for each.
+
+    Raises:
+        DeviceError: NO_DEVICE and its like, there is no driver or no GPU; INVALID_DEVICE.
+    """
+    count = int(call("cuDeviceGetCount"))
+    if ordinal >= count:
+        fail(INVALID_DEVICE, f"GPU {ordinal}; this machine has {count}")
+    return CudaDevice(ordinal)

@@ -1,0 +1,64 @@
+"""The driver's functions by name, with their failures raised."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from gridlane.core.errors import DeviceError
+from gridlane.runtime.errors import NO_DEVICE, device_error, fail
+
+# After these the context is lost: every later call of it fails with the same number.
+STICKY = frozenset((214, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 999))
+
+
+@cache
+def bindings() -> Any:
+    """cuda.bindings.driver, with the driver initialised.
+
+    Raises:
+        DeviceError: what is missing, and how to get it.
+    """
+    try:
+        from cuda.bindings import driver  # the extra ``cuda``; loaded when a GPU is asked for
+    except ImportError as error:
+        fail(NO_DEVICE, f"cuda-bindings does not load ({error})", "pip install 'gridlane[cuda]'")
+    try:
+        code = int(driver.cuInit(0)[0])
+    except RuntimeError as error:  # libcuda is looked for at the first call
+        reason = str(error).strip().splitlines()[0]
+        fail(
+            NO_DEVICE,
+            f"libcuda, the driver's library, does not load ({reason})",
+            "install NVIDIA's driver; in a container, start it with the GPUs (--gpus all)",
+        )
+    if code:
+        raise device_error(code, "cuInit")
+    return driver
+
+
+def call(name: str, *args: Any, what: str = "") -> Any:
+    """Call a function of the driver; returns its result, or a tuple of several.
+
+    Args:
+        name: such as ``cuStreamCreate``.
+        what: what it was about, for the message.
+
+    Raises:
+        DeviceError: the driver's number, name and meaning.
+    """
+    result = getattr(bindings(), name)(*args)
+    code = int(result[0])
+    if code:
+        raise failure(code, f"{name}: {what}" if what else name)
+    return result[1] if len(result) == 2 else result[1:]
+
+
+def failure(code: int, what: str) -> DeviceError:
+    """The error of a result, worded by the driver where the table has no words."""
+    return device_error(code, what)
+
+
+def enum(kind: str, name: str) -> Any:
+    """A constant: ``enum("CUjit_option", "CU_JIT_LTO")``."""
+    return getattr(getattr(bindings(), kind), name)

@@ -1,0 +1,243 @@
+"""One NVIDIA GPU."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from gridlane.core.artifact import Artifact
+from gridlane.core.options import Target
+from gridlane.runtime.drivers.cuda import memory
+from gridlane.runtime.drivers.cuda.api import bindings, call
+from gridlane.runtime.drivers.cuda.context import Context
+from gridlane.runtime.drivers.cuda.kernel import CudaKernel
+from gridlane.runtime.drivers.cuda.linker import link
+from gridlane.runtime.drivers.cuda.stream import CudaEvent, CudaStream, own_stream
+from gridlane.runtime.errors import INVALID_HANDLE, KernelStop, fail
+from gridlane.runtime.protocol import Block, Buffer, HostMemory, Limits
+
+
+class CudaDevice:
+    """A GPU with its primary context."""
+
+    host_visible = False
+
+    def __init__(self, ordinal: int) -> None:
+        self.ordinal = ordinal
+        self.name = f"cuda:{ordinal}" if ordinal else "cuda"
+        self.context = Context(ordinal)
+        self.context.enter()
+        facts = self.attributes()
+        self.compute_capability = (
+            facts["COMPUTE_CAPABILITY_MAJOR"],
+            facts["COMPUTE_CAPABILITY_MINOR"],
+        )
+        self.limits = _limits(facts)
+        self.pool = memory.Pool(self.context, bool(facts["MEMORY_POOLS_SUPPORTED"]))
+        self.default_stream = CudaStream(self, 0)
+
+    # --- code ---
+
+    def target(self, block: Block) -> Target:
+        """Code for this processor and driver, for any block shape."""
+        major, minor = self.compute_capability
+        return Target("cuda", processor=f"sm_{major}{minor}", identity=self._driver)
+
+    @cached_property
+    def _driver(self) -> str:
+        return f"driver {int(call('cuDriverGetVersion'))}"
+
+    def finish(self, artifact: Artifact) -> Artifact:
+        """Assemble PTX by the driver's own compiler."""
+        return link(self.context, artifact)
+
+    def load(self, artifact: Artifact) -> CudaKernel:
+        """Load PTX or a cubin."""
+        return CudaKernel(self, artifact)
+
+    # --- memory ---
+
+    def allocate(self, size: int) -> Buffer:
+        """Device memory, of the pool."""
+        return self.pool.allocate(size)
+
+    def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
+        """Page-locked or managed memory."""
+        return memory.allocate_host(self.context, size, kind)
+
+    def register_host(self, address: int, size: int) -> memory.Registered:
+        """Page-lock the caller's memory."""
+        return memory.Registered(self.context, address, size)
+
+    def adopt(self, address: int, size: int) -> Buffer:
+        """Another library's memory."""
+        return memory.adopt(self.context, address, size)
+
+    def memory_info(self) -> tuple[int, int]:
+        """Bytes (free, in all) of the device."""
+        free, total = self.context.call("cuMemGetInfo")
+        return int(free), int(total)
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy within the device, or between devices."""
+        self.default_stream.copy(target, source, size)
+        self.default_stream.drain()
+
+    def upload(self, target: int, source: memoryview) -> None:
+        """Copy to the device."""
+        address = memory.host_address(source)
+        pointer = bindings().CUdeviceptr(target)
+        self.context.call("cuMemcpyHtoD", pointer, address, source.nbytes)
+
+    def download(self, target: memoryview, source: int) -> None:
+        """Copy to the host."""
+        address = memory.host_address(target)
+        pointer = bindings().CUdeviceptr(source)
+        self.context.call("cuMemcpyDtoH", address, pointer, target.nbytes)
+        self.flush()
+
+    def fill(self, target: int, byte: int, size: int) -> None:
+        """Set bytes."""
+        self.default_stream.fill(target, byte, size)
+        self.default_stream.drain()
+
+    # --- queues ---
+
+    def new_stream(self, non_blocking: bool = False, priority: int = 0) -> CudaStream:
+        """A stream of its own. One that is not ``non_blocking`` waits for the default stream's
+        work, and the other way round. A lower number is a higher priority."""
+        return own_stream(self, non_blocking, priority)
+
+    def stream_at(self, handle: int) -> CudaStream:
+        """A stream by its number."""
+        if handle in (0, 1):
+            return self.default_stream
+        if handle < 0:
+            fail(INVALID_HANDLE, f"{handle:#x} is no stream")
+        return CudaStream(self, handle, foreign=True)
+
+    def new_event(self, timing: bool = True) -> CudaEvent:
+        """An event."""
+        return CudaEvent(self.context, timing)
+
+    def synchronize(self) -> None:
+        """Wait for all work of the context."""
+        self.context.call("cuCtxSynchronize")
+        self.context.settled()
+        self.flush()
+        self.check()
+
+    def flush(self) -> None:
+        """Write what kernels printed; called when work is done."""
+        for kernel in tuple(self.context.kernels):
+            if kernel.report is not None and kernel.artifact.prints:
+                kernel.report.flush()
+
+    def check(self) -> None:
+        """Raise the first error that a kernel reported; called when work is done."""
+        for kernel in tuple(self.context.kernels):
+            stop: KernelStop | None = kernel.report.stop() if kernel.report is not None else None
+            if stop is not None:
+                raise (kernel.explain(stop) if kernel.explain else stop) from None
+
+    def reset(self) -> None:
+        """Wait for all work, and give unused memory back; in place of a lost context make one.
+
+        What kernels of before raised is forgotten, and arrays of a lost context with it.
+        """
+        if self.context.fault is not None:
+            self.context.renew()
+            self.context.enter()
+            self.pool.renew()
+            return
+        try:
+            self.context.call("cuCtxSynchronize")
+        except RuntimeError:
+            self.reset()
+            return
+        self.context.settled()
+        for kernel in tuple(self.context.kernels):
+            if kernel.report is not None:
+                kernel.report.stop()
+        self.flush()
+        self.pool.trim()
+
+    # --- several devices ---
+
+    def can_reach(self, other: CudaDevice) -> bool:
+        """Whether kernels here can use the other device's memory."""
+        ours, theirs = self.context.device, other.context.device
+        return bool(int(call("cuDeviceCanAccessPeer", ours, theirs)))
+
+    def enable_peer(self, other: CudaDevice) -> None:
+        """Let kernels here use the other device's memory; DeviceError 704 when they can already,
+        217 when they cannot."""
+        self.context.call("cuCtxEnablePeerAccess", other.context.handle, 0)
+        other.pool.share_with(self.ordinal)
+
+    # --- facts ---
+
+    def attributes(self) -> dict[str, int]:
+        """All attributes that the driver knows."""
+        return self._attributes
+
+    @cached_property
+    def _attributes(self) -> dict[str, int]:
+        prefix = "CU_DEVICE_ATTRIBUTE_"
+        found: dict[str, int] = {}
+        for name, number in bindings().CUdevice_attribute.__members__.items():
+            if name.endswith("_MAX"):
+                continue
+            result = bindings().cuDeviceGetAttribute(number, self.context.device)
+            if not int(result[0]):
+                found[name.removeprefix(prefix)] = int(result[1])
+        return found
+
+    def describe(self) -> dict[str, object]:
+        """What there is to know of the GPU."""
+        facts, device = self.attributes(), self.context.device
+        raw = call("cuDeviceGetName", 256, device)
+        version = int(call("cuDriverGetVersion"))
+        free, total = self.memory_info()
+        return {
+            "name": raw.split(b"\0")[0].decode(),
+            "compute_capability": "{}.{}".format(*self.compute_capability),
+            "memory": total,
+            "memory_free": free,
+            "multiprocessors": facts["MULTIPROCESSOR_COUNT"],
+            "clock_mhz": facts["CLOCK_RATE"] // 1000,
+            "l2_bytes": facts["L2_CACHE_SIZE"],
+            "shared_per_block": facts["MAX_SHARED_MEMORY_PER_BLOCK"],
+            "shared_per_block_optin": facts["MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"],
+            "shared_per_multiprocessor": facts["MAX_SHARED_MEMORY_PER_MULTIPROCESSOR"],
+            "registers_per_block": facts["MAX_REGISTERS_PER_BLOCK"],
+            "warp_size": facts["WARP_SIZE"],
+            "ecc": bool(facts["ECC_ENABLED"]),
+            "integrated": bool(facts["INTEGRATED"]),
+            "unified_addressing": bool(facts["UNIFIED_ADDRESSING"]),
+            "concurrent_kernels": bool(facts["CONCURRENT_KERNELS"]),
+            "cooperative_launch": bool(facts["COOPERATIVE_LAUNCH"]),
+            "managed_memory": bool(facts["MANAGED_MEMORY"]),
+            "pci": "{:04x}:{:02x}:{:02x}".format(
+                *(facts[f"PCI_{part}_ID"] for part in ("DOMAIN", "BUS", "DEVICE"))
+            ),
+            "cuda_version": f"{version // 1000}.{version % 1000 // 10}",
+            "uuid": _uuid(bytes(call("cuDeviceGetUuid", device).bytes)),
+        }
+
+
+def _limits(facts: dict[str, int]) -> Limits:
+    return Limits(
+        max_threads=facts["MAX_THREADS_PER_BLOCK"],
+        max_block=(facts["MAX_BLOCK_DIM_X"], facts["MAX_BLOCK_DIM_Y"], facts["MAX_BLOCK_DIM_Z"]),
+        max_grid=(facts["MAX_GRID_DIM_X"], facts["MAX_GRID_DIM_Y"], facts["MAX_GRID_DIM_Z"]),
+        max_shared=facts["MAX_SHARED_MEMORY_PER_BLOCK"],
+        max_dynamic_shared=facts["MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"],
+        warp_size=facts["WARP_SIZE"],
+        multiprocessors=facts["MULTIPROCESSOR_COUNT"],
+    )
+
+
+def _uuid(raw: bytes) -> str:
+    digits = raw.hex()
+    parts = digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]
+    return "GPU-" + "-".join(parts)

@@ -1,0 +1,194 @@
+"""Modules and functions: artifacts loaded into a context, and their launches."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from gridlane.core import gpu_abi as abi
+from gridlane.core.artifact import Artifact
+from gridlane.core.errors import DeviceError
+from gridlane.runtime.drivers.cuda.api import bindings, enum
+from gridlane.runtime.drivers.cuda.context import Context, flag_byte
+from gridlane.runtime.drivers.cuda.report import Report
+from gridlane.runtime.errors import INVALID_IMAGE, fail
+from gridlane.runtime.protocol import Block, Explain, Figures
+
+if TYPE_CHECKING:
+    from gridlane.runtime.drivers.cuda.device import CudaDevice
+
+_PARAM_BUFFER_END, _PARAM_BUFFER, _PARAM_BUFFER_SIZE = 0, 1, 2
+
+
+class CudaKernel:
+    """An artifact in a context; loaded again, when it is used, after the context was lost."""
+
+    def __init__(self, device: CudaDevice, artifact: Artifact) -> None:
+        if artifact.target != "cuda" or artifact.format not in ("ptx", "cubin"):
+            fail(INVALID_IMAGE, f"the cuda device runs PTX and cubins, not {artifact.format}")
+        self.artifact = artifact
+        self.name = artifact.entry
+        self.device = device
+        self.context: Context = device.context
+        self.flag = flag_byte()
+        """1 once it was launched, until all work is known to be done; see Context."""
+        self.report: Report | None = None
+        self.explain: Explain | None = None
+        ends = [slot.offset + (slot.dtype.size if slot.dtype else 8) for slot in artifact.params]
+        self.param_size = max(ends, default=0)
+        self.generation = -1
+        self._load()
+        self.context.kernels.add(self)
+
+    def _load(self) -> None:
+        context, artifact = self.context, self.artifact
+        image = artifact.code + b"\0" if artifact.format == "ptx" else artifact.code
+        module = context.call(
+            "cuModuleLoadData", image, what=f"{self.name}, {len(image)} bytes of {artifact.format}"
+        )
+        self.generation = context.generation
+        weakref.finalize(self, _unload, context, module, self.generation).atexit = False
+        self._module = module
+        self._function = context.call("cuModuleGetFunction", module, self.name.encode())
+        self.function = int(self._function)
+        if artifact.uses_dynamic_shared:
+            most = self.device.limits.max_dynamic_shared - artifact.static_shared
+            self._set("MAX_DYNAMIC_SHARED_SIZE_BYTES", most)
+        self.report = None
+        if artifact.errors or artifact.prints:
+            self._connect()
+
+    def _connect(self) -> None:
+        """Give the kernel its report block, when it refers to one."""
+        try:
+            pointer, _ = self.context.call(
+                "cuModuleGetGlobal", self._module, abi.REPORT.encode(), what=self.name
+            )
+        except DeviceError as error:
+            if error.name != "CUDA_ERROR_NOT_FOUND":
+                raise
+            return
+        self.report = Report(self.context, self.artifact)
+        where = ctypes.c_uint64(self.report.address)
+        self.context.call("cuMemcpyHtoD", pointer, ctypes.addressof(where), 8)
+
+    def ready(self) -> None:
+        """Load again if the context was made anew since."""
+        if self.generation != self.context.generation:
+            self.context.enter()
+            self._load()
+
+    @property
+    def launched(self) -> bool:
+        """Whether it may be running."""
+        return bool(self.flag[0])
+
+    def places(self) -> list[str]:
+        """After a fault: the lines where its warps stood."""
+        return self.report.places() if self.report is not None and self.launched else []
+
+    # --- what the driver says of it ---
+
+    def _set(self, name: str, value: int) -> None:
+        attribute = enum("CUfunction_attribute", f"CU_FUNC_ATTRIBUTE_{name}")
+        self.context.call("cuFuncSetAttribute", self._function, attribute, value, what=self.name)
+
+    def _attribute(self, name: str) -> int:
+        attribute = enum("CUfunction_attribute", f"CU_FUNC_ATTRIBUTE_{name}")
+        return int(self.context.call("cuFuncGetAttribute", attribute, self._function))
+
+    def figures(self) -> Figures:
+        """Registers, memory and the largest block."""
+        self.ready()
+        return Figures(
+            registers=self._attribute("NUM_REGS"),
+            local_bytes=self._attribute("LOCAL_SIZE_BYTES"),
+            shared_bytes=self._attribute("SHARED_SIZE_BYTES"),
+            constant_bytes=self._attribute("CONST_SIZE_BYTES"),
+            max_threads=self._attribute("MAX_THREADS_PER_BLOCK"),
+        )
+
+    def occupancy(self, threads: int, shared: int = 0) -> int:
+        """Blocks that a multiprocessor holds at once."""
+        self.ready()
+        name = "cuOccupancyMaxActiveBlocksPerMultiprocessor"
+        return int(self.context.call(name, self._function, threads, shared, what=self.name))
+
+    def potential_block_size(self, shared: int = 0) -> tuple[int, int]:
+        """(blocks that fill the device, threads a block) at the best occupancy."""
+        self.ready()
+        blocks, threads = self.context.call(
+            "cuOccupancyMaxPotentialBlockSize", self._function, None, shared, 0, what=self.name
+        )
+        return int(blocks), int(threads)
+
+    # --- launching ---
+
+    def bind(self, block: Block) -> CudaBound:
+        """The kernel for blocks of one shape."""
+        return CudaBound(self, block)
+
+
+class CudaBound:
+    """A kernel and its block shape."""
+
+    def __init__(self, kernel: CudaKernel, block: Block) -> None:
+        self.kernel = kernel
+        self.artifact = kernel.artifact
+        self.block = block
+
+    @property
+    def explain(self) -> Explain | None:
+        """What the user is to see of a KernelStop."""
+        return self.kernel.explain
+
+    @explain.setter
+    def explain(self, value: Explain | None) -> None:
+        self.kernel.explain = value
+
+    def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
+        """Launch on the default stream."""
+        self.kernel.device.default_stream.launch(self, params, gx, gy, gz, shared)
+
+    def launch_on(self, stream: int, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
+        """Launch on a stream by its number."""
+        kernel = self.kernel
+        kernel.ready()
+        memory = ctypes.create_string_buffer(params, len(params)) if params else None
+        address = ctypes.addressof(memory) if memory is not None else 0
+        size = ctypes.c_size_t(kernel.param_size)
+        geometry = (gx, gy, gz, *self.block, shared, bindings().CUstream(stream))
+        what = f"kernel {kernel.name}, grid {(gx, gy, gz)}, block {self.block}"
+        kernel.flag[0] = 1
+        if self.artifact.cooperative:
+            # Cooperative launches take an array of pointers only.
+            offsets = [slot.offset for slot in self.artifact.params]
+            pointers = (ctypes.c_void_p * max(1, len(offsets)))(*[address + at for at in offsets])
+            at = ctypes.addressof(pointers)
+            kernel.context.call(
+                "cuLaunchCooperativeKernel", kernel._function, *geometry, at, what=what
+            )
+            return
+        extra = (ctypes.c_void_p * 5)(
+            _PARAM_BUFFER, address, _PARAM_BUFFER_SIZE, ctypes.addressof(size), _PARAM_BUFFER_END
+        )
+        at = ctypes.addressof(extra) if params else 0
+        kernel.context.call("cuLaunchKernel", kernel._function, *geometry, 0, at, what=what)
+
+    def raises(self) -> bool:
+        """Whether the kernel can stop itself."""
+        return bool(self.artifact.errors) and self.kernel.report is not None
+
+    def holder(self) -> Any:
+        """What a launch must keep alive: the module."""
+        return self.kernel
+
+
+def _unload(context: Context, module: Any, generation: int) -> None:
+    if generation != context.generation or context.fault is not None:
+        return
+    try:
+        context.call("cuModuleUnload", module)
+    except DeviceError:
+        return  # a fault, which the next synchronisation raises; a finalizer cannot

@@ -1,0 +1,225 @@
+"""Memory: a stream-ordered pool of the device, page-locked and managed memory of the host."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+from gridlane.core.errors import DeviceError
+from gridlane.runtime.drivers.cuda.api import bindings, call, enum
+from gridlane.runtime.drivers.cuda.context import Context
+from gridlane.runtime.errors import INVALID_VALUE, OUT_OF_MEMORY, fail
+from gridlane.runtime.protocol import Buffer, HostMemory
+
+
+@dataclass(frozen=True, slots=True)
+class PoolStatistics:
+    """Bytes and counts of a device's pool.
+
+    Attributes:
+        used, peak: bytes of live allocations, now and at most.
+        reserved: bytes that the pool holds of the device, those it keeps for later included.
+        allocations, frees: how many there were.
+        limit: the most bytes that may be used; None for the device's memory.
+    """
+
+    used: int
+    peak: int
+    reserved: int
+    allocations: int
+    frees: int
+    limit: int | None
+
+
+class Pool:
+    """Device memory by cuMemAllocFromPoolAsync on the default stream.
+
+    Memory goes back when its buffer dies, behind all work that the default stream and the streams
+    that wait for it have by then; it stays with the pool for the next allocation.
+    """
+
+    def __init__(self, context: Context, supported: bool) -> None:
+        self.context = context
+        self.limit: int | None = None
+        self.epoch = 0
+        """Counts allocations, so that streams that do not wait for the default one can catch up."""
+        self._supported = supported
+        self._lock = threading.Lock()
+        self._used = self._peak = self._allocations = self._frees = 0
+        self._handle = self._create() if supported else None
+
+    def _create(self) -> Any:
+        driver = bindings()
+        properties = driver.CUmemPoolProps()
+        properties.allocType = enum("CUmemAllocationType", "CU_MEM_ALLOCATION_TYPE_PINNED")
+        properties.handleTypes = enum("CUmemAllocationHandleType", "CU_MEM_HANDLE_TYPE_NONE")
+        properties.location.type = enum("CUmemLocationType", "CU_MEM_LOCATION_TYPE_DEVICE")
+        properties.location.id = self.context.ordinal
+        pool = call("cuMemPoolCreate", properties)
+        keep = enum("CUmemPool_attribute", "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD")
+        call("cuMemPoolSetAttribute", pool, keep, driver.cuuint64_t(2**64 - 1))
+        return pool
+
+    def allocate(self, size: int) -> Buffer:
+        """Memory of ``size`` bytes; DeviceError OUT_OF_MEMORY."""
+        with self._lock:
+            if self.limit is not None and self._used + size > self.limit:
+                fail(
+                    OUT_OF_MEMORY,
+                    f"{size} bytes, with {self._used} in use of the pool's limit of {self.limit}",
+                )
+            self._used += size
+        try:
+            address = self._take(size)
+        except DeviceError:
+            with self._lock:
+                self._used -= size
+            raise
+        with self._lock:
+            self._peak = max(self._peak, self._used)
+            self._allocations += 1
+            self.epoch += 1
+        buffer = Buffer(address, size)
+        generation = self.context.generation
+        weakref.finalize(buffer, self._free, address, size, generation).atexit = False
+        return buffer
+
+    def _take(self, size: int) -> int:
+        what = f"{size} bytes"
+        if self._handle is None:
+            return int(self.context.call("cuMemAlloc", size, what=what))
+        stream = bindings().CUstream(0)
+        try:
+            return int(
+                self.context.call("cuMemAllocFromPoolAsync", size, self._handle, stream, what=what)
+            )
+        except DeviceError as error:
+            if error.number != OUT_OF_MEMORY:
+                raise
+            # What waits to be freed, here and in other pools of the process, may be enough.
+            self.context.call("cuCtxSynchronize")
+            self.trim()
+            return int(
+                self.context.call("cuMemAllocFromPoolAsync", size, self._handle, stream, what=what)
+            )
+
+    def _free(self, address: int, size: int, generation: int) -> None:
+        """Give memory back; from any thread, at any moment, and not after its context is lost."""
+        with self._lock:
+            self._used -= size
+            self._frees += 1
+        context = self.context
+        if generation != context.generation or context.fault is not None:
+            return
+        try:
+            pointer = bindings().CUdeviceptr(address)
+            if self._handle is None:
+                context.call("cuMemFree", pointer)
+            else:
+                context.call("cuMemFreeAsync", pointer, bindings().CUstream(0))
+        except DeviceError:
+            return  # a fault, which the next synchronisation raises; a finalizer cannot
+
+    def trim(self, keep: int = 0) -> None:
+        """Give the device all but ``keep`` of the bytes that the pool holds and nothing uses."""
+        if self._handle is not None:
+            self.context.call("cuMemPoolTrimTo", self._handle, keep)
+
+    def share_with(self, ordinal: int) -> None:
+        """Let another device use the pool's memory."""
+        if self._handle is None:
+            return
+        access = bindings().CUmemAccessDesc()
+        access.location.type = enum("CUmemLocationType", "CU_MEM_LOCATION_TYPE_DEVICE")
+        access.location.id = ordinal
+        access.flags = enum("CUmemAccess_flags", "CU_MEM_ACCESS_FLAGS_PROT_READWRITE")
+        self.context.call("cuMemPoolSetAccess", self._handle, [access], 1)
+
+    def statistics(self) -> PoolStatistics:
+        """How much there is."""
+        reserved = self._used
+        if self._handle is not None:
+            what = enum("CUmemPool_attribute", "CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT")
+            reserved = int(self.context.call("cuMemPoolGetAttribute", self._handle, what))
+        with self._lock:
+            return PoolStatistics(
+                self._used, self._peak, reserved, self._allocations, self._frees, self.limit
+            )
+
+    def renew(self) -> None:
+        """Start again in a new context."""
+        with self._lock:
+            self._used = 0
+        self._handle = self._create() if self._supported else None
+
+
+def allocate_host(context: Context, size: int, kind: HostMemory) -> Buffer:
+    """Page-locked memory of the host, or managed memory."""
+    what = f"{size} bytes of {kind} memory"
+    if kind == "managed":
+        attach = enum("CUmemAttach_flags", "CU_MEM_ATTACH_GLOBAL")
+        address = int(context.call("cuMemAllocManaged", size, int(attach), what=what))
+        free = "cuMemFree"
+    else:
+        flags = 1 | (2 if kind == "mapped" else 0)  # portable, and mapped into the device
+        address = int(context.call("cuMemHostAlloc", size, flags, what=what))
+        free = "cuMemFreeHost"
+    buffer = Buffer(address, size)
+    finalizer = weakref.finalize(buffer, _free_host, context, free, address, context.generation)
+    finalizer.atexit = False
+    return buffer
+
+
+def _free_host(context: Context, function: str, address: int, generation: int) -> None:
+    if generation != context.generation or context.fault is not None:
+        return
+    try:
+        pointer = bindings().CUdeviceptr(address) if function == "cuMemFree" else address
+        context.call(function, pointer)
+    except DeviceError:
+        return  # as in Pool._free
+
+
+class Registered:
+    """The caller's memory, page-locked for as long as this object lives."""
+
+    def __init__(self, context: Context, address: int, size: int) -> None:
+        context.call("cuMemHostRegister", address, size, 1, what=f"{size} bytes at {address:#x}")
+        self._closer = weakref.finalize(self, _unregister, context, address, context.generation)
+        self._closer.atexit = False
+
+
+def _unregister(context: Context, address: int, generation: int) -> None:
+    if generation == context.generation and context.fault is None:
+        context.call("cuMemHostUnregister", address)
+
+
+def adopt(context: Context, address: int, size: int) -> Buffer:
+    """Memory that another library allocated, if the driver knows the address."""
+    kind = enum("CUpointer_attribute", "CU_POINTER_ATTRIBUTE_MEMORY_TYPE")
+    try:
+        context.call("cuPointerGetAttribute", kind, bindings().CUdeviceptr(address))
+    except DeviceError as error:
+        if error.number != INVALID_VALUE:
+            raise
+        fail(
+            INVALID_VALUE,
+            f"{size} bytes at {address:#x} are not memory of a CUDA device",
+            "copy the data to the device with cuda.to_device",
+        )
+    return Buffer(address, size)
+
+
+def host_address(view: memoryview) -> int:
+    """The address of a view's bytes; the view must outlive its use."""
+    import numpy as np
+
+    return np.frombuffer(view, np.uint8).ctypes.data if view.nbytes else 0
+
+
+def as_array(address: int, size: int) -> ctypes.Array[ctypes.c_ubyte]:
+    """Bytes of the host at an address."""
+    return (ctypes.c_ubyte * size).from_address(address)

@@ -1,0 +1,261 @@
+"""Streams and events of the driver."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gridlane.core.errors import DeviceError
+from gridlane.runtime.drivers.cuda.api import bindings
+from gridlane.runtime.drivers.cuda.context import Context
+from gridlane.runtime.drivers.cuda.memory import host_address
+from gridlane.runtime.errors import INVALID_HANDLE, NOT_READY, fail
+
+if TYPE_CHECKING:
+    from gridlane.runtime.drivers.cuda.device import CudaDevice
+    from gridlane.runtime.drivers.cuda.kernel import CudaBound
+
+NON_BLOCKING = 1
+
+_callbacks: dict[int, Callable[[], object]] = {}
+_numbers = itertools.count(1)
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+def _host_function(number: int) -> None:
+    """What the driver calls from a thread of its own, where no CUDA function may be called."""
+    _callbacks.pop(number)()
+
+
+class CudaStream:
+    """A stream by its number: the default one, the caller's own, or another library's."""
+
+    inline = False
+
+    def __init__(self, device: CudaDevice, handle: int, foreign: bool = False) -> None:
+        self.device = device
+        self.handle = handle
+        self.context: Context = device.context
+        self._native = bindings().CUstream(handle)
+        self._error: BaseException | None = None
+        # Work of other libraries' streams may not wait for the default stream, on which memory is
+        # allocated and freed.
+        self._apart = foreign and self._is_apart()
+        self._seen = -1
+        self._held: deque[tuple[CudaEvent, Any]] = deque()
+
+    def _is_apart(self) -> bool:
+        return bool(int(self.context.call("cuStreamGetFlags", self._native)) & NON_BLOCKING)
+
+    # --- work ---
+
+    def launch(
+        self,
+        kernel: CudaBound,
+        params: bytes,
+        gx: int,
+        gy: int,
+        gz: int,
+        shared: int,
+        keep: Any = None,
+    ) -> None:
+        """Append a launch. One that can raise is waited for on the default stream, as it is on
+        every other device."""
+        self._catch_up()
+        kernel.launch_on(self.handle, params, gx, gy, gz, shared)
+        self._hold((kernel, keep))
+        if kernel.raises() and self.handle in (0, 1, 2):
+            self.synchronize()
+
+    def upload(self, target: int, source: memoryview, keep: Any = None) -> None:
+        """Append a copy to the device."""
+        self._catch_up()
+        address = host_address(source)
+        self._call("cuMemcpyHtoDAsync", _device(target), address, source.nbytes, self._native)
+        self._hold((source, keep))
+
+    def download(self, target: memoryview, source: int, keep: Any = None) -> None:
+        """Append a copy to the host."""
+        self._catch_up()
+        address = host_address(target)
+        self._call("cuMemcpyDtoHAsync", address, _device(source), target.nbytes, self._native)
+        self._hold((target, keep))
+
+    def copy(self, target: int, source: int, size: int, keep: Any = None) -> None:
+        """Append a copy within the device, or between devices."""
+        self._catch_up()
+        self._call("cuMemcpyAsync", _device(target), _device(source), size, self._native)
+        self._hold(keep)
+
+    def fill(self, target: int, byte: int, size: int, keep: Any = None) -> None:
+        """Append setting bytes."""
+        self._catch_up()
+        self._call("cuMemsetD8Async", _device(target), byte, size, self._native)
+        self._hold(keep)
+
+    def write(self, target: int, source: memoryview) -> None:
+        """Copy to the device; the source may change on return."""
+        self.upload(target, source)
+        self._call("cuStreamSynchronize", self._native)
+
+    def read(self, target: memoryview, source: int) -> None:
+        """Copy to the host; finished on return."""
+        self.download(target, source)
+        self._call("cuStreamSynchronize", self._native)
+        self.device.flush()
+
+    def submit(self, work: Callable[[], object], always: bool = False) -> None:
+        """Append a host function. It runs on a thread of the driver and must not use the device;
+        what it raises surfaces at ``synchronize``."""
+        number = next(_numbers)
+
+        def run() -> None:
+            try:
+                work()
+            except BaseException as error:
+                self._error = self._error or error
+
+        _callbacks[number] = run
+        function = bindings().CUhostFn(ctypes.cast(_host_function, ctypes.c_void_p).value)
+        try:
+            self._call("cuLaunchHostFunc", self._native, function, number)
+        except DeviceError:
+            _callbacks.pop(number, None)
+            raise
+
+    # --- waiting ---
+
+    def synchronize(self) -> None:
+        """Wait; raise what a kernel or host function of the work raised."""
+        self.drain()
+        self.device.check()
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+    def drain(self) -> None:
+        """Wait; what kernels raised stays for ``synchronize``, a fault of the device does not."""
+        self._call("cuStreamSynchronize", self._native)
+        self._held.clear()
+        self.device.flush()
+
+    def query(self) -> bool:
+        """Whether all work is done."""
+        self.context.enter()
+        code = int(bindings().cuStreamQuery(self._native)[0])
+        if code == NOT_READY:
+            return False
+        if code:
+            raise self.context.explained(_error(code, "cuStreamQuery"))
+        return True
+
+    # --- details ---
+
+    def _call(self, name: str, *args: Any) -> Any:
+        return self.context.call(name, *args)
+
+    def _catch_up(self) -> None:
+        """Make a stream that stands apart wait for the allocations so far."""
+        if self._apart and self._seen != self.device.pool.epoch:
+            self._seen = self.device.pool.epoch
+            event = CudaEvent(self.context, timing=False)
+            event.record(self.device.default_stream)
+            event.wait(self)
+
+    def _hold(self, keep: Any) -> None:
+        """Keep something alive until the work so far is done. Streams that wait for the default one
+        need not: their memory is freed behind their work."""
+        while self._held and self._held[0][0].query():
+            self._held.popleft()
+        if keep is not None and self._apart:
+            event = CudaEvent(self.context, timing=False)
+            event.record(self)
+            self._held.append((event, keep))
+
+
+def own_stream(device: CudaDevice, non_blocking: bool = False, priority: int = 0) -> CudaStream:
+    """A new stream, destroyed with its object."""
+    context = device.context
+    flags = NON_BLOCKING if non_blocking else 0
+    native = context.call("cuStreamCreateWithPriority", flags, priority)
+    stream = CudaStream(device, int(native), foreign=non_blocking)
+    closer = weakref.finalize(stream, _destroy, context, "cuStreamDestroy", native)
+    closer.atexit = False
+    return stream
+
+
+class CudaEvent:
+    """A point in a stream; timed by the device."""
+
+    def __init__(self, context: Context, timing: bool = True) -> None:
+        self.context = context
+        self.timing = timing
+        self.recorded = False
+        self._native = context.call("cuEventCreate", 0 if timing else 2)
+        closer = weakref.finalize(self, _destroy, context, "cuEventDestroy", self._native)
+        closer.atexit = False
+
+    @property
+    def handle(self) -> int:
+        """The CUevent."""
+        return int(self._native)
+
+    def record(self, stream: CudaStream) -> None:
+        """Record behind the work that is in the stream now."""
+        self.context.call("cuEventRecord", self._native, stream._native)
+        self.recorded = True
+
+    def query(self) -> bool:
+        """Whether the stream has passed it."""
+        self.context.enter()
+        code = int(bindings().cuEventQuery(self._native)[0])
+        if code not in (0, NOT_READY):
+            raise self.context.explained(_error(code, "cuEventQuery"))
+        return not code
+
+    def synchronize(self) -> None:
+        """Wait until the stream has passed it."""
+        self.context.call("cuEventSynchronize", self._native)
+
+    def wait(self, stream: CudaStream) -> None:
+        """Make the later work of a stream wait for it."""
+        self.context.call("cuStreamWaitEvent", stream._native, self._native, 0)
+
+    def elapsed_ms(self, end: CudaEvent) -> float:
+        """Milliseconds of the device's clock from this event to ``end``.
+
+        Raises:
+            DeviceError: INVALID_HANDLE when one was not recorded or does not time, NOT_READY when
+                one has not been passed.
+        """
+        for name, event in (("first", self), ("second", end)):
+            if not event.recorded:
+                fail(INVALID_HANDLE, f"the {name} event was not recorded")
+            if not event.timing:
+                fail(INVALID_HANDLE, f"the {name} event was made with timing=False")
+            if not event.query():
+                fail(NOT_READY, f"the {name} event")
+        return float(self.context.call("cuEventElapsedTime", self._native, end._native))
+
+
+def _device(address: int) -> Any:
+    return bindings().CUdeviceptr(address)
+
+
+def _error(code: int, what: str) -> DeviceError:
+    from gridlane.runtime.errors import device_error
+
+    return device_error(code, what)
+
+
+def _destroy(context: Context, function: str, native: Any) -> None:
+    if context.fault is not None:
+        return
+    try:
+        context.call(function, native)
+    except DeviceError:
+        return  # a fault, which the next synchronisation raises; a finalizer cannot

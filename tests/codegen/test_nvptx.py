@@ -1,0 +1,247 @@
+"""PTX for every op: it is generated for each generation of GPU, and NVIDIA's assembler takes it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from math import sin, sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.ops.cases import INEXACT, Case, arithmetic, emitting, over
+from tests.ops.effects import effects
+
+from gridlane import compiler, cuda
+from gridlane.codegen.llvm import scalars
+from gridlane.codegen.llvm.nvptx.emission import TABLE
+from gridlane.codegen.llvm.nvptx.kernel import entry_name
+from gridlane.compiler.cuda import assemble, find_ptxas, machine_of
+from gridlane.compiler.libdevice import find_libdevice
+from gridlane.core.argtypes import float32, float64, int32, int64
+from gridlane.core.dtypes import FLOATS, f32, i32, u64
+from gridlane.core.errors import TargetError
+from gridlane.core.options import KernelOptions, Target
+from gridlane.ir.builder import Builder
+from gridlane.ir.op import REGISTRY, Op
+from gridlane.ir.ops import control
+from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicKind
+from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
+from gridlane.ir.parser import parse_module
+
+PTXAS = find_ptxas()
+CASES = [*arithmetic(), *effects()]
+WITH_PTXAS = pytest.mark.skipif(PTXAS is None, reason="no CUDA toolkit on this machine")
+WITH_LIBDEVICE = pytest.mark.skipif(find_libdevice() is None, reason="no libdevice")
+
+
+def ptx_of(module, processor: str = "sm_90", options: KernelOptions = KernelOptions()) -> str:
+    return compiler.generate(module, Target("cuda", processor=processor), options).code.decode()
+
+
+def kernel_ptx(function, *types, processor: str = "sm_90", **options) -> str:
+    chosen = KernelOptions(**options)
+    return ptx_of(compiler.translate(function, types, chosen), processor, chosen)
+
+
+def checked_by_ptxas(texts: list[str], processor: str, folder: Path) -> None:
+    """Assemble all kernels in one run, each in a module of its own."""
+    for number, text in enumerate(texts):
+        (folder / f"{number}.ptx").write_text(text)
+    files = [str(folder / f"{number}.ptx") for number in range(len(texts))]
+    for file in files:
+        command = [str(PTXAS), f"-arch={processor}", file, "-o", str(folder / "out.cubin")]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert not done.returncode, f"{done.stderr}\n{Path(file).read_text()}"
+
+
+@pytest.mark.parametrize("processor", ["sm_70", "sm_75", "sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("part", range(4))
+def test_every_op_is_generated_and_assembles(processor: str, part: int, tmp_path: Path) -> None:
+    texts = [ptx_of(case.module, processor) for case in CASES[part::4]]
+    assert all(f".target {processor}" in text for text in texts)
+    if PTXAS is not None and processor != "sm_70":  # which CUDA 13's assembler has dropped
+        checked_by_ptxas(texts if processor == "sm_90" else texts[::8], processor, tmp_path)
+
+
+@WITH_LIBDEVICE
+@pytest.mark.parametrize("part", range(4))
+def test_every_function_assembles(part: int, tmp_path: Path) -> None:
+    texts = []
+    for cls in sorted(INEXACT, key=lambda cls: cls.name)[part::4]:
+        for dtype in FLOATS:
+            values = [np.ones(4, dtype.numpy)] * (
+                2 if cls.__name__ in ("Pow", "Atan2", "Hypot") else 1
+            )
+            case: Case = over(cls.name, "", [dtype] * len(values), values, emitting(cls))
+            texts.append(ptx_of(case.module))
+    if PTXAS is not None:
+        checked_by_ptxas(texts, "sm_90", tmp_path)
+
+
+def test_every_op_has_an_emission() -> None:
+    for cls in REGISTRY.values():
+        inlined = cls is control.Call
+        assert inlined or cls in TABLE or cls in scalars.TABLE, cls.name
+
+
+# ---- what is chosen
+
+
+def saxpy(a, x, y, out, n):
+    i = cuda.grid(1)
+    if i < n:
+        out[i] = a * x[i] + y[i]
+
+
+TYPES = (float32, float32[::1], float32[::1], float32[::1], int32)
+
+
+def test_multiplications_and_additions_contract() -> None:
+    assert "fma.rn.f32" in kernel_ptx(saxpy, *TYPES)
+    strict = kernel_ptx(saxpy, *TYPES, fma=False)
+    assert "fma" not in strict and "mul.rn.f32" in strict
+
+
+def test_launch_bounds_and_registers() -> None:
+    text = kernel_ptx(saxpy, *TYPES, launch_bounds=(128, 2), max_registers=40)
+    for word in (".maxntid 128", ".minnctapersm 2", ".maxnreg 40"):
+        assert word in text
+
+
+def test_lines() -> None:
+    first = saxpy.__code__.co_firstlineno
+    text = kernel_ptx(saxpy, *TYPES, lineinfo=True)
+    assert re.search(rf"\.loc\s+\d+ {first + 3} ", text)
+    assert Path(__file__).name in text
+    assert ".loc" not in kernel_ptx(saxpy, *TYPES)
+
+
+def approximate(x, out):
+    i = cuda.grid(1)
+    out[i] = float32(1) / x[i] + float32(1) / sqrt(x[i])
+
+
+def test_fast_math() -> None:
+    types = (float32[::1], float32[::1])
+    assert "div.rn.f32" in kernel_ptx(approximate, *types) or "rcp.rn.f32" in kernel_ptx(
+        approximate, *types
+    )
+    fast = kernel_ptx(approximate, *types, fastmath=True)
+    assert "rcp.approx.ftz.f32" in fast and "rsqrt.approx.ftz.f32" in fast
+
+
+@WITH_LIBDEVICE
+def test_only_what_is_called_is_linked() -> None:
+    def sine(x, out):
+        out[0] = sin(x[0])
+
+    text = kernel_ptx(sine, float64[::1], float64[::1])
+    assert text.count(".func") <= 2 and "__nv_" not in text.replace("__nv_sin", "")
+
+
+def test_a_kernel_without_reports_has_no_report_block() -> None:
+    assert "gridlane_report" not in kernel_ptx(saxpy, *TYPES)
+
+
+def checks(x, n):
+    assert n < 5, "too large"
+    print("n", n, x[0])
+
+
+def test_reports() -> None:
+    artifact = compiler.generate(
+        compiler.translate(checks, (float32[::1], int64), KernelOptions(debug=True)),
+        Target("cuda", processor="sm_90"),
+        KernelOptions(debug=True, opt=False),
+    )
+    text = artifact.code.decode()
+    assert ".visible .global .align 8 .u64 gridlane_report" in text
+    assert "fence.sc.sys" in text and "exit;" in text
+    assert [site.message for site in artifact.errors if site.exception == "AssertionError"]
+    assert len(artifact.prints) == 1 and len(artifact.prints[0].dtypes) == 2
+
+
+@pytest.mark.parametrize("dtype", [i32, u64, f32], ids=str)
+@pytest.mark.parametrize("kind", [AtomicKind.ADD, AtomicKind.MAX, AtomicKind.EXCHANGE])
+@pytest.mark.parametrize("space", ["global", "shared", "generic"])
+def test_scopes(dtype, kind, space, tmp_path) -> None:
+    if dtype.is_float and kind is AtomicKind.MAX:
+        return
+    module = parse_module(f"kernel @k(%p: ptr<{dtype}, {space}>) {{\n}}")
+    b = Builder(module, module.kernel)
+    pointer = module.kernel.params[0].value
+    with b.inside(module.kernel.body):
+        one = b.const(1.0 if dtype.is_float else 1, dtype)
+        for scope in (MemoryScope.BLOCK, MemoryScope.DEVICE, MemoryScope.SYSTEM):
+            b.emit(Atomic(kind, pointer, one, MemoryOrder.ACQ_REL, scope))
+            b.emit(AtomicCas(pointer, one, one, MemoryOrder.SEQ_CST, scope))
+    text = ptx_of(module)
+    for scope in ("cta", "gpu", "sys"):
+        assert f"fence.acq_rel.{scope}" in text and f"fence.sc.{scope}" in text
+    assert text.count("atom.relaxed.sys") == 2
+    if PTXAS is not None:
+        checked_by_ptxas([text], "sm_90", tmp_path)
+
+
+def test_what_no_instruction_does_for_the_system() -> None:
+    module = parse_module("kernel @k(%p: ptr<f32, global>) {\n}")
+    b = Builder(module, module.kernel)
+    with b.inside(module.kernel.body):
+        one = b.const(1.0, f32)
+        pointer = module.kernel.params[0].value
+        b.emit(Atomic(AtomicKind.MAX, pointer, one, scope=MemoryScope.SYSTEM))
+    with pytest.raises(TargetError, match="max of f32 for the whole system"):
+        ptx_of(module)
+
+
+# ---- refusals
+
+
+def test_processors() -> None:
+    assert machine_of(Target("cuda", processor="sm_90")).capability == 90
+    with pytest.raises(TargetError, match="named like sm_90"):
+        machine_of(Target("cuda", processor="gfx90a"))
+    with pytest.raises(TargetError, match=r"7\.0 and later"):
+        machine_of(Target("cuda", processor="sm_60"))
+
+
+def test_no_assembler(monkeypatch) -> None:
+    from gridlane.compiler import cuda as target
+
+    monkeypatch.setattr(target, "find_ptxas", lambda: None)
+    artifact = compiler.generate(
+        compiler.translate(saxpy, TYPES, KernelOptions()), Target("cuda", processor="sm_90")
+    )
+    with pytest.raises(TargetError, match="PTX needs nothing"):
+        assemble(artifact, Target("cuda", processor="sm_90"), KernelOptions())
+
+
+@WITH_PTXAS
+def test_cubin() -> None:
+    artifact = compiler.generate(
+        compiler.translate(saxpy, TYPES, KernelOptions()), Target("cuda", processor="sm_90")
+    )
+    made = assemble(artifact, Target("cuda", processor="sm_90"), KernelOptions())
+    assert made.format == "cubin" and made.code.startswith(b"\x7fELF")
+
+
+@WITH_PTXAS
+def test_what_ptxas_refuses_is_told() -> None:
+    from dataclasses import replace
+
+    artifact = compiler.generate(
+        compiler.translate(saxpy, TYPES, KernelOptions()), Target("cuda", processor="sm_90")
+    )
+    broken = replace(artifact, code=artifact.code.replace(b"fma.rn.f32", b"fmx.rn.f32"))
+    with pytest.raises(TargetError, match="ptxas refuses"):
+        assemble(broken, Target("cuda", processor="sm_90"), KernelOptions())
+
+
+def test_names() -> None:
+    assert entry_name("f.<locals>.g") == "f__locals__g"
+    assert re.fullmatch(r"[A-Za-z_$][\w$]*", entry_name("9 λ"))
+
+
+def test_classes_of_ops_are_known() -> None:
+    assert all(issubclass(cls, Op) for cls in TABLE)
