@@ -21,6 +21,7 @@ class Config:
         cache: GRIDLANE_CACHE=0 turns the disk cache off.
         cache_dir: GRIDLANE_CACHE_DIR, where compiled kernels are kept.
         verify: GRIDLANE_VERIFY=1 runs the IR verifier after every pass (the tests do).
+        native: GRIDLANE_NATIVE=0 launches GPU kernels without the C extension.
         libdevice: GRIDLANE_LIBDEVICE, the libdevice.10.bc to use for NVIDIA GPUs.
         dump: GRIDLANE_DUMP=ir,llvm,asm prints these stages of each compilation to stderr.
     """
@@ -31,6 +32,7 @@ class Config:
     cache: bool
     cache_dir: Path | None
     verify: bool
+    native: bool
     libdevice: Path | None
     dump: frozenset[str]
 
@@ -54,6 +56,7 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         cache=get("GRIDLANE_CACHE", "1") not in ("", "0"),
         cache_dir=Path(directory) if directory else None,
         verify=get("GRIDLANE_VERIFY", "0") not in ("", "0"),
+        native=get("GRIDLANE_NATIVE", "1") not in ("", "0"),
         libdevice=Path(libdevice) if libdevice else None,
         dump=frozenset(filter(None, get("GRIDLANE_DUMP", "").split(","))),
     )

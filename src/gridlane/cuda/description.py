@@ -84,6 +84,7 @@ class ArrayDescription:
         # What a launch reads: the type, and the parameters that the kernel gets.
         self._key = _array_key(dtype, self.ndim, self._layout)
         self._packed = _descriptor(self.ndim).pack(self.address, *shape, *strides)
+        self._launch = self._key, self._packed  # both in one look, for the native path
 
     # --- what it is ---
 

@@ -247,6 +247,7 @@ class DeviceRecord(DeviceNDArray):
     ) -> None:
         super().__init__((), (), dtype, stream, gpu_data, address)
         self._key = record_key(self.dtype)
+        self._launch = self._key, self._packed
 
     def _view(self, shape: Any, strides: Any, dtype: Any = None, offset: int = 0) -> DeviceNDArray:
         dtype = dtype or self.dtype

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from gridlane.core.argtypes import ArrayType, Signature
+from gridlane.core.config import config
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.options import KernelOptions
 from gridlane.cuda import settings
@@ -20,7 +21,14 @@ from gridlane.cuda.argument_types import typeof
 from gridlane.cuda.dimensions import MISSING_CONFIGURATION, Dim3, dim3
 from gridlane.cuda.inspection import Inspection
 from gridlane.cuda.kernel import Kernel
-from gridlane.cuda.launch import Configured, Plan, check_convertible, current_launch_config
+from gridlane.cuda.launch import (
+    Configured,
+    Launching,
+    NativeConfigured,
+    Plan,
+    check_convertible,
+    current_launch_config,
+)
 from gridlane.cuda.signatures import Types, parse, resolve
 from gridlane.cuda.sources import with_source
 from gridlane.cuda.streams import as_stream
@@ -64,33 +72,33 @@ class Dispatcher(Inspection):
         self._parameters = tuple(inspect.signature(py_func).parameters)
         self._can_compile = True
         self._specialized = False
-        self._configured: dict[Hashable, Configured] = {}
+        self._configured: dict[Hashable, Launching] = {}
         self._plans: dict[Dim3, dict[Hashable, Plan]] = {}
         self._lock = threading.RLock()
 
     # --- launching ---
 
-    def __getitem__(self, config: Any) -> Configured:
+    def __getitem__(self, item: Any) -> Launching:
         """The kernel configured with grid, block, stream and bytes of dynamic shared memory."""
         try:
-            found = self._configured.get(config)
+            found = self._configured.get(item)
         except TypeError:  # a list for a dimension
-            return self._configure(config)
+            return self._configure(item)
         if found is None:
-            found = self._configure(config)
+            found = self._configure(item)
             if len(self._configured) >= _MOST_CONFIGURED:
                 self._configured.clear()
-            self._configured[config] = found
+            self._configured[item] = found
         return found
 
-    def _configure(self, config: Any) -> Configured:
-        if not isinstance(config, tuple) or not 2 <= len(config) <= 4:
-            raise ValueError("must specify at least the griddim and blockdim" + _GIVEN % (config,))
-        return self.configure(*config)
+    def _configure(self, item: Any) -> Launching:
+        if not isinstance(item, tuple) or not 2 <= len(item) <= 4:
+            raise ValueError("must specify at least the griddim and blockdim" + _GIVEN % (item,))
+        return self.configure(*item)
 
     def configure(
         self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0
-    ) -> Configured:
+    ) -> Launching:
         """As indexing."""
         if griddim is None or blockdim is None:
             raise ValueError(MISSING_CONFIGURATION)
@@ -105,7 +113,9 @@ class Dispatcher(Inspection):
                 ),
                 stacklevel=3,
             )
-        return Configured(self, grid, block, as_stream(stream), int(sharedmem))
+        chosen = config().device.partition(":")[0] == "cuda"
+        cls = NativeConfigured if chosen else Configured
+        return cls(self, grid, block, as_stream(stream), int(sharedmem))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Kernels need a grid and a block; device functions are called from kernels."""
@@ -207,8 +217,8 @@ class Dispatcher(Inspection):
                     f"{len(types)} types"
                 )
             kernel = Kernel(self._source_func, types, self.options)
-            config = current_launch_config()
-            if config is not None and config.dispatcher is self:
+            launch = current_launch_config()
+            if launch is not None and launch.dispatcher is self:
                 kernel.launch_config_sensitive = getattr(self, "_sensitive", False)
             self.overloads[types] = kernel
             return kernel

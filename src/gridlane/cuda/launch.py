@@ -20,6 +20,8 @@ from gridlane.core.errors import ArgumentError, CompileError
 from gridlane.cuda import active
 from gridlane.cuda.argument_types import KEYS, typeof
 from gridlane.cuda.dimensions import Dim3, check_shape, check_shared
+from gridlane.cuda.launcher import Launcher
+from gridlane.cuda.profiles import native_profile
 from gridlane.cuda.reader import make_reader
 from gridlane.cuda.signatures import conversion
 from gridlane.cuda.transfers import Convert, Writeback, converter
@@ -33,12 +35,12 @@ if TYPE_CHECKING:
 _current = threading.local()
 
 
-def current_launch_config() -> Configured | None:
+def current_launch_config() -> Launching | None:
     """The launch for which this thread is compiling, or None."""
     return getattr(_current, "config", None)
 
 
-def ensure_current_launch_config() -> Configured:
+def ensure_current_launch_config() -> Launching:
     """The launch for which this thread is compiling; RuntimeError when there is none."""
     config = current_launch_config()
     if config is None:
@@ -47,9 +49,9 @@ def ensure_current_launch_config() -> Configured:
 
 
 @contextmanager
-def capture_compile_config(dispatcher: Dispatcher) -> Iterator[dict[str, Configured | None]]:
+def capture_compile_config(dispatcher: Dispatcher) -> Iterator[dict[str, Launching | None]]:
     """In the with block, the launch for which ``dispatcher`` compiles, as item "config"."""
-    seen: dict[str, Configured | None] = {"config": None}
+    seen: dict[str, Launching | None] = {"config": None}
     original = dispatcher._compile_for_args
 
     def watched(*args: Any) -> Any:
@@ -76,6 +78,7 @@ class Plan:
         launch: the kernel's ``launch``.
         converts: for each argument what it needs before ``read``; () when none needs any.
         static_shared: bytes of a block's static shared memory.
+        argtypes: the kernel's.
         waits: host arrays are used in place or copied back, so the caller sees results on return,
             on every stream, as CUDA's copies to pageable memory have it.
     """
@@ -86,28 +89,44 @@ class Plan:
     converts: tuple[Convert | None, ...]
     static_shared: int
     waits: bool
+    argtypes: tuple[Any, ...] = ()
 
 
-class Configured:
-    """A kernel with its grid, block, stream and dynamic shared memory: ``k[grid, block]``."""
+_SLOTS = (
+    "_fast",
+    "_local",
+    "_plans",
+    "blockdim",
+    "dispatcher",
+    "griddim",
+    "gx",
+    "gy",
+    "gz",
+    "sharedmem",
+    "stream",
+)
 
-    __slots__ = (
-        "_fast",
-        "_local",
-        "_plans",
-        "blockdim",
-        "dispatcher",
-        "griddim",
-        "gx",
-        "gy",
-        "gz",
-        "sharedmem",
-        "stream",
-    )
+
+class Launching:
+    """A kernel with its grid, block, stream and dynamic shared memory: all but the hot call."""
+
+    __slots__ = ()
+    _fast: dict[Hashable, Plan]
+    _local: threading.local
+    _plans: dict[Hashable, Plan]
+    blockdim: Dim3
+    dispatcher: Dispatcher
+    griddim: Dim3
+    gx: int
+    gy: int
+    gz: int
+    sharedmem: int
+    stream: Any
 
     def __init__(
         self, dispatcher: Dispatcher, griddim: Dim3, blockdim: Dim3, stream: Any, sharedmem: int
     ) -> None:
+        super().__init__()
         self.dispatcher = dispatcher
         self.griddim = griddim
         self.gx, self.gy, self.gz = griddim
@@ -116,24 +135,13 @@ class Configured:
         self.sharedmem = sharedmem
         # Plans that this grid and shared memory were checked with, and that need no more than
         # reading and launching on the caller.
-        self._fast: dict[Hashable, Plan] = {}
-        self._plans: dict[Hashable, Plan] = dispatcher.plans_of(blockdim)
+        self._fast = {}
+        self._plans = dispatcher.plans_of(blockdim)
         self._local = threading.local()
 
-    def __call__(self, *args: Any) -> None:
-        """Launch. Hot: a key and a read for the arguments, then the device's own launch."""
-        plan = self._fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
-        if plan is None:
-            self._launch_slowly(args)
-            return
-        if BUSY:
-            wait_for_streams()
-        try:
-            plan.launch(plan.read(*args), self.gx, self.gy, self.gz, self.sharedmem)
-        except KernelStop as error:
-            raise self.dispatcher.user_exception(error) from None
+    if TYPE_CHECKING:  # each subclass has its own, which a method here would hide
 
-    # --- all else ---
+        def __call__(self, *args: Any) -> None: ...
 
     @property
     def args(self) -> tuple[Any, ...] | None:
@@ -161,8 +169,8 @@ class Configured:
             args = _converted(plan.converts, args, back)
         check_shared(dispatcher.__name__, plan.static_shared, self.sharedmem, limits)
         stream = self.stream.native
-        if stream.inline and not plan.converts and not dispatcher.extensions:
-            self._fast[key] = plan
+        if not plan.converts and not dispatcher.extensions:
+            self._remember(key, plan, args)
         params = plan.read(*args)
         stream.launch(plan.kernel, params, self.gx, self.gy, self.gz, self.sharedmem, args)
         if back or (plan.waits and not stream.inline):
@@ -210,7 +218,51 @@ class Configured:
         read = make_reader(kernel.argtypes, args, artifact.params, artifact.param_bytes)
         used = converts if any(converts) else ()
         waits = any(map(_holds_host_array, args))
-        return Plan(read, bound, bound.launch, used, artifact.static_shared, waits), args
+        shared = artifact.static_shared
+        return Plan(read, bound, bound.launch, used, shared, waits, kernel.argtypes), args
+
+    def _remember(self, key: Hashable, plan: Plan, args: tuple[Any, ...]) -> None:
+        """Make the next launch with arguments like these a fast one, where there is such."""
+
+
+class Configured(Launching):
+    """A kernel with its grid, block, stream and dynamic shared memory: ``k[grid, block]``."""
+
+    __slots__ = _SLOTS
+
+    def __call__(self, *args: Any) -> None:
+        """Launch. Hot: a key and a read for the arguments, then the device's own launch."""
+        plan = self._fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
+        if plan is None:
+            self._launch_slowly(args)
+            return
+        if BUSY:
+            wait_for_streams()
+        try:
+            plan.launch(plan.read(*args), self.gx, self.gy, self.gz, self.sharedmem)
+        except KernelStop as error:
+            raise self.dispatcher.user_exception(error) from None
+
+    def _remember(self, key: Hashable, plan: Plan, args: tuple[Any, ...]) -> None:
+        if self.stream.inline:
+            self._fast[key] = plan
+
+
+class NativeConfigured(Launching, Launcher):
+    """The same for a GPU, whose hot call is ``Launcher``'s."""
+
+    __slots__ = _SLOTS
+
+    def _remember(self, key: Hashable, plan: Plan, args: tuple[Any, ...]) -> None:
+        profile = native_profile(self, plan, args)
+        if profile is not None:
+            self._install(*profile)
+
+    def _failed(self, code: int, args: tuple[Any, ...]) -> None:
+        """What the driver refused has not been launched; the slow way repairs or explains it."""
+        active.device().forget_thread()
+        self._forget()
+        self._launch_slowly(args)
 
 
 def _holds_host_array(arg: Any) -> bool:

@@ -62,6 +62,7 @@ SUBMODULES |= {
         "active argument_types arguments arrays compilation decorators description device",
         "devicearray dlpack",
         "dimensions dispatcher errors generated geometry gufunc indexing inspection kernel launch",
+        "launcher profiles",
         "names numba_compat random reader reduction refused settings signatures sources streams",
         "transfers transport types ufunc warnings",
     )

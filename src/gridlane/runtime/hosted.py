@@ -137,6 +137,9 @@ class HostDevice:
         """Wait for all work. Memory goes with the arrays that hold it."""
         self.synchronize()
 
+    def forget_thread(self) -> None:
+        """Nothing: host threads need no context."""
+
     # --- facts ---
 
     def attributes(self) -> dict[str, int]:

@@ -46,6 +46,26 @@ class Figures:
     max_threads: int
 
 
+@dataclass(frozen=True, slots=True)
+class NativeLaunch:
+    """What a launch by the driver's own function takes, as addresses.
+
+    Attributes:
+        address: of cuLaunchKernel.
+        function, stream: the CUfunction and CUstream.
+        param_size: bytes of the parameter block.
+        flag: of a byte to set at each launch.
+        keep: owns what the addresses point to.
+    """
+
+    address: int
+    function: int
+    stream: int
+    param_size: int
+    flag: int
+    keep: Any
+
+
 Explain = Callable[[Any], BaseException]
 """Makes the user's exception of a KernelStop."""
 
@@ -270,6 +290,10 @@ class Device(Protocol):
 
     def reset(self) -> None:
         """Wait for all work and forget errors; where a device lost its context, make a new one."""
+        ...
+
+    def forget_thread(self) -> None:
+        """Take nothing for granted about what the calling thread has set up for this device."""
         ...
 
     # --- facts ---

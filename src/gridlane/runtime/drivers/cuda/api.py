@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from gridlane.core.errors import DeviceError
@@ -20,7 +22,8 @@ def bindings() -> Any:
         DeviceError: what is missing, and how to get it.
     """
     try:
-        from cuda.bindings import driver  # the extra ``cuda``; loaded when a GPU is asked for
+        # The extra ``cuda``; loaded when a GPU is asked for.
+        driver: Any = import_module("cuda.bindings.driver")
     except ImportError as error:
         fail(NO_DEVICE, f"cuda-bindings does not load ({error})", "pip install 'gridlane[cuda]'")
     try:
@@ -62,3 +65,14 @@ def failure(code: int, what: str) -> DeviceError:
 def enum(kind: str, name: str) -> Any:
     """A constant: ``enum("CUjit_option", "CU_JIT_LTO")``."""
     return getattr(getattr(bindings(), kind), name)
+
+
+@cache
+def launch_address() -> int:
+    """The address of cuLaunchKernel in the driver that is loaded; 0 where it cannot be told."""
+    bindings()
+    try:
+        library = ctypes.CDLL("libcuda.so.1")
+        return ctypes.cast(library.cuLaunchKernel, ctypes.c_void_p).value or 0
+    except (OSError, AttributeError):
+        return 0

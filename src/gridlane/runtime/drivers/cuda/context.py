@@ -45,6 +45,10 @@ class Context:
             call("cuCtxSetCurrent", self.handle)
             _thread.context = self.ordinal, self.generation
 
+    def forget_thread(self) -> None:
+        """Take nothing for granted about which context is current on this thread."""
+        _thread.context = None
+
     def call(self, name: str, *args: Any, what: str = "") -> Any:
         """Call a driver function in this context; a fault of a kernel is told in full."""
         self.enter()

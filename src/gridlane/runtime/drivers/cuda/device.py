@@ -126,6 +126,10 @@ class CudaDevice:
         self.flush()
         self.check()
 
+    def forget_thread(self) -> None:
+        """Make the context current on this thread at the next call, whatever was before."""
+        self.context.forget_thread()
+
     def flush(self) -> None:
         """Write what kernels printed; called when work is done."""
         for kernel in tuple(self.context.kernels):

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.cuda.api import bindings, enum
+from gridlane.runtime.drivers.cuda.api import bindings, enum, launch_address
 from gridlane.runtime.drivers.cuda.context import Context, flag_byte
 from gridlane.runtime.drivers.cuda.report import Report
 from gridlane.runtime.errors import INVALID_IMAGE, fail
-from gridlane.runtime.protocol import Block, Explain, Figures
+from gridlane.runtime.protocol import Block, Explain, Figures, NativeLaunch
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.cuda.device import CudaDevice
@@ -175,6 +175,18 @@ class CudaBound:
         )
         at = ctypes.addressof(extra) if params else 0
         kernel.context.call("cuLaunchKernel", kernel._function, *geometry, 0, at, what=what)
+
+    def native_launch(self, stream: Any) -> NativeLaunch | None:
+        """How to launch on a stream without this class; None for launches that must be waited for,
+        cooperative ones, and streams that need care."""
+        address = launch_address()
+        if not address or self.raises() or self.artifact.cooperative or stream.apart:
+            return None
+        kernel = self.kernel
+        kernel.ready()
+        flag = ctypes.addressof(kernel.flag)
+        keep = kernel, kernel.generation
+        return NativeLaunch(address, kernel.function, stream.handle, kernel.param_size, flag, keep)
 
     def raises(self) -> bool:
         """Whether the kernel can stop itself."""

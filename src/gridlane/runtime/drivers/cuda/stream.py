@@ -44,7 +44,7 @@ class CudaStream:
         self._error: BaseException | None = None
         # Work of other libraries' streams may not wait for the default stream, on which memory is
         # allocated and freed.
-        self._apart = foreign and self._is_apart()
+        self.apart = foreign and self._is_apart()
         self._seen = -1
         self._held: deque[tuple[CudaEvent, Any]] = deque()
 
@@ -160,7 +160,7 @@ class CudaStream:
 
     def _catch_up(self) -> None:
         """Make a stream that stands apart wait for the allocations so far."""
-        if self._apart and self._seen != self.device.pool.epoch:
+        if self.apart and self._seen != self.device.pool.epoch:
             self._seen = self.device.pool.epoch
             event = CudaEvent(self.context, timing=False)
             event.record(self.device.default_stream)
@@ -171,7 +171,7 @@ class CudaStream:
         need not: their memory is freed behind their work."""
         while self._held and self._held[0][0].query():
             self._held.popleft()
-        if keep is not None and self._apart:
+        if keep is not None and self.apart:
             event = CudaEvent(self.context, timing=False)
             event.record(self)
             self._held.append((event, keep))

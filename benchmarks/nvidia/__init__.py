@@ -1,0 +1,1 @@
+"""gridlane on an NVIDIA GPU, beside its peers: ``python -m benchmarks.nvidia``."""

@@ -1,0 +1,72 @@
+"""Copies: between page-locked host memory and the device, and on the device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from benchmarks.nvidia.kernels import timed
+
+from gridlane import cuda
+from gridlane.runtime.devices import get_device
+
+
+def section() -> list[dict[str, Any]]:
+    """GB/s of each; a copy on the device counts what is read and what is written."""
+    size = 1 << 28
+    host = cuda.pinned_array(size, np.uint8)
+    host[:] = 1
+    device = cuda.device_array(size, np.uint8)
+    stream = cuda.stream()
+    native = get_device("cuda").default_stream
+    big, other = (cuda.device_array(1 << 30, np.uint8) for _ in range(2))
+    rows = []
+    for name, amount, copy in (
+        ("pinned to device", size, lambda: native.upload(device.address, host.data)),
+        ("device to pinned", size, lambda: native.download(host.data, device.address)),
+        ("device to device", 2 << 30, lambda: native.copy(other.address, big.address, 1 << 30)),
+    ):
+        rate = amount / timed(copy, 7) / 1e6
+        rows.append({"copy": name, "GB/s": rate})
+        print(f"{name:18} {rate:8.1f} GB/s", flush=True)
+    rows.append(_overlap(host, device, stream))
+    return rows
+
+
+@cuda.jit
+def busy(x, rounds):
+    i = cuda.grid(1)
+    value = x[i]
+    for _ in range(rounds):
+        value = value * np.float32(1.0001) + np.float32(0.1)
+    x[i] = value
+
+
+def _overlap(host: np.ndarray, device: Any, copies: Any) -> dict[str, Any]:
+    """Whether a copy and a kernel run at once: the time of both beside that of each."""
+    work, compute = cuda.device_array(1 << 20, np.float32), cuda.stream()
+
+    def copy() -> None:
+        device.copy_to_device(host, stream=copies)
+
+    def kernel() -> None:
+        busy[1 << 12, 256, compute](work, 60000)
+
+    def wall(*calls: Any) -> float:
+        import time
+
+        cuda.synchronize()
+        start = time.perf_counter()
+        for call in calls:
+            call()
+        cuda.synchronize()
+        return (time.perf_counter() - start) * 1e3
+
+    wall(copy, kernel)
+    each = wall(copy), wall(kernel)
+    both = wall(copy, kernel)
+    print(
+        f"copy {each[0]:.2f} ms, kernel {each[1]:.2f} ms, both on two streams {both:.2f} ms",
+        flush=True,
+    )
+    return {"copy_ms": each[0], "kernel_ms": each[1], "both_ms": both}

@@ -1,0 +1,344 @@
+/* The launch path of GPU kernels: from the arguments of a call to cuLaunchKernel.
+
+   A Launcher holds a few profiles, the latest used first. A profile says for each argument what it
+   must be and where its bytes go in the parameter block; when all match, the kernel is launched.
+   When none does, or the driver refuses, the Python method `_launch_slowly` or `_failed` goes on.
+   launcher.py has the same in Python, and says what a profile is. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+#define MOST_PROFILES 8
+#define MOST_PARAMETERS 4096 /* bytes, the least that every device takes */
+
+enum kind { ARRAY, INTEGER, REAL, BOOLEAN, NOTHING, NUMBER };
+
+typedef struct {
+    int kind;
+    int size;         /* bytes in the parameter block */
+    int offset;       /* there */
+    PyObject *wanted; /* the type key of an array, the class of a number; owned */
+    PyTypeObject *type;
+} Matcher;
+
+typedef int (*Launch)(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                      unsigned by, unsigned bz, unsigned shared, void *stream, void **params,
+                      void **extra);
+
+typedef struct {
+    Py_ssize_t references; /* of launchers and running calls */
+    Py_ssize_t count;
+    Matcher *matchers;
+    size_t size; /* of the parameter block */
+    Launch launch;
+    void *function, *stream;
+    unsigned geometry[6];
+    unsigned shared;
+    unsigned char *flag; /* set at each launch */
+    PyObject *keep;      /* what the code and the stream belong to */
+} Profile;
+
+typedef struct {
+    PyObject_HEAD
+    int count;
+    Profile *profiles[MOST_PROFILES];
+} Launcher;
+
+static PyObject *name_launch, *name_slowly, *name_failed;
+
+static void release(Profile *profile)
+{
+    if (--profile->references)
+        return;
+    for (Py_ssize_t n = 0; n < profile->count; n++) {
+        Py_XDECREF(profile->matchers[n].wanted);
+        Py_XDECREF((PyObject *)profile->matchers[n].type);
+    }
+    Py_XDECREF(profile->keep);
+    PyMem_Free(profile->matchers);
+    PyMem_Free(profile);
+}
+
+/* Whether an argument is what a matcher wants; its bytes go to `block`. -1 with an exception. */
+static int take(const Matcher *matcher, PyObject *value, unsigned char *block)
+{
+    unsigned char *place = block + matcher->offset;
+    switch (matcher->kind) {
+    case ARRAY: {
+        if (Py_TYPE(value) != matcher->type)
+            return 0;
+        PyObject *pair = PyObject_GetAttr(value, name_launch);
+        if (pair == NULL)
+            return -1;
+        int same = PyTuple_CheckExact(pair) && PyTuple_GET_SIZE(pair) == 2 &&
+                   PyTuple_GET_ITEM(pair, 0) == matcher->wanted &&
+                   PyBytes_CheckExact(PyTuple_GET_ITEM(pair, 1)) &&
+                   PyBytes_GET_SIZE(PyTuple_GET_ITEM(pair, 1)) == matcher->size;
+        if (same)
+            memcpy(place, PyBytes_AS_STRING(PyTuple_GET_ITEM(pair, 1)), matcher->size);
+        Py_DECREF(pair);
+        return same;
+    }
+    case INTEGER: {
+        if (!PyLong_CheckExact(value))
+            return 0;
+        int overflow;
+        int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow);
+        if (overflow)
+            return 0;
+        memcpy(place, &number, matcher->size); /* little endian: the low bytes */
+        return 1;
+    }
+    case REAL: {
+        if (!PyFloat_CheckExact(value))
+            return 0;
+        double number = PyFloat_AS_DOUBLE(value);
+        float narrow = (float)number;
+        memcpy(place, matcher->size == 4 ? (void *)&narrow : (void *)&number, matcher->size);
+        return 1;
+    }
+    case BOOLEAN: {
+        if (!PyBool_Check(value))
+            return 0;
+        int64_t number = value == Py_True;
+        memcpy(place, &number, matcher->size);
+        return 1;
+    }
+    case NOTHING:
+        return value == Py_None;
+    case NUMBER: {
+        if (Py_TYPE(value) != matcher->type)
+            return 0;
+        Py_buffer view;
+        if (PyObject_GetBuffer(value, &view, PyBUF_SIMPLE) < 0) {
+            PyErr_Clear();
+            return 0;
+        }
+        int same = view.len == matcher->size;
+        if (same)
+            memcpy(place, view.buf, matcher->size);
+        PyBuffer_Release(&view);
+        return same;
+    }
+    }
+    return 0;
+}
+
+static int matches(const Profile *profile, PyObject *args, unsigned char *block)
+{
+    if (PyTuple_GET_SIZE(args) != profile->count)
+        return 0;
+    for (Py_ssize_t n = 0; n < profile->count; n++) {
+        int taken = take(&profile->matchers[n], PyTuple_GET_ITEM(args, n), block);
+        if (taken <= 0)
+            return taken;
+    }
+    return 1;
+}
+
+static int run(Profile *profile, unsigned char *block)
+{
+    void *extra[] = {(void *)1, block, (void *)2, &profile->size, (void *)0};
+    const unsigned *g = profile->geometry;
+    int code;
+    if (profile->flag)
+        *profile->flag = 1;
+    /* The driver may wait for room in the queue, and for a host function that needs the GIL. */
+    Py_BEGIN_ALLOW_THREADS
+    code = profile->launch(profile->function, g[0], g[1], g[2], g[3], g[4], g[5], profile->shared,
+                           profile->stream, NULL, profile->size ? extra : NULL);
+    Py_END_ALLOW_THREADS
+    return code;
+}
+
+static PyObject *launcher_call(Launcher *self, PyObject *args, PyObject *keywords)
+{
+    _Alignas(16) unsigned char block[MOST_PARAMETERS];
+    if (keywords != NULL && PyDict_GET_SIZE(keywords)) {
+        PyErr_SetString(PyExc_TypeError, "a kernel takes no keyword arguments");
+        return NULL;
+    }
+    for (int n = 0; n < self->count; n++) {
+        Profile *profile = self->profiles[n];
+        /* Looking at an argument may run Python code, which may change the profiles. */
+        profile->references++;
+        int fits = matches(profile, args, block);
+        if (fits <= 0) {
+            release(profile);
+            if (fits < 0)
+                return NULL;
+            continue;
+        }
+        if (n && n < self->count && self->profiles[n] == profile) {
+            memmove(self->profiles + 1, self->profiles, n * sizeof(Profile *));
+            self->profiles[0] = profile;
+        }
+        int code = run(profile, block);
+        release(profile);
+        if (code == 0)
+            Py_RETURN_NONE;
+        PyObject *number = PyLong_FromLong(code);
+        if (number == NULL)
+            return NULL;
+        PyObject *result =
+            PyObject_CallMethodObjArgs((PyObject *)self, name_failed, number, args, NULL);
+        Py_DECREF(number);
+        return result;
+    }
+    return PyObject_CallMethodOneArg((PyObject *)self, name_slowly, args);
+}
+
+static int read_matcher(Matcher *matcher, PyObject *item, size_t size)
+{
+    PyObject *type, *wanted;
+    if (!PyArg_ParseTuple(item, "iOOii", &matcher->kind, &type, &wanted, &matcher->offset,
+                          &matcher->size))
+        return -1;
+    int known = matcher->kind >= ARRAY && matcher->kind <= NUMBER;
+    int simple = matcher->kind != ARRAY && matcher->kind != NUMBER;
+    if (!known || matcher->offset < 0 || matcher->size < 0 || (simple && matcher->size > 8) ||
+        (size_t)matcher->offset + (size_t)matcher->size > size ||
+        (!simple && !PyType_Check(type))) {
+        PyErr_SetString(PyExc_ValueError, "not a matcher");
+        return -1;
+    }
+    if (!simple)
+        matcher->type = (PyTypeObject *)Py_NewRef(type);
+    matcher->wanted = Py_NewRef(wanted);
+    return 0;
+}
+
+static PyObject *launcher_install(Launcher *self, PyObject *args)
+{
+    PyObject *matchers, *keep;
+    Py_ssize_t size;
+    unsigned long long launch, function, stream, flag;
+    unsigned g[6], shared;
+    if (!PyArg_ParseTuple(args, "O!nKK(IIIIII)IKKO", &PyTuple_Type, &matchers, &size, &launch,
+                          &function, &g[0], &g[1], &g[2], &g[3], &g[4], &g[5], &shared, &stream,
+                          &flag, &keep))
+        return NULL;
+    if (size < 0 || size > MOST_PARAMETERS || !launch) {
+        PyErr_SetString(PyExc_ValueError, "not a profile");
+        return NULL;
+    }
+    Profile *made = PyMem_Calloc(1, sizeof(Profile));
+    if (made == NULL)
+        return PyErr_NoMemory();
+    made->references = 1;
+    made->matchers = PyMem_Calloc(PyTuple_GET_SIZE(matchers) + 1, sizeof(Matcher));
+    if (made->matchers == NULL) {
+        release(made);
+        return PyErr_NoMemory();
+    }
+    for (Py_ssize_t n = 0; n < PyTuple_GET_SIZE(matchers); n++) {
+        made->count = n + 1;
+        if (read_matcher(&made->matchers[n], PyTuple_GET_ITEM(matchers, n), size) < 0) {
+            release(made);
+            return NULL;
+        }
+    }
+    made->size = size;
+    made->launch = (Launch)(uintptr_t)launch;
+    made->function = (void *)(uintptr_t)function;
+    made->stream = (void *)(uintptr_t)stream;
+    memcpy(made->geometry, g, sizeof g);
+    made->shared = shared;
+    made->flag = (unsigned char *)(uintptr_t)flag;
+    made->keep = Py_NewRef(keep);
+    Profile *last = NULL;
+    if (self->count == MOST_PROFILES)
+        last = self->profiles[MOST_PROFILES - 1];
+    else
+        self->count++;
+    memmove(self->profiles + 1, self->profiles, (self->count - 1) * sizeof(Profile *));
+    self->profiles[0] = made;
+    if (last)
+        release(last);
+    Py_RETURN_NONE;
+}
+
+static int launcher_clear(Launcher *self)
+{
+    while (self->count)
+        release(self->profiles[--self->count]);
+    return 0;
+}
+
+static PyObject *launcher_forget(Launcher *self, PyObject *unused)
+{
+    launcher_clear(self);
+    Py_RETURN_NONE;
+}
+
+static int launcher_traverse(Launcher *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    for (int n = 0; n < self->count; n++) {
+        Profile *profile = self->profiles[n];
+        if (profile->references > 1)
+            continue; /* a call holds it as well */
+        Py_VISIT(profile->keep);
+        for (Py_ssize_t m = 0; m < profile->count; m++) {
+            Py_VISIT(profile->matchers[m].wanted);
+            Py_VISIT(profile->matchers[m].type);
+        }
+    }
+    return 0;
+}
+
+static void launcher_dealloc(Launcher *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    launcher_clear(self);
+    type->tp_free((PyObject *)self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef launcher_methods[] = {
+    {"_install", (PyCFunction)launcher_install, METH_VARARGS, "Add a profile; see launcher.py."},
+    {"_forget", (PyCFunction)launcher_forget, METH_NOARGS, "Drop every profile."},
+    {NULL},
+};
+
+static PyType_Slot launcher_slots[] = {
+    {Py_tp_doc, "A callable that launches a GPU kernel; see launcher.py."},
+    {Py_tp_call, launcher_call},
+    {Py_tp_methods, launcher_methods},
+    {Py_tp_traverse, launcher_traverse},
+    {Py_tp_clear, launcher_clear},
+    {Py_tp_dealloc, launcher_dealloc},
+    {0, NULL},
+};
+
+static PyType_Spec launcher_spec = {
+    "gridlane.cuda._native.Launcher",
+    sizeof(Launcher),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    launcher_slots,
+};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "gridlane.cuda._native", "The native launch path.", -1, NULL,
+};
+
+PyMODINIT_FUNC PyInit__native(void)
+{
+    name_launch = PyUnicode_InternFromString("_launch");
+    name_slowly = PyUnicode_InternFromString("_launch_slowly");
+    name_failed = PyUnicode_InternFromString("_failed");
+    PyObject *made = PyModule_Create(&module);
+    if (made == NULL || !name_launch || !name_slowly || !name_failed)
+        return NULL;
+    PyObject *type = PyType_FromSpec(&launcher_spec);
+    if (type == NULL || PyModule_AddObject(made, "Launcher", type) < 0) {
+        Py_XDECREF(type);
+        Py_DECREF(made);
+        return NULL;
+    }
+    return made;
+}

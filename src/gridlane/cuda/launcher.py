@@ -1,0 +1,153 @@
+"""The launch path of GPU kernels without Python's cost: ``_native.c``, and its twin in Python.
+
+A Launcher holds up to ``MOST_PROFILES`` profiles, the latest used first. A profile is what
+``_install`` takes:
+
+    matchers    for each argument (kind, class, wanted, offset, size): what it must be, and which
+                ``size`` bytes at ``offset`` of the parameter block come from it
+    size        bytes of the parameter block
+    launch      address of a function with cuLaunchKernel's signature
+    function    the CUfunction
+    geometry    (grid x, y, z, block x, y, z)
+    shared      bytes of dynamic shared memory
+    stream      the CUstream
+    flag        address of a byte to set at each launch, or 0
+    keep        an object that owns what the addresses point to
+
+A call for which no profile fits goes to ``_launch_slowly(args)``; one that the driver refuses, and
+so has launched nothing, to ``_failed(code, args)``. A subclass has both.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from typing import Any
+
+import numpy as np
+
+from gridlane.core.config import config
+
+MOST_PROFILES = 8
+
+ARRAY, INTEGER, REAL, BOOLEAN, NOTHING, NUMBER = range(6)
+"""Kinds of matchers: a device array (its ``_launch`` is (key, bytes)), Python's int, float, bool
+and None, a numpy scalar."""
+
+_FUNCTION = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    ctypes.c_void_p,
+    *(ctypes.c_uint,) * 7,
+    *(ctypes.c_void_p,) * 3,
+)
+
+
+class PythonLauncher:
+    """The twin of ``_native.Launcher``."""
+
+    def __init__(self) -> None:
+        self._profiles: list[tuple[Any, ...]] = []
+
+    def _install(
+        self,
+        matchers: tuple[tuple[int, Any, Any, int, int], ...],
+        size: int,
+        launch: int,
+        function: int,
+        geometry: tuple[int, int, int, int, int, int],
+        shared: int,
+        stream: int,
+        flag: int,
+        keep: Any,
+    ) -> None:
+        """Add a profile."""
+        call = _FUNCTION(launch)
+        mark = (ctypes.c_ubyte * 1).from_address(flag) if flag else None
+        profile = (matchers, size, call, (function, *geometry, shared, stream), mark, keep)
+        self._profiles = [profile, *self._profiles[: MOST_PROFILES - 1]]
+
+    def _forget(self) -> None:
+        """Drop every profile."""
+        self._profiles = []
+
+    def __call__(self, *args: Any) -> None:
+        for number, profile in enumerate(self._profiles):
+            block = _block(profile[0], profile[1], args)
+            if block is None:
+                continue
+            if number:
+                rest = [other for other in self._profiles if other is not profile]
+                self._profiles = [profile, *rest]
+            code = _run(profile, block)
+            if code:
+                self._failed(code, args)
+            return
+        self._launch_slowly(args)
+
+    def _launch_slowly(self, args: tuple[Any, ...]) -> None:
+        raise NotImplementedError
+
+    def _failed(self, code: int, args: tuple[Any, ...]) -> None:
+        raise NotImplementedError
+
+
+def _run(profile: tuple[Any, ...], block: bytearray) -> int:
+    _, size, call, target, mark, _ = profile
+    memory = (ctypes.c_ubyte * max(1, size)).from_buffer(block)
+    length = ctypes.c_size_t(size)
+    extra = (ctypes.c_void_p * 5)(1, ctypes.addressof(memory), 2, ctypes.addressof(length), 0)
+    if mark is not None:
+        mark[0] = 1
+    return call(*target, None, ctypes.addressof(extra) if size else None)
+
+
+def _block(matchers: tuple[Any, ...], size: int, args: tuple[Any, ...]) -> bytearray | None:
+    """The parameter block, or None when an argument does not fit."""
+    if len(args) != len(matchers):
+        return None
+    block = bytearray(max(1, size))
+    for (kind, cls, wanted, offset, length), value in zip(matchers, args):
+        octets = _octets(kind, cls, wanted, length, value)
+        if octets is None or len(octets) < length:
+            return None
+        block[offset : offset + length] = octets[:length]
+    return block
+
+
+def _octets(kind: int, cls: Any, wanted: Any, length: int, value: Any) -> bytes | None:
+    """The bytes of an argument, the low ones first; None when it does not fit."""
+    if kind == ARRAY:
+        if type(value) is not cls:
+            return None
+        key, packed = value._launch
+        return packed if key is wanted and len(packed) == length else None
+    if kind == INTEGER:
+        fits = type(value) is int and -(2**63) <= value < 2**63
+        return struct.pack("<q", value) if fits else None
+    if kind == REAL:
+        if type(value) is not float:
+            return None
+        with np.errstate(over="ignore"):
+            return np.float32(value).tobytes() if length == 4 else struct.pack("<d", value)
+    if kind == BOOLEAN:
+        return struct.pack("<q", value) if type(value) is bool else None
+    if kind == NOTHING:
+        return b"" if value is None else None
+    if type(value) is not cls:
+        return None
+    octets = bytes(memoryview(value).cast("B")) if value.ndim else value.tobytes()
+    return octets if len(octets) == length else None
+
+
+def _chosen() -> Any:
+    """The native class where it was built and GRIDLANE_NATIVE does not say no."""
+    if config().native:
+        try:
+            from gridlane.cuda._native import Launcher
+        except ImportError:
+            return PythonLauncher
+        return Launcher
+    return PythonLauncher
+
+
+Launcher: Any = _chosen()
