@@ -14,17 +14,14 @@ OURS = """
 import json, time
 import numpy as np
 from gridlane import cuda
-x = cuda.to_device(np.ones(1024, np.float32)); y = cuda.device_array(1024, np.float32)
-from gridlane import compiler
-if {warm}:
-    import gridlane.compiler.cuda, llvmlite.binding
-cuda.synchronize()
-start = time.perf_counter()
 @cuda.jit
 def add(a, b, c, n):
     i = cuda.grid(1)
     if i < n:
         c[i] = a[i] + b[i]
+x = cuda.to_device(np.ones(1024, np.float32)); y = cuda.device_array(1024, np.float32)
+cuda.synchronize()
+start = time.perf_counter()
 add[4, 256](x, x, y, 1024)
 cuda.synchronize()
 took = (time.perf_counter() - start) * 1e3
@@ -69,12 +66,15 @@ def section() -> list[dict[str, Any]]:
         rows.append({"who": who, "ms": median(times)})
         print(f"{who:42} {median(times):8.1f} ms", flush=True)
 
-    program = OURS.format(warm=True)
-    note("gridlane, no cache", [run(program, GRIDLANE_CACHE="0") for _ in range(5)])
+    note("gridlane, no cache", [run(OURS, GRIDLANE_CACHE="0", CUDA_CACHE_DISABLE="1") for _ in range(7)])
     with tempfile.TemporaryDirectory() as folder:
-        run(OURS.format(warm=False), GRIDLANE_CACHE_DIR=folder)
-        cached = [run(OURS.format(warm=False), GRIDLANE_CACHE_DIR=folder) for _ in range(5)]
+        run(OURS, GRIDLANE_CACHE_DIR=folder)
+        cached = [run(OURS, GRIDLANE_CACHE_DIR=folder) for _ in range(7)]
     note("gridlane, from the disk cache", cached)
-    with tempfile.TemporaryDirectory() as folder:
-        note("NVRTC by CuPy, no cache", [run(NVRTC, CUPY_CACHE_IN_MEMORY="1") for _ in range(3)])
+    note("NVRTC by CuPy, no cache", [_without_cache() for _ in range(3)])
     return rows
+
+
+def _without_cache() -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        return run(NVRTC, CUPY_CACHE_DIR=folder, CUDA_CACHE_DISABLE="1")

@@ -11,8 +11,9 @@ from gridlane import interp
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType
 from gridlane.core.options import KernelOptions
-from gridlane.frontends.python import DeviceFunction, translate, translate_device
+from gridlane.frontends.python.device_function import DeviceFunction
 from gridlane.frontends.python.stubs import NAMESPACE
+from gridlane.frontends.python.translation import translate, translate_device
 from gridlane.ir.printer import print_module
 from gridlane.ir.types import PointerType
 from gridlane.ir.values import Module, Param

@@ -22,8 +22,8 @@ from gridlane.core.errors import (
     UnsupportedError,
 )
 from gridlane.core.options import KernelOptions
-from gridlane.frontends.python import translate, translate_device
 from gridlane.frontends.python.stubs import KernelOnlyError
+from gridlane.frontends.python.translation import translate, translate_device
 
 ARRAY = float64[::1]
 
@@ -363,7 +363,7 @@ def test_frames_of_the_compiler_are_stripped():
 
 def test_declared_signatures_that_do_not_fit():
     from gridlane.core.argtypes import Signature
-    from gridlane.frontends.python import DeviceFunction
+    from gridlane.frontends.python.device_function import DeviceFunction
 
     declared = DeviceFunction(plain, signatures=(Signature(None, (int64,)),))  # type: ignore
 

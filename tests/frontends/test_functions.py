@@ -12,10 +12,11 @@ from tests.frontends.running import DEBUG, cuda, device, launch, module_of, retu
 from gridlane.core.argtypes import float64, int32, int64
 from gridlane.core.errors import KernelError
 from gridlane.core.options import KernelOptions
-from gridlane.frontends.python import DeviceFunction, fingerprint, translate
-from gridlane.frontends.python.functions import device_function_of
+from gridlane.frontends.python.device_function import DeviceFunction, device_function_of
+from gridlane.frontends.python.fingerprint import fingerprint
 from gridlane.frontends.python.source import source_of
 from gridlane.frontends.python.stubs import NAMESPACE
+from gridlane.frontends.python.translation import translate
 
 OPTIONS = KernelOptions()
 

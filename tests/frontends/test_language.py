@@ -322,7 +322,7 @@ def test_device_functions():
 
 def test_device_functions_with_declared_types():
     from gridlane.core.argtypes import Signature, float64, int64
-    from gridlane.frontends.python import DeviceFunction
+    from gridlane.frontends.python.device_function import DeviceFunction
 
     def half(x):
         return x / 2

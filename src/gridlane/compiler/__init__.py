@@ -1,63 +1,33 @@
-"""From a Python function to an Artifact: all that knows frontends, passes and codegen."""
+"""From a Python function to an Artifact: all that knows frontends, passes and codegen.
+
+A kernel that the disk cache has needs none of these, so they are imported at their first use.
+"""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from types import FunctionType
+from typing import TYPE_CHECKING, Any
 
-from gridlane.compiler import cpu
-from gridlane.compiler.layout import lay_out
-from gridlane.compiler.sites import error_sites
+from gridlane.compiler.cache import default_cache, make_key
+from gridlane.compiler.identity import identity
 from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact
-from gridlane.core.config import config
-from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
-from gridlane.frontends import python
-from gridlane.ir.op import clone_region
-from gridlane.ir.printer import print_module
-from gridlane.ir.values import Function, Module, Param, Value, Var
+from gridlane.frontends.python.fingerprint import fingerprint
+
+if TYPE_CHECKING:
+    from gridlane.compiler.generation import generate, text, translate
 
 __all__ = ["compile_kernel", "generate", "text", "translate"]
 
-TARGETS = ("cpu", "interp", "cuda")
 
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from gridlane.compiler import generation
 
-def translate(
-    function: FunctionType, arguments: tuple[ArgType, ...], options: KernelOptions
-) -> Module:
-    """The IR of a kernel for argument types.
-
-    Raises:
-        CompileError: the kernel is outside the dialect or its types do not fit; located.
-    """
-    module = python.translate(function, arguments, options)
-    if "ir" in config().dump:
-        print(print_module(module), file=sys.stderr)
-    return module
-
-
-def generate(
-    module: Module,
-    target: Target,
-    options: KernelOptions = KernelOptions(),  # noqa: B008  # frozen
-) -> Artifact:
-    """Code for a target. The module is left as it is.
-
-    Raises:
-        CompileError: the target cannot do what the kernel asks; located.
-    """
-    if target.name == "interp":
-        return _interpreted(module, target)
-    if target.name == "cpu":
-        return cpu.generate(copied(module), target, options)
-    if target.name == "cuda":
-        from gridlane.compiler import cuda
-
-        return cuda.generate(copied(module), target, options)
-    known = ", ".join(TARGETS)
-    raise TargetError(f"there is no target {target.name!r}; there are {known}")
+    return getattr(generation, name)
 
 
 def compile_kernel(
@@ -71,91 +41,25 @@ def compile_kernel(
 
     ``finish`` does what is left to do where only the device's driver can; its result is cached.
     """
-    from gridlane.compiler.cache import default_cache, make_key
-
     cache = default_cache()
     if cache is None:
-        return finish(generate(translate(function, arguments, options), target, options))
+        return finish(_made(function, arguments, options, target))
     key = make_key(
-        python.fingerprint(function, options),
+        fingerprint(function, options),
         repr((arguments, options, target)),
-        _identity(target),
+        identity(target),
     )
     found = cache.get(key)
     if found is not None:
         return found
-    artifact = finish(generate(translate(function, arguments, options), target, options))
+    artifact = finish(_made(function, arguments, options, target))
     cache.put(key, artifact)
     return artifact
 
 
-def text(module: Module, target: Target, stage: str, options: KernelOptions | None = None) -> str:
-    """What the compiler makes of a module, to read.
+def _made(
+    function: FunctionType, arguments: tuple[ArgType, ...], options: KernelOptions, target: Target
+) -> Artifact:
+    from gridlane.compiler.generation import generate, translate
 
-    Args:
-        stage: ``ir`` the module, ``llvm`` optimised LLVM IR, ``asm`` assembly, which is PTX for
-            cuda.
-
-    Raises:
-        TargetError: interp has ir only.
-    """
-    if stage == "ir":
-        return print_module(module)
-    if target.name == "cuda":
-        from gridlane.compiler import cuda
-
-        return cuda.text(copied(module), target, options or KernelOptions(), stage)
-    if target.name != "cpu":
-        raise TargetError(f"target {target.name} has no stage {stage!r}; it has ir")
-    return cpu.text(copied(module), target, options or KernelOptions(), stage)
-
-
-def _identity(target: Target) -> str:
-    """What a target's code depends on besides the kernel, for the cache key."""
-    if target.name == "cuda":
-        from gridlane.compiler import cuda
-
-        return cuda.identity(target)
-    return cpu.identity(target) if target.name == "cpu" else ""
-
-
-def _interpreted(module: Module, target: Target) -> Artifact:
-    """The module as text, which the interp device runs."""
-    slots, size = lay_out(module.kernel)
-    return Artifact(
-        target="interp",
-        format="ir",
-        code=print_module(module, locations=True).encode(),
-        entry=module.kernel.name,
-        params=slots,
-        param_bytes=size,
-        static_shared=sum(-(-item.size // 16) * 16 for item in module.static_shared()),
-        block=target.block,
-        errors=error_sites(module),
-    )
-
-
-def copied(module: Module) -> Module:
-    """A deep copy that passes may change."""
-    functions = {}
-    for name, function in module.functions.items():
-        values = {
-            param.value: Value(param.value.type, None, param.value.name)
-            for param in function.params
-        }
-        variables = {var: Var(var.name, var.type) for var in function.variables}
-        params = [
-            Param(values[p.value], p.argument, p.path, p.noalias, p.readonly, p.align)
-            for p in function.params
-        ]
-        body = clone_region(function.body, values, variables)
-        functions[name] = Function(
-            name,
-            params,
-            function.results,
-            body,
-            list(variables.values()),
-            function.is_kernel,
-            function.loc,
-        )
-    return Module(functions, dict(module.globals), list(module.errors))
+    return generate(translate(function, arguments, options), target, options)

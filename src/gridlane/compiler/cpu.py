@@ -18,12 +18,6 @@ from gridlane.passes import pipelines
 MAX_THREADS = 1024
 
 
-def identity(target: Target) -> str:
-    """What machine code depends on besides the kernel: the processor, for the cache key."""
-    name, features = machine.host()
-    return f"{target.processor or name} {target.features or features}"
-
-
 def generate(module: Module, target: Target, options: KernelOptions) -> Artifact:
     """An object file for one block shape. Changes the module."""
     code, artifact = _emit(module, target)

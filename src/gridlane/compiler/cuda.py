@@ -58,15 +58,6 @@ def machine_of(target: Target) -> Machine:
     return Machine(name, capability, target.features or ptx.default_features(capability))
 
 
-def identity(target: Target) -> str:
-    """What the code depends on besides the kernel and the target, for the cache key."""
-    path = find_libdevice()
-    if path is None:
-        return "no libdevice"
-    info = path.stat()
-    return f"{path} {info.st_size} {info.st_mtime_ns}"
-
-
 def generate(module: Module, target: Target, options: KernelOptions) -> Artifact:
     """PTX for any block shape. Changes the module."""
     machine = machine_of(target)

@@ -270,7 +270,7 @@ class Dispatcher(Inspection):
 
     @functools.cached_property
     def __gridlane_function__(self) -> Any:
-        from gridlane.frontends.python.functions import DeviceFunction
+        from gridlane.frontends.python.device_function import DeviceFunction
 
         return DeviceFunction(self._source_func, self.options, self.device_signatures)
 

@@ -3,8 +3,6 @@ and globals freeze; everything else stays a compile-time object."""
 
 from __future__ import annotations
 
-import builtins
-import types
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,20 +26,6 @@ from gridlane.ir.values import Value
 
 if TYPE_CHECKING:
     from gridlane.frontends.python.translator import Translator
-
-
-def lookup(function: types.FunctionType, name: str) -> tuple[bool, Any]:
-    """Whether a name is bound around a function (closure, globals, builtins), and to what."""
-    code = function.__code__
-    if name in code.co_freevars and function.__closure__ is not None:
-        cell = function.__closure__[code.co_freevars.index(name)]
-        try:
-            return True, cell.cell_contents
-        except ValueError:
-            return False, None
-    if name in function.__globals__:
-        return True, function.__globals__[name]
-    return hasattr(builtins, name), getattr(builtins, name, None)
 
 
 def integer_type(value: int) -> DType | None:

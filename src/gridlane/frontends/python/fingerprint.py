@@ -12,8 +12,8 @@ import numpy as np
 from gridlane.core import argtypes
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.python import stubs
-from gridlane.frontends.python.constants import lookup
-from gridlane.frontends.python.functions import device_function_of
+from gridlane.frontends.python.device_function import device_function_of
+from gridlane.frontends.python.scope import lookup
 from gridlane.frontends.python.source import FunctionSource, source_of
 
 _STUBS = (stubs.Stub, stubs.ValueStub, stubs.Dim3Stub, stubs.Namespace)

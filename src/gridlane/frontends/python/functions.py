@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import inspect
 import types
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from gridlane.core import argtypes
 from gridlane.core.errors import TypingError, UnsupportedError
-from gridlane.core.options import KernelOptions
 from gridlane.frontends.python.operands import NONE, Conflict, Operand
 from gridlane.frontends.python.parameters import kernel_parameters
 from gridlane.frontends.python.source import source_of
@@ -19,49 +16,6 @@ from gridlane.frontends.python.specs import unify as unify_specs
 from gridlane.frontends.python.unit import Compiled, Unit
 from gridlane.ir.op import Op
 from gridlane.ir.values import Function, Param, Value
-
-
-@dataclass(eq=False)
-class DeviceFunction:
-    """A Python function that kernels can call.
-
-    Attributes:
-        py_func: the function.
-        options: the options that it was decorated with.
-        signatures: declared signatures; the arguments of a call convert to the one that fits best.
-            A return type of None is open.
-    """
-
-    py_func: Any
-    options: KernelOptions = field(default_factory=KernelOptions)
-    signatures: tuple[argtypes.Signature, ...] = ()
-
-    @property
-    def __gridlane_function__(self) -> DeviceFunction:
-        return self
-
-    @property
-    def __name__(self) -> str:
-        return self.py_func.__name__
-
-    @cached_property
-    def plain_parameters(self) -> int:
-        """How many parameters there are, or -1 where *args or keyword-only ones need binding."""
-        kinds = [item.kind for item in inspect.signature(self.py_func).parameters.values()]
-        plain = all(kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds)
-        return len(kinds) if plain else -1
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(
-            f"{self.py_func.__name__}() is a device function; call it in a kernel, or its Python "
-            "function as .py_func(...)"
-        )
-
-
-def device_function_of(target: Any) -> DeviceFunction | None:
-    """The device function that an object stands for, or None."""
-    found = getattr(target, "__gridlane_function__", None)
-    return found if isinstance(found, DeviceFunction) else None
 
 
 def compile_kernel(

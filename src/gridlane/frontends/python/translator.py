@@ -17,8 +17,9 @@ from typing import Any
 from gridlane.core.dtypes import DType, i64
 from gridlane.core.errors import CompileError, NameLookupError, TypingError, UnsupportedError
 from gridlane.core.source import Loc
-from gridlane.frontends.python.constants import lookup, operand_of
+from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.operands import Conflict, Operand, Scalar
+from gridlane.frontends.python.scope import lookup
 from gridlane.frontends.python.source import FunctionSource, source_of
 from gridlane.frontends.python.unit import Unit
 from gridlane.ir.builder import Builder, Number, constant

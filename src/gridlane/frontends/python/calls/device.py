@@ -10,7 +10,7 @@ from gridlane.core.errors import CompileError, TypingError, UnsupportedError
 from gridlane.frontends.python.calls.overloads import choose_signature
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import cast_to
-from gridlane.frontends.python.functions import DeviceFunction
+from gridlane.frontends.python.device_function import DeviceFunction
 from gridlane.frontends.python.operands import NONE, Operand, Scalar, TupleOperand
 from gridlane.frontends.python.specs import (
     UNBOUNDED,

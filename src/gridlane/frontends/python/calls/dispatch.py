@@ -15,7 +15,7 @@ from gridlane.frontends.python.calls.device import call_device
 from gridlane.frontends.python.calls.elementwise import elementwise, fills_array
 from gridlane.frontends.python.calls.methods import call_method
 from gridlane.frontends.python.calls.registry import HANDLERS, bind
-from gridlane.frontends.python.functions import device_function_of
+from gridlane.frontends.python.device_function import device_function_of
 from gridlane.frontends.python.operands import (
     BoundMethod,
     LocalFunction,

@@ -9,7 +9,7 @@ import numpy as np
 
 from gridlane.core import argtypes
 from gridlane.core.errors import TypingError
-from gridlane.frontends.python.functions import DeviceFunction
+from gridlane.frontends.python.device_function import DeviceFunction
 from gridlane.frontends.python.operands import Operand
 from gridlane.frontends.python.results import result_type
 from gridlane.frontends.python.specs import spec_of

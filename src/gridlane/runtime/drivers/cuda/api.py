@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -68,11 +69,34 @@ def enum(kind: str, name: str) -> Any:
 
 
 @cache
-def launch_address() -> int:
-    """The address of cuLaunchKernel in the driver that is loaded; 0 where it cannot be told."""
+def library() -> ctypes.CDLL | None:
+    """The driver's library itself, for the two or three calls whose cost matters; None where it
+    has another name than on Linux."""
     bindings()
     try:
-        library = ctypes.CDLL("libcuda.so.1")
-        return ctypes.cast(library.cuLaunchKernel, ctypes.c_void_p).value or 0
-    except (OSError, AttributeError):
-        return 0
+        return ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return None
+
+
+@cache
+def launch_address() -> int:
+    """The address of cuLaunchKernel in the driver that is loaded; 0 where it cannot be told."""
+    found = library()
+    return ctypes.cast(found.cuLaunchKernel, ctypes.c_void_p).value or 0 if found else 0
+
+
+@cache
+def waiting() -> tuple[Callable[[int], int], Callable[[], int]]:
+    """cuStreamSynchronize of a stream's number and cuCtxSynchronize, each returning its code.
+    cuda-bindings takes four times as long to make an enum member of it."""
+    found = library()
+    if found is None:
+        driver = bindings()
+        return (
+            lambda handle: int(driver.cuStreamSynchronize(driver.CUstream(handle))[0]),
+            lambda: int(driver.cuCtxSynchronize()[0]),
+        )
+    stream = found.cuStreamSynchronize
+    stream.argtypes = (ctypes.c_void_p,)
+    return stream, found.cuCtxSynchronize

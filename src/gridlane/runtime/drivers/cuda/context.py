@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from gridlane.runtime.drivers.cuda.kernel import CudaKernel
 
 _thread = threading.local()
+FLAGS = 1024
+_NO_FLAGS = bytes(FLAGS)
 
 
 class Context:
@@ -31,6 +34,12 @@ class Context:
         self.generation = 0
         self.fault: DeviceError | None = None
         self.kernels: weakref.WeakSet[CudaKernel] = weakref.WeakSet()
+        self.reporting: weakref.WeakSet[CudaKernel] = weakref.WeakSet()
+        """The kernels that have something to tell the host."""
+        self.silent = True
+        """Whether there has never been such a kernel."""
+        self._flags = bytearray(FLAGS)
+        self._flag_numbers = itertools.count()
 
     def enter(self) -> None:
         """Make the context current on this thread. Where there are several GPUs, other libraries
@@ -78,8 +87,13 @@ class Context:
 
     def settled(self) -> None:
         """Note that all work is done: no kernel is a suspect any more."""
-        for kernel in self.kernels:
-            kernel.flag[0] = 0
+        self._flags[:] = _NO_FLAGS
+
+    def new_flag(self) -> ctypes.Array[ctypes.c_ubyte]:
+        """A byte that launches of a kernel set, by its address where they are native. Beyond
+        ``FLAGS`` kernels some share one, and are suspects together."""
+        at = next(self._flag_numbers) % FLAGS
+        return (ctypes.c_ubyte * 1).from_buffer(self._flags, at)
 
     def renew(self) -> None:
         """Destroy a lost context and make a new one. All memory, streams and modules of it go.
@@ -101,8 +115,3 @@ class Context:
             ) from self.fault
         self.generation += 1
         self.fault = None
-
-
-def flag_byte() -> ctypes.Array[ctypes.c_ubyte]:
-    """A byte that launches set, by its address where they are native."""
-    return (ctypes.c_ubyte * 1)()

@@ -7,12 +7,12 @@ from functools import cached_property
 from gridlane.core.artifact import Artifact
 from gridlane.core.options import Target
 from gridlane.runtime.drivers.cuda import memory
-from gridlane.runtime.drivers.cuda.api import bindings, call
+from gridlane.runtime.drivers.cuda.api import bindings, call, waiting
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.kernel import CudaKernel
 from gridlane.runtime.drivers.cuda.linker import link
 from gridlane.runtime.drivers.cuda.stream import CudaEvent, CudaStream, own_stream
-from gridlane.runtime.errors import INVALID_HANDLE, KernelStop, fail
+from gridlane.runtime.errors import INVALID_HANDLE, KernelStop, device_error, fail
 from gridlane.runtime.protocol import Block, Buffer, HostMemory, Limits
 
 
@@ -120,11 +120,16 @@ class CudaDevice:
         return CudaEvent(self.context, timing)
 
     def synchronize(self) -> None:
-        """Wait for all work of the context."""
-        self.context.call("cuCtxSynchronize")
-        self.context.settled()
-        self.flush()
-        self.check()
+        """Wait for all work of the context. Hot."""
+        context = self.context
+        context.enter()
+        code = waiting()[1]()
+        if code:
+            raise context.explained(device_error(code, "cuCtxSynchronize"))
+        context.settled()
+        if not context.silent:
+            self.flush()
+            self.check()
 
     def forget_thread(self) -> None:
         """Make the context current on this thread at the next call, whatever was before."""
@@ -132,13 +137,13 @@ class CudaDevice:
 
     def flush(self) -> None:
         """Write what kernels printed; called when work is done."""
-        for kernel in tuple(self.context.kernels):
+        for kernel in tuple(self.context.reporting):
             if kernel.report is not None and kernel.artifact.prints:
                 kernel.report.flush()
 
     def check(self) -> None:
         """Raise the first error that a kernel reported; called when work is done."""
-        for kernel in tuple(self.context.kernels):
+        for kernel in tuple(self.context.reporting):
             stop: KernelStop | None = kernel.report.stop() if kernel.report is not None else None
             if stop is not None:
                 raise (kernel.explain(stop) if kernel.explain else stop) from None
@@ -159,7 +164,7 @@ class CudaDevice:
             self.reset()
             return
         self.context.settled()
-        for kernel in tuple(self.context.kernels):
+        for kernel in tuple(self.context.reporting):
             if kernel.report is not None:
                 kernel.report.stop()
         self.flush()

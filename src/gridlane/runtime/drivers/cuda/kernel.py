@@ -10,7 +10,7 @@ from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda.api import bindings, enum, launch_address
-from gridlane.runtime.drivers.cuda.context import Context, flag_byte
+from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.report import Report
 from gridlane.runtime.errors import INVALID_IMAGE, fail
 from gridlane.runtime.protocol import Block, Explain, Figures, NativeLaunch
@@ -31,7 +31,7 @@ class CudaKernel:
         self.name = artifact.entry
         self.device = device
         self.context: Context = device.context
-        self.flag = flag_byte()
+        self.flag = self.context.new_flag()
         """1 once it was launched, until all work is known to be done; see Context."""
         self.report: Report | None = None
         self.explain: Explain | None = None
@@ -70,6 +70,8 @@ class CudaKernel:
                 raise
             return
         self.report = Report(self.context, self.artifact)
+        self.context.reporting.add(self)
+        self.context.silent = False
         where = ctypes.c_uint64(self.report.address)
         self.context.call("cuMemcpyHtoD", pointer, ctypes.addressof(where), 8)
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.cuda.api import bindings
+from gridlane.runtime.drivers.cuda.api import bindings, waiting
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.memory import host_address
-from gridlane.runtime.errors import INVALID_HANDLE, NOT_READY, fail
+from gridlane.runtime.errors import INVALID_HANDLE, NOT_READY, device_error, fail
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.cuda.device import CudaDevice
@@ -100,12 +100,12 @@ class CudaStream:
     def write(self, target: int, source: memoryview) -> None:
         """Copy to the device; the source may change on return."""
         self.upload(target, source)
-        self._call("cuStreamSynchronize", self._native)
+        self._wait()
 
     def read(self, target: memoryview, source: int) -> None:
         """Copy to the host; finished on return."""
         self.download(target, source)
-        self._call("cuStreamSynchronize", self._native)
+        self._wait()
         self.device.flush()
 
     def submit(self, work: Callable[[], object], always: bool = False) -> None:
@@ -132,16 +132,18 @@ class CudaStream:
     def synchronize(self) -> None:
         """Wait; raise what a kernel or host function of the work raised."""
         self.drain()
-        self.device.check()
-        error, self._error = self._error, None
-        if error is not None:
+        if not self.context.silent:
+            self.device.check()
+        if self._error is not None:
+            error, self._error = self._error, None
             raise error
 
     def drain(self) -> None:
         """Wait; what kernels raised stays for ``synchronize``, a fault of the device does not."""
-        self._call("cuStreamSynchronize", self._native)
+        self._wait()
         self._held.clear()
-        self.device.flush()
+        if not self.context.silent:
+            self.device.flush()
 
     def query(self) -> bool:
         """Whether all work is done."""
@@ -150,10 +152,17 @@ class CudaStream:
         if code == NOT_READY:
             return False
         if code:
-            raise self.context.explained(_error(code, "cuStreamQuery"))
+            raise self.context.explained(device_error(code, "cuStreamQuery"))
         return True
 
     # --- details ---
+
+    def _wait(self) -> None:
+        """Wait for the stream. Hot."""
+        self.context.enter()
+        code = waiting()[0](self.handle)
+        if code:
+            raise self.context.explained(device_error(code, "cuStreamSynchronize"))
 
     def _call(self, name: str, *args: Any) -> Any:
         return self.context.call(name, *args)
@@ -214,7 +223,7 @@ class CudaEvent:
         self.context.enter()
         code = int(bindings().cuEventQuery(self._native)[0])
         if code not in (0, NOT_READY):
-            raise self.context.explained(_error(code, "cuEventQuery"))
+            raise self.context.explained(device_error(code, "cuEventQuery"))
         return not code
 
     def synchronize(self) -> None:
@@ -244,12 +253,6 @@ class CudaEvent:
 
 def _device(address: int) -> Any:
     return bindings().CUdeviceptr(address)
-
-
-def _error(code: int, what: str) -> DeviceError:
-    from gridlane.runtime.errors import device_error
-
-    return device_error(code, what)
 
 
 def _destroy(context: Context, function: str, native: Any) -> None:

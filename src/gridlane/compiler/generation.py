@@ -1,0 +1,123 @@
+"""IR from a Python function, and from IR the code of each target."""
+
+from __future__ import annotations
+
+import sys
+from types import FunctionType
+
+from gridlane.compiler.layout import lay_out
+from gridlane.compiler.sites import error_sites
+from gridlane.core.argtypes import ArgType
+from gridlane.core.artifact import Artifact
+from gridlane.core.config import config
+from gridlane.core.errors import TargetError
+from gridlane.core.options import KernelOptions, Target
+from gridlane.frontends.python import translation
+from gridlane.ir.op import clone_region
+from gridlane.ir.printer import print_module
+from gridlane.ir.values import Function, Module, Param, Value, Var
+
+TARGETS = ("cpu", "interp", "cuda")
+
+
+def translate(
+    function: FunctionType, arguments: tuple[ArgType, ...], options: KernelOptions
+) -> Module:
+    """The IR of a kernel for argument types.
+
+    Raises:
+        CompileError: the kernel is outside the dialect or its types do not fit; located.
+    """
+    module = translation.translate(function, arguments, options)
+    if "ir" in config().dump:
+        print(print_module(module), file=sys.stderr)
+    return module
+
+
+def generate(
+    module: Module,
+    target: Target,
+    options: KernelOptions = KernelOptions(),  # noqa: B008  # frozen
+) -> Artifact:
+    """Code for a target. The module is left as it is.
+
+    Raises:
+        CompileError: the target cannot do what the kernel asks; located.
+    """
+    if target.name == "interp":
+        return _interpreted(module, target)
+    if target.name == "cpu":
+        from gridlane.compiler import cpu  # each target alone, as most programs have one
+
+        return cpu.generate(copied(module), target, options)
+    if target.name == "cuda":
+        from gridlane.compiler import cuda
+
+        return cuda.generate(copied(module), target, options)
+    known = ", ".join(TARGETS)
+    raise TargetError(f"there is no target {target.name!r}; there are {known}")
+
+
+def text(module: Module, target: Target, stage: str, options: KernelOptions | None = None) -> str:
+    """What the compiler makes of a module, to read.
+
+    Args:
+        stage: ``ir`` the module, ``llvm`` optimised LLVM IR, ``asm`` assembly, which is PTX for
+            cuda.
+
+    Raises:
+        TargetError: interp has ir only.
+    """
+    if stage == "ir":
+        return print_module(module)
+    if target.name == "cuda":
+        from gridlane.compiler import cuda
+
+        return cuda.text(copied(module), target, options or KernelOptions(), stage)
+    if target.name != "cpu":
+        raise TargetError(f"target {target.name} has no stage {stage!r}; it has ir")
+    from gridlane.compiler import cpu
+
+    return cpu.text(copied(module), target, options or KernelOptions(), stage)
+
+
+def _interpreted(module: Module, target: Target) -> Artifact:
+    """The module as text, which the interp device runs."""
+    slots, size = lay_out(module.kernel)
+    return Artifact(
+        target="interp",
+        format="ir",
+        code=print_module(module, locations=True).encode(),
+        entry=module.kernel.name,
+        params=slots,
+        param_bytes=size,
+        static_shared=sum(-(-item.size // 16) * 16 for item in module.static_shared()),
+        block=target.block,
+        errors=error_sites(module),
+    )
+
+
+def copied(module: Module) -> Module:
+    """A deep copy that passes may change."""
+    functions = {}
+    for name, function in module.functions.items():
+        values = {
+            param.value: Value(param.value.type, None, param.value.name)
+            for param in function.params
+        }
+        variables = {var: Var(var.name, var.type) for var in function.variables}
+        params = [
+            Param(values[p.value], p.argument, p.path, p.noalias, p.readonly, p.align)
+            for p in function.params
+        ]
+        body = clone_region(function.body, values, variables)
+        functions[name] = Function(
+            name,
+            params,
+            function.results,
+            body,
+            list(variables.values()),
+            function.is_kernel,
+            function.loc,
+        )
+    return Module(functions, dict(module.globals), list(module.errors))

@@ -1,0 +1,65 @@
+"""Python functions, typed by their arguments, to IR."""
+
+from __future__ import annotations
+
+import types
+
+from gridlane.core.argtypes import ArgType
+from gridlane.core.errors import CompileError
+from gridlane.core.options import KernelOptions
+from gridlane.frontends.python import functions
+from gridlane.frontends.python.results import result_type, spec_of_type
+from gridlane.frontends.python.unit import Unit
+from gridlane.ir.values import Module
+from gridlane.passes.promote import drop_dead
+
+
+def translate(
+    function: types.FunctionType,
+    args: tuple[ArgType, ...],
+    options: KernelOptions,
+    is_kernel: bool = True,
+) -> Module:
+    """The IR of a kernel for argument types, with the device functions that it calls.
+
+    Args:
+        function: the Python function.
+        args: types of its arguments; see docs/architecture.md for the flat parameters they become.
+        options: of the kernel; they hold for its device functions too.
+        is_kernel: False makes a module of the device function alone, without a kernel.
+
+    Raises:
+        CompileError: the function is outside the dialect or its types do not fit; located.
+    """
+    if not is_kernel:
+        return translate_device(function, args, options)[0]
+    unit = Unit(Module(), options)
+    try:
+        root = functions.compile_kernel(unit, function, tuple(args))
+    except CompileError as error:
+        # The frames of the translator say nothing to the user.
+        raise error.with_traceback(None) from None
+    _tidy(unit, root)
+    return unit.module
+
+
+def translate_device(
+    function: types.FunctionType, args: tuple[ArgType, ...], options: KernelOptions
+) -> tuple[Module, ArgType]:
+    """The IR of a device function for argument types, and the type of its result."""
+    unit = Unit(Module(), options)
+    specs = tuple([spec_of_type(kind) for kind in args])
+    try:
+        compiled = functions.compile_device(unit, function, specs)
+    except CompileError as error:
+        raise error.with_traceback(None) from None
+    _tidy(unit, compiled.function)
+    return unit.module, result_type(compiled.result)
+
+
+def _tidy(unit: Unit, root) -> None:  # type: ignore[no-untyped-def]
+    """Drop dead ops and what is not reached."""
+    unit.prune(root)
+    for function in unit.module.functions.values():
+        drop_dead(function.body)
+    unit.prune(root)
