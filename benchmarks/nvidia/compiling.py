@@ -66,7 +66,10 @@ def section() -> list[dict[str, Any]]:
         rows.append({"who": who, "ms": median(times)})
         print(f"{who:42} {median(times):8.1f} ms", flush=True)
 
-    note("gridlane, no cache", [run(OURS, GRIDLANE_CACHE="0", CUDA_CACHE_DISABLE="1") for _ in range(7)])
+    note(
+        "gridlane, no cache",
+        [run(OURS, GRIDLANE_CACHE="0", CUDA_CACHE_DISABLE="1") for _ in range(7)],
+    )
     with tempfile.TemporaryDirectory() as folder:
         run(OURS, GRIDLANE_CACHE_DIR=folder)
         cached = [run(OURS, GRIDLANE_CACHE_DIR=folder) for _ in range(7)]

@@ -28,8 +28,29 @@ def section() -> list[dict[str, Any]]:
     ):
         rate = amount / timed(copy, 7) / 1e6
         rows.append({"copy": name, "GB/s": rate})
-        print(f"{name:18} {rate:8.1f} GB/s", flush=True)
+        print(f"{name:26} {rate:8.1f} GB/s", flush=True)
+    rows += _cupy(size)
     rows.append(_overlap(host, device, stream))
+    return rows
+
+
+def _cupy(size: int) -> list[dict[str, Any]]:
+    """The same two copies by CuPy."""
+    try:
+        import cupy
+    except ImportError:
+        return []
+    memory = cupy.cuda.alloc_pinned_memory(size)
+    host = np.frombuffer(memory, np.uint8, size)
+    host[:] = 1
+    device, rows = cupy.empty(size, cupy.uint8), []
+    for name, copy in (
+        ("CuPy, pinned to device", lambda: device.set(host)),
+        ("CuPy, device to pinned", lambda: device.get(out=host)),
+    ):
+        rate = size / timed(copy, 7) / 1e6
+        rows.append({"copy": name, "GB/s": rate})
+        print(f"{name:26} {rate:8.1f} GB/s", flush=True)
     return rows
 
 

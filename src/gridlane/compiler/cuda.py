@@ -64,7 +64,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
     slots, size = lay_out(module.kernel)
     static_shared = sum(-(-item.size // 16) * 16 for item in module.static_shared())
     errors = error_sites(module)
-    code = _emit(module, options, machine)
+    code = _emit(module, target, options, machine)
     dump = config().dump
     if "llvm" in dump:
         print(code.text, file=sys.stderr)
@@ -89,13 +89,15 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
 def text(module: Module, target: Target, options: KernelOptions, stage: str) -> str:
     """Optimised LLVM IR, or PTX. Changes the module."""
     machine = machine_of(target)
-    code = _emit(module, options, machine)
+    code = _emit(module, target, options, machine)
     make = ptx.optimised_text if stage == "llvm" else ptx.assembly
     return make(*_how(code, machine, options))
 
 
-def _emit(module: Module, options: KernelOptions, machine: Machine) -> KernelCode:
-    pipelines.run(module, "cuda")
+def _emit(module: Module, target: Target, options: KernelOptions, machine: Machine) -> KernelCode:
+    # A debugged program may step outside its arrays, which narrowed indices take for granted.
+    compact = target.compact and not options.debug and options.opt
+    pipelines.run(module, "cuda compact" if compact else "cuda")
     return emit_kernel(module, options, machine.capability)
 
 

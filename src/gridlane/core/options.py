@@ -39,6 +39,7 @@ class Target:
             and the like.
         features: LLVM's feature string; "" is the host's or the processor's own.
         identity: what else machine code depends on, such as the driver that assembles it.
+        compact: the code is for launches that keep to core/compact.py's bounds only.
     """
 
     name: str
@@ -46,3 +47,4 @@ class Target:
     processor: str = ""
     features: str = ""
     identity: str = ""
+    compact: bool = False

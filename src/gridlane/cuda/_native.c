@@ -19,7 +19,8 @@ typedef struct {
     int kind;
     int size;         /* bytes in the parameter block */
     int offset;       /* there */
-    PyObject *wanted; /* the type key of an array, the class of a number; owned */
+    int64_t most;     /* the largest magnitude of an integer; 0 for any */
+    PyObject *wanted; /* the type key of an array; owned */
     PyTypeObject *type;
 } Matcher;
 
@@ -61,6 +62,11 @@ static void release(Profile *profile)
     PyMem_Free(profile);
 }
 
+static int within(const Matcher *matcher, int64_t number)
+{
+    return !matcher->most || (number >= -matcher->most && number <= matcher->most);
+}
+
 /* Whether an argument is what a matcher wants; its bytes go to `block`. -1 with an exception. */
 static int take(const Matcher *matcher, PyObject *value, unsigned char *block)
 {
@@ -86,7 +92,7 @@ static int take(const Matcher *matcher, PyObject *value, unsigned char *block)
             return 0;
         int overflow;
         int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow);
-        if (overflow)
+        if (overflow || !within(matcher, number))
             return 0;
         memcpy(place, &number, matcher->size); /* little endian: the low bytes */
         return 1;
@@ -120,6 +126,11 @@ static int take(const Matcher *matcher, PyObject *value, unsigned char *block)
         if (same)
             memcpy(place, view.buf, matcher->size);
         PyBuffer_Release(&view);
+        if (same && matcher->most) { /* of 64 bits, as read_matcher has seen to */
+            int64_t number;
+            memcpy(&number, place, sizeof number);
+            same = within(matcher, number);
+        }
         return same;
     }
     }
@@ -198,6 +209,14 @@ static int read_matcher(Matcher *matcher, PyObject *item, size_t size)
         return -1;
     int known = matcher->kind >= ARRAY && matcher->kind <= NUMBER;
     int simple = matcher->kind != ARRAY && matcher->kind != NUMBER;
+    int bounded = matcher->kind == INTEGER || matcher->kind == NUMBER;
+    if (bounded && wanted != Py_None) {
+        matcher->most = PyLong_AsLongLong(wanted);
+        if (matcher->most == -1 && PyErr_Occurred())
+            return -1;
+        if (matcher->most <= 0 || matcher->size != 8)
+            known = 0;
+    }
     if (!known || matcher->offset < 0 || matcher->size < 0 || (simple && matcher->size > 8) ||
         (size_t)matcher->offset + (size_t)matcher->size > size ||
         (!simple && !PyType_Check(type))) {

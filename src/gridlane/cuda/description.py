@@ -11,7 +11,7 @@ import numpy as np
 
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType
-from gridlane.cuda import active, geometry
+from gridlane.cuda import active, compact, geometry
 from gridlane.cuda.streams import as_stream
 from gridlane.runtime.protocol import Buffer
 
@@ -28,6 +28,12 @@ class TypeKey:
 @cache
 def _array_key(dtype: np.dtype, ndim: int, layout: str) -> TypeKey:
     return TypeKey(ArrayType(argtypes.from_numpy(dtype), ndim, layout))
+
+
+@cache
+def _large(key: TypeKey) -> TypeKey:
+    """What the native path looks an array up by that no compact launch may have."""
+    return TypeKey(key.argtype)
 
 
 @cache
@@ -84,7 +90,9 @@ class ArrayDescription:
         # What a launch reads: the type, and the parameters that the kernel gets.
         self._key = _array_key(dtype, self.ndim, self._layout)
         self._packed = _descriptor(self.ndim).pack(self.address, *shape, *strides)
-        self._launch = self._key, self._packed  # both in one look, for the native path
+        # Both in one look, for the native path.
+        small = compact.holds(shape, strides, itemsize)
+        self._launch = self._key if small else _large(self._key), self._packed
 
     # --- what it is ---
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from gridlane.core import trace
@@ -29,7 +30,7 @@ class Kernel:
         self.launch_config_sensitive = False
         self._module: Any = None
         self._loaded: dict[tuple[int, Target], LoadedKernel] = {}
-        self._bound: dict[tuple[int, Dim3], BoundKernel] = {}
+        self._bound: dict[tuple[int, Dim3, bool], BoundKernel] = {}
         self._lock = threading.RLock()
 
     @property
@@ -61,24 +62,25 @@ class Kernel:
         """The compiled code for a block shape."""
         return self.loaded(block).artifact
 
-    def loaded(self, block: Dim3) -> BoundKernel:
-        """The code for a block shape on this thread's device, ready to run."""
+    def loaded(self, block: Dim3, compact: bool = False) -> BoundKernel:
+        """The code for a block shape on this thread's device, ready to run; for compact launches
+        only where ``compact``, see core/compact.py."""
         device = active.device()
-        found = self._bound.get((device.ordinal, block))
+        key = device.ordinal, block, compact
+        found = self._bound.get(key)
         if found is not None:
             return found
         with self._lock:
-            if (device.ordinal, block) not in self._bound:
+            if key not in self._bound:
                 check_shape(self.py_func.__name__, (1, 1, 1), block, device.limits)
-                kernel = self._load(device, block)
-                self._bound[device.ordinal, block] = kernel.bind(block)
-            return self._bound[device.ordinal, block]
+                self._bound[key] = self._load(device, block, compact).bind(block)
+            return self._bound[key]
 
-    def _load(self, device: Device, block: Dim3) -> LoadedKernel:
+    def _load(self, device: Device, block: Dim3, compact: bool = False) -> LoadedKernel:
         """Compile for the device and load; once for code that takes any block shape."""
         from gridlane import compiler
 
-        target = device.target(block)
+        target = replace(device.target(block), compact=compact)
         key = device.ordinal, target
         if key not in self._loaded:
             artifact = compiler.compile_kernel(

@@ -17,7 +17,7 @@ import numpy as np
 from gridlane.core import trace
 from gridlane.core.argtypes import ArrayType
 from gridlane.core.errors import ArgumentError, CompileError
-from gridlane.cuda import active
+from gridlane.cuda import active, compact
 from gridlane.cuda.argument_types import KEYS, typeof
 from gridlane.cuda.dimensions import Dim3, check_shape, check_shared
 from gridlane.cuda.launcher import Launcher
@@ -79,6 +79,7 @@ class Plan:
         converts: for each argument what it needs before ``read``; () when none needs any.
         static_shared: bytes of a block's static shared memory.
         argtypes: the kernel's.
+        compact: it is for compact launches only.
         waits: host arrays are used in place or copied back, so the caller sees results on return,
             on every stream, as CUDA's copies to pageable memory have it.
     """
@@ -90,6 +91,7 @@ class Plan:
     static_shared: int
     waits: bool
     argtypes: tuple[Any, ...] = ()
+    compact: bool = False
 
 
 _SLOTS = (
@@ -111,6 +113,8 @@ class Launching:
     """A kernel with its grid, block, stream and dynamic shared memory: all but the hot call."""
 
     __slots__ = ()
+    compacts = False
+    """Whether there is code of its own for compact launches."""
     _fast: dict[Hashable, Plan]
     _local: threading.local
     _plans: dict[Hashable, Plan]
@@ -161,17 +165,20 @@ class Launching:
         check_shape(
             dispatcher.__name__, self.griddim, self.blockdim, limits, dispatcher.launch_bounds
         )
-        plan = self._plans.get((device.ordinal, key))
+        small = self.compacts and self._is_compact(args)
+        plan = self._plans.get((device.ordinal, key, small))
         if plan is None:
-            plan, args = self._make_plan(args, back)
-            self._plans[device.ordinal, key] = plan
+            plan, args = self._make_plan(args, back, small)
+            self._plans[device.ordinal, key, small] = plan
         elif plan.converts:
             args = _converted(plan.converts, args, back)
+        params = plan.read(*args)
+        if plan.compact and not compact.parameters_hold(plan.kernel.artifact.params, params):
+            plan = self._plan_for_any(plan, (device.ordinal, key, False))
         check_shared(dispatcher.__name__, plan.static_shared, self.sharedmem, limits)
         stream = self.stream.native
         if not plan.converts and not dispatcher.extensions:
             self._remember(key, plan, args)
-        params = plan.read(*args)
         stream.launch(plan.kernel, params, self.gx, self.gy, self.gz, self.sharedmem, args)
         if back or (plan.waits and not stream.inline):
             stream.synchronize()
@@ -192,8 +199,24 @@ class Launching:
         """Accepted for numba's sake; see Dispatcher."""
         self.dispatcher.mark_launch_config_sensitive()
 
+    def _is_compact(self, args: tuple[Any, ...]) -> bool:
+        return compact.grid_holds(self.griddim, self.blockdim) and compact.arguments_seem_small(
+            args
+        )
+
+    def _plan_for_any(self, plan: Plan, place: Hashable) -> Plan:
+        """The plan for arguments of the same types as ``plan`` has, of any size."""
+        found = self._plans.get(place)
+        if found is None:
+            dispatcher = self.dispatcher
+            bound = dispatcher.overloads[plan.argtypes].loaded(self.blockdim)
+            bound.explain = dispatcher.user_exception
+            found = replace(plan, kernel=bound, launch=bound.launch, compact=False)
+            self._plans[place] = found
+        return found
+
     def _make_plan(
-        self, args: tuple[Any, ...], back: list[Writeback]
+        self, args: tuple[Any, ...], back: list[Writeback], small: bool
     ) -> tuple[Plan, tuple[Any, ...]]:
         """The plan for arguments like these, and these, converted."""
         dispatcher = self.dispatcher
@@ -202,7 +225,7 @@ class Launching:
         try:
             kernel = dispatcher.kernel_for(args)
             try:
-                bound = kernel.loaded(self.blockdim)
+                bound = kernel.loaded(self.blockdim, small)
             except CompileError:
                 dispatcher.forget(kernel)
                 raise
@@ -219,7 +242,8 @@ class Launching:
         used = converts if any(converts) else ()
         waits = any(map(_holds_host_array, args))
         shared = artifact.static_shared
-        return Plan(read, bound, bound.launch, used, shared, waits, kernel.argtypes), args
+        types = kernel.argtypes
+        return Plan(read, bound, bound.launch, used, shared, waits, types, small), args
 
     def _remember(self, key: Hashable, plan: Plan, args: tuple[Any, ...]) -> None:
         """Make the next launch with arguments like these a fast one, where there is such."""
@@ -252,6 +276,7 @@ class NativeConfigured(Launching, Launcher):
     """The same for a GPU, whose hot call is ``Launcher``'s."""
 
     __slots__ = _SLOTS
+    compacts = True
 
     def _remember(self, key: Hashable, plan: Plan, args: tuple[Any, ...]) -> None:
         profile = native_profile(self, plan, args)

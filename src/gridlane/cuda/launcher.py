@@ -4,7 +4,8 @@ A Launcher holds up to ``MOST_PROFILES`` profiles, the latest used first. A prof
 ``_install`` takes:
 
     matchers    for each argument (kind, class, wanted, offset, size): what it must be, and which
-                ``size`` bytes at ``offset`` of the parameter block come from it
+                ``size`` bytes at ``offset`` of the parameter block come from it. Wanted are the key
+                of an array, and the largest magnitude of an integer of 64 bits or None
     size        bytes of the parameter block
     launch      address of a function with cuLaunchKernel's signature
     function    the CUfunction
@@ -122,7 +123,7 @@ def _octets(kind: int, cls: Any, wanted: Any, length: int, value: Any) -> bytes 
         key, packed = value._launch
         return packed if key is wanted and len(packed) == length else None
     if kind == INTEGER:
-        fits = type(value) is int and -(2**63) <= value < 2**63
+        fits = type(value) is int and -(2**63) <= value < 2**63 and _within(value, wanted)
         return struct.pack("<q", value) if fits else None
     if kind == REAL:
         if type(value) is not float:
@@ -135,8 +136,14 @@ def _octets(kind: int, cls: Any, wanted: Any, length: int, value: Any) -> bytes 
         return b"" if value is None else None
     if type(value) is not cls:
         return None
+    if wanted is not None and not _within(int(value), wanted):
+        return None
     octets = bytes(memoryview(value).cast("B")) if value.ndim else value.tobytes()
     return octets if len(octets) == length else None
+
+
+def _within(value: int, most: int | None) -> bool:
+    return most is None or -most <= value <= most
 
 
 def _chosen() -> Any:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gridlane.core.artifact import ParamSlot
-from gridlane.core.dtypes import DType, f32, f64
+from gridlane.core.compact import LIMIT
+from gridlane.core.dtypes import DType, f32, f64, i64
 from gridlane.cuda import active
 from gridlane.cuda.devicearray import DeviceNDArray
 from gridlane.cuda.launcher import ARRAY, BOOLEAN, INTEGER, NOTHING, NUMBER, REAL
@@ -27,7 +28,7 @@ def native_profile(launch: Launching, plan: Plan, args: tuple[Any, ...]) -> tupl
     entry = native(launch.stream.native)
     if entry is None:
         return None
-    matchers = _matchers(plan.kernel.artifact.params, args)
+    matchers = _matchers(plan, args)
     if matchers is None:
         return None
     geometry = (*launch.griddim, *launch.blockdim)
@@ -44,19 +45,20 @@ def native_profile(launch: Launching, plan: Plan, args: tuple[Any, ...]) -> tupl
     )
 
 
-def _matchers(slots: tuple[ParamSlot, ...], args: tuple[Any, ...]) -> tuple[Matcher, ...] | None:
+def _matchers(plan: Plan, args: tuple[Any, ...]) -> tuple[Matcher, ...] | None:
     """One matcher an argument; None when an argument has none."""
-    matchers = []
+    slots, matchers = plan.kernel.artifact.params, []
+    limit = LIMIT if plan.compact else None
     for number, value in enumerate(args):
         own = [slot for slot in slots if slot.argument == number]
-        matcher = _matcher(own, value)
+        matcher = _matcher(own, value, limit)
         if matcher is None:
             return None
         matchers.append(matcher)
     return tuple(matchers)
 
 
-def _matcher(slots: list[ParamSlot], value: Any) -> Matcher | None:
+def _matcher(slots: list[ParamSlot], value: Any, limit: int | None) -> Matcher | None:
     if value is None:
         return NOTHING, None, None, 0, 0
     if type(value) is DeviceNDArray:
@@ -64,22 +66,23 @@ def _matcher(slots: list[ParamSlot], value: Any) -> Matcher | None:
         dense = [slot.offset for slot in slots] == [start + 8 * n for n in range(len(slots))]
         if not dense or len(slots) != 1 + 2 * value.ndim:
             return None
-        return ARRAY, DeviceNDArray, value._key, start, 8 * len(slots)
+        return ARRAY, DeviceNDArray, value._launch[0], start, 8 * len(slots)
     if len(slots) != 1 or slots[0].dtype is None or slots[0].path:
         return None
-    return _number(slots[0].offset, slots[0].dtype, value)
+    return _number(slots[0].offset, slots[0].dtype, value, limit)
 
 
-def _number(offset: int, dtype: DType, value: Any) -> Matcher | None:
+def _number(offset: int, dtype: DType, value: Any, limit: int | None) -> Matcher | None:
     """The matcher of a scalar, where its bytes are the parameter's."""
+    bound = limit if dtype is i64 else None
     if type(value) is bool:
         plain = dtype.is_bool or dtype.is_integer
         return (BOOLEAN, None, None, offset, dtype.size) if plain else None
     if type(value) is int:
         plain = dtype.is_integer and -(2**63) <= value < 2**63
-        return (INTEGER, None, None, offset, dtype.size) if plain else None
+        return (INTEGER, None, bound, offset, dtype.size) if plain else None
     if type(value) is float:
         return (REAL, None, None, offset, dtype.size) if dtype in (f32, f64) else None
     if isinstance(value, np.generic) and value.dtype == dtype.numpy:
-        return NUMBER, type(value), None, offset, dtype.size
+        return NUMBER, type(value), bound, offset, dtype.size
     return None

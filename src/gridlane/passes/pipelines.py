@@ -7,14 +7,18 @@ from collections.abc import Callable
 from gridlane.core.config import config
 from gridlane.ir.values import Module
 from gridlane.passes.inline import inline_calls
+from gridlane.passes.narrow import narrow_integers
 from gridlane.passes.promote import promote_variables
+from gridlane.passes.unroll import wish_unrolling
 
 Pass = Callable[[Module], None]
 
 PIPELINES: dict[str, tuple[Pass, ...]] = {
     # The vectoriser works on one function; forwarding comes after inlining, which makes variables.
     "cpu": (inline_calls, promote_variables),
-    "cuda": (inline_calls, promote_variables),
+    "cuda": (inline_calls, promote_variables, wish_unrolling),
+    # Narrowing sees values, not variables, once they are forwarded.
+    "cuda compact": (inline_calls, promote_variables, narrow_integers, wish_unrolling),
     "interp": (),
 }
 

@@ -1,0 +1,93 @@
+"""How often to repeat the bodies of loops whose number of rounds is known.
+
+A GPU has registers to spare and pays for every index, so short loops are worth taking apart in
+full, as nvcc does. What is decided here is a wish: code generation keeps the meaning whatever it is.
+"""
+
+from __future__ import annotations
+
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, control, memory
+from gridlane.ir.values import Module, Region, Value, Var
+
+MOST_OPS = 768
+"""The most ops of a loop that is taken apart in full."""
+MOST_REPEATED_OPS = 512
+"""The most ops of a body that stands for several rounds."""
+
+_FREE = (arith.Const, memory.ReadVar, memory.WriteVar, control.Break)
+
+
+def wish_unrolling(module: Module) -> None:
+    """Set ``Loop.unroll`` of the innermost loops with a known number of rounds."""
+    for function in module.functions.values():
+        _region(function.body)
+
+
+def _region(region: Region) -> None:
+    for number, op in enumerate(region.ops):
+        for inner in op.regions():
+            _region(inner)
+        if isinstance(op, control.Loop) and not op.unroll and _is_innermost(op):
+            rounds = _rounds(op, region.ops[:number])
+            if rounds:
+                op.unroll = _times(rounds, _size(op))
+
+
+def _is_innermost(loop: control.Loop) -> bool:
+    return not any(isinstance(op, control.Loop) for op in loop.body.walk())
+
+
+def _size(loop: control.Loop) -> int:
+    return sum(not isinstance(op, _FREE) for part in loop.regions() for op in part.walk())
+
+
+def _times(rounds: int, size: int) -> int:
+    """All rounds, or the largest number that divides them and is not too many; 0 for no wish."""
+    if rounds * size <= MOST_OPS:
+        return rounds if rounds > 1 else 0
+    most = MOST_REPEATED_OPS // max(1, size)
+    found = max((n for n in range(1, most + 1) if rounds % n == 0), default=1)
+    return found if found > 1 else 0
+
+
+def _rounds(loop: control.Loop, before: list[Op]) -> int:
+    """How often a loop that counts from a constant to a constant runs; 0 where that is not known."""
+    test = next((op for op in loop.body.ops if isinstance(op, control.If)), None)
+    if test is None or [type(op) for op in test.then.ops] != [control.Break]:
+        return 0
+    compare = test.condition.op
+    if not isinstance(compare, arith.Ge) or not isinstance(compare.lhs.op, memory.ReadVar):
+        return 0
+    counter, stop = compare.lhs.op.var, _constant(compare.rhs)
+    start, step = _start(counter, before), _step(counter, loop)
+    if stop is None or start is None or step <= 0 or _writes(loop.body, counter):
+        return 0
+    return max(0, -(-(stop - start) // step))
+
+
+def _constant(value: Value) -> int | None:
+    return int(value.op.value) if isinstance(value.op, arith.Const) else None
+
+
+def _start(counter: Var, before: list[Op]) -> int | None:
+    """What a variable holds behind some ops, when that is a constant."""
+    for op in reversed(before):
+        if isinstance(op, memory.WriteVar) and op.var is counter:
+            return _constant(op.value)
+        if any(_writes(region, counter) for region in op.regions()):
+            return None
+    return None
+
+
+def _step(counter: Var, loop: control.Loop) -> int:
+    """What the step adds to the counter; 0 where it does something else."""
+    writes = [op for op in loop.step.ops if isinstance(op, memory.WriteVar) and op.var is counter]
+    added = writes[0].value.op if len(writes) == 1 else None
+    if not isinstance(added, arith.Add) or not isinstance(added.lhs.op, memory.ReadVar):
+        return 0
+    return (_constant(added.rhs) or 0) if added.lhs.op.var is counter else 0
+
+
+def _writes(region: Region, var: Var) -> bool:
+    return any(isinstance(op, memory.WriteVar) and op.var is var for op in region.walk())

@@ -1,0 +1,55 @@
+"""Narrowed integers change no answer: random kernels on the interpreter, before and after."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.devices import assert_same, run_interp
+from tests.property.random_ir import Program, random_program
+
+from gridlane.core.compact import LIMIT
+from gridlane.core.dtypes import i64
+from gridlane.ir.parser import parse_module
+from gridlane.ir.printer import print_module
+from gridlane.ir.types import PointerType
+from gridlane.ir.verifier import verify
+from gridlane.passes import pipelines
+
+
+def compact_program(seed: int, size: int) -> Program:
+    """A random program whose arguments keep a compact launch's promise."""
+    program = random_program(seed, size)
+    params = program.module.kernel.params
+    for param in params:
+        if isinstance(param.value.type, PointerType):
+            param.path = ("data",)
+    plain = [p.value.type for p in params if not isinstance(p.value.type, PointerType)]
+    scalars = tuple(
+        max(-LIMIT, min(LIMIT, int(value))) if type_ is i64 else value
+        for type_, value in zip(plain, program.scalars, strict=True)
+    )
+    return replace(program, scalars=scalars)
+
+
+@given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 40))
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=300)
+def test_the_answer_stays(seed: int, size: int) -> None:
+    program = compact_program(seed, size)
+    text = print_module(program.module)
+    narrowed = parse_module(text)
+    pipelines.run(narrowed, "cuda compact")
+    verify(narrowed)
+
+    def outcome(module):
+        arrays = [np.array(array) for array in program.arrays]
+        return run_interp(module, program.grid, program.block, arrays, program.scalars, 0)
+
+    wanted, got = outcome(program.module), outcome(narrowed)
+    try:
+        assert got.raised == wanted.raised
+        assert_same(got.arrays, wanted.arrays, program.labels)
+    except AssertionError as error:
+        raise AssertionError(f"{error}\n{text}\n--- narrowed ---\n{print_module(narrowed)}") from None
