@@ -48,6 +48,7 @@ WHOLE = Artifact(
     notes=("f16 is computed in f32",),
     uses_dynamic_shared=True,
     cooperative=True,
+    coarse=4,
 )
 SMALL = Artifact("interp", "ir", b"", "k", (), 0)
 

@@ -104,6 +104,8 @@ def test_all_kinds_of_arguments(cls):
     "matcher, good, bad",
     [
         ((INTEGER, None, None, 0, 8), 3, [True, 2**63, -(2**63) - 1, 1.0, np.int64(3), None]),
+        ((INTEGER, None, 100, 0, 8), -100, [101, -101, 2**62, True]),
+        ((NUMBER, np.int64, 100, 0, 8), np.int64(100), [np.int64(101), np.int64(-101), 100]),
         ((REAL, None, None, 0, 8), 3.0, [3, np.float64(3), True, "3"]),
         ((BOOLEAN, None, None, 0, 1), True, [1, np.bool_(True), None]),
         ((NOTHING, None, None, 0, 0), None, [0, False]),

@@ -52,4 +52,6 @@ def test_the_answer_stays(seed: int, size: int) -> None:
         assert got.raised == wanted.raised
         assert_same(got.arrays, wanted.arrays, program.labels)
     except AssertionError as error:
-        raise AssertionError(f"{error}\n{text}\n--- narrowed ---\n{print_module(narrowed)}") from None
+        raise AssertionError(
+            f"{error}\n{text}\n--- narrowed ---\n{print_module(narrowed)}"
+        ) from None

@@ -20,6 +20,7 @@ PLAIN: dict[str, type] = {
     "static_shared": int,
     "scratch": int,
     "work": int,
+    "coarse": int,
     "uses_dynamic_shared": bool,
     "cooperative": bool,
 }
@@ -52,6 +53,8 @@ def from_json(metadata: bytes, code: bytes) -> Artifact:
         plain = {name: _checked(fields[name], type_) for name, type_ in PLAIN.items()}
         if min(value for value in plain.values() if type(value) is int) < 0:
             raise ValueError("a negative size")
+        if not plain["coarse"]:
+            raise ValueError("a block that does no block")
         return Artifact(
             **plain,
             code=code,

@@ -83,6 +83,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         prints=print_sites(code.prints),
         uses_dynamic_shared=code.uses_dynamic_shared,
         cooperative=code.cooperative,
+        coarse=module.coarse,
     )
 
 
@@ -94,10 +95,15 @@ def text(module: Module, target: Target, options: KernelOptions, stage: str) -> 
     return make(*_how(code, machine, options))
 
 
+def _pipeline(target: Target, options: KernelOptions) -> str:
+    """A debugged program may step outside its arrays, which narrowed indices take for granted."""
+    if not target.variant.compact or options.debug or not options.opt:
+        return "cuda"
+    return "cuda coarse" if target.variant.coarse else "cuda compact"
+
+
 def _emit(module: Module, target: Target, options: KernelOptions, machine: Machine) -> KernelCode:
-    # A debugged program may step outside its arrays, which narrowed indices take for granted.
-    compact = target.compact and not options.debug and options.opt
-    pipelines.run(module, "cuda compact" if compact else "cuda")
+    pipelines.run(module, _pipeline(target, options))
     return emit_kernel(module, options, machine.capability)
 
 

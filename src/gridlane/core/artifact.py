@@ -57,6 +57,7 @@ class Artifact:
         static_shared: bytes of static shared memory of a block.
         block: the block shape that the code is made for, or None for any.
         scratch: bytes of working memory per worker, beyond shared memory, for this block shape.
+        coarse: how many blocks of the user's, along x, each block of the launch does.
         errors: the kernel's error table.
         prints: the kernel's print table.
         work: rough scalar operations of one thread, to judge whether waking a worker pays.
@@ -82,3 +83,4 @@ class Artifact:
     notes: tuple[str, ...] = ()
     uses_dynamic_shared: bool = False
     cooperative: bool = False
+    coarse: int = 1

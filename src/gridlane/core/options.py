@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gridlane.core.compact import ANY, Variant
+
 
 @dataclass(frozen=True, slots=True)
 class KernelOptions:
@@ -39,7 +41,7 @@ class Target:
             and the like.
         features: LLVM's feature string; "" is the host's or the processor's own.
         identity: what else machine code depends on, such as the driver that assembles it.
-        compact: the code is for launches that keep to core/compact.py's bounds only.
+        variant: for which launches the code is.
     """
 
     name: str
@@ -47,4 +49,4 @@ class Target:
     processor: str = ""
     features: str = ""
     identity: str = ""
-    compact: bool = False
+    variant: Variant = ANY

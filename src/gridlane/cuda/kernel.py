@@ -11,6 +11,7 @@ from typing import Any
 from gridlane.core import trace
 from gridlane.core.argtypes import ArgType, Signature, none
 from gridlane.core.artifact import Artifact
+from gridlane.core.compact import ANY, Variant
 from gridlane.core.errors import LaunchError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.cuda import active
@@ -30,7 +31,7 @@ class Kernel:
         self.launch_config_sensitive = False
         self._module: Any = None
         self._loaded: dict[tuple[int, Target], LoadedKernel] = {}
-        self._bound: dict[tuple[int, Dim3, bool], BoundKernel] = {}
+        self._bound: dict[tuple[int, Dim3, Variant], BoundKernel] = {}
         self._lock = threading.RLock()
 
     @property
@@ -62,25 +63,25 @@ class Kernel:
         """The compiled code for a block shape."""
         return self.loaded(block).artifact
 
-    def loaded(self, block: Dim3, compact: bool = False) -> BoundKernel:
-        """The code for a block shape on this thread's device, ready to run; for compact launches
-        only where ``compact``, see core/compact.py."""
+    def loaded(self, block: Dim3, variant: Variant = ANY) -> BoundKernel:
+        """The code for a block shape and a kind of launch on this thread's device, ready to
+        run."""
         device = active.device()
-        key = device.ordinal, block, compact
+        key = device.ordinal, block, variant
         found = self._bound.get(key)
         if found is not None:
             return found
         with self._lock:
             if key not in self._bound:
                 check_shape(self.py_func.__name__, (1, 1, 1), block, device.limits)
-                self._bound[key] = self._load(device, block, compact).bind(block)
+                self._bound[key] = self._load(device, block, variant).bind(block)
             return self._bound[key]
 
-    def _load(self, device: Device, block: Dim3, compact: bool = False) -> LoadedKernel:
+    def _load(self, device: Device, block: Dim3, variant: Variant = ANY) -> LoadedKernel:
         """Compile for the device and load; once for code that takes any block shape."""
         from gridlane import compiler
 
-        target = replace(device.target(block), compact=compact)
+        target = replace(device.target(block), variant=variant)
         key = device.ordinal, target
         if key not in self._loaded:
             artifact = compiler.compile_kernel(

@@ -16,6 +16,7 @@ import numpy as np
 
 from gridlane.core import trace
 from gridlane.core.argtypes import ArrayType
+from gridlane.core.compact import ANY, COARSE, MANY_BLOCKS, Variant
 from gridlane.core.errors import ArgumentError, CompileError
 from gridlane.cuda import active, compact
 from gridlane.cuda.argument_types import KEYS, typeof
@@ -26,7 +27,7 @@ from gridlane.cuda.reader import make_reader
 from gridlane.cuda.signatures import conversion
 from gridlane.cuda.transfers import Convert, Writeback, converter
 from gridlane.runtime.errors import KernelStop
-from gridlane.runtime.protocol import BoundKernel
+from gridlane.runtime.protocol import BoundKernel, Limits
 from gridlane.runtime.stream import BUSY, wait_for_streams
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Plan:
         converts: for each argument what it needs before ``read``; () when none needs any.
         static_shared: bytes of a block's static shared memory.
         argtypes: the kernel's.
-        compact: it is for compact launches only.
+        variant: for which launches it is.
         waits: host arrays are used in place or copied back, so the caller sees results on return,
             on every stream, as CUDA's copies to pageable memory have it.
     """
@@ -91,7 +92,7 @@ class Plan:
     static_shared: int
     waits: bool
     argtypes: tuple[Any, ...] = ()
-    compact: bool = False
+    variant: Variant = ANY
 
 
 _SLOTS = (
@@ -113,8 +114,6 @@ class Launching:
     """A kernel with its grid, block, stream and dynamic shared memory: all but the hot call."""
 
     __slots__ = ()
-    compacts = False
-    """Whether there is code of its own for compact launches."""
     _fast: dict[Hashable, Plan]
     _local: threading.local
     _plans: dict[Hashable, Plan]
@@ -165,16 +164,17 @@ class Launching:
         check_shape(
             dispatcher.__name__, self.griddim, self.blockdim, limits, dispatcher.launch_bounds
         )
-        small = self.compacts and self._is_compact(args)
-        plan = self._plans.get((device.ordinal, key, small))
+        variant = self._variant(args, limits)
+        plan = self._plans.get((device.ordinal, key, variant))
         if plan is None:
-            plan, args = self._make_plan(args, back, small)
-            self._plans[device.ordinal, key, small] = plan
+            plan, args = self._make_plan(args, back, variant)
+            self._plans[device.ordinal, key, variant] = plan
         elif plan.converts:
             args = _converted(plan.converts, args, back)
         params = plan.read(*args)
-        if plan.compact and not compact.parameters_hold(plan.kernel.artifact.params, params):
-            plan = self._plan_for_any(plan, (device.ordinal, key, False))
+        slots = plan.kernel.artifact.params
+        if plan.variant.compact and not compact.parameters_hold(slots, params):
+            plan = self._plan_for_any(plan, (device.ordinal, key, ANY))
         check_shared(dispatcher.__name__, plan.static_shared, self.sharedmem, limits)
         stream = self.stream.native
         if not plan.converts and not dispatcher.extensions:
@@ -199,10 +199,9 @@ class Launching:
         """Accepted for numba's sake; see Dispatcher."""
         self.dispatcher.mark_launch_config_sensitive()
 
-    def _is_compact(self, args: tuple[Any, ...]) -> bool:
-        return compact.grid_holds(self.griddim, self.blockdim) and compact.arguments_seem_small(
-            args
-        )
+    def _variant(self, args: tuple[Any, ...], limits: Limits) -> Variant:
+        """The code to take, as far as can be told from arguments that are not converted yet."""
+        return ANY
 
     def _plan_for_any(self, plan: Plan, place: Hashable) -> Plan:
         """The plan for arguments of the same types as ``plan`` has, of any size."""
@@ -211,12 +210,12 @@ class Launching:
             dispatcher = self.dispatcher
             bound = dispatcher.overloads[plan.argtypes].loaded(self.blockdim)
             bound.explain = dispatcher.user_exception
-            found = replace(plan, kernel=bound, launch=bound.launch, compact=False)
+            found = replace(plan, kernel=bound, launch=bound.launch, variant=ANY)
             self._plans[place] = found
         return found
 
     def _make_plan(
-        self, args: tuple[Any, ...], back: list[Writeback], small: bool
+        self, args: tuple[Any, ...], back: list[Writeback], variant: Variant
     ) -> tuple[Plan, tuple[Any, ...]]:
         """The plan for arguments like these, and these, converted."""
         dispatcher = self.dispatcher
@@ -225,7 +224,7 @@ class Launching:
         try:
             kernel = dispatcher.kernel_for(args)
             try:
-                bound = kernel.loaded(self.blockdim, small)
+                bound = kernel.loaded(self.blockdim, variant)
             except CompileError:
                 dispatcher.forget(kernel)
                 raise
@@ -243,7 +242,7 @@ class Launching:
         waits = any(map(_holds_host_array, args))
         shared = artifact.static_shared
         types = kernel.argtypes
-        return Plan(read, bound, bound.launch, used, shared, waits, types, small), args
+        return Plan(read, bound, bound.launch, used, shared, waits, types, variant), args
 
     def _remember(self, key: Hashable, plan: Plan, args: tuple[Any, ...]) -> None:
         """Make the next launch with arguments like these a fast one, where there is such."""
@@ -276,7 +275,15 @@ class NativeConfigured(Launching, Launcher):
     """The same for a GPU, whose hot call is ``Launcher``'s."""
 
     __slots__ = _SLOTS
-    compacts = True
+
+    def _variant(self, args: tuple[Any, ...], limits: Limits) -> Variant:
+        if not compact.grid_holds(self.griddim, self.blockdim):
+            return ANY
+        if not compact.arguments_seem_small(args):
+            return ANY
+        many = MANY_BLOCKS * limits.multiprocessors
+        coarse = self.gx % COARSE == 0 and self.gx * self.gy * self.gz >= many
+        return Variant(True, coarse)
 
     def _remember(self, key: Hashable, plan: Plan, args: tuple[Any, ...]) -> None:
         profile = native_profile(self, plan, args)

@@ -31,7 +31,8 @@ def native_profile(launch: Launching, plan: Plan, args: tuple[Any, ...]) -> tupl
     matchers = _matchers(plan, args)
     if matchers is None:
         return None
-    geometry = (*launch.griddim, *launch.blockdim)
+    x, y, z = launch.griddim
+    geometry = (x // plan.kernel.artifact.coarse, y, z, *launch.blockdim)
     return (
         matchers,
         entry.param_size,
@@ -48,7 +49,7 @@ def native_profile(launch: Launching, plan: Plan, args: tuple[Any, ...]) -> tupl
 def _matchers(plan: Plan, args: tuple[Any, ...]) -> tuple[Matcher, ...] | None:
     """One matcher an argument; None when an argument has none."""
     slots, matchers = plan.kernel.artifact.params, []
-    limit = LIMIT if plan.compact else None
+    limit = LIMIT if plan.variant.compact else None
     for number, value in enumerate(args):
         own = [slot for slot in slots if slot.argument == number]
         matcher = _matcher(own, value, limit)

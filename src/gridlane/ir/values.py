@@ -134,11 +134,15 @@ class ErrorSite:
 
 @dataclass(slots=True, eq=False)
 class Module:
-    """Functions and globals that belong together; exactly one function is the kernel."""
+    """Functions and globals that belong together; exactly one function is the kernel.
+
+    ``coarse``: how many blocks of the launch along x the kernel does in one.
+    """
 
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
     globals: dict[str, Global] = field(default_factory=dict[str, Global])
     errors: list[ErrorSite] = field(default_factory=list[ErrorSite])
+    coarse: int = 1
 
     @property
     def kernel(self) -> Function:

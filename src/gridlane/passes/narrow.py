@@ -19,6 +19,7 @@ from gridlane.ir.ops import arith, memory
 from gridlane.ir.rewriting import replace_values
 from gridlane.ir.values import Function, Module, Param, Region, Value, Var
 from gridlane.passes.intervals import I32, Interval, full, inside
+from gridlane.passes.nowrap import mark_indices
 from gridlane.passes.promote import drop_dead
 from gridlane.passes.ranges import Ranges, TooLarge
 
@@ -38,8 +39,9 @@ def narrow_integers(module: Module) -> None:
         ranges: Ranges | None = Ranges(kernel, promised(kernel))
     except TooLarge:
         ranges = None
-    _Narrow(kernel, ranges).run()
+    exact = _Narrow(kernel, ranges).run()
     drop_dead(kernel.body)
+    mark_indices(kernel, exact)
 
 
 def promised(kernel: Function) -> dict[Value, Interval]:
@@ -70,8 +72,9 @@ class _Narrow:
         self.half: dict[Value, Value] = {}
         self.whole: dict[Value, Value] = {}
 
-    def run(self) -> None:
-        """Decide what is wanted in 32 bits, then make it."""
+    def run(self) -> dict[Value, Interval]:
+        """Decide what is wanted in 32 bits, then make it. Returns the bounds of the halves that are
+        all of their values."""
         ops = list(self.kernel.body.walk())
         for op in ops:
             self._note_pointers(op)
@@ -83,6 +86,12 @@ class _Narrow:
         for values in self.takes.values():
             self._want(values)
         self._make()
+        ranges = self.ranges
+        if ranges is None:
+            return {}
+        known = {v: i for v, i in ranges.of.items() if not is_wide(v) and inside(i, I32)}
+        exact = {h: ranges.of.get(v) or I32 for v, h in self.half.items() if self._fits(v)}
+        return known | exact
 
     # --- what can be narrowed ---
 

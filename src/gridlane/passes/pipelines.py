@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from gridlane.core.config import config
 from gridlane.ir.values import Module
+from gridlane.passes.coarsen import coarsen_blocks
 from gridlane.passes.inline import inline_calls
 from gridlane.passes.narrow import narrow_integers
 from gridlane.passes.promote import promote_variables
@@ -19,6 +20,14 @@ PIPELINES: dict[str, tuple[Pass, ...]] = {
     "cuda": (inline_calls, promote_variables, wish_unrolling),
     # Narrowing sees values, not variables, once they are forwarded.
     "cuda compact": (inline_calls, promote_variables, narrow_integers, wish_unrolling),
+    # Coarsening hides from the range analysis what a global index is, so it comes behind.
+    "cuda coarse": (
+        inline_calls,
+        promote_variables,
+        narrow_integers,
+        coarsen_blocks,
+        wish_unrolling,
+    ),
     "interp": (),
 }
 

@@ -1,7 +1,8 @@
 """How often to repeat the bodies of loops whose number of rounds is known.
 
 A GPU has registers to spare and pays for every index, so short loops are worth taking apart in
-full, as nvcc does. What is decided here is a wish: code generation keeps the meaning whatever it is.
+full, as nvcc does. What is decided here is a wish: code generation keeps the meaning whatever
+it is.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def _times(rounds: int, size: int) -> int:
 
 
 def _rounds(loop: control.Loop, before: list[Op]) -> int:
-    """How often a loop that counts from a constant to a constant runs; 0 where that is not known."""
+    """How often a loop that counts from a constant to a constant runs; 0 for not known."""
     test = next((op for op in loop.body.ops if isinstance(op, control.If)), None)
     if test is None or [type(op) for op in test.then.ops] != [control.Break]:
         return 0

@@ -121,7 +121,8 @@ def _plain(integer: str, real: str) -> Emit:
         a, b = operands
         if _is_float(op):
             return body.op(f"{real} {_fast(op)}{type_} {a}, {b}")
-        return body.op(f"{integer} {type_} {a}, {b}")
+        exact = "nsw " if getattr(op, "nowrap", False) and _is_signed(op) else ""
+        return body.op(f"{integer} {exact}{type_} {a}, {b}")
 
     return emit_plain
 

@@ -75,29 +75,32 @@ def check_accepts(op: Op, type_: Type, accepts: str) -> None:
 
 @operation("add")
 class Add(Binary):
-    """lhs + rhs; integers wrap."""
+    """lhs + rhs; integers wrap. ``nowrap``: it is known that they do not."""
 
     lhs: Value
     rhs: Value
     fast: FastMath = FastMath.NONE
+    nowrap: bool = False
 
 
 @operation("sub")
 class Sub(Binary):
-    """lhs - rhs; integers wrap."""
+    """lhs - rhs; integers wrap. ``nowrap``: it is known that they do not."""
 
     lhs: Value
     rhs: Value
     fast: FastMath = FastMath.NONE
+    nowrap: bool = False
 
 
 @operation("mul")
 class Mul(Binary):
-    """lhs * rhs; integers wrap."""
+    """lhs * rhs; integers wrap. ``nowrap``: it is known that they do not."""
 
     lhs: Value
     rhs: Value
     fast: FastMath = FastMath.NONE
+    nowrap: bool = False
 
 
 @operation("div")

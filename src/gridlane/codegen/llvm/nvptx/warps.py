@@ -159,9 +159,11 @@ def warp_reduce(state: Emission, op: warp.WarpReduce) -> None:
 
 
 def _lane_by_lane(state: Emission, op: warp.WarpReduce, value: str, bits: int, sign: str) -> str:
-    """Every lane of the mask reads each of them in turn, so they stay together."""
+    """Every lane of the mask reads each of them in turn, so they stay together. A mask may name
+    lanes that a short block does not have."""
     body, type_ = state.body, f"i{bits}"
-    mask = state.name(op.mask)
+    named = [("i32", state.name(op.mask)), ("i1", "true")]
+    mask = body.call("i32", "llvm.nvvm.vote.ballot.sync", named)
     total, left = body.alloca(type_), body.alloca("i32")
     first = _lowest(body, mask)
     body.do(f"store {type_} {_from_lane(state, mask, value, first, bits)}, ptr {total}")

@@ -160,7 +160,8 @@ class CudaBound:
         memory = ctypes.create_string_buffer(params, len(params)) if params else None
         address = ctypes.addressof(memory) if memory is not None else 0
         size = ctypes.c_size_t(kernel.param_size)
-        geometry = (gx, gy, gz, *self.block, shared, bindings().CUstream(stream))
+        x = gx // self.artifact.coarse
+        geometry = (x, gy, gz, *self.block, shared, bindings().CUstream(stream))
         what = f"kernel {kernel.name}, grid {(gx, gy, gz)}, block {self.block}"
         kernel.flag[0] = 1
         if self.artifact.cooperative:

@@ -1,0 +1,136 @@
+"""One block for several of the user's: thread coarsening.
+
+Where threads have nothing to do with each other, one may do the work of as many in as many blocks.
+Their loads are then under way together, which is what memory needs to be busy (Volkov, "Better
+performance at lower occupancy", 2010). Ops of the threads are put side by side, so a load of one
+may come before a store of another: without a race they go to different places.
+"""
+
+from __future__ import annotations
+
+from gridlane.core.compact import COARSE
+from gridlane.core.dtypes import i32
+from gridlane.ir.op import Op, clone_op, clone_region
+from gridlane.ir.ops import arith, control, grid, memory
+from gridlane.ir.rewriting import erase
+from gridlane.ir.types import Space
+from gridlane.ir.values import Function, Module, Region, Value, Var
+
+MOST_OPS = 48
+"""The most ops of a kernel for which it pays: more wait for arithmetic rather than for memory."""
+
+_FREE = (arith.Const, arith.Cast, grid.GridQuery, memory.ReadVar, memory.WriteVar)
+_FINE = (control.If, memory.Load, memory.Store, memory.ReadVar, memory.WriteVar)
+
+
+def coarsen_blocks(module: Module) -> None:
+    """Make each block do ``COARSE`` blocks along x, where the kernel is one to do so with;
+    ``Module.coarse`` says whether."""
+    kernel = module.kernel
+    body = _without_early_return(kernel.body)
+    if body is not None and _is_apart(module, body):
+        kernel.body = _Jam(kernel, COARSE).made(body)
+        module.coarse = COARSE
+
+
+def _without_early_return(body: Region) -> Region | None:
+    """The body with ``if c: return`` as a branch round what follows; None where threads end
+    elsewhere."""
+    for number, op in enumerate(body.ops):
+        if not isinstance(op, control.If) or not op.then.ops:
+            continue
+        if isinstance(op.then.ops[0], control.Return) and not op.orelse.ops:
+            rest = _without_early_return(Region(body.ops[number + 1 :]))
+            if rest is None:
+                return None
+            other = arith.Not(op.condition, loc=op.loc)
+            round_ = control.If(other.results[0], rest, Region(), loc=op.loc)
+            return Region([*body.ops[:number], other, round_])
+    return None if any(op.terminator for op in body.walk()) else body
+
+
+def _is_apart(module: Module, body: Region) -> bool:
+    """Whether the threads of the kernel do nothing together, and it is short and waits for
+    memory."""
+    size, blocks = 0, False
+    for op in body.walk():
+        if op.barrier or op.cross_lane or isinstance(op, grid.LaneId | memory.LocalArray):
+            return False
+        if not (op.pure or isinstance(op, _FINE)):
+            return False
+        if isinstance(op, memory.Load | memory.Store) and op.volatile:
+            return False
+        if isinstance(op, memory.DynamicShared) or _is_shared(module, op):
+            return False
+        blocks |= _asks(op, grid.BlockIdx)
+        size += not isinstance(op, _FREE)
+    return blocks and size <= MOST_OPS
+
+
+def _asks(op: Op, kind: type[grid.GridQuery]) -> bool:
+    """Whether an op asks where a thread stands along x."""
+    return isinstance(op, kind) and op.axis is grid.Axis.X
+
+
+def _is_shared(module: Module, op: Op) -> bool:
+    if not isinstance(op, memory.GlobalAddress):
+        return False
+    return module.globals[op.symbol].space is Space.SHARED
+
+
+class _Jam:
+    """Puts the ops of several threads side by side."""
+
+    def __init__(self, kernel: Function, times: int) -> None:
+        self.times = times
+        self.values: list[dict[Value, Value]] = [{} for _ in range(times)]
+        self.variables: list[dict[Var, Var]] = [
+            {var: Var(f"{var.name}.b{number}", var.type) for var in kernel.variables}
+            for number in range(times)
+        ]
+        kernel.variables[:] = [copy for copies in self.variables for copy in copies.values()]
+
+    def made(self, body: Region) -> Region:
+        """The kernel's body for all threads at once."""
+        queries = [op for op in body.walk() if _asks(op, grid.BlockIdx) or _asks(op, grid.GridDim)]
+        erase(body, set(queries))
+        own, count = grid.BlockIdx(grid.Axis.X), arith.Const(self.times, i32)
+        first = arith.Mul(own.results[0], count.results[0])
+        blocks = grid.GridDim(grid.Axis.X)
+        all_blocks = arith.Mul(blocks.results[0], count.results[0])
+        head: list[Op] = [own, count, first, blocks, all_blocks]
+        for number in range(self.times):
+            step = arith.Const(number, i32)
+            index = arith.Add(first.results[0], step.results[0])
+            head += [step, index]
+            for op in queries:
+                which = index if isinstance(op, grid.BlockIdx) else all_blocks
+                self.values[number][op.results[0]] = which.results[0]
+        return Region([*head, *self._ops(body.ops, True)])
+
+    def _ops(self, ops: list[Op], together: bool) -> list[Op]:
+        made: list[Op] = []
+        for op in ops:
+            if isinstance(op, control.If) and together:
+                made += self._branch(op)
+                continue
+            made += [clone_op(op, *names) for names in zip(self.values, self.variables)]
+        return made
+
+    def _branch(self, op: control.If) -> list[Op]:
+        """Where all take one side they take it together, else each on its own."""
+        conditions = [values.get(op.condition, op.condition) for values in self.values]
+        made: list[Op] = []
+        both = conditions[0]
+        for condition in conditions[1:]:
+            made.append(arith.And(both, condition, loc=op.loc))
+            both = made[-1].results[0]
+        together = Region(self._ops(op.then.ops, False))
+        apart: list[Op] = []
+        for number, condition in enumerate(conditions):
+            values, variables = self.values[number], self.variables[number]
+            then = clone_region(op.then, values, variables)
+            orelse = clone_region(op.orelse, values, variables)
+            apart.append(control.If(condition, then, orelse, loc=op.loc))
+        made.append(control.If(both, together, Region(apart), loc=op.loc))
+        return made
