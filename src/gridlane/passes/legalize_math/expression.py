@@ -1,0 +1,334 @@
+"""Formulas over the IR: values with Python's operators, and what writes their ops.
+
+A function of this package takes a ``Writer`` and ``Expression`` operands and returns expressions;
+numbers beside an expression become constants of its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gridlane.core.dtypes import (
+    DType,
+    b1,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i16,
+    i32,
+    i64,
+    u16,
+    u32,
+    u64,
+)
+from gridlane.ir.builder import Builder, rounded
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, math
+from gridlane.ir.types import Type
+from gridlane.ir.values import Value, Var
+
+Number = int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A float type and its layout.
+
+    Attributes:
+        precision: bits of the significand, the hidden one included.
+        bias: the exponent of the largest power of two.
+        whole, unsigned: the integers of the same width.
+    """
+
+    dtype: DType
+    whole: DType
+    unsigned: DType
+    precision: int
+    bias: int
+
+    @property
+    def fraction(self) -> int:
+        """Bits of the stored significand."""
+        return self.precision - 1
+
+    @property
+    def tiny(self) -> float:
+        """The least normal number."""
+        return 2.0 ** (1 - self.bias)
+
+    @property
+    def sign(self) -> int:
+        """The sign bit, as a signed integer."""
+        return self.whole.min
+
+    @property
+    def magnitude(self) -> int:
+        """All bits but the sign."""
+        return self.whole.max
+
+
+FORMATS = {
+    f32: Format(f32, i32, u32, 24, 127),
+    f64: Format(f64, i64, u64, 53, 1023),
+}
+"""The types that functions are written for."""
+
+NARROW = {
+    f16: Format(f16, i16, u16, 11, 15),
+    bf16: Format(bf16, i16, u16, 8, 127),
+}
+"""The types that compute in f32, but for what works on the bits alone."""
+
+
+class Expression:
+    """A value with operators. Comparisons for equality are ``equals`` and ``differs``."""
+
+    __slots__ = ("value", "writer")
+
+    def __init__(self, writer: Writer, value: Value) -> None:
+        self.writer = writer
+        self.value = value
+
+    @property
+    def dtype(self) -> DType:
+        """The scalar type."""
+        assert isinstance(self.value.type, DType)
+        return self.value.type
+
+    def _with(self, op: type[Op], other: Expression | Number) -> Expression:
+        return self.writer.binary(op, self, self._lifted(other))
+
+    def _lifted(self, other: Expression | Number) -> Expression:
+        return other if isinstance(other, Expression) else self.writer.const(other, self.dtype)
+
+    def _of(self, op: type[Op]) -> Expression:
+        return self.writer.wrap(self.writer.builder.unary(op, self.value))
+
+    def __add__(self, other: Expression | Number) -> Expression:
+        return self._with(arith.Add, other)
+
+    def __radd__(self, other: Number) -> Expression:
+        return self._lifted(other) + self
+
+    def __sub__(self, other: Expression | Number) -> Expression:
+        return self._with(arith.Sub, other)
+
+    def __rsub__(self, other: Number) -> Expression:
+        return self._lifted(other) - self
+
+    def __mul__(self, other: Expression | Number) -> Expression:
+        return self._with(arith.Mul, other)
+
+    def __rmul__(self, other: Number) -> Expression:
+        return self._lifted(other) * self
+
+    def __truediv__(self, other: Expression | Number) -> Expression:
+        return self._with(arith.Div, other)
+
+    def __rtruediv__(self, other: Number) -> Expression:
+        return self._lifted(other) / self
+
+    def __mod__(self, other: Expression | Number) -> Expression:
+        return self._with(arith.Rem, other)
+
+    def __and__(self, other: Expression | Number) -> Expression:
+        return self._with(arith.And, other)
+
+    def __or__(self, other: Expression | Number) -> Expression:
+        return self._with(arith.Or, other)
+
+    def __xor__(self, other: Expression | Number) -> Expression:
+        return self._with(arith.Xor, other)
+
+    def __lshift__(self, other: Expression | Number) -> Expression:
+        return self._with(arith.Shl, other)
+
+    def __rshift__(self, other: Expression | Number) -> Expression:
+        return self._with(arith.Shr, other)
+
+    def __neg__(self) -> Expression:
+        return self._of(arith.Neg)
+
+    def __invert__(self) -> Expression:
+        return self._of(arith.Not)
+
+    def __abs__(self) -> Expression:
+        return self._of(arith.Abs)
+
+    def __lt__(self, other: Expression | Number) -> Expression:
+        return self._with(arith.Lt, other)
+
+    def __le__(self, other: Expression | Number) -> Expression:
+        return self._with(arith.Le, other)
+
+    def __gt__(self, other: Expression | Number) -> Expression:
+        return self._with(arith.Gt, other)
+
+    def __ge__(self, other: Expression | Number) -> Expression:
+        return self._with(arith.Ge, other)
+
+    def equals(self, other: Expression | Number) -> Expression:
+        """self == other."""
+        return self._with(arith.Eq, other)
+
+    def differs(self, other: Expression | Number) -> Expression:
+        """self != other; true for NaN."""
+        return self._with(arith.Ne, other)
+
+    def is_nan(self) -> Expression:
+        """Whether a float is NaN."""
+        return self.differs(self)
+
+    def high_product(self, other: Expression | Number) -> Expression:
+        """The upper half of the double-width product of integers."""
+        return self._with(arith.MulHi, other)
+
+    def leading_zeros(self) -> Expression:
+        """Leading zero bits of an integer."""
+        return self._of(arith.Clz)
+
+    def least(self, other: Expression | Number) -> Expression:
+        """The smaller; a number wins against NaN."""
+        return self._with(arith.Min, other)
+
+    def most(self, other: Expression | Number) -> Expression:
+        """The larger; a number wins against NaN."""
+        return self._with(arith.Max, other)
+
+    def sqrt(self) -> Expression:
+        """The square root, correctly rounded."""
+        return self._of(math.Sqrt)
+
+    def rint(self) -> Expression:
+        """The nearest integral float."""
+        return self._of(math.Rint)
+
+    def trunc(self) -> Expression:
+        """The integral float towards zero."""
+        return self._of(math.Trunc)
+
+    def cast(self, dtype: DType) -> Expression:
+        """Converted to another scalar type."""
+        return self.writer.wrap(self.writer.builder.cast(self.value, dtype))
+
+    def reread(self, dtype: DType) -> Expression:
+        """The same bits as another type."""
+        return self.writer.wrap(self.writer.builder.bitcast(self.value, dtype))
+
+
+class Local:
+    """A variable of the function under construction."""
+
+    def __init__(self, writer: Writer, var: Var) -> None:
+        self._writer, self._var = writer, var
+
+    def get(self) -> Expression:
+        """Its value here."""
+        return self._writer.wrap(self._writer.builder.read(self._var))
+
+    def set(self, value: Expression) -> None:
+        """Change it from here on."""
+        self._writer.builder.write(self._var, value.value)
+
+
+class Writer:
+    """Writes one function in one float format; constants are collected in ``constants``, which
+    belong at the start of the function, so that one of each is enough."""
+
+    def __init__(self, builder: Builder, form: Format) -> None:
+        self.builder = builder
+        self.form = form
+        self.constants: dict[tuple[str, Type], arith.Const] = {}
+
+    def wrap(self, value: Value) -> Expression:
+        """A value with operators."""
+        return Expression(self, value)
+
+    def const(self, number: Number, dtype: DType) -> Expression:
+        """A constant of any type; floats round to it."""
+        exact = rounded(number, dtype)
+        key = (repr(exact), dtype)
+        if key not in self.constants:
+            self.constants[key] = arith.Const(exact, dtype)
+        return self.wrap(self.constants[key].results[0])
+
+    def real(self, number: Number | Fraction) -> Expression:
+        """A constant of the float type."""
+        return self.const(float(number), self.form.dtype)
+
+    def true(self) -> Expression:
+        """The constant True."""
+        return self.const(True, b1)
+
+    def binary(self, op: type[Op], lhs: Expression, rhs: Expression) -> Expression:
+        """An op of two operands."""
+        return self.wrap(self.builder.value(op(lhs.value, rhs.value)))  # type: ignore[call-arg]  # the fields of every Binary
+
+    def fma(self, a: Expression, b: Expression, c: Expression | Number) -> Expression:
+        """a * b + c, which may round once or twice."""
+        last = c if isinstance(c, Expression) else self.real(c)
+        return self.wrap(self.builder.fma(a.value, b.value, last.value))
+
+    def polynomial(self, x: Expression, coefficients: Sequence[float]) -> Expression:
+        """By Horner's rule, lowest power first."""
+        total = self.real(coefficients[-1])
+        for coefficient in reversed(coefficients[:-1]):
+            total = self.fma(total, x, coefficient)
+        return total
+
+    def select(
+        self, condition: Expression, on_true: Expression | Number, on_false: Expression | Number
+    ) -> Expression:
+        """One of two values, both computed; numbers take the other's type or are floats."""
+        if not isinstance(on_true, Expression):
+            like = on_false.dtype if isinstance(on_false, Expression) else self.form.dtype
+            on_true = self.const(on_true, like)
+        if not isinstance(on_false, Expression):
+            on_false = self.const(on_false, on_true.dtype)
+        return self.wrap(self.builder.select(condition.value, on_true.value, on_false.value))
+
+    def variable(self, name: str, start: Expression) -> Local:
+        """A variable with its first value."""
+        local = Local(self, self.builder.variable(name, start.value.type))
+        local.set(start)
+        return local
+
+    @contextmanager
+    def when(self, condition: Expression) -> Generator[None, None, None]:
+        """What is written in the block runs where the condition holds."""
+        with self.builder.if_(condition.value):
+            yield
+
+    # ---- the bits of floats
+
+    def bits(self, x: Expression) -> Expression:
+        """A float's bits as a signed integer."""
+        return x.reread(self.form.whole)
+
+    def from_bits(self, bits: Expression) -> Expression:
+        """The float that has these bits."""
+        return bits.reread(self.form.dtype)
+
+    def power_of_two(self, exponent: Expression) -> Expression:
+        """2 to an i32 in the normal range."""
+        biased = (exponent + self.form.bias).cast(self.form.whole)
+        return self.from_bits(biased << self.form.fraction)
+
+    def scaled(self, x: Expression, exponent: Expression) -> Expression:
+        """x * 2**exponent, rounded once when x is between 1/4 and 4; the exponent is an i32
+        within twice the range of exponents."""
+        half = exponent >> 1
+        return x * self.power_of_two(half) * self.power_of_two(exponent - half)
+
+    def with_sign(self, x: Expression, sign: Expression) -> Expression:
+        """The magnitude of x with the sign of another float."""
+        form = self.form
+        return self.from_bits((self.bits(x) & form.magnitude) | (self.bits(sign) & form.sign))
+
+    def is_negative(self, x: Expression) -> Expression:
+        """Whether the sign bit is set."""
+        return self.bits(x) < 0

@@ -1,0 +1,32 @@
+"""Which of the functions each target has, so that legalize_math leaves them alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gridlane.core.dtypes import DType, f32, f64
+from gridlane.ir.op import Op
+from gridlane.ir.ops import math
+
+Ops = frozenset[type[Op]]
+
+
+@dataclass(frozen=True, slots=True)
+class Natives:
+    """The ops that a target has on f32, on f64, and on f16 and bf16. Call it to ask for one."""
+
+    f32: Ops
+    f64: Ops
+    narrow: Ops
+
+    def __call__(self, op: type[Op], dtype: DType) -> bool:
+        return op in {f32: self.f32, f64: self.f64}.get(dtype, self.narrow)
+
+
+_NVPTX: Ops = frozenset((math.Rsqrt, math.Ldexp, math.Frexp, math.Nextafter))
+
+NVPTX = Natives(_NVPTX, _NVPTX, _NVPTX)
+"""An NVIDIA GPU without libdevice. The approximate instructions for sin, cos, exp2 and log2 are too
+far off to count."""
+NOTHING = Natives(frozenset(), frozenset(), frozenset())
+"""A target that has arithmetic, sqrt and the roundings alone."""
