@@ -45,6 +45,20 @@ def test_accuracy(name: str, dtype) -> None:
         assert found.ulp <= measured.limits[dtype is f64], f"{name}{found.lane}: {found.ulp} ulp"
 
 
+HARDEST = {f32: 16367173 * 2.0**72, f64: 6381956970095103 * 2.0**797}
+"""The arguments nearest to a multiple of pi / 2 (Muller, Elementary Functions, table 11.1)."""
+
+
+@pytest.mark.parametrize("dtype", [f32, f64], ids=str)
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_angles_near_quarter_turns(name: str, dtype) -> None:
+    turns = np.unique(np.geomspace(1, 3e6 if dtype is f64 else 3e3, 1500).round())
+    angles = np.concatenate([turns * (np.pi / 2), [HARDEST[dtype]]]).astype(dtype.numpy)
+    arguments = [np.concatenate([angles, -angles, np.nextafter(angles, dtype.numpy.type(0))])]
+    found = accuracy.worst(name, arguments, accuracy.computed(name, arguments))
+    assert found.ulp <= 1.1, f"{name}{found.lane}: {found.ulp} ulp"
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_multiply_add_that_rounds_twice_is_enough_for_f32(name: str) -> None:
     measured = accuracy.FUNCTIONS[name]
