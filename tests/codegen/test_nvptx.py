@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from math import sin, sqrt
+from math import hypot, sin, sqrt
 from pathlib import Path
 
 import numpy as np
@@ -24,10 +24,11 @@ from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import REGISTRY, Op
-from gridlane.ir.ops import control
+from gridlane.ir.ops import arith, control
 from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicKind
 from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
 from gridlane.ir.parser import parse_module
+from gridlane.ir.stages import MATH
 
 PTXAS = find_ptxas()
 CASES = [*arithmetic(), *effects()]
@@ -77,6 +78,54 @@ def test_every_function_assembles(part: int, tmp_path: Path) -> None:
             texts.append(ptx_of(case.module))
     if PTXAS is not None:
         checked_by_ptxas(texts, "sm_90", tmp_path)
+
+
+@pytest.fixture
+def no_libdevice(monkeypatch) -> None:
+    from gridlane.compiler import cuda as target
+
+    monkeypatch.setattr(target, "find_libdevice", lambda: None)
+
+
+def math_cases() -> list[Case]:
+    """Every mathematical op over every float type, and the float remainder."""
+    found = [case for case in CASES if case.op in MATH]
+    found += [case for case in CASES if case.op == "rem" and case.label in map(str, FLOATS)]
+    for cls in sorted(INEXACT, key=lambda cls: cls.name):
+        for dtype in FLOATS:
+            count = 2 if issubclass(cls, arith.Binary) else 1
+            values = [np.ones(4, dtype.numpy)] * count
+            found.append(over(cls.name, str(dtype), [dtype] * count, values, emitting(cls)))
+    return found
+
+
+@pytest.mark.usefixtures("no_libdevice")
+@pytest.mark.parametrize("part", range(4))
+def test_functions_without_libdevice(part: int, tmp_path: Path) -> None:
+    texts = [ptx_of(case.module) for case in math_cases()[part::4]]
+    assert len(texts) > 30
+    assert not any("__nv_" in text or "call" in text for text in texts)
+    if PTXAS is not None:
+        checked_by_ptxas(texts, "sm_90", tmp_path)
+
+
+@pytest.mark.usefixtures("no_libdevice")
+def test_our_functions_keep_their_roundings() -> None:
+    def distance(x, out):
+        out[0] = hypot(x[0], x[1])
+
+    text = kernel_ptx(distance, float32[::1], float32[::1])
+    # Exact products of f32 are made of halves, whose sums must not contract.
+    assert "sqrt.rn.f32" in text and "mul.rn.f32" in text and "fma" not in text
+
+
+@WITH_LIBDEVICE
+def test_keys_tell_libdevice_from_our_functions(monkeypatch) -> None:
+    from gridlane.compiler import cuda as target
+
+    with_library = target.identity(Target("cuda"))
+    monkeypatch.setattr(target, "find_libdevice", lambda: None)
+    assert target.identity(Target("cuda")) != with_library
 
 
 def test_every_op_has_an_emission() -> None:

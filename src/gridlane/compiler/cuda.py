@@ -103,6 +103,9 @@ def _pipeline(target: Target, options: KernelOptions) -> str:
 
 
 def _emit(module: Module, target: Target, options: KernelOptions, machine: Machine) -> KernelCode:
+    """The kernel with calls of libdevice, or where there is none with our own functions."""
+    if find_libdevice() is None:
+        pipelines.run(module, "cuda without libdevice")
     pipelines.run(module, _pipeline(target, options))
     return emit_kernel(module, options, machine.capability)
 

@@ -14,9 +14,20 @@ from gridlane.passes.unroll import wish_unrolling
 
 Pass = Callable[[Module], None]
 
+
+def _without_libdevice(module: Module) -> None:
+    """Give NVIDIA GPUs our functions in the place of libdevice's."""
+    # Most processes need none of them, and loading them takes some milliseconds.
+    from gridlane.passes.legalize_math import NVPTX, legalize_math
+
+    legalize_math(module, NVPTX)
+
+
 PIPELINES: dict[str, tuple[Pass, ...]] = {
     # The vectoriser works on one function; forwarding comes after inlining, which makes variables.
     "cpu": (inline_calls, promote_variables),
+    # What legalize_math writes are functions, so it comes before the others inline calls.
+    "cuda without libdevice": (_without_libdevice,),
     "cuda": (inline_calls, promote_variables, wish_unrolling),
     # Narrowing sees values, not variables, once they are forwarded.
     "cuda compact": (inline_calls, promote_variables, narrow_integers, wish_unrolling),
