@@ -3,8 +3,8 @@
     python benchmarks/accuracy.py [--samples N] [--only NAME]
 
 The interpreter runs the functions as IR. Each is measured on its interesting interval, on random
-bits (every magnitude), and on special values; an error is relative to the last bit of the exact
-result. Needs mpmath.
+bits (every magnitude) with powers of two, their neighbours and other edges. An error is relative to
+the last bit of the exact result. Needs mpmath.
 """
 
 from __future__ import annotations
@@ -180,16 +180,34 @@ def random_bits(dtype: DType, count: int, generator: random.Random) -> np.ndarra
     )
 
 
+def edges(dtype: DType) -> np.ndarray:
+    """Powers of two with their neighbours, subnormals among them, the largest numbers, halves of
+    integers; of both signs."""
+    least, most, step = (-149, 127, 2) if dtype is f32 else (-1074, 1023, 16)
+    powers = 2.0 ** np.arange(least, most + 1, step)
+    largest = np.finfo(dtype.numpy).max
+    plain = np.concatenate([powers, [1.0, largest], np.arange(0, 200, 0.5)]).astype(dtype.numpy)
+    zero, infinite = dtype.numpy.type(0), dtype.numpy.type(np.inf)
+    with np.errstate(over="ignore"):
+        made = [plain, np.nextafter(plain, zero), np.nextafter(plain, infinite)]
+    return np.concatenate([*made, *[-values for values in made]])
+
+
 def uniform(dtype: DType, interval: Interval, count: int, generator: random.Random) -> np.ndarray:
     return np.array([generator.uniform(*interval) for _ in range(count)]).astype(dtype.numpy)
 
 
 def columns(name: str, dtype: DType, interval: Interval | None, count: int) -> list[np.ndarray]:
-    """Arguments: in an interval, or of every magnitude."""
+    """Arguments: in an interval, or of every magnitude, with the edges."""
     generator = random.Random(f"{name} {dtype} {interval}")
     operands = 2 if name in BINARY else 1
     if interval is None:
         made = [random_bits(dtype, count, generator) for _ in range(operands)]
+        at_edges = edges(dtype)
+        for number, values in enumerate(made):
+            order = list(range(len(at_edges)))
+            generator.shuffle(order)  # so that a function of two gets other pairs
+            made[number] = np.concatenate([values, at_edges[order]])
     else:
         made = [uniform(dtype, interval, count, generator) for _ in range(operands)]
     if name == "pow" and interval is not None:
@@ -297,13 +315,14 @@ def worst(name: str, arguments: list[np.ndarray], got: np.ndarray) -> Worst:
 # ---- the table
 
 
-def rows(name: str, samples: int) -> Iterator[tuple[str, str, str, Worst]]:
+def rows(name: str, samples: int) -> Iterator[tuple[str, str, int, Worst]]:
+    """(type, arguments, how many, the largest error) for each row of a function."""
     for dtype in (f32, f64):
         for interval in (*FUNCTIONS[name].intervals[dtype is f64], None):
             arguments = columns(name, dtype, interval, samples)
             found = worst(name, arguments, computed(name, arguments))
             label = "all" if interval is None else f"{interval[0]:g} to {interval[1]:g}"
-            yield name, str(dtype), label, found
+            yield str(dtype), label, len(arguments[0]), found
 
 
 def main() -> None:
@@ -316,10 +335,10 @@ def main() -> None:
     print("| function | type | arguments | samples | worst, ulp | where |")
     print("|---|---|---|---|---|---|")
     for name in options.only or FUNCTIONS:
-        for _, dtype, label, found in rows(name, options.samples):
+        for dtype, label, count, found in rows(name, options.samples):
             place = ", ".join(repr(value) for value in found.lane)
             print(
-                f"| {name} | {dtype} | {label} | {options.samples} | {found.ulp:.2f} | {place} |",
+                f"| {name} | {dtype} | {label} | {count} | {found.ulp:.2f} | {place} |",
                 flush=True,
             )
 

@@ -22,7 +22,8 @@ class Config:
         cache_dir: GRIDLANE_CACHE_DIR, where compiled kernels are kept.
         verify: GRIDLANE_VERIFY=1 runs the IR verifier after every pass (the tests do).
         native: GRIDLANE_NATIVE=0 launches GPU kernels without the C extension.
-        libdevice: GRIDLANE_LIBDEVICE, the libdevice.10.bc to use for NVIDIA GPUs.
+        libdevice: GRIDLANE_LIBDEVICE, the libdevice.10.bc to use for NVIDIA GPUs. Without one
+            (and where this names no file) they compute with gridlane's own functions.
         dump: GRIDLANE_DUMP=ir,llvm,asm prints these stages of each compilation to stderr.
     """
 
