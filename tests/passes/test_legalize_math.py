@@ -41,6 +41,8 @@ def test_accuracy(name: str, dtype) -> None:
     measured = accuracy.FUNCTIONS[name]
     for interval in (*measured.intervals[dtype is f64], None):
         arguments = accuracy.columns(name, dtype, interval, POINTS)
+        if interval is None:
+            arguments = [values[::4] for values in arguments]  # thousands, most of them edges
         found = accuracy.worst(name, arguments, accuracy.computed(name, arguments))
         assert found.ulp <= measured.limits[dtype is f64], f"{name}{found.lane}: {found.ulp} ulp"
 
