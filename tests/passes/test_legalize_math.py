@@ -48,7 +48,8 @@ def test_accuracy(name: str, dtype) -> None:
 
 
 HARDEST = {f32: 16367173 * 2.0**72, f64: 6381956970095103 * 2.0**797}
-"""The arguments nearest to a multiple of pi / 2 (Muller, Elementary Functions, table 11.1)."""
+"""The arguments nearest to a multiple of pi / 2 (Muller, Elementary Functions, chapter on range
+reduction)."""
 
 
 @pytest.mark.parametrize("dtype", [f32, f64], ids=str)
