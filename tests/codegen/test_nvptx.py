@@ -121,7 +121,7 @@ def test_our_functions_keep_their_roundings() -> None:
 
 @WITH_LIBDEVICE
 def test_keys_tell_libdevice_from_our_functions(monkeypatch) -> None:
-    from gridlane.compiler import cuda as target
+    from gridlane.compiler import identity as target
 
     with_library = target.identity(Target("cuda"))
     monkeypatch.setattr(target, "find_libdevice", lambda: None)
