@@ -244,6 +244,31 @@ def test_what_no_instruction_does_for_the_system() -> None:
         ptx_of(module)
 
 
+# ---- grid barriers
+
+
+def meets(x, n):
+    cuda.cg.this_grid().sync()
+    assert n < 5, "too large"
+    x[0] = 1
+
+
+def test_grid_sync_is_launched_cooperatively(tmp_path) -> None:
+    types = (float32[::1], int64)
+    for debug, leaves in ((False, 0), (True, 1)):
+        options = KernelOptions(debug=debug)
+        module = compiler.translate(meets, types, options)
+        made = compiler.generate(module, Target("cuda", processor="sm_90"), options)
+        text = made.code.decode()
+        assert made.cooperative and text.count("bar.sync") == 2
+        for word in ("%envreg1", "%envreg2", "atom.add.release.gpu", "ld.acquire.gpu"):
+            assert word in text
+        # With errors, a thread that waits leaves once another has raised.
+        assert text.count("atom.cas.relaxed.gpu") == leaves
+        if PTXAS is not None:
+            checked_by_ptxas([text], "sm_90", tmp_path)
+
+
 # ---- refusals
 
 

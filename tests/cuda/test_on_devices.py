@@ -10,7 +10,7 @@ from tests.cuda.test_random import MASK, jump, reference, step
 from tests.devices import DEVICES
 
 from gridlane import cuda
-from gridlane.core.errors import CompileError, KernelError
+from gridlane.core.errors import CompileError, DeviceError, KernelError, TargetError
 from gridlane.cuda import active
 from gridlane.cuda.random import (
     create_xoroshiro128p_states,
@@ -273,3 +273,31 @@ def test_source_of_executed_text():
     x = np.zeros(1)
     cuda.jit(made["kernel"])[1, 1](x)
     assert x[0] == 42
+
+
+def across(array, out, rounds):
+    """Each thread reads what one of another block wrote; the group comes in two ways."""
+    group = cuda.cg.this_grid()
+    i = cuda.grid(1)
+    for _ in range(rounds):
+        array[i] += i
+        group.sync()
+        out[i] += array[(i + cuda.blockDim.x) % array.size]
+        cuda.cg.this_grid().sync()
+
+
+def test_grid_barriers(device):
+    kernel = cuda.jit(across)
+    array, out = np.zeros(256, np.int64), np.zeros(256, np.int64)
+    if device.name == "cpu":
+        with pytest.raises(TargetError, match=r"cpu target has no grid_sync.*split the kernel"):
+            kernel[4, 64](array, out, 3)
+        assert not array.any()
+        return
+    kernel[4, 64](array, out, 3)
+    assert (out == np.roll(np.arange(256), -64) * 6).all()
+    (made,) = kernel.overloads.values()
+    most = made.max_cooperative_grid_blocks(64)
+    assert most >= 4
+    with pytest.raises(DeviceError, match="COOPERATIVE_LAUNCH_TOO_LARGE"):
+        kernel[most + 1, 64](np.zeros(64 * (most + 1), np.int64), out, 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,49 @@ kernel @k(%p: ptr<i32, global>) {
   %three: i32 = const 3
   %seven: i32 = const 7
 """
+
+
+SYNC = """
+kernel @k(%p: ptr<i32, global>) {
+  %one: i32 = const 1
+  %b: i32 = block_idx x
+  %t: i32 = thread_idx x
+  %here: b1 = CONDITION
+  if %here { grid_sync }
+  %a: ptr<i32, global> = offset %p, %b
+  store %a, %one
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("ne %b, %one", r"block \(0, 0, 0\) does, block \(1, 0, 0\) has ended"),
+        ("ne %t, %one", r"thread \(0, 0, 0\) does, \(1, 0, 0\) does not"),
+    ],
+)
+def test_grid_barrier_that_not_all_reach(condition, message):
+    text = SYNC.replace("CONDITION", condition)
+    before = threading.active_count()
+    with pytest.raises(KernelError, match=message):
+        run(text, 4, (3, 1, 1), (4, 1, 1))
+    assert threading.active_count() == before
+
+
+def test_grid_barrier():
+    everywhere = SYNC.replace("CONDITION", "eq %one, %one")
+    got, _ = run(everywhere, 3, (3, 1, 1), (4, 1, 1))
+    assert got == [1, 1, 1]
+
+
+def test_a_raised_error_ends_those_who_wait_for_the_grid():
+    text = SYNC.replace("CONDITION", "ne %b, %one")
+    text = text.replace("grid_sync }", "grid_sync } orelse { raise 0 }")
+    text = f'error 0 "ValueError" "x"\n{text}'
+    got, result = run(text, 3, (3, 1, 1), (4, 1, 1))
+    assert got == [0, 0, 0]
+    assert result.error == (0, (1, 0, 0), (0, 0, 0))
 
 
 def test_loop_break_continue():

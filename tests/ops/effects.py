@@ -720,6 +720,29 @@ def inside(module: Module, made: Function):
     return Builder(module, made), [param.value for param in made.params]
 
 
+def grids() -> Iterator[Case]:
+    def across(kernel: Kernel) -> list[np.ndarray]:
+        """Each thread reads what a thread of another block wrote in front of a barrier, twice."""
+        b = kernel.builder
+        count, one = b.const(4 * THREADS, i32), b.const(1, i32)
+        array, result = kernel.array(i32), kernel.array(i32)
+        round_ = b.variable("round", i32)
+        total = b.variable("total", i32)
+        other = b.rem(b.add(kernel.thread, b.const(THREADS + 1, i32)), count)
+        with b.loop() as loop:
+            b.break_if(b.value(arith.Ge(b.read(round_), b.const(2, i32))))
+            b.store(kernel.own(array), b.add(b.read(total), kernel.thread))
+            b.emit(grid.GridSync())
+            b.write(total, b.add(b.load(b.offset(array, other)), one))
+            b.emit(grid.GridSync())
+            with b.inside(loop.step):
+                b.write(round_, b.add(b.read(round_), one))
+        b.store(kernel.own(result), b.read(total))
+        return [out(i32, 4 * THREADS), out(i32, 4 * THREADS)]
+
+    yield case("grid_sync", "", across, grid_=(2, 1, 2))
+
+
 def effects() -> Iterator[Case]:
     """Cases of everything but arithmetic."""
     for family in (
@@ -730,6 +753,7 @@ def effects() -> Iterator[Case]:
         atomics,
         queries,
         barriers,
+        grids,
         shuffles,
         votes,
         matches,

@@ -71,7 +71,6 @@ SUBMODULES |= {
 
 # What there is instead of names of numba.cuda.
 INSTEAD: dict[str, str] = {
-    "cg": "cooperative groups need every block at once; split the kernel in two launches",
     "nvvm": "cuda.jit compiles with LLVM; Dispatcher.inspect_llvm() shows its IR",
     "libdevice": "use the functions of math, and of cuda for rsqrt and cbrt",
     "CUSource": "device functions are written in Python: @cuda.jit(device=True)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -51,6 +52,24 @@ def _barrier(frame: Frame, op: Op, mask: Array) -> None:
     raise KernelError("\n".join(filter(None, (text, describe(op.loc)))))
 
 
+def _grid_sync(frame: Frame, op: grid.GridSync, mask: Array) -> Array:
+    block, launch = frame.block, frame.block.launch
+    missing = block.threads & ~mask
+    if launch.error is None and missing.any():
+        here, absent = (block.thread(int(lanes.argmax())) for lanes in (mask, missing))
+        text = (
+            f"{op.name}: not all threads of block {block.index} reach this barrier of the grid: "
+            f"thread {here} does, {absent} does not (at {op.loc})"
+        )
+        raise KernelError("\n".join(filter(None, (text, describe(op.loc)))))
+    if launch.error is None and launch.meet is not None:
+        launch.meet(block.index, op)
+    if launch.error is None:
+        return mask
+    block.end(mask)
+    return np.zeros_like(mask)
+
+
 def _barrier_reduce(frame: Frame, op: grid.BarrierReduce, mask: Array, predicate: Array) -> Array:
     _barrier(frame, op, mask)
     result = _REDUCTIONS[op.kind](predicate[mask])
@@ -79,3 +98,5 @@ OBSERVE: dict[type[Op], Callable[..., Lanes]] = {
     grid.SyncWarp: _nothing,
     grid.Fence: _nothing,
 }
+
+CONTROL: dict[type[Op], Callable[[Any, Any, Array], Array]] = {grid.GridSync: _grid_sync}

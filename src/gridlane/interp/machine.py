@@ -1,4 +1,5 @@
-"""Runs blocks: all threads of one in lockstep, the blocks one after the other.
+"""Runs blocks: all threads of one in lockstep, the blocks one after the other, or in turns where
+they wait for each other.
 
 A region runs under a mask, the lanes that are alive in it, and gives the mask of the lanes that
 come out at its end. Lanes that break, continue, leave, return or raise drop out of the mask and
@@ -17,6 +18,7 @@ import numpy as np
 from gridlane.core.errors import KernelError
 from gridlane.core.source import describe
 from gridlane.interp import access, arith, atomic, control, grid, math, warp
+from gridlane.interp.cooperative import Meeting, waits_for_grid
 from gridlane.interp.memory import POISON, Fault, Memory
 from gridlane.interp.state import Block, Frame, Launch, Shape
 from gridlane.interp.values import Array, Lanes, filled, merged, numpy_of
@@ -36,7 +38,7 @@ OBSERVE: dict[type[Op], Callable[..., Lanes]] = (
 )
 """Ops that read or change what is around them: (frame, op, mask, *operands) to results."""
 
-CONTROL: dict[type[Op], Callable[[Frame, Op, Array], Array]] = control.CONTROL
+CONTROL: dict[type[Op], Callable[[Frame, Op, Array], Array]] = control.CONTROL | grid.CONTROL
 """Ops that change which lanes are alive: (frame, op, mask) to the mask behind the op."""
 
 
@@ -65,7 +67,7 @@ def run(
         dynamic_shared: bytes.
 
     Raises:
-        KernelError: a bad memory access, or a barrier that not all threads reach.
+        KernelError: a bad memory access, or a barrier that not all threads or blocks reach.
     """
     launch = Launch(module, _three(grid), _three(block), memory, dynamic_shared, run_function)
     result = RunResult()
@@ -74,15 +76,22 @@ def run(
     sys.setrecursionlimit(max(limit, _frames_needed(module)))
     constants = [_global(launch, name) for name in _globals_in(module, Space.CONSTANT)]
     try:
-        with np.errstate(all="ignore"):
-            for index in np.ndindex(launch.grid[::-1]):
-                run_block(launch, (index[2], index[1], index[0]), params)
+        _run_blocks(launch, params)
     finally:
         sys.setrecursionlimit(limit)
         for address in constants:
             memory.free(address)
     result.error = launch.error
     return result
+
+
+def _run_blocks(launch: Launch, params: list[int | float | bool]) -> None:
+    indices = [(x, y, z) for z, y, x in np.ndindex(launch.grid[::-1])]
+    if waits_for_grid(launch.module):
+        Meeting(launch, lambda index: run_block(launch, index, params)).run(indices)
+        return
+    for index in indices:
+        run_block(launch, index, params)
 
 
 def _three(shape: Shape | int | tuple[int, ...]) -> Shape:
@@ -139,7 +148,8 @@ def run_block(launch: Launch, index: Shape, params: list[int | float | bool]) ->
         for param, value in zip(kernel.params, params, strict=True)
     )
     try:
-        run_function(block, kernel, arguments, block.threads)
+        with np.errstate(all="ignore"):
+            run_function(block, kernel, arguments, block.threads)
     finally:
         for address in shared:
             memory.free(address)

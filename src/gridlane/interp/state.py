@@ -22,7 +22,8 @@ RunFunction = Callable[["Block", Function, tuple[Lanes, ...], Array], tuple[Lane
 
 @dataclass(slots=True, eq=False)
 class Launch:
-    """A grid. ``run_function`` is how calls run; ``globals`` has the addresses of the globals."""
+    """A grid. ``run_function`` is how calls run; ``globals`` has the addresses of the globals;
+    ``meet`` is how a block waits for the others of its grid, at an op."""
 
     module: Module
     grid: Shape
@@ -30,6 +31,7 @@ class Launch:
     memory: Memory
     dynamic_shared: int
     run_function: RunFunction
+    meet: Callable[[Shape, Op], None] | None = None
     globals: dict[str, int] = field(default_factory=dict)
     prints: list[str] = field(default_factory=list)
     error: tuple[int, Shape, Shape] | None = None

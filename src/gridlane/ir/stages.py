@@ -27,6 +27,8 @@ MEMORY = frozenset((
 
 ATOMIC = frozenset(("atomic", "atomic_cas"))
 
+COOPERATIVE = frozenset(("grid_sync",))
+
 GRID = frozenset((
     "thread_idx", "block_idx", "block_dim", "grid_dim", "lane_id", "dynamic_shared_size",
     "barrier", "barrier_reduce", "sync_warp", "fence", "dynamic_shared_size",
@@ -45,9 +47,9 @@ CALLS = frozenset(("call",))
 # fmt: on
 
 STAGES: dict[str, frozenset[str]] = {
-    "kernel": ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL | CALLS,
+    "kernel": ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | COOPERATIVE | WARP | CONTROL | CALLS,
     # Calls have become scopes.
-    "legal(cuda)": ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL,
+    "legal(cuda)": ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | COOPERATIVE | WARP | CONTROL,
     "legal(cpu)": ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL,
 }
 """The names of the ops that are legal at each stage."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gridlane.core.config import config
+from gridlane.core.errors import TargetError
+from gridlane.ir.stages import STAGES
 from gridlane.ir.values import Module
 from gridlane.passes.coarsen import coarsen_blocks
 from gridlane.passes.inline import inline_calls
@@ -43,8 +45,19 @@ PIPELINES: dict[str, tuple[Pass, ...]] = {
 }
 
 
+LACKS: dict[str, str] = {
+    "grid_sync": "its blocks run one after the other on a worker; split the kernel where the grid "
+    "synchronises, and launch the parts one after the other",
+}
+"""Why a target lacks an op, and what to do."""
+
+
 def run(module: Module, target: str) -> None:
-    """Run a target's passes; with GRIDLANE_VERIFY=1 the IR is verified after each."""
+    """Run a target's passes; with GRIDLANE_VERIFY=1 the IR is verified after each.
+
+    Raises:
+        TargetError: an op that the target lacks is left.
+    """
     check = config().verify
     for pass_ in PIPELINES[target]:
         pass_(module)
@@ -52,3 +65,14 @@ def run(module: Module, target: str) -> None:
             from gridlane.ir.verifier import verify
 
             verify(module)
+    _require_legal(module, target)
+
+
+def _require_legal(module: Module, target: str) -> None:
+    legal = STAGES.get(f"legal({target})")
+    if legal is None:
+        return
+    for op in module.kernel.body.walk():
+        if op.name not in legal and op.name in STAGES["kernel"]:
+            why = f": {LACKS[op.name]}" if op.name in LACKS else ""
+            raise TargetError(f"the {target} target has no {op.name}{why}", op.loc)

@@ -259,6 +259,14 @@ CACHE_HINTS = {
 class GridGroup:
     """Every thread of a grid; ``cuda.cg.this_grid()`` in a kernel gives it."""
 
+    sync = Stub(
+        "cuda.cg.GridGroup.sync",
+        "",
+        "Wait for every thread of the grid, whose blocks are all on the device at once.",
+    )
+
+
+THIS_GRID = GridGroup()
 
 cg = _group("cuda.cg", "Cooperative groups.", {"this_grid": ("", "The group of the whole grid.")})
 

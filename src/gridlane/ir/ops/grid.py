@@ -127,6 +127,14 @@ class BarrierReduce(Op):
         self.require(self.predicate.type is b1, "the predicate is a b1")
 
 
+@operation("grid_sync")
+class GridSync(Op):
+    """Wait for every thread of the grid; orders global memory. All blocks are on the device at
+    once. That a thread has ended, or that some wait here and others elsewhere in divergent control
+    flow, is an error, which hardware may show by waiting for ever. Once a thread of the grid has
+    raised, threads that come here or wait here end."""
+
+
 @operation("sync_warp")
 class SyncWarp(Op):
     """Wait for the warp's lanes in ``mask`` (u32); orders their memory accesses."""

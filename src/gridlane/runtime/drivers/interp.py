@@ -15,10 +15,20 @@ import numpy as np
 
 from gridlane.core.artifact import Artifact, ParamSlot
 from gridlane.interp import Memory, run
+from gridlane.interp.cooperative import waits_for_grid
 from gridlane.ir.parser import parse_module
-from gridlane.runtime.errors import INVALID_DEVICE, INVALID_IMAGE, fail, kernel_exception
+from gridlane.runtime.errors import (
+    COOPERATIVE_TOO_LARGE,
+    INVALID_DEVICE,
+    INVALID_IMAGE,
+    fail,
+    kernel_exception,
+)
 from gridlane.runtime.hosted import HostDevice, HostKernel, machine_uuid
 from gridlane.runtime.protocol import Buffer, Limits
+
+MOST_BLOCKS = 1024
+"""Blocks of a grid that can wait for each other: each takes a thread."""
 
 
 class InterpDevice(HostDevice):
@@ -70,6 +80,10 @@ class InterpDevice(HostDevice):
         with self.lock:
             self._bytes(target, size)[:] = byte
 
+    def attributes(self) -> dict[str, int]:
+        """As other host devices, with cooperative launches."""
+        return super().attributes() | {"COOPERATIVE_LAUNCH": 1}
+
     def load(self, artifact: Artifact) -> InterpKernel:
         """Parse the IR of an artifact."""
         if artifact.format != "ir":
@@ -93,6 +107,7 @@ class InterpKernel(HostKernel):
         super().__init__(artifact)
         self.device = device
         self.module = parse_module(artifact.code.decode())
+        self.cooperative = waits_for_grid(self.module)
         self._readers = [_reader(slot) for slot in artifact.params]
 
     def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
@@ -100,6 +115,8 @@ class InterpKernel(HostKernel):
         values = [read(params) for read in self._readers]
         block = self.artifact.block or (1, 1, 1)
         device = self.device
+        if self.cooperative and gx * gy * gz > MOST_BLOCKS:
+            fail(COOPERATIVE_TOO_LARGE, f"{gx * gy * gz} blocks; there is room for {MOST_BLOCKS}")
         with device.lock:
             device._collect()
             result = run(self.module, (gx, gy, gz), block, values, device.memory, shared)
@@ -108,6 +125,10 @@ class InterpKernel(HostKernel):
         if result.error is not None:
             code, index, thread = result.error
             raise kernel_exception(self.artifact.errors[code], thread, index)
+
+    def occupancy(self, threads: int, shared: int = 0) -> int:
+        """Blocks that are in work at once, when they wait for each other."""
+        return MOST_BLOCKS
 
 
 def _reader(slot: ParamSlot) -> partial:

@@ -1,9 +1,10 @@
-"""Where a thread stands, and barriers."""
+"""Where a thread stands, and barriers of warps, blocks and grids."""
 
 from __future__ import annotations
 
 from gridlane.codegen.llvm.nvptx.emission import Emission, emits
-from gridlane.codegen.llvm.nvptx.report import special
+from gridlane.codegen.llvm.nvptx.report import field, report_block, special
+from gridlane.core import gpu_abi as abi
 from gridlane.ir.op import Op
 from gridlane.ir.ops import grid
 from gridlane.ir.ops.grid import Reduction
@@ -52,6 +53,106 @@ def barrier_reduce(state: Emission, op: grid.BarrierReduce) -> None:
     if type_ == "i1":
         made = state.body.op(f"zext i1 {made} to i32")
     state.set(op.results[0], made)
+
+
+# The last to arrive flips the highest bit: block 0 adds 2**31 less the others, these one each. So
+# the word needs no reset, and the next barrier flips the bit back.
+_ARRIVE = "atom.add.release.gpu.u32 $0, [$1], $2;"
+_LOOK = "ld.acquire.gpu.u32 $0, [$1];"
+_SWAP = "atom.cas.relaxed.gpu.b32 $0, [$1], $2, $3;"
+_WORD_OFFSET = 4
+"""Where the driver keeps a barrier's word in the workspace of a cooperative launch."""
+
+
+@emits(grid.GridSync)
+def grid_sync(state: Emission, op: Op) -> None:
+    """The barrier of cooperative groups: one thread of each block adds to a word and waits for its
+    highest bit to flip, between two barriers of the block."""
+    body = state.body
+    state.cooperative = True
+    barrier(state, op)
+    leads, done = body.label("leads"), body.label("met")
+    body.branch_if(_all_zero(state, "tid"), leads, done)
+    body.start(leads)
+    word, share = _workspace(state), _share(state)
+    before = _assembly(state, _ARRIVE, word, share)
+    look, again = body.label("look"), body.label("again")
+    body.branch(look)
+    body.start(look)
+    now = _assembly(state, _LOOK, word)
+    flipped = body.op(f"icmp slt i32 {body.op(f'xor i32 {now}, {before}')}, 0")
+    body.branch_if(flipped, done, again)
+    body.start(again)
+    if state.module.errors:
+        _leave_if_raised(state, (word, now, share), look, done)
+    else:
+        body.branch(look)
+    body.start(done)
+    barrier(state, op)
+    if state.module.errors:
+        _end_if_raised(state)
+
+
+def _assembly(state: Emission, text: str, word: str, *operands: str) -> str:
+    """An instruction on the barrier's word; its result."""
+    arguments = ", ".join((f"i64 {word}", *(f"i32 {operand}" for operand in operands)))
+    constraints = ",".join(("=r", "l", *("r" for _ in operands), "~{memory}"))
+    return state.body.op(f'call i32 asm sideeffect "{text}", "{constraints}"({arguments})')
+
+
+def _leave_if_raised(state: Emission, seen: tuple[str, str, str], look: str, done: str) -> None:
+    """Go to ``look``, or to ``done`` once a thread has raised, which does not come here. The own
+    share is taken out of the word before, unless the barrier has completed: the driver gives the
+    word to later launches."""
+    body = state.body
+    word, now, share = seen
+    undo = body.label("undo")
+    body.branch_if(_has_raised(state), undo, look)
+    body.start(undo)
+    old = _assembly(state, _SWAP, word, now, body.op(f"sub i32 {now}, {share}"))
+    body.branch_if(body.op(f"icmp eq i32 {old}, {now}"), done, look)
+
+
+def _share(state: Emission) -> str:
+    """What this block adds to the word."""
+    body = state.body
+    x, y, z = (special(state, f"nctaid.{axis}") for axis in "xyz")
+    blocks = body.op(f"mul i32 {body.op(f'mul i32 {x}, {y}')}, {z}")
+    rest = body.op(f"sub i32 {-(1 << 31) + 1}, {blocks}")
+    return body.op(f"select i1 {_all_zero(state, 'ctaid')}, i32 {rest}, i32 1")
+
+
+def _all_zero(state: Emission, register: str) -> str:
+    """Whether an index is 0 along all axes."""
+    body = state.body
+    x, y, z = (special(state, f"{register}.{axis}") for axis in "xyz")
+    joined = body.op(f"or i32 {body.op(f'or i32 {x}, {y}')}, {z}")
+    return body.op(f"icmp eq i32 {joined}, 0")
+
+
+def _workspace(state: Emission) -> str:
+    """The address of the grid's barrier word: envreg1 has the high half of the workspace's."""
+    body = state.body
+    high, low = (special(state, f"envreg{n}") for n in (1, 2))
+    upper = body.op(f"shl i64 {body.op(f'zext i32 {high} to i64')}, 32")
+    whole = body.op(f"or i64 {upper}, {body.op(f'zext i32 {low} to i64')}")
+    return body.op(f"add i64 {whole}, {_WORD_OFFSET}")
+
+
+def _has_raised(state: Emission) -> str:
+    """Whether a thread of the grid has raised."""
+    claimed = field(state, report_block(state), abi.CLAIMED_OFFSET)
+    return state.body.op(f"icmp ne i32 {state.body.op(f'load volatile i32, {claimed}')}, 0")
+
+
+def _end_if_raised(state: Emission) -> None:
+    body = state.body
+    leave, stay = body.label("lost"), body.label("whole")
+    body.branch_if(_has_raised(state), leave, stay)
+    body.start(leave)
+    body.call("void", "llvm.nvvm.exit", [])
+    body.do("unreachable")
+    body.start(stay)
 
 
 @emits(grid.SyncWarp)

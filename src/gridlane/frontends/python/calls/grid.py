@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gridlane.core.dtypes import i32, i64, u32
-from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
+from gridlane.core.errors import ConstantError, TypingError
 from gridlane.frontends.python import stubs
 from gridlane.frontends.python.calls.casts import constant_integer
 from gridlane.frontends.python.calls.registry import VALUES, handles, register
 from gridlane.frontends.python.conversion import truth
-from gridlane.frontends.python.operands import NONE, Operand, Scalar, TupleOperand
+from gridlane.frontends.python.operands import NONE, Operand, Scalar, Static, TupleOperand
 from gridlane.ir.ops import grid
 from gridlane.ir.values import Value
 
@@ -155,10 +155,15 @@ def _nanosleep(t: Translator, ns: Operand) -> Operand:
     return NONE
 
 
+# ---- cooperative groups
+
+
 @handles(stubs.cg.this_grid)
 def _this_grid(t: Translator) -> Operand:
-    raise t.fail(
-        UnsupportedError,
-        "cuda.cg.this_grid() is not supported: split the kernel where the grid synchronises, and "
-        "launch the parts one after the other",
-    )
+    return Static(stubs.THIS_GRID)
+
+
+@handles(stubs.GridGroup.sync)
+def _grid_sync(t: Translator) -> Operand:
+    t.b.emit(grid.GridSync())
+    return NONE

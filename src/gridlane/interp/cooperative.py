@@ -1,0 +1,121 @@
+"""Runs the blocks of a grid whose blocks wait for each other, each on a thread of its own.
+
+One block runs at a time, in order, until it waits or ends, so that a kernel does the same at every
+run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from gridlane.core.errors import KernelError
+from gridlane.core.source import describe
+from gridlane.interp.state import Launch, Shape
+from gridlane.ir.op import Op
+from gridlane.ir.ops.grid import GridSync
+from gridlane.ir.values import Module
+
+
+def waits_for_grid(module: Module) -> bool:
+    """Whether a kernel has a barrier of the whole grid."""
+    functions = module.functions.values()
+    return any(isinstance(op, GridSync) for f in functions for op in f.body.walk())
+
+
+class _Stopped(BaseException):
+    """Unwinds a waiting block after the grid has failed."""
+
+
+class _Seat:
+    """A block's thread: ``go`` hands it the turn, ``back`` returns it. ``waiting`` is the op at
+    which the block waits, ``error`` what it ended with."""
+
+    def __init__(self, index: Shape, run: Callable[[Shape], None]) -> None:
+        self.index = index
+        self.run = run
+        self.go, self.back = threading.Semaphore(0), threading.Semaphore(0)
+        self.waiting: Op | None = None
+        self.stopped = self.done = False
+        self.error: BaseException | None = None
+        self.thread = threading.Thread(target=self._main, daemon=True)
+        self.thread.start()
+
+    def _main(self) -> None:
+        self.go.acquire()
+        try:
+            if not self.stopped:
+                self.run(self.index)
+        except _Stopped:
+            pass
+        except BaseException as error:
+            self.error = error
+        self.waiting, self.done = None, True
+        self.back.release()
+
+    def turn(self) -> None:
+        """Run until the block waits or ends."""
+        self.go.release()
+        self.back.acquire()
+
+    def wait(self, op: Op) -> None:
+        """Give the turn back, on the block's thread, until the next."""
+        self.waiting = op
+        self.back.release()
+        self.go.acquire()
+        if self.stopped:
+            raise _Stopped
+
+    def stop(self) -> None:
+        """End a block that waits or has not begun."""
+        self.stopped = True
+        self.turn()
+        self.thread.join()
+
+
+class Meeting:
+    """The turns of the blocks of a grid; ``run_block`` runs one to its end."""
+
+    def __init__(self, launch: Launch, run_block: Callable[[Shape], None]) -> None:
+        self.launch, self.run_block = launch, run_block
+        self.seats: dict[Shape, _Seat] = {}
+        launch.meet = lambda index, op: self.seats[index].wait(op)
+
+    def run(self, indices: list[Shape]) -> None:
+        """Run all blocks to their ends.
+
+        Raises:
+            KernelError: some wait for blocks that have ended.
+        """
+        for index in indices:
+            self.seats[index] = _Seat(index, self.run_block)
+        running = list(self.seats.values())
+        try:
+            while running:
+                running = self._round(running)
+        finally:
+            for seat in running:
+                if not seat.done:
+                    seat.stop()
+
+    def _round(self, running: list[_Seat]) -> list[_Seat]:
+        """A turn for each block; those that wait now."""
+        for seat in running:
+            seat.turn()
+            if seat.error is not None:
+                raise seat.error
+        ended = [seat for seat in running if seat.done]
+        waiting = [seat for seat in running if not seat.done]
+        if ended and waiting and self.launch.error is None:
+            raise _missed(waiting[0], ended[0])
+        return waiting
+
+
+def _missed(waiting: _Seat, ended: _Seat) -> KernelError:
+    op = waiting.waiting
+    assert op is not None
+    text = (
+        f"{op.name}: not all blocks of the grid reach this barrier: block {waiting.index} does, "
+        f"block {ended.index} has ended (at {op.loc})"
+    )
+    return KernelError("\n".join(filter(None, (text, describe(op.loc)))))
