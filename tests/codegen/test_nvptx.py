@@ -244,6 +244,30 @@ def test_what_no_instruction_does_for_the_system() -> None:
         ptx_of(module)
 
 
+# ---- asynchronous copies
+
+
+def stages(x, out):
+    tile = cuda.shared.array(64, float32)
+    i = cuda.threadIdx.x
+    cuda.async_copy(tile, 4 * i, x, 4 * i, 4)
+    cuda.async_copy(tile, 2 * i, x, 2 * i, 2)
+    cuda.async_commit()
+    cuda.async_wait(1)
+    out[i] = tile[i]
+
+
+def test_asynchronous_copies(tmp_path) -> None:
+    text = kernel_ptx(stages, float32[::1], float32[::1], processor="sm_80")
+    for word in ("ca.shared.global", "cg.shared.global", "commit_group", "wait_group \t1"):
+        assert f"cp.async.{word}" in text
+    older = kernel_ptx(stages, float32[::1], float32[::1], processor="sm_75")
+    assert "cp.async" not in older and "ld.global.v4" in older and "st.shared.v4" in older
+    if PTXAS is not None:
+        checked_by_ptxas([text], "sm_80", tmp_path)
+        checked_by_ptxas([older], "sm_75", tmp_path)
+
+
 # ---- grid barriers
 
 

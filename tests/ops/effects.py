@@ -12,7 +12,7 @@ from tests.ops.special import special
 from gridlane.core import dtypes
 from gridlane.core.dtypes import ALL, INTEGERS, DType, b1, f32, f64, i8, i32, u8, u32, u64
 from gridlane.ir.builder import Builder
-from gridlane.ir.ops import arith, atomic, control, grid, memory, warp
+from gridlane.ir.ops import arith, atomic, control, copies, grid, memory, warp
 from gridlane.ir.types import ArrayType, Space, StructType, Type, pointer, struct, vector
 from gridlane.ir.values import ErrorSite, Function, Global, Module, Param, Region, Value
 
@@ -743,6 +743,36 @@ def grids() -> Iterator[Case]:
     yield case("grid_sync", "", across, grid_=(2, 1, 2))
 
 
+def asynchronous() -> Iterator[Case]:
+    for element, bytes_ in ((f32, 4), (f64, 8), (u32, 8), (u8, 16), (dtypes.f16, 16), (f32, 16)):
+
+        def through_shared(kernel: Kernel) -> list[np.ndarray]:
+            """Each thread copies two pieces, in groups of their own, and reads another's."""
+            b = kernel.builder
+            each = bytes_ // element.size
+            size = 2 * each * THREADS
+            kernel.module.globals["tile"] = Global("tile", element, size, Space.SHARED)
+            tile = b.value(memory.GlobalAddress("tile", pointer(element, Space.SHARED)))
+            source = kernel.array(element)
+            other = b.sub(b.const(THREADS - 1, i32), kernel.local)
+            own = b.mul(kernel.local, b.const(2 * each, i32))
+            for number in range(2):
+                into = b.add(own, b.const(number * each, i32))
+                at = kernel.own(source, 2 * each, number * each)
+                b.emit(copies.AsyncCopy(b.offset(tile, into), at, bytes_))
+                b.emit(copies.AsyncCommit())
+            first = b.mul(other, b.const(2 * each, i32))
+            last = b.add(first, b.const(2 * each - 1, i32))
+            for pending, index in ((1, first), (0, last)):
+                b.emit(copies.AsyncWait(pending))
+                b.emit(grid.Barrier())
+                kernel.store(b.load(b.offset(tile, index)))
+            return [stretched(element, 4 * THREADS * each), out(element), out(element)]
+
+        for op in ("async_copy", "async_commit", "async_wait"):
+            yield case(op, f"{bytes_ // element.size}-{element}", through_shared)
+
+
 def effects() -> Iterator[Case]:
     """Cases of everything but arithmetic."""
     for family in (
@@ -754,6 +784,7 @@ def effects() -> Iterator[Case]:
         queries,
         barriers,
         grids,
+        asynchronous,
         shuffles,
         votes,
         matches,

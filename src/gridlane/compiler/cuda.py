@@ -26,6 +26,8 @@ from gridlane.passes import pipelines
 DEFAULT = "sm_75"
 """What is compiled for when nobody says: the least that today's toolkits and drivers run."""
 OLDEST = 70
+COPIES = 80
+"""The compute capability from which copies go on while a thread does."""
 _PROCESSOR = re.compile(r"sm_(\d{2,3})([af]?)")
 
 
@@ -106,6 +108,8 @@ def _emit(module: Module, target: Target, options: KernelOptions, machine: Machi
     """The kernel with calls of libdevice, or where there is none with our own functions."""
     if find_libdevice() is None:
         pipelines.run(module, "cuda without libdevice")
+    if machine.capability < COPIES:
+        pipelines.run(module, "cuda before 8.0")
     pipelines.run(module, _pipeline(target, options))
     return emit_kernel(module, options, machine.capability)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.interp.copies import Copies
 from gridlane.interp.memory import Memory
 from gridlane.interp.values import Array, Lanes, filled
 from gridlane.ir.op import Op
@@ -40,7 +41,8 @@ class Launch:
 class Block:
     """A block: its lanes, full warps of them, of which ``threads`` are threads.
 
-    ``ended`` are the lanes that have returned from the kernel or raised.
+    ``ended`` are the lanes that have returned from the kernel or raised; ``copies`` those that
+    are under way.
     """
 
     def __init__(self, launch: Launch, index: Shape, dynamic_shared: int) -> None:
@@ -54,6 +56,7 @@ class Block:
         self.lane = number % WARP
         self.thread_index = (number % x, number // x % y, number // (x * y))
         self.ended = np.zeros(self.lanes, np.bool_)
+        self.copies = Copies(self.lanes)
 
     def thread(self, lane: int) -> Shape:
         """The 3-d index of the thread on a lane."""

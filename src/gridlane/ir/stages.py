@@ -38,6 +38,8 @@ WARP = frozenset((
     "shuffle", "vote", "match_any", "match_all", "active_mask", "warp_reduce",
 ))
 
+COPIES = frozenset(("async_copy", "async_commit", "async_wait"))
+
 CONTROL = frozenset((
     "if", "loop", "scope", "break", "continue", "leave", "return", "raise", "print",
 ))
@@ -46,10 +48,14 @@ CALLS = frozenset(("call",))
 
 # fmt: on
 
+COMMON = ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL
+"""What every target has."""
+
 STAGES: dict[str, frozenset[str]] = {
-    "kernel": ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | COOPERATIVE | WARP | CONTROL | CALLS,
+    "kernel": COMMON | COOPERATIVE | COPIES | CALLS,
     # Calls have become scopes.
-    "legal(cuda)": ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | COOPERATIVE | WARP | CONTROL,
-    "legal(cpu)": ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL,
+    "legal(cuda)": COMMON | COOPERATIVE | COPIES,
+    "legal(cuda before 8.0)": COMMON | COOPERATIVE,
+    "legal(cpu)": COMMON,
 }
 """The names of the ops that are legal at each stage."""

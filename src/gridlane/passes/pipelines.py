@@ -9,6 +9,7 @@ from gridlane.core.errors import TargetError
 from gridlane.ir.stages import STAGES
 from gridlane.ir.values import Module
 from gridlane.passes.coarsen import coarsen_blocks
+from gridlane.passes.copy_at_once import copy_at_once
 from gridlane.passes.inline import inline_calls
 from gridlane.passes.narrow import narrow_integers
 from gridlane.passes.promote import promote_variables
@@ -27,9 +28,10 @@ def _without_libdevice(module: Module) -> None:
 
 PIPELINES: dict[str, tuple[Pass, ...]] = {
     # The vectoriser works on one function; forwarding comes after inlining, which makes variables.
-    "cpu": (inline_calls, promote_variables),
+    "cpu": (inline_calls, copy_at_once, promote_variables),
     # What legalize_math writes are functions, so it comes before the others inline calls.
     "cuda without libdevice": (_without_libdevice,),
+    "cuda before 8.0": (copy_at_once,),
     "cuda": (inline_calls, promote_variables, wish_unrolling),
     # Narrowing sees values, not variables, once they are forwarded.
     "cuda compact": (inline_calls, promote_variables, narrow_integers, wish_unrolling),

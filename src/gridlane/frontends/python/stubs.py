@@ -124,6 +124,24 @@ const = _group(
     {"array_like": ("ndarray", "A global numpy array as constant memory.")},
 )
 
+async_copy = Stub(
+    "cuda.async_copy",
+    "target, target_index, source, source_index, count",
+    "Start to copy ``count`` elements, a constant, from an array in global memory to one in shared "
+    "memory. They follow each other along the last axis, are 4, 8 or 16 bytes together, and start "
+    "at multiples of as many bytes. The data may arrive at any time up to the async_wait that "
+    "covers the copy: reading it earlier is a race. Other threads see it behind a barrier that "
+    "follows the wait.",
+)
+async_commit = Stub(
+    "cuda.async_commit", "", "Make a group of the thread's copies since the last commit."
+)
+async_wait = Stub(
+    "cuda.async_wait",
+    "pending",
+    "Wait until at most the ``pending`` latest groups of the thread, a constant, are under way.",
+)
+
 # ---- barriers and fences
 
 syncthreads = Stub("cuda.syncthreads", "", "Wait for every thread of the block.")
@@ -273,6 +291,7 @@ cg = _group("cuda.cg", "Cooperative groups.", {"this_grid": ("", "The group of t
 NAMESPACE: dict[str, Any] = {
     **{item.__name__: item for item in (threadIdx, blockIdx, blockDim, gridDim, laneid, warpsize)},
     **{item.__name__: item for item in (grid, gridsize, shared, local, const, atomic, fp16, cg)},
+    **{item.__name__: item for item in (async_copy, async_commit, async_wait)},
     **{item.__name__: item for item in (syncthreads, syncthreads_count, syncthreads_and)},
     **{item.__name__: item for item in (syncthreads_or, syncwarp, nanosleep, activemask)},
     **{item.__name__: item for item in (threadfence, threadfence_block, threadfence_system)},

@@ -9,6 +9,7 @@ from gridlane.codegen.llvm.nvptx import (
     atomics,
     comparison,
     control,
+    copies,
     gridops,
     mathlib,
     memory,
@@ -23,7 +24,7 @@ from gridlane.ir.op import Op
 from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import Function, Module, Param
 
-FAMILIES = (atomics, comparison, gridops, mathlib, memory, report, warps)
+FAMILIES = (atomics, comparison, copies, gridops, mathlib, memory, report, warps)
 """Imported for the emissions that they register."""
 
 

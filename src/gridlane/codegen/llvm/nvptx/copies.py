@@ -1,0 +1,34 @@
+"""Asynchronous copies: cp.async, from compute capability 8.0 on."""
+
+from __future__ import annotations
+
+from gridlane.codegen.llvm.nvptx.emission import Emission, emits
+from gridlane.codegen.llvm.nvptx.trace import traced
+from gridlane.ir.op import Op
+from gridlane.ir.ops import copies
+
+_STEM = "llvm.nvvm.cp.async"
+
+
+@emits(copies.AsyncCopy)
+def copy(state: Emission, op: copies.AsyncCopy) -> None:
+    """cp.async; 16 bytes pass the first cache by, which keeps it for what is read again."""
+    cache = "cg" if op.bytes == 16 else "ca"
+    arguments = [
+        ("ptr addrspace(3)", state.name(op.target)),
+        ("ptr addrspace(1)", state.name(op.source)),
+    ]
+    with traced(state, op, op.source):
+        state.body.call("void", f"{_STEM}.{cache}.shared.global.{op.bytes}", arguments)
+
+
+@emits(copies.AsyncCommit)
+def commit(state: Emission, op: Op) -> None:
+    """cp.async.commit_group."""
+    state.body.call("void", f"{_STEM}.commit.group", [])
+
+
+@emits(copies.AsyncWait)
+def wait(state: Emission, op: copies.AsyncWait) -> None:
+    """cp.async.wait_group."""
+    state.body.call("void", f"{_STEM}.wait.group", [("i32", str(op.pending))])

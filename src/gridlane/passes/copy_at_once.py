@@ -1,0 +1,40 @@
+"""Makes plain loads and stores of asynchronous copies, for targets that have none."""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import u32
+from gridlane.ir.op import Op
+from gridlane.ir.ops import copies, memory
+from gridlane.ir.types import Type, pointer, vector
+from gridlane.ir.values import Module, Region, Value
+
+
+def copy_at_once(module: Module) -> None:
+    """A copy that is done when it starts is done at every wait."""
+    for function in module.functions.values():
+        _rewrite(function.body)
+
+
+def _rewrite(region: Region) -> None:
+    ops: list[Op] = []
+    for op in region.ops:
+        for inner in op.regions():
+            _rewrite(inner)
+        if isinstance(op, copies.AsyncCopy):
+            ops += _plain(op)
+        elif not isinstance(op, copies.AsyncCommit | copies.AsyncWait):
+            ops.append(op)
+    region.ops = ops
+
+
+def _plain(op: copies.AsyncCopy) -> list[Op]:
+    """A load and a store of as many words."""
+    words = op.bytes // u32.size
+    type_: Type = u32 if words == 1 else vector(u32, words)
+
+    def recast(value: Value) -> memory.Recast:
+        return memory.Recast(value, pointer(type_, memory.space_of(value)), loc=op.loc)
+
+    source, target = recast(op.source), recast(op.target)
+    load = memory.Load(source.result, loc=op.loc)
+    return [source, load, target, memory.Store(target.result, load.result, loc=op.loc)]
