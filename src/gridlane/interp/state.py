@@ -10,11 +10,9 @@ import numpy as np
 
 from gridlane.interp.copies import Copies
 from gridlane.interp.memory import Memory
-from gridlane.interp.values import Array, Lanes, filled
+from gridlane.interp.values import WARP, Array, Lanes, filled
 from gridlane.ir.op import Op
 from gridlane.ir.values import Function, Module, Region, Value, Var
-
-WARP = 32
 
 Shape = tuple[int, int, int]
 RunRegion = Callable[["Frame", Region, Array], Array]

@@ -1,5 +1,5 @@
 """Values of the interpreter: one numpy array element a lane, tuples of them for the parts of
-structs and vectors. Pointers are uint64 addresses."""
+structs and vectors, a matrix a warp for fragments. Pointers are uint64 addresses."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import numpy as np
 from gridlane.core import dtypes
 from gridlane.core.dtypes import DType
 from gridlane.ir.ops.memory import part_types
-from gridlane.ir.types import PointerType, Type
+from gridlane.ir.types import FragmentType, PointerType, Type
 
 Array = np.ndarray[Any, Any]
 Lanes = Any
 """An array, or a tuple of Lanes."""
+
+WARP = 32
 
 ADDRESS = np.dtype(np.uint64)
 
@@ -28,6 +30,8 @@ def filled(type_: Type, lanes: int, value: bool | int | float = 0) -> Lanes:
     """``value`` on every lane; the parts of structs and vectors get it each."""
     if isinstance(type_, DType | PointerType):
         return np.full(lanes, value, numpy_of(type_))
+    if isinstance(type_, FragmentType):
+        return np.full((lanes // WARP, type_.rows, type_.cols), value, numpy_of(type_.element))
     return tuple(filled(part, lanes, value) for part in part_types(type_))
 
 
@@ -35,7 +39,18 @@ def merged(mask: Array, new: Lanes, old: Lanes) -> Lanes:
     """``new`` on the lanes in ``mask``, ``old`` on the others."""
     if isinstance(new, tuple):
         return tuple(merged(mask, n, o) for n, o in zip(new, old, strict=True))
+    if new.ndim > 1:
+        return _merged_fragments(mask, new, old)
     return np.where(mask, new, old)
+
+
+def _merged_fragments(mask: Array, new: Array, old: Array) -> Array:
+    """Fragments by warp; one that only some lanes of a warp get is undefined: all bits set."""
+    lanes = mask.reshape(-1, WARP)
+    some, whole = np.asarray(lanes.any(axis=1)), np.asarray(lanes.all(axis=1))
+    made = np.where(whole[:, None, None], new, old)
+    made[some & ~whole] = np.frombuffer(b"\xff" * made.itemsize, made.dtype)[0]
+    return made
 
 
 # ---- floats: half precision is computed in f64 and rounded once

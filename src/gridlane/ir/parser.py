@@ -26,7 +26,7 @@ from gridlane.ir.lexer import Token, Tokens
 from gridlane.ir.op import REGISTRY, FastMath, FieldKind, Op
 from gridlane.ir.textform import PARAM_DEFAULTS, FieldForm, text_form
 from gridlane.ir.typeparser import parse_type
-from gridlane.ir.types import PointerType, Space, StructType, Type, VectorType
+from gridlane.ir.types import FragmentType, PointerType, Space, StructType, Type, VectorType
 from gridlane.ir.values import ErrorSite, Function, Global, Module, Param, Region, Value, Var
 
 
@@ -381,6 +381,7 @@ _READERS: dict[str, Reader] = {
     "Type": parse_type,
     "DType": _typed(DType, "scalar"),
     "PointerType": _typed(PointerType, "pointer"),
+    "FragmentType": _typed(FragmentType, "fragment"),
     "StructType | VectorType": _typed(StructType | VectorType, "struct or vector"),
     "tuple[str, ...]": _tuple_of(Tokens.string),
     "tuple[Type, ...]": _tuple_of(parse_type),

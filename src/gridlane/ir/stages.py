@@ -40,6 +40,11 @@ WARP = frozenset((
 
 COPIES = frozenset(("async_copy", "async_commit", "async_wait"))
 
+MATRIX = frozenset((
+    "fragment_fill", "fragment_load", "fragment_store", "fragment_mma", "fragment_scale",
+    "fragment_convert",
+))
+
 CONTROL = frozenset((
     "if", "loop", "scope", "break", "continue", "leave", "return", "raise", "print",
 ))
@@ -52,10 +57,10 @@ COMMON = ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL
 """What every target has."""
 
 STAGES: dict[str, frozenset[str]] = {
-    "kernel": COMMON | COOPERATIVE | COPIES | CALLS,
+    "kernel": COMMON | COOPERATIVE | COPIES | MATRIX | CALLS,
     # Calls have become scopes.
-    "legal(cuda)": COMMON | COOPERATIVE | COPIES,
-    "legal(cuda before 8.0)": COMMON | COOPERATIVE,
+    "legal(cuda)": COMMON | COOPERATIVE | COPIES | MATRIX,
+    "legal(cuda before 8.0)": COMMON | COOPERATIVE | MATRIX,
     "legal(cpu)": COMMON,
 }
 """The names of the ops that are legal at each stage."""

@@ -8,7 +8,9 @@ from gridlane.core import dtypes
 from gridlane.ir.lexer import Tokens
 from gridlane.ir.types import (
     ArrayType,
+    FragmentType,
     PointerType,
+    Role,
     Space,
     StructType,
     Type,
@@ -21,6 +23,7 @@ MAX_DEPTH = 100
 """Types nest no deeper than this."""
 
 _SCALARS = {dtype.name: dtype for dtype in dtypes.ALL}
+_ROLES = {role.value: role for role in Role}
 _SPACES = {space.name.lower(): space for space in Space}
 
 
@@ -48,6 +51,22 @@ def _pointer(tokens: Tokens, depth: int) -> PointerType:
     if token.text not in _SPACES:
         raise tokens.error(f"{token.text!r} is not one of {', '.join(_SPACES)}", token)
     return pointer(element, _SPACES[token.text])
+
+
+def _fragment(tokens: Tokens, depth: int) -> FragmentType:
+    start = tokens.kind("word", "a role")
+    if start.text not in _ROLES:
+        raise tokens.error(f"{start.text!r} is not one of {', '.join(_ROLES)}", start)
+    extents: list[int] = []
+    for _ in range(2):
+        tokens.expect(",")
+        extents.append(tokens.count())
+    tokens.expect(",")
+    token = tokens.current
+    element = parse_type(tokens, depth)
+    if not isinstance(element, dtypes.DType):
+        raise tokens.error(f"a fragment of {element}: its elements are scalars", token)
+    return FragmentType(_ROLES[start.text], extents[0], extents[1], element)
 
 
 def _vector(tokens: Tokens, depth: int) -> VectorType:
@@ -102,4 +121,5 @@ _COMPOUND: dict[str, Callable[[Tokens, int], Type]] = {
     "vec": _vector,
     "array": _array,
     "struct": _struct,
+    "frag": _fragment,
 }

@@ -1,11 +1,12 @@
-"""Types of IR values: scalars (core.dtypes), pointers, vectors, structs; arrays in memory only."""
+"""Types of IR values: scalars (core.dtypes), pointers, vectors, structs, fragments of matrices;
+arrays in memory only."""
 
 from __future__ import annotations
 
 import json
 import re
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import Enum, IntEnum
 from functools import cache
 
 from gridlane.core.dtypes import DType
@@ -108,7 +109,35 @@ class ArrayType:
         return f"array<{self.element}, {self.count}>"
 
 
-Type = DType | PointerType | VectorType | StructType | ArrayType
+class Role(Enum):
+    """What a fragment is in a product: the left factor, the right one, or what is added to."""
+
+    A = "a"
+    B = "b"
+    ACC = "acc"
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentType:
+    """A matrix that a warp holds together; see ``ir.ops.matrix``. It exists as a value only."""
+
+    role: Role
+    rows: int
+    cols: int
+    element: DType
+
+    align = 16
+
+    @property
+    def size(self) -> int:
+        """Bytes of all elements."""
+        return self.rows * self.cols * self.element.size
+
+    def __str__(self) -> str:
+        return f"frag<{self.role.value}, {self.rows}, {self.cols}, {self.element}>"
+
+
+Type = DType | PointerType | VectorType | StructType | ArrayType | FragmentType
 
 
 @cache

@@ -10,7 +10,7 @@ from gridlane.ir.op import FieldKind, Op, Scope
 from gridlane.ir.ops.control import Break, Call, If, Leave, Loop, ScopeOp
 from gridlane.ir.printer import print_op
 from gridlane.ir.stages import STAGES
-from gridlane.ir.types import ArrayType, PointerType, Space, StructType, Type
+from gridlane.ir.types import ArrayType, FragmentType, PointerType, Space, StructType, Type
 from gridlane.ir.values import Function, Global, Module, Region, Value
 
 
@@ -43,6 +43,8 @@ def _verify_global(item: Global) -> None:
     name = f"global @{item.name}"
     known = item.space in (Space.SHARED, Space.CONSTANT)
     _require(known, f"{name} is in {item.space.name.lower()} memory, not shared or constant")
+    inside = isinstance(item.element, FragmentType) or keeps_fragment(item.element)
+    _require(not inside, f"{name} holds a fragment, which is a value only")
     _require(item.count >= 0, f"{name} has {item.count} elements")
     _require(item.align > 0 and not item.align & (item.align - 1), f"{name} aligns to {item.align}")
     if item.data is None:
@@ -108,6 +110,8 @@ class _FunctionVerifier:
             for item in group:
                 if holds_array(item.type):
                     self.fail(f"{item} holds an array, which exists in memory only")
+                if keeps_fragment(item.type):
+                    self.fail(f"{item}: a fragment is a value only")
         if not function.is_kernel:
             return
         if function.results:
@@ -168,6 +172,7 @@ class _FunctionVerifier:
         for value in op.results:
             op.require(value.op is op, f"{value} is another op's result")
             op.require(not holds_array(value.type), f"{value.type} exists in memory only")
+            op.require(not keeps_fragment(value.type), f"{value.type}: a fragment is a value only")
 
 
 def holds_array(type_: Type) -> bool:
@@ -175,6 +180,17 @@ def holds_array(type_: Type) -> bool:
     if isinstance(type_, StructType):
         return any(map(holds_array, type_.types))
     return isinstance(type_, ArrayType)
+
+
+def keeps_fragment(type_: Type) -> bool:
+    """Whether a type other than a fragment has one inside: no memory and no struct holds it."""
+    if isinstance(type_, StructType):
+        inner = type_.types
+    elif isinstance(type_, PointerType | ArrayType):
+        inner = (type_.element,)
+    else:
+        return False
+    return any(isinstance(item, FragmentType) or keeps_fragment(item) for item in inner)
 
 
 def falls_through(region: Region) -> bool:

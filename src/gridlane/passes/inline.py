@@ -5,8 +5,8 @@ from __future__ import annotations
 from gridlane.core.errors import TargetError
 from gridlane.core.source import Loc
 from gridlane.ir.op import Op, clone_region
-from gridlane.ir.ops import arith, control, memory
-from gridlane.ir.types import PointerType, Type
+from gridlane.ir.ops import arith, control, matrix, memory
+from gridlane.ir.types import FragmentType, PointerType, Type
 from gridlane.ir.values import Function, Module, Region, Value, Var
 
 
@@ -121,11 +121,13 @@ def _declare(function: Function, variables: list[Var]) -> None:
 def _zero(ops: list[Op], type_: Type, loc: Loc) -> Value:
     """Append the zero of a type."""
     parts = memory.part_types(type_)
-    if not parts:
+    if isinstance(type_, FragmentType):
+        op: Op = matrix.FragmentFill(_zero(ops, type_.element, loc), type_)
+    elif not parts:
         is_float = not isinstance(type_, PointerType) and type_.is_float  # type: ignore[union-attr]  # a scalar
         is_bool = not isinstance(type_, PointerType) and type_.is_bool  # type: ignore[union-attr]  # a scalar
         zero = 0.0 if is_float else False if is_bool else 0
-        op: Op = arith.Const(zero, type_)
+        op = arith.Const(zero, type_)
     else:
         op = memory.Pack(tuple([_zero(ops, part, loc) for part in parts]), type_)  # type: ignore[arg-type]  # has parts
     ops.append(_at(op, loc))

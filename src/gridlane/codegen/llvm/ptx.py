@@ -13,7 +13,8 @@ from gridlane.core.errors import GridlaneError
 TRIPLE = "nvptx64-nvidia-cuda"
 
 # The PTX version with which a processor appeared; older drivers than it needs cannot run it anyway.
-_VERSIONS = {70: 62, 72: 62, 75: 63, 80: 70, 86: 71, 87: 74, 89: 78, 90: 78}
+# That of 7.5 did not have all of its tensor instructions yet: 6.5, of CUDA 10.2, does.
+_VERSIONS = {70: 62, 72: 62, 75: 65, 80: 70, 86: 71, 87: 74, 89: 78, 90: 78}
 _OLDEST = 62
 _NEWEST = 86
 """What processors after these get: the first PTX version of sm_100."""
@@ -23,7 +24,7 @@ def default_features(capability: int) -> str:
     """The PTX version to write for a compute capability, as LLVM's feature.
 
     >>> default_features(90), default_features(75)
-    ('+ptx78', '+ptx63')
+    ('+ptx78', '+ptx65')
     """
     return f"+ptx{_VERSIONS.get(capability, _NEWEST if capability > 90 else _OLDEST)}"
 

@@ -12,7 +12,7 @@ from typing import Any
 from gridlane.core import argtypes
 from gridlane.core.dtypes import DType
 from gridlane.core.source import Loc
-from gridlane.ir.types import Space
+from gridlane.ir.types import FragmentType, Role, Space
 from gridlane.ir.values import Value
 
 
@@ -118,6 +118,20 @@ class RecordView(Operand):
     @property
     def type_name(self) -> str:
         return str(self.type)
+
+
+@dataclass(slots=True, eq=False)
+class Fragment(Operand):
+    """A matrix that a warp holds."""
+
+    value: Value
+
+    @property
+    def type_name(self) -> str:
+        kind = self.value.type
+        assert isinstance(kind, FragmentType)
+        role = {Role.ACC: "accumulator"}.get(kind.role, f"fragment {kind.role.value}")
+        return f"{role} {kind.rows}x{kind.cols} of {argtypes.scalar_of(kind.element)}"
 
 
 @dataclass(slots=True, eq=False)

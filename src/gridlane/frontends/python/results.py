@@ -9,6 +9,7 @@ from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.specs import (
     ArraySpec,
     ComplexSpec,
+    FragmentSpec,
     LiteralSpec,
     RecordSpec,
     ScalarSpec,
@@ -46,6 +47,8 @@ def result_type(spec: Spec) -> ArgType:
         return argtypes.complex64 if spec.part.bits == 32 else argtypes.complex128
     if isinstance(spec, ArraySpec | RecordSpec):
         return spec.type
+    if isinstance(spec, FragmentSpec):
+        raise TypingError(f"a function that is compiled by itself cannot return {spec.type}")
     if isinstance(spec, TupleSpec):
         items = tuple([result_type(item) for item in spec.items])
         return argtypes.TupleType(items, spec.fields, spec.cls)

@@ -17,13 +17,14 @@ from gridlane.frontends.python.operands import (
     NONE,
     ArrayView,
     ComplexNumber,
+    Fragment,
     Operand,
     RecordView,
     Scalar,
     Static,
     TupleOperand,
 )
-from gridlane.ir.types import PointerType, Space, Type, pointer
+from gridlane.ir.types import FragmentType, PointerType, Space, Type, pointer
 from gridlane.ir.values import Value
 
 if TYPE_CHECKING:
@@ -58,6 +59,11 @@ class RecordSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class FragmentSpec:
+    type: FragmentType
+
+
+@dataclass(frozen=True, slots=True)
 class TupleSpec:
     items: tuple[Spec, ...]
     fields: tuple[str, ...]
@@ -85,7 +91,16 @@ class LiteralSpec:
     value: int | float | bool
 
 
-Spec = ScalarSpec | ComplexSpec | ArraySpec | RecordSpec | TupleSpec | StaticSpec | LiteralSpec
+Spec = (
+    ScalarSpec
+    | ComplexSpec
+    | ArraySpec
+    | RecordSpec
+    | FragmentSpec
+    | TupleSpec
+    | StaticSpec
+    | LiteralSpec
+)
 
 
 def _same_object(lhs: Any, rhs: Any) -> bool:
@@ -109,6 +124,8 @@ def spec_of(operand: Operand) -> Spec | None:
         return RecordSpec(operand.type, operand.pointer.type)  # type: ignore[arg-type]  # a pointer
     if isinstance(operand, Static):
         return StaticSpec(operand.object)
+    if isinstance(operand, Fragment):
+        return FragmentSpec(operand.value.type)  # type: ignore[arg-type]  # a fragment
     return None
 
 
@@ -177,6 +194,8 @@ def flatten(operand: Operand) -> list[Value]:
         return [value for item in operand.items for value in flatten(item)]
     if isinstance(operand, RecordView):
         return [operand.pointer]
+    if isinstance(operand, Fragment):
+        return [operand.value]
     return []
 
 
@@ -193,6 +212,8 @@ def ir_types(spec: Spec) -> list[Type]:
         return [type_ for item in spec.items for type_ in ir_types(item)]
     if isinstance(spec, RecordSpec):
         return [spec.pointer]
+    if isinstance(spec, FragmentSpec):
+        return [spec.type]
     return []
 
 
@@ -226,6 +247,8 @@ def rebuild(t: Translator, spec: Spec, values: Iterator[Value]) -> Operand:
         return TupleOperand(items, spec.fields, spec.cls)
     if isinstance(spec, RecordSpec):
         return RecordView(spec.type, next(values))
+    if isinstance(spec, FragmentSpec):
+        return Fragment(next(values))
     if isinstance(spec, LiteralSpec):
         return t.number(spec.value, spec.dtype)
     return NONE if spec.object is None else Static(spec.object)

@@ -196,6 +196,31 @@ match_all_sync = Stub(
 activemask = Stub("cuda.activemask", "", "The lanes that run together.")
 lanemask_lt = Stub("cuda.lanemask_lt", "", "The lanes below the own one.")
 
+# ---- matrices of a warp
+
+_MATRIX = "array, position, shape, layout="
+_FROM = (
+    "from a 2-d array in global or shared memory, the first element at array[position]. A C array "
+    'has the layout "row", an F array "col"; array.T turns one into the other. Rows, or columns, '
+    "start at multiples of 16 bytes."
+)
+wmma = _group(
+    "cuda.wmma",
+    "Matrices that the 32 lanes of a warp hold together and tensor cores multiply. Shapes are "
+    "constants, multiples of 16; the inner extent of a product is one of 16 for 16-bit floats, 8 "
+    "for float32 as tf32, 32 for 8-bit integers. All lanes of a warp call these together.",
+    {
+        "fill": ("shape, dtype, value", "An accumulator with one value everywhere."),
+        "load_a": (f"{_MATRIX}, precision=", f"A left factor {_FROM}"),
+        "load_b": (f"{_MATRIX}, precision=", f"A right factor {_FROM}"),
+        "load_c": (_MATRIX, f"An accumulator {_FROM}"),
+        "mma": ("a, b, c", "The accumulator a @ b + c."),
+        "store": ("array, position, fragment, layout=", "Write an accumulator, as load_c reads."),
+        "scale": ("fragment, factor", "An accumulator with every element times a number."),
+        "convert": ("fragment, dtype", "An accumulator with every element converted."),
+    },
+)
+
 # ---- numbers
 
 popc = Stub("cuda.popc", "x", "The number of one bits.")
@@ -291,6 +316,7 @@ cg = _group("cuda.cg", "Cooperative groups.", {"this_grid": ("", "The group of t
 NAMESPACE: dict[str, Any] = {
     **{item.__name__: item for item in (threadIdx, blockIdx, blockDim, gridDim, laneid, warpsize)},
     **{item.__name__: item for item in (grid, gridsize, shared, local, const, atomic, fp16, cg)},
+    wmma.__name__: wmma,
     **{item.__name__: item for item in (async_copy, async_commit, async_wait)},
     **{item.__name__: item for item in (syncthreads, syncthreads_count, syncthreads_and)},
     **{item.__name__: item for item in (syncthreads_or, syncwarp, nanosleep, activemask)},

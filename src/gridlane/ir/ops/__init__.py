@@ -1,5 +1,5 @@
 """The ops, one dataclass each. Importing this package registers all of them."""
 
-from gridlane.ir.ops import arith, atomic, control, copies, grid, math, memory, warp
+from gridlane.ir.ops import arith, atomic, control, copies, grid, math, matrix, memory, warp
 
-__all__ = ["arith", "atomic", "control", "copies", "grid", "math", "memory", "warp"]
+__all__ = ["arith", "atomic", "control", "copies", "grid", "math", "matrix", "memory", "warp"]

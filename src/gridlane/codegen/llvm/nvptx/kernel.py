@@ -10,9 +10,11 @@ from gridlane.codegen.llvm.nvptx import (
     comparison,
     control,
     copies,
+    fragments,
     gridops,
     mathlib,
     memory,
+    products,
     report,
     warps,
 )
@@ -24,7 +26,10 @@ from gridlane.ir.op import Op
 from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import Function, Module, Param
 
-FAMILIES = (atomics, comparison, copies, gridops, mathlib, memory, report, warps)
+FAMILIES = (
+    *(atomics, comparison, copies, fragments, gridops, mathlib, memory, products, report),
+    *(warps,),
+)
 """Imported for the emissions that they register."""
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from gridlane.codegen.llvm.nvptx.registers import register_count, register_type
 from gridlane.codegen.llvm.text import scalar_name
-from gridlane.ir.types import PointerType, Space, StructType, Type, VectorType
+from gridlane.ir.types import FragmentType, PointerType, Space, StructType, Type, VectorType
 
 
 def pointer_name(space: Space) -> str:
@@ -23,4 +24,6 @@ def register_name(type_: Type) -> str:
         return f"<{type_.count} x {scalar_name(type_.element)}>"
     if isinstance(type_, StructType):
         return "{" + ", ".join(map(register_name, type_.types)) + "}"
+    if isinstance(type_, FragmentType):
+        return f"[{register_count(type_)} x {register_type(type_)}]"
     return scalar_name(type_)

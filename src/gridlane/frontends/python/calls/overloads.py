@@ -12,7 +12,7 @@ from gridlane.core.errors import TypingError
 from gridlane.frontends.python.device_function import DeviceFunction
 from gridlane.frontends.python.operands import Operand
 from gridlane.frontends.python.results import result_type
-from gridlane.frontends.python.specs import spec_of
+from gridlane.frontends.python.specs import FragmentSpec, spec_of
 
 if TYPE_CHECKING:
     from gridlane.frontends.python.translator import Translator
@@ -49,7 +49,7 @@ def choose_signature(
 
 def _type_of(operand: Operand) -> argtypes.ArgType | None:
     spec = spec_of(operand)
-    return None if spec is None else result_type(spec)
+    return None if spec is None or isinstance(spec, FragmentSpec) else result_type(spec)
 
 
 def _cost(

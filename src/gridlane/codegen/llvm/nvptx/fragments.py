@@ -1,0 +1,243 @@
+"""Fragments in memory: ldmatrix from shared memory where it fits, else word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gridlane.codegen.llvm.nvptx.emission import Emission, emits
+from gridlane.codegen.llvm.nvptx.memory import space_of
+from gridlane.codegen.llvm.nvptx.names import register_name
+from gridlane.codegen.llvm.nvptx.registers import (
+    Register,
+    first_register,
+    packed,
+    register_count,
+    register_type,
+    registers,
+    tile_shape,
+)
+from gridlane.codegen.llvm.nvptx.report import special
+from gridlane.codegen.llvm.nvptx.trace import traced
+from gridlane.core.dtypes import DType, f32
+from gridlane.ir.ops import matrix
+from gridlane.ir.types import FragmentType, Role, Space
+from gridlane.ir.values import Value
+
+LEAST = 75
+"""The compute capability from which tensor cores have the layout that this is made for."""
+NEWER = 80
+"""That from which they take bf16 and tf32."""
+
+
+def fragment_type(value: Value) -> FragmentType:
+    """The type of a fragment value."""
+    assert isinstance(value.type, FragmentType)
+    return value.type
+
+
+def joined(state: Emission, type_: FragmentType, parts: list[str]) -> str:
+    """The registers of a fragment as one value."""
+    whole, element = register_name(type_), register_type(type_)
+    made = "poison"
+    for number, part in enumerate(parts):
+        made = state.body.op(f"insertvalue {whole} {made}, {element} {part}, {number}")
+    return made
+
+
+def taken(state: Emission, value: Value) -> list[str]:
+    """The registers of a fragment."""
+    type_ = fragment_type(value)
+    whole, name = register_name(type_), state.name(value)
+    return [
+        state.body.op(f"extractvalue {whole} {name}, {number}")
+        for number in range(register_count(type_))
+    ]
+
+
+def require(state: Emission, op: matrix.FragmentLoad | matrix.FragmentMma, element: DType) -> None:
+    """Refuse factors that the device's tensor cores do not take."""
+    newer = element.name in ("bf16", "f32")
+    what = {"f32": "tf32"}.get(element.name, element.name)
+    state.require(NEWER if newer else LEAST, op, f"{op.name} of {what} factors")
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A matrix in memory: ``pointer`` of LLVM type ``space`` to the lane's first element, and the
+    distance of lines in bytes as an i64."""
+
+    space: str
+    pointer: str
+    stride: str
+
+
+def _lines(state: Emission, pointer: Value, stride: Value, line: str, item: str) -> Lines:
+    """The matrix as a lane sees it that starts ``line`` lines and ``item`` bytes, both i32, in."""
+    body = state.body
+    space = register_name(pointer.type)
+    size = pointer.type.element.size  # type: ignore[union-attr]  # a pointer
+    distance = body.op(f"mul i64 {state.name(stride)}, {size}")
+    down = body.op(f"mul i64 {body.op(f'zext i32 {line} to i64')}, {distance}")
+    start = body.op(f"add i64 {down}, {body.op(f'zext i32 {item} to i64')}")
+    at = body.op(f"getelementptr i8, {space} {state.name(pointer)}, i64 {start}")
+    return Lines(space, at, distance)
+
+
+def _at(state: Emission, lines: Lines, line: int, item: int) -> str:
+    """A typed pointer some lines and bytes further."""
+    body = state.body
+    offset = str(item)
+    if line:
+        down = body.op(f"mul i64 {lines.stride}, {line}")
+        offset = body.op(f"add i64 {down}, {item}") if item else down
+    where = lines.pointer
+    if line or item:
+        where = body.op(f"getelementptr i8, {lines.space} {where}, i64 {offset}")
+    return f"{lines.space} {where}"
+
+
+# ---- word by word
+
+
+def _own_lines(state: Emission, type_: FragmentType, pointer: Value, stride: Value, turned: bool):
+    """The matrix from the lane's first element on."""
+    body = state.body
+    lane = special(state, "laneid")
+    g, t = body.op(f"lshr i32 {lane}, 2"), body.op(f"and i32 {lane}, 3")
+    step = 2 if type_.role is Role.ACC else packed(type_)
+    along = body.op(f"mul i32 {t}, {step}")
+    row, col = (along, g) if type_.role is Role.B else (g, along)
+    line, item = (col, row) if turned else (row, col)
+    return _lines(state, pointer, stride, line, body.op(f"mul i32 {item}, {type_.element.size}"))
+
+
+def _is_contiguous(type_: FragmentType, by_columns: bool) -> bool:
+    """Whether the elements of a word follow each other in memory."""
+    return by_columns == (type_.role is Role.B)
+
+
+def _words(
+    state: Emission, type_: FragmentType, lines: Lines, by_columns: bool
+) -> Iterator[tuple[Register, list[str]]]:
+    """Each register with pointers to its elements; to the first only, where they follow."""
+    size = type_.element.size
+    count = 1 if _is_contiguous(type_, by_columns) else packed(type_)
+    for register in registers(type_):
+        places = []
+        for number in range(count):
+            row, col = register.row, register.col
+            row, col = (row + number, col) if type_.role is Role.B else (row, col + number)
+            line, item = (col, row) if by_columns else (row, col)
+            places.append(_at(state, lines, line, item * size))
+        yield register, places
+
+
+def _load_words(state: Emission, op: matrix.FragmentLoad) -> list[str]:
+    body, type_ = state.body, op.type
+    lines = _own_lines(state, type_, op.pointer, op.stride, op.by_columns)
+    name, bits = register_type(type_), type_.element.bits
+    parts: list[str] = []
+    for _, places in _words(state, type_, lines, op.by_columns):
+        if len(places) == 1:
+            parts.append(body.op(f"load {name}, {places[0]}, align 4"))
+            continue
+        word = "0"
+        for number, place in enumerate(places):
+            element = body.op(f"load i{bits}, {place}, align {bits // 8}")
+            wide = body.op(f"zext i{bits} {element} to i32")
+            word = body.op(f"or i32 {word}, {body.op(f'shl i32 {wide}, {bits * number}')}")
+        parts.append(word)
+    return parts
+
+
+# ---- eight by eight
+
+
+def _takes_ldmatrix(op: matrix.FragmentLoad) -> bool:
+    """Factors in shared memory whose words are consecutive there, or of 16-bit elements, which the
+    instruction transposes."""
+    if op.type.role is Role.ACC or space_of(op.pointer) is not Space.SHARED:
+        return False
+    return _is_contiguous(op.type, op.by_columns) or op.type.element.size == 2
+
+
+def _load_matrices(state: Emission, op: matrix.FragmentLoad) -> list[str]:
+    """ldmatrix.x4: lane n gives the address of line n % 8 of matrix n // 8; the matrices are the
+    four words of a tile of a, or of two tiles of b side by side."""
+    body, type_ = state.body, op.type
+    lane = special(state, "laneid")
+    low, middle = body.op(f"and i32 {lane}, 7"), body.op(f"and i32 {lane}, 8")
+    high = body.op(f"and i32 {lane}, 16")
+    # Whether the second matrix is the next lines, or the next 16 bytes of the same.
+    if op.by_columns:
+        line = body.op(f"or i32 {low}, {body.op(f'lshr i32 {high}, 1')}")
+        item = body.op(f"shl i32 {middle}, 1")
+    else:
+        line, item = body.op(f"or i32 {low}, {middle}"), high
+    lines = _lines(state, op.pointer, op.stride, line, item)
+    trans = "" if _is_contiguous(type_, op.by_columns) else ".trans"
+    quad = "{ i32, i32, i32, i32 }"
+    rows, cols = tile_shape(type_)
+    cols = 16 if type_.role is Role.B else cols
+    parts = ["poison"] * register_count(type_)
+    for row in range(0, type_.rows, rows):
+        for col in range(0, type_.cols, cols):
+            down, along = (col, row) if op.by_columns else (row, col)
+            place = _at(state, lines, down, along * type_.element.size)
+            where = place.rpartition(" ")[2]
+            name = f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4{trans}.b16.p3"
+            four = body.call(quad, name, [("ptr addrspace(3)", where)])
+            first = first_register(type_, row // rows, col // tile_shape(type_)[1])
+            for number in range(4):
+                parts[first + number] = body.op(f"extractvalue {quad} {four}, {number}")
+    return parts
+
+
+@emits(matrix.FragmentLoad)
+def load(state: Emission, op: matrix.FragmentLoad) -> None:
+    """A fragment from memory."""
+    type_, body = op.type, state.body
+    if type_.role is Role.ACC:
+        state.require(LEAST, op, op.name)
+    else:
+        require(state, op, type_.element)
+    with traced(state, op, op.pointer):
+        parts = _load_matrices(state, op) if _takes_ldmatrix(op) else _load_words(state, op)
+    if type_.role is not Role.ACC and type_.element is f32:
+        floats = [body.op(f"bitcast i32 {part} to float") for part in parts]
+        parts = [body.call("i32", "llvm.nvvm.f2tf32.rna", [("float", x)]) for x in floats]
+    state.set(op.results[0], joined(state, type_, parts))
+
+
+@emits(matrix.FragmentStore)
+def store(state: Emission, op: matrix.FragmentStore) -> None:
+    """An accumulator to memory, in words, or pairs of them where two follow each other."""
+    body, type_ = state.body, fragment_type(op.fragment)
+    parts = taken(state, op.fragment)
+    name, bits = register_type(type_), type_.element.bits
+    with traced(state, op, op.pointer):
+        lines = _own_lines(state, type_, op.pointer, op.stride, op.by_columns)
+        for register, places in _words(state, type_, lines, op.by_columns):
+            part = parts[register.number]
+            if packed(type_) == 1 and not op.by_columns:
+                _store_pair(state, name, parts, register, places[0])
+            elif len(places) == 1:
+                body.do(f"store {name} {part}, {places[0]}, align 4")
+            else:
+                for number, place in enumerate(places):
+                    moved = body.op(f"lshr i32 {part}, {bits * number}")
+                    element = body.op(f"trunc i32 {moved} to i{bits}")
+                    body.do(f"store i{bits} {element}, {place}, align {bits // 8}")
+
+
+def _store_pair(
+    state: Emission, name: str, parts: list[str], register: Register, place: str
+) -> None:
+    """Registers 2n and 2n + 1 are neighbours in a row: the first stores both."""
+    if register.number % 2:
+        return
+    body, pair = state.body, f"<2 x {name}>"
+    both = body.op(f"insertelement {pair} poison, {name} {parts[register.number]}, i32 0")
+    both = body.op(f"insertelement {pair} {both}, {name} {parts[register.number + 1]}, i32 1")
+    body.do(f"store {pair} {both}, {place}, align 8")

@@ -1,0 +1,157 @@
+"""The meaning of ``ir.ops.matrix``. A fragment is one array (warps of the block, rows, columns)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gridlane.core.dtypes import f32
+from gridlane.interp.arith import cast
+from gridlane.interp.memory import Fault
+from gridlane.interp.state import WARP, Frame
+from gridlane.interp.values import ADDRESS, Array, Lanes, filled, narrowed, numpy_of
+from gridlane.ir.op import Op
+from gridlane.ir.ops import matrix
+from gridlane.ir.types import FragmentType, Role
+
+
+def _warps(mask: Array, *same: Array) -> Array:
+    """Which warps are here, as indices. Warps come whole, and their lanes agree on ``same``.
+
+    Raises:
+        Fault: not all lanes of a warp are here, or they differ.
+    """
+    lanes = mask.reshape(-1, WARP)
+    some = lanes.any(axis=1)
+    broken = some & ~lanes.all(axis=1)
+    if broken.any():
+        raise Fault(_position(mask, int(broken.argmax())), "not all 32 lanes of a warp are here")
+    for value in same:
+        rows = value.reshape(-1, WARP)
+        differ = some & (rows != rows[:, :1]).any(axis=1)
+        if differ.any():
+            warp = int(differ.argmax())
+            raise Fault(_position(mask, warp), "the lanes of a warp give different operands")
+    return np.flatnonzero(some)
+
+
+def _position(mask: Array, warp: int) -> int:
+    """The position of a warp's first lane among the lanes that are here."""
+    return int(mask[: warp * WARP].sum())
+
+
+def _first(value: Array, warps: Array) -> Array:
+    """What the first lane of each of the warps has."""
+    return value.reshape(-1, WARP)[warps, 0]
+
+
+def _fill(frame: Frame, op: matrix.FragmentFill, mask: Array, value: Array) -> Array:
+    warps = _warps(mask, value.view(f"u{value.dtype.itemsize}"))
+    made = filled(op.type, frame.block.lanes)
+    made[warps] = _first(value, warps)[:, None, None]
+    return made
+
+
+def _places(
+    mask: Array, warps: Array, op: matrix.FragmentLoad | matrix.FragmentStore, *where: Array
+) -> Array:
+    """The addresses of the elements, (warps that are here, rows, columns); ``where`` is the pointer
+    and the stride.
+
+    Raises:
+        Fault: a line does not start at a multiple of 16 bytes.
+    """
+    type_ = op.type if isinstance(op, matrix.FragmentLoad) else op.fragment.type
+    assert isinstance(type_, FragmentType)
+    start, stride = (_first(value, warps)[:, None, None] for value in where)
+    line, item = np.arange(type_.rows)[:, None], np.arange(type_.cols)
+    if op.by_columns:
+        line, item = item, line
+    lines = start + (line * stride * type_.element.size).astype(np.int64).view(ADDRESS)
+    crooked = (lines % ADDRESS.type(matrix.LINE_ALIGN) != 0).any(axis=(1, 2))
+    if crooked.any():
+        warp = int(warps[crooked.argmax()])
+        raise Fault(
+            _position(mask, warp),
+            f"a line does not start at a multiple of {matrix.LINE_ALIGN} bytes",
+        )
+    return lines + (item * type_.element.size).astype(ADDRESS)
+
+
+def _load(
+    frame: Frame, op: matrix.FragmentLoad, mask: Array, pointer: Array, stride: Array
+) -> Array:
+    warps = _warps(mask, pointer, stride)
+    places = _places(mask, warps, op, pointer, stride)
+    memory, dtype = frame.block.launch.memory, numpy_of(op.type.element)
+    try:
+        values = memory.gather(places.reshape(-1), dtype).reshape(places.shape)
+    except Fault as fault:
+        raise _of_warp(fault, mask, warps, places) from None
+    made = filled(op.type, frame.block.lanes)
+    is_tf32 = op.type.role is not Role.ACC and op.type.element is f32
+    made[warps] = tf32(values) if is_tf32 else values
+    return made
+
+
+def _store(
+    frame: Frame,
+    op: matrix.FragmentStore,
+    mask: Array,
+    pointer: Array,
+    stride: Array,
+    fragment: Array,
+) -> None:
+    warps = _warps(mask, pointer, stride)
+    places = _places(mask, warps, op, pointer, stride)
+    try:
+        frame.block.launch.memory.scatter(places.reshape(-1), fragment[warps].reshape(-1))
+    except Fault as fault:
+        raise _of_warp(fault, mask, warps, places) from None
+
+
+def _of_warp(fault: Fault, mask: Array, warps: Array, places: Array) -> Fault:
+    """The fault of an element as one of its warp."""
+    warp = int(warps[fault.position // (places.shape[1] * places.shape[2])])
+    return Fault(_position(mask, warp), fault.reason)
+
+
+def tf32(values: Array) -> Array:
+    """f32 rounded to 10 bits behind the point, ties away from zero; infinities and NaN stay."""
+    bits = np.ascontiguousarray(values).view(np.uint32)
+    rounded = ((bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32)
+    return np.where(np.isfinite(values), rounded, values)
+
+
+def _mma(frame: Frame, op: matrix.FragmentMma, mask: Array, a: Array, b: Array, c: Array) -> Array:
+    _warps(mask)
+    if c.dtype.kind == "i":
+        return (a.astype(np.int64) @ b.astype(np.int64) + c).astype(c.dtype)
+    wide = a.astype(np.float64) @ b.astype(np.float64) + c.astype(np.float64)
+    return narrowed(wide, c.dtype)
+
+
+def _scale(
+    frame: Frame, op: matrix.FragmentScale, mask: Array, fragment: Array, factor: Array
+) -> Array:
+    _warps(mask, factor.view(f"u{factor.dtype.itemsize}"))
+    by = factor.reshape(-1, WARP)[:, :1, None]
+    if fragment.dtype.kind == "i":
+        return fragment * by
+    return narrowed(fragment.astype(np.float64) * by.astype(np.float64), fragment.dtype)
+
+
+def _convert(frame: Frame, op: matrix.FragmentConvert, mask: Array, fragment: Array) -> Array:
+    _warps(mask)
+    return cast(fragment, op.type.element.numpy)
+
+
+OBSERVE: dict[type[Op], Callable[..., Lanes]] = {
+    matrix.FragmentFill: _fill,
+    matrix.FragmentLoad: _load,
+    matrix.FragmentStore: _store,
+    matrix.FragmentMma: _mma,
+    matrix.FragmentScale: _scale,
+    matrix.FragmentConvert: _convert,
+}
