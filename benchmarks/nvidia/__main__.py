@@ -37,13 +37,15 @@ def versions() -> dict[str, str]:
 
 def main() -> None:
     """Run the sections that were asked for, all by default."""
-    from benchmarks.nvidia import compiling, kernels, launching, transfers
+    from benchmarks.nvidia import compiling, gridsync, kernels, launching, tensor, transfers
 
     sections = {
         "launch": launching.section,
         "compile": compiling.section,
         "transfers": transfers.section,
         "kernels": kernels.section,
+        "tensor": tensor.section,
+        "gridsync": gridsync.section,
     }
     parser = argparse.ArgumentParser(prog="benchmarks.nvidia")
     parser.add_argument("--section", choices=sections, action="append")

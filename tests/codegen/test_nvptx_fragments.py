@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
+from benchmarks.nvidia import tensor_kernel
 from tests.codegen.test_nvptx import PTXAS, checked_by_ptxas, kernel_ptx, ptx_of
+from tests.frontends.running import launch
 from tests.ops.cases import Case
 from tests.ops.fragments import fragments
 
@@ -73,6 +77,28 @@ def test_a_warp_tile() -> None:
 def test_the_generation_before_takes_two_steps() -> None:
     text = kernel_ptx(product, *HALVES, processor="sm_75")
     assert text.count("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32") == 64
+
+
+def test_the_product_of_the_benchmarks(tmp_path: Path) -> None:
+    kernel = tensor_kernel.product(float16)
+    x = np.random.default_rng(5).standard_normal((128, 128)).astype(np.float16)
+    y = np.random.default_rng(6).standard_normal((128, 512)).astype(np.float16)
+    z = np.zeros((128, 512), np.float16)
+    grid, threads = tensor_kernel.blocks(z), tensor_kernel.THREADS
+    launch(kernel.py_func, grid, threads, x, y, z, shared=tensor_kernel.SHARED)
+    wanted = x.astype(np.float64) @ y.astype(np.float64)
+    assert np.abs(z - wanted).max() <= 2**-10 * np.abs(wanted).max()
+    types = (float16[:, ::1],) * 3
+    text = kernel_ptx(kernel.py_func, *types, launch_bounds=(threads,))
+    # Each fragment of the loop is loaded once in it and the first once before.
+    assert text.count("ldmatrix") == 8 * 3 and text.count("mma.sync") == 64
+    assert text.count("cp.async.cg") == 6 * 4 and ".local" not in text
+    if PTXAS is None:
+        return
+    (tmp_path / "k.ptx").write_text(text)
+    command = [PTXAS, "-v", "-arch=sm_90", str(tmp_path / "k.ptx"), "-o", str(tmp_path / "k.cubin")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "0 bytes spill stores, 0 bytes spill loads" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ OTHERWISE = {
 
 # Ops that a device lacks, with a word of what it says then.
 LACKS = {
-    "cpu": {"grid_sync": "one after the other", **{op: "" for op in MATRIX}},
+    "cpu": {"grid_sync": "one after the other", **dict.fromkeys(MATRIX, "tensor cores")},
 }
 
 

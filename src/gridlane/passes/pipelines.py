@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from gridlane.core.config import config
 from gridlane.core.errors import TargetError
-from gridlane.ir.stages import STAGES
+from gridlane.ir.stages import MATRIX, STAGES
 from gridlane.ir.values import Module
 from gridlane.passes.coarsen import coarsen_blocks
 from gridlane.passes.copy_at_once import copy_at_once
@@ -50,6 +50,7 @@ PIPELINES: dict[str, tuple[Pass, ...]] = {
 LACKS: dict[str, str] = {
     "grid_sync": "its blocks run one after the other on a worker; split the kernel where the grid "
     "synchronises, and launch the parts one after the other",
+    **dict.fromkeys(MATRIX, "tensor cores are a GPU's; multiply the elements of arrays instead"),
 }
 """Why a target lacks an op, and what to do."""
 
