@@ -76,6 +76,6 @@ def _require_legal(module: Module, target: str) -> None:
     if legal is None:
         return
     for op in module.kernel.body.walk():
-        if op.name not in legal and op.name in STAGES["kernel"]:
+        if op.name not in legal:
             why = f": {LACKS[op.name]}" if op.name in LACKS else ""
             raise TargetError(f"the {target} target has no {op.name}{why}", op.loc)
