@@ -123,9 +123,9 @@ def test_our_functions_keep_their_roundings() -> None:
 def test_keys_tell_libdevice_from_our_functions(monkeypatch) -> None:
     from gridlane.compiler import identity as target
 
-    with_library = target.identity(Target("cuda"))
+    with_library = target.identity_of(Target("cuda"))
     monkeypatch.setattr(target, "find_libdevice", lambda: None)
-    assert target.identity(Target("cuda")) != with_library
+    assert target.identity_of(Target("cuda")) != with_library
 
 
 def test_every_op_has_an_emission() -> None:

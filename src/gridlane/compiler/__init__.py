@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from gridlane.compiler.cache import default_cache, make_key
-from gridlane.compiler.identity import identity
+from gridlane.compiler.identity import identity_of
 from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact
 from gridlane.core.options import KernelOptions, Target
@@ -47,7 +47,7 @@ def compile_kernel(
     key = make_key(
         fingerprint(function, options),
         repr((arguments, options, target)),
-        identity(target),
+        identity_of(target),
     )
     found = cache.get(key)
     if found is not None:

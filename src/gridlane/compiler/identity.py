@@ -6,7 +6,7 @@ from gridlane.compiler.libdevice import find_libdevice
 from gridlane.core.options import Target
 
 
-def identity(target: Target) -> str:
+def identity_of(target: Target) -> str:
     """The processor for the CPU, the library of functions for NVIDIA GPUs."""
     if target.name == "cpu":
         from gridlane.codegen.llvm import machine  # LLVM, which other targets may do without

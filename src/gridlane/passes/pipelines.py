@@ -31,7 +31,7 @@ PIPELINES: dict[str, tuple[Pass, ...]] = {
     "cpu": (inline_calls, copy_at_once, promote_variables),
     # What legalize_math writes are functions, so it comes before the others inline calls.
     "cuda without libdevice": (_without_libdevice,),
-    "cuda before 8.0": (copy_at_once,),
+    "cuda before 8.0": (inline_calls, copy_at_once),
     "cuda": (inline_calls, promote_variables, wish_unrolling),
     # Narrowing sees values, not variables, once they are forwarded.
     "cuda compact": (inline_calls, promote_variables, narrow_integers, wish_unrolling),
@@ -55,6 +55,10 @@ LACKS: dict[str, str] = {
 """Why a target lacks an op, and what to do."""
 
 
+SAME_LAW = {"cuda compact": "cuda", "cuda coarse": "cuda"}
+"""Pipelines by the target whose ops are legal behind them."""
+
+
 def run(module: Module, target: str) -> None:
     """Run a target's passes; with GRIDLANE_VERIFY=1 the IR is verified after each.
 
@@ -72,6 +76,7 @@ def run(module: Module, target: str) -> None:
 
 
 def _require_legal(module: Module, target: str) -> None:
+    target = SAME_LAW.get(target, target)
     legal = STAGES.get(f"legal({target})")
     if legal is None:
         return
