@@ -55,6 +55,7 @@ class NativeLaunch:
         function, stream: the CUfunction and CUstream.
         param_size: bytes of the parameter block.
         flag: of a byte to set at each launch.
+        sound: of a byte that is 1 for as long as this may be used.
         keep: owns what the addresses point to.
     """
 
@@ -63,6 +64,7 @@ class NativeLaunch:
     stream: int
     param_size: int
     flag: int
+    sound: int
     keep: Any
 
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.cuda.api import bindings
-from gridlane.runtime.drivers.cuda.context import Context
+from gridlane.runtime.drivers.cuda.api import answer, bindings
+from gridlane.runtime.drivers.cuda.context import Context, host_function
 from gridlane.runtime.drivers.cuda.memory import host_address
-from gridlane.runtime.errors import INVALID_HANDLE, NOT_READY, fail
+from gridlane.runtime.errors import INVALID_HANDLE, NOT_READY, device_error, fail
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.cuda.device import CudaDevice
@@ -27,8 +27,9 @@ _numbers = itertools.count(1)
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 def _host_function(number: int) -> None:
-    """What the driver calls from a thread of its own, where no CUDA function may be called."""
-    _callbacks.pop(number)()
+    """What the driver calls from a thread of its own."""
+    with host_function():
+        _callbacks.pop(number)()
 
 
 class CudaStream:
@@ -145,13 +146,7 @@ class CudaStream:
 
     def query(self) -> bool:
         """Whether all work is done."""
-        self.context.enter()
-        code = int(bindings().cuStreamQuery(self._native)[0])
-        if code == NOT_READY:
-            return False
-        if code:
-            raise self.context.explained(_error(code, "cuStreamQuery"))
-        return True
+        return _is_done(self.context, "cuStreamQuery", self._native)
 
     # --- details ---
 
@@ -183,8 +178,8 @@ def own_stream(device: CudaDevice, non_blocking: bool = False, priority: int = 0
     flags = NON_BLOCKING if non_blocking else 0
     native = context.call("cuStreamCreateWithPriority", flags, priority)
     stream = CudaStream(device, int(native), foreign=non_blocking)
-    closer = weakref.finalize(stream, _destroy, context, "cuStreamDestroy", native)
-    closer.atexit = False
+    destroy = "cuStreamDestroy", native
+    weakref.finalize(stream, context.give_back, context.generation, destroy).atexit = False
     return stream
 
 
@@ -196,8 +191,8 @@ class CudaEvent:
         self.timing = timing
         self.recorded = False
         self._native = context.call("cuEventCreate", 0 if timing else 2)
-        closer = weakref.finalize(self, _destroy, context, "cuEventDestroy", self._native)
-        closer.atexit = False
+        destroy = "cuEventDestroy", self._native
+        weakref.finalize(self, context.give_back, context.generation, destroy).atexit = False
 
     @property
     def handle(self) -> int:
@@ -211,11 +206,7 @@ class CudaEvent:
 
     def query(self) -> bool:
         """Whether the stream has passed it."""
-        self.context.enter()
-        code = int(bindings().cuEventQuery(self._native)[0])
-        if code not in (0, NOT_READY):
-            raise self.context.explained(_error(code, "cuEventQuery"))
-        return not code
+        return _is_done(self.context, "cuEventQuery", self._native)
 
     def synchronize(self) -> None:
         """Wait until the stream has passed it."""
@@ -223,7 +214,7 @@ class CudaEvent:
 
     def wait(self, stream: CudaStream) -> None:
         """Make the later work of a stream wait for it."""
-        self.context.call("cuStreamWaitEvent", stream._native, self._native, 0)
+        stream.context.call("cuStreamWaitEvent", stream._native, self._native, 0)
 
     def elapsed_ms(self, end: CudaEvent) -> float:
         """Milliseconds of the device's clock from this event to ``end``.
@@ -246,16 +237,10 @@ def _device(address: int) -> Any:
     return bindings().CUdeviceptr(address)
 
 
-def _error(code: int, what: str) -> DeviceError:
-    from gridlane.runtime.errors import device_error
-
-    return device_error(code, what)
-
-
-def _destroy(context: Context, function: str, native: Any) -> None:
-    if context.fault is not None:
-        return
-    try:
-        context.call(function, native)
-    except DeviceError:
-        return  # a fault, which the next synchronisation raises; a finalizer cannot
+def _is_done(context: Context, query: str, native: Any) -> bool:
+    """What cuStreamQuery or cuEventQuery says."""
+    context.enter()
+    code = answer(query, native)[0]
+    if code not in (0, NOT_READY):
+        raise context.explained(device_error(code, query))
+    return not code
