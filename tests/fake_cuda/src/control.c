@@ -140,14 +140,14 @@ static void write_down(const char *name, const char *format, va_list values)
 
 static CUresult injected(const char *name)
 {
+    CUresult code = SUCCESS;
     for (int n = 0; n < MOST_FAILURES; n++) {
         if (!failures[n].code || strcmp(failures[n].name, name) || --failures[n].after > 0)
             continue;
-        CUresult code = failures[n].code;
+        code = failures[n].code;
         failures[n].code = 0;
-        return code;
     }
-    return SUCCESS;
+    return code;
 }
 
 CUresult begin(const char *name, enum needs needs, const char *format, ...)

@@ -151,6 +151,7 @@ typedef struct Operation {
     void (*function)(void *);
     void *data;
     Launch *launch;
+    void *kernel; /* the function of a launch */
     Event *event;
     Stream *other;
     uint64_t until;

@@ -128,6 +128,7 @@ static CUresult launched(Function *function, Launch *launch, void **params, void
     strcpy(launch->name, function->name);
     launch->device = current()->device;
     Operation *what = operation(LAUNCH);
+    what->kernel = function;
     what->launch = malloc(sizeof *launch);
     *what->launch = *launch;
     return enqueue(stream, what);

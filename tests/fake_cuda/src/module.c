@@ -38,11 +38,10 @@ CUresult cuModuleUnload(Module *module)
     BEGIN("cuModuleUnload", CURRENT, "%p", (void *)module);
     if (!alive(MODULE, module) || module->context != current())
         return done(INVALID_HANDLE);
-    run_all(current());
     size_t at = 0;
     for (Function *function; (function = each(FUNCTION, &at)) != NULL;)
         if (function->module == module)
-            ended(function);
+            ended(function); /* whatever still runs */
     at = 0;
     for (Block *block; (block = each(BLOCK, &at)) != NULL;)
         if (block->memory == GLOBAL && block->owner == module)

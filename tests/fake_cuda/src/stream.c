@@ -115,7 +115,10 @@ static void run(Stream *stream, Operation *what)
         in_callback(0);
         return;
     case LAUNCH:
-        run_launch(context, what->launch);
+        if (alive(FUNCTION, what->kernel))
+            run_launch(context, what->launch);
+        else
+            context->sticky = ILLEGAL_ADDRESS;
         return;
     case RECORD:
         what->event->passed = what->number;

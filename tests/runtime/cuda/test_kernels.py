@@ -120,6 +120,15 @@ def test_a_module_lives_as_long_as_its_kernel(machine, device):
     assert machine.alive("module") == 0
 
 
+def test_a_module_is_unloaded_behind_the_work_of_its_kernel(machine, device):
+    machine.late()
+    device.new_stream().launch(device.load(artifact()).bind((1, 1, 1)), PARAMS, 1, 1, 1, 0)
+    gc.collect()
+    assert machine.alive("module") == 0
+    device.synchronize()
+    assert len(machine.launches) == 1
+
+
 def test_an_error_of_a_kernel_is_raised_at_its_launch(machine, device):
     kernel = device.load(artifact(errors=(TOO_LARGE,)))
     report = kernel.report.address

@@ -48,8 +48,9 @@ class CudaKernel:
             "cuModuleLoadData", image, what=f"{self.name}, {len(image)} bytes of {artifact.format}"
         )
         self.generation = context.generation
-        unload = "cuModuleUnload", module
-        weakref.finalize(self, context.give_back, self.generation, unload).atexit = False
+        # The kernel may still run, on any stream.
+        unload = ("cuCtxSynchronize",), ("cuModuleUnload", module)
+        weakref.finalize(self, context.give_back, self.generation, *unload).atexit = False
         self._module = module
         self._function = context.call("cuModuleGetFunction", module, self.name.encode())
         self.function = int(self._function)
