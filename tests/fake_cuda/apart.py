@@ -73,40 +73,40 @@ def run(config: pytest.Config, items: list[pytest.Item]) -> dict[str, Outcome]:
     return {item.nodeid: outcomes.get(item.nodeid, lost) for item in items}
 
 
-class Apart:
-    """The plugin of the outer process."""
+class Apart(pytest.Item):
+    """A test whose outcome is the inner process's. The tests of a file run together, at the first
+    of them."""
 
-    def __init__(self) -> None:
-        self._outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, Outcome] = {}
 
-    def outcome(self, item: pytest.Item) -> Outcome:
-        """How a test went; the tests of its file run at the first that is asked for."""
-        if item.nodeid not in self._outcomes:
-            same = [other for other in item.session.items if other.path == item.path]
+    def __init__(self, *, original: pytest.Item, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.own_markers.extend(original.own_markers)
+        self.keywords.update({name: True for name in original.keywords})
+        self._location = original.reportinfo()
+
+    def runtest(self) -> None:
+        """Report how it went."""
+        if self.nodeid not in self.outcomes:
+            same = [other for other in self.session.items if other.path == self.path]
             try:
-                self._outcomes |= run(item.config, same)
+                self.outcomes |= run(self.config, same)
             except NoCompiler as error:
                 verdict = "failed" if os.environ.get("CI") else "skipped"
-                self._outcomes |= {other.nodeid: (verdict, str(error)) for other in same}
-        return self._outcomes[item.nodeid]
-
-    def report(self, item: pytest.Item) -> None:
-        """Report a test as pytest would."""
-        hook = item.ihook
-        hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        outcome, text = self.outcome(item)
-        longrepr: Any = text or None
+                self.outcomes |= {other.nodeid: (verdict, str(error)) for other in same}
+        outcome, text = self.outcomes[self.nodeid]
         if outcome == "skipped":
-            longrepr = str(item.path), 0, text
-        for when in ("setup", "call", "teardown"):
-            shown = when == "call"
-            report = pytest.TestReport(
-                item.nodeid,
-                item.location,
-                {name: 1 for name in item.keywords},
-                outcome if shown else "passed",
-                longrepr if shown else None,
-                when,
-            )
-            hook.pytest_runtest_logreport(report=report)
-        hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+            pytest.skip(text)
+        if outcome == "failed":
+            pytest.fail(text, pytrace=False)
+
+    def reportinfo(self) -> Any:
+        """Where the test is."""
+        return self._location
+
+
+def put_apart(items: list[pytest.Item], folder: Path) -> None:
+    """Let the tests of a folder run in processes of their own."""
+    for n, item in enumerate(items):
+        if folder in item.path.parents:
+            items[n] = Apart.from_parent(item.parent, name=item.name, original=item)

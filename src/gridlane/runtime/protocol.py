@@ -112,6 +112,25 @@ class LoadedKernel(Protocol):
         ...
 
 
+class Executable(Protocol):
+    """Recorded work that can be launched, as often as one likes. It keeps what the work uses."""
+
+    def launch(self, stream: Any) -> None:
+        """Append the work to a stream of the same device."""
+        ...
+
+
+class Graph(Protocol):
+    """Recorded work of a stream. It keeps what the work uses."""
+
+    size: int
+    """Launches, copies, fills and host functions in it."""
+
+    def instantiate(self) -> Executable:
+        """The work ready to be launched; it does not need the graph any more."""
+        ...
+
+
 class Stream(Protocol):
     """An ordered queue of work. ``keep`` is held until the work is done."""
 
@@ -119,6 +138,11 @@ class Stream(Protocol):
     """CUDA's number of the stream: 0 for the default one."""
     inline: bool
     """Whether the work is done on return, on the caller."""
+
+    @property
+    def capturing(self) -> bool:
+        """Whether work is recorded, not run; see ``begin_capture``."""
+        ...
 
     def launch(
         self,
@@ -171,6 +195,20 @@ class Stream(Protocol):
 
     def query(self) -> bool:
         """Whether all work is done."""
+        ...
+
+    def begin_capture(self) -> None:
+        """Record the work from now on in a graph; it does not run.
+
+        Raises:
+            DeviceError: NOT_CAPTURED, the default stream cannot be; what needs the work done, and
+                on a GPU what waits for all streams or allocates, raises it until the end.
+                ILLEGAL_STATE, the stream is captured already.
+        """
+        ...
+
+    def end_capture(self) -> Graph:
+        """The recorded work; DeviceError ILLEGAL_STATE when nothing is recorded."""
         ...
 
 

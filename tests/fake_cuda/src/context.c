@@ -30,6 +30,12 @@ void end_context(Context *context)
                 ended(object);
         }
     }
+    for (int kind = GRAPH; kind <= EXECUTABLE; kind++) {
+        at = 0;
+        for (Graph *graph; (graph = each(kind, &at)) != NULL;)
+            if (graph->context == context)
+                end_graph(graph);
+    }
     at = 0;
     for (Function *function; (function = each(FUNCTION, &at)) != NULL;)
         if (function->module->context == context)

@@ -172,6 +172,7 @@ struct Graph {
     Object object;
     Operation *first, *last;
     size_t count;
+    Context *context;
     Stream *origin;
     int invalid, mode;
     uint64_t thread;
@@ -238,5 +239,7 @@ CUresult capture_implicit(Context *context, Stream *stream);
 void free_operation(Operation *operation);
 int is_fake_code(const void *image);
 void end_context(Context *context);
+void end_graph(Graph *graph);
+void drop_capture(Stream *stream);
 
 #endif

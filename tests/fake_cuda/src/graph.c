@@ -80,6 +80,7 @@ CUresult cuStreamBeginCapture_v2(uint64_t handle, int mode)
     if (stream->capture || mode < GLOBALLY || mode > RELAXED)
         return done(stream->capture ? 401 : INVALID_VALUE);
     Graph *graph = made(GRAPH, sizeof(Graph));
+    graph->context = current();
     graph->origin = stream;
     graph->mode = mode;
     graph->thread = thread_number();
@@ -103,13 +104,21 @@ static int leave(Graph *graph)
     return joined;
 }
 
-static void empty(Graph *graph)
+void end_graph(Graph *graph)
 {
     for (Operation *what = graph->first, *next; what != NULL; what = next) {
         next = what->next;
         free_operation(what);
     }
     ended(graph);
+}
+
+/* End a capture whose stream goes. */
+void drop_capture(Stream *stream)
+{
+    Graph *graph = stream->capture;
+    leave(graph);
+    end_graph(graph);
 }
 
 CUresult cuStreamEndCapture(uint64_t handle, Graph **result)
@@ -130,7 +139,7 @@ CUresult cuStreamEndCapture(uint64_t handle, Graph **result)
     if (graph->invalid)
         code = CAPTURE_INVALIDATED;
     if (code)
-        empty(graph);
+        end_graph(graph);
     else
         *result = graph;
     return done(code);
@@ -164,7 +173,7 @@ CUresult cuGraphDestroy(Graph *graph)
     BEGIN("cuGraphDestroy", STARTED, "%p", (void *)graph);
     if (!alive(GRAPH, graph))
         return done(INVALID_VALUE);
-    empty(graph);
+    end_graph(graph);
     return done(SUCCESS);
 }
 
@@ -195,6 +204,7 @@ CUresult cuGraphInstantiateWithFlags(Graph **executable, Graph *graph, unsigned 
         made_now->last = copy;
     }
     made_now->count = graph->count;
+    made_now->context = current();
     *executable = made_now;
     return done(SUCCESS);
 }
@@ -222,6 +232,6 @@ CUresult cuGraphExecDestroy(Graph *executable)
     BEGIN("cuGraphExecDestroy", STARTED, "%p", (void *)executable);
     if (!alive(EXECUTABLE, executable))
         return done(INVALID_VALUE);
-    empty(executable);
+    end_graph(executable);
     return done(SUCCESS);
 }

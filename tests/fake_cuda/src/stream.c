@@ -199,6 +199,8 @@ CUresult cuStreamDestroy_v2(Stream *stream)
     BEGIN("cuStreamDestroy", CURRENT, "%p", (void *)stream);
     if (stream_of((uintptr_t)stream) != stream || stream == NULL)
         return done(INVALID_HANDLE);
+    if (stream->capture)
+        drop_capture(stream);
     run_until(stream, FOREVER);
     ended(stream);
     return done(SUCCESS);

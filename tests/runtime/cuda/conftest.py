@@ -24,14 +24,10 @@ if apart.inside():
         apart.write_report(report)
 
 else:
-    _apart = apart.Apart()
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(item, nextitem):
-        if HERE not in item.path.parents:
-            return None
-        _apart.report(item)
-        return True
+    def pytest_collection_modifyitems(items):
+        apart.put_apart(items, HERE)
 
 
 @pytest.fixture

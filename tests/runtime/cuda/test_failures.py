@@ -15,6 +15,7 @@ from tests.fake_cuda.kernels import HELLO, TOO_LARGE, artifact
 import gridlane.runtime.drivers.cuda
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda import open_device
+from gridlane.runtime.drivers.cuda.memory import as_array
 
 PARAMS = struct.pack("<Qq", 0, 1)
 SYSTEM, FAULT = 304, 719
@@ -106,7 +107,18 @@ def kernels(device):
 
 
 def graphs(device):
-    """Nothing yet."""
+    stream, memory, host = (
+        device.new_stream(),
+        device.allocate(8),
+        device.allocate_host(8, "pinned"),
+    )
+    stream.begin_capture()
+    try:
+        stream.upload(memory.address, memoryview(as_array(host.address, 8)).cast("B"))
+    finally:
+        graph = stream.end_capture()
+    assert graph.size == 1
+    graph.instantiate().launch(stream)
 
 
 @pytest.fixture

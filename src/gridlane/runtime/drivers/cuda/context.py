@@ -13,12 +13,34 @@ from typing import TYPE_CHECKING, Any
 
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda.api import STICKY, call
-from gridlane.runtime.errors import CONTEXT_DESTROYED, NOT_PERMITTED, device_error, fail
+from gridlane.runtime.errors import (
+    CONTEXT_DESTROYED,
+    NOT_CAPTURED,
+    NOT_PERMITTED,
+    device_error,
+    fail,
+)
 
 if TYPE_CHECKING:
+    from gridlane.runtime.drivers.cuda.graph import Capture
     from gridlane.runtime.drivers.cuda.kernel import CudaKernel
 
 _thread = threading.local()
+
+# These wait for every stream, or are work of the default stream, which waits for most: they would
+# end the capture.
+_WAITING = {
+    "cuCtxSynchronize": "waiting for the device",
+    "cuMemAlloc": "allocating memory",
+    "cuMemAllocFromPoolAsync": "allocating memory",
+    "cuMemAllocManaged": "allocating memory",
+    "cuMemHostRegister": "pinning memory",
+    "cuMemcpyDtoH": "a copy that the host waits for",
+    "cuMemcpyHtoD": "a copy that the host waits for",
+}
+_BEFORE = (
+    "make device arrays before the capture, and use them, not host arrays, as arguments of kernels"
+)
 
 Call = tuple[Any, ...]
 """The name of a driver function and its arguments."""
@@ -53,8 +75,8 @@ class Context:
         self.fault: DeviceError | None = None
         """What every call raises a copy of: one that was raised holds the frames that it left."""
         self.kernels: weakref.WeakSet[CudaKernel] = weakref.WeakSet()
-        self.captures = 0
-        """Streams that are captured now."""
+        self.captures: list[Capture] = []
+        """What is recorded now."""
         self._later: deque[tuple[int, tuple[Call, ...]]] = deque()
         self._retain()
 
@@ -93,6 +115,8 @@ class Context:
     def call(self, name: str, *args: Any, what: str = "") -> Any:
         """Call a driver function in this context; a fault of a kernel is told in full."""
         self.enter()
+        if self.captures and name in _WAITING:
+            fail(NOT_CAPTURED, f"{name}: {_WAITING[name]}", _BEFORE)
         try:
             return call(name, *args, what=what)
         except DeviceError as error:
@@ -110,8 +134,6 @@ class Context:
         if generation != self.generation or self.fault is not None:
             return
         self._later.append((generation, calls))
-        if _in_host_function() or self.captures:
-            return
         try:
             self.enter()
         except DeviceError:
@@ -178,6 +200,8 @@ class Context:
         for kernel in tuple(self.kernels):
             kernel.report = None  # its memory is gone
         self._later.clear()
+        for capture in tuple(self.captures):
+            capture.end()
         self._closer()
         try:
             self._retain()

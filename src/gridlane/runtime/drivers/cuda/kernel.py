@@ -12,7 +12,7 @@ from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda.api import bindings, enum, launch_address
 from gridlane.runtime.drivers.cuda.context import Context, flag_byte
 from gridlane.runtime.drivers.cuda.report import Report
-from gridlane.runtime.errors import INVALID_IMAGE, NOT_FOUND, fail
+from gridlane.runtime.errors import INVALID_IMAGE, NOT_CAPTURED, NOT_FOUND, fail
 from gridlane.runtime.protocol import Block, Explain, Figures, NativeLaunch
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ class CudaKernel:
             most = self.device.limits.max_dynamic_shared - artifact.static_shared
             self._set("MAX_DYNAMIC_SHARED_SIZE_BYTES", most)
         self.report = None
+        if (artifact.errors or artifact.prints) and context.captures:
+            fail(NOT_CAPTURED, f"the first launch of {self.name}", "launch it before the capture")
         if artifact.errors or artifact.prints:
             self._connect()
 
@@ -183,6 +185,8 @@ class CudaBound:
         cooperative ones, and streams that need care."""
         kernel, address = self.kernel, launch_address()
         kernel.ready()
+        if kernel.context.captures:  # what is recorded must be kept alive
+            return None
         if not address or self.raises() or self.artifact.cooperative or stream.apart:
             return None
         sound = kernel.context.sound
