@@ -32,6 +32,7 @@ CALLED = sorted(
 """What the driver's code names."""
 
 FREEING = {
+    "cuCtxGetCurrent",
     "cuMemFree",
     "cuMemFreeAsync",
     "cuMemFreeHost",

@@ -191,6 +191,15 @@ def test_devices_have_their_own_memory(machine, pair):
     assert [device.name for device in pair] == ["cuda", "cuda:1"] and kept
 
 
+def test_a_finalizer_leaves_the_context_of_its_thread(machine, pair):
+    kept = [pair[1].allocate(100)]
+    pair[0].allocate(8)
+    assert int(driver.cuCtxGetCurrent()[1]) == int(pair[0].context.handle)
+    kept.clear()
+    assert int(driver.cuCtxGetCurrent()[1]) == int(pair[0].context.handle)
+    assert machine.calls.count("cuMemFreeAsync") == 2
+
+
 def test_copies_between_devices(machine, pair):
     one, two = pair
     here, there = one.allocate(8), two.allocate(8)

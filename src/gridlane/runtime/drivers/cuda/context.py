@@ -134,8 +134,14 @@ class Context:
         if generation != self.generation or self.fault is not None:
             return
         self._later.append((generation, calls))
+        if self.captures or _in_host_function():
+            return
         try:
+            # The thread may be about to call something in another device's context.
+            before = None if self.alone else call("cuCtxGetCurrent")
             self.enter()
+            if before is not None:
+                call("cuCtxSetCurrent", before)
         except DeviceError:
             return
 
