@@ -47,7 +47,7 @@ class Driver:
         return self.code
 
 
-def made(cls, driver, matchers, size, flag=0, keep=None):
+def made(cls, driver, matchers, size, flag=0, sound=0, keep=None):
     """A launcher with one profile; ``slow`` and ``failed`` collect what does not go to it."""
 
     class Mine(cls):
@@ -62,7 +62,7 @@ def made(cls, driver, matchers, size, flag=0, keep=None):
             self.failed.append((code, args))
 
     launch = Mine()
-    launch._install(matchers, size, driver.address, 77, GEOMETRY, 128, 99, flag, keep)
+    launch._install(matchers, size, driver.address, 77, GEOMETRY, 128, 99, flag, sound, keep)
     return launch
 
 
@@ -167,6 +167,16 @@ def test_a_refusal_of_the_driver(cls):
     assert launch.failed == [(701, (3,))]
 
 
+def test_a_profile_that_is_no_longer_sound_goes_the_slow_way(cls):
+    driver, sound = Driver(), (ctypes.c_ubyte * 1)(1)
+    matchers = ((INTEGER, None, None, 0, 8),)
+    launch = made(cls, driver, matchers, 8, sound=ctypes.addressof(sound))
+    launch(3)
+    sound[0] = 0
+    launch(4)
+    assert len(driver.calls) == 1 and launch.slow == [(4,)]
+
+
 def test_no_parameters(cls):
     driver = Driver()
     made(cls, driver, (), 0)()
@@ -178,12 +188,13 @@ def test_profiles_are_found_whatever_their_number(cls):
     launch = made(cls, driver, ((INTEGER, None, None, 0, 8),), 8)
     for size in range(2, launcher.MOST_PROFILES + 1):
         matchers = tuple((INTEGER, None, None, 8 * n, 8) for n in range(size))
-        launch._install(matchers, 8 * size, driver.address, size, GEOMETRY, 0, 0, 0, None)
+        launch._install(matchers, 8 * size, driver.address, size, GEOMETRY, 0, 0, 0, 0, None)
     for size in (1, 3, launcher.MOST_PROFILES, 1):
         launch(*range(size))
         assert driver.calls[-1][0] == (77 if size == 1 else size)
         assert len(driver.calls[-1][-1]) == 8 * size
-    launch._install((), 0, driver.address, 0, GEOMETRY, 0, 0, 0, None)  # the ninth drops the last
+    # The ninth drops the last.
+    launch._install((), 0, driver.address, 0, GEOMETRY, 0, 0, 0, 0, None)
     launch(1, 2)
     assert launch.slow == [(1, 2)]
     launch._forget()
@@ -288,11 +299,11 @@ def test_calls_leave_no_references(cls):
 def test_the_native_class_checks_profiles(matcher):
     launch = _native.Launcher()
     with pytest.raises((ValueError, TypeError, SystemError)):
-        launch._install((matcher,), 8, 1, 0, GEOMETRY, 0, 0, 0, None)
+        launch._install((matcher,), 8, 1, 0, GEOMETRY, 0, 0, 0, 0, None)
     with pytest.raises(ValueError):
-        launch._install((), 5000, 1, 0, GEOMETRY, 0, 0, 0, None)
+        launch._install((), 5000, 1, 0, GEOMETRY, 0, 0, 0, 0, None)
     with pytest.raises(ValueError):
-        launch._install((), 0, 0, 0, GEOMETRY, 0, 0, 0, None)
+        launch._install((), 0, 0, 0, GEOMETRY, 0, 0, 0, 0, None)
 
 
 def test_device_arrays_carry_what_a_launch_reads():

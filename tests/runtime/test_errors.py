@@ -3,31 +3,60 @@
 from __future__ import annotations
 
 import pytest
+from cuda.bindings import driver, runtime
 
 from gridlane.core.artifact import KernelErrorSite
 from gridlane.core.errors import DeviceError, KernelError
 from gridlane.core.source import Loc
 from gridlane.runtime import errors
+from gridlane.runtime.error_table import NAMES, TABLE
 
 
-@pytest.mark.parametrize(
-    ("number", "driver", "runtime"),
-    [
-        (1, "CUDA_ERROR_INVALID_VALUE", "cudaErrorInvalidValue"),
-        (2, "CUDA_ERROR_OUT_OF_MEMORY", "cudaErrorMemoryAllocation"),
-        (700, "CUDA_ERROR_ILLEGAL_ADDRESS", "cudaErrorIllegalAddress"),
-        (701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "cudaErrorLaunchOutOfResources"),
-        (702, "CUDA_ERROR_LAUNCH_TIMEOUT", "cudaErrorLaunchTimeout"),
-        (704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "cudaErrorPeerAccessAlreadyEnabled"),
-        (705, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED", "cudaErrorPeerAccessNotEnabled"),
-        (708, "CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE", "cudaErrorSetOnActiveProcess"),
-        (716, "CUDA_ERROR_MISALIGNED_ADDRESS", "cudaErrorMisalignedAddress"),
-        (717, "CUDA_ERROR_INVALID_ADDRESS_SPACE", "cudaErrorInvalidAddressSpace"),
-    ],
-)
-def test_numbers(number, driver, runtime):
-    assert errors.TABLE[number][:2] == (driver, runtime)
-    assert errors.NAMES[driver] == errors.NAMES[runtime] == number
+def names_of(enum):
+    return {int(member): name for name, member in enum.__members__.items()}
+
+
+DRIVER, RUNTIME = names_of(driver.CUresult), names_of(runtime.cudaError_t)
+
+
+def test_the_table_has_the_driver_s_names_and_no_others():
+    table = {number: row.driver for number, row in TABLE.items() if row.driver}
+    assert table == DRIVER
+
+
+def test_the_table_has_the_runtime_s_names_and_no_others():
+    table = {number: row.runtime for number, row in TABLE.items() if row.runtime}
+    assert table == RUNTIME
+
+
+@pytest.mark.parametrize("number", sorted(TABLE))
+def test_every_row_has_words_of_its_own(number):
+    row = TABLE[number]
+    assert row.name and row.meaning
+    for text in filter(None, (row.meaning, row.advice)):
+        assert text == text.strip() and not text.endswith(".") and "\n" not in text
+    assert row.meaning not in [other.meaning for other in TABLE.values() if other is not row]
+
+
+@pytest.mark.parametrize("number", [701, 702, 704, 705, 708, 716, 717, 719, 900, 906])
+def test_a_user_is_told_what_to_do(number):
+    assert TABLE[number].advice in str(errors.device_error(number)) and TABLE[number].advice
+
+
+def test_both_spellings_have_the_number():
+    assert NAMES["CUDA_ERROR_LAUNCH_FAILED"] == NAMES["cudaErrorLaunchFailure"] == 719
+    assert NAMES["CUDA_ERROR_KEY_ROTATION"] == 916  # which the runtime has not
+    assert NAMES["cudaErrorInvalidPitchValue"] == 12 and "" not in NAMES  # nor the driver
+
+
+def test_an_error_of_the_runtime_only_has_its_name():
+    assert str(errors.device_error(12)).startswith("cudaErrorInvalidPitchValue (12): a pitch")
+
+
+def test_a_number_that_no_table_has():
+    error = errors.device_error(12345, "cuSomething")
+    assert (error.name, error.number) == ("CUDA_ERROR_UNKNOWN", 12345)
+    assert "no words for: cuSomething" in str(error)
 
 
 def test_device_error_says_all():

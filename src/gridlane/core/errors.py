@@ -99,6 +99,9 @@ class DeviceError(GridlaneError, RuntimeError):
         text = f"{name} ({number}): {meaning}"
         super().__init__(f"{text}\n  {advice}" if advice else text)
 
+    def __reduce__(self) -> tuple[type[DeviceError], tuple[str, int, str, str]]:
+        return type(self), (self.name, self.number, self.meaning, self.advice)
+
 
 class KernelError(GridlaneError, RuntimeError):
     """A kernel stopped itself: an assertion, a raise, an index out of bounds."""

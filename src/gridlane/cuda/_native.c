@@ -37,8 +37,9 @@ typedef struct {
     void *function, *stream;
     unsigned geometry[6];
     unsigned shared;
-    unsigned char *flag; /* set at each launch */
-    PyObject *keep;      /* what the code and the stream belong to */
+    unsigned char *flag;        /* set at each launch */
+    const unsigned char *sound; /* 0 once this must not be used any more */
+    PyObject *keep;             /* what the code and the stream belong to */
 } Profile;
 
 typedef struct {
@@ -139,7 +140,7 @@ static int take(const Matcher *matcher, PyObject *value, unsigned char *block)
 
 static int matches(const Profile *profile, PyObject *args, unsigned char *block)
 {
-    if (PyTuple_GET_SIZE(args) != profile->count)
+    if (PyTuple_GET_SIZE(args) != profile->count || (profile->sound && !*profile->sound))
         return 0;
     for (Py_ssize_t n = 0; n < profile->count; n++) {
         int taken = take(&profile->matchers[n], PyTuple_GET_ITEM(args, n), block);
@@ -233,11 +234,11 @@ static PyObject *launcher_install(Launcher *self, PyObject *args)
 {
     PyObject *matchers, *keep;
     Py_ssize_t size;
-    unsigned long long launch, function, stream, flag;
+    unsigned long long launch, function, stream, flag, sound;
     unsigned g[6], shared;
-    if (!PyArg_ParseTuple(args, "O!nKK(IIIIII)IKKO", &PyTuple_Type, &matchers, &size, &launch,
+    if (!PyArg_ParseTuple(args, "O!nKK(IIIIII)IKKKO", &PyTuple_Type, &matchers, &size, &launch,
                           &function, &g[0], &g[1], &g[2], &g[3], &g[4], &g[5], &shared, &stream,
-                          &flag, &keep))
+                          &flag, &sound, &keep))
         return NULL;
     if (size < 0 || size > MOST_PARAMETERS || !launch) {
         PyErr_SetString(PyExc_ValueError, "not a profile");
@@ -266,6 +267,7 @@ static PyObject *launcher_install(Launcher *self, PyObject *args)
     memcpy(made->geometry, g, sizeof g);
     made->shared = shared;
     made->flag = (unsigned char *)(uintptr_t)flag;
+    made->sound = (const unsigned char *)(uintptr_t)sound;
     made->keep = Py_NewRef(keep);
     Profile *last = NULL;
     if (self->count == MOST_PROFILES)

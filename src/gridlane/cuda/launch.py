@@ -26,7 +26,7 @@ from gridlane.cuda.profiles import native_profile
 from gridlane.cuda.reader import make_reader
 from gridlane.cuda.signatures import conversion
 from gridlane.cuda.transfers import Convert, Writeback, converter
-from gridlane.runtime.errors import KernelStop
+from gridlane.runtime.errors import NOT_CAPTURED, KernelStop, fail
 from gridlane.runtime.protocol import BoundKernel, Limits
 from gridlane.runtime.stream import BUSY, wait_for_streams
 
@@ -179,6 +179,12 @@ class Launching:
         stream = self.stream.native
         if not plan.converts and not dispatcher.extensions:
             self._remember(key, plan, args)
+        if stream.capturing and (back or plan.waits):
+            fail(
+                NOT_CAPTURED,
+                f"{dispatcher.__name__}: a launch with a host array is waited for",
+                "copy it with cuda.to_device before the capture",
+            )
         stream.launch(plan.kernel, params, self.gx, self.gy, self.gz, self.sharedmem, args)
         if back or (plan.waits and not stream.inline):
             stream.synchronize()

@@ -13,6 +13,7 @@ A Launcher holds up to ``MOST_PROFILES`` profiles, the latest used first. A prof
     shared      bytes of dynamic shared memory
     stream      the CUstream
     flag        address of a byte to set at each launch, or 0
+    sound       address of a byte that is 0 once the profile must not be used any more, or 0
     keep        an object that owns what the addresses point to
 
 A call for which no profile fits goes to ``_launch_slowly(args)``; one that the driver refuses, and
@@ -59,12 +60,14 @@ class PythonLauncher:
         shared: int,
         stream: int,
         flag: int,
+        sound: int,
         keep: Any,
     ) -> None:
         """Add a profile."""
         call = _FUNCTION(launch)
         mark = (ctypes.c_ubyte * 1).from_address(flag) if flag else None
-        profile = (matchers, size, call, (function, *geometry, shared, stream), mark, keep)
+        alive = (ctypes.c_ubyte * 1).from_address(sound) if sound else b"\1"
+        profile = (matchers, size, call, (function, *geometry, shared, stream), mark, alive, keep)
         self._profiles = [profile, *self._profiles[: MOST_PROFILES - 1]]
 
     def _forget(self) -> None:
@@ -73,7 +76,7 @@ class PythonLauncher:
 
     def __call__(self, *args: Any) -> None:
         for number, profile in enumerate(self._profiles):
-            block = _block(profile[0], profile[1], args)
+            block = _block(profile[0], profile[1], args) if profile[5][0] else None
             if block is None:
                 continue
             if number:
@@ -93,7 +96,7 @@ class PythonLauncher:
 
 
 def _run(profile: tuple[Any, ...], block: bytearray) -> int:
-    _, size, call, target, mark, _ = profile
+    _, size, call, target, mark, _, _ = profile
     memory = (ctypes.c_ubyte * max(1, size)).from_buffer(block)
     length = ctypes.c_size_t(size)
     extra = (ctypes.c_void_p * 5)(1, ctypes.addressof(memory), 2, ctypes.addressof(length), 0)

@@ -20,6 +20,7 @@ _BY_MODULE: dict[str, str] = {
         stream default_stream legacy_default_stream per_thread_default_stream external_stream
         event event_elapsed_time synchronize
     """,
+    "graphs": "capture",
     "device": """
         gpus list_devices get_current_device select_device current_context require_context close
         is_available is_supported_version is_float16_supported is_bfloat16_supported
@@ -60,7 +61,7 @@ SUBMODULES |= {
     name: name
     for line in (
         "active argument_types arguments arrays compilation decorators description device",
-        "devicearray dlpack",
+        "devicearray dlpack graphs",
         "dimensions dispatcher errors generated geometry gufunc indexing inspection kernel launch",
         "launcher profiles",
         "names numba_compat random reader reduction refused settings signatures sources streams",

@@ -42,6 +42,7 @@ def native_profile(launch: Launching, plan: Plan, args: tuple[Any, ...]) -> tupl
         launch.sharedmem,
         entry.stream,
         entry.flag,
+        entry.sound,
         (entry.keep, launch.stream),
     )
 

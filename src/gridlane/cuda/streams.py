@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gridlane.cuda import active
+from gridlane.cuda.graphs import Graph
 from gridlane.runtime import protocol
 
 if TYPE_CHECKING:
@@ -41,6 +42,14 @@ class AnyStream:
     def query(self) -> bool:
         """Whether all work is done."""
         return self.native.query()
+
+    def begin_capture(self) -> None:
+        """Record the work from now on in a graph; it does not run. See ``cuda.capture``."""
+        self.native.begin_capture()
+
+    def end_capture(self) -> Graph:
+        """The work since ``begin_capture``."""
+        return Graph(self.native.end_capture())
 
     def __int__(self) -> int:
         return self.handle

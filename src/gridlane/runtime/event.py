@@ -6,7 +6,7 @@ import itertools
 import threading
 from time import perf_counter_ns
 
-from gridlane.runtime.errors import INVALID_HANDLE, NOT_READY, fail
+from gridlane.runtime.errors import INVALID_HANDLE, NOT_CAPTURED, NOT_READY, fail
 from gridlane.runtime.stream import AnyStream
 
 _handles = itertools.count(0x1000)
@@ -40,6 +40,8 @@ class Event:
 
     def record(self, stream: AnyStream) -> None:
         """Record the event after the work that is in ``stream`` now."""
+        if stream.capturing:
+            fail(NOT_CAPTURED, f"an event, on the device {stream.device.name}")
         mark = _Mark()
         stream.submit(mark, always=True)
         self._mark = mark
@@ -56,6 +58,8 @@ class Event:
     def wait(self, stream: AnyStream) -> None:
         """Make the later work of ``stream`` wait for this event."""
         mark = self._mark
+        if mark is not None and stream.capturing:
+            fail(NOT_CAPTURED, f"waiting for an event, on the device {stream.device.name}")
         if mark is not None:
             stream.submit(mark.passed.wait, always=True)
 

@@ -55,6 +55,7 @@ class NativeLaunch:
         function, stream: the CUfunction and CUstream.
         param_size: bytes of the parameter block.
         flag: of a byte to set at each launch.
+        sound: of a byte that is 1 for as long as this may be used.
         keep: owns what the addresses point to.
     """
 
@@ -63,6 +64,7 @@ class NativeLaunch:
     stream: int
     param_size: int
     flag: int
+    sound: int
     keep: Any
 
 
@@ -110,6 +112,25 @@ class LoadedKernel(Protocol):
         ...
 
 
+class Executable(Protocol):
+    """Recorded work that can be launched, as often as one likes. It keeps what the work uses."""
+
+    def launch(self, stream: Any) -> None:
+        """Append the work to a stream of the same device."""
+        ...
+
+
+class Graph(Protocol):
+    """Recorded work of a stream. It keeps what the work uses."""
+
+    size: int
+    """Launches, copies, fills and host functions in it."""
+
+    def instantiate(self) -> Executable:
+        """The work ready to be launched; it does not need the graph any more."""
+        ...
+
+
 class Stream(Protocol):
     """An ordered queue of work. ``keep`` is held until the work is done."""
 
@@ -117,6 +138,11 @@ class Stream(Protocol):
     """CUDA's number of the stream: 0 for the default one."""
     inline: bool
     """Whether the work is done on return, on the caller."""
+
+    @property
+    def capturing(self) -> bool:
+        """Whether work is recorded, not run; see ``begin_capture``."""
+        ...
 
     def launch(
         self,
@@ -169,6 +195,20 @@ class Stream(Protocol):
 
     def query(self) -> bool:
         """Whether all work is done."""
+        ...
+
+    def begin_capture(self) -> None:
+        """Record the work from now on in a graph; it does not run.
+
+        Raises:
+            DeviceError: NOT_CAPTURED, the default stream cannot be; what needs the work done, and
+                on a GPU what waits for all streams or allocates, raises it until the end.
+                ILLEGAL_STATE, the stream is captured already.
+        """
+        ...
+
+    def end_capture(self) -> Graph:
+        """The recorded work; DeviceError ILLEGAL_STATE when nothing is recorded."""
         ...
 
 

@@ -16,7 +16,8 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
-from gridlane.runtime.errors import NOT_PERMITTED, KernelStop, fail
+from gridlane.runtime.errors import ILLEGAL_STATE, NOT_CAPTURED, NOT_PERMITTED, KernelStop, fail
+from gridlane.runtime.graph import RecordedGraph
 from gridlane.runtime.protocol import BoundKernel, Device
 
 Work = Callable[[], object]
@@ -97,6 +98,15 @@ class _Copies:
     """Launches and copies as work of a stream, by the methods of its device."""
 
     device: Device
+    capturing = False
+
+    def begin_capture(self) -> None:
+        """Record the work from now on; see protocol.Stream."""
+        fail(NOT_CAPTURED, "the default stream", "capture a stream of cuda.stream()")
+
+    def end_capture(self) -> RecordedGraph:
+        """The recorded work."""
+        fail(ILLEGAL_STATE, "no capture began on this stream")
 
     def submit(self, work: Work, always: bool = False) -> None:
         """Append work."""
@@ -165,11 +175,38 @@ class Stream(_Copies):
         self._queue = _Queue()
         self.handle = next(_handles)
         _by_handle[self.handle] = self
+        self._recorded: list[tuple[Work, bool]] | None = None
         self._closer = weakref.finalize(self, self._queue.items.put, None)
         self._closer.atexit = False
 
+    @property
+    def capturing(self) -> bool:  # type: ignore[override]  # the default stream never is
+        """Whether work is recorded, not run."""
+        return self._recorded is not None
+
+    def begin_capture(self) -> None:
+        """Record the work from now on; it does not run."""
+        if self._recorded is not None:
+            fail(ILLEGAL_STATE, "the stream is captured already", "end that capture first")
+        self._recorded = []
+
+    def end_capture(self) -> RecordedGraph:
+        """The recorded work."""
+        if self._recorded is None:
+            fail(ILLEGAL_STATE, "no capture began on this stream")
+        recorded, self._recorded = self._recorded, None
+        return RecordedGraph(self.device, tuple(recorded))
+
+    def _check_waiting(self, what: str) -> None:
+        """Refuse what needs the work done, while it is recorded only."""
+        if self._recorded is not None:
+            fail(NOT_CAPTURED, what)
+
     def submit(self, work: Work, always: bool = False) -> None:
         """Append work; ``always`` runs it after an error as well (events, waits, callbacks)."""
+        if self._recorded is not None:
+            self._recorded.append((work, always))
+            return
         queue = self._queue
         with queue.idle:
             queue.pending += 1
@@ -183,6 +220,7 @@ class Stream(_Copies):
 
     def synchronize(self) -> None:
         """Wait for the work so far; raise the first error of it."""
+        self._check_waiting("waiting for the stream")
         queue = self._queue
         if queue.thread is threading.current_thread():
             fail(NOT_PERMITTED, "a stream's callback cannot wait for its own stream")
@@ -193,10 +231,12 @@ class Stream(_Copies):
 
     def drain(self) -> None:
         """Wait for the work so far, and leave an error for ``synchronize``."""
+        self._check_waiting("waiting for the stream")
         _wait(self._queue)
 
     def query(self) -> bool:
         """Whether all work is done."""
+        self._check_waiting("asking whether the work is done")
         return not self._queue.pending
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.errors import NO_DEVICE, device_error, fail
+from gridlane.runtime.errors import NEWER_DRIVER, NO_DEVICE, device_error, fail
 
 # After these the context is lost: every later call of it fails with the same number.
-STICKY = frozenset((214, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 999))
+STICKY = frozenset((214, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999))
+
+# What cuda-bindings says of a result that it has no name for.
+_UNNAMED = re.compile(r"(\d+) is not a valid CUresult")
 
 
 @cache
@@ -49,18 +53,28 @@ def call(name: str, *args: Any, what: str = "") -> Any:
         what: what it was about, for the message.
 
     Raises:
-        DeviceError: the driver's number, name and meaning.
+        DeviceError: the driver's number, name and meaning; 36, an older driver lacks the function.
     """
-    result = getattr(bindings(), name)(*args)
-    code = int(result[0])
+    code, *values = answer(name, *args)
     if code:
-        raise failure(code, f"{name}: {what}" if what else name)
-    return result[1] if len(result) == 2 else result[1:]
+        raise device_error(code, f"{name}: {what}" if what else name)
+    return values[0] if len(values) == 1 else tuple(values)
 
 
-def failure(code: int, what: str) -> DeviceError:
-    """The error of a result, worded by the driver where the table has no words."""
-    return device_error(code, what)
+def answer(name: str, *args: Any) -> tuple[Any, ...]:
+    """Call a function of the driver; returns its result as a number, and what else it gives."""
+    try:
+        code, *values = getattr(bindings(), name)(*args)
+    except ValueError as error:
+        unnamed = _UNNAMED.search(str(error))
+        if unnamed is None:
+            raise
+        return (int(unnamed[1]),)
+    except RuntimeError as error:  # cuda-bindings' own: the driver has no such function
+        if isinstance(error, DeviceError):
+            raise
+        fail(NEWER_DRIVER, f"{name}: {error}")
+    return int(code), *values
 
 
 def enum(kind: str, name: str) -> Any:

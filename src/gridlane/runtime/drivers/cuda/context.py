@@ -6,18 +6,62 @@ import ctypes
 import itertools
 import threading
 import weakref
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda.api import STICKY, call
-from gridlane.runtime.errors import device_error
+from gridlane.runtime.errors import (
+    CONTEXT_DESTROYED,
+    NOT_CAPTURED,
+    NOT_PERMITTED,
+    device_error,
+    fail,
+)
 
 if TYPE_CHECKING:
+    from gridlane.runtime.drivers.cuda.graph import Capture
     from gridlane.runtime.drivers.cuda.kernel import CudaKernel
 
 _thread = threading.local()
 FLAGS = 1024
 _NO_FLAGS = bytes(FLAGS)
+
+# These wait for every stream, or are work of the default stream, which waits for most: they would
+# end the capture.
+_WAITING = {
+    "cuCtxSynchronize": "waiting for the device",
+    "cuMemAlloc": "allocating memory",
+    "cuMemAllocFromPoolAsync": "allocating memory",
+    "cuMemAllocManaged": "allocating memory",
+    "cuMemHostRegister": "pinning memory",
+    "cuMemcpyDtoH": "a copy that the host waits for",
+    "cuMemcpyHtoD": "a copy that the host waits for",
+}
+_BEFORE = (
+    "make device arrays before the capture, and use them, not host arrays, as arguments of kernels"
+)
+
+Call = tuple[Any, ...]
+"""The name of a driver function and its arguments."""
+
+
+@contextmanager
+def host_function() -> Iterator[None]:
+    """In the with block this thread is the driver's, in a host function: no CUDA function may be
+    called."""
+    _thread.in_host_function = True
+    try:
+        yield
+    finally:
+        _thread.in_host_function = False
+
+
+def _in_host_function() -> bool:
+    return getattr(_thread, "in_host_function", False)
 
 
 class Context:
@@ -30,9 +74,9 @@ class Context:
         self.device = call("cuDeviceGet", ordinal)
         self.ordinal = ordinal
         self.alone = int(call("cuDeviceGetCount")) == 1
-        self.handle = call("cuDevicePrimaryCtxRetain", self.device)
-        self.generation = 0
+        self.generation = -1
         self.fault: DeviceError | None = None
+        """What every call raises a copy of: one that was raised holds the frames that it left."""
         self.kernels: weakref.WeakSet[CudaKernel] = weakref.WeakSet()
         self.reporting: weakref.WeakSet[CudaKernel] = weakref.WeakSet()
         """The kernels that have something to tell the host."""
@@ -40,19 +84,38 @@ class Context:
         """Whether there has never been such a kernel."""
         self._flags = bytearray(FLAGS)
         self._flag_numbers = itertools.count()
+        self.captures: list[Capture] = []
+        """What is recorded now."""
+        self._later: deque[tuple[int, tuple[Call, ...]]] = deque()
+        self._retain()
+
+    def _retain(self) -> None:
+        self.handle = call("cuDevicePrimaryCtxRetain", self.device)
+        self.generation += 1
+        self.fault = None
+        # Where the context is current, a thread has this; a context made anew is another one.
+        self._token = object()
+        self.sound = flag_byte(1)
+        """1 until native launches that were prepared so far must not be used any more."""
+        self._closer = weakref.finalize(self, _release, self.device)
+        self._closer.atexit = False
 
     def enter(self) -> None:
         """Make the context current on this thread. Where there are several GPUs, other libraries
         may have changed that since.
 
         Raises:
-            DeviceError: a kernel has brought the context down.
+            DeviceError: a kernel has brought the context down; NOT_PERMITTED in a host function.
         """
         if self.fault is not None:
-            raise self.fault
-        if not self.alone or getattr(_thread, "context", None) != (self.ordinal, self.generation):
+            raise copy(self.fault)
+        if _in_host_function():
+            fail(NOT_PERMITTED, "a callback of a stream may not use the device")
+        if not self.alone or getattr(_thread, "context", None) is not self._token:
             call("cuCtxSetCurrent", self.handle)
-            _thread.context = self.ordinal, self.generation
+            _thread.context = self._token
+        if self._later and not self.captures:
+            self._give_back_now()
 
     def forget_thread(self) -> None:
         """Take nothing for granted about which context is current on this thread."""
@@ -61,10 +124,55 @@ class Context:
     def call(self, name: str, *args: Any, what: str = "") -> Any:
         """Call a driver function in this context; a fault of a kernel is told in full."""
         self.enter()
+        self.check_capture(name)
         try:
             return call(name, *args, what=what)
         except DeviceError as error:
             raise self.explained(error) from None
+
+    def check_capture(self, name: str) -> None:
+        """Refuse a driver function that would end a capture, while there is one."""
+        if self.captures and name in _WAITING:
+            fail(NOT_CAPTURED, f"{name}: {_WAITING[name]}", _BEFORE)
+
+    # --- giving back ---
+
+    def give_back(self, generation: int, *calls: Call) -> None:
+        """Call what frees something of a generation of the context; from any thread, at any moment,
+        as finalizers are. Raises nothing: a fault is raised by the next synchronisation.
+
+        Where no CUDA function may be called, and while a stream is captured, which a call of the
+        default stream would break, this waits for the next use of the context.
+        """
+        if generation != self.generation or self.fault is not None:
+            return
+        self._later.append((generation, calls))
+        if self.captures or _in_host_function():
+            return
+        try:
+            # The thread may be about to call something in another device's context.
+            before = None if self.alone else call("cuCtxGetCurrent")
+            self.enter()
+            if before is not None:
+                call("cuCtxSetCurrent", before)
+        except DeviceError:
+            return
+
+    def _give_back_now(self) -> None:
+        for _ in range(len(self._later)):
+            try:
+                generation, calls = self._later.popleft()
+            except IndexError:  # another thread was here
+                return
+            if generation != self.generation:
+                continue
+            try:
+                for name, *args in calls:
+                    call(name, *args)
+            except DeviceError as error:  # it stays allocated: what failed may have been a wait
+                self.explained(error)
+
+    # --- faults ---
 
     def explained(self, error: DeviceError) -> DeviceError:
         """A failure; one that loses the context names the kernels and lines that may be at fault,
@@ -72,18 +180,25 @@ class Context:
         if error.number not in STICKY:
             return error
         if self.fault is None:
-            suspects = sorted({kernel.name for kernel in self.kernels if kernel.launched})
-            told = f"in kernel {', '.join(suspects)}" if suspects else "in a kernel"
-            if len(suspects) > 1:
-                told = f"in one of the kernels {', '.join(suspects)}"
-            places = [line for kernel in self.kernels for line in kernel.places()]
-            told += "".join(f"\n  {place}" for place in places)
-            advice = (
-                "@cuda.jit(debug=True, opt=False) checks indices and names the line; cuda.close() "
-                "asks the driver for a new context, which not every driver gives"
-            )
-            self.fault = device_error(error.number, told, advice)
-        return self.fault
+            self.fault = self._lost() if error.number == CONTEXT_DESTROYED else self._fault(error)
+        return copy(self.fault)
+
+    def _fault(self, error: DeviceError) -> DeviceError:
+        suspects = sorted({kernel.name for kernel in self.kernels if kernel.launched})
+        told = f"in kernel {', '.join(suspects)}" if suspects else "in a kernel"
+        if len(suspects) > 1:
+            told = f"in one of the kernels {', '.join(suspects)}"
+        places = [line for kernel in self.kernels for line in kernel.places()]
+        told += "".join(f"\n  {place}" for place in places)
+        advice = (
+            "@cuda.jit(debug=True, opt=False) checks indices and names the line; cuda.close() "
+            "asks the driver for a new context, which not every driver gives"
+        )
+        return device_error(error.number, told, advice)
+
+    def _lost(self) -> DeviceError:
+        told = "other code of this process has reset the device, and its memory is lost"
+        return device_error(CONTEXT_DESTROYED, told, "cuda.close() begins again")
 
     def settled(self) -> None:
         """Note that all work is done: no kernel is a suspect any more."""
@@ -102,16 +217,38 @@ class Context:
             DeviceError: the driver gives a process that faulted no new context. Driver 580 does so
                 after an illegal address: the process has to start again.
         """
-        call("cuDevicePrimaryCtxReset", self.device)
-        call("cuDevicePrimaryCtxRelease", self.device)
+        fault = self.fault
+        if fault is None or fault.number != CONTEXT_DESTROYED:
+            call("cuDevicePrimaryCtxReset", self.device)
+        self.expire()
+        for kernel in tuple(self.kernels):
+            kernel.report = None  # its memory is gone
+        self._later.clear()
+        for capture in tuple(self.captures):
+            capture.end()
+        self._closer()
         try:
-            self.handle = call("cuDevicePrimaryCtxRetain", self.device)
+            self._retain()
         except DeviceError as error:
-            assert self.fault is not None
             raise device_error(
                 error.number,
                 "the driver gives this process no new context after the fault",
                 "start the process again; run what may fault in a process of its own",
-            ) from self.fault
-        self.generation += 1
-        self.fault = None
+            ) from fault
+
+    def expire(self) -> None:
+        """Let no native launch that was prepared so far be used any more."""
+        self.sound[0] = 0
+        self.sound = flag_byte(1)
+
+
+def _release(device: Any) -> None:
+    try:
+        call("cuDevicePrimaryCtxRelease", device)
+    except DeviceError:
+        return  # the driver has no context of ours then, and a finalizer cannot raise
+
+
+def flag_byte(value: int = 0) -> ctypes.Array[ctypes.c_ubyte]:
+    """A byte that native launches set or look at, by its address."""
+    return (ctypes.c_ubyte * 1)(value)

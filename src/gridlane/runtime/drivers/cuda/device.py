@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import weakref
 from functools import cached_property
 
 from gridlane.core.artifact import Artifact
+from gridlane.core.errors import DeviceError
 from gridlane.core.options import Target
 from gridlane.runtime.drivers.cuda import memory
-from gridlane.runtime.drivers.cuda.api import bindings, call, waiting
+from gridlane.runtime.drivers.cuda.api import answer, bindings, call, waiting
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.kernel import CudaKernel
 from gridlane.runtime.drivers.cuda.linker import link
 from gridlane.runtime.drivers.cuda.stream import CudaEvent, CudaStream, own_stream
-from gridlane.runtime.errors import INVALID_HANDLE, KernelStop, device_error, fail
+from gridlane.runtime.errors import (
+    INVALID_HANDLE,
+    INVALID_VALUE,
+    KernelStop,
+    device_error,
+    fail,
+)
 from gridlane.runtime.protocol import Block, Buffer, HostMemory, Limits
 
 
@@ -34,6 +42,8 @@ class CudaDevice:
         self.limits = _limits(facts)
         self.pool = memory.Pool(self.context, bool(facts["MEMORY_POOLS_SUPPORTED"]))
         self.default_stream = CudaStream(self, 0)
+        self._foreign: dict[int, CudaStream] = {}
+        self._own: weakref.WeakValueDictionary[int, CudaStream] = weakref.WeakValueDictionary()
 
     # --- code ---
 
@@ -105,15 +115,24 @@ class CudaDevice:
     def new_stream(self, non_blocking: bool = False, priority: int = 0) -> CudaStream:
         """A stream of its own. One that is not ``non_blocking`` waits for the default stream's
         work, and the other way round. A lower number is a higher priority."""
-        return own_stream(self, non_blocking, priority)
+        stream = own_stream(self, non_blocking, priority)
+        self._own[stream.handle] = stream
+        return stream
 
     def stream_at(self, handle: int) -> CudaStream:
-        """A stream by its number."""
+        """A stream by its number; what it holds for its work and what went wrong in that stay with
+        the number."""
         if handle in (0, 1):
             return self.default_stream
         if handle < 0:
             fail(INVALID_HANDLE, f"{handle:#x} is no stream")
-        return CudaStream(self, handle, foreign=True)
+        known = self._own.get(handle)
+        if known is not None:
+            return known
+        fresh = CudaStream(self, handle, foreign=True)  # it may be another stream than last time
+        known = self._foreign.setdefault(handle, fresh)
+        known.apart = fresh.apart
+        return known
 
     def new_event(self, timing: bool = True) -> CudaEvent:
         """An event."""
@@ -123,6 +142,7 @@ class CudaDevice:
         """Wait for all work of the context. Hot."""
         context = self.context
         context.enter()
+        context.check_capture("cuCtxSynchronize")
         code = waiting()[1]()
         if code:
             raise context.explained(device_error(code, "cuCtxSynchronize"))
@@ -157,10 +177,13 @@ class CudaDevice:
             self.context.renew()
             self.context.enter()
             self.pool.renew()
+            self._foreign.clear()
             return
         try:
             self.context.call("cuCtxSynchronize")
-        except RuntimeError:
+        except DeviceError:
+            if self.context.fault is None:
+                raise
             self.reset()
             return
         self.context.settled()
@@ -180,8 +203,8 @@ class CudaDevice:
     def enable_peer(self, other: CudaDevice) -> None:
         """Let kernels here use the other device's memory; DeviceError 704 when they can already,
         217 when they cannot."""
+        other.pool.share_with(self.ordinal)  # first: 704 says nothing of pools
         self.context.call("cuCtxEnablePeerAccess", other.context.handle, 0)
-        other.pool.share_with(self.ordinal)
 
     # --- facts ---
 
@@ -196,9 +219,11 @@ class CudaDevice:
         for name, number in bindings().CUdevice_attribute.__members__.items():
             if name.endswith("_MAX"):
                 continue
-            result = bindings().cuDeviceGetAttribute(number, self.context.device)
-            if not int(result[0]):
-                found[name.removeprefix(prefix)] = int(result[1])
+            code, *values = answer("cuDeviceGetAttribute", number, self.context.device)
+            if code not in (0, INVALID_VALUE):  # an older driver does not know them all
+                raise device_error(code, f"cuDeviceGetAttribute: {name}")
+            if not code:
+                found[name.removeprefix(prefix)] = int(values[0])
         return found
 
     def describe(self) -> dict[str, object]:

@@ -12,7 +12,7 @@ from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda.api import bindings, enum, launch_address
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.report import Report
-from gridlane.runtime.errors import INVALID_IMAGE, fail
+from gridlane.runtime.errors import INVALID_IMAGE, NOT_CAPTURED, NOT_FOUND, fail
 from gridlane.runtime.protocol import Block, Explain, Figures, NativeLaunch
 
 if TYPE_CHECKING:
@@ -48,7 +48,9 @@ class CudaKernel:
             "cuModuleLoadData", image, what=f"{self.name}, {len(image)} bytes of {artifact.format}"
         )
         self.generation = context.generation
-        weakref.finalize(self, _unload, context, module, self.generation).atexit = False
+        # The kernel may still run, on any stream.
+        unload = ("cuCtxSynchronize",), ("cuModuleUnload", module)
+        weakref.finalize(self, context.give_back, self.generation, *unload).atexit = False
         self._module = module
         self._function = context.call("cuModuleGetFunction", module, self.name.encode())
         self.function = int(self._function)
@@ -56,6 +58,8 @@ class CudaKernel:
             most = self.device.limits.max_dynamic_shared - artifact.static_shared
             self._set("MAX_DYNAMIC_SHARED_SIZE_BYTES", most)
         self.report = None
+        if (artifact.errors or artifact.prints) and context.captures:
+            fail(NOT_CAPTURED, f"the first launch of {self.name}", "launch it before the capture")
         if artifact.errors or artifact.prints:
             self._connect()
 
@@ -66,7 +70,7 @@ class CudaKernel:
                 "cuModuleGetGlobal", self._module, abi.REPORT.encode(), what=self.name
             )
         except DeviceError as error:
-            if error.name != "CUDA_ERROR_NOT_FOUND":
+            if error.number != NOT_FOUND:
                 raise
             return
         self.report = Report(self.context, self.artifact)
@@ -182,14 +186,22 @@ class CudaBound:
     def native_launch(self, stream: Any) -> NativeLaunch | None:
         """How to launch on a stream without this class; None for launches that must be waited for,
         cooperative ones, and streams that need care."""
-        address = launch_address()
+        kernel, address = self.kernel, launch_address()
+        kernel.ready()
+        if kernel.context.captures:  # what is recorded must be kept alive
+            return None
         if not address or self.raises() or self.artifact.cooperative or stream.apart:
             return None
-        kernel = self.kernel
-        kernel.ready()
-        flag = ctypes.addressof(kernel.flag)
-        keep = kernel, kernel.generation
-        return NativeLaunch(address, kernel.function, stream.handle, kernel.param_size, flag, keep)
+        sound = kernel.context.sound
+        return NativeLaunch(
+            address=address,
+            function=kernel.function,
+            stream=stream.handle,
+            param_size=kernel.param_size,
+            flag=ctypes.addressof(kernel.flag),
+            sound=ctypes.addressof(sound),
+            keep=(kernel, sound),
+        )
 
     def raises(self) -> bool:
         """Whether the kernel can stop itself."""
@@ -198,12 +210,3 @@ class CudaBound:
     def holder(self) -> Any:
         """What a launch must keep alive: the module."""
         return self.kernel
-
-
-def _unload(context: Context, module: Any, generation: int) -> None:
-    if generation != context.generation or context.fault is not None:
-        return
-    try:
-        context.call("cuModuleUnload", module)
-    except DeviceError:
-        return  # a fault, which the next synchronisation raises; a finalizer cannot

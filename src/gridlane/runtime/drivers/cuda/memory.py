@@ -47,7 +47,8 @@ class Pool:
         self.epoch = 0
         """Counts allocations, so that streams that do not wait for the default one can catch up."""
         self._supported = supported
-        self._lock = threading.Lock()
+        # A finalizer may run in the middle of what holds the lock, on the same thread.
+        self._lock = threading.RLock()
         self._used = self._peak = self._allocations = self._frees = 0
         self._handle = self._create() if supported else None
 
@@ -60,6 +61,8 @@ class Pool:
         properties.location.id = self.context.ordinal
         pool = call("cuMemPoolCreate", properties)
         keep = enum("CUmemPool_attribute", "CU_MEMPOOL_ATTR_RELEASE_THRESHOLD")
+        context, destroy = self.context, ("cuMemPoolDestroy", pool)
+        weakref.finalize(self, context.give_back, context.generation, destroy).atexit = False
         call("cuMemPoolSetAttribute", pool, keep, driver.cuuint64_t(2**64 - 1))
         return pool
 
@@ -108,20 +111,17 @@ class Pool:
 
     def _free(self, address: int, size: int, generation: int) -> None:
         """Give memory back; from any thread, at any moment, and not after its context is lost."""
+        if generation != self.context.generation:
+            return  # not of what is counted now
         with self._lock:
             self._used -= size
             self._frees += 1
-        context = self.context
-        if generation != context.generation or context.fault is not None:
-            return
-        try:
-            pointer = bindings().CUdeviceptr(address)
-            if self._handle is None:
-                context.call("cuMemFree", pointer)
-            else:
-                context.call("cuMemFreeAsync", pointer, bindings().CUstream(0))
-        except DeviceError:
-            return  # a fault, which the next synchronisation raises; a finalizer cannot
+        pointer = bindings().CUdeviceptr(address)
+        if self._handle is None:
+            self.context.give_back(generation, ("cuMemFree", pointer))
+        else:
+            stream = bindings().CUstream(0)
+            self.context.give_back(generation, ("cuMemFreeAsync", pointer, stream))
 
     def trim(self, keep: int = 0) -> None:
         """Give the device all but ``keep`` of the bytes that the pool holds and nothing uses."""
@@ -174,13 +174,9 @@ def allocate_host(context: Context, size: int, kind: HostMemory) -> Buffer:
 
 
 def _free_host(context: Context, function: str, address: int, generation: int) -> None:
-    if generation != context.generation or context.fault is not None:
-        return
-    try:
-        pointer = bindings().CUdeviceptr(address) if function == "cuMemFree" else address
-        context.call(function, pointer)
-    except DeviceError:
-        return  # as in Pool._free
+    pointer = bindings().CUdeviceptr(address) if function == "cuMemFree" else address
+    # Copies and kernels may still use the memory, on any stream.
+    context.give_back(generation, ("cuCtxSynchronize",), (function, pointer))
 
 
 class Registered:
@@ -193,8 +189,7 @@ class Registered:
 
 
 def _unregister(context: Context, address: int, generation: int) -> None:
-    if generation == context.generation and context.fault is None:
-        context.call("cuMemHostUnregister", address)
+    context.give_back(generation, ("cuCtxSynchronize",), ("cuMemHostUnregister", address))
 
 
 def adopt(context: Context, address: int, size: int) -> Buffer:

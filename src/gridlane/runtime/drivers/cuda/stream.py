@@ -10,10 +10,23 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.cuda.api import bindings, waiting
-from gridlane.runtime.drivers.cuda.context import Context
+from gridlane.runtime.drivers.cuda.api import answer, bindings, waiting
+from gridlane.runtime.drivers.cuda.context import Context, host_function
+from gridlane.runtime.drivers.cuda.graph import (
+    Capture,
+    CudaGraph,
+    begin_capture,
+    check_pinned,
+    end_capture,
+)
 from gridlane.runtime.drivers.cuda.memory import host_address
-from gridlane.runtime.errors import INVALID_HANDLE, NOT_READY, device_error, fail
+from gridlane.runtime.errors import (
+    INVALID_HANDLE,
+    NOT_CAPTURED,
+    NOT_READY,
+    device_error,
+    fail,
+)
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.cuda.device import CudaDevice
@@ -21,14 +34,20 @@ if TYPE_CHECKING:
 
 NON_BLOCKING = 1
 
-_callbacks: dict[int, Callable[[], object]] = {}
+_callbacks: dict[int, tuple[Callable[[], object], bool]] = {}
+"""Host functions by the number that the driver gets, and whether they are called once only."""
 _numbers = itertools.count(1)
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 def _host_function(number: int) -> None:
-    """What the driver calls from a thread of its own, where no CUDA function may be called."""
-    _callbacks.pop(number)()
+    """What the driver calls from a thread of its own."""
+    with host_function():
+        work, once = _callbacks[number]
+        if once:
+            del _callbacks[number]
+        work()
+        del work  # what it holds may be device memory, which may not be freed behind this block
 
 
 class CudaStream:
@@ -46,6 +65,8 @@ class CudaStream:
         # allocated and freed.
         self.apart = foreign and self._is_apart()
         self._seen = -1
+        self.capture: Capture | None = None
+        """What the work is recorded in, not run."""
         self._held: deque[tuple[CudaEvent, Any]] = deque()
 
     def _is_apart(self) -> bool:
@@ -66,6 +87,8 @@ class CudaStream:
         """Append a launch. One that can raise is waited for on the default stream, as it is on
         every other device."""
         self._catch_up()
+        if self.capture is not None:
+            self.capture.add_kernel(kernel)
         kernel.launch_on(self.handle, params, gx, gy, gz, shared)
         self._hold((kernel, keep))
         if kernel.raises() and self.handle in (0, 1, 2):
@@ -75,6 +98,8 @@ class CudaStream:
         """Append a copy to the device."""
         self._catch_up()
         address = host_address(source)
+        if self.capture is not None:
+            check_pinned(self.context, address)
         self._call("cuMemcpyHtoDAsync", _device(target), address, source.nbytes, self._native)
         self._hold((source, keep))
 
@@ -82,6 +107,8 @@ class CudaStream:
         """Append a copy to the host."""
         self._catch_up()
         address = host_address(target)
+        if self.capture is not None:
+            check_pinned(self.context, address)
         self._call("cuMemcpyDtoHAsync", address, _device(source), target.nbytes, self._native)
         self._hold((target, keep))
 
@@ -99,11 +126,13 @@ class CudaStream:
 
     def write(self, target: int, source: memoryview) -> None:
         """Copy to the device; the source may change on return."""
+        self._check_waiting("a copy from memory that is not pinned")
         self.upload(target, source)
         self._wait()
 
     def read(self, target: memoryview, source: int) -> None:
         """Copy to the host; finished on return."""
+        self._check_waiting("a copy that the host waits for")
         self.download(target, source)
         self._wait()
         self.device.flush()
@@ -111,6 +140,7 @@ class CudaStream:
     def submit(self, work: Callable[[], object], always: bool = False) -> None:
         """Append a host function. It runs on a thread of the driver and must not use the device;
         what it raises surfaces at ``synchronize``."""
+        self._check_default()
         number = next(_numbers)
 
         def run() -> None:
@@ -119,7 +149,9 @@ class CudaStream:
             except BaseException as error:
                 self._error = self._error or error
 
-        _callbacks[number] = run
+        _callbacks[number] = run, self.capture is None
+        if self.capture is not None:
+            self.capture.add_callback(_callbacks, number)
         function = bindings().CUhostFn(ctypes.cast(_host_function, ctypes.c_void_p).value)
         try:
             self._call("cuLaunchHostFunc", self._native, function, number)
@@ -140,6 +172,7 @@ class CudaStream:
 
     def drain(self) -> None:
         """Wait; what kernels raised stays for ``synchronize``, a fault of the device does not."""
+        self._check_waiting("waiting for the stream")
         self._wait()
         self._held.clear()
         if not self.context.silent:
@@ -147,13 +180,24 @@ class CudaStream:
 
     def query(self) -> bool:
         """Whether all work is done."""
-        self.context.enter()
-        code = int(bindings().cuStreamQuery(self._native)[0])
-        if code == NOT_READY:
-            return False
-        if code:
-            raise self.context.explained(device_error(code, "cuStreamQuery"))
-        return True
+        self._check_waiting("asking whether the work is done")
+        return _is_done(self.context, "cuStreamQuery", self._native)
+
+    # --- graphs ---
+
+    @property
+    def capturing(self) -> bool:
+        """Whether work is recorded, not run."""
+        return self.capture is not None
+
+    def begin_capture(self) -> None:
+        """Record the work from now on; it does not run."""
+        self._catch_up()
+        self.capture = begin_capture(self)
+
+    def end_capture(self) -> CudaGraph:
+        """The work that was recorded."""
+        return end_capture(self)
 
     # --- details ---
 
@@ -164,11 +208,25 @@ class CudaStream:
         if code:
             raise self.context.explained(device_error(code, "cuStreamSynchronize"))
 
+    def _check_waiting(self, what: str) -> None:
+        """Refuse what needs the work done, while it is recorded only."""
+        if self.capture is not None:
+            fail(NOT_CAPTURED, what)
+
+    def _check_default(self) -> None:
+        """Refuse work of the default stream, which waits for all others, during a capture."""
+        if self.context.captures and self.handle in (0, 1):
+            fail(NOT_CAPTURED, "work of the default stream", "give the captured stream")
+
     def _call(self, name: str, *args: Any) -> Any:
         return self.context.call(name, *args)
 
     def _catch_up(self) -> None:
-        """Make a stream that stands apart wait for the allocations so far."""
+        """Make a stream that stands apart wait for the allocations so far. Those of a capture do so
+        when its graph is launched."""
+        self._check_default()
+        if self.capture is not None:
+            return
         if self.apart and self._seen != self.device.pool.epoch:
             self._seen = self.device.pool.epoch
             event = CudaEvent(self.context, timing=False)
@@ -178,6 +236,9 @@ class CudaStream:
     def _hold(self, keep: Any) -> None:
         """Keep something alive until the work so far is done. Streams that wait for the default one
         need not: their memory is freed behind their work."""
+        if self.capture is not None:
+            self.capture.keep.append(keep)
+            return
         while self._held and self._held[0][0].query():
             self._held.popleft()
         if keep is not None and self.apart:
@@ -192,8 +253,8 @@ def own_stream(device: CudaDevice, non_blocking: bool = False, priority: int = 0
     flags = NON_BLOCKING if non_blocking else 0
     native = context.call("cuStreamCreateWithPriority", flags, priority)
     stream = CudaStream(device, int(native), foreign=non_blocking)
-    closer = weakref.finalize(stream, _destroy, context, "cuStreamDestroy", native)
-    closer.atexit = False
+    destroy = "cuStreamDestroy", native
+    weakref.finalize(stream, context.give_back, context.generation, destroy).atexit = False
     return stream
 
 
@@ -204,9 +265,11 @@ class CudaEvent:
         self.context = context
         self.timing = timing
         self.recorded = False
+        self.capture: Capture | None = None
+        """The capture that recorded it last."""
         self._native = context.call("cuEventCreate", 0 if timing else 2)
-        closer = weakref.finalize(self, _destroy, context, "cuEventDestroy", self._native)
-        closer.atexit = False
+        destroy = "cuEventDestroy", self._native
+        weakref.finalize(self, context.give_back, context.generation, destroy).atexit = False
 
     @property
     def handle(self) -> int:
@@ -217,14 +280,11 @@ class CudaEvent:
         """Record behind the work that is in the stream now."""
         self.context.call("cuEventRecord", self._native, stream._native)
         self.recorded = True
+        self.capture = stream.capture
 
     def query(self) -> bool:
         """Whether the stream has passed it."""
-        self.context.enter()
-        code = int(bindings().cuEventQuery(self._native)[0])
-        if code not in (0, NOT_READY):
-            raise self.context.explained(device_error(code, "cuEventQuery"))
-        return not code
+        return _is_done(self.context, "cuEventQuery", self._native)
 
     def synchronize(self) -> None:
         """Wait until the stream has passed it."""
@@ -232,7 +292,9 @@ class CudaEvent:
 
     def wait(self, stream: CudaStream) -> None:
         """Make the later work of a stream wait for it."""
-        self.context.call("cuStreamWaitEvent", stream._native, self._native, 0)
+        stream.context.call("cuStreamWaitEvent", stream._native, self._native, 0)
+        if self.capture is not None and stream.capture is None:
+            self.capture.join(stream)  # as the driver has it
 
     def elapsed_ms(self, end: CudaEvent) -> float:
         """Milliseconds of the device's clock from this event to ``end``.
@@ -255,10 +317,10 @@ def _device(address: int) -> Any:
     return bindings().CUdeviceptr(address)
 
 
-def _destroy(context: Context, function: str, native: Any) -> None:
-    if context.fault is not None:
-        return
-    try:
-        context.call(function, native)
-    except DeviceError:
-        return  # a fault, which the next synchronisation raises; a finalizer cannot
+def _is_done(context: Context, query: str, native: Any) -> bool:
+    """What cuStreamQuery or cuEventQuery says."""
+    context.enter()
+    code = answer(query, native)[0]
+    if code not in (0, NOT_READY):
+        raise context.explained(device_error(code, query))
+    return not code

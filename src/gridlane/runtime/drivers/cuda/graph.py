@@ -1,0 +1,174 @@
+"""Work of streams that is recorded once, and then launched as often as one likes."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from gridlane.core.errors import DeviceError
+from gridlane.runtime.drivers.cuda.api import bindings, enum
+from gridlane.runtime.drivers.cuda.context import Context
+from gridlane.runtime.errors import (
+    ILLEGAL_STATE,
+    INVALID_HANDLE,
+    INVALID_VALUE,
+    NOT_CAPTURED,
+    fail,
+)
+
+if TYPE_CHECKING:
+    from gridlane.runtime.drivers.cuda.kernel import CudaBound
+    from gridlane.runtime.drivers.cuda.stream import CudaStream
+
+_PAGE_LOCKED = 1
+"""CU_MEMORYTYPE_HOST; the driver knows no other memory of the host."""
+
+
+class Capture:
+    """A recording that goes on.
+
+    Attributes:
+        keep: what the recorded work uses.
+        kernels: the kernels that it launches.
+        streams: the streams whose work is recorded, the one that began first.
+    """
+
+    def __init__(self, stream: CudaStream) -> None:
+        self.keep: list[Any] = []
+        self.kernels: list[CudaBound] = []
+        self.streams = [stream]
+        stream.context.captures.append(self)
+
+    def end(self) -> None:
+        """Record no stream any more."""
+        for stream in self.streams:
+            stream.capture = None
+        self.streams[0].context.captures.remove(self)
+
+    def join(self, stream: CudaStream) -> None:
+        """Record another stream's work as well."""
+        stream.capture = self
+        self.streams.append(stream)
+
+    def add_kernel(self, kernel: CudaBound) -> None:
+        """Note a launch.
+
+        Raises:
+            DeviceError: NOT_CAPTURED, the kernel can raise, so that its launches are waited for.
+        """
+        kernel.kernel.ready()
+        if kernel.raises():
+            fail(
+                NOT_CAPTURED,
+                f"the kernel {kernel.kernel.name} can raise, so its launches are waited for",
+                "raise nothing in it, and compile it without debug=True",
+            )
+        self.kernels.append(kernel)
+
+    def add_callback(self, table: dict[int, Any], number: int) -> None:
+        """Keep a host function in its table for as long as the recorded work."""
+        holder = _Holder()
+        weakref.finalize(holder, table.pop, number, None).atexit = False
+        self.keep.append(holder)
+
+
+class _Holder:
+    """Something that dies with the recorded work."""
+
+    __slots__ = ("__weakref__",)
+
+
+def begin_capture(stream: CudaStream) -> Capture:
+    """Make the driver record a stream's work.
+
+    Raises:
+        DeviceError: NOT_CAPTURED, it is a default stream; ILLEGAL_STATE, it is recorded already.
+    """
+    context = stream.context
+    if stream.handle in (0, 1, 2):
+        fail(NOT_CAPTURED, "the default stream", "capture a stream of cuda.stream()")
+    if stream.capture is not None:
+        fail(ILLEGAL_STATE, "the stream is captured already", "end that capture first")
+    # Relaxed: kernels may be loaded. What would end the capture is refused by Context and Stream.
+    mode = enum("CUstreamCaptureMode", "CU_STREAM_CAPTURE_MODE_RELAXED")
+    context.call("cuStreamBeginCapture", stream._native, mode)
+    context.expire()  # prepared launches keep nothing alive
+    return Capture(stream)
+
+
+def end_capture(stream: CudaStream) -> CudaGraph:
+    """What a stream has recorded, with the streams that joined.
+
+    Raises:
+        DeviceError: ILLEGAL_STATE, nothing is recorded; STREAM_CAPTURE_INVALIDATED and its like,
+            something went wrong, and the recording is lost.
+    """
+    context, capture = stream.context, stream.capture
+    if capture is None or capture.streams[0] is not stream:
+        fail(ILLEGAL_STATE, "no capture began on this stream")
+    try:
+        native = context.call("cuStreamEndCapture", stream._native)
+    finally:
+        capture.end()  # behind the driver's end: what waits to be given back would break it
+    return CudaGraph(context, native, capture)
+
+
+class CudaGraph:
+    """Recorded work."""
+
+    def __init__(self, context: Context, native: Any, capture: Capture) -> None:
+        self.context = context
+        self.generation = context.generation
+        self._native, self._capture = native, capture
+        destroy = "cuGraphDestroy", native
+        weakref.finalize(self, context.give_back, context.generation, destroy).atexit = False
+
+    @property
+    def size(self) -> int:
+        """Launches, copies, fills and host functions in it."""
+        return int(self.context.call("cuGraphGetNodes", self._native)[1])
+
+    def instantiate(self) -> CudaExecutable:
+        """The work ready to be launched; it does not need the graph any more."""
+        _check_generation(self)
+        native = self.context.call("cuGraphInstantiate", self._native, 0)
+        return CudaExecutable(self.context, native, self._capture)
+
+
+class CudaExecutable:
+    """Recorded work that can be launched."""
+
+    def __init__(self, context: Context, native: Any, capture: Capture) -> None:
+        self.context = context
+        self.generation = context.generation
+        self._native, self._capture = native, capture
+        # A launch of it may still run.
+        destroy = ("cuCtxSynchronize",), ("cuGraphExecDestroy", native)
+        weakref.finalize(self, context.give_back, context.generation, *destroy).atexit = False
+
+    def launch(self, stream: CudaStream) -> None:
+        """Append the work to a stream."""
+        _check_generation(self)
+        stream._catch_up()
+        for bound in self._capture.kernels:
+            bound.kernel.flag[0] = 1
+        self.context.call("cuGraphLaunch", self._native, stream._native)
+        stream._hold(self)
+
+
+def _check_generation(owner: CudaGraph | CudaExecutable) -> None:
+    if owner.generation != owner.context.generation:
+        fail(INVALID_HANDLE, "the graph went with the context that was lost", "capture it again")
+
+
+def check_pinned(context: Context, address: int) -> None:
+    """Refuse host memory that the driver would copy before it is asked to launch."""
+    kind = enum("CUpointer_attribute", "CU_POINTER_ATTRIBUTE_MEMORY_TYPE")
+    try:
+        found = int(context.call("cuPointerGetAttribute", kind, bindings().CUdeviceptr(address)))
+    except DeviceError as error:
+        if error.number != INVALID_VALUE:
+            raise
+        found = 0
+    if found != _PAGE_LOCKED:
+        fail(NOT_CAPTURED, "a copy of memory that is not pinned", "use cuda.pinned_array")

@@ -1,0 +1,237 @@
+/* Capturing streams, and graphs, which are kept as lists: work in the order of its capture. */
+
+#include "fake.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NON_BLOCKING 1
+
+enum { GLOBALLY, BY_THREAD, RELAXED };
+
+/* Calls that a capture in this thread, or a global one in any, does not allow. */
+CUresult unsafe_in_capture(void)
+{
+    size_t at = 0;
+    for (Stream *stream; (stream = each(STREAM, &at)) != NULL;) {
+        Graph *graph = stream->capture;
+        if (graph == NULL || graph->mode == RELAXED)
+            continue;
+        if (graph->mode == BY_THREAD && graph->thread != thread_number())
+            continue;
+        graph->invalid = 1;
+        return CAPTURE_UNSUPPORTED;
+    }
+    return SUCCESS;
+}
+
+/* Work of the legacy stream waits for blocking streams, which one that is captured cannot have. */
+CUresult capture_implicit(Context *context, Stream *stream)
+{
+    size_t at = 0;
+    if (stream != context->legacy)
+        return SUCCESS;
+    for (Stream *other; (other = each(STREAM, &at)) != NULL;) {
+        if (other->context != context || !other->capture || other->flags & NON_BLOCKING)
+            continue;
+        other->capture->invalid = 1;
+        return CAPTURE_IMPLICIT;
+    }
+    return SUCCESS;
+}
+
+/* Append work of a stream to the graph that it is captured to; NULL is work that cannot be. */
+CUresult captured(Stream *stream, Operation *what)
+{
+    Graph *graph = stream->capture;
+    if (what == NULL)
+        graph->invalid = 1;
+    if (graph->invalid) {
+        if (what)
+            free_operation(what);
+        return what ? CAPTURE_INVALIDATED : CAPTURE_UNSUPPORTED;
+    }
+    if (what->what == RECORD) {
+        what->event->captured = graph;
+        what->event->stream = stream;
+        what->event->captured_at = stream->captured;
+        free_operation(what);
+        return SUCCESS;
+    }
+    stream->captured++;
+    what->next = NULL;
+    if (graph->last)
+        graph->last->next = what;
+    else
+        graph->first = what;
+    graph->last = what;
+    graph->count++;
+    return SUCCESS;
+}
+
+CUresult cuStreamBeginCapture_v2(uint64_t handle, int mode)
+{
+    BEGIN("cuStreamBeginCapture", CURRENT, "%#llx, %d", (unsigned long long)handle, mode);
+    Stream *stream = stream_of(handle);
+    if (stream == NULL)
+        return done(INVALID_HANDLE);
+    if (stream == current()->legacy)
+        return done(CAPTURE_UNSUPPORTED);
+    if (stream->capture || mode < GLOBALLY || mode > RELAXED)
+        return done(stream->capture ? 401 : INVALID_VALUE);
+    Graph *graph = made(GRAPH, sizeof(Graph));
+    graph->context = current();
+    graph->origin = stream;
+    graph->mode = mode;
+    graph->thread = thread_number();
+    stream->capture = graph;
+    stream->forked = 0;
+    stream->captured = 0;
+    return done(SUCCESS);
+}
+
+/* Take all streams out of a capture; whether every one that joined it was waited for. */
+static int leave(Graph *graph)
+{
+    int joined = 1;
+    size_t at = 0;
+    for (Stream *stream; (stream = each(STREAM, &at)) != NULL;) {
+        if (stream->capture != graph)
+            continue;
+        joined &= !stream->forked || stream->joined >= stream->captured;
+        stream->capture = NULL;
+    }
+    return joined;
+}
+
+void end_graph(Graph *graph)
+{
+    for (Operation *what = graph->first, *next; what != NULL; what = next) {
+        next = what->next;
+        free_operation(what);
+    }
+    ended(graph);
+}
+
+/* End a capture whose stream goes. */
+void drop_capture(Stream *stream)
+{
+    Graph *graph = stream->capture;
+    leave(graph);
+    end_graph(graph);
+}
+
+CUresult cuStreamEndCapture(uint64_t handle, Graph **result)
+{
+    BEGIN("cuStreamEndCapture", CURRENT, "%#llx", (unsigned long long)handle);
+    Stream *stream = stream_of(handle);
+    *result = NULL;
+    if (stream == NULL)
+        return done(INVALID_HANDLE);
+    Graph *graph = stream->capture;
+    if (graph == NULL)
+        return done(401);
+    if (graph->origin != stream)
+        return done(CAPTURE_UNMATCHED);
+    if (graph->mode != RELAXED && graph->thread != thread_number())
+        return done(CAPTURE_WRONG_THREAD);
+    CUresult code = leave(graph) ? SUCCESS : CAPTURE_UNJOINED;
+    if (graph->invalid)
+        code = CAPTURE_INVALIDATED;
+    if (code)
+        end_graph(graph);
+    else
+        *result = graph;
+    return done(code);
+}
+
+CUresult cuStreamIsCapturing(uint64_t handle, int *status)
+{
+    BEGIN("cuStreamIsCapturing", CURRENT, "%#llx", (unsigned long long)handle);
+    Stream *stream = stream_of(handle);
+    if (stream == NULL)
+        return done(INVALID_HANDLE);
+    *status = stream->capture == NULL ? 0 : stream->capture->invalid ? 2 : 1;
+    return done(SUCCESS);
+}
+
+/* ---- graphs */
+
+CUresult cuGraphGetNodes(Graph *graph, void **nodes, size_t *count)
+{
+    BEGIN("cuGraphGetNodes", STARTED, "%p", (void *)graph);
+    if (!alive(GRAPH, graph))
+        return done(INVALID_VALUE);
+    if (nodes != NULL)
+        return done(NOT_SUPPORTED);
+    *count = graph->count;
+    return done(SUCCESS);
+}
+
+CUresult cuGraphDestroy(Graph *graph)
+{
+    BEGIN("cuGraphDestroy", STARTED, "%p", (void *)graph);
+    if (!alive(GRAPH, graph))
+        return done(INVALID_VALUE);
+    end_graph(graph);
+    return done(SUCCESS);
+}
+
+static Operation *copied(const Operation *what)
+{
+    Operation *copy = operation(what->what);
+    *copy = *what;
+    if (what->launch) {
+        copy->launch = malloc(sizeof *copy->launch);
+        *copy->launch = *what->launch;
+    }
+    return copy;
+}
+
+CUresult cuGraphInstantiateWithFlags(Graph **executable, Graph *graph, unsigned long long flags)
+{
+    BEGIN("cuGraphInstantiate", CURRENT, "%p, %llu", (void *)graph, flags);
+    if (!alive(GRAPH, graph))
+        return done(INVALID_VALUE);
+    Graph *made_now = made(EXECUTABLE, sizeof(Graph));
+    for (Operation *what = graph->first; what != NULL; what = what->next) {
+        Operation *copy = copied(what);
+        copy->next = NULL;
+        if (made_now->last)
+            made_now->last->next = copy;
+        else
+            made_now->first = copy;
+        made_now->last = copy;
+    }
+    made_now->count = graph->count;
+    made_now->context = current();
+    *executable = made_now;
+    return done(SUCCESS);
+}
+
+CUresult cuGraphLaunch(Graph *executable, uint64_t handle)
+{
+    BEGIN("cuGraphLaunch", CURRENT, "%p, %#llx", (void *)executable, (unsigned long long)handle);
+    Stream *stream = stream_of(handle);
+    if (stream == NULL)
+        return done(INVALID_HANDLE);
+    if (!alive(EXECUTABLE, executable))
+        return done(INVALID_VALUE);
+    CUresult code = SUCCESS;
+    for (Operation *what = executable->first; what != NULL && !code; what = what->next) {
+        Operation *copy = copied(what);
+        if (copy->launch)
+            copy->launch->stream = handle;
+        code = enqueue(stream, copy);
+    }
+    return done(code);
+}
+
+CUresult cuGraphExecDestroy(Graph *executable)
+{
+    BEGIN("cuGraphExecDestroy", STARTED, "%p", (void *)executable);
+    if (!alive(EXECUTABLE, executable))
+        return done(INVALID_VALUE);
+    end_graph(executable);
+    return done(SUCCESS);
+}

@@ -1,0 +1,180 @@
+"""Every function of the driver that gridlane calls fails once: the error says which, and nothing
+is left behind."""
+
+from __future__ import annotations
+
+import gc
+import re
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.fake_cuda.kernels import HELLO, TOO_LARGE, artifact
+
+import gridlane.runtime.drivers.cuda
+from gridlane.core.errors import DeviceError
+from gridlane.runtime.drivers.cuda import open_device
+from gridlane.runtime.drivers.cuda.memory import as_array
+
+PARAMS = struct.pack("<Qq", 0, 1)
+SYSTEM, FAULT = 304, 719
+"""A failure that passes, and one that stays."""
+
+SOURCE = Path(gridlane.runtime.drivers.cuda.__file__).parent
+CALLED = sorted(
+    {
+        name
+        for file in SOURCE.glob("*.py")
+        for name in re.findall(r"\"(cu[A-Z]\w+)\"", file.read_text())
+    }
+)
+"""What the driver's code names."""
+
+FREEING = {
+    "cuCtxGetCurrent",
+    "cuMemFree",
+    "cuMemFreeAsync",
+    "cuMemFreeHost",
+    "cuMemHostUnregister",
+    "cuMemPoolDestroy",
+    "cuStreamDestroy",
+    "cuEventDestroy",
+    "cuModuleUnload",
+    "cuDevicePrimaryCtxRelease",
+    "cuGraphDestroy",
+    "cuGraphExecDestroy",
+}
+"""Called by finalizers, whose failures nobody sees."""
+
+
+def everything(machine):
+    """Call every function that the driver's code has, from the start to a new context."""
+    first, second = open_device(0), open_device(1)
+    first.describe()
+    first.synchronize()
+    memories(first, second)
+    streams(first)
+    kernels(first)
+    graphs(first)
+    first.synchronize()
+    first.reset()
+    machine.fault(700)
+    with pytest.raises(DeviceError, match=r"\(700\)"):
+        first.synchronize()
+    first.reset()
+
+
+def memories(first, second):
+    host = np.zeros(64, np.uint8)
+    kept = [first.allocate_host(64, kind) for kind in ("pinned", "mapped", "managed")]
+    kept += [first.register_host(host.ctypes.data, 64), second.allocate(64)]
+    memory = first.allocate(64)
+    first.adopt(memory.address, 64)
+    first.upload(memory.address, host.data)
+    first.download(host.data, memory.address)
+    first.copy(memory.address, memory.address, 8)
+    first.fill(memory.address, 0, 64)
+    first.pool.statistics()
+    if first.can_reach(second):
+        first.enable_peer(second)
+        second.enable_peer(first)
+
+
+def streams(device):
+    stream, memory, host = device.new_stream(True), device.allocate(64), np.zeros(64, np.uint8)
+    start, end = device.new_event(), device.new_event()
+    start.record(stream)
+    stream.write(memory.address, host.data)
+    stream.read(host.data, memory.address)
+    stream.submit(lambda: None)
+    stream.fill(memory.address, 0, 64, memory)
+    end.record(stream)
+    end.wait(device.default_stream)
+    end.synchronize()
+    start.elapsed_ms(end)
+    stream.query()
+    stream.synchronize()
+
+
+def kernels(device):
+    made = device.finish(artifact("made", errors=(TOO_LARGE,), prints=(HELLO,), dynamic=True))
+    kernel = device.load(made)
+    kernel.figures()
+    kernel.occupancy(32)
+    kernel.potential_block_size()
+    kernel.bind((1, 1, 1)).launch(PARAMS, 1, 1, 1, 0)
+    device.load(artifact(cooperative=True)).bind((1, 1, 1)).launch(PARAMS, 1, 1, 1, 0)
+
+
+def graphs(device):
+    stream, memory, host = (
+        device.new_stream(),
+        device.allocate(8),
+        device.allocate_host(8, "pinned"),
+    )
+    stream.begin_capture()
+    try:
+        stream.upload(memory.address, memoryview(as_array(host.address, 8)).cast("B"))
+    finally:
+        graph = stream.end_capture()
+    assert graph.size == 1
+    graph.instantiate().launch(stream)
+
+
+@pytest.fixture
+def two(machine):
+    machine.reset(2)
+    machine.set_attributes(1, MEMORY_POOLS_SUPPORTED=0)
+    return machine
+
+
+def test_everything_is_called(two):
+    everything(two)
+    gc.collect()
+    called = set(two.calls)
+    assert set(CALLED) - called == set()
+    assert FREEING & called == FREEING & set(CALLED)
+
+
+@pytest.mark.parametrize("name", CALLED)
+@pytest.mark.parametrize("nth", [1, 2])
+def test_a_failure_that_passes(two, name, nth):
+    two.fail(name, SYSTEM, nth)
+    caught = None
+    try:
+        everything(two)
+    except DeviceError as error:
+        caught = error
+    gc.collect()
+    if two.unfailed() and nth == 2:  # there was one call only
+        assert caught is None
+        two.reset()
+        return
+    if name in FREEING or (name == "cuCtxSynchronize" and nth == 2):  # the second is a finalizer's
+        assert caught is None and not two.unfailed()
+        two.reset()  # what was not freed stays
+        return
+    assert caught is not None and not two.unfailed()
+    assert caught.number == SYSTEM and caught.name == "CUDA_ERROR_OPERATING_SYSTEM"
+    assert name in str(caught) or name.startswith("cuLink")  # a link names the kernel
+    caught = None
+    gc.collect()
+    left = {kind for kind in two.leaks() if not (kind == "link" and name == "cuLinkDestroy")}
+    assert not left
+    two.reset()
+
+
+@pytest.mark.parametrize("name", [name for name in CALLED if name not in FREEING])
+def test_a_failure_that_stays(two, name):
+    two.fail(name, FAULT)
+    try:
+        everything(two)
+    except DeviceError as error:
+        assert error.number == FAULT
+        number = error.number
+    else:
+        number = None
+    gc.collect()
+    assert number == FAULT
+    two.reset()  # what a lost context holds is the driver's to give back

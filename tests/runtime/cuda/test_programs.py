@@ -1,0 +1,264 @@
+"""Programs of users, on the device ``cuda``: what their kernels, arrays and streams ask of the
+driver. A test stands for each kernel where its result matters."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import struct
+import threading
+
+import numpy as np
+import pytest
+
+from gridlane import cuda
+from gridlane.core.errors import DeviceError
+from gridlane.cuda import dispatcher, launch
+from gridlane.cuda.launcher import PythonLauncher
+
+try:
+    from gridlane.cuda._native import Launcher as NativeLauncher
+except ImportError:  # no C compiler where this was installed
+    NativeLauncher = None
+
+
+def scale_on_host(x, out, factor):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = x[i] * factor
+
+
+def emulate_scale(ran):
+    """What the kernel does, by the bytes of its parameters."""
+    source, count, _, target, size, _ = struct.unpack_from("<6q", ran.params)
+    (factor,) = struct.unpack_from("<d", ran.params, 48)
+    kind = ctypes.c_float * size
+    out = np.frombuffer(kind.from_address(target), np.float32)
+    out[:] = np.frombuffer(kind.from_address(source), np.float32)[:count] * factor
+
+
+def variants():
+    yield "python", PythonLauncher
+    if NativeLauncher is not None:
+        yield "native", NativeLauncher
+
+
+@pytest.fixture(params=list(variants()), ids=lambda variant: variant[0])
+def slow(request, monkeypatch):
+    """The arguments of launches that went the slow way, with one launcher and with the other."""
+    seen = []
+
+    class Configured(launch.Launching, request.param[1]):
+        __slots__ = launch._SLOTS
+        _remember = launch.NativeConfigured._remember
+        _failed = launch.NativeConfigured._failed
+
+        def _launch_slowly(self, args):
+            seen.append(args)
+            super()._launch_slowly(args)
+
+    monkeypatch.setattr(dispatcher, "NativeConfigured", Configured)
+    return seen
+
+
+@pytest.fixture
+def scale(machine):
+    """The kernel, compiled for the fake device."""
+    machine.on_launch("*scale_on_host*", emulate_scale)
+    machine.on_launch("*", emulate_scale)
+    return cuda.jit(scale_on_host)
+
+
+def test_a_launch_has_the_arguments_and_the_geometry(machine, scale, slow):
+    x, out = cuda.to_device(np.arange(8, dtype=np.float32)), cuda.device_array(8, np.float32)
+    run = scale[(2, 3), (4, 5, 1), 0, 64]
+    for factor in (2.5, 3.5, 4.5):
+        run(x, out, factor)
+        packed = x._packed + out._packed + struct.pack("<d", factor)
+        (ran,) = machine.launches[-1:]
+        assert ran.params == packed and "scale_on_host" in ran.name
+        assert (ran.grid, ran.block, ran.shared) == ((2, 3, 1), (4, 5, 1), 64)
+    assert len(machine.launches) == 3 and len(slow) == 1
+    assert out.copy_to_host().tolist() == [4.5 * n for n in range(8)]
+
+
+def test_arrays_of_the_host_are_copied(machine, scale, slow):
+    x, out = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
+    scale[1, 32](x, out, 2.0)
+    assert out.tolist() == [0, 2, 4, 6]
+    gc.collect()
+    assert machine.blocks("pool") == 0
+
+
+@pytest.mark.parametrize("non_blocking", [False, True])
+def test_launches_go_to_their_stream(machine, scale, slow, non_blocking):
+    stream = cuda.stream()
+    if non_blocking:
+        theirs = cuda.current_context().device.native.new_stream(True)
+        stream = cuda.external_stream(theirs.handle)
+    x, out = cuda.to_device(np.ones(4, np.float32)), cuda.device_array(4, np.float32)
+    machine.late()
+    for _ in range(3):
+        scale[1, 32, stream](x, out, 2.0)
+    assert not machine.launches and not stream.query()
+    stream.synchronize()
+    assert [ran.stream for ran in machine.launches] == [stream.handle] * 3
+
+
+def test_a_thread_without_a_context_launches_all_the_same(machine, scale, slow):
+    x, out = cuda.to_device(np.ones(4, np.float32)), cuda.device_array(4, np.float32)
+    run, errors = scale[1, 32], []
+    run(x, out, 1.0)
+
+    def work():
+        try:
+            run(x, out, 2.0)
+            run(x, out, 3.0)
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert not errors and out.copy_to_host().tolist() == [3.0] * 4
+    assert len(machine.launches) == 3
+
+
+def test_a_refused_launch_says_why(machine, scale, slow):
+    x, out = cuda.to_device(np.ones(4, np.float32)), cuda.device_array(4, np.float32)
+    run = scale[7, 32]
+    run(x, out, 1.0)
+    for nth in (1, 2):  # the fast way, then the slow way that explains
+        machine.fail("cuLaunchKernel", 701, nth)
+    with pytest.raises(DeviceError, match=r"LAUNCH_OUT_OF_RESOURCES \(701\).*grid \(7, 1, 1\)"):
+        run(x, out, 2.0)
+    run(x, out, 3.0)
+    assert out.copy_to_host().tolist() == [3.0] * 4
+
+
+def test_after_close_everything_works_again(machine, scale, slow):
+    x, out = cuda.to_device(np.ones(4, np.float32)), cuda.device_array(4, np.float32)
+    run = scale[1, 32]
+    run(x, out, 1.0)
+    run(x, out, 1.0)
+    machine.fault(700)
+    with pytest.raises(DeviceError, match=r"\(700\).*in kernel .*scale_on_host"):
+        cuda.synchronize()
+    with pytest.raises(DeviceError, match=r"\(700\)"):
+        run(x, out, 1.0)
+    cuda.close()
+    x, out = cuda.to_device(np.ones(4, np.float32)), cuda.device_array(4, np.float32)
+    machine.clear_log()
+    run(x, out, 5.0)
+    assert "cuModuleLoadData" in machine.calls  # the function of before is gone
+    run(x, out, 6.0)
+    assert out.copy_to_host().tolist() == [6.0] * 4
+
+
+def test_close_waits_and_gives_back(machine, scale, slow):
+    kept = [cuda.to_device(np.ones(100)), cuda.pinned_array(10), cuda.stream(), cuda.event()]
+    scale[1, 1](np.ones(1, np.float32), np.ones(1, np.float32), 1.0)
+    kept.clear()
+    cuda.close()
+    assert machine.blocks("pool") == machine.blocks("host") == machine.alive("event") == 0
+    assert cuda.current_context().device.native.pool.statistics().reserved == 0
+
+
+def test_compiled_code_is_found_again(machine, scale, slow):
+    arrays = np.ones(1, np.float32), np.ones(1, np.float32)
+    scale[1, 1](*arrays, 1.0)
+    assert len(machine.launches) == 1
+    machine.clear_log()
+    cuda.jit(scale_on_host)[1, 1](*arrays, 1.0)
+    calls = machine.calls
+    assert "cuLinkCreate" not in calls and calls.count("cuModuleLoadData") == 1
+
+
+def test_a_kernel_that_raises(machine, slow):
+    @cuda.jit(debug=True, opt=False)
+    def check(x):
+        i = cuda.grid(1)
+        if x[i] > 3:
+            raise ValueError("too large")
+
+    x = cuda.to_device(np.arange(8, dtype=np.int32))
+    run = check[1, 8]
+    run(x)
+    (kernel,) = cuda.current_context().device.native.context.kernels
+    number = next(n for n, site in enumerate(kernel.artifact.errors) if site.message == "too large")
+    words, report = struct.pack("<2I6I", 1, number + 1, 4, 0, 0, 0, 0, 0), kernel.report.address
+    machine.on_launch("*", lambda ran: ctypes.memmove(report, words, 32) and None)
+    with pytest.raises(ValueError, match="too large"):
+        run(x)
+    assert len(slow) == 2  # each launch is waited for, so none is native
+
+
+def test_pinned_memory_lives_until_its_copy_has_run(machine):
+    stream, x = cuda.stream(), cuda.device_array(4, np.int64)
+    host = cuda.pinned_array(4, np.int64)
+    host[:] = [1, 2, 3, 4]
+    machine.late()
+    x.copy_to_device(host, stream=stream)
+    del host
+    gc.collect()
+    back = cuda.pinned_array(4, np.int64)
+    x.copy_to_host(back, stream=stream)
+    stream.synchronize()
+    assert back.tolist() == [1, 2, 3, 4]
+
+
+def test_arrays_can_be_pinned_for_a_while(machine):
+    host, x = np.arange(4), cuda.device_array(4, np.int64)
+    stream = cuda.stream()
+    machine.late()
+    with cuda.pinned(host):
+        assert machine.blocks("registered") == 1
+        x.copy_to_device(host, stream=stream)
+    assert machine.blocks("registered") == 0
+    assert x.copy_to_host().tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("make", [cuda.mapped_array, cuda.managed_array])
+def test_memory_that_host_and_device_share_is_passed_as_it_is(machine, scale, make):
+    x, out = make(4, np.float32), make(4, np.float32)
+    x[:] = [1, 2, 3, 4]
+    machine.clear_log()
+    scale[1, 4](x, out, 2.0)
+    assert not [call for call in machine.calls if call.startswith("cuMemcpy")]
+    cuda.synchronize()
+    assert out.tolist() == [2, 4, 6, 8]
+
+
+def test_events_time_a_stream(machine):
+    start, end, stream = cuda.event(), cuda.event(), cuda.stream()
+    start.record(stream)
+    end.record(stream)
+    assert cuda.event_elapsed_time(start, end) == pytest.approx(1e-3)
+
+
+def test_a_callback(machine):
+    stream, seen = cuda.stream(), []
+    stream.add_callback(lambda *args: seen.append(args), "mine")
+    stream.synchronize()
+    assert seen == [(stream, 0, "mine")]
+    seen.clear()
+
+
+def test_each_device_has_its_own(machine):
+    machine.reset(2)
+    assert len(cuda.gpus) == 2
+    kernel = cuda.jit(scale_on_host)
+    kernel[1, 1](np.ones(1, np.float32), np.ones(1, np.float32), 1.0)
+    with cuda.gpus[1]:
+        x = cuda.to_device(np.ones(4, np.float32))
+        kernel[1, 1](x, x, 1.0)
+    kernel[1, 1](np.ones(1, np.float32), np.ones(1, np.float32), 1.0)
+    assert [ran.device for ran in machine.launches] == [0, 1, 0]
+
+
+def test_the_facts_of_a_kernel(machine, scale):
+    arrays = np.ones(1, np.float32), np.ones(1, np.float32)
+    scale[1, 1](*arrays, 1.0)
+    assert list(scale.get_regs_per_thread().values()) == [42]
+    (kernel,) = scale.overloads.values()
+    assert kernel.max_cooperative_grid_blocks(256) == 4 * 8
