@@ -7,22 +7,24 @@ from typing import Any
 from gridlane import cuda
 from gridlane.cuda.types import float32
 
-ROWS, COLUMNS, INNER = 128, 256, 32
+ROWS, COLUMNS = 128, 256
+INNER = 64
 """The tile of a block, and how much of the inner extent it takes at a time."""
-STAGES = 4
+STAGES = 3
 """Tiles in shared memory: one is read, the others are on the way."""
 PAD = 8
 """Elements behind each row, so that the rows of a fragment start in different banks."""
 WARP_ROWS, WARP_COLUMNS = 64, 64
 THREADS = 32 * (ROWS // WARP_ROWS) * (COLUMNS // WARP_COLUMNS)
-BAND = 8
+BAND = 4
 """Rows of tiles that blocks work on together, so that these find their tiles of B in the cache."""
 
 WIDTH_A, WIDTH_B = INNER + PAD, COLUMNS + PAD
 STAGE_A, STAGE_B = ROWS * WIDTH_A, INNER * WIDTH_B
 SHARED = 2 * STAGES * (STAGE_A + STAGE_B)
 """Bytes of shared memory of a block."""
-HALF = INNER // 2
+SLICE = 16
+"""The inner extent of a fragment."""
 CHUNK = 8
 """Elements of an asynchronous copy: 16 bytes."""
 PER_ROW_A, PER_ROW_B = INNER // CHUNK, COLUMNS // CHUNK
@@ -74,24 +76,31 @@ def product(element: Any) -> Any:
         sums = cuda.wmma.fill((WARP_ROWS, WARP_COLUMNS), float32, 0)
         cuda.async_wait(STAGES - 2)
         cuda.syncthreads()
-        left = cuda.wmma.load_a(tiles_a, (down, 0), (WARP_ROWS, HALF))
-        over = cuda.wmma.load_b(tiles_b, (0, right), (HALF, WARP_COLUMNS))
+        left = cuda.wmma.load_a(tiles_a, (down, 0), (WARP_ROWS, SLICE))
+        over = cuda.wmma.load_b(tiles_b, (0, right), (SLICE, WARP_COLUMNS))
         stage, free = 0, STAGES - 1
         for k in range((STAGES - 1) * INNER, inner + (STAGES - 1) * INNER, INNER):
-            left_2 = cuda.wmma.load_a(tiles_a, (stage * ROWS + down, HALF), (WARP_ROWS, HALF))
-            over_2 = cuda.wmma.load_b(tiles_b, (stage * INNER + HALF, right), (HALF, WARP_COLUMNS))
-            if k < inner:
-                fetch(a, b, tiles_a, tiles_b, free, row, column, k)
-            cuda.async_commit()
-            sums = cuda.wmma.mma(left, over, sums)
+            # While one slice is multiplied, the next one is loaded.
+            for at in range(SLICE, INNER, SLICE):
+                left_2 = cuda.wmma.load_a(tiles_a, (stage * ROWS + down, at), (WARP_ROWS, SLICE))
+                over_2 = cuda.wmma.load_b(
+                    tiles_b, (stage * INNER + at, right), (SLICE, WARP_COLUMNS)
+                )
+                if at == SLICE:
+                    if k < inner:
+                        fetch(a, b, tiles_a, tiles_b, free, row, column, k)
+                    cuda.async_commit()
+                sums = cuda.wmma.mma(left, over, sums)
+                left, over = left_2, over_2
             # The stage that was read last is free behind this barrier, and the next one is there.
             cuda.async_wait(STAGES - 2)
             cuda.syncthreads()
             free = stage
             stage = 0 if stage == STAGES - 1 else stage + 1
-            left = cuda.wmma.load_a(tiles_a, (stage * ROWS + down, 0), (WARP_ROWS, HALF))
-            over = cuda.wmma.load_b(tiles_b, (stage * INNER, right), (HALF, WARP_COLUMNS))
-            sums = cuda.wmma.mma(left_2, over_2, sums)
+            left_2 = cuda.wmma.load_a(tiles_a, (stage * ROWS + down, 0), (WARP_ROWS, SLICE))
+            over_2 = cuda.wmma.load_b(tiles_b, (stage * INNER, right), (SLICE, WARP_COLUMNS))
+            sums = cuda.wmma.mma(left, over, sums)
+            left, over = left_2, over_2
         cuda.wmma.store(c, (row + down, column + right), cuda.wmma.convert(sums, element))
 
     return kernel

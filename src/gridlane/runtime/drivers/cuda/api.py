@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.errors import NEWER_DRIVER, NO_DEVICE, device_error, fail
+from gridlane.runtime.errors import NEWER_DRIVER, NO_DEVICE, NOT_SUPPORTED, device_error, fail
 
 # After these the context is lost: every later call of it fails with the same number.
 STICKY = frozenset((214, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999))
@@ -114,3 +114,23 @@ def waiting() -> tuple[Callable[[int], int], Callable[[], int]]:
     stream = found.cuStreamSynchronize
     stream.argtypes = (ctypes.c_void_p,)
     return stream, found.cuCtxSynchronize
+
+
+HOST_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+"""What the driver calls in a stream's turn, with a number."""
+
+
+@cache
+def host_launcher() -> Callable[[int, Any, int], int]:
+    """cuLaunchHostFunc of a stream's number, a HOST_FUNCTION and its number, returning its code.
+    cuda-bindings frees what it passes after the first call, and a graph has more.
+
+    Raises:
+        DeviceError: NOT_SUPPORTED, the driver's library was not found by its name.
+    """
+    found = library()
+    if found is None:
+        fail(NOT_SUPPORTED, "host functions in streams", "put libcuda.so.1 on the library path")
+    function = found.cuLaunchHostFunc
+    function.argtypes = (ctypes.c_void_p, HOST_FUNCTION, ctypes.c_void_p)
+    return function

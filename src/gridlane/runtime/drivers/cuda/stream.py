@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 import weakref
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.cuda.api import answer, bindings, waiting
+from gridlane.runtime.drivers.cuda.api import (
+    HOST_FUNCTION,
+    answer,
+    bindings,
+    host_launcher,
+    waiting,
+)
 from gridlane.runtime.drivers.cuda.context import Context, host_function
 from gridlane.runtime.drivers.cuda.graph import (
     Capture,
@@ -39,7 +43,7 @@ _callbacks: dict[int, tuple[Callable[[], object], bool]] = {}
 _numbers = itertools.count(1)
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+@HOST_FUNCTION
 def _host_function(number: int) -> None:
     """What the driver calls from a thread of its own."""
     with host_function():
@@ -152,12 +156,11 @@ class CudaStream:
         _callbacks[number] = run, self.capture is None
         if self.capture is not None:
             self.capture.add_callback(_callbacks, number)
-        function = bindings().CUhostFn(ctypes.cast(_host_function, ctypes.c_void_p).value)
-        try:
-            self._call("cuLaunchHostFunc", self._native, function, number)
-        except DeviceError:
+        self.context.enter()
+        code = host_launcher()(self.handle, _host_function, number)
+        if code:
             _callbacks.pop(number, None)
-            raise
+            raise self.context.explained(device_error(code, "cuLaunchHostFunc"))
 
     # --- waiting ---
 
