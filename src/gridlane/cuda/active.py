@@ -51,6 +51,8 @@ def select(ordinal: int | None) -> int | None:
     """Make a device this thread's; None for the first choice. Returns what was selected before."""
     before = getattr(_thread, "device", None)
     _thread.device = None if ordinal is None else numbered(ordinal)
+    if ordinal is not None or before is not None:
+        device().activate()  # a launch that goes to the driver without us goes there too
     return None if before is None else before.ordinal
 
 
@@ -61,10 +63,12 @@ def allocate(size: int) -> Buffer:
     """
     if not size:
         return Buffer(0, 0)
+    owner = device()
     try:
-        buffer = device().allocate(size)
+        buffer = owner.allocate(size)
     except MemoryError:
         raise device_error(2, f"{size} bytes") from None
+    buffer.device = owner
     _live[buffer.address] = buffer
     return buffer
 

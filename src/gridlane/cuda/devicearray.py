@@ -49,7 +49,10 @@ class DeviceNDArray(ArrayDescription):
     # --- copies ---
 
     def _stream(self, stream: Any) -> Any:
-        return as_stream(stream or self.stream).native
+        chosen, owner = stream or self.stream, self.gpu_data.device
+        if not chosen and owner is not None:  # not the current device, where there are several
+            return owner.default_stream
+        return as_stream(chosen).native
 
     def copy_to_host(self, ary: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
         """Copy to ``ary``, or to a new array; return it.

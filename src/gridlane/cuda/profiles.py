@@ -9,7 +9,6 @@ import numpy as np
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.compact import LIMIT
 from gridlane.core.dtypes import DType, f32, f64, i64
-from gridlane.cuda import active
 from gridlane.cuda.devicearray import DeviceNDArray
 from gridlane.cuda.launcher import ARRAY, BOOLEAN, INTEGER, NOTHING, NUMBER, REAL
 
@@ -21,9 +20,10 @@ Matcher = tuple[int, Any, Any, int, int]
 
 def native_profile(launch: Launching, plan: Plan, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """What ``Launcher._install`` takes, or None where a launch needs more than it does: kernels
-    that can raise, arguments that are not simple, one of several GPUs."""
+    that can raise, and arguments that are not simple. The driver refuses a launch on another GPU
+    than the thread's current one."""
     native = getattr(plan.kernel, "native_launch", None)
-    if native is None or active.count() > 1:
+    if native is None:
         return None
     entry = native(launch.stream.native)
     if entry is None:

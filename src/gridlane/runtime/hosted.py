@@ -140,6 +140,9 @@ class HostDevice:
     def forget_thread(self) -> None:
         """Nothing: host threads need no context."""
 
+    def activate(self) -> None:
+        """Nothing, likewise."""
+
     # --- facts ---
 
     def attributes(self) -> dict[str, int]:

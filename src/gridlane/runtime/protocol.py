@@ -15,11 +15,13 @@ HostMemory = Literal["pinned", "mapped", "managed"]
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Buffer:
-    """Device memory that lives as long as this object. ``address`` is what kernels get."""
+    """Device memory that lives as long as this object. ``address`` is what kernels get; ``device``
+    is the one of several that it belongs to, where that is known."""
 
     address: int
     size: int
     owner: Any = field(repr=False, default=None)
+    device: Any = field(repr=False, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +332,10 @@ class Device(Protocol):
 
     def reset(self) -> None:
         """Wait for all work and forget errors; where a device lost its context, make a new one."""
+        ...
+
+    def activate(self) -> None:
+        """Make the device the calling thread's current one, where the driver has such a thing."""
         ...
 
     def forget_thread(self) -> None:

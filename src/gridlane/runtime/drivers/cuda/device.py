@@ -151,6 +151,10 @@ class CudaDevice:
             self.flush()
             self.check()
 
+    def activate(self) -> None:
+        """Make the context current on this thread."""
+        self.context.enter()
+
     def forget_thread(self) -> None:
         """Make the context current on this thread at the next call, whatever was before."""
         self.context.forget_thread()
