@@ -6,6 +6,7 @@ import ctypes
 import gc
 import struct
 import sys
+import threading
 import weakref
 
 import numpy as np
@@ -181,6 +182,23 @@ def test_no_parameters(cls):
     driver = Driver()
     made(cls, driver, (), 0)()
     assert driver.calls == [(77, GEOMETRY, 128, 99, b"")]
+
+
+def test_a_profile_is_for_threads_of_the_same_device(cls):
+    driver = Driver()
+    launch = made(cls, driver, ((INTEGER, None, None, 0, 8),), 8)
+    launch(1)
+    cls._select(1)
+    try:
+        launch(2)
+        assert (len(driver.calls), launch.slow) == (1, [(2,)])
+        thread = threading.Thread(target=launch, args=(3,))
+        thread.start()
+        thread.join()
+    finally:
+        cls._select(-1)
+    launch(4)
+    assert [struct.unpack("<q", call[4])[0] for call in driver.calls] == [1, 3, 4]
 
 
 def test_profiles_are_found_whatever_their_number(cls):

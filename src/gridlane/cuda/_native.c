@@ -37,6 +37,7 @@ typedef struct {
     void *function, *stream;
     unsigned geometry[6];
     unsigned shared;
+    int selected; /* the device of the thread that made it */
     unsigned char *flag;        /* set at each launch */
     const unsigned char *sound; /* 0 once this must not be used any more */
     PyObject *keep;             /* what the code and the stream belong to */
@@ -47,6 +48,9 @@ typedef struct {
     int count;
     Profile *profiles[MOST_PROFILES];
 } Launcher;
+
+/* The device that this thread has selected; a profile is for threads with the same one. */
+static _Thread_local int selected = -1;
 
 static PyObject *name_launch, *name_slowly, *name_failed;
 
@@ -140,7 +144,8 @@ static int take(const Matcher *matcher, PyObject *value, unsigned char *block)
 
 static int matches(const Profile *profile, PyObject *args, unsigned char *block)
 {
-    if (PyTuple_GET_SIZE(args) != profile->count || (profile->sound && !*profile->sound))
+    if (PyTuple_GET_SIZE(args) != profile->count || (profile->sound && !*profile->sound) ||
+        profile->selected != selected)
         return 0;
     for (Py_ssize_t n = 0; n < profile->count; n++) {
         int taken = take(&profile->matchers[n], PyTuple_GET_ITEM(args, n), block);
@@ -268,6 +273,7 @@ static PyObject *launcher_install(Launcher *self, PyObject *args)
     made->shared = shared;
     made->flag = (unsigned char *)(uintptr_t)flag;
     made->sound = (const unsigned char *)(uintptr_t)sound;
+    made->selected = selected;
     made->keep = Py_NewRef(keep);
     Profile *last = NULL;
     if (self->count == MOST_PROFILES)
@@ -319,7 +325,19 @@ static void launcher_dealloc(Launcher *self)
     Py_DECREF(type);
 }
 
+static PyObject *launcher_select(PyObject *nothing, PyObject *number)
+{
+    (void)nothing;
+    long chosen = PyLong_AsLong(number);
+    if (chosen == -1 && PyErr_Occurred())
+        return NULL;
+    selected = (int)chosen;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef launcher_methods[] = {
+    {"_select", (PyCFunction)launcher_select, METH_O | METH_STATIC,
+     "Say which device this thread uses, -1 for the default one."},
     {"_install", (PyCFunction)launcher_install, METH_VARARGS, "Add a profile; see launcher.py."},
     {"_forget", (PyCFunction)launcher_forget, METH_NOARGS, "Drop every profile."},
     {NULL},

@@ -7,6 +7,7 @@ import weakref
 from functools import cache
 
 from gridlane.core.config import config
+from gridlane.cuda import launcher
 from gridlane.runtime.devices import device_count, family, get_device
 from gridlane.runtime.errors import INVALID_DEVICE, device_error, fail
 from gridlane.runtime.protocol import Buffer, Device, HostMemory
@@ -51,6 +52,7 @@ def select(ordinal: int | None) -> int | None:
     """Make a device this thread's; None for the first choice. Returns what was selected before."""
     before = getattr(_thread, "device", None)
     _thread.device = None if ordinal is None else numbered(ordinal)
+    launcher.select(ordinal)
     if ordinal is not None or before is not None:
         device().activate()  # a launch that goes to the driver without us goes there too
     return None if before is None else before.ordinal

@@ -16,6 +16,7 @@ A Launcher holds up to ``MOST_PROFILES`` profiles, the latest used first. A prof
     sound       address of a byte that is 0 once the profile must not be used any more, or 0
     keep        an object that owns what the addresses point to
 
+A profile is for threads that have selected the same device (``_select``) as the one that made it.
 A call for which no profile fits goes to ``_launch_slowly(args)``; one that the driver refuses, and
 so has launched nothing, to ``_failed(code, args)``. A subclass has both.
 """
@@ -24,6 +25,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import threading
 from typing import Any
 
 import numpy as np
@@ -42,6 +44,13 @@ _FUNCTION = ctypes.CFUNCTYPE(
     *(ctypes.c_uint,) * 7,
     *(ctypes.c_void_p,) * 3,
 )
+
+
+_thread = threading.local()
+
+
+def _selected() -> int:
+    return getattr(_thread, "selected", -1)
 
 
 class PythonLauncher:
@@ -67,16 +76,23 @@ class PythonLauncher:
         call = _FUNCTION(launch)
         mark = (ctypes.c_ubyte * 1).from_address(flag) if flag else None
         alive = (ctypes.c_ubyte * 1).from_address(sound) if sound else b"\1"
-        profile = (matchers, size, call, (function, *geometry, shared, stream), mark, alive, keep)
+        target = function, *geometry, shared, stream
+        profile = (matchers, size, call, target, mark, alive, keep, _selected())
         self._profiles = [profile, *self._profiles[: MOST_PROFILES - 1]]
 
     def _forget(self) -> None:
         """Drop every profile."""
         self._profiles = []
 
+    @staticmethod
+    def _select(number: int) -> None:
+        """Say which device this thread uses, -1 for the default one."""
+        _thread.selected = number
+
     def __call__(self, *args: Any) -> None:
         for number, profile in enumerate(self._profiles):
-            block = _block(profile[0], profile[1], args) if profile[5][0] else None
+            usable = profile[5][0] and profile[7] == _selected()
+            block = _block(profile[0], profile[1], args) if usable else None
             if block is None:
                 continue
             if number:
@@ -96,7 +112,7 @@ class PythonLauncher:
 
 
 def _run(profile: tuple[Any, ...], block: bytearray) -> int:
-    _, size, call, target, mark, _, _ = profile
+    size, call, target, mark = profile[1:5]
     memory = (ctypes.c_ubyte * max(1, size)).from_buffer(block)
     length = ctypes.c_size_t(size)
     extra = (ctypes.c_void_p * 5)(1, ctypes.addressof(memory), 2, ctypes.addressof(length), 0)
@@ -161,3 +177,8 @@ def _chosen() -> Any:
 
 
 Launcher: Any = _chosen()
+
+
+def select(ordinal: int | None) -> None:
+    """Tell launchers which device this thread uses; None for the first choice."""
+    Launcher._select(-1 if ordinal is None else ordinal)
