@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import textwrap
 
 import pytest
+from tests.gpu import programs
 
 HEAD = """
 import gc
@@ -30,20 +28,7 @@ x = cuda.to_device(np.zeros(1 << 16))
 @pytest.fixture
 def run(tmp_path):
     """A function that runs a program on the GPU, in a process whose device it is."""
-
-    def run_program(body: str) -> None:
-        path = tmp_path / "program.py"  # kernels are read from their source
-        path.write_text(HEAD + textwrap.dedent(body))
-        _check(path)
-
-    return run_program
-
-
-def _check(path) -> None:
-    environment = os.environ | {"GRIDLANE_DEVICE": "cuda"}
-    command = [sys.executable, str(path)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
+    return lambda body: programs.run(tmp_path, HEAD + textwrap.dedent(body))
 
 
 @pytest.mark.parametrize("warm", [False, True], ids=["first launch", "prepared"])

@@ -20,6 +20,7 @@ from gridlane.cuda.streams import (
     stream,
     synchronize,
 )
+from gridlane.runtime.errors import PEER_UNSUPPORTED, fail
 from gridlane.runtime.protocol import Device
 
 
@@ -90,6 +91,10 @@ class CudaDevice:
         return f"<CUDA device {self.id} {self.name!r}>"
 
 
+def _ordinal(device: int | Context) -> int:
+    return device if isinstance(device, int) else device.id
+
+
 class Context:
     """What numba calls the context: memory, streams and the device."""
 
@@ -101,6 +106,29 @@ class Context:
     def id(self) -> int:
         """The number of the device."""
         return self.device.id
+
+    # --- other GPUs ---
+
+    def can_access_peer(self, peer_context: int | Context) -> bool:
+        """Whether kernels here can use the memory of another device, given by its number or
+        context."""
+        own, other = active.numbered(self.id), active.numbered(_ordinal(peer_context))
+        reach = getattr(own, "can_reach", None)
+        return reach is not None and own is not other and reach(other)
+
+    def enable_peer_access(self, peer_context: int | Context, flags: int = 0) -> None:
+        """Let kernels here use another device's memory.
+
+        Raises:
+            DeviceError: PEER_ACCESS_UNSUPPORTED, they cannot; PEER_ACCESS_ALREADY_ENABLED.
+        """
+        if flags:
+            raise ValueError(f"flags are 0, as CUDA has none; got {flags}")
+        own, other = active.numbered(self.id), active.numbered(_ordinal(peer_context))
+        enable = getattr(own, "enable_peer", None)
+        if enable is None:
+            fail(PEER_UNSUPPORTED, f"{own.name} has one memory, the host's")
+        enable(other)
 
     def get_memory_info(self) -> MemoryInfo:
         """Free and total bytes of the device's memory."""
