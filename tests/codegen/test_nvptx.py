@@ -16,7 +16,7 @@ from gridlane import compiler, cuda
 from gridlane.codegen.llvm import scalars
 from gridlane.codegen.llvm.nvptx.emission import TABLE
 from gridlane.codegen.llvm.nvptx.kernel import entry_name
-from gridlane.compiler.cuda import assemble, find_ptxas, machine_of
+from gridlane.compiler.cuda import PROCESSORS, assemble, find_ptxas, machine_of
 from gridlane.compiler.libdevice import find_libdevice
 from gridlane.core.argtypes import float32, float64, int32, int64
 from gridlane.core.dtypes import FLOATS, f32, i32, u64
@@ -300,8 +300,27 @@ def test_processors() -> None:
     assert machine_of(Target("cuda", processor="sm_90")).capability == 90
     with pytest.raises(TargetError, match="named like sm_90"):
         machine_of(Target("cuda", processor="gfx90a"))
-    with pytest.raises(TargetError, match=r"7\.0 and later"):
+    with pytest.raises(TargetError, match=r"7\.0 and later.* There are sm_70, .*sm_121$"):
         machine_of(Target("cuda", processor="sm_60"))
+    for name in ("sm_73", "sm_99", "sm_80a", "sm_999a"):
+        with pytest.raises(TargetError, match=f"there is no NVIDIA processor {name}. There are "):
+            machine_of(Target("cuda", processor=name))
+
+
+def test_a_processor_newer_than_all_here_gets_the_code_of_the_newest() -> None:
+    made = machine_of(Target("cuda", processor="sm_999"))
+    assert made == machine_of(Target("cuda", processor="sm_121"))
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_every_processor_has_a_ptx_version(processor: str, tmp_path: Path) -> None:
+    text = kernel_ptx(saxpy, *TYPES, processor=processor)  # LLVM ends the process otherwise
+    assert f".target {processor}" in text
+    if PTXAS is None:
+        return
+    known = subprocess.run([PTXAS, "--help"], capture_output=True, text=True).stdout
+    if f"'{processor}'" in known:
+        checked_by_ptxas([text], processor, tmp_path)
 
 
 def test_no_assembler(monkeypatch) -> None:

@@ -28,7 +28,11 @@ DEFAULT = "sm_75"
 OLDEST = 70
 COPIES = 80
 """The compute capability from which copies go on while a thread does."""
+PROCESSORS = tuple(ptx.VERSIONS)
+"""What LLVM makes code for."""
 _PROCESSOR = re.compile(r"sm_(\d{2,3})([af]?)")
+_NEWEST = max(int(name[3:]) for name in PROCESSORS if name[-1].isdigit())
+_CHOICES = f"There are {', '.join(name for name in PROCESSORS if name[-1].isdigit())}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,8 @@ class Machine:
 
 @cache
 def machine_of(target: Target) -> Machine:
-    """The machine that a target names.
+    """The machine that a target names; for one newer than any here, the newest of these, whose PTX
+    it takes.
 
     Raises:
         TargetError: there is no such processor, or it is too old.
@@ -50,14 +55,18 @@ def machine_of(target: Target) -> Machine:
     name = target.processor or DEFAULT
     match = _PROCESSOR.fullmatch(name)
     if match is None:
-        raise TargetError(f"{name!r} is no NVIDIA processor; they are named like sm_90")
+        raise TargetError(f"{name!r} is no NVIDIA processor; they are named like sm_90. {_CHOICES}")
     capability = int(match[1])
     if capability < OLDEST:
         raise TargetError(
             f"{name}: code is made for compute capability {OLDEST // 10}.{OLDEST % 10} and later, "
-            "whose threads of a warp may diverge and wait for each other"
+            f"whose threads of a warp may diverge and wait for each other. {_CHOICES}"
         )
-    return Machine(name, capability, target.features or ptx.default_features(capability))
+    if name not in PROCESSORS:
+        if capability < _NEWEST or match[2]:
+            raise TargetError(f"there is no NVIDIA processor {name}. {_CHOICES}")
+        name, capability = f"sm_{_NEWEST}", _NEWEST
+    return Machine(name, capability, target.features or ptx.default_features(name))
 
 
 def generate(module: Module, target: Target, options: KernelOptions) -> Artifact:
@@ -154,7 +163,7 @@ def assemble(artifact: Artifact, target: Target, options: KernelOptions) -> Arti
     with tempfile.TemporaryDirectory() as folder:
         source, result = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
         source.write_bytes(artifact.code)
-        command = [ptxas, f"-arch={machine_of(target).processor}", source, "-o", result]
+        command = [ptxas, f"-arch={target.processor or DEFAULT}", source, "-o", result]
         command += ["-lineinfo"] if options.lineinfo else []
         command += [] if options.opt else ["-O0"]
         done = subprocess.run(command, capture_output=True, text=True)

@@ -12,21 +12,26 @@ from gridlane.core.errors import GridlaneError
 
 TRIPLE = "nvptx64-nvidia-cuda"
 
-# The PTX version with which a processor appeared; older drivers than it needs cannot run it anyway.
-# That of 7.5 did not have all of its tensor instructions yet: 6.5, of CUDA 10.2, does.
-_VERSIONS = {70: 62, 72: 62, 75: 65, 80: 70, 86: 71, 87: 74, 89: 78, 90: 78}
-_OLDEST = 62
-_NEWEST = 86
-"""What processors after these get: the first PTX version of sm_100."""
+# The PTX version with which a processor appeared (PTX ISA, release notes); older drivers than it
+# needs cannot run it anyway. LLVM ends the process for an older version than this. That of 7.5 did
+# not have all of its tensor instructions yet: 6.5, of CUDA 10.2, does. Code for sm_90a and its like
+# runs on that processor alone, and for sm_100f on its family, so they have lines of their own.
+VERSIONS: dict[str, int] = {
+    **{"sm_70": 62, "sm_72": 62, "sm_75": 65, "sm_80": 70, "sm_86": 71, "sm_87": 74, "sm_88": 90},
+    **{"sm_89": 78, "sm_90": 78, "sm_90a": 80, "sm_100": 86, "sm_100a": 86, "sm_100f": 88},
+    **{"sm_101": 86, "sm_101a": 86, "sm_101f": 88, "sm_103": 88, "sm_103a": 88, "sm_103f": 88},
+    **{"sm_110": 90, "sm_110a": 90, "sm_110f": 90, "sm_120": 87, "sm_120a": 87, "sm_120f": 88},
+    **{"sm_121": 88, "sm_121a": 88, "sm_121f": 88},
+}
 
 
-def default_features(capability: int) -> str:
-    """The PTX version to write for a compute capability, as LLVM's feature.
+def default_features(processor: str) -> str:
+    """The PTX version to write for a processor of ``VERSIONS``, as LLVM's feature.
 
-    >>> default_features(90), default_features(75)
+    >>> default_features("sm_90"), default_features("sm_75")
     ('+ptx78', '+ptx65')
     """
-    return f"+ptx{_VERSIONS.get(capability, _NEWEST if capability > 90 else _OLDEST)}"
+    return f"+ptx{VERSIONS[processor]}"
 
 
 @cache
@@ -52,7 +57,7 @@ def _extracted(path: Path, symbols: frozenset[str]) -> bytes:
             function.linkage = "internal"
     passes = llvm.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
-    machine = target_machine("sm_75", default_features(75), 0)
+    machine = target_machine("sm_75", default_features("sm_75"), 0)
     passes.run(library, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
     return library.as_bitcode()
 
