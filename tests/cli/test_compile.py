@@ -7,6 +7,7 @@ import re
 import pytest
 
 from gridlane.cli.signature_text import argument_types
+from gridlane.compiler.cuda import find_ptxas
 from gridlane.core import argtypes as t
 
 FILE = """
@@ -160,17 +161,166 @@ def test_wrong_kernels(file, fails, place):
 
 def test_other_wrong_words(file, fails, gridlane):
     words = ("compile", "kernels.py:scale", "--sig", SIG)
-    said = fails(*words, "--target", "ptx")
-    assert said == "there is no target 'ptx'; there are: ir, llvm, asm\n"
+    said = fails(*words, "--target", "llvn")
+    assert said == (
+        "there is no target 'llvn' (did you mean 'llvm'?); there are: ir, llvm, asm, ptx, cubin\n"
+    )
     assert "has 3 parameters, and --sig has 1 type\n" in fails(*words[:3], "f32")
     assert "scale(a, b, n) has 3 parameters" in fails(*words[:3], "")
+    asm = (*words, "--target", "asm", "--block")
     for block in ("a", "1,1,1,1", "-1", "1.5", ""):
-        assert "one to three numbers" in fails(*words, "--block", block)
-    assert "4096 threads, and the most is 1024" in fails(*words, "--block", "64,64")
-    assert "every axis needs at least 1" in fails(*words, "--block", "0")
+        assert "one to three numbers" in fails(*asm, block)
+    assert "4096 threads, and the most is 1024" in fails(*asm, "64,64")
+    assert "every axis needs at least 1" in fails(*asm, "0")
     assert "cannot write 'no/out'" in fails(*words, "-o", "no/out")
-    done = gridlane(*words[:2])
-    assert done.returncode == 2 and "Missing option '--sig'" in done.stderr
+
+
+# --- code for GPUs; none needs one ---
+
+
+@pytest.mark.parametrize("name", ["--sig", "--signature"])
+def test_ptx(file, gridlane, name):
+    words = ("compile", "kernels.py:scale", name, SIG, "--target", "ptx")
+    done = gridlane(*words)
+    assert done.returncode == 0 and done.stderr == ""
+    assert ".target sm_75" in done.stdout and ".visible .entry scale(" in done.stdout
+    assert ".target sm_120" in gridlane(*words, "--arch", "sm_120").stdout
+    assert "nvptx" in gridlane(*words[:-1], "llvm", "--arch", "sm_90").stdout
+
+
+def test_variants(file, gridlane):
+    words = ("compile", "kernels.py:scale", "--sig", SIG, "--target", "ptx", "--variant")
+    made = {name: gridlane(*words, name) for name in ("any", "compact", "coarse")}
+    assert len({done.stdout for done in made.values()}) == 3
+    assert made["any"].stderr == made["compact"].stderr == ""
+    assert "a grid has 1/4 of the blocks along x" in made["coarse"].stderr
+    file.write_text(FILE.replace("@cuda.jit", "@cuda.jit(debug=True, opt=False)", 1))
+    done = gridlane(*words, "compact")
+    assert "scale has the same code for all launches" in done.stderr
+    assert done.stdout == gridlane(*words, "any").stdout
+    assert (
+        "there is no variant 'x'; there are: any, compact, coarse" in gridlane(*words, "x").stderr
+    )
+
+
+@pytest.mark.skipif(find_ptxas() is None, reason="no CUDA toolkit on this machine")
+def test_cubin(file, gridlane, fails, tmp_path):
+    words = ("compile", "kernels.py:scale", "--sig", SIG, "--target", "cubin", "--arch")
+    done = gridlane(*words, "sm_90", "-o", "scale.cubin")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "scale.cubin").read_bytes().startswith(b"\x7fELF")
+    said = fails(*words, "sm_70", "-o", "old.cubin", status=1)
+    assert said.startswith("ptxas refuses the PTX of scale: ") and "sm_70" in said
+    assert not (tmp_path / "old.cubin").exists()
+
+
+def test_a_cubin_without_ptxas(file, capsys, monkeypatch):
+    from gridlane.cli.compiling import Request, compile_file
+    from gridlane.compiler import cuda as target
+
+    monkeypatch.setattr(target, "find_ptxas", lambda: None)
+    with pytest.raises(SystemExit):
+        compile_file(Request(f"{file}:scale", SIG, "cubin", output="x.cubin"))
+    assert "install a CUDA toolkit" in capsys.readouterr().err
+
+
+WRONG_OPTIONS = {
+    ("ptx", "--arch", "sm_60"): "code is made for compute capability 7.0 and later",
+    ("ptx", "--arch", "foo"): "'foo' is no NVIDIA processor; they are named like sm_90. There are",
+    ("ptx", "--arch", "sm_99"): "there is no NVIDIA processor sm_99. There are sm_70, sm_72",
+    ("ptx", "--arch", "sm_999"): "sm_999 is not known here; PTX for sm_121, the newest, runs on it",
+    ("ptx", "--arch", ""): "name a processor, as in sm_75",
+    ("asm", "--arch", "sm_90"): "--target asm has none",
+    ("ir", "--arch", "sm_90"): "--arch is for --target llvm, --target ptx and --target cubin",
+    ("ptx", "--block", "32"): "--block is for the CPU",
+    ("ir", "--block", "32"): "--block is for the CPU",
+    ("llvm", "--variant", "compact"): "--variant is for GPUs",
+    ("cubin",): "a cubin is no text: -o FILE or -o DIR says where to write it",
+}
+
+
+@pytest.mark.parametrize("words", WRONG_OPTIONS, ids=" ".join)
+def test_options_that_do_not_fit(file, fails, words):
+    said = fails("compile", "kernels.py:scale", "--sig", SIG, "--target", *words)
+    assert said.startswith("compile: ") and WRONG_OPTIONS[words] in said
+
+
+# --- all kernels of a file, and types that the file has ---
+
+DECLARED = """
+import numpy as np
+from numba import cuda, float32
+from kernels import empty as other
+
+@cuda.jit(["void(float32[:], float32)", "void(float64[:], float64)"])
+def fill(a, x):
+    a[cuda.grid(1)] = x
+
+@cuda.jit
+def launched(a):
+    a[0] = 1
+
+launched[1, 1](np.zeros(1, np.int16))
+again = launched
+
+@cuda.jit
+def empty():
+    pass
+"""
+
+
+@pytest.fixture
+def declared(file, tmp_path):
+    (tmp_path / "declared.py").write_text(DECLARED)
+
+
+def test_types_of_the_file(declared, gridlane):
+    done = gridlane("compile", "declared.py:fill")
+    assert done.returncode == 0 and done.stderr == ""
+    assert re.findall("^// .*", done.stdout, re.M) == [
+        "// fill(array(float32, 1d, A), float32)",
+        "// fill(array(float64, 1d, A), float64)",
+    ]
+    done = gridlane("compile", "declared.py:launched")
+    assert "ptr<i16, global>" in done.stdout and "//" not in done.stdout
+    assert "kernel @empty()" in gridlane("compile", "declared.py:other").stdout
+
+
+def test_all_kernels(declared, gridlane, tmp_path):
+    done = gridlane("compile", "declared.py")
+    assert done.stdout.count("kernel @") == 4 and done.stdout.count("// ") == 4
+    for folder in ("new/folder", "new/folder", "slash.ptx/"):
+        done = gridlane("compile", "declared.py", "--target", "ptx", "-o", folder)
+        assert done.returncode == 0 and done.stderr == ""
+        names = ["fill.1.ptx", "fill.2.ptx", "launched.ptx", "empty.ptx"]
+        said = [line.partition(": ")[0] for line in done.stdout.splitlines()]
+        assert said == [str(tmp_path.relative_to(tmp_path) / folder / name) for name in names]
+        assert all(".entry" in (tmp_path / name).read_text() for name in said)
+    gridlane("compile", "declared.py:empty", "-o", "new")
+    assert "kernel @empty()" in (tmp_path / "new" / "empty.ir").read_text()
+
+
+def test_all_kernels_in_one_file(declared, fails, tmp_path):
+    said = fails("compile", "declared.py", "-o", "all.ir")
+    assert "'all.ir' is one file, and there are 4 results" in said and "-o DIR" in said
+    (tmp_path / "there").write_text("")
+    assert "is one file" in fails("compile", "declared.py", "-o", "there")
+    assert "cannot make the folder 'there/x'" in fails("compile", "declared.py", "-o", "there/x")
+    assert (tmp_path / "there").read_text() == "" and not (tmp_path / "all.ir").exists()
+
+
+def test_a_kernel_whose_types_are_unknown(file, fails):
+    said = fails("compile", "kernels.py:scale")
+    assert "what types the arguments of scale(a, b, n) have" in said
+    assert '  gridlane compile kernels.py:scale --sig "f32[:], f32[:], f32[:]"\n' in said
+    said = fails("compile", "kernels.py")
+    assert "the arguments of scale(a, b, n), wrong(a) have" in said
+
+
+def test_the_only_kernel_needs_no_name(tmp_path, gridlane):
+    (tmp_path / "one.py").write_text(FILE[: FILE.index("@cuda.jit(device")])
+    done = gridlane("compile", "one.py", "--sig", SIG)
+    assert "kernel @scale(" in done.stdout
 
 
 def test_a_compile_error_is_the_kernels_and_no_usage(file, fails):

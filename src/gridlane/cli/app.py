@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -69,35 +68,65 @@ def run(
 
 @app.command(name="compile")
 def compile_(
-    kernel: Annotated[str, typer.Argument(metavar="FILE.py:KERNEL", show_default=False)],
+    place: Annotated[str, typer.Argument(metavar="FILE.py[:KERNEL]", show_default=False)],
     sig: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help='Types of the arguments: "f32[:], float32[:, ::1], i32".', show_default=False
+            "--sig",
+            "--signature",
+            help='Types of the arguments: "f32[:], float32[:, ::1], i32". By default those in the '
+            "file: of @cuda.jit, and of launches.",
+            show_default=False,
         ),
-    ],
-    target: Annotated[str, typer.Option(metavar="ir|llvm|asm", help="The stage to print.")] = "ir",
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write here.", show_default=False)
     ] = None,
-    block: Annotated[str, typer.Option(metavar="X[,Y[,Z]]", help="Threads of a block.")] = "256",
+    target: Annotated[
+        str, typer.Option(metavar="ir|llvm|asm|ptx|cubin", help="What to make.")
+    ] = "ir",
+    arch: Annotated[
+        str | None,
+        typer.Option(
+            metavar="sm_NN",
+            help="The GPU, for ptx and cubin [default: sm_75], and for llvm [default: the CPU's].",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            *("-o", "--output"),
+            metavar="FILE|DIR",
+            help="Write here; to a folder a file for each kernel and types.",
+            show_default=False,
+        ),
+    ] = None,
+    block: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X[,Y[,Z]]",
+            help="Threads of a block, for the CPU. [default: 256]",
+            show_default=False,
+        ),
+    ] = None,
+    variant: Annotated[
+        str | None,
+        typer.Option(
+            metavar="any|compact|coarse",
+            help="For which launches of a GPU: any, small ones, or small ones with many blocks "
+            "(docs/nvidia.md). [default: any]",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
-    """Print what a kernel compiles to.
+    """Show what a kernel, or each of a file, compiles to.
+
+    ir is typed IR, llvm optimised LLVM IR, asm the CPU's assembly, ptx a GPU's, cubin its machine
+    code, which needs ptxas. None needs a GPU. The file is loaded, as by import.
 
     In --sig, i8 to i64 and u8 to u64 count bits; numba's names are int32, float32, f4.
     """
-    from gridlane.cli.compiling import compile_text
+    from gridlane.cli.compiling import Request, compile_file
 
-    text = compile_text(kernel, sig, target, block)
-    if output is None:
-        print(text, end="" if text.endswith("\n") else "\n")
-        return
-    try:
-        output.write_text(text)
-    except OSError as error:
-        from gridlane.cli.failure import fail
-
-        fail(f"compile: cannot write {str(output)!r}: {error.strerror}")
+    compile_file(Request(place, sig, target, arch, block, variant, output))
 
 
 @app.command()

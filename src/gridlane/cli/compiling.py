@@ -1,46 +1,188 @@
-"""``gridlane compile``: a kernel of a file, as text of one of the compiler's stages."""
+"""``gridlane compile``: kernels of a file, as one of the compiler's stages or as code for a GPU."""
 
 from __future__ import annotations
 
-import inspect
-import os
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
-from gridlane.cli.failure import check_settings, fail, likely, one_of
+from gridlane.cli.failure import check_settings, fail, one_of
+from gridlane.cli.kernels_of_file import FileKernels, parameters_of
 from gridlane.cli.signature_text import argument_types
 from gridlane.cli.wording import counted
-from gridlane.core.errors import CompileError, LaunchError
+from gridlane.core.argtypes import ArgType
+from gridlane.core.compact import ANY, Variant
+from gridlane.core.errors import CompileError, LaunchError, TargetError
 from gridlane.core.options import Target
 from gridlane.cuda.dimensions import check_shape
 from gridlane.cuda.dispatcher import Dispatcher
 from gridlane.runtime.protocol import Limits
 
-STAGES = ("ir", "llvm", "asm")
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What can be made of a kernel: how its files end, how a comment in it starts ("": it is no
+    text), and whose code it is; that of neither is the same for all."""
+
+    suffix: str
+    comment: str
+    cpu: bool = False
+    gpu: bool = False
 
 
-def compile_text(place: str, signature: str, stage: str, block_text: str) -> str:
-    """What ``FILE.py:kernel`` compiles to for argument types; fails in words."""
+STAGES: dict[str, Stage] = {
+    "ir": Stage(".ir", "//"),
+    "llvm": Stage(".ll", ";", cpu=True, gpu=True),
+    "asm": Stage(".s", "#", cpu=True),
+    "ptx": Stage(".ptx", "//", gpu=True),
+    "cubin": Stage(".cubin", "", gpu=True),
+}
+VARIANTS: dict[str, Variant] = {
+    "any": ANY,
+    "compact": Variant(compact=True),
+    "coarse": Variant(compact=True, coarse=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The command line. None: the option was not given."""
+
+    place: str
+    signature: str | None = None
+    stage: str = "ir"
+    arch: str | None = None
+    block: str | None = None
+    variant: str | None = None
+    output: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The result for one kernel and its types. ``number`` counts the types of a kernel that has
+    several, from 1; 0 for one alone."""
+
+    kernel: str
+    types: tuple[ArgType, ...]
+    number: int
+    code: str | bytes
+
+    @property
+    def title(self) -> str:
+        """The kernel with its types."""
+        return f"{self.kernel}({', '.join(map(str, self.types))})"
+
+
+def compile_file(request: Request) -> None:
+    """Do it; fails in words."""
     check_settings()
-    one_of("target", stage, STAGES)
-    types = argument_types(signature)
-    block = _block(block_text)
-    kernel = _kernel(place)
-    parameters = list(inspect.signature(kernel.py_func).parameters)
-    if len(parameters) != len(types):
-        fail(
-            f"compile: {kernel.py_func.__name__}({', '.join(parameters)}) has "
-            f"{counted(len(parameters), 'parameter')}, and --sig has {counted(len(types), 'type')}"
-        )
-    from gridlane import compiler
-
+    one_of("target", request.stage, STAGES)
+    target = _target(request)
+    types = None if request.signature is None else argument_types(request.signature)
+    if not STAGES[request.stage].comment and request.output is None:
+        fail(f"compile: a {request.stage} is no text: -o FILE or -o DIR says where to write it")
+    found = FileKernels.of(request.place, named=types is not None)
+    if types is not None:
+        _check_count(found, types)
     try:
-        module = compiler.translate(kernel.py_func, types, kernel.options)
-        return compiler.text(module, Target("cpu", block=block), stage, kernel.options)
+        made = list(_made(found, types, request.stage, target))
     except CompileError as error:
         fail(error, 1)
+    _hand_over(made, STAGES[request.stage], request.output)
+
+
+def _made(
+    found: FileKernels, given: tuple[ArgType, ...] | None, stage: str, target: Target
+) -> Iterator[Made]:
+    """Each kernel for the given types, or for each of its own."""
+    for name, kernel in found.chosen.items():
+        several = found.types_of(name) if given is None else [given]
+        for n, types in enumerate(several, 1):
+            code = _code(name, kernel, types, stage, target)
+            yield Made(name, types, n if len(several) > 1 else 0, code)
+
+
+def _check_count(found: FileKernels, types: tuple[ArgType, ...]) -> None:
+    ((name, kernel),) = found.chosen.items()
+    parameters = parameters_of(kernel)
+    if len(parameters) != len(types):
+        fail(
+            f"compile: {name}({', '.join(parameters)}) has "
+            f"{counted(len(parameters), 'parameter')}, and --sig has {counted(len(types), 'type')}"
+        )
+
+
+def _code(
+    name: str, kernel: Dispatcher, types: tuple[ArgType, ...], stage: str, target: Target
+) -> str | bytes:
+    from gridlane import compiler
+
+    options = kernel.options
+    if target.variant != ANY and (options.debug or not options.opt):
+        _note(f"{name} has the same code for all launches, as it is for debugging or unoptimised")
+    module = compiler.translate(kernel.py_func, types, options)
+    if stage not in ("ptx", "cubin"):
+        return compiler.text(module, target, stage, options)
+    artifact = compiler.generate(module, target, options)
+    if artifact.coarse > 1:
+        _note(
+            f"{name}: a block does the work of {artifact.coarse}, so a grid has 1/"
+            f"{artifact.coarse} of the blocks along x"
+        )
+    if stage == "ptx":
+        return artifact.code.decode()
+    from gridlane.compiler.cuda import assemble
+
+    return assemble(artifact, target, options).code
+
+
+def _note(text: str) -> None:
+    print(f"gridlane: note: {text}", file=sys.stderr)
+
+
+# --- what for ---
+
+
+def _target(request: Request) -> Target:
+    """The target that the options name. An option that would change nothing is refused."""
+    stage = STAGES[request.stage]
+    gpu = stage.gpu and (not stage.cpu or request.arch is not None)
+    cpu = stage.cpu and not gpu
+    if request.arch is not None and not gpu:
+        fail(f"compile: --arch is for {_with('gpu')}; --target {request.stage} has none")
+    if request.variant is not None and not gpu:
+        fail("compile: --variant is for GPUs: --target ptx, cubin, or llvm with --arch")
+    if request.block is not None and not cpu:
+        fail(
+            "compile: --block is for the CPU, whose code is made for one block shape: --target "
+            "asm, or llvm without --arch"
+        )
+    if not gpu:
+        return Target("cpu", block=_block("256" if request.block is None else request.block))
+    variant = VARIANTS[one_of("variant", request.variant or "any", VARIANTS)]
+    return Target("cuda", processor=_processor(request.arch), variant=variant)
+
+
+def _with(kind: str) -> str:
+    names = [f"--target {name}" for name, stage in STAGES.items() if getattr(stage, kind)]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _processor(name: str | None) -> str:
+    from gridlane.compiler.cuda import DEFAULT, machine_of
+
+    if name is None:
+        return DEFAULT
+    if not name:
+        fail(f"compile: --arch: name a processor, as in {DEFAULT}")
+    try:
+        known = machine_of(Target("cuda", processor=name)).processor
+    except TargetError as error:
+        fail(f"compile: --arch: {error}")
+    if known != name:
+        fail(f"compile: --arch: {name} is not known here; PTX for {known}, the newest, runs on it")
+    return name
 
 
 def _block(text: str) -> tuple[int, int, int]:
@@ -55,66 +197,39 @@ def _block(text: str) -> tuple[int, int, int]:
     return x, y, z
 
 
-# --- the kernel ---
+# --- where to ---
 
 
-def _kernel(place: str) -> Dispatcher:
-    file, colon, name = place.rpartition(":")
-    if not colon or not file or file.endswith(":"):
-        file, name = place, ""
-    path = Path(file)
-    if not path.is_file():
-        fail(f"compile: there is no file {file!r}")
-    module = _load(path)
-    kernels = {
-        name: value
-        for name, value in vars(module).items()
-        if isinstance(value, Dispatcher) and not value.is_device_function
-    }
-    found = vars(module).get(name)
-    if isinstance(found, Dispatcher) and not found.is_device_function:
-        return found
-    fail(f"compile: {_not_a_kernel(file, name, found, list(kernels))}")
-
-
-def _not_a_kernel(file: str, name: str, found: object, kernels: list[str]) -> str:
-    """What is wrong with a kernel's name, and what there is instead."""
-    if not name:
-        text = f"which kernel? name it as in {file}:kernel"
-    elif isinstance(found, Dispatcher):
-        text = f"{name!r} is a device function; only kernels are compiled on their own"
-    elif found is not None:
-        text = f"{name!r} in {file} is no kernel but {_described(found)}"
-    else:
-        text = f"{file} has no kernel {name!r}{likely(name, kernels)}"
-    if kernels:
-        return f"{text}. It has: {', '.join(kernels)}"
-    return f"{text}. It has none at its top level, and those inside functions cannot be reached"
-
-
-def _described(found: object) -> str:
-    if inspect.isfunction(found):
-        return "a plain function: write @cuda.jit above it"
-    return f"of type {type(found).__name__}"
-
-
-def _load(path: Path) -> ModuleType:
-    """The file as a module, not as the main program; what it raises is shown as its own."""
-    from gridlane import cuda
-
-    cuda.install_as_numba()
-    sys.path.insert(0, str(path.resolve().parent))
-    # A file may be called like a module that is loaded, random.py say, and must not replace it.
-    name = f"{path.stem} of gridlane compile" if path.stem in sys.modules else path.stem
-    spec = spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        fail(f"compile: {os.fspath(path)!r} is no Python file: its name should end in .py")
-    module = module_from_spec(spec)
-    sys.modules[name] = module
+def _hand_over(made: list[Made], stage: Stage, output: str | None) -> None:
+    """Print, or write to a file or, one file each, to a folder."""
+    if output is None:
+        for each in made:
+            if len(made) > 1:
+                print(f"{stage.comment} {each.title}")
+            assert isinstance(each.code, str)
+            print(each.code, end="" if each.code.endswith("\n") else "\n")
+        return
+    path = Path(output)
+    folder = path.is_dir() or output.endswith("/")
+    if len(made) == 1 and not folder:
+        _write(path, made[0].code)
+        return
+    if path.is_file() or (path.suffix and not folder):
+        several = f"{counted(len(made), 'result')}, {', '.join(each.title for each in made)}"
+        fail(f"compile: {output!r} is one file, and there are {several}: -o DIR")
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        from gridlane.cli.tracebacks import shown_as_the_programs
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fail(f"compile: cannot make the folder {output!r}: {error.strerror}")
+    for each in made:
+        number = f".{each.number}" if each.number else ""
+        file = path / f"{each.kernel}{number}{stage.suffix}"
+        _write(file, each.code)
+        print(f"{file}: {each.title}")
 
-        fail(f"compile: {path} failed while it was loaded:\n{shown_as_the_programs(error)}", 1)
-    return module
+
+def _write(path: Path, code: str | bytes) -> None:
+    try:
+        path.write_bytes(code.encode() if isinstance(code, str) else code)
+    except OSError as error:
+        fail(f"compile: cannot write {str(path)!r}: {error.strerror}")

@@ -1,0 +1,124 @@
+"""The kernels of a Python file, and the argument types that it has for them."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from dataclasses import dataclass
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+from gridlane.cli.failure import fail, likely
+from gridlane.core.argtypes import ArgType
+from gridlane.cuda.dispatcher import Dispatcher
+
+
+def parameters_of(kernel: Dispatcher) -> list[str]:
+    """The names of its parameters."""
+    return list(inspect.signature(kernel.py_func).parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class FileKernels:
+    """A loaded file, and the kernels of it that were asked for, by name."""
+
+    file: str
+    chosen: dict[str, Dispatcher]
+
+    @classmethod
+    def of(cls, place: str, named: bool) -> FileKernels:
+        """``FILE.py:kernel`` or, for all kernels, ``FILE.py``. Fails in words.
+
+        Args:
+            named: types are given, so that it must be one kernel.
+        """
+        file, colon, name = place.rpartition(":")
+        if not colon or not file or file.endswith(":"):
+            file, name = place, ""
+        path = Path(file)
+        if not path.is_file():
+            fail(f"compile: there is no file {file!r}")
+        module = _load(path)
+        kernels = _kernels(module)
+        if not name and kernels and (len(kernels) == 1 or not named):
+            return cls(file, kernels)._with_types(named)
+        found = vars(module).get(name)
+        if isinstance(found, Dispatcher) and not found.is_device_function:
+            return cls(file, {name: found})._with_types(named)
+        fail(f"compile: {_not_a_kernel(file, name, found, list(kernels))}")
+
+    def types_of(self, name: str) -> list[tuple[ArgType, ...]]:
+        """The types that a kernel declares, or was launched with while the file was loaded."""
+        kernel = self.chosen[name]
+        return list(kernel.overloads) if parameters_of(kernel) else [()]
+
+    def _with_types(self, given: bool) -> FileKernels:
+        """This; fails if a kernel's types are neither given nor in the file."""
+        lacking = [] if given else [name for name in self.chosen if not self.types_of(name)]
+        if lacking:
+            shown = [f"{name}({', '.join(parameters_of(self.chosen[name]))})" for name in lacking]
+            example = ", ".join("f32[:]" for _ in parameters_of(self.chosen[lacking[0]]))
+            fail(
+                f"compile: the file does not say what types the arguments of {', '.join(shown)} "
+                "have. Give them for one kernel, as in\n"
+                f'  gridlane compile {self.file}:{lacking[0]} --sig "{example}"\n'
+                'or in the file, as in @cuda.jit("void(float32[:], int32)")'
+            )
+        return self
+
+
+def _kernels(module: ModuleType) -> dict[str, Dispatcher]:
+    """The kernels that are the file's own, each by its first name."""
+    found: dict[str, Dispatcher] = {}
+    for name, value in vars(module).items():
+        if not isinstance(value, Dispatcher) or value.is_device_function:
+            continue
+        own = value.py_func.__module__ == module.__name__
+        if own and not any(value is other for other in found.values()):
+            found[name] = value
+    return found
+
+
+def _not_a_kernel(file: str, name: str, found: object, kernels: list[str]) -> str:
+    """What is wrong with a kernel's name, and what there is instead."""
+    if not name:
+        text = f"which kernel? name it as in {file}:kernel"
+    elif isinstance(found, Dispatcher):
+        text = f"{name!r} is a device function; only kernels are compiled on their own"
+    elif found is not None:
+        text = f"{name!r} in {file} is no kernel but {_described(found)}"
+    else:
+        text = f"{file} has no kernel {name!r}{likely(name, kernels)}"
+    if kernels:
+        return f"{text}. It has: {', '.join(kernels)}"
+    return f"{text}. It has none at its top level, and those inside functions cannot be reached"
+
+
+def _described(found: object) -> str:
+    if inspect.isfunction(found):
+        return "a plain function: write @cuda.jit above it"
+    return f"of type {type(found).__name__}"
+
+
+def _load(path: Path) -> ModuleType:
+    """The file as a module, not as the main program; what it raises is shown as its own."""
+    from gridlane import cuda
+
+    cuda.install_as_numba()
+    sys.path.insert(0, str(path.resolve().parent))
+    # A file may be called like a module that is loaded, random.py say, and must not replace it.
+    name = f"{path.stem} of gridlane compile" if path.stem in sys.modules else path.stem
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        fail(f"compile: {os.fspath(path)!r} is no Python file: its name should end in .py")
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        from gridlane.cli.tracebacks import shown_as_the_programs
+
+        fail(f"compile: {path} failed while it was loaded:\n{shown_as_the_programs(error)}", 1)
+    return module
