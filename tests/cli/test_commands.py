@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -13,9 +14,11 @@ import pytest
 from typer.testing import CliRunner
 
 import gridlane as package
-from gridlane.cli import bench, doctor, probe
+from gridlane.cli import bench, doctor, facts, probe
 from gridlane.cli.app import app
 from gridlane.cli.wording import counted, described, size
+from gridlane.compiler import cuda as cuda_target
+from gridlane.compiler import libdevice
 from gridlane.compiler.cache import default_cache
 from gridlane.core.config import config
 from gridlane.runtime.devices import names
@@ -115,6 +118,48 @@ def test_doctor(command):
     assert lines["cuda"].count("yes") >= 1  # it compiles, without a GPU too
     for fact in ("Python", "llvmlite", "LLVM", "vector math", "threads", "cache"):
         assert fact in done.output
+    for fact in ("NVIDIA driver", "cuda-bindings", "libdevice", "GPU launches", "ptxas"):
+        assert fact in done.output
+
+
+def test_what_there_is_for_gpus(command, monkeypatch, tmp_path):
+    (tmp_path / "version").write_text(
+        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build\n"
+    )
+    monkeypatch.setattr(facts, "KERNEL_DRIVER", tmp_path / "version")
+    monkeypatch.setattr(facts, "PACKAGES", ("no-such-package",))
+    monkeypatch.setattr(facts, "BINDINGS", "no-such-bindings")
+    monkeypatch.setattr(cuda_target, "find_ptxas", lambda: "/no/ptxas")
+    monkeypatch.setitem(sys.modules, "gridlane.cuda._native", None)
+    config.cache_clear()
+    found = dict(facts.facts())
+    assert found["NVIDIA driver"] == "580.95.05"
+    assert "pip install 'gridlane[cuda]'" in found["no-such-bindings"]
+    assert found["packages"] == "no-such-package MISSING"
+    assert found["ptxas"].startswith("/no/ptxas does not run: ")
+    assert "slower: the C extension is not built" in found["GPU launches"]
+    monkeypatch.setattr(facts, "KERNEL_DRIVER", tmp_path / "none")
+    monkeypatch.setattr(cuda_target, "find_ptxas", lambda: None)
+    monkeypatch.setattr(libdevice, "find_libdevice", lambda: None)
+    monkeypatch.setenv("GRIDLANE_NATIVE", "0")
+    config.cache_clear()
+    found = dict(facts.facts())
+    assert found["NVIDIA driver"].startswith("none seen (")
+    assert found["ptxas"].startswith("not found; ")
+    assert found["libdevice"].startswith("not found: ") and "our own" in found["libdevice"]
+    assert found["GPU launches"] == "by Python (GRIDLANE_NATIVE=0)"
+    config.cache_clear()
+
+
+def test_without_a_gpu_doctor_says_what_to_do(command, monkeypatch):
+    def stopped(device):
+        steps = [doctor.Step("compiled", True, ""), doctor.Step("available", False, "no driver")]
+        return steps if device == "cuda" else [doctor.Step("verified", True, "")]
+
+    monkeypatch.setattr(doctor, "climb", stopped)
+    output = " ".join(command("doctor").output.split())
+    assert "cuda is not available (" in output
+    assert "cuda-bindings (pip install 'gridlane[cuda]')" in output and "--gpus all" in output
 
 
 def test_a_terminal_without_unicode(gridlane):
@@ -241,4 +286,6 @@ def test_wording():
         *("0 bytes", "1023 bytes", "1 KiB", "1.5 KiB", "1 GiB")
     ]
     assert counted(0, "type") == "0 types"
-    assert described({"name": "x", "threads": 1}) == "x, 1 thread"
+    assert described({"name": "x", "threads": 1, "uuid": "y"}) == "x, 1 thread"
+    gpu = {"name": "G", "compute_capability": "9.0", "memory": 1536, "clock_mhz": 3, "uuid": "y"}
+    assert described(gpu) == "G, compute capability 9.0, 1.5 KiB"

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 
 from rich.markup import escape
 
 import gridlane
+from gridlane.cli.facts import facts
 from gridlane.cli.failure import check_settings
 from gridlane.cli.tables import console, table
 from gridlane.core.config import config
 from gridlane.runtime.devices import names
 
-PACKAGES = ("numpy", "llvmlite", "ml-dtypes", "typer", "rich", "platformdirs")
 TIMEOUT_S = 120
 
 # Step: what it shows, and what to do when it is the first that fails.
@@ -51,6 +49,23 @@ LADDER: dict[str, tuple[str, str]] = {
     ),
 }
 
+# What to do where another advice fits a kind of device better.
+ADVICE: dict[tuple[str, str], str] = {
+    ("cuda", "available"): (
+        "a GPU needs NVIDIA's driver (nvidia-smi shows what that sees), cuda-bindings (pip install "
+        "'gridlane[cuda]') and, in a container, to be handed in (--gpus all); the devices cpu and "
+        "interp run the same programs without"
+    ),
+    ("cuda", "initialised"): (
+        "nvidia-smi shows who uses the GPU and its memory, and whether one process may have it for "
+        "itself (compute mode)"
+    ),
+    ("cuda", "executed"): (
+        "GRIDLANE_TRACE=1 shows the launch, GRIDLANE_NATIVE=0 launches without the C extension; a "
+        "driver that refuses the PTX or lacks a function is too old, update it"
+    ),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -65,11 +80,11 @@ def show() -> int:
     """Print everything; the exit status, 0 when the device in use is verified."""
     check_settings()
     out = console()
-    facts = table("", "", title=f"gridlane {gridlane.__version__}")
-    facts.show_header = False
-    for name, value in _facts():
-        facts.add_row(name, escape(value))
-    out.print(facts)
+    machine = table("", "", title=f"gridlane {gridlane.__version__}")
+    machine.show_header = False
+    for name, value in facts():
+        machine.add_row(name, escape(value))
+    out.print(machine)
     results: dict[str, list[Step]] = {}
     used = config().device
     for name in dict.fromkeys((*names(), used)):  # of several of a kind, the one in use as well
@@ -100,10 +115,12 @@ def _summary(steps: list[Step]) -> str:
 
 
 def _advice(device: str, step: Step) -> str:
-    meaning, advice = LADDER[step.name]
+    meaning, usual = LADDER[step.name]
+    advice = ADVICE.get((device.partition(":")[0], step.name), usual)
+    detail = step.detail.replace("\n", "\n  ")
     return (
         f"[bold]{device} is not {step.name}[/] ({meaning}):\n"
-        f"  {escape(step.detail.replace(chr(10), chr(10) + '  '))}\n  What to do: {advice}.\n"
+        f"  {escape(detail)}\n  What to do: {escape(advice)}.\n"
     )
 
 
@@ -149,63 +166,3 @@ def _ending(status: int, errors: str) -> str:
     except ValueError:
         name = f"signal {-status}"
     return f"the process was ended by {name}"
-
-
-# --- facts ---
-
-
-def _facts() -> Iterator[tuple[str, str]]:
-    yield "Python", f"{platform.python_version()} ({platform.python_implementation()})"
-    yield "system", f"{platform.system()} {platform.release()} {platform.machine()}"
-    yield "packages", ", ".join(f"{name} {_version(name)}" for name in PACKAGES)
-    yield "LLVM", _llvm()
-    yield "vector math", _vector_math()
-    yield "threads", _threads()
-    yield "cache", _cache()
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "MISSING"
-
-
-def _llvm() -> str:
-    try:
-        from llvmlite import binding
-
-        numbers = ".".join(map(str, binding.llvm_version_info))
-        return f"{numbers}, for {binding.get_host_cpu_name()}"
-    except (ImportError, OSError) as error:
-        return f"does not load: {error}"
-
-
-def _vector_math() -> str:
-    try:
-        from gridlane.codegen.llvm.cpu.mathlib import LIBRARY, vector_library
-    except (ImportError, OSError) as error:
-        return f"unknown: {error}"
-    if vector_library() is not None:
-        return f"{LIBRARY} (exp, log, sin and the like on whole vectors)"
-    return f"no {LIBRARY} (part of glibc): exp, log, sin and the like go lane by lane, slower"
-
-
-def _threads() -> str:
-    affinity = getattr(os, "sched_getaffinity", None)
-    usable = len(affinity(0)) if affinity else os.cpu_count() or 1
-    text = f"{usable} of {os.cpu_count()} processors usable"
-    chosen = config().threads
-    return f"{text}, GRIDLANE_THREADS={chosen}" if chosen else text
-
-
-def _cache() -> str:
-    try:
-        from gridlane.cli.cache import state
-        from gridlane.compiler.cache import default_cache
-    except (ImportError, OSError) as error:
-        return f"unknown: {error}"
-    cache = default_cache()
-    if cache is None:
-        return "off (GRIDLANE_CACHE=0)"
-    return f"{cache.root}: {state(cache)}"

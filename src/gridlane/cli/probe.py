@@ -23,6 +23,8 @@ from gridlane.core.options import Target
 STEPS = ("compiled", "available", "initialised", "executed", "verified")
 THREADS, SIZE = 64, 100
 BLOCK = (THREADS, 1, 1)
+LAUNCHES = 2
+"""The first goes through the compiler; on a GPU the next one goes through the C extension."""
 
 # What the step before any driver compiles for.
 TARGETS = {
@@ -59,14 +61,14 @@ def inputs() -> np.ndarray:
 
 
 def expected() -> tuple[np.ndarray, int]:
-    """What ``sample`` must give, by numpy."""
+    """What ``LAUNCHES`` of ``sample`` must give, by numpy."""
     padded = np.zeros((-(-SIZE // THREADS), THREADS), np.float32)
     padded.flat[:SIZE] = inputs()
     steps = np.arange(THREADS) % 5
     before = np.concatenate([np.zeros((len(padded), 1)), padded.cumsum(axis=1)], axis=1)
     out = padded[:, ::-1] + before[:, steps] + np.sqrt(padded)
     total = int(np.resize(steps, padded.shape).flat[:SIZE].sum())
-    return out.astype(np.float32).ravel()[:SIZE], total
+    return out.astype(np.float32).ravel()[:SIZE], LAUNCHES * total
 
 
 class Probe:
@@ -107,10 +109,13 @@ class Probe:
         """The kernel is launched and comes to its end."""
         out = cuda.device_array(SIZE, np.float32)
         total = cuda.to_device(np.zeros(1, np.int32))
+        values, launch = cuda.to_device(inputs()), sample[-(-SIZE // THREADS), THREADS]
         start = time.perf_counter()
-        sample[-(-SIZE // THREADS), THREADS](cuda.to_device(inputs()), out, total)
+        launch(values, out, total)
         cuda.synchronize()
         took = time.perf_counter() - start
+        for _ in range(LAUNCHES - 1):
+            launch(values, out, total)
         self.got = out.copy_to_host(), int(total.copy_to_host()[0])
         return f"{took * 1e3:.0f} ms with compilation"
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 
 def counted(number: int, noun: str) -> str:
@@ -29,14 +30,30 @@ def size(count: int) -> str:
     return f"{text} {unit}"
 
 
+# What there is to say of a GPU in a line, of the many facts that its device knows.
+_GPU: dict[str, Callable[[Any], str]] = {
+    "name": str,
+    "compute_capability": "compute capability {}".format,
+    "multiprocessors": lambda number: counted(number, "multiprocessor"),
+    "memory": size,
+    "cuda_version": "driver for CUDA {}".format,
+}
+
+
 def described(facts: Mapping[str, object]) -> str:
-    """What a device says of itself.
+    """What a device says of itself, in a line.
 
     >>> described({"processor": "x86_64", "threads": 2, "checked": True, "remote": False})
     'x86_64, 2 threads, checked'
+    >>> described({"name": "H100", "compute_capability": "9.0", "memory": 80 << 30, "ecc": True})
+    'H100, compute capability 9.0, 80 GiB'
     """
+    if "compute_capability" in facts:
+        return ", ".join(say(facts[name]) for name, say in _GPU.items() if name in facts)
     words = []
     for name, value in facts.items():
+        if name == "uuid":
+            continue
         if isinstance(value, bool):
             words += [name] if value else []
         else:

@@ -1,0 +1,141 @@
+"""What ``gridlane doctor`` says of the machine before it tries anything. Loads no driver: one that
+is broken may take its process along."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from gridlane.core.config import config
+
+PACKAGES = ("numpy", "llvmlite", "ml-dtypes", "typer", "rich", "platformdirs")
+BINDINGS = "cuda-bindings"  # the extra ``cuda``
+KERNEL_DRIVER = Path("/proc/driver/nvidia/version")
+_DRIVER_VERSION = re.compile(r"\b\d{3}\.\d+(?:\.\d+)?\b")
+
+
+def facts() -> Iterator[tuple[str, str]]:
+    """(name, value) of each."""
+    yield "Python", f"{platform.python_version()} ({platform.python_implementation()})"
+    yield "system", f"{platform.system()} {platform.release()} {platform.machine()}"
+    yield "packages", ", ".join(f"{name} {_version(name)}" for name in PACKAGES)
+    yield "LLVM", _llvm()
+    yield "vector math", _vector_math()
+    yield "threads", _threads()
+    yield "cache", _cache()
+    yield "NVIDIA driver", _kernel_driver()
+    yield BINDINGS, _bindings()
+    yield "libdevice", _libdevice()
+    yield "GPU launches", _launcher()
+    yield "ptxas", _ptxas()
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "MISSING"
+
+
+def _llvm() -> str:
+    try:
+        from llvmlite import binding
+
+        numbers = ".".join(map(str, binding.llvm_version_info))
+        return f"{numbers}, for {binding.get_host_cpu_name()}"
+    except (ImportError, OSError) as error:
+        return f"does not load: {error}"
+
+
+def _vector_math() -> str:
+    try:
+        from gridlane.codegen.llvm.cpu.mathlib import LIBRARY, vector_library
+    except (ImportError, OSError) as error:
+        return f"unknown: {error}"
+    if vector_library() is not None:
+        return f"{LIBRARY} (exp, log, sin and the like on whole vectors)"
+    return f"no {LIBRARY} (part of glibc): exp, log, sin and the like go lane by lane, slower"
+
+
+def _threads() -> str:
+    affinity = getattr(os, "sched_getaffinity", None)
+    usable = len(affinity(0)) if affinity else os.cpu_count() or 1
+    text = f"{usable} of {os.cpu_count()} processors usable"
+    chosen = config().threads
+    return f"{text}, GRIDLANE_THREADS={chosen}" if chosen else text
+
+
+def _cache() -> str:
+    try:
+        from gridlane.cli.cache import state
+        from gridlane.compiler.cache import default_cache
+    except (ImportError, OSError) as error:
+        return f"unknown: {error}"
+    cache = default_cache()
+    if cache is None:
+        return "off (GRIDLANE_CACHE=0)"
+    return f"{cache.root}: {state(cache)}"
+
+
+# --- NVIDIA ---
+
+
+def _kernel_driver() -> str:
+    """The version that the kernel's part of the driver shows, on Linux."""
+    try:
+        text = KERNEL_DRIVER.read_text()
+    except OSError:
+        return f"none seen ({KERNEL_DRIVER} is not there)"
+    found = _DRIVER_VERSION.search(text)
+    return found[0] if found else text.splitlines()[0]
+
+
+def _bindings() -> str:
+    try:
+        return version(BINDINGS)
+    except PackageNotFoundError:
+        return "not installed; for NVIDIA GPUs, pip install 'gridlane[cuda]'"
+
+
+def _libdevice() -> str:
+    from gridlane.compiler.libdevice import find_libdevice
+
+    found = find_libdevice()
+    if found is not None:
+        return str(found)
+    chosen = config().libdevice
+    why = f"GRIDLANE_LIBDEVICE={chosen} is no file" if chosen else "not found"
+    return f"{why}: GPUs compute sin, exp and the like with our own functions (docs/math.md)"
+
+
+def _launcher() -> str:
+    """Whether GPU kernels are launched by the C extension."""
+    if not config().native:
+        return "by Python (GRIDLANE_NATIVE=0)"
+    try:
+        from gridlane.cuda._native import __file__ as extension
+    except ImportError as error:
+        return (
+            f"by Python, slower: the C extension is not built ({error}); with a C compiler and "
+            "Python's headers (gcc, python3-dev), install gridlane again"
+        )
+    return f"by the C extension, {os.path.basename(extension)}"
+
+
+def _ptxas() -> str:
+    from gridlane.compiler.cuda import find_ptxas
+
+    found = find_ptxas()
+    if found is None:
+        return "not found; only gridlane compile --target cubin needs it"
+    try:
+        done = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{found} does not run: {error}"
+    release = re.search(r"release ([\d.]+)", done.stdout)
+    return f"{found}, of CUDA {release[1]}" if release else f"{found}, of an unknown version"
