@@ -3,32 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 from benchmarks.nvidia import ours
 
-
-@dataclass(frozen=True)
-class Case:
-    """A kernel and its launch.
-
-    Attributes:
-        arrays: host arrays; those of ``outputs`` are compared.
-        scalars: of the arguments behind the arrays.
-        work: operations or bytes of one launch, with its unit a second.
-    """
-
-    name: str
-    kernel: Any
-    grid: Any
-    block: Any
-    arrays: list[np.ndarray]
-    scalars: tuple[Any, ...]
-    outputs: tuple[int, ...]
-    work: tuple[float, str]
-    tolerance: float = 1e-4
+from gridlane.cli.gpu_bench.cases import CASES, Case
 
 
 def cases(scale: int = 1) -> dict[str, Callable[[], Case]]:
@@ -37,31 +17,6 @@ def cases(scale: int = 1) -> dict[str, Callable[[], Case]]:
 
     def floats(*shape: int) -> np.ndarray:
         return rng.random(shape, np.float32)
-
-    def vecadd() -> Case:
-        n = (1 << 27) // scale
-        arrays = [floats(n), floats(n), np.zeros(n, np.float32)]
-        grid = -(-n // 256)
-        return Case("vecadd", ours.vecadd, grid, 256, arrays, (n,), (2,), (12 * n / 1e9, "GB"), 0)
-
-    def nbody() -> Case:
-        n = (1 << 17) // scale
-        arrays = [floats(n, 4), np.zeros((n, 4), np.float32)]
-        work = (20.0 * n * n / 1e12, "TFLOP")
-        return Case("nbody", ours.nbody, n // 256, 256, arrays, (n,), (1,), work, 1e-3)
-
-    def matmul() -> Case:
-        n = max(64, 4096 // scale)
-        arrays = [floats(n, n), floats(n, n), np.zeros((n, n), np.float32)]
-        grid, work = (n // 32, n // 32), (2.0 * n**3 / 1e12, "TFLOP")
-        return Case("matmul", ours.matmul, grid, (32, 32), arrays, (n,), (2,), work)
-
-    def reduction() -> Case:
-        n = (1 << 28) // scale
-        arrays = [floats(n), np.zeros(1, np.float32)]
-        return Case(
-            "reduction", ours.reduction, 132 * 8, 256, arrays, (n,), (1,), (4 * n / 1e9, "GB"), 1e-3
-        )
 
     def transpose() -> Case:
         n = max(64, 16384 // scale)
@@ -104,5 +59,8 @@ def cases(scale: int = 1) -> dict[str, Callable[[], Case]]:
         work = (width * height / 1e9, "Gpixel")
         return Case("mandelbrot", ours.mandelbrot, grid, (32, 8), arrays, scalars, (0,), work, 2e-2)
 
-    made = (vecadd, nbody, matmul, reduction, transpose, histogram, blackscholes, stencil, scan)
-    return {function.__name__: function for function in (*made, mandelbrot)}
+    made = (transpose, histogram, blackscholes, stencil, scan, mandelbrot)
+    return {
+        **{name: partial(make, scale) for name, make in CASES.items()},
+        **{function.__name__: function for function in made},
+    }

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from benchmarks.nvidia.kernels import timed
 
 from gridlane import cuda
+from gridlane.cli.gpu_bench.timing import timed
 from gridlane.runtime.devices import get_device
 
 THREADS = 256

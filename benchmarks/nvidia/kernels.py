@@ -11,23 +11,7 @@ from benchmarks.nvidia.cases import Case, cases
 from benchmarks.nvidia.theirs import FAST, SOURCES
 
 from gridlane import cuda
-
-ROUNDS = 15
-
-
-def timed(launch: Any, count: int = ROUNDS) -> float:
-    """Median milliseconds of a launch."""
-    start, end = cuda.event(), cuda.event()
-    times = []
-    for _ in range(3):
-        launch()
-    for _ in range(count):
-        start.record()
-        launch()
-        end.record()
-        end.synchronize()
-        times.append(start.elapsed_time(end))
-    return median(times)
+from gridlane.cli.gpu_bench.timing import timed
 
 
 def compare(case: Case) -> dict[str, Any]:

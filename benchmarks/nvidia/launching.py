@@ -7,13 +7,15 @@ import glob
 import os
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from statistics import median
 
 import numpy as np
 
 from gridlane import cuda
+from gridlane.cli.gpu_bench.kernels import add
+from gridlane.cli.gpu_bench.launching import Pair, pair
+from gridlane.cli.gpu_bench.timing import host_us, round_trip_us
 
 SOURCE = r"""
 extern "C" __global__ void add(const float *a, const float *b, float *c, int n) {
@@ -42,23 +44,6 @@ double round_trips(Launch launch, Sync sync, void *f, void **args, int n) {
     return (now() - start) / n;
 }
 """
-
-
-@cuda.jit
-def add(a, b, c, n):
-    i = cuda.grid(1)
-    if i < n:
-        c[i] = a[i] + b[i]
-
-
-Pair = tuple[Callable[[], object], Callable[[], object]]
-
-
-def gridlane() -> Pair:
-    """Ours, with device arrays."""
-    x, y, z = (cuda.device_array(1024, np.float32) for _ in range(3))
-    configured = add[4, 256]
-    return lambda: configured(x, y, z, 1024), cuda.default_stream().synchronize
 
 
 def cupy_raw() -> Pair:
@@ -124,37 +109,13 @@ def numba_cuda() -> Pair:
 
 
 PEERS: dict[str, Callable[[], Pair]] = {
-    "gridlane": gridlane,
+    "gridlane": pair,
     "cuda.core": cuda_core,
     "torch.add(out=)": torch_add,
     "CuPy RawKernel": cupy_raw,
     "Triton": triton_kernel,
     "numba-cuda": numba_cuda,
 }
-
-
-def host_us(call: Callable[[], object], wait: Callable[[], object]) -> float:
-    """Microseconds of a call that does not wait."""
-    times = []
-    for _ in range(7):
-        wait()
-        start = time.perf_counter()
-        for _ in range(500):
-            call()
-        times.append((time.perf_counter() - start) / 500 * 1e6)
-    return median(times)
-
-
-def round_trip_us(call: Callable[[], object], wait: Callable[[], object]) -> float:
-    """Microseconds of a call and the wait for it."""
-    times = []
-    for _ in range(7):
-        start = time.perf_counter()
-        for _ in range(300):
-            call()
-            wait()
-        times.append((time.perf_counter() - start) / 300 * 1e6)
-    return median(times)
 
 
 def floor() -> tuple[float, float]:

@@ -8,9 +8,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 from benchmarks.nvidia import tensor_kernel
-from benchmarks.nvidia.kernels import timed
 
 from gridlane import cuda
+from gridlane.cli.gpu_bench.timing import timed
 from gridlane.cuda.types import bfloat16, float16
 
 SIZE = 8192

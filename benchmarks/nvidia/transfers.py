@@ -5,32 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from benchmarks.nvidia.kernels import timed
 
 from gridlane import cuda
-from gridlane.runtime.devices import get_device
+from gridlane.cli.gpu_bench.timing import timed
+from gridlane.cli.gpu_bench.transfers import SIZE, rates
 
 
 def section() -> list[dict[str, Any]]:
     """GB/s of each; a copy on the device counts what is read and what is written."""
-    size = 1 << 28
-    host = cuda.pinned_array(size, np.uint8)
-    host[:] = 1
-    device = cuda.device_array(size, np.uint8)
-    stream = cuda.stream()
-    native = get_device("cuda").default_stream
-    big, other = (cuda.device_array(1 << 30, np.uint8) for _ in range(2))
     rows = []
-    for name, amount, copy in (
-        ("pinned to device", size, lambda: native.upload(device.address, host.data)),
-        ("device to pinned", size, lambda: native.download(host.data, device.address)),
-        ("device to device", 2 << 30, lambda: native.copy(other.address, big.address, 1 << 30)),
-    ):
-        rate = amount / timed(copy, 7) / 1e6
+    for name, rate in rates(SIZE):
         rows.append({"copy": name, "GB/s": rate})
         print(f"{name:26} {rate:8.1f} GB/s", flush=True)
-    rows += _cupy(size)
-    rows.append(_overlap(host, device, stream))
+    host = cuda.pinned_array(SIZE, np.uint8)
+    host[:] = 1
+    rows += _cupy(SIZE)
+    rows.append(_overlap(host, cuda.device_array(SIZE, np.uint8), cuda.stream()))
     return rows
 
 

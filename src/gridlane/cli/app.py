@@ -8,7 +8,7 @@ import typer
 
 app = typer.Typer(
     name="gridlane",
-    help="Run numba.cuda programs on this machine's CPU, unchanged.",
+    help="Run numba.cuda programs unchanged, on NVIDIA GPUs and on the CPU.",
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
@@ -34,7 +34,7 @@ def main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Run numba.cuda programs on this machine's CPU, unchanged."""
+    """Run numba.cuda programs unchanged, on NVIDIA GPUs and on the CPU."""
 
 
 @app.command(
@@ -47,7 +47,8 @@ def run(
         str, typer.Argument(metavar="SCRIPT args... | -m MODULE args...", show_default=False)
     ],
     device: Annotated[
-        str | None, typer.Option(help="cpu or interp; as GRIDLANE_DEVICE.", show_default=False)
+        str | None,
+        typer.Option(help="cpu, interp or cuda; as GRIDLANE_DEVICE.", show_default=False),
     ] = None,
     trace: Annotated[
         bool, typer.Option("--trace", help="Say on stderr what each launch does.")
@@ -150,10 +151,10 @@ def doctor() -> None:
 
 @app.command(context_settings={**_ANYTHING, "help_option_names": []})
 def bench(context: typer.Context) -> None:
-    """Time kernels beside gcc and installed peers.
+    """Time kernels and launches on a device.
 
-    These benchmarks are part of a checkout; elsewhere a few kernels are timed beside numpy.
-    Arguments go to the benchmark: --only KERNEL, --no-peers; `bench launch` times launches.
+    On the CPU beside gcc and installed peers, in a checkout; elsewhere beside numpy. On a GPU
+    (--device cuda) alone: `python -m benchmarks.nvidia` of a checkout compares.
     """
     from gridlane.cli.bench import bench as command
 

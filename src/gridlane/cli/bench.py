@@ -1,8 +1,10 @@
-"""``gridlane bench``: the benchmarks of a checkout, or a few built-in kernels beside numpy."""
+"""``gridlane bench``: the benchmarks of a checkout, or a few built-in kernels beside numpy; for a
+GPU, figures of its own."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import statistics
 import subprocess
@@ -12,14 +14,50 @@ from collections.abc import Callable
 from pathlib import Path
 
 import gridlane
-from gridlane.cli.failure import check_settings
+from gridlane.cli.failure import check_settings, fail
+from gridlane.core.config import config
 
 PROGRAMS = {"cpu": "cpu.py", "launch": "launch.py"}
+HELP = ("-h", "--help")
+USAGE = """\
+gridlane bench [--device cpu] [cpu|launch] ...  kernels, or launches, on the CPU
+gridlane bench --device cuda ...                launches, copies and kernels on an NVIDIA GPU
+
+--help behind either shows what it takes. GRIDLANE_DEVICE chooses as --device does. This is for"""
 
 
 def bench(arguments: list[str]) -> int:
     """Run the benchmarks; the exit status."""
+    device, arguments = _device(arguments)
+    if device is not None:  # before anything reads the configuration
+        os.environ["GRIDLANE_DEVICE"] = device
     check_settings()
+    kind = config().device.partition(":")[0]
+    if not set(HELP).isdisjoint(arguments):
+        print(f"{USAGE} {kind}:\n", flush=True)
+    if kind == "cuda":
+        from gridlane.cli.gpu_bench.show import show
+
+        return show(arguments)
+    return _on_the_host(arguments)
+
+
+def _device(arguments: list[str]) -> tuple[str | None, list[str]]:
+    """--device's value, and the other arguments."""
+    device, rest = None, []
+    words = iter(arguments)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name != "--device":
+            rest.append(word)
+            continue
+        device = value if equals else next(words, "")
+        if not device:
+            fail("bench: --device needs a value")
+    return device, rest
+
+
+def _on_the_host(arguments: list[str]) -> int:
     folder = Path(gridlane.__file__).parents[2] / "benchmarks"
     name = "cpu"
     if arguments and arguments[0] in PROGRAMS:
@@ -27,7 +65,7 @@ def bench(arguments: list[str]) -> int:
     program = folder / PROGRAMS[name]
     if not program.is_file():
         return built_in(arguments, "this is no checkout with benchmarks/")
-    if name == "cpu" and shutil.which("gcc") is None and "--help" not in arguments:
+    if name == "cpu" and shutil.which("gcc") is None and set(HELP).isdisjoint(arguments):
         return built_in(arguments, "gcc, which the benchmarks compare with, is not installed")
     return subprocess.run([sys.executable, str(program), *arguments]).returncode
 
@@ -38,7 +76,6 @@ def built_in(arguments: list[str], reason: str) -> int:
 
     from gridlane.cli.bench_kernels import CASES
     from gridlane.cli.tables import console, table
-    from gridlane.core.config import config
 
     parser = argparse.ArgumentParser(prog="gridlane bench", description=built_in.__doc__)
     parser.add_argument("--only", action="append", choices=sorted(CASES), metavar="KERNEL")
