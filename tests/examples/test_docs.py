@@ -1,0 +1,68 @@
+"""What the documentation shows runs: Python blocks, and ``gridlane compile`` lines.
+
+A block that needs other libraries says so in its first line, ``# needs ...``, and is only compiled.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.devices import DEVICES
+
+ROOT = Path(__file__).parents[2]
+TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
+COMMAND = re.compile(r"^    gridlane (compile examples/.*)$", re.M)
+# The interpreter has everything; the CPU device refuses some of it.
+RUN_ON = ["interp", *(device for device in DEVICES if device == "cuda")]
+
+
+def found(pattern: re.Pattern[str]) -> list:
+    """Each match, named by its file and line."""
+    return [
+        pytest.param(match[1], id=f"{path.name}-{text.count(chr(10), 0, match.start()) + 1}")
+        for path in TEXTS
+        for text in [path.read_text()]
+        for match in pattern.finditer(text)
+    ]
+
+
+def gridlane(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-m", "gridlane", *words]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("device", RUN_ON)
+@pytest.mark.parametrize("block", found(BLOCK))
+def test_python(block: str, device: str, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(block)
+    if block.startswith("# needs "):
+        compile(block, program, "exec")
+        return
+    done = gridlane("run", "--device", device, str(program), folder=tmp_path)
+    assert done.returncode == 0, f"{block}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("line", found(COMMAND))
+def test_commands(line: str, tmp_path: Path) -> None:
+    if "cubin" in line:
+        from gridlane.compiler.cuda import find_ptxas
+
+        if find_ptxas() is None:
+            pytest.skip("no CUDA toolkit on this machine")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    done = gridlane(*shlex.split(line), folder=tmp_path)
+    assert done.returncode == 0 and done.stderr == ""
+    assert done.stdout or list(tmp_path.glob("*.cubin"))
+
+
+def test_there_is_something_to_try() -> None:
+    assert len(found(BLOCK)) >= 6 and len(found(COMMAND)) >= 3
