@@ -22,8 +22,8 @@ def fine(x):
 x = cuda.to_device(np.zeros(100))
 fine[1, 1](x)
 cuda.synchronize()
-far[1, 128](x, 1 << 34)
 try:
+    far[1, 128](x, 1 << 34)
     cuda.synchronize()
 except (DeviceError, IndexError) as error:
     print(type(error).__name__, error)

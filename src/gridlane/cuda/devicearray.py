@@ -95,7 +95,14 @@ class DeviceNDArray(ArrayDescription):
         mine, other = geometry.broadcast_core(self), geometry.broadcast_core(ary)
         if isinstance(ary, DeviceNDArray):
             check_compatible(mine, other)
-            stream.copy(self.address, ary.address, mine.alloc_size, (self, ary))
+            here, there = self.gpu_data.device, ary.gpu_data.device
+            ends = self.address, ary.address, mine.alloc_size, (self, ary)
+            if here is None or there is None or here is there:
+                stream.copy(*ends)
+            else:
+                # What the other device is still to write there is written first.
+                there.default_stream.synchronize()
+                stream.copy_from(there, *ends)
             return
         order = "C" if mine.is_c_contiguous() else "F"
         other = np.array(other, order=order, copy=None if _NUMPY2 else False, subok=True)

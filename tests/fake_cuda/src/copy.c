@@ -125,6 +125,24 @@ CUresult cuMemcpyDtoHAsync_v2(void *target, CUdeviceptr source, size_t size, uin
     return done(code ? code : current()->sticky);
 }
 
+CUresult cuMemcpyPeerAsync(CUdeviceptr target, Context *to, CUdeviceptr source, Context *from,
+                           size_t size, uint64_t handle)
+{
+    BEGIN("cuMemcpyPeerAsync", CURRENT, "%#llx, %p, %#llx, %p, %zu, %#llx", target, (void *)to,
+          source, (void *)from, size, (unsigned long long)handle);
+    Stream *stream = stream_of(handle);
+    if (stream == NULL)
+        return done(INVALID_HANDLE);
+    if (!alive(CONTEXT, to) || !alive(CONTEXT, from))
+        return done(INVALID_CONTEXT);
+    if (!size)
+        return done(SUCCESS);
+    Block *one = block_at((void *)target, size, 0), *two = block_at((void *)source, size, 0);
+    if (one == NULL || two == NULL || one->context != to || two->context != from)
+        return done(INVALID_VALUE);
+    return done(enqueue(stream, copying((void *)target, (void *)source, size)));
+}
+
 CUresult cuMemcpyAsync(CUdeviceptr target, CUdeviceptr source, size_t size, uint64_t handle)
 {
     BEGIN("cuMemcpyAsync", CURRENT, "%#llx, %#llx, %zu, %#llx", target, source, size,
@@ -135,7 +153,8 @@ CUresult cuMemcpyAsync(CUdeviceptr target, CUdeviceptr source, size_t size, uint
     if (!size)
         return done(SUCCESS);
     Block *one = block_at((void *)target, size, 0), *two = block_at((void *)source, size, 0);
-    if (one == NULL || two == NULL)
+    if (one == NULL || two == NULL || !reaches(current(), one) ||
+        !reaches(current(), two))
         return done(INVALID_VALUE);
     return done(enqueue(stream, copying((void *)target, (void *)source, size)));
 }

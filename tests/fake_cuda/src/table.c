@@ -50,6 +50,7 @@
     _(cuMemcpyHtoDAsync, 3020, cuMemcpyHtoDAsync_v2)                                               \
     _(cuMemcpyDtoHAsync, 3020, cuMemcpyDtoHAsync_v2)                                               \
     _(cuMemcpyAsync, 4000, cuMemcpyAsync)                                                          \
+    _(cuMemcpyPeerAsync, 4000, cuMemcpyPeerAsync)                                                  \
     _(cuMemsetD8Async, 3020, cuMemsetD8Async)                                                      \
     _(cuStreamCreate, 2000, cuStreamCreate)                                                        \
     _(cuStreamCreateWithPriority, 5050, cuStreamCreateWithPriority)                                \

@@ -74,6 +74,7 @@ def memories(first, second):
     first.upload(memory.address, host.data)
     first.download(host.data, memory.address)
     first.copy(memory.address, memory.address, 8)
+    first.default_stream.copy_from(second, memory.address, kept[-1].address, 8)
     first.fill(memory.address, 0, 64)
     first.pool.statistics()
     if first.can_reach(second):

@@ -256,6 +256,19 @@ def test_each_device_has_its_own(machine):
     assert [ran.device for ran in machine.launches] == [0, 1, 0]
 
 
+def test_arrays_of_other_devices_are_copied_where_they_are(machine):
+    machine.reset(2)
+    here = cuda.to_device(np.ones(4))
+    with cuda.gpus[1]:
+        there = cuda.to_device(np.full(4, 2.0))
+        assert here.copy_to_host().tolist() == [1] * 4
+        assert not cuda.current_context().can_access_peer(1)
+        assert cuda.current_context().can_access_peer(0)
+    here.copy_to_device(there)
+    assert here.copy_to_host().tolist() == [2] * 4
+    assert machine.calls.count("cuMemcpyPeerAsync") == 1
+
+
 def test_the_facts_of_a_kernel(machine, scale):
     arrays = np.ones(1, np.float32), np.ones(1, np.float32)
     scale[1, 1](*arrays, 1.0)

@@ -122,6 +122,17 @@ class CudaStream:
         self._call("cuMemcpyAsync", _device(target), _device(source), size, self._native)
         self._hold(keep)
 
+    def copy_from(
+        self, peer: CudaDevice, target: int, source: int, size: int, keep: Any = None
+    ) -> None:
+        """Append a copy from another GPU's memory to this one's, whether kernels can reach it or
+        not."""
+        self._check_default()
+        self._catch_up()
+        ends = _device(target), self.context.handle, _device(source), peer.context.handle
+        self._call("cuMemcpyPeerAsync", *ends, size, self._native)
+        self._hold(keep)
+
     def fill(self, target: int, byte: int, size: int, keep: Any = None) -> None:
         """Append setting bytes."""
         self._catch_up()
