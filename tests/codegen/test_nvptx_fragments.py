@@ -91,8 +91,10 @@ def test_the_product_of_the_benchmarks(tmp_path: Path) -> None:
     types = (float16[:, ::1],) * 3
     text = kernel_ptx(kernel.py_func, *types, launch_bounds=(threads,))
     # Each fragment of the loop is loaded once in it and the first once before.
-    assert text.count("ldmatrix") == 8 * 3 and text.count("mma.sync") == 64
-    assert text.count("cp.async.cg") == 6 * 4 and ".local" not in text
+    slices = tensor_kernel.INNER // tensor_kernel.SLICE
+    assert text.count("ldmatrix") == 8 * (slices + 1) and text.count("mma.sync") == 32 * slices
+    copies = tensor_kernel.COPIES_A + tensor_kernel.COPIES_B
+    assert text.count("cp.async.cg") == copies * tensor_kernel.STAGES and ".local" not in text
     if PTXAS is None:
         return
     (tmp_path / "k.ptx").write_text(text)
