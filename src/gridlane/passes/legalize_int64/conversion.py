@@ -61,16 +61,22 @@ def to_scalar(w: Writer, x: Wide, own: DType, to: DType) -> Expression:
         return ~x.is_zero()
     if to.is_integer:
         return x.lo.cast(to)
-    signed = own is i64
     if to is f64:
-        high = (x.hi.reread(i32) if signed else x.hi).cast(f64)
+        high = (x.hi.reread(i32) if own is i64 else x.hi).cast(f64)
         return high * 2.0**WORD + x.lo.cast(f64)  # rounded once: the product is exact
-    size = x.magnitude() if signed else x
-    made = _to_f32(w, size, odd=to is not f32)
-    if signed:
-        sign = x.hi & u32.max // 2 + 1
-        made = (made.reread(u32) | sign).reread(f32)
-    return made.cast(to)
+    return _signed_f32(w, x, own, odd=to is not f32).cast(to)
+
+
+def to_odd(w: Writer, x: Wide, own: DType) -> Expression:
+    """An i64 or u64 as an f32 rounded to odd, which may be rounded again to 22 bits or fewer."""
+    return _signed_f32(w, x, own, odd=True)
+
+
+def _signed_f32(w: Writer, x: Wide, own: DType, odd: bool) -> Expression:
+    if own is u64:
+        return _to_f32(w, x, odd)
+    sign = x.hi & 0x80000000
+    return (_to_f32(w, x.magnitude(), odd).reread(u32) | sign).reread(f32)
 
 
 def _to_f32(w: Writer, size: Wide, odd: bool) -> Expression:
