@@ -97,7 +97,17 @@ def test_multiply_add_rounds_once(dtype) -> None:
     with np.errstate(all="ignore"):
         near = a.astype("f8") * b.astype("f8") * rng.choice([-1, 1, 256, -2048, 2.0**-9], a.size)
         c[::2] = near.astype(dtype.numpy)[::2]
-    columns = [np.concatenate(pair) for pair in zip(raw, grid_of(*[special(dtype, 3)] * 3))]
+    half = -66 if dtype is bf16 else -12
+    least = 2.0 ** (2 * half - (dtype is bf16))  # the least subnormal number
+    few = np.array([1.0, 1.25, 1.5, 1.75, -1.0])
+    tiny = grid_of(
+        few * 2.0**half,
+        np.concatenate([few * 2.0 ** (half + shift) for shift in range(-4, 9)]),
+        np.array([0.0, least, -least, 3 * least, 128 * least, -128 * least]),
+    )
+    tiny = [column.astype(dtype.numpy) for column in tiny]
+    edges = grid_of(*[special(dtype, 3)] * 3)
+    columns = [np.concatenate(parts) for parts in zip(raw, edges, tiny)]
     check(cases.over("fma", "", [dtype] * 3, columns, cases.emitting(arith.Fma)), legalize)
 
 
