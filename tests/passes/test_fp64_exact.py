@@ -11,7 +11,7 @@ from tests.ops.special import grid_of, special
 from tests.passes.legalizing import check, ops_of, types_in, values_of
 from tests.property.random_ir import random_program
 
-from gridlane.core.dtypes import f64
+from gridlane.core.dtypes import bf16, f16, f32, f64
 from gridlane.ir.op import REGISTRY
 from gridlane.ir.ops import arith, math
 from gridlane.ir.values import Module
@@ -74,17 +74,26 @@ def test_random_programs(seed: int, size: int) -> None:
             assert not any(v.type is f64 for v in values_of(op) if v not in scalars), op
 
 
-def near_each_other() -> list[np.ndarray]:
-    """Operands whose sums cancel, products tie, and results are subnormal."""
+def near_each_other(operands: int) -> list[np.ndarray]:
+    """Operands whose sums cancel or tie but for the last bit, also among subnormal numbers."""
     rng = np.random.default_rng(11)
-    a = rng.integers(0, 2**64, 3000, dtype=np.uint64).view(np.float64)
-    scale = 2.0 ** rng.integers(-70, 70, a.size)
-    with np.errstate(all="ignore"):
-        b = -a * scale * (1 + rng.integers(-3, 4, a.size) * 2.0**-52)
-        few = rng.integers(0, 64, a.size) * 2.0 ** rng.integers(-540, -530, a.size)
-    few[::3] *= 2.0**540
-    b[::2] = few[::2]
-    return [a, b, np.roll(few, 1)]
+    size = 2000
+    whole = 1 + rng.integers(0, 2**52, size) * 2.0**-52
+    last = 1 + rng.integers(-2, 3, size) * 2.0**-52
+    sign = rng.choice([-1.0, 1.0], size)
+    halves = sign * last * 2.0**-53
+    cancelling = -whole * 2.0 ** rng.integers(-3, 4, size) * last
+    tiny = last * 2.0**-537, rng.choice([0.5, 1.5, 2.5, -3.5], size) * 2.0**-537
+    a, b = np.tile(whole, 2), np.concatenate([halves, cancelling])
+    raw = rng.integers(0, 2**64, (2, size), dtype=np.uint64).view(np.float64)
+    columns = [np.concatenate([a, tiny[0], raw[0]]), np.concatenate([b, tiny[1], raw[1]])]
+    if operands == 3:
+        with np.errstate(all="ignore"):
+            near = -columns[0] * columns[1]
+            near[::3] *= 2.0**53
+            near[1::9] = 2.0**-1074
+        columns.append(near)
+    return columns[:operands]
 
 
 @pytest.mark.parametrize(
@@ -93,11 +102,19 @@ def near_each_other() -> list[np.ndarray]:
 def test_one_rounding(cls) -> None:
     count = len(cls.OPERAND_FIELDS)
     edges = grid_of(*[special(f64, 2)] * count)
-    a, b, c = near_each_other()
-    d = np.roll(c, 5)
-    near = [a, b] if count < 3 else [d, c, -(d * c) * (1 + 2.0**-52)]
-    columns = [np.concatenate(parts) for parts in zip(edges, near)]
+    columns = [np.concatenate(parts) for parts in zip(edges, near_each_other(count))]
     check(cases.over(cls.name, "", [f64] * count, columns, cases.emitting(cls)), legalize)
+
+
+@pytest.mark.parametrize("target", [f32, f16, bf16], ids=str)
+def test_casts_round_once(target) -> None:
+    bits = {f32: 24, f16: 11, bf16: 8}[target]
+    ties = np.array([((1 << bits) + k) * 2 + 1 for k in range(6)]) * 2.0 ** -(bits + 1)
+    near = np.concatenate([ties, ties * (1 + 2.0**-52), ties * (1 - 2.0**-53)])
+    powers = [0, 1, 15, 16, 127, 128, -14, -15, -20, -24, -25, -126, -127, -133, -134, -149, -150]
+    values = np.concatenate([near * 2.0**power for power in powers])
+    build = lambda b, x: [b.cast(x, target)]  # noqa: E731
+    check(cases.over("cast", "ties", [f64], [np.append(values, -values)], build), legalize)
 
 
 @pytest.mark.parametrize("cls", MATH, ids=lambda c: c.name)
