@@ -109,7 +109,7 @@ def test_one_rounding(cls) -> None:
 @pytest.mark.parametrize("target", [f32, f16, bf16], ids=str)
 def test_casts_round_once(target) -> None:
     bits = {f32: 24, f16: 11, bf16: 8}[target]
-    ties = np.array([((1 << bits) + k) * 2 + 1 for k in range(6)]) * 2.0 ** -(bits + 1)
+    ties = np.array([((1 << bits - 1) + k) * 2 + 1 for k in range(6)]) * 2.0**-bits
     near = np.concatenate([ties, ties * (1 + 2.0**-52), ties * (1 - 2.0**-53)])
     powers = [0, 1, 15, 16, 127, 128, -14, -15, -20, -24, -25, -126, -127, -133, -134, -149, -150]
     values = np.concatenate([near * 2.0**power for power in powers])
