@@ -80,6 +80,7 @@ class Representation:
         functions = list(self.module.functions.values())
         items = self.module.globals
         self.worded = {name for name, item in items.items() if self.in_words(item.element)}
+        items.update({name: in_whole_words(items[name]) for name in self.worded})
         for function in functions:
             function.results = self.flat(function.results)
         for function in functions:
@@ -201,8 +202,7 @@ class Representation:
         return [(self.builder.recast(made, pointer(op.element, Space.LOCAL)),)]
 
     def global_(self, op: memory.GlobalAddress) -> Sequence[Parts]:
-        old = self.module.globals[op.symbol]
-        made = self.module.globals[op.symbol] = in_whole_words(old)
+        made = self.module.globals[op.symbol]
         at = self.builder.value(memory.GlobalAddress(op.symbol, pointer(made.element, made.space)))
         return [(self.builder.recast(at, op.type),)]
 
