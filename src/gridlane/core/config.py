@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from gridlane.core.options import FP64
+
 
 @dataclass(frozen=True, slots=True)
 class Config:
@@ -24,6 +26,8 @@ class Config:
         native: GRIDLANE_NATIVE=0 launches GPU kernels without the C extension.
         libdevice: GRIDLANE_LIBDEVICE, the libdevice.10.bc to use for NVIDIA GPUs. Without one
             (and where this names no file) they compute with gridlane's own functions.
+        fp64: GRIDLANE_FP64, how kernels that do not say it with ``fp64=`` compute float64 on a
+            device that has none: ``emulate`` (default), ``exact``, ``narrow`` or ``refuse``.
         dump: GRIDLANE_DUMP=ir,llvm,asm prints these stages of each compilation to stderr.
     """
 
@@ -35,6 +39,7 @@ class Config:
     verify: bool
     native: bool
     libdevice: Path | None
+    fp64: str
     dump: frozenset[str]
 
 
@@ -50,6 +55,9 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
     threads = get("GRIDLANE_THREADS", "0")
     if not threads.isdigit():
         raise ValueError(f"GRIDLANE_THREADS={threads!r}: a number of threads, or 0 for one a core")
+    fp64 = get("GRIDLANE_FP64", FP64[0])
+    if fp64 not in FP64:
+        raise ValueError(f"GRIDLANE_FP64={fp64!r}: one of {', '.join(FP64)}")
     return Config(
         device=get("GRIDLANE_DEVICE", "cpu"),
         trace=get("GRIDLANE_TRACE", "0") not in ("", "0"),
@@ -59,6 +67,7 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         verify=get("GRIDLANE_VERIFY", "0") not in ("", "0"),
         native=get("GRIDLANE_NATIVE", "1") not in ("", "0"),
         libdevice=Path(libdevice) if libdevice else None,
+        fp64=fp64,
         dump=frozenset(filter(None, get("GRIDLANE_DUMP", "").split(","))),
     )
 

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 from gridlane.core.compact import ANY, Variant
 
+FP64 = ("emulate", "exact", "narrow", "refuse")
+"""Ways to compute float64 on a device that has none: in pairs of float32, by integers bit for bit,
+in float32, not at all. Devices that have float64 compute with it."""
+
 
 @dataclass(frozen=True, slots=True)
 class KernelOptions:
@@ -19,6 +23,7 @@ class KernelOptions:
         lineinfo: the machine code says which line each instruction is from.
         max_registers: the most registers of a thread, on a GPU; None for the compiler's choice.
         launch_bounds: (the most threads of a block[, blocks that a multiprocessor shall hold]).
+        fp64: one of ``FP64``.
     """
 
     fastmath: bool = False
@@ -28,6 +33,7 @@ class KernelOptions:
     lineinfo: bool = False
     max_registers: int | None = None
     launch_bounds: tuple[int, ...] = ()
+    fp64: str = "emulate"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from gridlane.core.argtypes import none
+from gridlane.core.config import config
 from gridlane.core.errors import UnsupportedError
-from gridlane.core.options import KernelOptions
+from gridlane.core.options import FP64, KernelOptions
 from gridlane.cuda import warnings as cuda_warnings
 from gridlane.cuda.dispatcher import Dispatcher
 from gridlane.cuda.signatures import is_signature, parse
@@ -43,6 +44,8 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
         launch_bounds: the most threads of a block; after it, for a GPU, how many blocks a
             multiprocessor shall hold.
         max_registers: on a GPU, the most registers of a thread.
+        fp64: how to compute float64 on a device that has none: ``emulate`` in pairs of float32,
+            ``exact`` by integers, ``narrow`` in float32, ``refuse``; GRIDLANE_FP64 by default.
         lineinfo: on a GPU, machine code for profilers that says each instruction's line.
         extensions: objects whose ``prepare_args(type, value, stream=, retr=)`` converts arguments.
 
@@ -78,6 +81,7 @@ def _maker(device: bool, options: dict[str, Any]) -> Callable[[Any], Dispatcher]
         lineinfo=bool(options.get("lineinfo")),
         max_registers=options.get("max_registers"),
         launch_bounds=_bounds(options.get("launch_bounds")),
+        fp64=options.get("fp64") or config().fp64,
     )
 
     def make(function: Any) -> Dispatcher:
@@ -140,7 +144,9 @@ def _refuse(device: bool, options: dict[str, Any]) -> None:
         raise ValueError(f"Got {len(bounds)} launch bounds: {bounds}. A maximum of three is used")
     _check_carveout(options.get("shared_memory_carveout"))
     known = {"fastmath", "fma", "debug", "opt", "launch_bounds", "link", "extensions"}
-    known |= {"lineinfo", "max_registers"}
+    if options.get("fp64") not in (None, *FP64):
+        raise ValueError(f"fp64={options['fp64']!r}: one of {', '.join(FP64)}")
+    known |= {"lineinfo", "max_registers", "fp64"}
     known |= {"boundscheck", "func", *_MOVED, *ACCEPTED}
     for name in options:
         if name not in known:

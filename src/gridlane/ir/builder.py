@@ -40,7 +40,7 @@ class Builder:
         self.region = function.body
         self.loc: Loc = UNKNOWN
         self.fast = FastMath.NONE
-        self._names: dict[str, int] = {}
+        self._names = {var.name: 1 for var in function.variables}
 
     def emit(self, op: Op) -> Op:
         """Append an op that the caller made; it gets the current location."""
@@ -185,8 +185,13 @@ class Builder:
     def variable(self, name: str, type_: Type) -> Var:
         """A new variable of the function; the name is made unique."""
         count = self._names.get(name, 0)
+        unique = f"{name}.{count}" if count else name
+        while count and unique in self._names:
+            count += 1
+            unique = f"{name}.{count}"
         self._names[name] = count + 1
-        var = Var(f"{name}.{count}" if count else name, type_)
+        self._names.setdefault(unique, 1)
+        var = Var(unique, type_)
         self.function.variables.append(var)
         return var
 

@@ -1,0 +1,101 @@
+"""64-bit integers as pairs of words: the same bits, and nothing of 64 bits left inside."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.ops import cases, effects
+from tests.passes.legalizing import check, ops_of, values_of
+from tests.property.random_ir import random_program
+
+from gridlane.core.dtypes import FLOATS, i64, u64
+from gridlane.core.errors import TargetError
+from gridlane.ir.ops import arith, atomic, control, memory
+from gridlane.ir.values import Module
+from gridlane.passes.legalize_int64 import WORDS, legalize_int64
+from gridlane.passes.split_aggregates import split_aggregates
+
+WIDE = (i64, u64)
+
+
+def legalize(module: Module) -> None:
+    split_aggregates(module)
+    legalize_int64(module)
+
+
+def has_wide(case: cases.Case) -> bool:
+    types = {value.type for op in ops_of(case.module) for value in values_of(op)}
+    return bool(types & {i64, u64})
+
+
+def is_wide_atomic(op) -> bool:
+    return isinstance(op, atomic.Atomic | atomic.AtomicCas) and op.results[0].type in WIDE
+
+
+ALL_CASES = [c for c in [*cases.arithmetic(), *effects.effects()] if has_wide(c)]
+CASES = [c for c in ALL_CASES if not any(map(is_wide_atomic, ops_of(c.module)))]
+ATOMICS = [c for c in ALL_CASES if c not in CASES]
+
+
+def at_edge(module: Module) -> None:
+    """What is left of 64-bit integers is what the pass says."""
+    for op in ops_of(module):
+        if isinstance(op, arith.Bitcast):
+            assert (op.value.type in WIDE) + (op.type in WIDE) <= 1, op
+            if op.value.type in WIDE:
+                assert op.type == WORDS, op
+                assert op.value.op is None or isinstance(op.value.op, memory.Address), op
+            if op.type in WIDE:
+                assert op.value.type == WORDS, op
+            continue
+        if any(value.type in WIDE for value in op.results):
+            assert isinstance(op, memory.Address), op
+        if any(value.type in WIDE for value in op.operands()):
+            assert isinstance(op, memory.Offset | memory.FromAddress | control.Print), op
+    for function in module.functions.values():
+        assert not {var.type for var in function.variables} & {i64, u64}
+        assert function.is_kernel or not {p.value.type for p in function.params} & {i64, u64}
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_answer_stays(case: cases.Case) -> None:
+    at_edge(check(case, legalize))
+
+
+@pytest.mark.parametrize("case", ATOMICS, ids=str)
+def test_atomics_are_refused(case: cases.Case) -> None:
+    with pytest.raises(TargetError, match=r"no atomics on [iu]64"):
+        legalize(case.module)
+
+
+@given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 40))
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=150)
+def test_random_programs(seed: int, size: int) -> None:
+    program = random_program(seed, size)
+    if any(map(is_wide_atomic, ops_of(program.module))):
+        with pytest.raises(TargetError, match="no atomics"):
+            legalize(program.module)
+        return
+    at_edge(check(program, legalize))
+
+
+@pytest.mark.parametrize("dtype", WIDE, ids=str)
+def test_numbers_near_halves_of_floats(dtype) -> None:
+    """Ties and their neighbours, of every width of number."""
+    base = [(2**p + d) << s for p in (8, 11, 24) for d in (0, 1, 2, 3) for s in range(0, 40, 3)]
+    near = [n + e for n in base for e in (-1, 0, 1)] + [2**63 - 1, 2**63 - 2**38, 2**62 + 2**38]
+    numbers = np.array([n % 2**63 for n in near] + [-(n % 2**63) for n in near], np.int64)
+
+    def build(b, value):
+        return [b.value(arith.Cast(value, to)) for to in FLOATS]
+
+    check(cases.over("cast", "ties", [dtype], [numbers.view(dtype.numpy)], build), legalize)
+
+
+def test_an_index_that_was_extended_is_taken_as_it_was() -> None:
+    case = next(c for c in CASES if str(c) == "add-i64")
+    legalize(case.module)
+    offsets = [op for op in ops_of(case.module) if isinstance(op, memory.Offset)]
+    assert {str(op.index.type) for op in offsets} == {"i32"}
