@@ -69,8 +69,6 @@ int reaches(Context *context, const Block *block)
         return 1;
     if (block->memory == REGISTERED)
         return block->mapped;
-    if (owner != context->device && block->memory == POOL_MEMORY)
-        return block->pool->peers[context->device];
     return owner == context->device || devices[context->device].peer_capable[owner];
 }
 
