@@ -35,7 +35,7 @@ class Target:
     """What code is made for.
 
     Attributes:
-        name: ``cpu``, ``interp`` or ``cuda``.
+        name: ``cpu``, ``interp``, ``cuda`` or ``metal``.
         block: block shape that the code may take as constant, or None for any.
         processor: LLVM's name of the processor; "" is the host's, and for cuda it is ``sm_90``
             and the like.

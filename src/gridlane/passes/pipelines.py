@@ -26,6 +26,13 @@ def _without_libdevice(module: Module) -> None:
     legalize_math(module, NVPTX)
 
 
+def _own_functions(module: Module) -> None:
+    """Give shaders our functions: those of their languages are far off, and differ."""
+    from gridlane.passes.legalize_math import NOTHING, legalize_math
+
+    legalize_math(module, NOTHING)
+
+
 PIPELINES: dict[str, tuple[Pass, ...]] = {
     # The vectoriser works on one function; forwarding comes after inlining, which makes variables.
     "cpu": (inline_calls, copy_at_once, promote_variables),
@@ -44,11 +51,12 @@ PIPELINES: dict[str, tuple[Pass, ...]] = {
         wish_unrolling,
     ),
     "interp": (),
+    "metal": (_own_functions, inline_calls, copy_at_once, promote_variables),
 }
 
 
 LACKS: dict[str, str] = {
-    "grid_sync": "its blocks run one after the other on a worker; split the kernel where the grid "
+    "grid_sync": "its blocks need not all run at the same time; split the kernel where the grid "
     "synchronises, and launch the parts one after the other",
     **dict.fromkeys(MATRIX, "tensor cores are a GPU's; multiply the elements of arrays instead"),
 }
