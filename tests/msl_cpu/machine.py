@@ -22,6 +22,7 @@ from tests.devices import arguments as arguments_of
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.gpu_abi import PRINT_CAPACITY_OFFSET, RECORDS_OFFSET
+from gridlane.core.shader_abi import METAL_LAUNCH_BYTES
 
 HERE = Path(__file__).parent
 PRINT_BYTES = 4096
@@ -124,6 +125,7 @@ class Library:
         report = np.zeros(RECORDS_OFFSET + PRINT_BYTES, np.uint8)
         report[PRINT_CAPACITY_OFFSET:].view(np.uint32)[0] = PRINT_BYTES
         launch = struct.pack("<6IQI4x", 0, 0, 0, *grid, report.ctypes.data, shared)
+        assert len(launch) == METAL_LAUNCH_BYTES
         entry = self.library[f"{self.names[id(artifact)]}_entry"]
         three = ctypes.c_uint32 * 3
         went = runtime().run_grid(

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from gridlane.codegen.clike import KernelText, emit_kernel
 from gridlane.codegen.clike.base import Dialect
+from gridlane.codegen.clike.glsl import Glsl, GlslEs
 from gridlane.codegen.clike.msl import Metal
+from gridlane.codegen.clike.wgsl import Wgsl
 from gridlane.compiler.layout import lay_out
 from gridlane.compiler.sites import error_sites, print_sites
 from gridlane.core.artifact import Artifact
@@ -33,6 +35,9 @@ class Language:
 
 LANGUAGES: dict[str, Language] = {
     "metal": Language("msl", Metal),
+    "opengl": Language("glsl", Glsl, shaped=True),
+    "opengl es": Language("glsl", GlslEs, shaped=True),
+    "webgpu": Language("wgsl", Wgsl, shaped=True),
 }
 
 
@@ -48,7 +53,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
     code = _emit(module, target, options)
     if "asm" in config().dump:
         print(code.text, file=sys.stderr)
-    language = LANGUAGES[target.name]
+    language = language_of(target)
     return Artifact(
         target=target.name,
         format=language.format,
@@ -75,12 +80,19 @@ def text(module: Module, target: Target, options: KernelOptions, stage: str) -> 
     return _emit(module, target, options).text
 
 
+def language_of(target: Target) -> Language:
+    """The language of a target; the feature ``es`` of opengl asks for OpenGL ES."""
+    is_es = target.name == "opengl" and "es" in target.features.split()
+    return LANGUAGES["opengl es" if is_es else target.name]
+
+
 def _emit(module: Module, target: Target, options: KernelOptions) -> KernelText:
-    language = LANGUAGES[target.name]
+    language = language_of(target)
     if language.shaped and target.block is None:
         raise TargetError(
             f"the {target.name} target has the block shape in its code: name one, as "
             f'Target("{target.name}", block=(128, 1, 1))'
         )
     pipelines.run(module, target.name)
-    return emit_kernel(module, language.dialect(), options, target.block)
+    offsets = tuple(slot.offset for slot in lay_out(module.kernel)[0])
+    return emit_kernel(module, language.dialect(), options, offsets, target.block)

@@ -17,7 +17,7 @@ from gridlane.ir.op import clone_region
 from gridlane.ir.printer import print_module
 from gridlane.ir.values import Function, Module, Param, Value, Var
 
-SHADERS = ("metal",)
+SHADERS = ("metal", "opengl", "webgpu")
 """Targets whose code is a text for a driver's compiler."""
 TARGETS = ("cpu", "interp", "cuda", *SHADERS)
 

@@ -63,5 +63,7 @@ STAGES: dict[str, frozenset[str]] = {
     "legal(cuda before 8.0)": COMMON | COOPERATIVE | MATRIX,
     "legal(cpu)": COMMON,
     "legal(metal)": COMMON,
+    "legal(opengl)": COMMON,
+    "legal(webgpu)": COMMON,
 }
 """The names of the ops that are legal at each stage."""

@@ -10,9 +10,11 @@ from gridlane.ir.stages import MATRIX, STAGES
 from gridlane.ir.values import Module
 from gridlane.passes.coarsen import coarsen_blocks
 from gridlane.passes.copy_at_once import copy_at_once
+from gridlane.passes.index_words import index_words
 from gridlane.passes.inline import inline_calls
 from gridlane.passes.narrow import narrow_integers
 from gridlane.passes.promote import promote_variables
+from gridlane.passes.refuse_fused import refuse_fused
 from gridlane.passes.unroll import wish_unrolling
 
 Pass = Callable[[Module], None]
@@ -31,6 +33,19 @@ def _own_functions(module: Module) -> None:
     from gridlane.passes.legalize_math import NOTHING, legalize_math
 
     legalize_math(module, NOTHING)
+
+
+WORDS: tuple[Pass, ...] = (
+    refuse_fused,
+    _own_functions,
+    inline_calls,
+    copy_at_once,
+    promote_variables,
+    # The passes that write 64-bit and small integers in 32 bits come behind: most of the wide ones
+    # are indices.
+    index_words,
+)
+"""For languages whose memory is an array of words."""
 
 
 PIPELINES: dict[str, tuple[Pass, ...]] = {
@@ -52,6 +67,8 @@ PIPELINES: dict[str, tuple[Pass, ...]] = {
     ),
     "interp": (),
     "metal": (_own_functions, inline_calls, copy_at_once, promote_variables),
+    "opengl": WORDS,
+    "webgpu": WORDS,
 }
 
 

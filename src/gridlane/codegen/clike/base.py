@@ -35,6 +35,10 @@ class Dialect(ABC):
         wraps: signed integers wrap around, so they need no detour over unsigned ones.
         loop: how an endless loop begins.
         strict: a barrier must be seen to be run by all threads of the block.
+        merges: compilers may contract and reorder float operations, whatever the text says.
+        names_constants: a constant gets a name, as what is computed of literals alone is computed
+            by the compiler of the language, which refuses overflow.
+        entry: what the language calls the entry point, or "" for a name of the kernel's.
         has_warps: lanes exchange by ops of the language, in divergent control flow as well.
         once: how a block that ``break`` leaves begins and ends.
     """
@@ -47,6 +51,9 @@ class Dialect(ABC):
     wraps: ClassVar[bool] = True
     strict: ClassVar[bool] = True
     has_warps: ClassVar[bool] = False
+    merges: ClassVar[bool] = False
+    names_constants: ClassVar[bool] = False
+    entry: ClassVar[str] = ""
     loop: ClassVar[str] = "for (;;) {"
     once: ClassVar[Pair] = ("do {", "} while (false);")
 
@@ -101,6 +108,14 @@ class Dialect(ABC):
     @abstractmethod
     def store(self, state: Emission, place: Place, dtype: DType, value: str) -> None:
         """Write a scalar to memory."""
+
+    @abstractmethod
+    def load_byte(self, state: Emission, place: Place) -> str:
+        """A byte in memory, as u32."""
+
+    @abstractmethod
+    def store_byte(self, state: Emission, place: Place, value: str) -> None:
+        """Write the low byte of a u32 to memory."""
 
     @abstractmethod
     def load_pointer(self, state: Emission, place: Place, space: Space) -> str:

@@ -28,8 +28,8 @@ def require_convergence(kernel: Function, dialect: Dialect) -> None:
                 op.loc,
                 (("a thread may end here", known.lost[op].loc),),
             )
-        strict = op.barrier or not dialect.has_warps
-        if dialect.strict and strict and op in known.divergent:
+        together = dialect.strict if op.barrier else not dialect.has_warps
+        if together and op in known.divergent:
             raise TargetError(
                 f"{dialect.device} do a {op.name} with all threads of the block, and only some may "
                 "come here: move it out of the branch or loop that depends on the thread",

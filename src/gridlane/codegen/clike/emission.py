@@ -54,6 +54,8 @@ class Emission:
     options: KernelOptions
     block: tuple[int, int, int] | None
     spaces: Spaces
+    offsets: tuple[int, ...] = ()
+    """Where each parameter of the kernel is in the parameter block, in bytes."""
     lines: list[str] = field(default_factory=list[str])
     depth: int = 1
     count: int = 0

@@ -46,9 +46,14 @@ def emit_kernel(
     module: Module,
     dialect: Dialect,
     options: KernelOptions,
+    offsets: tuple[int, ...],
     block: tuple[int, int, int] | None = None,
 ) -> KernelText:
     """Emit a kernel whose calls are inlined, in a language.
+
+    Args:
+        offsets: of each parameter in the parameter block, in bytes.
+        block: the block shape, for languages that have it in the text.
 
     Raises:
         TargetError: the language or its devices cannot do what an op asks; located.
@@ -56,14 +61,14 @@ def emit_kernel(
     kernel = module.kernel
     _require_types(kernel, dialect)
     require_convergence(kernel, dialect)
-    state = Emission(dialect, module, options, block, Spaces(kernel))
+    state = Emission(dialect, module, options, block, Spaces(kernel), offsets)
     used = {value for op in kernel.body.walk() for value in op.operands()}
     for number, param in enumerate(kernel.params):
         if param.value in used:
             state.give(param.value, dialect.parameter(state, number))
     declare_variables(state, kernel.variables)
     emit_region(state, kernel.body)
-    entry = entry_name(kernel.name)
+    entry = dialect.entry or entry_name(kernel.name)
     return KernelText(
         dialect.assemble(state, entry),
         entry,

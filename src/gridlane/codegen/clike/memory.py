@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gridlane.codegen.clike.emission import Emission, emits
 from gridlane.codegen.clike.floats import bits_of, from_bits
-from gridlane.core.dtypes import DType, by_name, i32, u8
+from gridlane.core.dtypes import DType, i32, u32
 from gridlane.ir.ops import memory
 from gridlane.ir.types import PointerType, Space, StructType, Type, VectorType
 from gridlane.ir.values import Value, Var
@@ -94,10 +94,10 @@ def loaded(state: Emission, place: Place, type_: Type, align: int) -> str:
 
 def _loaded_by_bytes(state: Emission, place: Place, dtype: DType) -> str:
     whole = dtype.unsigned
-    wide = whole if whole.bits >= 32 else by_name("u32")
+    wide = whole if whole.bits >= 32 else u32
     terms: list[str] = []
     for at in range(dtype.size):
-        octet = state.let(u8, state.dialect.load(state, _moved(state, place, at), u8))
+        octet = state.let(u32, state.dialect.load_byte(state, _moved(state, place, at)))
         terms.append(f"({state.dialect.convert(wide, octet)} << {8 * at}u)")
     raw = state.let(whole, state.dialect.convert(whole, " | ".join(terms)))
     return from_bits(state, dtype, raw)
@@ -119,8 +119,8 @@ def stored(state: Emission, place: Place, type_: Type, value: str, align: int) -
     elif isinstance(type_, DType):
         raw = state.let(type_.unsigned, bits_of(state, type_, value))
         for at in range(type_.size):
-            octet = state.dialect.convert(u8, f"({raw} >> {8 * at}u)")
-            state.dialect.store(state, _moved(state, place, at), u8, octet)
+            octet = state.dialect.convert(u32, f"({raw} >> {8 * at}u)")
+            state.dialect.store_byte(state, _moved(state, place, at), octet)
     for number, (at, part) in enumerate(fields_of(type_)):
         inner = min(part.align, _shared_factor(align, at))
         stored(state, _moved(state, place, at), part, f"{value}.p{number}", inner)

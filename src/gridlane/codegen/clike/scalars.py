@@ -12,6 +12,7 @@ from collections.abc import Callable
 from gridlane.codegen.clike import floats
 from gridlane.codegen.clike.emission import Emission, emits
 from gridlane.codegen.clike.floats import narrow_bf16, widen_bf16
+from gridlane.codegen.clike.rounding import kept_apart
 from gridlane.core.dtypes import DType, b1, bf16, by_name, f32, u32
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, math
@@ -148,6 +149,12 @@ def _shift(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
     return state.dialect.choose(past, state.literal(0, dtype), made)
 
 
+def _unequal(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
+    """Of floats the complement of ==: compilers take != for an ordered comparison."""
+    a, b = operands
+    return f"!({a} == {b})" if dtype.is_float else f"{a} != {b}"
+
+
 def _compare(symbol: str) -> Emit:
     def emit(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
         return f"{operands[0]} {symbol} {operands[1]}"
@@ -195,6 +202,8 @@ def _counted(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
 
 
 def _function(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
+    if type(op) not in state.dialect.functions:
+        raise state.refuse(op, "their language has no such function")
     return f"{state.dialect.functions[type(op)]}({', '.join(operands)})"
 
 
@@ -203,6 +212,9 @@ def _fused(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
         raise state.refuse(
             op, "bfloat16 is computed in float32, where it would round twice; use float32"
         )
+    if arith.Fma not in state.dialect.functions:
+        product = state.let(dtype, f"{operands[0]} * {operands[1]}")
+        return f"{product} + {operands[2]}"
     return _function(state, op, dtype, operands)
 
 
@@ -227,7 +239,7 @@ SCALARS: dict[type[Op], Emit] = {
     arith.Clz: _counted,
     arith.Brev: _counted,
     arith.Eq: _compare("=="),
-    arith.Ne: _compare("!="),
+    arith.Ne: _unequal,
     arith.Lt: _compare("<"),
     arith.Le: _compare("<="),
     arith.Gt: _compare(">"),
@@ -254,7 +266,7 @@ def combined(state: Emission, cls: type[Op], dtype: DType, operands: list[str]) 
 def scalar(state: Emission, op: Op) -> None:
     """An op of the table, on scalars or, where it compares, on pointers."""
     values = list(op.operands())
-    operands = [state.name(value) for value in values]
+    operands = [kept_apart(state, op, value) for value in values]
     first = values[0].type
     if isinstance(first, PointerType):
         texts = [state.dialect.number(text) for text in operands]
@@ -282,7 +294,10 @@ def const(state: Emission, op: arith.Const) -> None:
         state.set(op.results[0], state.zero(op.type))
         return
     assert isinstance(op.type, DType)
-    state.set(op.results[0], state.literal(op.value, op.type))
+    text = state.literal(op.value, op.type)
+    if state.dialect.names_constants:
+        text = state.let(op.type, text)
+    state.set(op.results[0], text)
 
 
 @emits(arith.Select)
