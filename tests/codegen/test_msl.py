@@ -8,11 +8,12 @@ from tests.devices import assert_same, run_on
 from tests.msl_cpu import machine
 from tests.ops.cases import INEXACT, Case, arithmetic, emitting, over
 from tests.ops.effects import effects
+from tests.ops.special import special
 from tests.ops.test_math_ulp import column, distance
 
 from gridlane.compiler import generate
 from gridlane.core.artifact import Artifact
-from gridlane.core.dtypes import f32
+from gridlane.core.dtypes import f32, i32
 from gridlane.core.errors import TargetError
 from gridlane.core.options import Target
 from gridlane.ir.op import REGISTRY
@@ -139,6 +140,22 @@ def test_leaving_from_nested_loops() -> None:
     launch = (module, (1, 1, 1), (64, 1, 1), [np.zeros(64, np.int32)])
     got = machine.Library([artifact]).run(artifact, *launch)
     assert_same(got.arrays, run_on("interp", *launch).arrays, ["array"])
+
+
+def by_constants() -> Case:
+    """Quotients and remainders by constants, of which most need no test for 0 and -1."""
+
+    def build(b, value):
+        divisors = [b.const(n, i32) for n in (7, -3, 1, -(2**31), 0, -1, 2**31 - 1)]
+        return [op(value, n) for n in divisors for op in (b.div, b.rem)]
+
+    return over("div", "by-constants", [i32], [special(i32, 40)], build)
+
+
+def test_division_by_constants() -> None:
+    case = by_constants()
+    artifact = generate(case.module, METAL)
+    assert not differs(machine.Library([artifact]), case, artifact)
 
 
 def test_report_of_a_raise() -> None:

@@ -14,6 +14,7 @@ from tests.ops.cases import INEXACT, Case, arithmetic, emitting, over
 from tests.ops.effects import case as effect
 from tests.ops.effects import effects, out
 from tests.ops.kernels import Kernel
+from tests.ops.special import special
 from tests.ops.test_math_ulp import column, distance
 from tests.shaders import heap, opengl, webgpu
 
@@ -156,7 +157,7 @@ def warp_cases() -> Iterator[Case]:
 
 
 @pytest.mark.parametrize("target", EXECUTORS)
-@pytest.mark.parametrize("case", warp_cases(), ids=str)
+@pytest.mark.parametrize("case", [*warp_cases()], ids=str)
 def test_warps_in_step(case: Case, target: str) -> None:
     assert not differs(case, target)
 
@@ -182,6 +183,21 @@ def test_reports(target: str) -> None:
     report = RUN[target](printing).report.view("u4")
     assert report[8] == 24
     assert report[16:22].tolist() == [1, 0, 3, 0, 0x3F000000, 0]
+
+
+def by_constants() -> Case:
+    """Quotients and remainders by constants, of which most need no test for 0 and -1."""
+
+    def build(b, value):
+        divisors = [b.const(n, i32) for n in (7, -3, 1, -(2**31), 0, -1, 2**31 - 1)]
+        return [op(value, n) for n in divisors for op in (b.div, b.rem)]
+
+    return over("div", "by-constants", [i32], [special(i32, 40)], build)
+
+
+@pytest.mark.parametrize("target", EXECUTORS)
+def test_division_by_constants(target: str) -> None:
+    assert not differs(by_constants(), target)
 
 
 def test_the_block_shape_is_asked_for() -> None:

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from gridlane.codegen.clike.base import float_literal, pattern
-from gridlane.codegen.clike.memory import Place
-from gridlane.codegen.clike.pointers import Pointers
+from gridlane.codegen.clike.pointers import LAUNCH, Pointers
 from gridlane.core import dtypes
 from gridlane.core.dtypes import DType, b1, bf16, f16, f32, f64, i32, i64, u8, u16, u32, u64
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, math
 from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
-from gridlane.ir.types import PointerType, Space, Type
+from gridlane.ir.types import PointerType, Type
 
 if TYPE_CHECKING:
     from gridlane.codegen.clike.emission import Emission
@@ -31,13 +30,6 @@ using namespace metal;
 #pragma METAL fp math_mode(safe)
 #pragma METAL fp contract(off)
 """
-_LAUNCH = """\
-struct Launch {
-    uint base[3];
-    uint grid[3];
-    device uchar* report;
-    uint dynamic_bytes;
-};"""
 
 
 class Metal(Pointers):
@@ -97,33 +89,7 @@ class Metal(Pointers):
     def construct(self, type_: str, parts: Sequence[str]) -> str:
         return f"{type_}{{{', '.join(parts)}}}"
 
-    # ---- memory
-
-    def global_address(self, state: Emission, symbol: str) -> str:
-        item = state.module.globals[symbol]
-        index = list(state.module.globals).index(symbol)
-        if item.data is None:
-            _array(state, f"threadgroup uint4 shared{index}", item.size)
-            return f"(threadgroup uchar*)shared{index}"
-        data = item.data + bytes(-len(item.data) % 16)
-        words = [f"{int.from_bytes(data[n : n + 4], 'little')}u" for n in range(0, len(data), 4)]
-        fours = ", ".join(f"uint4({', '.join(words[n : n + 4])})" for n in range(0, len(words), 4))
-        name = f"constant{index}"
-        state.declarations[name] = f"constant uint4 {name}[{len(words) // 4}] = {{{fours}}};"
-        return f"(constant uchar*){name}"
-
-    def dynamic_shared(self, state: Emission) -> str:
-        return "dynamic_shared"
-
-    def local_array(self, state: Emission, size: int) -> str:
-        name = state.fresh("local")
-        _array(state, f"uint4 {name}", size)
-        return f"(thread uchar*){name}"
-
     # ---- the grid
-
-    def parameter(self, state: Emission, number: int) -> str:
-        return f"params.p{number}"
 
     def query(self, state: Emission, op: Op) -> str:
         if isinstance(op, grid.LaneId):
@@ -152,15 +118,6 @@ class Metal(Pointers):
         if op.order is not MemoryOrder.RELAXED:
             scope = f"thread_scope_{_SCOPES[op.scope]}"
             state.line(f"atomic_thread_fence({_FLAGS}, memory_order_seq_cst, {scope});")
-
-    def shared_word(self, state: Emission) -> Place:
-        state.extra_shared = 16
-        _array(state, "threadgroup uint4 counter", 4)
-        return Place(Space.SHARED, "(threadgroup uchar*)counter")
-
-    def report(self, state: Emission) -> Place:
-        state.uses.add("report")
-        return Place(Space.GLOBAL, "launch.report")
 
     # ---- warps
 
@@ -198,7 +155,7 @@ class Metal(Pointers):
             "uint3 block_shape [[threads_per_threadgroup]]",
             "uint lane [[thread_index_in_simdgroup]]",
         ]
-        head = [_HEADER, _LAUNCH, *(self.struct("Params", fields) if fields else ())]
+        head = [_HEADER, LAUNCH, *(self.struct("Params", fields) if fields else ())]
         signature = f"kernel void {entry}(\n    " + ",\n    ".join(arguments) + ") {"
         inside = [*(f"    {line}" for line in state.prologue), *state.lines]
         return "\n".join((*head, *state.declarations.values(), signature, *inside, "}", ""))
@@ -209,10 +166,3 @@ class Metal(Pointers):
             return "device uchar*"
         assert isinstance(type_, DType)
         return self.types.get(type_, "ulong")
-
-
-def _array(state: Emission, declaration: str, size: int) -> None:
-    """Declare an array of so many bytes at the start of the kernel, once."""
-    text = f"{declaration}[{-(-size // 16)}];"
-    if text not in state.prologue:
-        state.prologue.append(text)

@@ -22,6 +22,15 @@ _SPACES = {
 _RELAXED = "memory_order_relaxed"
 _NATIVE = frozenset(("add", "sub", "min", "max", "and", "or", "xor", "exchange"))
 
+LAUNCH = """\
+struct Launch {
+    uint base[3];
+    uint grid[3];
+    device uchar* report;
+    uint dynamic_bytes;
+};"""
+"""The launch words, as ``core.shader_abi`` has them."""
+
 
 class Pointers(Dialect):
     """Pointers are of bytes; what is there is said at each access."""
@@ -67,6 +76,39 @@ class Pointers(Dialect):
 
     # ---- atomics
 
+    def global_address(self, state: Emission, symbol: str) -> str:
+        item = state.module.globals[symbol]
+        index = list(state.module.globals).index(symbol)
+        if item.data is None:
+            declare_array(state, f"threadgroup uint4 shared{index}", item.size)
+            return f"(threadgroup uchar*)shared{index}"
+        data = item.data + bytes(-len(item.data) % 16)
+        words = [f"{int.from_bytes(data[n : n + 4], 'little')}u" for n in range(0, len(data), 4)]
+        fours = ", ".join(f"uint4({', '.join(words[n : n + 4])})" for n in range(0, len(words), 4))
+        name = f"constant{index}"
+        state.declarations[name] = f"constant uint4 {name}[{len(words) // 4}] = {{{fours}}};"
+        return f"(constant uchar*){name}"
+
+    def dynamic_shared(self, state: Emission) -> str:
+        return "dynamic_shared"
+
+    def local_array(self, state: Emission, size: int) -> str:
+        name = state.fresh("local")
+        declare_array(state, f"uint4 {name}", size)
+        return f"(thread uchar*){name}"
+
+    def parameter(self, state: Emission, number: int) -> str:
+        return f"params.p{number}"
+
+    def shared_word(self, state: Emission) -> Place:
+        state.extra_shared = 16
+        declare_array(state, "threadgroup uint4 counter", 4)
+        return Place(Space.SHARED, "(threadgroup uchar*)counter")
+
+    def report(self, state: Emission) -> Place:
+        state.uses.add("report")
+        return Place(Space.GLOBAL, "launch.report")
+
     def _atomic(self, place: Place, type_: str = "atomic_uint") -> str:
         return f"({_SPACES[place.space]} {type_}*)({place.pointer})"
 
@@ -91,3 +133,10 @@ class Pointers(Dialect):
     def word(self, state: Emission, place: Place) -> Pair:
         low = state.let(u32, f"uint({self.number(place.pointer)} & 3ul)")
         return f"({place.pointer} - {low})", low
+
+
+def declare_array(state: Emission, declaration: str, size: int) -> None:
+    """Declare an array of so many bytes at the start of the kernel, once."""
+    text = f"{declaration}[{-(-size // 16)}];"
+    if text not in state.prologue:
+        state.prologue.append(text)

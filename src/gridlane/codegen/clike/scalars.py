@@ -14,6 +14,7 @@ from gridlane.codegen.clike.emission import Emission, emits
 from gridlane.codegen.clike.floats import narrow_bf16, widen_bf16
 from gridlane.codegen.clike.rounding import kept_apart
 from gridlane.core.dtypes import DType, b1, bf16, by_name, f32, u32
+from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, math
 from gridlane.ir.ops.memory import part_types
@@ -75,9 +76,21 @@ def _divided(state: Emission, dtype: DType, operands: list[str]) -> tuple[str, s
     return zero, safe, state.let(dtype, resized(state, f"{top} / {bottom}", wide, dtype))
 
 
+def _plain_quotient(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
+    """The quotient by a constant that is neither 0 nor -1, or "" for another divisor."""
+    known = constant(op.rhs)  # type: ignore[attr-defined]  # a Div or Rem
+    if type(known) is not int or known in (0, -1):
+        return ""
+    wide = computing(dtype, dtype.is_signed)
+    top, bottom = (resized(state, text, dtype, wide) for text in operands)
+    return state.let(dtype, resized(state, f"({top} / {bottom})", wide, dtype))
+
+
 def _divide(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
     if dtype.is_float:
         return f"{operands[0]} / {operands[1]}"
+    if plain := _plain_quotient(state, op, dtype, operands):
+        return plain
     zero, _, quotient = _divided(state, dtype, operands)
     ones = state.literal(dtype.wrap(-1), dtype)
     return state.dialect.choose(zero, ones, quotient)
@@ -86,10 +99,13 @@ def _divide(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
 def _remainder(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
     if dtype.is_float:
         raise state.refuse(op, "legalize_math writes the remainder of floats")
-    zero, safe, quotient = _divided(state, dtype, operands)
+    plain = _plain_quotient(state, op, dtype, operands)
+    zero, safe, quotient = "", operands[1], plain
+    if not plain:
+        zero, safe, quotient = _divided(state, dtype, operands)
     product = state.let(dtype, _plain("*")(state, op, dtype, [quotient, safe]))
     rest = state.let(dtype, _plain("-")(state, op, dtype, [operands[0], product]))
-    return state.dialect.choose(zero, operands[0], rest)
+    return state.dialect.choose(zero, operands[0], rest) if zero else rest
 
 
 def _mulhi(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:

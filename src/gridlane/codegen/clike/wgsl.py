@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from gridlane.codegen.clike.base import Pair, decimal, pattern
 from gridlane.codegen.clike.memory import Place
+from gridlane.codegen.clike.sharing import is_atomic
 from gridlane.codegen.clike.words import ARRAYS, Words, constant_words, shared_bytes
 from gridlane.core.dtypes import DType, b1, f32, i32, u32
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, atomic, control, grid, math, memory
+from gridlane.ir.ops import arith, grid, math
 from gridlane.ir.ops.grid import MemoryOrder
-from gridlane.ir.types import PointerType, Space
+from gridlane.ir.types import Space
 
 if TYPE_CHECKING:
     from gridlane.codegen.clike.emission import Emission
@@ -87,12 +88,14 @@ class Wgsl(Words):
 
     def word_at(self, state: Emission, place: Place) -> str:
         element = self._element(place)
-        return f"atomicLoad(&{element})" if _is_atomic(state, place.space) else element
+        return f"atomicLoad(&{element})" if is_atomic(state, place.space) else element
 
     def put_word(self, state: Emission, place: Place, value: str) -> None:
         element = self._element(place)
-        is_atomic = _is_atomic(state, place.space)
-        state.line(f"atomicStore(&{element}, {value});" if is_atomic else f"{element} = {value};")
+        text = f"{element} = {value};"
+        if is_atomic(state, place.space):
+            text = f"atomicStore(&{element}, {value});"
+        state.line(text)
 
     def call_atomic(self, name: str, element: str, *operands: str) -> str:
         return f"{name}({', '.join((f'&{element}', *operands))})"
@@ -116,7 +119,7 @@ class Wgsl(Words):
 
     def assemble(self, state: Emission, entry: str) -> str:
         shape = ", ".join(map(str, state.block or (1, 1, 1)))
-        types = {s: "atomic<u32>" if _is_atomic(state, s) else "u32" for s in ARRAYS}
+        types = {s: "atomic<u32>" if is_atomic(state, s) else "u32" for s in ARRAYS}
         head = [
             f"@group(0) @binding(0) var<storage, read_write> heap: array<{types[Space.GLOBAL]}>;",
             "@group(0) @binding(1) var<storage, read> params: array<u32>;",
@@ -148,32 +151,3 @@ class Wgsl(Words):
             "",
         ]
         return "\n".join((*head, *body))
-
-
-def _is_atomic(state: Emission, space: Space) -> bool:
-    """Whether the kernel uses the array of a space atomically."""
-    if "scanned" not in state.uses:
-        state.uses.add("scanned")
-        for op in state.module.kernel.body.walk():
-            state.uses.update(f"atomic {ARRAYS[s]}" for s in _atomic_spaces(state, op))
-    return space is not Space.LOCAL and f"atomic {ARRAYS[space]}" in state.uses
-
-
-def _atomic_spaces(state: Emission, op: Op) -> list[Space]:
-    """The spaces that an op uses atomically."""
-    if isinstance(op, control.Raise | control.Print):
-        return [Space.GLOBAL]
-    if isinstance(op, grid.BarrierReduce):
-        return [Space.SHARED]
-    if isinstance(op, atomic.Atomic | atomic.AtomicCas):
-        return [state.spaces.of(op.pointer)]
-    if isinstance(op, memory.Load | memory.Store):
-        assert isinstance(op.pointer.type, PointerType)
-        bytes_ = isinstance(op, memory.Store) and _has_bytes(op)
-        return [state.spaces.of(op.pointer)] if op.volatile or bytes_ else []
-    return []
-
-
-def _has_bytes(op: memory.Store) -> bool:
-    """Whether a store writes less than words: bools, or a record that is packed."""
-    return op.value.type is b1 or not isinstance(op.value.type, DType | PointerType)
