@@ -62,5 +62,8 @@ STAGES: dict[str, frozenset[str]] = {
     "legal(cuda)": COMMON | COOPERATIVE | COPIES | MATRIX,
     "legal(cuda before 8.0)": COMMON | COOPERATIVE | MATRIX,
     "legal(cpu)": COMMON,
+    "legal(metal)": COMMON,
+    "legal(opengl)": COMMON,
+    "legal(webgpu)": COMMON,
 }
 """The names of the ops that are legal at each stage."""

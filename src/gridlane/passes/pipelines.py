@@ -10,9 +10,11 @@ from gridlane.ir.stages import MATRIX, STAGES
 from gridlane.ir.values import Module
 from gridlane.passes.coarsen import coarsen_blocks
 from gridlane.passes.copy_at_once import copy_at_once
+from gridlane.passes.index_words import index_words
 from gridlane.passes.inline import inline_calls
 from gridlane.passes.narrow import narrow_integers
 from gridlane.passes.promote import promote_variables
+from gridlane.passes.refuse_fused import refuse_fused
 from gridlane.passes.unroll import wish_unrolling
 
 Pass = Callable[[Module], None]
@@ -24,6 +26,26 @@ def _without_libdevice(module: Module) -> None:
     from gridlane.passes.legalize_math import NVPTX, legalize_math
 
     legalize_math(module, NVPTX)
+
+
+def _own_functions(module: Module) -> None:
+    """Give shaders our functions: those of their languages are far off, and differ."""
+    from gridlane.passes.legalize_math import NOTHING, legalize_math
+
+    legalize_math(module, NOTHING)
+
+
+WORDS: tuple[Pass, ...] = (
+    refuse_fused,
+    _own_functions,
+    inline_calls,
+    copy_at_once,
+    promote_variables,
+    # The passes that write 64-bit and small integers in 32 bits come behind: most of the wide ones
+    # are indices.
+    index_words,
+)
+"""For languages whose memory is an array of words."""
 
 
 PIPELINES: dict[str, tuple[Pass, ...]] = {
@@ -44,11 +66,14 @@ PIPELINES: dict[str, tuple[Pass, ...]] = {
         wish_unrolling,
     ),
     "interp": (),
+    "metal": (_own_functions, inline_calls, copy_at_once, promote_variables),
+    "opengl": WORDS,
+    "webgpu": WORDS,
 }
 
 
 LACKS: dict[str, str] = {
-    "grid_sync": "its blocks run one after the other on a worker; split the kernel where the grid "
+    "grid_sync": "its blocks need not all run at the same time; split the kernel where the grid "
     "synchronises, and launch the parts one after the other",
     **dict.fromkeys(MATRIX, "tensor cores are a GPU's; multiply the elements of arrays instead"),
 }

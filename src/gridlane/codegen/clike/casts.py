@@ -1,0 +1,166 @@
+"""Conversions: saturating where the IR says so, and each with one rounding."""
+
+from __future__ import annotations
+
+from gridlane.codegen.clike.emission import Emission, emits
+from gridlane.codegen.clike.floats import (
+    bits_of,
+    from_bits,
+    is_nan,
+    narrow_bf16,
+    widen_bf16,
+)
+from gridlane.codegen.clike.scalars import combined
+from gridlane.core.dtypes import DType, b1, bf16, by_name, f16, f32, u32, u64
+from gridlane.ir.builder import rounded
+from gridlane.ir.ops import arith
+from gridlane.ir.ops.memory import part_types
+from gridlane.ir.types import Type
+
+
+@emits(arith.Cast)
+def cast(state: Emission, op: arith.Cast) -> None:
+    """The conversion of a scalar."""
+    source = op.value.type
+    assert isinstance(source, DType)
+    state.give(op.results[0], converted(state, state.name(op.value), source, op.type))
+
+
+def converted(state: Emission, text: str, source: DType, target: DType) -> str:
+    """A scalar converted as ``ir.ops.arith.Cast`` says."""
+    if source is target:
+        return text
+    if source is bf16:
+        return converted(state, widen_bf16(state, text), f32, target)
+    if target is b1:
+        return f"{text} != {state.zero(source)}"
+    if source is b1:
+        one, none = (state.literal(rounded(n, target), target) for n in (1, 0))
+        return state.dialect.choose(text, one, none)
+    if source.is_float:
+        return _from_float(state, text, source, target)
+    if target.is_float:
+        return _from_integer(state, text, source, target)
+    return state.dialect.convert(target, text)
+
+
+def _from_float(state: Emission, text: str, source: DType, target: DType) -> str:
+    if target is bf16:
+        return narrow_bf16(state, state.let(f32, converted(state, text, source, f32)))
+    if target.is_float:
+        return state.dialect.convert(target, text)
+    if source is f16:  # f32 holds the bounds of every integer
+        wide = state.let(f32, state.dialect.convert(f32, text))
+        return _saturated(state, wide, target)
+    return _saturated(state, text, target)
+
+
+def _saturated(state: Emission, text: str, target: DType) -> str:
+    """An f32 to an integer: what is out of range converts as 0 and is replaced behind."""
+    top = state.literal(2.0 ** (target.bits - target.is_signed), f32)
+    bottom = state.literal(float(target.min), f32)
+    big, small = state.let(b1, f"{text} >= {top}"), state.let(b1, f"{text} <= {bottom}")
+    nan = is_nan(state, f32, text)
+    zero = state.literal(0.0, f32)
+    choose = state.dialect.choose
+    safe = state.let(f32, choose(f"({big} || {small} || {nan})", zero, text))
+    made = state.let(target, state.dialect.convert(target, safe))
+    least = state.let(target, choose(f"({small} && !{nan})", _int(state, target.min, target), made))
+    return choose(f"({big} && !{nan})", _int(state, target.max, target), least)
+
+
+def _int(state: Emission, value: int, target: DType) -> str:
+    return state.literal(value, target)
+
+
+def _from_integer(state: Emission, text: str, source: DType, target: DType) -> str:
+    if target is f32:
+        return state.dialect.convert(f32, text)
+    if target is f16 or source.bits <= 16:
+        # An integer that f32 rounds is above the largest f16 anyway.
+        wide = state.let(f32, state.dialect.convert(f32, text))
+        return narrow_bf16(state, wide) if target is bf16 else state.dialect.convert(f16, wide)
+    return narrow_bf16(state, _odd_float(state, text, source))
+
+
+def _odd_float(state: Emission, text: str, source: DType) -> str:
+    """An integer as an f32 of at most 24 bits whose last says whether any was lost, so that a
+    second rounding is right."""
+    whole = u64 if source.bits == 64 else u32
+    size = text
+    if source.is_signed:
+        size = state.let(source, combined(state, arith.Abs, source, [text]))
+    size = state.let(whole, state.dialect.convert(whole, size))
+    clz = combined(state, arith.Clz, whole, [size])
+    empty = state.let(u32, state.dialect.convert(u32, clz))
+    room = whole.bits - 24
+    excess = state.let(u32, state.dialect.choose(f"{empty} < {room}u", f"{room}u - {empty}", "0u"))
+    kept = state.let(whole, f"{size} >> {excess}")
+    lost = state.let(b1, f"({kept} << {excess}) != {size}")
+    one, none = state.literal(1, whole), state.literal(0, whole)
+    odd = state.let(whole, f"{kept} | {state.dialect.choose(lost, one, none)}")
+    scale = state.dialect.bits(u32, f32, f"((127u + {excess}) << 23u)")
+    made = state.let(f32, f"{state.dialect.convert(f32, odd)} * {scale}")
+    if not source.is_signed:
+        return made
+    negative = state.let(f32, combined(state, arith.Neg, f32, [made]))
+    below = f"{text} < {state.literal(0, source)}"
+    return state.let(f32, state.dialect.choose(below, negative, made))
+
+
+# ---- the same bits
+
+
+@emits(arith.Bitcast)
+def bitcast(state: Emission, op: arith.Bitcast) -> None:
+    """The bits of a scalar or vector, cut into pieces as large as the smaller element."""
+    source, target = op.value.type, op.type
+    text = state.name(op.value)
+    if isinstance(source, DType) and isinstance(target, DType):
+        raw = bits_of(state, source, text)
+        state.give(op.results[0], from_bits(state, target, raw))
+        return
+    size = min(_element(source).size, _element(target).size)
+    pieces: list[str] = []
+    for number, part in enumerate(part_types(source) or (source,)):
+        assert isinstance(part, DType)
+        own = f"{text}.p{number}" if part_types(source) else text
+        pieces += _cut(state, bits_of(state, part, own), part.size, size)
+    each = _element(target).size // size
+    groups = [pieces[n : n + each] for n in range(0, len(pieces), each)]
+    made = [from_bits(state, _element(target), _joined(state, g, size)) for g in groups]
+    whole = (
+        state.dialect.construct(state.type_name(target), made) if part_types(target) else made[0]
+    )
+    state.give(op.results[0], whole)
+
+
+def _element(type_: Type) -> DType:
+    parts = part_types(type_)
+    element = parts[0] if parts else type_
+    assert isinstance(element, DType)
+    return element
+
+
+def _unsigned(size: int) -> DType:
+    return by_name(f"u{8 * size}")
+
+
+def _cut(state: Emission, raw: str, whole: int, size: int) -> list[str]:
+    """Pieces of ``size`` bytes of an unsigned integer of ``whole`` bytes, the lowest first."""
+    if whole == size:
+        return [raw]
+    raw = state.let(_unsigned(whole), raw)
+    convert = state.dialect.convert
+    return [convert(_unsigned(size), f"({raw} >> {8 * at}u)") for at in range(0, whole, size)]
+
+
+def _joined(state: Emission, pieces: list[str], size: int) -> str:
+    """An unsigned integer of pieces."""
+    if len(pieces) == 1:
+        return pieces[0]
+    whole = _unsigned(size * len(pieces))
+    wide = whole if whole.bits >= 32 else u32
+    convert = state.dialect.convert
+    terms = [f"({convert(wide, p)} << {8 * size * n}u)" for n, p in enumerate(pieces)]
+    return convert(whole, " | ".join(terms))

@@ -1,0 +1,169 @@
+"""The state of emission of one kernel, and how the op families register theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from gridlane.codegen.clike.base import Dialect
+from gridlane.codegen.clike.spaces import Spaces
+from gridlane.core.dtypes import DType
+from gridlane.core.errors import TargetError
+from gridlane.core.options import KernelOptions
+from gridlane.ir.op import Op
+from gridlane.ir.ops.control import Loop, Print, ScopeOp
+from gridlane.ir.ops.memory import part_types
+from gridlane.ir.types import PointerType, Space, StructType, Type, VectorType
+from gridlane.ir.values import Module, Value, Var
+
+Emitter = Callable[["Emission", Op], None]
+F = TypeVar("F", bound=Callable[..., None])
+
+TABLE: dict[type[Op], Emitter] = {}
+"""The emission of each op; the families fill it."""
+
+
+def emits(*classes: type[Op]) -> Callable[[F], F]:
+    """Register a function as the emission of ops."""
+
+    def register(function: F) -> F:
+        for cls in classes:
+            TABLE[cls] = function
+        return function
+
+    return register
+
+
+@dataclass(slots=True)
+class Construct:
+    """A loop or scope that is being emitted. ``flag`` tells the loops inside of a scope that the
+    scope is being left."""
+
+    op: Loop | ScopeOp
+    flag: str = ""
+
+
+@dataclass(slots=True)
+class Emission:
+    """What the emission of an op needs."""
+
+    dialect: Dialect
+    module: Module
+    options: KernelOptions
+    block: tuple[int, int, int] | None
+    spaces: Spaces
+    offsets: tuple[int, ...] = ()
+    """Where each parameter of the kernel is in the parameter block, in bytes."""
+    lines: list[str] = field(default_factory=list[str])
+    depth: int = 1
+    count: int = 0
+    names: dict[Value, str] = field(default_factory=dict[Value, str])
+    variables: dict[Var, str] = field(default_factory=dict[Var, str])
+    structs: dict[Type, str] = field(default_factory=dict[Type, str])
+    declarations: dict[str, str] = field(default_factory=dict[str, str])
+    """What the program has outside of the kernel, by name."""
+    prologue: list[str] = field(default_factory=list[str])
+    """Declarations at the start of the kernel."""
+    constructs: list[Construct] = field(default_factory=list[Construct])
+    prints: list[Print] = field(default_factory=list[Print])
+    local: int = 0
+    """Bytes of the arrays of a thread so far."""
+    extra_shared: int = 0
+    """Bytes of shared memory that gridlane itself takes."""
+    uses: set[str] = field(default_factory=set[str])
+    """What the kernel needs of the launch and of the language, by words of the dialect."""
+
+    # ---- text
+
+    def line(self, text: str) -> None:
+        """Append a line."""
+        self.lines.append("    " * self.depth + text)
+
+    @contextmanager
+    def block_of(self, head: str, end: str = "}") -> Iterator[None]:
+        """Lines one level deeper, between two."""
+        self.line(head)
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self.line(end)
+
+    def fresh(self, hint: str = "v") -> str:
+        """A name that nothing has."""
+        self.count += 1
+        return f"{hint}{self.count}"
+
+    def let(self, type_: DType, text: str) -> str:
+        """Name a scalar; the name."""
+        return self.named(self.dialect.types[type_], text)
+
+    def named(self, type_: str, text: str) -> str:
+        """Name a value of any type."""
+        name = self.fresh()
+        self.line(self.dialect.let(type_, name, text))
+        return name
+
+    def variable(self, type_: str, text: str) -> str:
+        """A variable with a first value; its name."""
+        name = self.fresh("m")
+        self.line(self.dialect.var(type_, name, text))
+        return name
+
+    # ---- values
+
+    def name(self, value: Value) -> str:
+        """The text of a value."""
+        return self.names[value]
+
+    def set(self, value: Value, name: str) -> None:
+        """Say what a value's text is."""
+        self.names[value] = name
+
+    def give(self, value: Value, text: str) -> None:
+        """Name a value by an expression."""
+        self.set(value, self.named(self.type_of(value), text))
+
+    def literal(self, value: bool | int | float, dtype: DType) -> str:
+        """A scalar constant."""
+        return self.dialect.literal(self, value, dtype)
+
+    def zero(self, type_: Type) -> str:
+        """The zero of a type of the IR."""
+        if isinstance(type_, DType):
+            number = False if type_.is_bool else 0.0 if type_.is_float else 0
+            return self.literal(number, type_)
+        if isinstance(type_, PointerType):
+            return self.dialect.from_address(type_.space, "")
+        parts = [self.zero(part) for part in part_types(type_)]
+        return self.dialect.construct(self.type_name(type_), parts)
+
+    # ---- types
+
+    def type_of(self, item: Value | Var) -> str:
+        """The language's name of a value's type."""
+        if isinstance(item.type, PointerType):
+            return self.dialect.pointer(self.spaces.of(item))
+        return self.type_name(item.type)
+
+    def type_name(self, type_: Type) -> str:
+        """The language's name of a type; a struct of parts is declared at its first use."""
+        if isinstance(type_, DType):
+            return self.dialect.types[type_]
+        if isinstance(type_, PointerType):
+            return self.dialect.pointer(type_.space or Space.GLOBAL)
+        assert isinstance(type_, StructType | VectorType)
+        if type_ not in self.structs:
+            fields = [(self.type_name(t), f"p{n}") for n, t in enumerate(part_types(type_))]
+            name = f"Parts{len(self.structs)}"
+            self.structs[type_] = name
+            text = "\n".join(self.dialect.struct(name, fields))
+            self.declarations[name] = text
+        return self.structs[type_]
+
+    # ---- refusal
+
+    def refuse(self, op: Op, why: str) -> TargetError:
+        """The error for what the language or its devices have not."""
+        return TargetError(f"{self.dialect.device} cannot do this {op.name}: {why}", op.loc)

@@ -1,0 +1,133 @@
+"""GLSL 4.30 and GLSL ES 3.10, whose compute shaders are OpenGL's.
+
+``precise`` keeps GLSL 4.30 from contracting and reordering; ES 3.10 has no such word, so
+``rounding`` does. Division and
+square roots may be off by 2.5 ulp by the specification, and NaN need not be kept; the common
+drivers do better. A driver inserts the size of dynamic shared memory, in words of 32 bits, behind
+the first line: ``#define DYNAMIC_WORDS 1024``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from gridlane.codegen.clike.base import Pair, float_literal
+from gridlane.codegen.clike.memory import Place
+from gridlane.codegen.clike.words import Words, constant_words, shared_bytes
+from gridlane.core.dtypes import DType, b1, f32, i32, u32
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, grid, math
+from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
+
+if TYPE_CHECKING:
+    from gridlane.codegen.clike.emission import Emission
+
+_BITS: dict[tuple[DType, DType], str] = {
+    (f32, u32): "floatBitsToUint",
+    (u32, f32): "uintBitsToFloat",
+    (f32, i32): "floatBitsToInt",
+    (i32, f32): "intBitsToFloat",
+}
+
+
+class Glsl(Words):
+    """GLSL 4.30."""
+
+    target = "opengl"
+    device = "OpenGL's compute shaders"
+    types: ClassVar[dict[DType, str]] = {b1: "bool", i32: "int", u32: "uint", f32: "float"}
+    functions: ClassVar[dict[type[Op], str]] = {
+        arith.Popcount: "bitCount({})",
+        arith.Clz: "(31 - findMSB({}))",
+        arith.Brev: "bitfieldReverse({})",
+        arith.Fma: "fma",
+        math.Sqrt: "sqrt",
+        math.Floor: "floor",
+        math.Ceil: "ceil",
+        math.Trunc: "trunc",
+        math.Rint: "roundEven",
+    }
+    strict = False
+    entry = "main"
+    thread = "gl_LocalInvocationID"
+    group = "gl_WorkGroupID"
+    version: ClassVar[str] = "#version 430 core"
+    precise: ClassVar[str] = "precise "
+
+    def let(self, type_: str, name: str, text: str) -> str:
+        return f"{self.precise if type_ == 'float' else ''}{type_} {name} = {text};"
+
+    def var(self, type_: str, name: str, text: str) -> str:
+        return self.let(type_, name, text)
+
+    def bits(self, source: DType, target: DType, text: str) -> str:
+        if source is target:
+            return text
+        return f"{_BITS.get((source, target), self.types[target])}({text})"
+
+    def literal(self, state: Emission, value: bool | int | float, dtype: DType) -> str:
+        if dtype is b1:
+            return "true" if value else "false"
+        if dtype is f32:
+            return float_literal(value, "uintBitsToFloat", "")
+        if dtype is i32 and value == dtype.min:
+            return "int(0x80000000u)"
+        return f"({value})" if value < 0 else f"{value}{'u' if dtype is u32 else ''}"
+
+    def barrier(self, state: Emission) -> None:
+        state.line("memoryBarrierBuffer();")
+        state.line("memoryBarrierShared();")
+        state.line("barrier();")
+
+    def fence(self, state: Emission, op: Op) -> None:
+        assert isinstance(op, grid.Fence)
+        if op.scope is MemoryScope.SYSTEM:
+            why = "the host sees what a kernel wrote when the kernel is done, so end it there"
+            raise state.refuse(op, why)
+        if op.order is not MemoryOrder.RELAXED:
+            state.line("memoryBarrier();")
+
+    def call_atomic(self, name: str, element: str, *operands: str) -> str:
+        return f"{name}({', '.join((element, *operands))})"
+
+    def exchange_if(self, state: Emission, place: Place, expected: str, desired: str) -> Pair:
+        call = self.call_atomic("atomicCompSwap", self._element(place), expected, desired)
+        seen = state.let(u32, call)
+        return seen, state.let(b1, f"{seen} == {expected}")
+
+    def assemble(self, state: Emission, entry: str) -> str:
+        x, y, z = state.block or (1, 1, 1)
+        head = [
+            self.version,
+            "#ifndef DYNAMIC_WORDS",
+            "#define DYNAMIC_WORDS 0",
+            "#endif",
+            f"layout(local_size_x = {x}, local_size_y = {y}, local_size_z = {z}) in;",
+            "layout(std430, binding = 0) coherent buffer Heap { uint heap[]; };",
+            "layout(std430, binding = 1) readonly buffer Params { uint params[]; };",
+            "layout(std430, binding = 2) readonly buffer Launch { uint launch[]; };",
+        ]
+        words, is_dynamic = shared_bytes(state) // 4, "dynamic" in state.uses
+        if words or is_dynamic:  # an array has at least one element
+            count = f"{words or 1} + DYNAMIC_WORDS" if is_dynamic else f"{words}"
+            head.append(f"shared uint shared_words[{count}];")
+        if state.local:
+            head.append(f"uint local_words[{state.local // 4}];")
+        data = constant_words(state)
+        if data:
+            head.append(f"const uint constant_words[{len(data)}] = uint[]({', '.join(data)});")
+        body = [*state.declarations.values(), "void main() {"]
+        body += [*self.opening(state), *state.lines, "}", ""]
+        return "\n".join((*head, *body))
+
+
+class GlslEs(Glsl):
+    """GLSL ES 3.10."""
+
+    device = "OpenGL ES 3.1's compute shaders"
+    functions: ClassVar[dict[type[Op], str]] = {
+        op: name for op, name in Glsl.functions.items() if op is not arith.Fma
+    }
+    version = "#version 310 es\nprecision highp float;\nprecision highp int;"
+    precise = ""
+    merges = True

@@ -1,0 +1,42 @@
+"""Keeps float operations apart in languages that let compilers contract and reorder them.
+
+A result that goes into another operation passes through its bits, with a zero in between that the
+compiler cannot know: so ``(a + b) - a`` stays what it is, and products are rounded.
+"""
+
+from __future__ import annotations
+
+from gridlane.codegen.clike.emission import Emission
+from gridlane.core.dtypes import f32, u32
+from gridlane.ir.op import FastMath, Op
+from gridlane.ir.ops import arith
+from gridlane.ir.values import Value
+
+ROUNDED = (arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma)
+SUMS = (arith.Add, arith.Sub)
+
+
+def kept_apart(state: Emission, op: Op, value: Value) -> str:
+    """The text of an operand, so that what made it is not merged with ``op`` unless both allow."""
+    text, source = state.name(value), value.op
+    if not state.dialect.merges or value.type is not f32:
+        return text
+    if not isinstance(op, ROUNDED) or not isinstance(source, ROUNDED) or _may_merge(op, source):
+        return text
+    state.uses.add("zero")
+    raw = f"({state.dialect.bits(f32, u32, text)} ^ zero)"
+    return state.let(f32, state.dialect.bits(u32, f32, raw))
+
+
+def _may_merge(op: Op, source: Op) -> bool:
+    """Whether the flags of two ops allow to make one of them."""
+    flags = _flags(op) & _flags(source)
+    if flags & FastMath.REASSOC:
+        return True
+    return (
+        bool(flags & FastMath.CONTRACT) and isinstance(op, SUMS) and isinstance(source, arith.Mul)
+    )
+
+
+def _flags(op: Op) -> FastMath:
+    return getattr(op, "fast", FastMath.NONE)

@@ -1,0 +1,331 @@
+"""Arithmetic, comparison and selection of scalars.
+
+Each function takes the type that is computed in and the operands' texts, and gives the text of the
+result. What C leaves open (overflow, division by zero, shifts past the width, the sign of zero in
+a minimum) is written out. bf16 is held as its bits and computed in f32; each result is rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gridlane.codegen.clike import floats
+from gridlane.codegen.clike.emission import Emission, emits
+from gridlane.codegen.clike.floats import narrow_bf16, widen_bf16
+from gridlane.codegen.clike.rounding import kept_apart
+from gridlane.core.dtypes import DType, b1, bf16, by_name, f32, u32
+from gridlane.ir.builder import constant
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, math
+from gridlane.ir.ops.memory import part_types
+from gridlane.ir.types import PointerType
+from gridlane.ir.values import Value
+
+Emit = Callable[[Emission, Op, DType, list[str]], str]
+
+
+def computing(dtype: DType, signed: bool = False) -> DType:
+    """The integer of 32 or 64 bits that an integer computes in: C's smaller ones widen anyway,
+    and the overflow of signed ones is undefined there."""
+    return by_name(f"{'i' if signed else 'u'}{max(32, dtype.bits)}")
+
+
+def resized(state: Emission, text: str, source: DType, target: DType) -> str:
+    """An integer in another width or sign."""
+    return text if source is target else state.dialect.convert(target, text)
+
+
+# ---- two operands
+
+
+def _plain(symbol: str) -> Emit:
+    def emit(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
+        a, b = operands
+        direct = dtype.is_float or (state.dialect.wraps and dtype.bits == 32)
+        if direct or dtype is computing(dtype):
+            return f"{a} {symbol} {b}"
+        wide = computing(dtype)
+        a, b = (resized(state, text, dtype, wide) for text in operands)
+        return resized(state, f"{a} {symbol} {b}", wide, dtype)
+
+    return emit
+
+
+def _bitwise(symbol: str, logical: str) -> Emit:
+    plain = _plain(symbol)
+
+    def emit(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
+        a, b = operands
+        return f"{a} {logical} {b}" if dtype.is_bool else plain(state, op, dtype, operands)
+
+    return emit
+
+
+def _divided(state: Emission, dtype: DType, operands: list[str]) -> tuple[str, str, str]:
+    """(whether the divisor is 0, a divisor that is safe, the quotient by that). MIN / 1 is MIN,
+    which is the answer of MIN / -1."""
+    a, b = operands
+    zero = state.let(b1, f"{b} == {state.literal(0, dtype)}")
+    trap = zero
+    if dtype.is_signed:
+        low = f"{a} == {state.literal(dtype.min, dtype)}"
+        trap = f"({zero} || ({low} && {b} == {state.literal(-1, dtype)}))"
+    safe = state.let(dtype, state.dialect.choose(trap, state.literal(1, dtype), b))
+    wide = computing(dtype, dtype.is_signed)
+    top, bottom = resized(state, a, dtype, wide), resized(state, safe, dtype, wide)
+    return zero, safe, state.let(dtype, resized(state, f"{top} / {bottom}", wide, dtype))
+
+
+def _plain_quotient(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
+    """The quotient by a constant that is neither 0 nor -1, or "" for another divisor."""
+    known = constant(op.rhs)  # type: ignore[attr-defined]  # a Div or Rem
+    if type(known) is not int or known in (0, -1):
+        return ""
+    wide = computing(dtype, dtype.is_signed)
+    top, bottom = (resized(state, text, dtype, wide) for text in operands)
+    return state.let(dtype, resized(state, f"({top} / {bottom})", wide, dtype))
+
+
+def _divide(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
+    if dtype.is_float:
+        return f"{operands[0]} / {operands[1]}"
+    if plain := _plain_quotient(state, op, dtype, operands):
+        return plain
+    zero, _, quotient = _divided(state, dtype, operands)
+    ones = state.literal(dtype.wrap(-1), dtype)
+    return state.dialect.choose(zero, ones, quotient)
+
+
+def _remainder(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
+    if dtype.is_float:
+        raise state.refuse(op, "legalize_math writes the remainder of floats")
+    plain = _plain_quotient(state, op, dtype, operands)
+    zero, safe, quotient = "", operands[1], plain
+    if not plain:
+        zero, safe, quotient = _divided(state, dtype, operands)
+    product = state.let(dtype, _plain("*")(state, op, dtype, [quotient, safe]))
+    rest = state.let(dtype, _plain("-")(state, op, dtype, [operands[0], product]))
+    return state.dialect.choose(zero, operands[0], rest) if zero else rest
+
+
+def _mulhi(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
+    a, b = operands
+    name = state.dialect.functions.get(arith.MulHi)
+    if dtype.bits < 32:
+        wide = computing(dtype, dtype.is_signed)
+        product = f"({resized(state, a, dtype, wide)} * {resized(state, b, dtype, wide)})"
+        return resized(state, f"({product} >> {dtype.bits}u)", wide, dtype)
+    if name:
+        return f"{name}({a}, {b})"
+    high = _high_half(state, *(resized(state, text, dtype, u32) for text in operands))
+    if dtype.is_signed:
+        # A negative factor is its unsigned reading less 2**32.
+        for one, other in ((a, b), (b, a)):
+            less = state.dialect.choose(f"{one} < 0", state.dialect.convert(u32, other), "0u")
+            high = state.let(u32, f"{high} - {less}")
+    return resized(state, high, u32, dtype)
+
+
+def _high_half(state: Emission, a: str, b: str) -> str:
+    """The upper 32 bits of a product of two u32, from four products of halves."""
+    a0, a1 = state.let(u32, f"{a} & 0xffffu"), state.let(u32, f"{a} >> 16u")
+    b0, b1_ = state.let(u32, f"{b} & 0xffffu"), state.let(u32, f"{b} >> 16u")
+    middle = state.let(u32, f"({a1} * {b0}) + (({a0} * {b0}) >> 16u)")
+    low = state.let(u32, f"({a0} * {b1_}) + ({middle} & 0xffffu)")
+    return state.let(u32, f"({a1} * {b1_}) + ({middle} >> 16u) + ({low} >> 16u)")
+
+
+def _extreme(symbol: str) -> Emit:
+    def emit(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
+        a, b = operands
+        if not dtype.is_float:
+            return state.dialect.choose(f"{a} {symbol} {b}", a, b)
+        return floats.extreme(state, dtype, a, b, symbol)
+
+    return emit
+
+
+def _shift(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
+    """The amount counts as unsigned, in its own type; past the width a fixed result stands."""
+    value, amount = operands
+    kind = next(v.type for v in list(op.operands())[1:])
+    assert isinstance(kind, DType)
+    unsigned, last = kind.unsigned, dtype.bits - 1
+    raw = state.let(unsigned, resized(state, amount, kind, unsigned))
+    past = state.let(b1, f"{raw} > {state.literal(last, unsigned)}")
+    small = state.let(u32, f"{resized(state, raw, unsigned, u32)} & {last}u")
+    right = isinstance(op, arith.Shr)
+    if right and dtype.is_signed:
+        small = state.let(u32, state.dialect.choose(past, f"{last}u", small))
+    wide = computing(dtype, right and dtype.is_signed)
+    moved = f"({resized(state, value, dtype, wide)} {'>>' if right else '<<'} {small})"
+    made = state.let(dtype, resized(state, moved, wide, dtype))
+    if right and dtype.is_signed:
+        return made
+    return state.dialect.choose(past, state.literal(0, dtype), made)
+
+
+def _unequal(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
+    """Of floats the complement of ==: compilers take != for an ordered comparison."""
+    a, b = operands
+    return f"!({a} == {b})" if dtype.is_float else f"{a} != {b}"
+
+
+def _compare(symbol: str) -> Emit:
+    def emit(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
+        return f"{operands[0]} {symbol} {operands[1]}"
+
+    return emit
+
+
+# ---- one operand
+
+
+def _negate(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
+    if dtype.is_float:
+        return floats.with_bits(state, dtype, operands[0], "^", 1 << (dtype.bits - 1))
+    return _plain("-")(state, op, dtype, [state.literal(0, dtype), operands[0]])
+
+
+def _absolute(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
+    if dtype.is_float:
+        return floats.with_bits(state, dtype, operands[0], "&", (1 << (dtype.bits - 1)) - 1)
+    if not dtype.is_signed:
+        return operands[0]
+    negative = state.let(dtype, _negate(state, op, dtype, operands))
+    return state.dialect.choose(f"{operands[0]} < {state.literal(0, dtype)}", negative, operands[0])
+
+
+def _complement(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
+    if dtype.is_bool:
+        return f"!{operands[0]}"
+    wide = computing(dtype)
+    return resized(state, f"(~{resized(state, operands[0], dtype, wide)})", wide, dtype)
+
+
+def _counted(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
+    """Bits counted or reversed, in 32 or 64 of them with zeros in front."""
+    wide = computing(dtype)
+    filled = resized(state, operands[0], dtype, dtype.unsigned)
+    filled = resized(state, filled, dtype.unsigned, wide)
+    made = state.dialect.functions[type(op)].format(filled)
+    extra = wide.bits - dtype.bits
+    if extra and isinstance(op, arith.Clz):
+        made = f"({made} - {extra}u)"
+    if extra and isinstance(op, arith.Brev):
+        made = f"({made} >> {extra}u)"
+    return state.dialect.convert(dtype, made)
+
+
+def _function(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
+    if type(op) not in state.dialect.functions:
+        raise state.refuse(op, "their language has no such function")
+    return f"{state.dialect.functions[type(op)]}({', '.join(operands)})"
+
+
+def _fused(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
+    if next(op.operands()).type is bf16:
+        raise state.refuse(
+            op, "bfloat16 is computed in float32, where it would round twice; use float32"
+        )
+    if arith.Fma not in state.dialect.functions:
+        product = state.let(dtype, f"{operands[0]} * {operands[1]}")
+        return f"{product} + {operands[2]}"
+    return _function(state, op, dtype, operands)
+
+
+SCALARS: dict[type[Op], Emit] = {
+    arith.Add: _plain("+"),
+    arith.Sub: _plain("-"),
+    arith.Mul: _plain("*"),
+    arith.Div: _divide,
+    arith.Rem: _remainder,
+    arith.MulHi: _mulhi,
+    arith.Min: _extreme("<"),
+    arith.Max: _extreme(">"),
+    arith.And: _bitwise("&", "&&"),
+    arith.Or: _bitwise("|", "||"),
+    arith.Xor: _bitwise("^", "!="),
+    arith.Shl: _shift,
+    arith.Shr: _shift,
+    arith.Neg: _negate,
+    arith.Abs: _absolute,
+    arith.Not: _complement,
+    arith.Popcount: _counted,
+    arith.Clz: _counted,
+    arith.Brev: _counted,
+    arith.Eq: _compare("=="),
+    arith.Ne: _unequal,
+    arith.Lt: _compare("<"),
+    arith.Le: _compare("<="),
+    arith.Gt: _compare(">"),
+    arith.Ge: _compare(">="),
+    arith.Fma: _fused,
+    math.Sqrt: _function,
+    math.Floor: _function,
+    math.Ceil: _function,
+    math.Trunc: _function,
+    math.Rint: _function,
+    math.Round: floats.round_away,
+    math.Copysign: floats.copy_sign,
+}
+"""The emission of ops on scalars of one type."""
+
+
+def combined(state: Emission, cls: type[Op], dtype: DType, operands: list[str]) -> str:
+    """What an op makes of operands that are texts; for ops that are made of others."""
+    op = cls(*[Value(dtype) for _ in operands])  # type: ignore[call-arg]  # of operands alone
+    return _through(state, SCALARS[cls], op, dtype, operands)
+
+
+@emits(*SCALARS)
+def scalar(state: Emission, op: Op) -> None:
+    """An op of the table, on scalars or, where it compares, on pointers."""
+    values = list(op.operands())
+    operands = [kept_apart(state, op, value) for value in values]
+    first = values[0].type
+    if isinstance(first, PointerType):
+        texts = [state.dialect.number(text) for text in operands]
+        state.give(op.results[0], SCALARS[type(op)](state, op, u32, texts))
+        return
+    assert isinstance(first, DType)
+    state.give(op.results[0], _through(state, SCALARS[type(op)], op, first, operands))
+
+
+def _through(state: Emission, emit: Emit, op: Op, dtype: DType, operands: list[str]) -> str:
+    """Emit; what is bf16 goes through f32."""
+    if dtype is not bf16:
+        return emit(state, op, dtype, operands)
+    wide = [widen_bf16(state, text) for text in operands]
+    made = emit(state, op, f32, wide)
+    if op.results[0].type is not bf16:
+        return made
+    return narrow_bf16(state, state.let(f32, made))
+
+
+@emits(arith.Const)
+def const(state: Emission, op: arith.Const) -> None:
+    """A constant stands where it is used."""
+    if isinstance(op.type, PointerType):
+        state.set(op.results[0], state.zero(op.type))
+        return
+    assert isinstance(op.type, DType)
+    text = state.literal(op.value, op.type)
+    if state.dialect.names_constants:
+        text = state.let(op.type, text)
+    state.set(op.results[0], text)
+
+
+@emits(arith.Select)
+def select(state: Emission, op: arith.Select) -> None:
+    """A choice of scalars or pointers, or of each part of a struct."""
+    condition, result = state.name(op.condition), op.results[0]
+    a, b = state.name(op.on_true), state.name(op.on_false)
+    parts = part_types(result.type)
+    if not parts:
+        state.give(result, state.dialect.choose(condition, a, b))
+        return
+    variable = state.variable(state.type_of(result), b)
+    with state.block_of(f"if ({condition}) {{"):
+        state.line(f"{variable} = {a};")
+    state.give(result, variable)

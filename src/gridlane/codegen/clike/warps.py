@@ -1,0 +1,206 @@
+"""Exchange between the lanes of a warp, made of one thing: a lane's word that the others can read.
+
+A language with ballots says so, and votes become one call. Lanes that are elsewhere take no part,
+whatever the mask says, as in the IR; to read from such a lane gives nothing in particular, as in
+CUDA.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gridlane.codegen.clike.casts import converted
+from gridlane.codegen.clike.emission import Emission, emits
+from gridlane.codegen.clike.floats import bits_of, from_bits
+from gridlane.codegen.clike.scalars import combined
+from gridlane.core.dtypes import DType, b1, i32, u32, u64
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, warp
+from gridlane.ir.ops.grid import LaneId
+from gridlane.ir.ops.warp import ShuffleMode, VoteMode, WarpReduction
+from gridlane.ir.values import Value
+
+WARP = 32
+
+
+def _scalar(value: Value) -> DType:
+    assert isinstance(value.type, DType)
+    return value.type
+
+
+def in_words(state: Emission, text: str, dtype: DType) -> list[str]:
+    """The bits of a scalar as one or two u32, the lower first."""
+    if dtype is b1:
+        return [state.let(u32, state.dialect.choose(text, "1u", "0u"))]
+    raw = bits_of(state, dtype, text)
+    if dtype.size == 8:
+        raw = state.let(u64, raw)
+        return [state.let(u32, state.dialect.convert(u32, t)) for t in (raw, f"({raw} >> 32u)")]
+    return [state.let(u32, converted(state, raw, dtype.unsigned, u32))]
+
+
+def of_words(state: Emission, words: list[str], dtype: DType) -> str:
+    """A scalar of its words."""
+    if dtype is b1:
+        return f"{words[0]} != 0u"
+    if dtype.size == 8:
+        low, high = (state.dialect.convert(u64, word) for word in words)
+        raw = state.let(u64, f"{low} | ({high} << 32u)")
+        return from_bits(state, dtype, raw)
+    return from_bits(state, dtype, converted(state, words[0], u32, dtype.unsigned))
+
+
+def members(state: Emission, op: Op, mask: Value) -> str:
+    """The u32 of the lanes that take part."""
+    return state.let(u32, f"{state.name(mask)} & {state.dialect.together(state, op)}")
+
+
+def lane(state: Emission) -> str:
+    """The own lane as i32."""
+    return state.let(i32, state.dialect.query(state, LaneId()))
+
+
+def for_each_lane(state: Emission, body: Callable[[str], None]) -> None:
+    """A loop over the numbers of the lanes, as u32."""
+    number = state.variable(state.dialect.types[u32], "0u")
+    with state.block_of(state.dialect.loop):
+        with state.block_of(f"if ({number} >= {WARP}u) {{"):
+            state.line("break;")
+        body(number)
+        state.line(f"{number} = {number} + 1u;")
+
+
+@emits(warp.Shuffle)
+def shuffle(state: Emission, op: warp.Shuffle) -> None:
+    """The value of another lane, or the own one when that is out of range."""
+    dtype = _scalar(op.value)
+    width, distance = state.name(op.width), state.let(i32, f"{state.name(op.lane)} & 31")
+    own = lane(state)
+    start = state.let(i32, f"{own} & (0 - {width})")
+    source = state.let(i32, _SOURCES[op.mode].format(own=own, start=start, d=distance, w=width))
+    low = "0" if op.mode is ShuffleMode.XOR else start
+    inside = state.let(b1, f"{source} >= {low} && {source} < {start} + {width}")
+    chosen = state.let(i32, state.dialect.choose(inside, source, own))
+    number = state.let(u32, state.dialect.convert(u32, chosen))
+    published = state.dialect.publish(state, op, in_words(state, state.name(op.value), dtype))
+    found = [state.let(u32, state.dialect.peer(state, word, number)) for word in published]
+    state.dialect.retract(state)
+    state.give(op.results[0], of_words(state, found, dtype))
+    state.set(op.results[1], inside)
+
+
+_SOURCES: dict[ShuffleMode, str] = {
+    ShuffleMode.IDX: "{start} + ({d} & ({w} - 1))",
+    ShuffleMode.UP: "{own} - {d}",
+    ShuffleMode.DOWN: "{own} + {d}",
+    ShuffleMode.XOR: "{own} ^ {d}",
+}
+
+
+@emits(warp.Vote)
+def vote(state: Emission, op: warp.Vote) -> None:
+    """A ballot, compared with the lanes that take part."""
+    part = members(state, op, op.mask)
+    true = state.let(u32, f"{_ballot(state, op, state.name(op.predicate))} & {part}")
+    state.give(op.results[0], _VOTES[op.mode].format(true=true, part=part))
+
+
+_VOTES: dict[VoteMode, str] = {
+    VoteMode.ALL: "{true} == {part}",
+    VoteMode.ANY: "{true} != 0u",
+    VoteMode.EQ: "{true} == {part} || {true} == 0u",
+    VoteMode.BALLOT: "{true}",
+}
+
+
+def _ballot(state: Emission, op: Op, predicate: str) -> str:
+    """The u32 of the lanes where a predicate holds; bits of absent lanes mean nothing."""
+    native = state.dialect.ballot(state, op, predicate)
+    if native:
+        return native
+    (word,) = state.dialect.publish(state, op, in_words(state, predicate, b1))
+    return _gathered(state, lambda number: state.dialect.peer(state, word, number))
+
+
+def _gathered(state: Emission, bit: Callable[[str], str]) -> str:
+    """The u32 of a bit, as u32 0 or 1, of each lane."""
+    bits = state.variable(state.dialect.types[u32], "0u")
+
+    def body(number: str) -> None:
+        state.line(f"{bits} = {bits} | (({bit(number)}) << {number});")
+
+    for_each_lane(state, body)
+    state.dialect.retract(state)
+    return bits
+
+
+def _equals(state: Emission, op: Op, value: Value, to: str = "") -> str:
+    """The u32 of the lanes whose value has the bits of that of lane ``to``, or of the own."""
+    words = in_words(state, state.name(value), _scalar(value))
+    published = state.dialect.publish(state, op, words)
+    if to:
+        words = [state.let(u32, state.dialect.peer(state, word, to)) for word in published]
+
+    def same(number: str) -> str:
+        found = [state.let(u32, state.dialect.peer(state, word, number)) for word in published]
+        test = " && ".join(f"{a} == {b}" for a, b in zip(found, words, strict=True))
+        return state.dialect.choose(f"({test})", "1u", "0u")
+
+    return _gathered(state, same)
+
+
+@emits(warp.MatchAny)
+def match_any(state: Emission, op: warp.MatchAny) -> None:
+    """The lanes that hold the same."""
+    part = members(state, op, op.mask)
+    state.give(op.results[0], f"{part} & {_equals(state, op, op.value)}")
+
+
+@emits(warp.MatchAll)
+def match_all(state: Emission, op: warp.MatchAll) -> None:
+    """All hold the same when all hold what the first holds. Without one that takes part, that is
+    so as well."""
+    part = members(state, op, op.mask)
+    trailing = combined(state, arith.Clz, u32, [f"({part} & (~{part} + 1u))"])
+    first = state.let(u32, f"(31u - {trailing}) & 31u")
+    same = state.let(b1, f"({part} & ~{_equals(state, op, op.value, first)}) == 0u")
+    state.give(op.results[0], state.dialect.choose(same, part, "0u"))
+    state.set(op.results[1], same)
+
+
+@emits(warp.ActiveMask)
+def active_mask(state: Emission, op: warp.ActiveMask) -> None:
+    """The lanes that are here."""
+    state.give(op.results[0], state.dialect.together(state, op))
+
+
+@emits(warp.WarpReduce)
+def warp_reduce(state: Emission, op: warp.WarpReduce) -> None:
+    """One lane after the other, those that take part."""
+    dtype, part = _scalar(op.value), members(state, op, op.mask)
+    words = in_words(state, state.name(op.value), dtype)
+    published = state.dialect.publish(state, op, words)
+    total = state.variable(state.dialect.types[dtype], state.zero(dtype))
+    empty = state.variable(state.dialect.types[b1], "true")
+
+    def body(number: str) -> None:
+        found = [state.let(u32, state.dialect.peer(state, word, number)) for word in published]
+        item = state.let(dtype, of_words(state, found, dtype))
+        with state.block_of(f"if ((({part} >> {number}) & 1u) != 0u) {{"):
+            both = state.let(dtype, combined(state, _REDUCTIONS[op.kind], dtype, [total, item]))
+            state.line(f"{total} = {state.dialect.choose(empty, item, both)};")
+            state.line(f"{empty} = false;")
+
+    for_each_lane(state, body)
+    state.dialect.retract(state)
+    state.give(op.results[0], total)
+
+
+_REDUCTIONS: dict[WarpReduction, type[Op]] = {
+    WarpReduction.ADD: arith.Add,
+    WarpReduction.MIN: arith.Min,
+    WarpReduction.MAX: arith.Max,
+    WarpReduction.AND: arith.And,
+    WarpReduction.OR: arith.Or,
+    WarpReduction.XOR: arith.Xor,
+}

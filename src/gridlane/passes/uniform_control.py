@@ -1,0 +1,115 @@
+"""Which values and which ops are the same for all threads of a block.
+
+A value is uniform when every thread of a block has the same, an op when all threads of the block
+run it or none. What is read from memory, and what depends on the thread, is varying. Early exits
+under a varying condition make varying what they jump over: the rest of the loop for a break, of the
+scope for a leave, of the kernel for a return.
+"""
+
+from __future__ import annotations
+
+from gridlane.ir.op import Op
+from gridlane.ir.ops import atomic, control, grid, memory, warp
+from gridlane.ir.values import Function, Region, Value, Var
+
+_VARYING = (
+    *(grid.ThreadIdx, grid.LaneId, memory.Load, memory.LocalArray, atomic.Atomic),
+    *(atomic.AtomicCas, warp.Shuffle, warp.Vote, warp.MatchAny, warp.MatchAll),
+    *(warp.ActiveMask, warp.WarpReduce),
+)
+"""Results that differ from thread to thread whatever the operands are."""
+_EXITS = (control.Break, control.Continue, control.Leave, control.Return, control.Raise)
+
+
+class Uniformity:
+    """The analysis of a kernel without calls."""
+
+    def __init__(self, kernel: Function) -> None:
+        self._varying: set[Value | Var] = set()
+        self.divergent: set[Op] = set()
+        """Ops that some threads of a block may run without the others."""
+        self.lost: dict[Op, Op] = {}
+        """Of those, the ops before which a thread may have ended, with where that is."""
+        size = -1
+        while size != (size := len(self._varying) + len(self.divergent)):
+            _Walk(self, kernel.body)
+
+    def uniform(self, value: Value) -> bool:
+        """Whether a value is the same for all threads of a block."""
+        return value not in self._varying
+
+    def mark(self, item: Value | Var) -> None:
+        """A value or variable is varying."""
+        self._varying.add(item)
+
+    def is_varying(self, op: Op) -> bool:
+        """Whether the results of an op are."""
+        if isinstance(op, grid.BarrierReduce):
+            return False
+        if isinstance(op, _VARYING) or op in self.divergent:
+            return True
+        if isinstance(op, memory.ReadVar):
+            return op.var in self._varying
+        return any(value in self._varying for value in op.operands())
+
+
+class _Walk:
+    """One walk through a kernel, which adds to what is known to be varying."""
+
+    def __init__(self, known: Uniformity, body: Region) -> None:
+        self.known = known
+        self.ended: Op | None = None
+        self.region(body, False)
+
+    def region(self, region: Region, divergent: bool) -> None:
+        for op in region.ops:
+            if self.ended is not None:
+                self.known.lost.setdefault(op, self.ended)
+                divergent = True
+            if divergent:
+                self.known.divergent.add(op)
+            self.op(op, divergent)
+            # Behind a branch whose sides are left early, the threads are no longer together.
+            if any(inner in self.known.divergent for inner in _exits_over(op)):
+                divergent = True
+
+    def op(self, op: Op, divergent: bool) -> None:
+        """One op, and those in it."""
+        known = self.known
+        if isinstance(op, control.Return | control.Raise) and divergent:
+            self.ended = self.ended or op
+        if isinstance(op, memory.WriteVar) and (divergent or not known.uniform(op.value)):
+            known.mark(op.var)
+        if op.results and known.is_varying(op):
+            for value in op.results:
+                known.mark(value)
+        inside = divergent
+        if isinstance(op, control.If):
+            inside = divergent or not known.uniform(op.condition)
+        if isinstance(op, control.Loop):
+            self.loop(op, inside)
+            return
+        for region in op.regions():
+            self.region(region, inside)
+
+    def loop(self, op: control.Loop, divergent: bool) -> None:
+        """Threads that leave a loop in different rounds are apart in all of it."""
+        exits = [e for inner in op.body for e in _exits_over(inner) if e in self.known.divergent]
+        ends = (e for e in exits if isinstance(e, control.Return | control.Raise))
+        self.ended = self.ended or next(ends, None)
+        divergent = divergent or bool(exits)
+        self.region(op.body, divergent)
+        self.region(op.step, divergent)
+
+
+def _exits_over(op: Op) -> list[Op]:
+    """The exits inside of an op that go behind what follows it in its region."""
+    if isinstance(op, control.If):
+        return [e for region in op.regions() for inner in region for e in _exits_over(inner)]
+    if isinstance(op, control.Loop):
+        kept = (control.Leave, control.Return, control.Raise)
+        return [e for inner in op.body for e in _exits_over(inner) if isinstance(e, kept)]
+    if isinstance(op, control.ScopeOp):
+        kept = (control.Return, control.Raise)
+        return [e for inner in op.body for e in _exits_over(inner) if isinstance(e, kept)]
+    return [op] if isinstance(op, _EXITS) else []
