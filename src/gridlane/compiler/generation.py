@@ -17,7 +17,7 @@ from gridlane.ir.op import clone_region
 from gridlane.ir.printer import print_module
 from gridlane.ir.values import Function, Module, Param, Value, Var
 
-TARGETS = ("cpu", "interp", "cuda")
+TARGETS = ("cpu", "interp", "cuda", "vulkan")
 
 
 def translate(
@@ -54,6 +54,10 @@ def generate(
         from gridlane.compiler import cuda
 
         return cuda.generate(copied(module), target, options)
+    if target.name == "vulkan":
+        from gridlane.compiler import vulkan
+
+        return vulkan.generate(copied(module), target, options)
     known = ", ".join(TARGETS)
     raise TargetError(f"there is no target {target.name!r}; there are {known}")
 
@@ -63,7 +67,7 @@ def text(module: Module, target: Target, stage: str, options: KernelOptions | No
 
     Args:
         stage: ``ir`` the module, ``llvm`` optimised LLVM IR, ``asm`` assembly, which is PTX for
-            cuda.
+            cuda and the instructions of SPIR-V for vulkan.
 
     Raises:
         TargetError: interp has ir only.
@@ -74,6 +78,10 @@ def text(module: Module, target: Target, stage: str, options: KernelOptions | No
         from gridlane.compiler import cuda
 
         return cuda.text(copied(module), target, options or KernelOptions(), stage)
+    if target.name == "vulkan":
+        from gridlane.compiler import vulkan
+
+        return vulkan.text(copied(module), target, options or KernelOptions(), stage)
     if target.name != "cpu":
         raise TargetError(f"target {target.name} has no stage {stage!r}; it has ir")
     from gridlane.compiler import cpu

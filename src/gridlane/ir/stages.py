@@ -62,5 +62,6 @@ STAGES: dict[str, frozenset[str]] = {
     "legal(cuda)": COMMON | COOPERATIVE | COPIES | MATRIX,
     "legal(cuda before 8.0)": COMMON | COOPERATIVE | MATRIX,
     "legal(cpu)": COMMON,
+    "legal(vulkan)": COMMON - WARP - {"sync_warp"},
 }
 """The names of the ops that are legal at each stage."""

@@ -26,6 +26,20 @@ def _without_libdevice(module: Module) -> None:
     legalize_math(module, NVPTX)
 
 
+def _without_a_library(module: Module) -> None:
+    """Give targets our functions that have arithmetic only."""
+    from gridlane.passes.legalize_math import NOTHING, legalize_math
+
+    legalize_math(module, NOTHING)
+
+
+def _with_exact_sums(module: Module) -> None:
+    """Write f64's fused multiply-add in integers."""
+    from gridlane.passes.fuse_exactly import fuse_exactly
+
+    fuse_exactly(module)
+
+
 PIPELINES: dict[str, tuple[Pass, ...]] = {
     # The vectoriser works on one function; forwarding comes after inlining, which makes variables.
     "cpu": (inline_calls, copy_at_once, promote_variables),
@@ -43,6 +57,9 @@ PIPELINES: dict[str, tuple[Pass, ...]] = {
         coarsen_blocks,
         wish_unrolling,
     ),
+    "vulkan functions": (_without_a_library,),
+    "vulkan without fma": (_with_exact_sums,),
+    "vulkan": (inline_calls, copy_at_once, promote_variables),
     "interp": (),
 }
 
@@ -53,6 +70,15 @@ LACKS: dict[str, str] = {
     **dict.fromkeys(MATRIX, "tensor cores are a GPU's; multiply the elements of arrays instead"),
 }
 """Why a target lacks an op, and what to do."""
+
+LACKS_ON: dict[str, dict[str, str]] = {
+    "vulkan": {
+        "grid_sync": "Vulkan promises no two blocks to run at a time; split the kernel where the "
+        "grid synchronises, and launch the parts one after the other",
+        **dict.fromkeys(MATRIX, "multiply the elements of arrays instead"),
+    },
+}
+"""The same, where a target has reasons of its own."""
 
 
 SAME_LAW = {"cuda compact": "cuda", "cuda coarse": "cuda"}
@@ -82,5 +108,6 @@ def _require_legal(module: Module, target: str) -> None:
         return
     for op in module.kernel.body.walk():
         if op.name not in legal:
-            why = f": {LACKS[op.name]}" if op.name in LACKS else ""
+            reasons = LACKS | LACKS_ON.get(target, {})
+            why = f": {reasons[op.name]}" if op.name in reasons else ""
             raise TargetError(f"the {target} target has no {op.name}{why}", op.loc)
