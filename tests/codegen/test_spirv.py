@@ -34,7 +34,7 @@ from gridlane.ir.stages import STAGES
 from gridlane.ir.verifier import verify
 
 VALIDATOR = shutil.which("spirv-val")
-LEGAL = STAGES["legal(vulkan)"]
+LEGAL = STAGES["legal(vulkan with warps)"]
 # What passes make other ops of.
 REPLACED = {"async_copy", "async_commit", "async_wait", "call"}
 CASES = [case for case in [*arithmetic(), *effects()] if case.op in LEGAL | REPLACED]

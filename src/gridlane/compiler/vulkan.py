@@ -79,5 +79,5 @@ def _emit(module: Module, target: Target, options: KernelOptions) -> KernelCode:
     pipelines.run(module, "vulkan functions")
     if "fma" not in features:
         pipelines.run(module, "vulkan without fma")
-    pipelines.run(module, "vulkan")
+    pipelines.run(module, "vulkan with warps" if "subgroup32" in features else "vulkan")
     return emit_kernel(module, slots, options, features)

@@ -62,6 +62,8 @@ STAGES: dict[str, frozenset[str]] = {
     "legal(cuda)": COMMON | COOPERATIVE | COPIES | MATRIX,
     "legal(cuda before 8.0)": COMMON | COOPERATIVE | MATRIX,
     "legal(cpu)": COMMON,
+    # Warps have become barriers of the block.
     "legal(vulkan)": COMMON - WARP - {"sync_warp"},
+    "legal(vulkan with warps)": COMMON,
 }
 """The names of the ops that are legal at each stage."""

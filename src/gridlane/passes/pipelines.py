@@ -40,6 +40,13 @@ def _with_exact_sums(module: Module) -> None:
     fuse_exactly(module)
 
 
+def _without_warps(module: Module) -> None:
+    """Let threads of a block do together what those of a warp do."""
+    from gridlane.passes.warps_by_blocks import warps_by_blocks
+
+    warps_by_blocks(module)
+
+
 PIPELINES: dict[str, tuple[Pass, ...]] = {
     # The vectoriser works on one function; forwarding comes after inlining, which makes variables.
     "cpu": (inline_calls, copy_at_once, promote_variables),
@@ -59,7 +66,9 @@ PIPELINES: dict[str, tuple[Pass, ...]] = {
     ),
     "vulkan functions": (_without_a_library,),
     "vulkan without fma": (_with_exact_sums,),
-    "vulkan": (inline_calls, copy_at_once, promote_variables),
+    # Threads that meet in a block first: what becomes variables then is forwarded again.
+    "vulkan": (inline_calls, copy_at_once, promote_variables, _without_warps, promote_variables),
+    "vulkan with warps": (inline_calls, copy_at_once, promote_variables),
     "interp": (),
 }
 
@@ -108,6 +117,7 @@ def _require_legal(module: Module, target: str) -> None:
         return
     for op in module.kernel.body.walk():
         if op.name not in legal:
-            reasons = LACKS | LACKS_ON.get(target, {})
+            shown = target.partition(" with ")[0]
+            reasons = LACKS | LACKS_ON.get(shown, {})
             why = f": {reasons[op.name]}" if op.name in reasons else ""
-            raise TargetError(f"the {target} target has no {op.name}{why}", op.loc)
+            raise TargetError(f"the {shown} target has no {op.name}{why}", op.loc)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gridlane.codegen.spirv import atomics, control, fused, gridops, memory, report
+from gridlane.codegen.spirv import atomics, control, fused, gridops, memory, report, warps
 from gridlane.codegen.spirv.emission import Emission, address_type
 from gridlane.codegen.spirv.opcodes import Access, Capability, Mode, Opcode
 from gridlane.codegen.spirv.places import Places
@@ -17,7 +17,7 @@ from gridlane.ir.rewriting import uses
 from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import Function, Module, Param
 
-FAMILIES = (atomics, fused, gridops, memory, report)
+FAMILIES = (atomics, fused, gridops, memory, report, warps)
 """Imported for the emissions that they register."""
 
 _ALWAYS = (
