@@ -17,6 +17,7 @@ from tests.ops.cases import INEXACT, Case, arithmetic, emitting, over
 from tests.ops.effects import effects
 from tests.ops.special import special
 from tests.ops.test_math_ulp import column, distance
+from tests.property.random_ir import random_program
 
 from gridlane import compiler, cuda
 from gridlane.codegen.spirv import disassembled, scalars
@@ -191,6 +192,45 @@ def test_equal_types_and_constants_are_there_once() -> None:
     text = text_of(saxpy, *TYPES)
     assert text.count("TypeFloat 32") == 1 and kept in text
     assert text.count("TypeInt 32 0") == 1
+
+
+CONSTANT_ZEROS = """
+kernel @k(%x: ptr<f32, global>, %o: ptr<f32, global>) {
+  %t: i32 = thread_idx x
+  %zero: f32 = const 0x0.0p+0
+  %minus: f32 = neg %zero
+  %false: b1 = const false
+  %made: f32 = cast %false
+  %from: ptr<f32, global> = offset %x, %t
+  %v: f32 = load %from
+  %eight: i32 = const 8
+  %p0: ptr<f32, global> = offset %o, %t
+  %p1: ptr<f32, global> = offset %p0, %eight
+  %p2: ptr<f32, global> = offset %p1, %eight
+  %p3: ptr<f32, global> = offset %p2, %eight
+  %a: f32 = div %v, %zero
+  %b: f32 = add %made, %v
+  %c: f32 = mul %minus, %v
+  %d: f32 = sub %v, %v
+  %p4: ptr<f32, global> = offset %p3, %eight
+  %e: f32 = div %v, %v
+  store %p4, %e
+  store %p0, %a
+  store %p1, %b
+  store %p2, %c
+  store %p3, %d
+}
+"""
+
+
+@pytest.mark.usefixtures("device")
+def test_constant_zeros_are_no_special_case() -> None:
+    """As Mesa's lavapipe takes them, where it sees them."""
+    module = parse_module(CONSTANT_ZEROS)
+    values = np.array([1, -1, 0, -0.0, np.inf, -np.inf, np.nan, 3], np.float32)
+    launch = (module, (1, 1, 1), (8, 1, 1), [values, np.full(40, 7, np.float32)])
+    wanted, got = run_on("interp", *launch), run_spirv(*launch)
+    assert_same(got.arrays, wanted.arrays, ["x", "o"])
 
 
 @pytest.mark.usefixtures("device")
@@ -456,6 +496,16 @@ def test_grid_barriers_are_refused() -> None:
     case = next(case for case in effects() if case.op == "grid_sync")
     with pytest.raises(TargetError, match="has no grid_sync: Vulkan promises"):
         spirv_of(case.module)
+
+
+@pytest.mark.usefixtures("device")
+@pytest.mark.parametrize("seed", [*range(24), 30, 325])  # the last two found zeros that fold
+def test_random_program(seed: int) -> None:
+    program = random_program(seed, 2 + seed % 40 if seed < 24 else {30: 35, 325: 36}[seed])
+    launch = (program.module, program.grid, program.block, program.arrays, program.scalars)
+    wanted, got = run_on("interp", *launch), run_spirv(*launch)
+    assert got.raised == wanted.raised
+    assert_same(got.arrays, wanted.arrays, program.labels)
 
 
 # ---- reports

@@ -14,7 +14,7 @@ from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.values import Module
 from gridlane.passes import pipelines
 
-DEFAULT = frozenset(("int64", "float64", "int16", "int8", "float16", "atomic64"))
+DEFAULT = frozenset(("int64", "float64", "int16", "int8", "float16", "atomic64", "folds_zeros"))
 """What is compiled for when nobody says: what lavapipe and the drivers of desktop GPUs have."""
 
 OPTIONAL = frozenset(
@@ -22,6 +22,8 @@ OPTIONAL = frozenset(
 )
 """What code makes use of where it is there.
 
+``folds_zeros``, among those above, is a defect: the device's compiler takes x / 0 as undefined and
+0 + x as x. Mesa's lavapipe does; it costs an instruction for some operands to hide them from it.
 ``subgroup32``: subgroups are 32 consecutive threads, all of them full. ``fma``: Fma of GLSL.std.450
 rounds once. ``denorm32`` and the like: subnormal numbers of that width are kept when told.
 """

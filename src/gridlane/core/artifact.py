@@ -48,9 +48,9 @@ class Artifact:
     """A compiled kernel.
 
     Attributes:
-        target: name of the target, ``cpu``, ``interp`` or ``cuda``.
+        target: name of the target, ``cpu``, ``interp``, ``cuda`` or ``vulkan``.
         format: what ``code`` is: ``object`` (a relocatable machine-code file), ``ir`` (IR text),
-            ``ptx`` (text) or ``cubin``.
+            ``ptx`` (text), ``cubin`` or ``spirv`` (words).
         code: the bytes.
         entry: symbol of the kernel.
         params: the flat parameter block, in order; ``param_bytes`` long.

@@ -239,6 +239,7 @@ def combined(code: Code, kind: AtomicKind, dtype: DType, old: int, value: int) -
     if not dtype.is_float:
         return code.op(Opcode.IAdd if adds else Opcode.ISub, dtype, old, value)
     wide = f32 if dtype.name == "bf16" else dtype
+    value = code.hidden(value, dtype)
     a, b = (conversion.convert(code, x, dtype, wide) for x in (old, value))
     total = code.real(Opcode.FAdd if adds else Opcode.FSub, wide, a, b)
     return conversion.convert(code, total, wide, dtype)

@@ -7,7 +7,7 @@ is read. bf16 is held as its 16 bits.
 from __future__ import annotations
 
 import struct
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -44,6 +44,9 @@ class Code(Assembler):
         super().__init__()
         self.block = 0
         self.float_widths: set[int] = set()
+        self.unknown_zero: Callable[[], int] | None = None
+        """Gives a u32 that is 0 but unknown to the device's compiler; None where that treats
+        constants well."""
 
     # ---- types and constants
 
@@ -154,6 +157,16 @@ class Code(Assembler):
         if dtype.is_integer or dtype.name == "bf16":
             return value
         return self.op(Opcode.Bitcast, dtype, value)
+
+    def hidden(self, value: int, dtype: DType) -> int:
+        """A float that compilers do not know even if it is a constant. Those that fold zeros take
+        x / 0 as undefined, and 0 + x and 0 * x as x and 0, whatever x is."""
+        if self.unknown_zero is None:
+            return value
+        raw = unsigned(dtype.bits)
+        zero = self.unsigned_resized(self.unknown_zero(), 32, dtype.bits)
+        bits = self.op(Opcode.BitwiseOr, raw, self.bits(value, dtype), zero)
+        return self.from_bits(bits, dtype)
 
     def resized(self, value: int, source: DType, target: DType) -> int:
         """An integer in another width, extended by its own sign."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.codegen.spirv import conversion
+from gridlane.codegen.spirv import conversion, scalars
 from gridlane.codegen.spirv.emission import Emission, emits
 from gridlane.codegen.spirv.opcodes import Glsl
 from gridlane.core.dtypes import DType
@@ -20,5 +20,6 @@ def fused(state: Emission, op: arith.Fma) -> None:
         made = state.code.ext(Glsl.Fma, dtype, *operands)
     else:
         assert dtype.bits < 64, op
+        operands = scalars.hidden_zeros(state.code, op, operands)
         made = conversion.fused_through_f64(state.code, dtype, operands)
     state.set(op.results[0], made)

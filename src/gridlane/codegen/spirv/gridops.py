@@ -106,6 +106,15 @@ def thread_number(state: Emission) -> int:
     return _input(state, BuiltIn.LocalInvocationIndex, state.code.scalar(u32))
 
 
+def unknown_zero(state: Emission) -> int:
+    """0, since no block has 2**31 threads; but no compiler counts on that."""
+    if "zero" not in state.inputs:
+        number = thread_number(state)
+        with state.code.at_entry():
+            state.inputs["zero"] = state.code.shifted_down(u32, number, 31)
+    return state.inputs["zero"]
+
+
 def block_size(state: Emission, axis: int) -> int:
     """Threads of a block along an axis, which the pipeline says."""
     return state.code.spec_constant(state.code.scalar(u32), axis, 1)

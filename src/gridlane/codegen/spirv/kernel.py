@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from gridlane.codegen.spirv import atomics, control, fused, gridops, memory, report, warps
 from gridlane.codegen.spirv.emission import Emission, address_type
@@ -65,6 +66,8 @@ def emit_kernel(
     state = Emission(module, options, features, Places(module))
     code, kernel = state.code, module.kernel
     code.capabilities.update(_ALWAYS)
+    if state.has("folds_zeros"):
+        code.unknown_zero = partial(gridops.unknown_zero, state)
     size = [gridops.block_size(state, axis) for axis in range(3)]
     code.modes.append((Opcode.ExecutionModeId, Mode.LocalSizeId, *size))
     _load_params(state, kernel, slots)

@@ -15,7 +15,7 @@ from gridlane.codegen.spirv.opcodes import Glsl, Opcode
 from gridlane.core.dtypes import DType, f32, f64, i64, u32, u64
 from gridlane.ir.builder import constant
 from gridlane.ir.op import FastMath, Op
-from gridlane.ir.ops import arith, math
+from gridlane.ir.ops import arith, math, memory
 
 Emit = Callable[[Code, Op, list[int]], int]
 
@@ -49,6 +49,19 @@ def through_f32(code: Code, op: Op, operands: list[int], function: Callable[...,
     return conversion.convert(code, made, f32, own) if op.results[0].type is own else made
 
 
+_UNKNOWN = (memory.Load, arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma)
+"""What compilers cannot compute beforehand: memory, and arithmetic of what is hidden from them."""
+
+
+def hidden_zeros(code: Code, op: Op, operands: list[int]) -> list[int]:
+    """Operands of which compilers cannot see that they are 0."""
+    dtype = type_of(op)
+    return [
+        name if value.op is None or isinstance(value.op, _UNKNOWN) else code.hidden(name, dtype)
+        for value, name in zip(op.operands(), operands, strict=True)
+    ]
+
+
 # ---- two operands
 
 
@@ -57,6 +70,7 @@ def _plain(integer: Opcode, real: Opcode) -> Emit:
         dtype = type_of(op)
         if not dtype.is_float:
             return code.op(integer, dtype, *operands)
+        operands = hidden_zeros(code, op, operands)
 
         def compute(wide: DType, *values: int) -> int:
             return code.real(real, wide, *values, fast=_fast(op))
@@ -113,6 +127,7 @@ def _divide_floats(code: Code, op: Op, operands: list[int]) -> int:
     """Vulkan allows an f32 quotient to be 2.5 ulp off. One of f64, rounded to f32, is right: it has
     more than twice the bits."""
     dtype, fast = type_of(op), _fast(op)
+    operands = hidden_zeros(code, op, operands)
     if fast & (FastMath.ARCP | FastMath.AFN) and dtype.name != "bf16":
         return code.real(Opcode.FDiv, dtype, *operands, fast=fast)
     return conversion.through_f64(
