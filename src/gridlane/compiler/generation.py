@@ -19,7 +19,7 @@ from gridlane.ir.values import Function, Module, Param, Value, Var
 
 SHADERS = ("metal", "opengl", "webgpu")
 """Targets whose code is a text for a driver's compiler."""
-TARGETS = ("cpu", "interp", "cuda", *SHADERS)
+TARGETS = ("cpu", "interp", "cuda", "vulkan", *SHADERS)
 
 
 def translate(
@@ -60,6 +60,10 @@ def generate(
         from gridlane.compiler import clike
 
         return clike.generate(copied(module), target, options)
+    if target.name == "vulkan":
+        from gridlane.compiler import vulkan
+
+        return vulkan.generate(copied(module), target, options)
     known = ", ".join(TARGETS)
     raise TargetError(f"there is no target {target.name!r}; there are {known}")
 
@@ -69,7 +73,7 @@ def text(module: Module, target: Target, stage: str, options: KernelOptions | No
 
     Args:
         stage: ``ir`` the module, ``llvm`` optimised LLVM IR, ``asm`` assembly, which is PTX for
-            cuda and the program text for shaders.
+            cuda, the instructions of SPIR-V for vulkan and the program text for other shaders.
 
     Raises:
         TargetError: interp has ir only.
@@ -84,6 +88,10 @@ def text(module: Module, target: Target, stage: str, options: KernelOptions | No
         from gridlane.compiler import clike
 
         return clike.text(copied(module), target, options or KernelOptions(), stage)
+    if target.name == "vulkan":
+        from gridlane.compiler import vulkan
+
+        return vulkan.text(copied(module), target, options or KernelOptions(), stage)
     if target.name != "cpu":
         raise TargetError(f"target {target.name} has no stage {stage!r}; it has ir")
     from gridlane.compiler import cpu

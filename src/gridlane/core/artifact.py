@@ -48,10 +48,11 @@ class Artifact:
     """A compiled kernel.
 
     Attributes:
-        target: name of the target: ``cpu``, ``interp``, ``cuda``, ``metal``, ``opengl`` or
-            ``webgpu``.
+        target: name of the target: ``cpu``, ``interp``, ``cuda``, ``vulkan``, ``metal``, ``opengl``
+            or ``webgpu``.
         format: what ``code`` is: ``object`` (a relocatable machine-code file), ``ir`` (IR text),
-            ``ptx`` (text), ``cubin``, or the texts ``msl``, ``glsl`` and ``wgsl``.
+            ``ptx`` (text), ``cubin``, ``spirv`` (words), or the texts ``msl``, ``glsl`` and
+            ``wgsl``.
         code: the bytes.
         entry: symbol of the kernel.
         params: the flat parameter block, in order; ``param_bytes`` long.

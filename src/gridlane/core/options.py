@@ -41,12 +41,12 @@ class Target:
     """What code is made for.
 
     Attributes:
-        name: ``cpu``, ``interp``, ``cuda``, ``metal``, ``opengl`` or ``webgpu``.
+        name: ``cpu``, ``interp``, ``cuda``, ``vulkan``, ``metal``, ``opengl`` or ``webgpu``.
         block: block shape that the code may take as constant, or None for any.
         processor: LLVM's name of the processor; "" is the host's, and for cuda it is ``sm_90``
             and the like.
-        features: LLVM's feature string; "" is the host's or the processor's own. For opengl,
-            ``es`` asks for OpenGL ES.
+        features: LLVM's feature string; "" is the host's or the processor's own. For vulkan,
+            words of ``compiler.vulkan``; for opengl, ``es`` asks for OpenGL ES.
         identity: what else machine code depends on, such as the driver that assembles it.
         variant: for which launches the code is.
     """

@@ -65,5 +65,8 @@ STAGES: dict[str, frozenset[str]] = {
     "legal(metal)": COMMON,
     "legal(opengl)": COMMON,
     "legal(webgpu)": COMMON,
+    # Warps have become barriers of the block.
+    "legal(vulkan)": COMMON - WARP - {"sync_warp"},
+    "legal(vulkan with warps)": COMMON,
 }
 """The names of the ops that are legal at each stage."""

@@ -48,6 +48,20 @@ WORDS: tuple[Pass, ...] = (
 """For languages whose memory is an array of words."""
 
 
+def _with_exact_sums(module: Module) -> None:
+    """Write f64's fused multiply-add in integers."""
+    from gridlane.passes.fuse_exactly import fuse_exactly
+
+    fuse_exactly(module)
+
+
+def _without_warps(module: Module) -> None:
+    """Let threads of a block do together what those of a warp do."""
+    from gridlane.passes.warps_by_blocks import warps_by_blocks
+
+    warps_by_blocks(module)
+
+
 PIPELINES: dict[str, tuple[Pass, ...]] = {
     # The vectoriser works on one function; forwarding comes after inlining, which makes variables.
     "cpu": (inline_calls, copy_at_once, promote_variables),
@@ -65,6 +79,11 @@ PIPELINES: dict[str, tuple[Pass, ...]] = {
         coarsen_blocks,
         wish_unrolling,
     ),
+    "vulkan functions": (_own_functions,),
+    "vulkan without fma": (_with_exact_sums,),
+    # Threads that meet in a block first: what becomes variables then is forwarded again.
+    "vulkan": (inline_calls, copy_at_once, promote_variables, _without_warps, promote_variables),
+    "vulkan with warps": (inline_calls, copy_at_once, promote_variables),
     "interp": (),
     "metal": (_own_functions, inline_calls, copy_at_once, promote_variables),
     "opengl": WORDS,
@@ -78,6 +97,15 @@ LACKS: dict[str, str] = {
     **dict.fromkeys(MATRIX, "tensor cores are a GPU's; multiply the elements of arrays instead"),
 }
 """Why a target lacks an op, and what to do."""
+
+LACKS_ON: dict[str, dict[str, str]] = {
+    "vulkan": {
+        "grid_sync": "Vulkan promises no two blocks to run at a time; split the kernel where the "
+        "grid synchronises, and launch the parts one after the other",
+        **dict.fromkeys(MATRIX, "multiply the elements of arrays instead"),
+    },
+}
+"""The same, where a target has reasons of its own."""
 
 
 SAME_LAW = {"cuda compact": "cuda", "cuda coarse": "cuda"}
@@ -107,5 +135,7 @@ def _require_legal(module: Module, target: str) -> None:
         return
     for op in module.kernel.body.walk():
         if op.name not in legal:
-            why = f": {LACKS[op.name]}" if op.name in LACKS else ""
-            raise TargetError(f"the {target} target has no {op.name}{why}", op.loc)
+            shown = target.partition(" with ")[0]
+            reasons = LACKS | LACKS_ON.get(shown, {})
+            why = f": {reasons[op.name]}" if op.name in reasons else ""
+            raise TargetError(f"the {shown} target has no {op.name}{why}", op.loc)

@@ -8,7 +8,7 @@ from gridlane.core.dtypes import i32
 from gridlane.passes.legalize_math.expression import Expression, Writer
 
 
-def _taken_apart(w: Writer, x: Expression) -> tuple[Expression, Expression]:
+def taken_apart(w: Writer, x: Expression) -> tuple[Expression, Expression]:
     """(m, e) of a positive finite x = m * 2**e: m an unsigned integer of the precision's bits, e
     an i32. Of 0, m is 0."""
     form = w.form
@@ -25,7 +25,7 @@ def remainder(w: Writer, x: Expression, y: Expression) -> Expression:
     form = w.form
     a, b = abs(x), abs(y)
     step = form.dtype.bits - form.precision
-    (m, e), (divisor, least) = _taken_apart(w, a), _taken_apart(w, b)
+    (m, e), (divisor, least) = taken_apart(w, a), taken_apart(w, b)
     divisor = divisor.most(1)
     # Where a < b or something is special, there is nothing to divide.
     plain = (a >= b) & (a < math.inf) & (b > 0.0)

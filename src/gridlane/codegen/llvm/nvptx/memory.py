@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gridlane.codegen.alignment import alignment, shared_factor
 from gridlane.codegen.llvm.nvptx.emission import Emission, emits
 from gridlane.codegen.llvm.nvptx.names import pointer_name, register_name
 from gridlane.codegen.llvm.nvptx.trace import traced
@@ -30,32 +31,6 @@ def load(state: Emission, op: memory.Load) -> None:
     state.set(op.results[0], name)
 
 
-def alignment(pointer: Value) -> int:
-    """What an address is a multiple of: its element's alignment, or less for a field of a record
-    that is packed."""
-    assert isinstance(pointer.type, PointerType)
-    own = pointer.type.element.align
-    op = pointer.op
-    if isinstance(op, memory.FieldPointer):
-        whole = _pointed(op.pointer)
-        if isinstance(whole, StructType):
-            return min(own, _shared_factor(alignment(op.pointer), whole.offsets[op.index]))
-        return min(own, alignment(op.pointer))
-    if isinstance(op, memory.Offset):
-        return min(own, _shared_factor(alignment(op.pointer), pointer.type.element.size))
-    return own
-
-
-def _pointed(pointer: Value) -> Type:
-    assert isinstance(pointer.type, PointerType)
-    return pointer.type.element
-
-
-def _shared_factor(align: int, distance: int) -> int:
-    """The power of two that divides both an alignment and a distance from there."""
-    return min(align, distance & -distance) if distance else align
-
-
 def _load(state: Emission, pointer: str, type_: Type, align: int, volatile: str) -> str:
     body = state.body
     if not _in_parts(type_):
@@ -64,7 +39,7 @@ def _load(state: Emission, pointer: str, type_: Type, align: int, volatile: str)
         return body.op(f"icmp ne i8 {name}, 0") if register_name(type_) == "i1" else name
     whole, made = register_name(type_), "poison"
     for index, (at, part) in enumerate(_fields(type_)):
-        inner = min(part.align, _shared_factor(align, at))
+        inner = min(part.align, shared_factor(align, at))
         item = _load(state, _displaced(state, pointer, at), part, inner, volatile)
         made = body.op(f"insertvalue {whole} {made}, {register_name(part)} {item}, {index}")
     return made
@@ -91,7 +66,7 @@ def _store(
     whole = register_name(type_)
     for index, (at, part) in enumerate(_fields(type_)):
         item = _taken(state, whole, value, type_, index)
-        inner = min(part.align, _shared_factor(align, at))
+        inner = min(part.align, shared_factor(align, at))
         _store(state, _displaced(state, pointer, at), item, part, inner, volatile)
 
 

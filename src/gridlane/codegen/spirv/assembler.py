@@ -1,0 +1,174 @@
+"""Assembles a SPIR-V module: ids, types and constants that are there once, sections in order."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+
+from gridlane.codegen.spirv.opcodes import (
+    ADDRESSING_PHYSICAL_STORAGE_BUFFER_64,
+    MAGIC,
+    MEMORY_MODEL_VULKAN,
+    MODEL_GL_COMPUTE,
+    VERSION,
+    Capability,
+    Decoration,
+    Opcode,
+    Storage,
+)
+
+Words = tuple[int, ...]
+
+
+def text_words(text: str) -> Words:
+    """A literal string: UTF-8, a zero byte, zeros up to a whole word.
+
+    >>> text_words("abc")
+    (6513249,)
+    """
+    octets = text.encode() + b"\0"
+    octets += bytes(-len(octets) % 4)
+    return struct.unpack(f"<{len(octets) // 4}I", octets)
+
+
+class Assembler:
+    """A module with one function, the kernel. Instructions are tuples: opcode, then its words."""
+
+    def __init__(self) -> None:
+        self.bound = 1
+        self.capabilities: set[Capability] = {Capability.Shader}
+        self.extensions: set[str] = set()
+        self.modes: list[Words] = []
+        self.decorations: list[Words] = []
+        self.globals: list[Words] = []
+        """Types, constants and global variables."""
+        self.variables: list[Words] = []
+        """The function's own; they come first in it."""
+        self.entry: list[Words] = []
+        """Runs first, whatever control flow asked for it."""
+        self.body: list[Words] = []
+        self.interface: list[int] = []
+        self._known: dict[Words, int] = {}
+        self._spec_constants: dict[int, int] = {}
+        self.glsl = self.fresh()
+
+    def fresh(self) -> int:
+        """An id that nothing has."""
+        self.bound += 1
+        return self.bound - 1
+
+    # ---- what is there once
+
+    def shared(self, opcode: Opcode, before: Words, after: Words) -> int:
+        """The result of a type or constant; the same for the same words.
+
+        Args:
+            before, after: the words in front of and behind the result's id.
+        """
+        key = (opcode, len(before), *before, *after)
+        if key not in self._known:
+            self._known[key] = self.fresh()
+            self.globals.append((opcode, *before, self._known[key], *after))
+        return self._known[key]
+
+    def type(self, opcode: Opcode, *words: int) -> int:
+        """A type."""
+        return self.shared(opcode, (), words)
+
+    def pointer_type(self, storage: Storage, element: int) -> int:
+        """A pointer into a storage class."""
+        return self.type(Opcode.TypePointer, storage, element)
+
+    def constant(self, type_: int, *words: int) -> int:
+        """A number of a type, by the words of its bits."""
+        return self.shared(Opcode.Constant, (type_,), words)
+
+    def spec_constant(self, type_: int, number: int, default: int) -> int:
+        """A constant that the pipeline sets, by its number."""
+        if number not in self._spec_constants:
+            made = self._spec_constants[number] = self.fresh()
+            self.globals.append((Opcode.SpecConstant, type_, made, default))
+            self.decorate(made, Decoration.SpecId, number)
+        return self._spec_constants[number]
+
+    def spec_op(self, type_: int, opcode: Opcode, *ids: int) -> int:
+        """A constant computed of others when the pipeline is made."""
+        return self.shared(Opcode.SpecConstantOp, (type_,), (opcode, *ids))
+
+    # ---- the rest of the module
+
+    def decorate(self, target: int, decoration: Decoration, *words: int) -> None:
+        """Say something of a result."""
+        self.decorations.append((Opcode.Decorate, target, decoration, *words))
+
+    def global_variable(self, storage: Storage, type_: int, *initial: int) -> int:
+        """A variable outside the function, which the entry point names."""
+        pointer = self.pointer_type(storage, type_)
+        made = self.fresh()
+        self.globals.append((Opcode.Variable, pointer, made, storage, *initial))
+        self.interface.append(made)
+        return made
+
+    def variable(self, type_: int) -> int:
+        """A variable of the function."""
+        pointer = self.pointer_type(Storage.Function, type_)
+        made = self.fresh()
+        self.variables.append((Opcode.Variable, pointer, made, Storage.Function))
+        return made
+
+    def result(self, opcode: Opcode, type_: int, *words: int) -> int:
+        """Append an instruction to the function; its result."""
+        made = self.fresh()
+        self.body.append((opcode, type_, made, *words))
+        return made
+
+    def do(self, opcode: Opcode, *words: int) -> None:
+        """Append an instruction without a result."""
+        self.body.append((opcode, *words))
+
+    @contextmanager
+    def at_entry(self) -> Generator[None]:
+        """What is emitted inside runs at the start of the function; without branches."""
+        body, self.body = self.body, self.entry
+        yield
+        self.body = body
+
+    # ---- the whole
+
+    def assembled(self, entry: str) -> bytes:
+        """The words of the module, little endian."""
+        void = self.type(Opcode.TypeVoid)
+        signature = self.type(Opcode.TypeFunction, void)
+        function, first = self.fresh(), self.fresh()
+        model = (ADDRESSING_PHYSICAL_STORAGE_BUFFER_64, MEMORY_MODEL_VULKAN)
+        modes = [(opcode, function, *words) for opcode, *words in self.modes]
+        sections: list[Words] = [
+            *((Opcode.Capability, item) for item in sorted(self.capabilities)),
+            *((Opcode.Extension, *text_words(name)) for name in sorted(self.extensions)),
+            (Opcode.ExtInstImport, self.glsl, *text_words("GLSL.std.450")),
+            (Opcode.MemoryModel, *model),
+            (Opcode.EntryPoint, MODEL_GL_COMPUTE, function, *text_words(entry), *self.interface),
+            *modes,
+            *self.decorations,
+            *self.globals,
+            (Opcode.Function, void, function, 0, signature),
+            (Opcode.Label, first),
+            *self.variables,
+            *self.entry,
+            *self.body,
+            (Opcode.FunctionEnd,),
+        ]
+        header = (MAGIC, VERSION, 0, self.bound, 0)
+        return encoded(header) + b"".join(map(_encoded_instruction, sections))
+
+
+def encoded(words: Iterable[int]) -> bytes:
+    """Words as bytes."""
+    whole = tuple(words)
+    return struct.pack(f"<{len(whole)}I", *whole)
+
+
+def _encoded_instruction(words: Words) -> bytes:
+    opcode, *operands = words
+    return encoded((len(words) << 16 | opcode, *operands))

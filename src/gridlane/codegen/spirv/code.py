@@ -1,0 +1,265 @@
+"""Instructions by the IR's scalar types: what the families of ops are emitted with.
+
+Integers are unsigned in SPIR-V's types, so that a bit pattern has one type; the opcode says how it
+is read. bf16 is held as its 16 bits.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from gridlane.codegen.spirv.assembler import Assembler
+from gridlane.codegen.spirv.opcodes import Capability, Decoration, Glsl, Mode, Opcode
+from gridlane.core.dtypes import DType, b1, u8, u16, u32, u64
+from gridlane.ir.op import FastMath
+
+_INTEGER_CAPABILITY = {8: Capability.Int8, 16: Capability.Int16, 64: Capability.Int64}
+_FLOAT_CAPABILITY = {16: Capability.Float16, 64: Capability.Float64}
+_ENDS = frozenset((Opcode.Branch, Opcode.BranchConditional, Opcode.Return, Opcode.Unreachable))
+_UNSIGNED = {8: u8, 16: u16, 32: u32, 64: u64}
+
+
+def unsigned(bits: int) -> DType:
+    """The unsigned integer of a width."""
+    return _UNSIGNED[bits]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopLabels:
+    """Where control goes in a loop."""
+
+    merge: int
+    next: int
+
+
+class Code(Assembler):
+    """The kernel's function, instruction by instruction."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.block = 0
+        self.float_widths: set[int] = set()
+        self.unknown_zero: Callable[[], int] | None = None
+        """Gives a u32 that is 0 but unknown to the device's compiler; None where that treats
+        constants well."""
+
+    # ---- types and constants
+
+    def scalar(self, dtype: DType) -> int:
+        """The type of a scalar in registers."""
+        if dtype.is_bool:
+            return self.type(Opcode.TypeBool)
+        if dtype.is_float and dtype.name != "bf16":
+            self.float_widths.add(dtype.bits)
+            if dtype.bits in _FLOAT_CAPABILITY:
+                self.capabilities.add(_FLOAT_CAPABILITY[dtype.bits])
+            return self.type(Opcode.TypeFloat, dtype.bits)
+        if dtype.bits in _INTEGER_CAPABILITY:
+            self.capabilities.add(_INTEGER_CAPABILITY[dtype.bits])
+        return self.type(Opcode.TypeInt, dtype.bits, 0)
+
+    def const(self, value: bool | int | float, dtype: DType) -> int:
+        """A constant of a scalar type; integers wrap."""
+        type_ = self.scalar(dtype)
+        if dtype.is_bool:
+            return self.shared(Opcode.ConstantTrue if value else Opcode.ConstantFalse, (type_,), ())
+        if dtype.is_integer:
+            octets = (int(value) & ((1 << dtype.bits) - 1)).to_bytes(dtype.size, "little")
+        else:
+            octets = np.array(value, dtype.numpy).tobytes()
+        octets += bytes(-len(octets) % 4)
+        return self.constant(type_, *struct.unpack(f"<{len(octets) // 4}I", octets))
+
+    def null(self, type_: int) -> int:
+        """The zero of any type."""
+        return self.shared(Opcode.ConstantNull, (type_,), ())
+
+    # ---- instructions
+
+    def op(self, opcode: Opcode, dtype: DType, *ids: int) -> int:
+        """An instruction with a scalar result."""
+        return self.result(opcode, self.scalar(dtype), *ids)
+
+    def real(self, opcode: Opcode, dtype: DType, *ids: int, fast: FastMath = FastMath.NONE) -> int:
+        """Arithmetic of floats, which is not fused or reordered unless ``fast`` allows it."""
+        made = self.op(opcode, dtype, *ids)
+        if not fast & FastMath.CONTRACT:
+            self.decorate(made, Decoration.NoContraction)
+        return made
+
+    def ext(self, instruction: Glsl, dtype: DType, *ids: int) -> int:
+        """An instruction of GLSL.std.450."""
+        return self.op(Opcode.ExtInst, dtype, self.glsl, instruction, *ids)
+
+    def compare(self, opcode: Opcode, a: int, b: int) -> int:
+        """A comparison."""
+        return self.op(opcode, b1, a, b)
+
+    def select(self, dtype: DType, condition: int, on_true: int, on_false: int) -> int:
+        """A choice between two values that both are there."""
+        return self.op(Opcode.Select, dtype, condition, on_true, on_false)
+
+    def either(self, a: int, b: int) -> int:
+        """a or b."""
+        return self.op(Opcode.LogicalOr, b1, a, b)
+
+    def both(self, a: int, b: int) -> int:
+        """a and b."""
+        return self.op(Opcode.LogicalAnd, b1, a, b)
+
+    def negated(self, a: int) -> int:
+        """not a."""
+        return self.op(Opcode.LogicalNot, b1, a)
+
+    def add(self, dtype: DType, a: int, b: int) -> int:
+        """The sum of integers."""
+        return self.op(Opcode.IAdd, dtype, a, b)
+
+    def plus(self, dtype: DType, a: int, number: int) -> int:
+        """An integer and a number more."""
+        return self.add(dtype, a, self.const(number, dtype)) if number else a
+
+    def times(self, dtype: DType, a: int, number: int) -> int:
+        """An integer times a number."""
+        return a if number == 1 else self.op(Opcode.IMul, dtype, a, self.const(number, dtype))
+
+    def masked(self, dtype: DType, a: int, mask: int) -> int:
+        """Some of the bits of an integer."""
+        return self.op(Opcode.BitwiseAnd, dtype, a, self.const(mask, dtype))
+
+    def shifted_up(self, dtype: DType, a: int, by: int) -> int:
+        """An integer shifted to the left by a number."""
+        return self.op(Opcode.ShiftLeftLogical, dtype, a, self.const(by, u32)) if by else a
+
+    def shifted_down(self, dtype: DType, a: int, by: int) -> int:
+        """An integer shifted to the right, zeros coming in, by a number."""
+        return self.op(Opcode.ShiftRightLogical, dtype, a, self.const(by, u32)) if by else a
+
+    # ---- the same bits, other widths
+
+    def bits(self, value: int, dtype: DType) -> int:
+        """A scalar's bits as an unsigned integer; a bool as a byte."""
+        if dtype.is_bool:
+            return self.select(u8, value, self.const(1, u8), self.const(0, u8))
+        if dtype.is_integer or dtype.name == "bf16":
+            return value
+        return self.op(Opcode.Bitcast, unsigned(dtype.bits), value)
+
+    def from_bits(self, value: int, dtype: DType) -> int:
+        """A scalar of its bits; a bool of a byte that is not 0."""
+        if dtype.is_bool:
+            return self.compare(Opcode.INotEqual, value, self.const(0, u8))
+        if dtype.is_integer or dtype.name == "bf16":
+            return value
+        return self.op(Opcode.Bitcast, dtype, value)
+
+    def hidden(self, value: int, dtype: DType) -> int:
+        """A float that compilers do not know even if it is a constant. Those that fold zeros take
+        x / 0 as undefined, and 0 + x and 0 * x as x and 0, whatever x is."""
+        if self.unknown_zero is None:
+            return value
+        raw = unsigned(dtype.bits)
+        zero = self.unsigned_resized(self.unknown_zero(), 32, dtype.bits)
+        bits = self.op(Opcode.BitwiseOr, raw, self.bits(value, dtype), zero)
+        return self.from_bits(bits, dtype)
+
+    def resized(self, value: int, source: DType, target: DType) -> int:
+        """An integer in another width, extended by its own sign."""
+        if source.bits == target.bits:
+            return value
+        grows_signed = source.is_signed and source.bits < target.bits
+        return self.op(Opcode.SConvert if grows_signed else Opcode.UConvert, target, value)
+
+    def unsigned_resized(self, value: int, source_bits: int, target_bits: int) -> int:
+        """Bits in another width, zeros coming in."""
+        source, target = unsigned(source_bits), unsigned(target_bits)
+        return self.resized(value, source, target)
+
+    # ---- memory of the thread
+
+    def local(self, dtype: DType) -> int:
+        """A variable of the thread."""
+        return self.variable(self.scalar(dtype))
+
+    def get(self, dtype: DType, variable: int) -> int:
+        """What a variable holds."""
+        return self.op(Opcode.Load, dtype, variable)
+
+    def set(self, variable: int, value: int) -> None:
+        """Change a variable."""
+        self.do(Opcode.Store, variable, value)
+
+    # ---- control
+
+    def start(self, label: int) -> None:
+        """Open a block."""
+        self.do(Opcode.Label, label)
+        self.block = label
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing can follow in this block."""
+        return bool(self.body) and self.body[-1][0] in _ENDS
+
+    def branch(self, label: int) -> None:
+        """Jump."""
+        self.do(Opcode.Branch, label)
+
+    @contextmanager
+    def when(self, condition: int) -> Generator[None]:
+        """What is emitted inside runs where a condition holds."""
+        then, merge = self.fresh(), self.fresh()
+        self.do(Opcode.SelectionMerge, merge, 0)
+        self.do(Opcode.BranchConditional, condition, then, merge)
+        self.start(then)
+        yield
+        self.branch(merge)
+        self.start(merge)
+
+    @contextmanager
+    def again(self) -> Generator[LoopLabels]:
+        """What is emitted inside runs until ``stop_if`` on the labels that this gives."""
+        head, body = self.fresh(), self.fresh()
+        labels = LoopLabels(self.fresh(), self.fresh())
+        self.branch(head)
+        self.start(head)
+        self.do(Opcode.LoopMerge, labels.merge, labels.next, 0)
+        self.branch(body)
+        self.start(body)
+        yield labels
+        self.branch(labels.next)
+        self.start(labels.next)
+        self.branch(head)
+        self.start(labels.merge)
+
+    def stop_if(self, condition: int, target: int) -> None:
+        """Leave for the merge block of a loop where a condition holds."""
+        stay = self.fresh()
+        self.do(Opcode.SelectionMerge, stay, 0)
+        self.do(Opcode.BranchConditional, condition, target, stay)
+        self.start(stay)
+
+    # ---- the whole
+
+    def finished(self, entry: str, denormals: frozenset[int]) -> bytes:
+        """The module, with what its floats need said of them.
+
+        Args:
+            denormals: the widths in bits whose subnormal numbers the device keeps when told.
+        """
+        for width in sorted(self.float_widths):
+            self.mode(Mode.SignedZeroInfNanPreserve, Capability.SignedZeroInfNanPreserve, width)
+            self.mode(Mode.RoundingModeRTE, Capability.RoundingModeRTE, width)
+            if width in denormals:
+                self.mode(Mode.DenormPreserve, Capability.DenormPreserve, width)
+        return self.assembled(entry)
+
+    def mode(self, mode: Mode, capability: Capability, width: int) -> None:
+        """Say how floats of a width behave."""
+        self.capabilities.add(capability)
+        self.modes.append((Opcode.ExecutionMode, mode, width))

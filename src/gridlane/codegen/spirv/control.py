@@ -1,0 +1,160 @@
+"""Structured control flow as SPIR-V's: selections and loops that say where they merge.
+
+A branch may leave selections, but of loops the innermost only. So a ``leave`` inside loops sets a
+variable, which each of them asks behind its end. A scope is a loop that runs once.
+"""
+
+from __future__ import annotations
+
+from gridlane.codegen.spirv import scalars
+from gridlane.codegen.spirv.emission import TABLE, Emission, Exits, emits
+from gridlane.codegen.spirv.opcodes import Opcode
+from gridlane.core.dtypes import b1
+from gridlane.core.errors import TargetError
+from gridlane.ir.op import Op
+from gridlane.ir.ops import control
+from gridlane.ir.values import Region
+
+
+def emit_region(state: Emission, region: Region) -> bool:
+    """Emit the ops in order; whether control reaches the end. What it never reaches is left out."""
+    for op in region.ops:
+        emit_op(state, op)
+        if op.terminator or state.code.ended:
+            return False
+    return True
+
+
+def emit_op(state: Emission, op: Op) -> None:
+    """Emit one op.
+
+    Raises:
+        TargetError: the target has no such op.
+    """
+    emitter = TABLE.get(type(op))
+    if emitter is not None:
+        emitter(state, op)
+        return
+    operands = [state.name(value) for value in op.operands()]
+    made = scalars.emit(state.code, op, operands)
+    if made is None:
+        raise TargetError(f"the vulkan target has no {op.name}", op.loc)
+    state.set(op.results[0], made)
+
+
+@emits(control.If)
+def branch(state: Emission, op: control.If) -> None:
+    """Two sides that join behind."""
+    code = state.code
+    then, orelse, merge = code.fresh(), code.fresh(), code.fresh()
+    sides = [(then, op.then)]
+    if op.orelse.ops:
+        sides.append((orelse, op.orelse))
+    code.do(Opcode.SelectionMerge, merge, 0)
+    on_false = orelse if op.orelse.ops else merge
+    code.do(Opcode.BranchConditional, state.name(op.condition), then, on_false)
+    reached = not op.orelse.ops
+    for label, region in sides:
+        code.start(label)
+        if emit_region(state, region):
+            code.branch(merge)
+            reached = True
+    _join(state, merge, reached)
+
+
+def _join(state: Emission, merge: int, reached: bool) -> None:
+    """Open the block where control joins, which has to be there even if nothing reaches it."""
+    state.code.start(merge)
+    if not reached:
+        state.code.do(Opcode.Unreachable)
+
+
+@emits(control.Loop)
+def loop(state: Emission, op: control.Loop) -> None:
+    """The body, then the step, again and again."""
+    code = state.code
+    head, exits = _open(state, False)
+    if emit_region(state, op.body):
+        code.branch(exits.next)
+    code.start(exits.next)
+    emit_region(state, op.step)
+    code.branch(head)
+    state.exits.pop()
+    _join(state, exits.merge, exits.used)
+    if exits.leaves:
+        _go_on_leaving(state)
+
+
+def _open(state: Emission, is_scope: bool) -> tuple[int, Exits]:
+    """Start a loop: (the label of its head, where control goes from inside)."""
+    code = state.code
+    head, body = code.fresh(), code.fresh()
+    exits = Exits(code.fresh(), code.fresh(), is_scope)
+    code.branch(head)
+    code.start(head)
+    code.do(Opcode.LoopMerge, exits.merge, exits.next, 0)
+    code.branch(body)
+    code.start(body)
+    state.exits.append(exits)
+    return head, exits
+
+
+def _go_on_leaving(state: Emission) -> None:
+    """Behind a loop: a thread that is on its way out of a scope goes on."""
+    scope = next(exits for exits in reversed(state.exits) if exits.is_scope)
+    state.exits[-1].used = True
+    leaving = state.code.get(b1, scope.left)
+    state.code.stop_if(leaving, state.exits[-1].merge)
+
+
+@emits(control.ScopeOp)
+def scope(state: Emission, op: control.ScopeOp) -> None:
+    """A body that ``leave`` goes behind."""
+    inner = list(op.body.walk())
+    if not any(isinstance(item, control.Leave) for item in inner):
+        emit_region(state, op.body)
+        return
+    code = state.code
+    left = 0
+    if any(isinstance(item, control.Loop) for item in inner):
+        left = code.local(b1)
+        code.set(left, code.const(False, b1))
+    head, exits = _open(state, True)
+    exits.left = left
+    if emit_region(state, op.body):
+        exits.used = True
+        code.branch(exits.merge)
+    code.start(exits.next)
+    code.branch(head)
+    state.exits.pop()
+    _join(state, exits.merge, exits.used)
+
+
+@emits(control.Leave)
+def leave_scope(state: Emission, op: Op) -> None:
+    """Behind the scope; out of loops, one after the other."""
+    at = max(n for n, exits in enumerate(state.exits) if exits.is_scope)
+    for exits in state.exits[at + 1 :]:
+        exits.leaves = True
+    if at + 1 < len(state.exits):
+        state.code.set(state.exits[at].left, state.code.const(True, b1))
+    leave_loop(state, op)
+
+
+@emits(control.Break)
+def leave_loop(state: Emission, op: Op) -> None:
+    """Behind the innermost loop."""
+    state.exits[-1].used = True
+    state.code.branch(state.exits[-1].merge)
+
+
+@emits(control.Continue)
+def next_round(state: Emission, op: Op) -> None:
+    """To the step."""
+    state.code.branch(state.exits[-1].next)
+
+
+@emits(control.Return)
+def leave_kernel(state: Emission, op: control.Return) -> None:
+    """The end of the thread: calls are inlined, so the function is the kernel."""
+    state.code.do(Opcode.Return)

@@ -1,0 +1,25 @@
+"""The fused multiply-add, which GLSL.std.450 allows to round twice."""
+
+from __future__ import annotations
+
+from gridlane.codegen.spirv import conversion, scalars
+from gridlane.codegen.spirv.emission import Emission, emits
+from gridlane.codegen.spirv.opcodes import Glsl
+from gridlane.core.dtypes import DType
+from gridlane.ir.ops import arith
+
+
+@emits(arith.Fma)
+def fused(state: Emission, op: arith.Fma) -> None:
+    """The instruction, where the device promises one rounding; else in f64. That of f64 has been
+    replaced by ``passes.fuse_exactly`` where it is not the instruction."""
+    dtype = op.a.type
+    assert isinstance(dtype, DType)
+    operands = [state.name(value) for value in op.operands()]
+    if state.has("fma") and dtype.name != "bf16":
+        made = state.code.ext(Glsl.Fma, dtype, *operands)
+    else:
+        assert dtype.bits < 64, op
+        operands = scalars.hidden_zeros(state.code, op, operands)
+        made = conversion.fused_through_f64(state.code, dtype, operands)
+    state.set(op.results[0], made)

@@ -1,0 +1,231 @@
+"""Where a thread stands in the grid, barriers of the block, and fences."""
+
+from __future__ import annotations
+
+from gridlane.codegen.spirv.emission import Emission, emits
+from gridlane.codegen.spirv.opcodes import (
+    BuiltIn,
+    Decoration,
+    Opcode,
+    Scope,
+    Semantics,
+    Storage,
+)
+from gridlane.core.dtypes import u32, u64
+from gridlane.ir.op import Op
+from gridlane.ir.ops import grid
+from gridlane.ir.ops.grid import MemoryOrder, MemoryScope, Reduction
+
+PUSH_CONSTANTS = {"params": 0, "base": 8, "grid": 20, "report": 32}
+"""Byte offsets: the parameter block's address (u64), the first block of the dispatch and the blocks
+of the grid along x, y, z (u32 each), the report block's address (u64)."""
+PUSH_CONSTANT_BYTES = 48
+_MEMBERS = (u64, u32, u32, u32, u32, u32, u32, u64)
+_OFFSETS = (0, 8, 12, 16, 20, 24, 28, 32)
+
+WARP = 32
+
+
+# ---- what a thread is told
+
+
+def push_constant(state: Emission, name: str, axis: int = 0) -> int:
+    """A push constant."""
+    member = _OFFSETS.index(PUSH_CONSTANTS[name] + 4 * axis)
+    key = f"push {member}"
+    if key not in state.inputs:
+        state.inputs[key] = _push_constant(state, member)
+    return state.inputs[key]
+
+
+def _push_constant(state: Emission, member: int) -> int:
+    code = state.code
+    if "push" not in state.inputs:
+        state.inputs["push"] = _push_block(state)
+    dtype = _MEMBERS[member]
+    type_ = code.pointer_type(Storage.PushConstant, code.scalar(dtype))
+    index = code.const(member, u32)
+    with code.at_entry():
+        pointer = code.result(Opcode.AccessChain, type_, state.inputs["push"], index)
+        return code.op(Opcode.Load, dtype, pointer)
+
+
+def _push_block(state: Emission) -> int:
+    """The variable of the push constants; its struct is no other struct's type."""
+    code = state.code
+    members = [code.scalar(dtype) for dtype in _MEMBERS]
+    block = code.fresh()
+    code.globals.append((Opcode.TypeStruct, block, *members))
+    code.decorate(block, Decoration.Block)
+    for member, offset in enumerate(_OFFSETS):
+        words = (Opcode.MemberDecorate, block, member, Decoration.Offset, offset)
+        code.decorations.append(words)
+    return code.global_variable(Storage.PushConstant, block)
+
+
+def _input(state: Emission, builtin: BuiltIn, type_: int) -> int:
+    """The value of an input variable."""
+    if builtin.name not in state.inputs:
+        variable = state.code.global_variable(Storage.Input, type_)
+        state.code.decorate(variable, Decoration.BuiltIn, builtin)
+        with state.code.at_entry():
+            state.inputs[builtin.name] = state.code.result(Opcode.Load, type_, variable)
+    return state.inputs[builtin.name]
+
+
+def _component(state: Emission, builtin: BuiltIn, axis: int) -> int:
+    """A component of an input of three."""
+    key = f"{builtin.name} {axis}"
+    if key not in state.inputs:
+        code = state.code
+        whole = _input(state, builtin, code.type(Opcode.TypeVector, code.scalar(u32), 3))
+        with code.at_entry():
+            made = code.op(Opcode.CompositeExtract, u32, whole, axis)
+        state.inputs[key] = made
+    return state.inputs[key]
+
+
+def thread_index(state: Emission, axis: int) -> int:
+    """The thread's index in its block."""
+    return _component(state, BuiltIn.LocalInvocationId, axis)
+
+
+def block_index(state: Emission, axis: int) -> int:
+    """The block's index in the grid: a dispatch may be a part of it."""
+    key = f"block {axis}"
+    if key not in state.inputs:
+        own = _component(state, BuiltIn.WorkgroupId, axis)
+        base = push_constant(state, "base", axis)
+        with state.code.at_entry():
+            state.inputs[key] = state.code.add(u32, own, base)
+    return state.inputs[key]
+
+
+def thread_number(state: Emission) -> int:
+    """The number of the thread in its block, x fastest."""
+    return _input(state, BuiltIn.LocalInvocationIndex, state.code.scalar(u32))
+
+
+def unknown_zero(state: Emission) -> int:
+    """0, since no block has 2**31 threads; but no compiler counts on that."""
+    if "zero" not in state.inputs:
+        number = thread_number(state)
+        with state.code.at_entry():
+            state.inputs["zero"] = state.code.shifted_down(u32, number, 31)
+    return state.inputs["zero"]
+
+
+def block_size(state: Emission, axis: int) -> int:
+    """Threads of a block along an axis, which the pipeline says."""
+    return state.code.spec_constant(state.code.scalar(u32), axis, 1)
+
+
+@emits(grid.ThreadIdx, grid.BlockIdx, grid.BlockDim, grid.GridDim)
+def index(state: Emission, op: grid.GridQuery) -> None:
+    """One of the launch's numbers."""
+    axis = op.axis.value
+    if isinstance(op, grid.ThreadIdx):
+        made = thread_index(state, axis)
+    elif isinstance(op, grid.BlockIdx):
+        made = block_index(state, axis)
+    elif isinstance(op, grid.BlockDim):
+        made = block_size(state, axis)
+    else:
+        made = push_constant(state, "grid", axis)
+    state.set(op.results[0], made)
+
+
+@emits(grid.LaneId)
+def lane_id(state: Emission, op: Op) -> None:
+    """Warps are filled x fastest."""
+    state.set(op.results[0], state.code.masked(u32, thread_number(state), WARP - 1))
+
+
+# ---- order
+
+_MEMORY = Semantics.UniformMemory | Semantics.WorkgroupMemory
+_ACQUIRE = Semantics.MakeVisible | _MEMORY
+_RELEASE = Semantics.MakeAvailable | _MEMORY
+_BOTH = Semantics.AcquireRelease | _ACQUIRE | _RELEASE
+
+_SEMANTICS = {
+    MemoryOrder.RELAXED: 0,
+    MemoryOrder.ACQUIRE: Semantics.Acquire | _ACQUIRE,
+    MemoryOrder.RELEASE: Semantics.Release | _RELEASE,
+    MemoryOrder.ACQ_REL: _BOTH,
+    # The Vulkan memory model has nothing stronger.
+    MemoryOrder.SEQ_CST: _BOTH,
+}
+
+_SCOPES = {
+    # A warp may be several subgroups.
+    MemoryScope.WARP: Scope.Workgroup,
+    MemoryScope.BLOCK: Scope.Workgroup,
+    MemoryScope.DEVICE: Scope.Device,
+    # The host sees memory when the work is done, which no fence of a thread changes.
+    MemoryScope.SYSTEM: Scope.Device,
+}
+
+
+def scope_id(state: Emission, scope: MemoryScope) -> int:
+    """A scope as operands have it."""
+    return state.code.const(_SCOPES[scope], u32)
+
+
+def semantics_id(state: Emission, order: MemoryOrder) -> int:
+    """Memory semantics as operands have them."""
+    return state.code.const(int(_SEMANTICS[order]), u32)
+
+
+@emits(grid.Fence)
+def fence(state: Emission, op: grid.Fence) -> None:
+    """A memory barrier, which waits for nobody; a relaxed one orders nothing."""
+    if op.order is not MemoryOrder.RELAXED:
+        memory_barrier(state, op.scope, op.order)
+
+
+def memory_barrier(state: Emission, scope: MemoryScope, order: MemoryOrder) -> None:
+    """A fence."""
+    operands = scope_id(state, scope), semantics_id(state, order)
+    state.code.do(Opcode.MemoryBarrier, *operands)
+
+
+# ---- barriers
+
+
+@emits(grid.Barrier)
+def barrier(state: Emission, op: Op) -> None:
+    """Wait for the block; shared and global memory are in order behind it."""
+    block_barrier(state)
+
+
+def block_barrier(state: Emission) -> None:
+    """A barrier of the workgroup."""
+    scope = scope_id(state, MemoryScope.BLOCK)
+    semantics = semantics_id(state, MemoryOrder.ACQ_REL)
+    state.code.do(Opcode.ControlBarrier, scope, scope, semantics)
+
+
+@emits(grid.BarrierReduce)
+def barrier_reduce(state: Emission, op: grid.BarrierReduce) -> None:
+    """Threads count in a word of shared memory. All of them clear it, as any may have ended."""
+    code = state.code
+    if "counter" not in state.inputs:
+        state.inputs["counter"] = code.global_variable(Storage.Workgroup, code.scalar(u32))
+    counter = state.inputs["counter"]
+    zero = code.const(0, u32)
+    relaxed = code.const(Scope.Workgroup, u32), zero
+    predicate = state.name(op.predicate)
+    if op.kind is Reduction.ALL:
+        predicate = code.negated(predicate)
+    block_barrier(state)
+    code.do(Opcode.AtomicStore, counter, *relaxed, zero)
+    block_barrier(state)
+    with code.when(predicate):
+        code.op(Opcode.AtomicIAdd, u32, counter, *relaxed, code.const(1, u32))
+    block_barrier(state)
+    total = code.op(Opcode.AtomicLoad, u32, counter, *relaxed)
+    if op.kind is not Reduction.COUNT:
+        wanted = Opcode.IEqual if op.kind is Reduction.ALL else Opcode.INotEqual
+        total = code.select(u32, code.compare(wanted, total, zero), code.const(1, u32), zero)
+    state.set(op.results[0], total)

@@ -1,0 +1,120 @@
+"""The SPIR-V module of a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from gridlane.codegen.spirv import atomics, control, fused, gridops, memory, report, warps
+from gridlane.codegen.spirv.emission import Emission, address_type
+from gridlane.codegen.spirv.opcodes import Access, Capability, Mode, Opcode
+from gridlane.codegen.spirv.places import Places
+from gridlane.codegen.spirv.words import array_of, global_pointer, narrow_storage
+from gridlane.core.artifact import ParamSlot
+from gridlane.core.dtypes import DType, u8, u64
+from gridlane.core.options import KernelOptions
+from gridlane.ir.op import Op
+from gridlane.ir.rewriting import uses
+from gridlane.ir.types import PointerType, Space
+from gridlane.ir.values import Function, Module, Param
+
+FAMILIES = (atomics, fused, gridops, memory, report, warps)
+"""Imported for the emissions that they register."""
+
+_ALWAYS = (
+    Capability.Int64,
+    Capability.PhysicalStorageBufferAddresses,
+    Capability.VulkanMemoryModel,
+    Capability.VulkanMemoryModelDeviceScope,
+)
+_DENORMALS = {16: "denorm16", 32: "denorm32", 64: "denorm64"}
+"""The features that say that a device keeps subnormal numbers when told."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCode:
+    """A module and what the runtime must know of it.
+
+    Attributes:
+        static_shared: bytes of shared memory of a block, without the dynamic.
+        reports: it uses the report block.
+    """
+
+    words: bytes
+    entry: str
+    prints: tuple[Op, ...]
+    static_shared: int
+    uses_dynamic_shared: bool
+    reports: bool
+
+
+def emit_kernel(
+    module: Module,
+    slots: tuple[ParamSlot, ...],
+    options: KernelOptions,
+    features: frozenset[str],
+) -> KernelCode:
+    """Emit a kernel whose calls are inlined.
+
+    Args:
+        slots: where each parameter is in the parameter block.
+        features: what the device has.
+
+    Raises:
+        TargetError: Vulkan or the device cannot do what an op asks; located.
+    """
+    state = Emission(module, options, features, Places(module))
+    code, kernel = state.code, module.kernel
+    code.capabilities.update(_ALWAYS)
+    if state.has("folds_zeros"):
+        code.unknown_zero = partial(gridops.unknown_zero, state)
+    size = [gridops.block_size(state, axis) for axis in range(3)]
+    code.modes.append((Opcode.ExecutionModeId, Mode.LocalSizeId, *size))
+    _load_params(state, kernel, slots)
+    _declare_variables(state, kernel)
+    if control.emit_region(state, kernel.body):
+        code.do(Opcode.Return)
+    shared = [place for place in state.places.all() if place.space is Space.SHARED]
+    dynamic = any(place.dynamic for place in shared)
+    if dynamic:  # a pipeline may be made with its size although nothing accesses it
+        for place in shared:
+            array_of(state, place)
+    kept = frozenset(width for width, name in _DENORMALS.items() if state.has(name))
+    return KernelCode(
+        code.finished(kernel.name, kept),
+        kernel.name,
+        tuple(state.prints),
+        sum(place.size for place in shared),
+        dynamic,
+        state.reports,
+    )
+
+
+def _load_params(state: Emission, kernel: Function, slots: tuple[ParamSlot, ...]) -> None:
+    """The parameters that are used, from the block whose address the launch gives."""
+    used = uses(kernel.body)
+    for param, slot in zip(kernel.params, slots, strict=True):
+        if used[param.value]:
+            state.set(param.value, _load_param(state, param, slot))
+
+
+def _load_param(state: Emission, param: Param, slot: ParamSlot) -> int:
+    code, type_ = state.code, param.value.type
+    dtype = address_type(type_) if isinstance(type_, PointerType) else type_
+    assert isinstance(dtype, DType)
+    held = u8 if dtype.is_bool else dtype
+    narrow_storage(state, held.bits)
+    block = gridops.push_constant(state, "params")
+    with code.at_entry():
+        address = code.plus(u64, block, slot.offset)
+        pointer = global_pointer(state, address, code.scalar(held))
+        made = code.op(Opcode.Load, held, pointer, Access.Aligned, held.size)
+        return code.from_bits(made, dtype) if dtype.is_bool else made
+
+
+def _declare_variables(state: Emission, kernel: Function) -> None:
+    """Each is zero at first."""
+    for var in kernel.variables:
+        type_ = state.register_type(var.type)
+        state.slots[var] = state.code.variable(type_)
+        state.code.set(state.slots[var], state.code.null(type_))

@@ -1,0 +1,305 @@
+"""Loads, stores, addresses, variables, and the parts of structs and vectors."""
+
+from __future__ import annotations
+
+from gridlane.codegen.alignment import alignment
+from gridlane.codegen.spirv.code import unsigned
+from gridlane.codegen.spirv.emission import Emission, address_type, emits
+from gridlane.codegen.spirv.opcodes import Opcode
+from gridlane.codegen.spirv.places import DYNAMIC, Root, root_of
+from gridlane.codegen.spirv.words import (
+    Spot,
+    access,
+    dynamic_bytes,
+    global_pointer,
+    load_bits,
+    narrow_storage,
+    store_bits,
+)
+from gridlane.core.dtypes import DType, u32, u64
+from gridlane.ir.ops import arith, grid, memory
+from gridlane.ir.types import PointerType, Space, StructType, Type, VectorType
+from gridlane.ir.values import Value
+
+# ---- loads and stores
+
+
+def spot_of(state: Emission, pointer: Value, volatile: bool = False) -> Spot:
+    """Where a pointer points."""
+    place = state.places.of(pointer)
+    return Spot(place, state.name(pointer), alignment(pointer), volatile)
+
+
+@emits(memory.Load)
+def load(state: Emission, op: memory.Load) -> None:
+    """A load; of a struct or vector, of each of its parts."""
+    spot = spot_of(state, op.pointer, op.volatile)
+    state.set(op.results[0], _load(state, spot, op.results[0].type))
+
+
+def _load(state: Emission, spot: Spot, type_: Type) -> int:
+    code = state.code
+    if isinstance(type_, DType):
+        if _moves_whole(spot, type_):
+            narrow_storage(state, type_.bits)
+            pointer = global_pointer(state, spot.at, code.scalar(type_))
+            return code.op(Opcode.Load, type_, pointer, *access(type_.size, spot.volatile))
+        return code.from_bits(load_bits(state, spot, 8 * type_.size), type_)
+    if isinstance(type_, PointerType):
+        return code.resized(load_bits(state, spot, 64), u64, address_type(type_))
+    parts = [_load(state, spot.further(state.code, at), part) for at, part in fields(type_)]
+    return code.result(Opcode.CompositeConstruct, state.register_type(type_), *parts)
+
+
+def _moves_whole(spot: Spot, type_: DType) -> bool:
+    """Whether a scalar of global memory has a load of its own type."""
+    return spot.place is None and not type_.is_bool and spot.align >= type_.size
+
+
+@emits(memory.Store)
+def store(state: Emission, op: memory.Store) -> None:
+    """A store; of a struct or vector, of each of its parts."""
+    spot = spot_of(state, op.pointer, op.volatile)
+    _store(state, spot, state.name(op.value), op.value.type)
+
+
+def _store(state: Emission, spot: Spot, value: int, type_: Type) -> None:
+    code = state.code
+    if isinstance(type_, DType):
+        if not _moves_whole(spot, type_):
+            store_bits(state, spot, code.bits(value, type_), 8 * type_.size)
+            return
+        narrow_storage(state, type_.bits)
+        pointer = global_pointer(state, spot.at, code.scalar(type_))
+        code.do(Opcode.Store, pointer, value, *access(type_.size, spot.volatile))
+        return
+    if isinstance(type_, PointerType):
+        store_bits(state, spot, code.resized(value, address_type(type_), u64), 64)
+        return
+    for index, (at, part_type) in enumerate(fields(type_)):
+        item = code.result(Opcode.CompositeExtract, state.register_type(part_type), value, index)
+        _store(state, spot.further(state.code, at), item, part_type)
+
+
+def fields(type_: Type) -> list[tuple[int, Type]]:
+    """(byte offset, type) of the parts."""
+    if isinstance(type_, StructType):
+        return list(zip(type_.offsets, type_.types, strict=True))
+    assert isinstance(type_, VectorType)
+    return [(n * type_.element.size, type_.element) for n in range(type_.count)]
+
+
+# ---- addresses
+
+
+def _address_type(state: Emission, pointer: Value) -> DType:
+    """What holds a pointer: a generic one may be known to point into a place."""
+    return u64 if state.places.of(pointer) is None else u32
+
+
+@emits(memory.Offset)
+def offset(state: Emission, op: memory.Offset) -> None:
+    """The address some elements further; it wraps."""
+    code, index = state.code, op.index.type
+    assert isinstance(index, DType) and isinstance(op.pointer.type, PointerType)
+    dtype = _address_type(state, op.pointer)
+    wide = code.resized(state.name(op.index), index, dtype)
+    step = code.times(dtype, wide, op.pointer.type.element.size)
+    state.set(op.results[0], code.add(dtype, state.name(op.pointer), step))
+
+
+@emits(memory.FieldPointer)
+def field_pointer(state: Emission, op: memory.FieldPointer) -> None:
+    """The address of a field."""
+    assert isinstance(op.pointer.type, PointerType)
+    whole = op.pointer.type.element
+    at = whole.offsets[op.index] if isinstance(whole, StructType) else 0
+    dtype = _address_type(state, op.pointer)
+    state.set(op.results[0], state.code.plus(dtype, state.name(op.pointer), at))
+
+
+@emits(memory.Recast)
+def recast(state: Emission, op: memory.Recast) -> None:
+    """The same address. What is generic without a known place points to global memory.
+
+    Raises:
+        TargetError: that is not sure.
+    """
+    source = op.pointer.type
+    assert isinstance(source, PointerType)
+    sure = root_of(op.pointer) is not None or source.space in (Space.GLOBAL, Space.GENERIC)
+    if op.type.space is Space.GENERIC and not sure:
+        raise state.refuse(
+            op, "of such a pointer: which array it points into is known at run time only"
+        )
+    state.set(op.results[0], state.name(op.pointer))
+
+
+@emits(memory.Address)
+def address(state: Emission, op: memory.Address) -> None:
+    """The address as an integer; outside global memory, the distance in the space."""
+    value = state.code.resized(state.name(op.pointer), _address_type(state, op.pointer), u64)
+    state.set(op.results[0], value)
+
+
+@emits(memory.FromAddress)
+def from_address(state: Emission, op: memory.FromAddress) -> None:
+    """An integer as a pointer.
+
+    Raises:
+        TargetError: the integer may be the address of something that is not global.
+    """
+    if op.type.space is Space.GENERIC and _takes_other_addresses(state):
+        raise state.refuse(op, "of a generic pointer in a kernel that takes the address of shared "
+                           "or local memory")  # fmt: skip
+    state.set(op.results[0], state.code.resized(state.name(op.value), u64, address_type(op.type)))
+
+
+def _takes_other_addresses(state: Emission) -> bool:
+    return any(
+        isinstance(op, memory.Address) and state.places.of(op.pointer) is not None
+        for op in state.module.kernel.body.walk()
+    )
+
+
+def _start(state: Emission, value: Value, root: Root) -> None:
+    state.set(value, state.code.const(state.places.start(root), u32))
+
+
+@emits(memory.GlobalAddress)
+def global_address(state: Emission, op: memory.GlobalAddress) -> None:
+    """A shared array, or constant data."""
+    _start(state, op.results[0], op.symbol)
+
+
+@emits(memory.DynamicShared)
+def dynamic_shared(state: Emission, op: memory.DynamicShared) -> None:
+    """Behind the static arrays of its place."""
+    _start(state, op.results[0], DYNAMIC)
+
+
+@emits(grid.DynamicSharedSize)
+def dynamic_shared_size(state: Emission, op: grid.DynamicSharedSize) -> None:
+    """A constant of the pipeline."""
+    state.set(op.results[0], dynamic_bytes(state))
+
+
+@emits(memory.LocalArray)
+def local_array(state: Emission, op: memory.LocalArray) -> None:
+    """Memory of the thread."""
+    _start(state, op.results[0], op)
+
+
+# ---- variables
+
+
+@emits(memory.ReadVar)
+def read(state: Emission, op: memory.ReadVar) -> None:
+    """A variable of the function, which drivers make registers of."""
+    type_ = state.register_type(op.var.type)
+    state.set(op.results[0], state.code.result(Opcode.Load, type_, state.slots[op.var]))
+
+
+@emits(memory.WriteVar)
+def write(state: Emission, op: memory.WriteVar) -> None:
+    """Set a variable."""
+    state.code.set(state.slots[op.var], state.name(op.value))
+
+
+# ---- parts
+
+
+@emits(memory.Pack)
+def pack(state: Emission, op: memory.Pack) -> None:
+    """A struct or vector from its parts."""
+    parts = [state.name(part) for part in op.parts]
+    type_ = state.register_type(op.type)
+    state.set(op.results[0], state.code.result(Opcode.CompositeConstruct, type_, *parts))
+
+
+@emits(memory.Part)
+def part(state: Emission, op: memory.Part) -> None:
+    """One of the parts."""
+    type_ = state.register_type(op.results[0].type)
+    name = state.code.result(Opcode.CompositeExtract, type_, state.name(op.whole), op.index)
+    state.set(op.results[0], name)
+
+
+# ---- what arith has for more than scalars
+
+
+@emits(arith.Select)
+def select(state: Emission, op: arith.Select) -> None:
+    """A choice between values of any type, part by part."""
+    sides = state.name(op.on_true), state.name(op.on_false)
+    made = _chosen(state, state.name(op.condition), *sides, op.on_true.type)
+    state.set(op.results[0], made)
+
+
+def _chosen(state: Emission, condition: int, a: int, b: int, type_: Type) -> int:
+    code, register = state.code, state.register_type(type_)
+    types = memory.part_types(type_)
+    if not types:
+        return code.result(Opcode.Select, register, condition, a, b)
+    parts = []
+    for index, part_type in enumerate(types):
+        inner = state.register_type(part_type)
+        x, y = (code.result(Opcode.CompositeExtract, inner, side, index) for side in (a, b))
+        parts.append(_chosen(state, condition, x, y, part_type))
+    return code.result(Opcode.CompositeConstruct, register, *parts)
+
+
+@emits(arith.Bitcast)
+def bitcast(state: Emission, op: arith.Bitcast) -> None:
+    """The same bits, of scalars and vectors."""
+    code = state.code
+    source, target = op.value.type, op.type
+    assert not isinstance(source, PointerType) and not isinstance(target, PointerType)
+    unit = min(_element(source).bits, _element(target).bits)
+    pieces = _pieces(state, state.name(op.value), source, unit)
+    step = _element(target).bits // unit
+    joined = [
+        _joined(state, pieces[at : at + step], _element(target))
+        for at in range(0, len(pieces), step)
+    ]
+    if isinstance(target, DType):
+        state.set(op.results[0], joined[0])
+        return
+    type_ = state.register_type(target)
+    state.set(op.results[0], code.result(Opcode.CompositeConstruct, type_, *joined))
+
+
+def _element(type_: Type) -> DType:
+    """A scalar type, or that of a vector's elements."""
+    element = type_.element if isinstance(type_, VectorType) else type_
+    assert isinstance(element, DType)
+    return element
+
+
+def _pieces(state: Emission, value: int, type_: Type, unit: int) -> list[int]:
+    """The bits of a scalar or vector as integers of ``unit`` bits, the lowest first."""
+    code, element = state.code, _element(type_)
+    items = [value]
+    if isinstance(type_, VectorType):
+        items = [
+            code.result(Opcode.CompositeExtract, code.scalar(element), value, index)
+            for index in range(type_.count)
+        ]
+    pieces = []
+    for item in items:
+        raw = code.bits(item, element)
+        for at in range(0, element.bits, unit):
+            down = code.shifted_down(unsigned(element.bits), raw, at)
+            pieces.append(code.unsigned_resized(down, element.bits, unit))
+    return pieces
+
+
+def _joined(state: Emission, pieces: list[int], dtype: DType) -> int:
+    """A scalar of integers that have its bits, the lowest first."""
+    code, raw = state.code, unsigned(dtype.bits)
+    bits = dtype.bits // len(pieces)
+    whole = code.unsigned_resized(pieces[0], bits, dtype.bits)
+    for number, piece in enumerate(pieces[1:], 1):
+        wide = code.unsigned_resized(piece, bits, dtype.bits)
+        whole = code.op(Opcode.BitwiseOr, raw, whole, code.shifted_up(raw, wide, number * bits))
+    return code.from_bits(whole, dtype)

@@ -1,0 +1,197 @@
+"""Which memory of the block or thread each pointer points into.
+
+SPIR-V has pointers of one element type into variables, and no casts between them. So memory that is
+not global is held in arrays of integers, and a pointer is a distance in bytes. An array of the
+kernel is a place of its own where every pointer to it is made of it by arithmetic alone; the others
+of an address space are one place together, so that pointers to them may be chosen, kept in
+variables and compared.
+
+The words of a place are as wide as its narrowest access, so that writing an element touches nothing
+else; with atomics they are as wide as the widest atomic, and narrower writes are atomic as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from gridlane.codegen.alignment import alignment, shared_factor
+from gridlane.core.dtypes import DType
+from gridlane.core.errors import TargetError
+from gridlane.ir.op import Op
+from gridlane.ir.ops import memory
+from gridlane.ir.ops.atomic import Atomic, AtomicCas
+from gridlane.ir.types import PointerType, Space, StructType, Type, VectorType
+from gridlane.ir.values import Module, Value
+
+Root = str | Op
+"""What a pointer is made of: the name of a global, a LocalArray, or the dynamic shared memory."""
+
+DYNAMIC = ""
+"""The dynamic shared memory as a root; no global has this name."""
+
+_ON_THE_WAY = (memory.Offset, memory.FieldPointer, memory.Recast)
+_FIRST = 16
+"""Where arrays begin in a place of several, so that none is at the null pointer."""
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """Memory of one array, or of all arrays of a space whose pointers mix.
+
+    Attributes:
+        bits: of a word.
+        offsets: where each array begins, in bytes.
+        size: bytes, without the dynamic shared memory, which is behind them.
+        dynamic: the dynamic shared memory is in it.
+        atomic: it has atomics, or words that narrower values share.
+    """
+
+    space: Space
+    bits: int = 32
+    offsets: dict[Root, int] = field(default_factory=dict[Root, int])
+    size: int = 0
+    dynamic: bool = False
+    atomic: bool = False
+
+
+@dataclass(slots=True)
+class _Uses:
+    """How the arrays of one place are accessed."""
+
+    least: int = 64
+    atomic: int = 0
+
+    def add(self, bits: int) -> None:
+        self.least = min(self.least, bits)
+
+
+def root_of(pointer: Value) -> Root | None:
+    """What a pointer is made of by arithmetic alone, or None."""
+    op = pointer.op
+    while isinstance(op, _ON_THE_WAY):
+        op = op.pointer.op
+    if isinstance(op, memory.GlobalAddress):
+        return op.symbol
+    if isinstance(op, memory.DynamicShared):
+        return DYNAMIC
+    return op if isinstance(op, memory.LocalArray) else None
+
+
+def leaves(type_: Type, align: int) -> Iterator[tuple[int, int]]:
+    """(bits, alignment in bytes) of each scalar in memory of a value."""
+    if isinstance(type_, StructType):
+        for at, part in zip(type_.offsets, type_.types, strict=True):
+            yield from leaves(part, shared_factor(align, at))
+    elif isinstance(type_, VectorType):
+        yield type_.element.size * 8, shared_factor(align, type_.element.size)
+    else:
+        yield type_.size * 8, min(align, type_.size)
+
+
+class Places:
+    """The places of a kernel, by what pointers are made of."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        ops = list(module.kernel.body.walk())
+        self._mixed: set[Root] = set()
+        self._roots: dict[Root, Space] = {}
+        for op in ops:
+            self._look(op)
+        self._by_root: dict[Root, Place] = {}
+        self._common: dict[Space, Place] = {}
+        for root, space in self._roots.items():
+            place = self._place_for(root, space)
+            self._by_root[root] = place
+            if root != DYNAMIC:
+                self._lay_out(place, root)
+        self._size_words(ops)
+
+    def all(self) -> list[Place]:
+        """Every place."""
+        return list(dict.fromkeys((*self._by_root.values(), *self._common.values())))
+
+    def of(self, pointer: Value) -> Place | None:
+        """The place that a pointer points into; None for global memory."""
+        root = root_of(pointer)
+        if root is not None:
+            return self._by_root[root]
+        assert isinstance(pointer.type, PointerType)
+        space = pointer.type.space
+        if space in (Space.GLOBAL, Space.GENERIC):
+            return None
+        return self._common.setdefault(space, Place(space))
+
+    def start(self, root: Root) -> int:
+        """Where an array begins in its place."""
+        place = self._by_root[root]
+        return place.size if root == DYNAMIC else place.offsets[root]
+
+    # ---- what the kernel does
+
+    def _look(self, op: Op) -> None:
+        """Note the arrays that an op makes, and those whose pointers it mixes with others."""
+        if isinstance(op, memory.GlobalAddress | memory.DynamicShared | memory.LocalArray):
+            root = root_of(op.results[0])
+            assert root is not None
+            self._roots[root] = op.results[0].type.space  # type: ignore[union-attr]  # a pointer
+        plain = {id(op.pointer)} if isinstance(op, _ACCESSES + _ON_THE_WAY) else set[int]()
+        for value in op.operands():
+            if id(value) in plain or not isinstance(value.type, PointerType):
+                continue
+            root = root_of(value)
+            if root is None:
+                continue
+            self._mixed.add(root)
+            if value.type.space is Space.GENERIC:
+                raise TargetError(
+                    f"{op.name}: on the vulkan target a pointer to {_what(root)} cannot become "
+                    "one that may point to global memory as well; write a function for each",
+                    op.loc,
+                )
+
+    def _place_for(self, root: Root, space: Space) -> Place:
+        if root not in self._mixed:
+            return Place(space, dynamic=root == DYNAMIC)
+        place = self._common.setdefault(space, Place(space, size=_FIRST))
+        place.dynamic |= root == DYNAMIC
+        return place
+
+    def _lay_out(self, place: Place, root: Root) -> None:
+        """Put an array at the end of a place."""
+        if isinstance(root, str):
+            size = self.module.globals[root].size
+        else:
+            assert isinstance(root, memory.LocalArray)
+            size = root.element.size * root.count
+        place.offsets[root] = place.size
+        place.size += -(-size // 16) * 16
+
+    def _size_words(self, ops: list[Op]) -> None:
+        uses: dict[Place, _Uses] = {}
+        for op in ops:
+            if not isinstance(op, _ACCESSES):
+                continue
+            place = self.of(op.pointer)
+            if place is None:
+                continue
+            noted = uses.setdefault(place, _Uses())
+            element = op.pointer.type.element  # type: ignore[union-attr]  # a pointer
+            for bits, align in leaves(element, alignment(op.pointer)):
+                noted.add(min(bits, 8 * align))
+            if isinstance(op, Atomic | AtomicCas) and place.space is Space.SHARED:
+                assert isinstance(element, DType)
+                noted.atomic = max(noted.atomic, element.bits, 32)
+        for place, noted in uses.items():
+            place.bits = noted.atomic or noted.least
+            place.atomic = noted.atomic > 0
+
+
+_ACCESSES = (memory.Load, memory.Store, Atomic, AtomicCas)
+
+
+def _what(root: Root) -> str:
+    if isinstance(root, str):
+        return f"the array {root}" if root else "dynamic shared memory"
+    return "a local array"

@@ -1,0 +1,409 @@
+"""Arithmetic, comparison and rounding of scalars.
+
+Each function takes the code, the op and its operands' ids and gives the result's id. What SPIR-V
+leaves undefined (division by zero, shifts past the width) or to the device (the last bits of f32
+quotients and roots, whether Fma is fused, the sign of a zero minimum) is made exact here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gridlane.codegen.spirv import conversion
+from gridlane.codegen.spirv.code import Code, unsigned
+from gridlane.codegen.spirv.opcodes import Glsl, Opcode
+from gridlane.core.dtypes import DType, f32, f64, i64, u32, u64
+from gridlane.ir.builder import constant
+from gridlane.ir.op import FastMath, Op
+from gridlane.ir.ops import arith, math, memory
+
+Emit = Callable[[Code, Op, list[int]], int]
+
+
+def emit(code: Code, op: Op, operands: list[int]) -> int | None:
+    """Emit an op of this family; None when it belongs to another."""
+    function = TABLE.get(type(op))
+    return None if function is None else function(code, op, operands)
+
+
+def type_of(op: Op) -> DType:
+    """The first operand's type."""
+    type_ = next(op.operands()).type
+    assert isinstance(type_, DType)
+    return type_
+
+
+def _fast(op: Op) -> FastMath:
+    return getattr(op, "fast", FastMath.NONE)
+
+
+def through_f32(code: Code, op: Op, operands: list[int], function: Callable[..., int]) -> int:
+    """Compute an op on bf16 in f32 and round the result: exact for + - * / and roots, since f32
+    has more than twice the bits."""
+    own = type_of(op)
+    wide = [
+        conversion.convert(code, value, own, f32) if operand.type is own else value
+        for operand, value in zip(op.operands(), operands, strict=True)
+    ]
+    made = function(f32, *wide)
+    return conversion.convert(code, made, f32, own) if op.results[0].type is own else made
+
+
+_UNKNOWN = (memory.Load, arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma)
+"""What compilers cannot compute beforehand: memory, and arithmetic of what is hidden from them."""
+
+
+def hidden_zeros(code: Code, op: Op, operands: list[int]) -> list[int]:
+    """Operands of which compilers cannot see that they are 0."""
+    dtype = type_of(op)
+    return [
+        name if value.op is None or isinstance(value.op, _UNKNOWN) else code.hidden(name, dtype)
+        for value, name in zip(op.operands(), operands, strict=True)
+    ]
+
+
+# ---- two operands
+
+
+def _plain(integer: Opcode, real: Opcode) -> Emit:
+    def emit_plain(code: Code, op: Op, operands: list[int]) -> int:
+        dtype = type_of(op)
+        if not dtype.is_float:
+            return code.op(integer, dtype, *operands)
+        operands = hidden_zeros(code, op, operands)
+
+        def compute(wide: DType, *values: int) -> int:
+            return code.real(real, wide, *values, fast=_fast(op))
+
+        if dtype.name == "bf16":
+            return through_f32(code, op, operands, compute)
+        return compute(dtype, *operands)
+
+    return emit_plain
+
+
+def _logic(integer: Opcode, logical: Opcode) -> Emit:
+    def emit_logic(code: Code, op: Op, operands: list[int]) -> int:
+        dtype = type_of(op)
+        return code.op(logical if dtype.is_bool else integer, dtype, *operands)
+
+    return emit_logic
+
+
+def _divide(code: Code, op: Op, operands: list[int]) -> int:
+    dtype = type_of(op)
+    if dtype.is_float:
+        return _divide_floats(code, op, operands)
+    quotient, zero = _guarded_quotient(code, op, operands)
+    return code.select(dtype, zero, code.const(-1, dtype), quotient) if zero else quotient
+
+
+def _remainder(code: Code, op: Op, operands: list[int]) -> int:
+    dtype = type_of(op)
+    quotient, zero = _guarded_quotient(code, op, operands)
+    product = code.op(Opcode.IMul, dtype, quotient, operands[1])
+    rest = code.op(Opcode.ISub, dtype, operands[0], product)
+    return code.select(dtype, zero, operands[0], rest) if zero else rest
+
+
+def _guarded_quotient(code: Code, op: Op, operands: list[int]) -> tuple[int, int]:
+    """(the quotient, whether the divisor is 0, or no id when it is known not to be): by 1 where
+    SPIR-V leaves it undefined, which is the IR's answer for the least number by -1."""
+    dtype, (a, b) = type_of(op), operands
+    known = constant(op.rhs)  # type: ignore[attr-defined]  # a Div or Rem
+    opcode = Opcode.SDiv if dtype.is_signed else Opcode.UDiv
+    if type(known) is int and known not in (0, -1):
+        return code.op(opcode, dtype, a, b), 0
+    zero = trap = code.compare(Opcode.IEqual, b, code.const(0, dtype))
+    if dtype.is_signed:
+        least = code.compare(Opcode.IEqual, a, code.const(dtype.min, dtype))
+        minus = code.compare(Opcode.IEqual, b, code.const(-1, dtype))
+        trap = code.either(zero, code.both(least, minus))
+    divisor = code.select(dtype, trap, code.const(1, dtype), b)
+    return code.op(opcode, dtype, a, divisor), zero
+
+
+def _divide_floats(code: Code, op: Op, operands: list[int]) -> int:
+    """Vulkan allows an f32 quotient to be 2.5 ulp off. One of f64, rounded to f32, is right: it has
+    more than twice the bits."""
+    dtype, fast = type_of(op), _fast(op)
+    operands = hidden_zeros(code, op, operands)
+    if fast & (FastMath.ARCP | FastMath.AFN) and dtype.name != "bf16":
+        return code.real(Opcode.FDiv, dtype, *operands, fast=fast)
+    return conversion.through_f64(
+        code, dtype, operands, lambda a, b: code.real(Opcode.FDiv, f64, a, b)
+    )
+
+
+def _square_root(code: Code, op: Op, operands: list[int]) -> int:
+    """As for quotients."""
+    dtype = type_of(op)
+    if _fast(op) & FastMath.AFN and dtype.name != "bf16":
+        return code.ext(Glsl.Sqrt, dtype, *operands)
+    return conversion.through_f64(code, dtype, operands, lambda a: code.ext(Glsl.Sqrt, f64, a))
+
+
+def _mulhi(code: Code, op: Op, operands: list[int]) -> int:
+    dtype = type_of(op)
+    if dtype.bits == 64:
+        return _mulhi_64(code, dtype, *operands)
+    wide = i64 if dtype.is_signed else u64
+    a, b = (code.resized(value, dtype, wide) for value in operands)
+    product = code.op(Opcode.IMul, wide, a, b)
+    return code.resized(code.shifted_down(wide, product, dtype.bits), u64, dtype)
+
+
+def _mulhi_64(code: Code, dtype: DType, a: int, b: int) -> int:
+    """Of four products of halves; a negative factor is its unsigned reading less 2**64."""
+
+    def low(x: int) -> int:
+        return code.masked(u64, x, 0xFFFFFFFF)
+
+    def high(x: int) -> int:
+        return code.shifted_down(u64, x, 32)
+
+    def product(x: int, y: int) -> int:
+        return code.op(Opcode.IMul, u64, x, y)
+
+    a1, a0, c1, c0 = high(a), low(a), high(b), low(b)
+    middle = code.add(u64, product(a1, c0), high(product(a0, c0)))
+    last = code.add(u64, product(a0, c1), low(middle))
+    made = code.add(u64, code.add(u64, product(a1, c1), high(middle)), high(last))
+    if not dtype.is_signed:
+        return made
+    zero = code.const(0, u64)
+    for x, y in ((a, b), (b, a)):
+        negative = code.compare(Opcode.SLessThan, x, zero)
+        made = code.op(Opcode.ISub, u64, made, code.select(u64, negative, y, zero))
+    return made
+
+
+def _minmax(smaller: bool) -> Emit:
+    def emit_minmax(code: Code, op: Op, operands: list[int]) -> int:
+        return minmax(code, type_of(op), smaller, *operands)
+
+    return emit_minmax
+
+
+def minmax(code: Code, dtype: DType, smaller: bool, a: int, b: int) -> int:
+    """The smaller or the larger, as ``ir.ops.arith`` has them."""
+    if dtype.is_float:
+        return _float_minmax(code, dtype, smaller, a, b)
+    less = Opcode.SLessThan if dtype.is_signed else Opcode.ULessThan
+    first = code.compare(less, a, b) if smaller else code.compare(less, b, a)
+    return code.select(dtype, first, a, b)
+
+
+def _float_minmax(code: Code, dtype: DType, smaller: bool, a: int, b: int) -> int:
+    """A NaN loses against a number, and -0 is below +0."""
+    better = Opcode.FOrdLessThan if smaller else Opcode.FOrdGreaterThan
+    x, y = a, b
+    if dtype.name == "bf16":
+        x, y = (conversion.convert(code, value, dtype, f32) for value in (a, b))
+    raw = unsigned(dtype.bits)
+    sign = code.masked(raw, code.bits(a, dtype), 1 << (dtype.bits - 1))
+    wanted = Opcode.INotEqual if smaller else Opcode.IEqual
+    first_of_zeros = code.compare(wanted, sign, code.const(0, raw))
+    same = code.compare(Opcode.FOrdEqual, x, y)
+    first = code.either(code.compare(better, x, y), code.both(same, first_of_zeros))
+    first = code.either(first, code.compare(Opcode.FUnordNotEqual, y, y))
+    first = code.both(first, code.compare(Opcode.FOrdEqual, x, x))
+    return code.select(dtype, first, a, b)
+
+
+def _shift(left: bool) -> Emit:
+    def emit_shift(code: Code, op: Op, operands: list[int]) -> int:
+        dtype, (value, amount) = type_of(op), operands
+        by = op.amount.type  # type: ignore[attr-defined]  # a Shift
+        known = constant(op.amount)  # type: ignore[attr-defined]  # a Shift
+        arithmetic = dtype.is_signed and not left
+        opcode = Opcode.ShiftRightArithmetic if arithmetic else Opcode.ShiftRightLogical
+        opcode = Opcode.ShiftLeftLogical if left else opcode
+        if known is not None and 0 <= known < dtype.bits:
+            return code.op(opcode, dtype, value, code.const(int(known), u32))
+        raw = unsigned(by.bits)
+        last = code.const(dtype.bits - 1, raw)
+        past = code.compare(Opcode.UGreaterThan, amount, last)
+        small = code.select(raw, past, last, amount)
+        made = code.op(opcode, dtype, value, code.resized(small, raw, u32))
+        return made if arithmetic else code.select(dtype, past, code.const(0, dtype), made)
+
+    return emit_shift
+
+
+def _compare(stem: str) -> Emit:
+    """A comparison by the stem of its opcodes, such as LessThan."""
+    ordered = stem not in ("Equal", "NotEqual")
+    real = Opcode[f"F{'Unord' if stem == 'NotEqual' else 'Ord'}{stem}"]
+    signed, plain = (Opcode[f"{letter if ordered else 'I'}{stem}"] for letter in "SU")
+
+    def emit_compare(code: Code, op: Op, operands: list[int]) -> int:
+        type_ = next(op.operands()).type
+        if not isinstance(type_, DType):  # pointers
+            return code.compare(plain, *operands)
+        if type_.is_float:
+            if type_.name == "bf16":
+                operands = [conversion.convert(code, value, type_, f32) for value in operands]
+            return code.compare(real, *operands)
+        if type_.is_bool:
+            return code.compare(Opcode[f"Logical{stem}"], *operands)
+        return code.compare(signed if type_.is_signed else plain, *operands)
+
+    return emit_compare
+
+
+# ---- one operand
+
+
+def _negate(code: Code, op: Op, operands: list[int]) -> int:
+    """Of floats the sign bit flips, also of NaN and 0, which FNegate does not promise."""
+    dtype = type_of(op)
+    if not dtype.is_float:
+        return code.op(Opcode.SNegate, dtype, *operands)
+    raw = unsigned(dtype.bits)
+    sign = code.const(1 << (dtype.bits - 1), raw)
+    flipped = code.op(Opcode.BitwiseXor, raw, code.bits(operands[0], dtype), sign)
+    return code.from_bits(flipped, dtype)
+
+
+def _absolute(code: Code, op: Op, operands: list[int]) -> int:
+    dtype = type_of(op)
+    if dtype.is_float:
+        magnitude = (1 << (dtype.bits - 1)) - 1
+        raw = code.masked(unsigned(dtype.bits), code.bits(operands[0], dtype), magnitude)
+        return code.from_bits(raw, dtype)
+    if not dtype.is_signed:
+        return operands[0]
+    negative = code.compare(Opcode.SLessThan, operands[0], code.const(0, dtype))
+    return code.select(dtype, negative, code.op(Opcode.SNegate, dtype, *operands), operands[0])
+
+
+def _copysign(code: Code, op: Op, operands: list[int]) -> int:
+    dtype = type_of(op)
+    raw, sign = unsigned(dtype.bits), 1 << (dtype.bits - 1)
+    size = code.masked(raw, code.bits(operands[0], dtype), sign - 1)
+    signs = code.masked(raw, code.bits(operands[1], dtype), sign)
+    return code.from_bits(code.op(Opcode.BitwiseOr, raw, size, signs), dtype)
+
+
+def _complement(code: Code, op: Op, operands: list[int]) -> int:
+    dtype = type_of(op)
+    return code.op(Opcode.LogicalNot if dtype.is_bool else Opcode.Not, dtype, *operands)
+
+
+def _popcount(code: Code, op: Op, operands: list[int]) -> int:
+    """Of 32 bits at a time, which is what Vulkan allows."""
+    dtype = type_of(op)
+    counts = [code.op(Opcode.BitCount, u32, word) for word in _words(code, dtype, operands[0])]
+    total = counts[0] if len(counts) == 1 else code.add(u32, *counts)
+    return code.resized(total, u32, dtype)
+
+
+def _words(code: Code, dtype: DType, value: int) -> list[int]:
+    """The 32-bit words of an integer, the low one first."""
+    raw = unsigned(dtype.bits)
+    low = code.resized(value, raw, u32)
+    if dtype.bits < 64:
+        return [low]
+    return [low, code.resized(code.shifted_down(u64, value, 32), u64, u32)]
+
+
+def _leading_zeros(code: Code, op: Op, operands: list[int]) -> int:
+    """By the place of the highest one bit, -1 for none."""
+    dtype = type_of(op)
+    words = _words(code, dtype, operands[0])
+    place = code.ext(Glsl.FindUMsb, u32, words[0])
+    if len(words) == 2:
+        upper = code.plus(u32, code.ext(Glsl.FindUMsb, u32, words[1]), 32)
+        empty = code.compare(Opcode.IEqual, words[1], code.const(0, u32))
+        place = code.select(u32, empty, place, upper)
+    zeros = code.op(Opcode.ISub, u32, code.const(dtype.bits - 1, u32), place)
+    return code.resized(zeros, u32, dtype)
+
+
+def _reverse(code: Code, op: Op, operands: list[int]) -> int:
+    dtype = type_of(op)
+    words = [code.op(Opcode.BitReverse, u32, word) for word in _words(code, dtype, operands[0])]
+    if len(words) == 1:
+        return code.resized(code.shifted_down(u32, words[0], 32 - dtype.bits), u32, dtype)
+    low, high = (code.resized(word, u32, u64) for word in words)
+    return code.op(Opcode.BitwiseOr, u64, code.shifted_up(u64, low, 32), high)
+
+
+def _rounding(instruction: Glsl) -> Emit:
+    def emit_rounding(code: Code, op: Op, operands: list[int]) -> int:
+        dtype = type_of(op)
+        if dtype.name == "bf16":
+            return through_f32(
+                code, op, operands, lambda wide, value: code.ext(instruction, wide, value)
+            )
+        return code.ext(instruction, dtype, operands[0])
+
+    return emit_rounding
+
+
+def _round(code: Code, op: Op, operands: list[int]) -> int:
+    """Ties go away from zero: value - trunc(value) is exact."""
+
+    def away(dtype: DType, value: int) -> int:
+        raw = unsigned(dtype.bits)
+        sign = code.masked(raw, code.bits(value, dtype), 1 << (dtype.bits - 1))
+        one = code.op(Opcode.BitwiseOr, raw, sign, code.bits(code.const(1.0, dtype), dtype))
+        whole = code.ext(Glsl.Trunc, dtype, value)
+        rest = code.ext(Glsl.FAbs, dtype, code.real(Opcode.FSub, dtype, value, whole))
+        up = code.compare(Opcode.FOrdGreaterThanEqual, rest, code.const(0.5, dtype))
+        next_ = code.real(Opcode.FAdd, dtype, whole, code.from_bits(one, dtype))
+        made = code.bits(code.select(dtype, up, next_, whole), dtype)
+        size = code.masked(raw, made, (1 << (dtype.bits - 1)) - 1)
+        return code.from_bits(code.op(Opcode.BitwiseOr, raw, size, sign), dtype)
+
+    dtype = type_of(op)
+    if dtype.name == "bf16":
+        return through_f32(code, op, operands, away)
+    return away(dtype, operands[0])
+
+
+# ---- selection and conversion
+
+
+def _cast(code: Code, op: Op, operands: list[int]) -> int:
+    source, target = type_of(op), op.results[0].type
+    assert isinstance(target, DType)
+    return conversion.convert(code, operands[0], source, target)
+
+
+TABLE: dict[type[Op], Emit] = {
+    arith.Add: _plain(Opcode.IAdd, Opcode.FAdd),
+    arith.Sub: _plain(Opcode.ISub, Opcode.FSub),
+    arith.Mul: _plain(Opcode.IMul, Opcode.FMul),
+    arith.Div: _divide,
+    arith.Rem: _remainder,
+    arith.MulHi: _mulhi,
+    arith.Min: _minmax(True),
+    arith.Max: _minmax(False),
+    arith.And: _logic(Opcode.BitwiseAnd, Opcode.LogicalAnd),
+    arith.Or: _logic(Opcode.BitwiseOr, Opcode.LogicalOr),
+    arith.Xor: _logic(Opcode.BitwiseXor, Opcode.LogicalNotEqual),
+    arith.Shl: _shift(True),
+    arith.Shr: _shift(False),
+    arith.Neg: _negate,
+    arith.Abs: _absolute,
+    arith.Not: _complement,
+    arith.Popcount: _popcount,
+    arith.Clz: _leading_zeros,
+    arith.Brev: _reverse,
+    arith.Eq: _compare("Equal"),
+    arith.Ne: _compare("NotEqual"),
+    arith.Lt: _compare("LessThan"),
+    arith.Le: _compare("LessThanEqual"),
+    arith.Gt: _compare("GreaterThan"),
+    arith.Ge: _compare("GreaterThanEqual"),
+    arith.Cast: _cast,
+    math.Sqrt: _square_root,
+    math.Floor: _rounding(Glsl.Floor),
+    math.Ceil: _rounding(Glsl.Ceil),
+    math.Trunc: _rounding(Glsl.Trunc),
+    math.Rint: _rounding(Glsl.RoundEven),
+    math.Round: _round,
+    math.Copysign: _copysign,
+}

@@ -1,0 +1,229 @@
+"""Bits in memory: of global memory by address, of places by words.
+
+What is wider than its alignment, or than the words of its place, is moved in pieces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gridlane.codegen.alignment import shared_factor
+from gridlane.codegen.spirv.code import Code, unsigned
+from gridlane.codegen.spirv.emission import Emission
+from gridlane.codegen.spirv.opcodes import (
+    Access,
+    Capability,
+    Opcode,
+    Scope,
+    Storage,
+)
+from gridlane.codegen.spirv.places import Place
+from gridlane.core.dtypes import DType, u32, u64
+from gridlane.ir.types import Space
+
+_STORAGE = {
+    Space.SHARED: Storage.Workgroup,
+    Space.LOCAL: Storage.Function,
+    Space.CONSTANT: Storage.Private,
+}
+_NARROW = {8: Capability.StorageBuffer8BitAccess, 16: Capability.StorageBuffer16BitAccess}
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Somewhere in memory: an address, or a distance from the start of a place.
+
+    ``flags`` are bits of Access, ``align`` is in bytes.
+    """
+
+    place: Place | None
+    at: int
+    align: int
+    volatile: bool = False
+
+    def further(self, code: Code, distance: int) -> Spot:
+        """The spot some bytes further."""
+        dtype = u64 if self.place is None else u32
+        moved = code.plus(dtype, self.at, distance)
+        return Spot(self.place, moved, shared_factor(self.align, distance), self.volatile)
+
+
+def load_bits(state: Emission, spot: Spot, bits: int) -> int:
+    """An unsigned integer of memory."""
+    piece = _piece(spot, bits)
+    if piece == bits:
+        return _load(state, spot, bits)
+    code, dtype = state.code, unsigned(bits)
+    whole = 0
+    for number in range(bits // piece):
+        part = _load(state, spot.further(code, number * piece // 8), piece)
+        part = code.unsigned_resized(part, piece, bits)
+        part = code.shifted_up(dtype, part, number * piece)
+        whole = code.op(Opcode.BitwiseOr, dtype, whole, part) if whole else part
+    return whole
+
+
+def store_bits(state: Emission, spot: Spot, value: int, bits: int) -> None:
+    """Write an unsigned integer."""
+    piece, code = _piece(spot, bits), state.code
+    for number in range(bits // piece):
+        part = code.shifted_down(unsigned(bits), value, number * piece)
+        part = code.unsigned_resized(part, bits, piece)
+        _store(state, spot.further(code, number * piece // 8), part, piece)
+
+
+def _piece(spot: Spot, bits: int) -> int:
+    """The bits that are moved at once."""
+    least = min(bits, 8 * spot.align)
+    return least if spot.place is None else min(least, spot.place.bits)
+
+
+# ---- global memory
+
+
+def global_pointer(state: Emission, address: int, element: int) -> int:
+    """An address as a pointer to an element type."""
+    type_ = state.code.pointer_type(Storage.PhysicalStorageBuffer, element)
+    return state.code.result(Opcode.ConvertUToPtr, type_, address)
+
+
+def narrow_storage(state: Emission, bits: int) -> None:
+    """Ask for loads and stores of 8 or 16 bits of global memory."""
+    if bits in _NARROW:
+        state.code.capabilities.add(_NARROW[bits])
+
+
+def access(align: int, volatile: bool) -> tuple[int, int]:
+    """The memory operands of an access to global memory that other threads may see."""
+    flags = Access.Aligned | Access.NonPrivatePointer | (Access.Volatile if volatile else 0)
+    return int(flags), align
+
+
+# ---- words
+
+
+def _load(state: Emission, spot: Spot, bits: int) -> int:
+    code, dtype = state.code, unsigned(bits)
+    if spot.place is None:
+        narrow_storage(state, bits)
+        pointer = global_pointer(state, spot.at, code.scalar(dtype))
+        operands = access(bits // 8, spot.volatile)
+        return code.op(Opcode.Load, dtype, pointer, *operands)
+    word = unsigned(spot.place.bits)
+    pointer = word_pointer(state, spot.place, spot.at)
+    made = code.op(Opcode.Load, word, pointer, *_flags(spot))
+    if spot.place.bits == bits:
+        return made
+    down = code.op(Opcode.ShiftRightLogical, word, made, shift_in_word(state, spot))
+    return code.resized(down, word, dtype)
+
+
+def _store(state: Emission, spot: Spot, value: int, bits: int) -> None:
+    code = state.code
+    if spot.place is None:
+        narrow_storage(state, bits)
+        pointer = global_pointer(state, spot.at, code.scalar(unsigned(bits)))
+        code.do(Opcode.Store, pointer, value, *access(bits // 8, spot.volatile))
+        return
+    word = unsigned(spot.place.bits)
+    pointer = word_pointer(state, spot.place, spot.at)
+    if spot.place.bits == bits:
+        code.do(Opcode.Store, pointer, value, *_flags(spot))
+        return
+    # Threads may write the other bytes of the word at the same time.
+    shift = shift_in_word(state, spot)
+    mask = code.op(Opcode.ShiftLeftLogical, word, code.const((1 << bits) - 1, word), shift)
+    scope = code.const(Scope.Workgroup, u32), code.const(0, u32)
+    wide = code.unsigned_resized(value, bits, word.bits)
+    wide = code.op(Opcode.ShiftLeftLogical, word, wide, shift)
+    atomic_words(state, word)
+    code.op(Opcode.AtomicAnd, word, pointer, *scope, code.op(Opcode.Not, word, mask))
+    code.op(Opcode.AtomicOr, word, pointer, *scope, wide)
+
+
+def atomic_words(state: Emission, dtype: DType) -> None:
+    """Ask for atomics of a width."""
+    if dtype.bits == 64:
+        state.code.capabilities.add(Capability.Int64Atomics)
+
+
+def _flags(spot: Spot) -> tuple[int, ...]:
+    """The memory operands of an access to a place: shared memory is seen by other threads."""
+    assert spot.place is not None
+    flags = Access.NonPrivatePointer if spot.place.space is Space.SHARED else 0
+    flags |= Access.Volatile if spot.volatile else 0
+    return (int(flags),) if flags else ()
+
+
+def shift_in_word(state: Emission, spot: Spot) -> int:
+    """How many bits a value is above the lowest of its word."""
+    assert spot.place is not None
+    low = state.code.masked(u32, spot.at, spot.place.bits // 8 - 1)
+    return state.code.shifted_up(u32, low, 3)
+
+
+def word_pointer(state: Emission, place: Place, at: int) -> int:
+    """A pointer to the word that a byte of a place is in."""
+    code = state.code
+    element = code.scalar(unsigned(place.bits))
+    index = code.shifted_down(u32, at, (place.bits // 8).bit_length() - 1)
+    type_ = code.pointer_type(_STORAGE[place.space], element)
+    return code.result(Opcode.AccessChain, type_, array_of(state, place), index)
+
+
+# ---- the variables
+
+
+def array_of(state: Emission, place: Place) -> int:
+    """The variable that holds a place."""
+    if place not in state.arrays:
+        state.arrays[place] = _declared(state, place)
+    return state.arrays[place]
+
+
+def _declared(state: Emission, place: Place) -> int:
+    code = state.code
+    element, count = code.scalar(unsigned(place.bits)), -(-place.size // (place.bits // 8))
+    length = code.const(max(1, count), u32)
+    if place.dynamic:
+        length = _dynamic_length(state, place)
+    array = code.type(Opcode.TypeArray, element, length)
+    if place.space is Space.LOCAL:
+        return code.variable(array)
+    if place.space is Space.SHARED:
+        return code.global_variable(Storage.Workgroup, array)
+    return code.global_variable(Storage.Private, array, _constant(state, place, array))
+
+
+DYNAMIC_BYTES = 3
+"""The number of the specialisation constant with the bytes of dynamic shared memory."""
+
+
+def dynamic_bytes(state: Emission) -> int:
+    """The bytes of dynamic shared memory."""
+    return state.code.spec_constant(state.code.scalar(u32), DYNAMIC_BYTES, 0)
+
+
+def _dynamic_length(state: Emission, place: Place) -> int:
+    """Words of a place with dynamic shared memory at its end; one at least."""
+    code, type_ = state.code, state.code.scalar(u32)
+    spare = place.bits // 8 if not place.size else 0
+    whole = code.const(place.size + spare, u32)
+    total = code.spec_op(type_, Opcode.IAdd, dynamic_bytes(state), whole)
+    return code.spec_op(type_, Opcode.UDiv, total, code.const(place.bits // 8, u32))
+
+
+def _constant(state: Emission, place: Place, array: int) -> int:
+    """The words of constant data."""
+    code, word = state.code, unsigned(place.bits)
+    data = bytearray(place.size)
+    for root, at in place.offsets.items():
+        assert isinstance(root, str)
+        own = state.module.globals[root].data or b""
+        data[at : at + len(own)] = own
+    step = word.size
+    words = [
+        code.const(int.from_bytes(data[at : at + step], "little"), word)
+        for at in range(0, len(data), step)
+    ]
+    return code.shared(Opcode.ConstantComposite, (array,), tuple(words))

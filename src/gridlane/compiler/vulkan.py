@@ -1,0 +1,85 @@
+"""The vulkan target: passes, SPIR-V."""
+
+from __future__ import annotations
+
+import sys
+
+from gridlane.codegen.spirv import KernelCode, disassembled, emit_kernel
+from gridlane.compiler.layout import lay_out
+from gridlane.compiler.sites import error_sites, print_sites
+from gridlane.core.artifact import Artifact
+from gridlane.core.config import config
+from gridlane.core.errors import TargetError
+from gridlane.core.options import KernelOptions, Target
+from gridlane.ir.values import Module
+from gridlane.passes import pipelines
+
+DEFAULT = frozenset(("int64", "float64", "int16", "int8", "float16", "atomic64", "folds_zeros"))
+"""What is compiled for when nobody says: what lavapipe and the drivers of desktop GPUs have."""
+
+OPTIONAL = frozenset(
+    ("subgroup32", "float32_atomic_add", "fma", "denorm16", "denorm32", "denorm64")
+)
+"""What code makes use of where it is there.
+
+``folds_zeros``, among those above, is a defect: the device's compiler takes x / 0 as undefined and
+0 + x as x. Mesa's lavapipe does; it costs an instruction for some operands to hide them from it.
+``subgroup32``: subgroups are 32 consecutive threads, all of them full. ``fma``: Fma of GLSL.std.450
+rounds once. ``denorm32`` and the like: subnormal numbers of that width are kept when told.
+"""
+
+
+def features_of(target: Target) -> frozenset[str]:
+    """The features that a target names, words with spaces between.
+
+    Raises:
+        TargetError: a word that is none.
+    """
+    named = frozenset(target.features.split())
+    unknown = sorted(named - DEFAULT - OPTIONAL)
+    if unknown:
+        known = " ".join(sorted(DEFAULT | OPTIONAL))
+        raise TargetError(f"{unknown[0]!r} is no feature of Vulkan devices; there are {known}")
+    return named or DEFAULT
+
+
+def generate(module: Module, target: Target, options: KernelOptions) -> Artifact:
+    """SPIR-V for any block shape. Changes the module."""
+    slots, size = lay_out(module.kernel)
+    errors = error_sites(module)
+    code = _emit(module, target, options)
+    if "asm" in config().dump:
+        print(disassembled(code.words), file=sys.stderr)
+    return Artifact(
+        target="vulkan",
+        format="spirv",
+        code=code.words,
+        entry=code.entry,
+        params=slots,
+        param_bytes=size,
+        static_shared=code.static_shared,
+        errors=errors,
+        prints=print_sites(code.prints),
+        uses_dynamic_shared=code.uses_dynamic_shared,
+    )
+
+
+def text(module: Module, target: Target, options: KernelOptions, stage: str) -> str:
+    """The instructions of the module. Changes the module.
+
+    Raises:
+        TargetError: another stage than ``asm`` is asked for.
+    """
+    if stage != "asm":
+        raise TargetError(f"target vulkan has no stage {stage!r}; it has ir and asm")
+    return disassembled(_emit(module, target, options).words)
+
+
+def _emit(module: Module, target: Target, options: KernelOptions) -> KernelCode:
+    features = features_of(target)
+    slots, _ = lay_out(module.kernel)
+    pipelines.run(module, "vulkan functions")
+    if "fma" not in features:
+        pipelines.run(module, "vulkan without fma")
+    pipelines.run(module, "vulkan with warps" if "subgroup32" in features else "vulkan")
+    return emit_kernel(module, slots, options, features)

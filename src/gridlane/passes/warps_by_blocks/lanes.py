@@ -1,0 +1,290 @@
+"""What lanes of a warp tell each other, through shared memory between barriers of the block.
+
+A thread stands in a slot of its number. In a word of each warp, a bit is set for each lane that
+says yes; between exchanges all words are 0, as each lane clears its own bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gridlane.core.dtypes import DType, b1, i32, u32, u64
+from gridlane.ir.builder import Builder
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, atomic, grid, memory, warp
+from gridlane.ir.ops.atomic import AtomicKind
+from gridlane.ir.ops.grid import Axis, MemoryScope
+from gridlane.ir.ops.warp import ShuffleMode, VoteMode, WarpReduction
+from gridlane.ir.types import Space, pointer
+from gridlane.ir.values import Global, Region, Value
+
+WARP = 32
+MOST_THREADS = 1024
+
+_SLOTS = {u32: "gridlane.lanes.32", u64: "gridlane.lanes.64"}
+_WORDS = ("gridlane.votes.0", "gridlane.votes.1")
+
+
+class Lanes:
+    """Writes exchanges with a builder, where all threads of the block are."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+
+    # ---- the start of the kernel
+
+    def prepare(self, body: Region) -> None:
+        """Clear the shared memory that the ops of a kernel need, and find the thread's place."""
+        b = self.builder
+        for dtype in {_slot_type(op.value.type) for op in body.walk() if isinstance(op, _MOVES)}:
+            self._declare(_SLOTS[dtype], dtype, MOST_THREADS)
+        for name in _WORDS:
+            self._declare(name, u32, MOST_THREADS // WARP)
+        x, y, z = (b.value(grid.ThreadIdx(axis)) for axis in Axis)
+        width, height, depth = (b.value(grid.BlockDim(axis)) for axis in Axis)
+        rows = b.add(b.mul(z, height), y)
+        self.thread = b.add(b.mul(rows, width), x)
+        threads = b.mul(b.mul(width, height), depth)
+        self.lane = b.and_(self.thread, b.const(WARP - 1, i32))
+        self.first = b.sub(self.thread, self.lane)
+        self.warp = b.binary(arith.Shr, self.thread, b.const(5, i32))
+        one = b.const(1, u32)
+        self.bit = b.value(arith.Shl(one, self.lane))
+        self._clear(threads)
+        b.emit(grid.Barrier())
+
+    def _declare(self, name: str, dtype: DType, count: int) -> None:
+        self.builder.module.globals[name] = Global(name, dtype, count, Space.SHARED)
+
+    def _clear(self, threads: Value) -> None:
+        """All slots and words, by all threads: lanes that the block does not have are zeros."""
+        b = self.builder
+        index = b.variable("slot", i32)
+        b.write(index, self.thread)
+        with b.loop() as loop:
+            now = b.read(index)
+            b.break_if(b.binary(arith.Ge, now, b.const(MOST_THREADS, i32)))
+            for dtype, name in _SLOTS.items():
+                if name in b.module.globals:
+                    b.store(self._slot(name, dtype, now), b.const(0, dtype))
+            few = b.lt(now, b.const(MOST_THREADS // WARP, i32))
+            with b.if_(few):
+                for name in _WORDS:
+                    b.store(self._slot(name, u32, now), b.const(0, u32))
+            with b.inside(loop.step):
+                b.write(index, b.add(b.read(index), threads))
+
+    def _slot(self, name: str, dtype: DType, index: Value) -> Value:
+        b = self.builder
+        start = b.value(memory.GlobalAddress(name, pointer(dtype, Space.SHARED)))
+        return b.offset(start, index)
+
+    # ---- exchanges
+
+    def exchange(self, op: Op, operands: list[Value], active: Value) -> tuple[Value, ...]:
+        """The results of an op of a warp, for the threads that are active."""
+        return _EXCHANGES[type(op)](self, op, operands, active)
+
+    def _said(self, *flags: Value) -> list[Value]:
+        """For each flag the u32 of the warp's lanes that say yes; all threads pass two barriers,
+        and what is stored before can be read between."""
+        b = self.builder
+        words = [self._slot(name, u32, self.warp) for name, _ in zip(_WORDS, flags, strict=False)]
+        for word, flag in zip(words, flags, strict=True):
+            with b.if_(flag):
+                self._change(AtomicKind.OR, word, self.bit)
+        b.emit(grid.Barrier())
+        return [b.load(word) for word in words]
+
+    def _done(self, flags: int) -> None:
+        """Behind the last look at what others said."""
+        b = self.builder
+        b.emit(grid.Barrier())
+        others = b.not_(self.bit)
+        for name in _WORDS[:flags]:
+            self._change(AtomicKind.AND, self._slot(name, u32, self.warp), others)
+
+    def _change(self, kind: AtomicKind, at: Value, value: Value) -> None:
+        self.builder.emit(atomic.Atomic(kind, at, value, scope=MemoryScope.BLOCK))
+
+    def _tell(self, value: Value) -> str:
+        """Put a value into the thread's slot; the name of the slots."""
+        b, dtype = self.builder, _scalar(value)
+        slot_type = _slot_type(dtype)
+        raw = value if dtype.is_bool else b.bitcast(value, dtype.unsigned)
+        name = _SLOTS[slot_type]
+        b.store(self._slot(name, slot_type, self.thread), b.cast(raw, slot_type))
+        return name
+
+    def _told(self, lane: Value, dtype: DType) -> Value:
+        """What a lane of the warp put into its slot."""
+        b = self.builder
+        slot_type = _slot_type(dtype)
+        raw = b.load(self._slot(_SLOTS[slot_type], slot_type, b.add(self.first, lane)))
+        if dtype.is_bool:
+            return b.cast(raw, b1)
+        return b.bitcast(b.cast(raw, dtype.unsigned), dtype)
+
+    def _each_lane(self, each: Callable[[Value], None]) -> None:
+        """A loop over the lanes."""
+        b = self.builder
+        index = b.variable("lane", i32)
+        b.write(index, b.const(0, i32))
+        with b.loop() as loop:
+            now = b.read(index)
+            b.break_if(b.eq(now, b.const(WARP, i32)))
+            each(now)
+            with b.inside(loop.step):
+                b.write(index, b.add(b.read(index), b.const(1, i32)))
+
+    # ---- the ops
+
+    def _sync(self, op: Op, operands: list[Value], active: Value) -> tuple[Value, ...]:
+        self.builder.emit(grid.Barrier())
+        return ()
+
+    def _active_mask(self, op: Op, operands: list[Value], active: Value) -> tuple[Value, ...]:
+        (members,) = self._said(active)
+        self._done(1)
+        return (members,)
+
+    def _vote(self, op: warp.Vote, operands: list[Value], active: Value) -> tuple[Value, ...]:
+        b, (mask, predicate) = self.builder, operands
+        here, true = self._said(active, b.and_(active, predicate))
+        self._done(2)
+        members, true = b.and_(here, mask), b.and_(true, mask)
+        none = b.eq(true, b.const(0, u32))
+        if op.mode is VoteMode.BALLOT:
+            return (true,)
+        if op.mode is VoteMode.ANY:
+            return (b.not_(none),)
+        all_ = b.eq(true, members)
+        return (all_ if op.mode is VoteMode.ALL else b.or_(all_, none),)
+
+    def _shuffle(self, op: warp.Shuffle, operands: list[Value], active: Value) -> tuple[Value, ...]:
+        b, (_, value, lane, width) = self.builder, operands
+        source, inside = source_of(b, op.mode, self.lane, lane, width)
+        self._tell(value)
+        b.emit(grid.Barrier())
+        made = self._told(b.select(inside, source, self.lane), _scalar(value))
+        b.emit(grid.Barrier())
+        return made, inside
+
+    def _equal_lanes(self, wanted: Value) -> Value:
+        """The u32 of the lanes that told the same bits as a value has."""
+        b, dtype = self.builder, _scalar(wanted)
+        found = b.variable("equal", u32)
+        b.write(found, b.const(0, u32))
+        bits = wanted if dtype.is_bool else b.bitcast(wanted, dtype.unsigned)
+
+        def look(lane: Value) -> None:
+            other = self._told(lane, _scalar(bits))
+            bit = b.value(arith.Shl(b.cast(b.eq(other, bits), u32), lane))
+            b.write(found, b.or_(b.read(found), bit))
+
+        self._each_lane(look)
+        return b.read(found)
+
+    def _match_any(self, op: Op, operands: list[Value], active: Value) -> tuple[Value, ...]:
+        b, (mask, value) = self.builder, operands
+        self._tell(value)
+        (here,) = self._said(active)
+        same = self._equal_lanes(value)
+        self._done(1)
+        return (b.and_(b.and_(here, mask), same),)
+
+    def _match_all(self, op: Op, operands: list[Value], active: Value) -> tuple[Value, ...]:
+        """All are equal when all are equal to the first that takes part."""
+        b, (mask, value) = self.builder, operands
+        self._tell(value)
+        (here,) = self._said(active)
+        members = b.and_(here, mask)
+        lowest = b.and_(members, b.neg(members))
+        zeros = b.cast(b.unary(arith.Clz, lowest), i32)
+        first = b.and_(b.sub(b.const(WARP - 1, i32), zeros), b.const(WARP - 1, i32))
+        same = self._equal_lanes(self._told(first, _scalar(value)))
+        self._done(1)
+        nothing = b.const(0, u32)
+        equal = b.eq(b.and_(members, b.not_(same)), nothing)
+        return b.select(equal, members, nothing), equal
+
+    def _reduce(
+        self, op: warp.WarpReduce, operands: list[Value], active: Value
+    ) -> tuple[Value, ...]:
+        b, (mask, value) = self.builder, operands
+        dtype = _scalar(value)
+        self._tell(value)
+        (here,) = self._said(active)
+        members = b.and_(here, mask)
+        total = b.variable("total", dtype)
+        b.write(total, b.const(_NEUTRAL[op.kind](dtype), dtype))
+
+        def combine(lane: Value) -> None:
+            bit = b.and_(b.value(arith.Shr(members, lane)), b.const(1, u32))
+            with b.if_(b.eq(bit, b.const(1, u32))):
+                made = b.binary(_COMBINE[op.kind], b.read(total), self._told(lane, dtype))
+                b.write(total, made)
+
+        self._each_lane(combine)
+        made = b.read(total)
+        self._done(1)
+        return (b.select(b.eq(members, b.const(0, u32)), b.const(0, dtype), made),)
+
+
+def source_of(
+    b: Builder, mode: ShuffleMode, own: Value, lane: Value, width: Value
+) -> tuple[Value, Value]:
+    """(the lane that a shuffle reads from, whether it is in range)."""
+    start = b.and_(own, b.neg(width))
+    end = b.add(start, width)
+    moved = b.and_(lane, b.const(WARP - 1, i32))
+    if mode is ShuffleMode.IDX:
+        within = b.and_(moved, b.sub(width, b.const(1, i32)))
+        return b.add(start, within), b.const(True, b1)
+    if mode is ShuffleMode.UP:
+        source = b.sub(own, moved)
+        return source, b.value(arith.Ge(source, start))
+    source = b.add(own, moved) if mode is ShuffleMode.DOWN else b.binary(arith.Xor, own, moved)
+    return source, b.lt(source, end)
+
+
+def _scalar(value: Value) -> DType:
+    assert isinstance(value.type, DType)
+    return value.type
+
+
+def _slot_type(type_: object) -> DType:
+    """What a scalar's slot holds."""
+    assert isinstance(type_, DType)
+    return u64 if type_.bits == 64 else u32
+
+
+_MOVES = (warp.Shuffle, warp.MatchAny, warp.MatchAll, warp.WarpReduce)
+
+_COMBINE: dict[WarpReduction, type[Op]] = {
+    WarpReduction.ADD: arith.Add,
+    WarpReduction.MIN: arith.Min,
+    WarpReduction.MAX: arith.Max,
+    WarpReduction.AND: arith.And,
+    WarpReduction.OR: arith.Or,
+    WarpReduction.XOR: arith.Xor,
+}
+_NEUTRAL: dict[WarpReduction, Callable[[DType], int]] = {
+    WarpReduction.ADD: lambda dtype: 0,
+    WarpReduction.MIN: lambda dtype: dtype.max,
+    WarpReduction.MAX: lambda dtype: dtype.min,
+    WarpReduction.AND: lambda dtype: dtype.wrap(-1),
+    WarpReduction.OR: lambda dtype: 0,
+    WarpReduction.XOR: lambda dtype: 0,
+}
+
+# The methods are one family; nobody else calls them.
+_EXCHANGES: dict[type[Op], Callable[..., tuple[Value, ...]]] = {
+    grid.SyncWarp: Lanes._sync,  # pyright: ignore[reportPrivateUsage]
+    warp.ActiveMask: Lanes._active_mask,  # pyright: ignore[reportPrivateUsage]
+    warp.Vote: Lanes._vote,  # pyright: ignore[reportPrivateUsage]
+    warp.Shuffle: Lanes._shuffle,  # pyright: ignore[reportPrivateUsage]
+    warp.MatchAny: Lanes._match_any,  # pyright: ignore[reportPrivateUsage]
+    warp.MatchAll: Lanes._match_all,  # pyright: ignore[reportPrivateUsage]
+    warp.WarpReduce: Lanes._reduce,  # pyright: ignore[reportPrivateUsage]
+}
