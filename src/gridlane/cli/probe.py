@@ -29,6 +29,7 @@ TARGETS = {
     "cpu": Target("cpu", block=BLOCK),
     "interp": Target("interp", block=BLOCK),
     "cuda": Target("cuda", processor="sm_75"),
+    "vulkan": Target("vulkan"),
 }
 
 
