@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from tests.runtime.vulkan.helpers import params, to_device, words
 from tests.runtime.vulkan.shaders import ADD_ONE, kernel
 
 from gridlane.core.errors import DeviceError
+from gridlane.runtime.drivers.vulkan import features
 
 
 @pytest.mark.parametrize("target", ["vulkan1.1", "vulkan1.3"])
@@ -225,3 +227,22 @@ def test_several_threads_launch(device):
     for thread in threads:
         thread.join()
     assert words(device, data).tolist() == [4 * 50 * 16]
+
+
+@pytest.mark.parametrize(
+    "driver, smallest, largest, stages, size_control, warps",
+    [
+        (4, 32, 32, 0, True, True),
+        (3, 32, 64, 0x20, True, True),
+        (3, 32, 64, 0, True, False),
+        (3, 64, 64, 0x20, True, False),
+        (5, 32, 32, 0x20, True, False),
+        (4, 32, 32, 0, False, False),
+    ],
+)
+def test_which_devices_have_warps(driver, smallest, largest, stages, size_control, warps):
+    v13 = SimpleNamespace(
+        minSubgroupSize=smallest, maxSubgroupSize=largest, requiredSubgroupSizeStages=stages
+    )
+    names = {"subgroup_size"} if size_control else set()
+    assert features._has_warps(driver, v13, names) == warps

@@ -81,11 +81,11 @@ def test_streams_do_not_wait_for_each_other(device, step, monkeypatch):
 def test_the_default_stream_comes_after_and_before_all(device, step):
     stream, other = device.new_stream(), device.new_stream()
     buffer = to_device(device, np.zeros(64, np.uint32))
-    step(stream, buffer)
-    step(device.default_stream, buffer)
-    step(other, buffer)
+    step(stream, buffer, 64)
+    step(device.default_stream, buffer, 65)
+    step(other, buffer, 66)
     other.synchronize()
-    assert (words(device, buffer) == (64 * 3 + 64) * 3 + 64).all()
+    assert (words(device, buffer) == (64 * 3 + 65) * 3 + 66).all()
 
 
 def test_events_order_streams(device, step):
@@ -111,17 +111,42 @@ def test_an_event_makes_the_barrier(device, step, monkeypatch):
     monkeypatch.setattr(
         device.recorder, "_barrier", lambda *args: (barriers.append(args), original(*args))
     )
-    first, second, event = device.new_stream(), device.new_stream(), device.new_event()
+    streams, event = [device.new_stream() for _ in range(4)], device.new_event()
+    buffers = [to_device(device, np.zeros(64, np.uint32)) for _ in range(4)]
+    device.synchronize()
+    barriers.clear()
+    step(streams[0], buffers[0])
+    event.record(streams[0])
+    step(streams[1], buffers[1])
+    assert not barriers
+    event.wait(streams[2])
+    step(streams[2], buffers[2])
+    assert len(barriers) == 1
+    step(streams[3], buffers[3])
+    event.wait(streams[3])
+    step(streams[0], buffers[0])
+    assert len(barriers) == 1  # what the event marks is behind it
+    device.synchronize()
+
+
+def test_an_event_of_the_default_stream_marks_all_work(device, step, monkeypatch):
+    barriers = []
+    original = device.recorder._barrier
+    monkeypatch.setattr(
+        device.recorder, "_barrier", lambda *args: (barriers.append(args), original(*args))
+    )
+    stream, other, event = device.new_stream(), device.new_stream(), device.new_event(False)
     buffers = [to_device(device, np.zeros(64, np.uint32)) for _ in range(2)]
     device.synchronize()
     barriers.clear()
-    step(first, buffers[0])
-    event.record(first)
-    step(second, buffers[1])
-    assert not barriers
-    event.wait(second)
-    step(second, buffers[1])
+    step(stream, buffers[0])
+    event.record(device.default_stream)
+    event.wait(other)
+    assert other.point == stream.point > 0 and not barriers
+    step(other, buffers[1])
     assert len(barriers) == 1
+    event.synchronize()
+    assert stream.query()
 
 
 def test_host_functions_are_in_order(device, step):
@@ -158,29 +183,29 @@ def test_the_default_stream_is_put_off_with_others(device, step):
     stream, other = device.new_stream(), device.new_stream()
     buffer = to_device(device, np.zeros(64, np.uint32))
     gate = gated(stream)
-    step(stream, buffer)
-    step(device.default_stream, buffer)
-    step(other, buffer)
+    step(stream, buffer, 64)
+    step(device.default_stream, buffer, 65)
+    step(other, buffer, 66)
     assert not device.default_stream.query() and not other.query()
     gate.set()
     other.synchronize()
     device.synchronize()
-    assert (words(device, buffer) == (64 * 3 + 64) * 3 + 64).all()
+    assert (words(device, buffer) == (64 * 3 + 65) * 3 + 66).all()
 
 
 def test_events_of_streams_that_are_put_off(device, step):
     stream, other, event = device.new_stream(), device.new_stream(), device.new_event()
     buffer = to_device(device, np.zeros(64, np.uint32))
     gate = gated(stream)
-    step(stream, buffer)
+    step(stream, buffer, 64)
     event.record(stream)
     event.wait(other)
-    step(other, buffer)
+    step(other, buffer, 65)
     assert not event.query() and not other.query()
     gate.set()
     event.synchronize()
     other.synchronize()
-    assert event.query() and (words(device, buffer) == 64 * 3 + 64).all()
+    assert event.query() and (words(device, buffer) == 64 * 3 + 65).all()
 
 
 def test_a_host_function_may_not_use_the_device(device):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -43,10 +43,11 @@ SOFTWARE = 4
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """The loader's instance and its functions."""
+    """The loader's instance, its functions, and the contexts of it that are open."""
 
     handle: Any
     functions: Functions
+    contexts: set[object] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +110,16 @@ def instance() -> Instance:
     del memory
     made = handle[0]
     functions = Functions(lambda name: lib.vkGetInstanceProcAddr(made, name))
-    atexit.register(_destroy, functions, made)
-    return Instance(made, functions)
+    created = Instance(made, functions)
+    atexit.register(_destroy, created)
+    return created
 
 
-def _destroy(functions: Functions, handle: Any) -> None:
-    """At the end of the process, after the devices, which were made later."""
-    functions.vkDestroyInstance(handle, null())
+def _destroy(created: Instance) -> None:
+    """At the end of the process, after the devices, which were made later; one that could not be
+    ended needs the instance."""
+    if not created.contexts:
+        created.functions.vkDestroyInstance(created.handle, null())
 
 
 def _names(extensions: Any) -> frozenset[str]:

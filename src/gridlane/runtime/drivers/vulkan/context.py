@@ -106,8 +106,9 @@ class Context:
             ppEnabledExtensionNames=strings,
         )
         made = new("VkDevice *")
-        functions = instance().functions
-        check(functions.vkCreateDevice(adapter.physical, info, null(), made), "vkCreateDevice")
+        create = instance().functions.vkCreateDevice
+        check(create(adapter.physical, info, null(), made), "vkCreateDevice")
+        instance().contexts.add(self)
         del memory
         return made[0]
 
@@ -197,6 +198,7 @@ class Context:
         self.vk.vkDestroyPipelineLayout(self.handle, self.layout, null())
         self.closed = True
         self.vk.vkDestroyDevice(self.handle, null())
+        instance().contexts.discard(self)
 
     # --- facts ---
 

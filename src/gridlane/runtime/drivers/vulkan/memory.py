@@ -294,10 +294,15 @@ def _retire(context: Context, give: tuple[Any, ...]) -> None:
 
 
 def _choose(context: Context, wanted: tuple[int, ...]) -> tuple[int, int, int]:
-    """(number, property flags, heap) of the first type of memory that has what is wanted."""
+    """(number, property flags, heap) of the type of memory that has what is wanted; of several, of
+    the first in the largest heap, as some devices show a small window of theirs as another heap."""
     types = context.memory_types()
     for flags in wanted:
-        for number, (have, heap) in enumerate(types):
-            if have & flags == flags and not have & _SPECIAL:
-                return number, have, heap
+        fitting = [
+            (number, have, heap)
+            for number, (have, heap) in enumerate(types)
+            if have & flags == flags and not have & _SPECIAL
+        ]
+        if fitting:
+            return max(fitting, key=lambda each: context.heap(each[2])[0])
     fail(OUT_OF_MEMORY, f"no memory with one of the properties {wanted} among {types}")
