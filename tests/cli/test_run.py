@@ -275,7 +275,8 @@ def test_wrong_command_lines(folder, fails):
     assert "no option '--devise' (did you mean '--device'?)" in said
     said = fails("run", "--device", "interpp", "fine.py")
     assert said == (
-        "there is no device 'interpp' (did you mean 'interp'?); there are: cpu, interp, cuda\n"
+        "there is no device 'interpp' (did you mean 'interp'?); there are: cpu, interp, cuda, "
+        "vulkan\n"
     )
     assert "there is no device 'quda'" in fails("run", "fine.py", GRIDLANE_DEVICE="quda")
     assert "GRIDLANE_THREADS='many'" in fails("run", "fine.py", GRIDLANE_THREADS="many")

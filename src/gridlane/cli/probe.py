@@ -31,6 +31,7 @@ TARGETS = {
     "cpu": Target("cpu", block=BLOCK),
     "interp": Target("interp", block=BLOCK),
     "cuda": Target("cuda", processor="sm_75"),
+    "vulkan": Target("vulkan"),
 }
 
 

@@ -17,6 +17,7 @@ DRIVERS: dict[str, str] = {
     "cpu": "gridlane.runtime.drivers.cpu",
     "interp": "gridlane.runtime.drivers.interp",
     "cuda": "gridlane.runtime.drivers.cuda",
+    "vulkan": "gridlane.runtime.drivers.vulkan",
 }
 
 _opened: dict[str, Device] = {}

@@ -147,21 +147,25 @@ class HostDevice:
 
     def attributes(self) -> dict[str, int]:
         """CUDA's attributes of a device of this generation."""
-        limits = self.limits
-        sizes: dict[str, int] = {
-            "WARP_SIZE": limits.warp_size,
-            "MULTIPROCESSOR_COUNT": limits.multiprocessors,
-            "MAX_THREADS_PER_BLOCK": limits.max_threads,
-            "MAX_SHARED_MEMORY_PER_BLOCK": limits.max_shared,
-            "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": limits.max_dynamic_shared,
-            "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": limits.max_dynamic_shared,
-            "COMPUTE_CAPABILITY_MAJOR": self.compute_capability[0],
-            "COMPUTE_CAPABILITY_MINOR": self.compute_capability[1],
-        }
-        for axis, block, grid in zip("XYZ", limits.max_block, limits.max_grid):
-            sizes[f"MAX_BLOCK_DIM_{axis}"] = block
-            sizes[f"MAX_GRID_DIM_{axis}"] = grid
-        return _FIXED | sizes
+        return attributes_of(self.limits, self.compute_capability)
+
+
+def attributes_of(limits: Limits, compute_capability: tuple[int, int]) -> dict[str, int]:
+    """CUDA's attributes of a device that is not CUDA's, by its limits."""
+    sizes: dict[str, int] = {
+        "WARP_SIZE": limits.warp_size,
+        "MULTIPROCESSOR_COUNT": limits.multiprocessors,
+        "MAX_THREADS_PER_BLOCK": limits.max_threads,
+        "MAX_SHARED_MEMORY_PER_BLOCK": limits.max_shared,
+        "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": limits.max_dynamic_shared,
+        "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": limits.max_dynamic_shared,
+        "COMPUTE_CAPABILITY_MAJOR": compute_capability[0],
+        "COMPUTE_CAPABILITY_MINOR": compute_capability[1],
+    }
+    for axis, block, grid in zip("XYZ", limits.max_block, limits.max_grid):
+        sizes[f"MAX_BLOCK_DIM_{axis}"] = block
+        sizes[f"MAX_GRID_DIM_{axis}"] = grid
+    return _FIXED | sizes
 
 
 def machine_uuid() -> str:

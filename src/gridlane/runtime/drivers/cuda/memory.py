@@ -5,33 +5,14 @@ from __future__ import annotations
 import ctypes
 import threading
 import weakref
-from dataclasses import dataclass
 from typing import Any
 
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda.api import bindings, call, enum
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.errors import INVALID_VALUE, OUT_OF_MEMORY, fail
+from gridlane.runtime.pool import PoolStatistics
 from gridlane.runtime.protocol import Buffer, HostMemory
-
-
-@dataclass(frozen=True, slots=True)
-class PoolStatistics:
-    """Bytes and counts of a device's pool.
-
-    Attributes:
-        used, peak: bytes of live allocations, now and at most.
-        reserved: bytes that the pool holds of the device, those it keeps for later included.
-        allocations, frees: how many there were.
-        limit: the most bytes that may be used; None for the device's memory.
-    """
-
-    used: int
-    peak: int
-    reserved: int
-    allocations: int
-    frees: int
-    limit: int | None
 
 
 class Pool:

@@ -1,76 +1,18 @@
-"""What running kernels tell the host, in memory that both see; the layout is core/gpu_abi.py's."""
+"""The report block of a kernel, in memory of the host that the device can write."""
 
 from __future__ import annotations
 
-import struct
-import sys
-from collections import Counter
-
-from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
+from gridlane.runtime import report
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.memory import allocate_host, as_array
-from gridlane.runtime.errors import KernelStop, kernel_exception
-from gridlane.runtime.printing import line
-
-RECORD_BYTES = 1 << 20
-TRACE_SLOTS = 1 << 14
 
 
-class Report:
+class Report(report.Report):
     """The report block of one loaded kernel."""
 
     def __init__(self, context: Context, artifact: Artifact) -> None:
-        self.artifact = artifact
-        self.capacity = RECORD_BYTES if artifact.prints else 0
-        size = abi.RECORDS_OFFSET + self.capacity + 4 * TRACE_SLOTS
+        size = report.size(artifact)
         self.buffer = allocate_host(context, size, "mapped")
         self.address = self.buffer.address
-        self._bytes = as_array(self.address, size)
-        self._bytes[:] = bytes(size)
-        struct.pack_into("<II", self._bytes, abi.PRINT_CAPACITY_OFFSET, self.capacity, TRACE_SLOTS)
-
-    def flush(self) -> None:
-        """Write what kernels printed to stdout; call when they are done."""
-        (head,) = struct.unpack_from("<I", self._bytes, abi.PRINT_HEAD_OFFSET)
-        if not head:
-            return
-        at, lines = 0, []
-        while at + abi.RECORD_HEADER_BYTES <= min(head, self.capacity):
-            start = abi.RECORDS_OFFSET + at
-            (site,) = struct.unpack_from("<I", self._bytes, start)
-            if not site:  # the record that did not fit, and all behind it
-                break
-            sites = self.artifact.prints[site - 1]
-            cells = self.address + start + abi.RECORD_HEADER_BYTES
-            lines.append(line(sites, cells))
-            struct.pack_into("<I", self._bytes, start, 0)
-            at += abi.RECORD_HEADER_BYTES + abi.CELL_BYTES * len(sites.dtypes)
-        struct.pack_into("<I", self._bytes, abi.PRINT_HEAD_OFFSET, 0)
-        sys.stdout.write("".join(f"{text}\n" for text in lines))
-        if head > at:
-            print(
-                f"gridlane: kernel {self.artifact.entry} printed {head - at} bytes more than the "
-                f"{self.capacity} that are kept between synchronisations; those lines are lost",
-                file=sys.stderr,
-            )
-
-    def stop(self) -> KernelStop | None:
-        """The first error that a thread raised since the last call; call when kernels are done."""
-        (code,) = struct.unpack_from("<I", self._bytes, abi.ERROR_OFFSET)
-        if not code:
-            return None
-        thread = struct.unpack_from("<3I", self._bytes, abi.THREAD_OFFSET)
-        block = struct.unpack_from("<3I", self._bytes, abi.BLOCK_OFFSET)
-        struct.pack_into("<II", self._bytes, abi.CLAIMED_OFFSET, 0, 0)
-        return kernel_exception(self.artifact.errors[code - 1], thread, block)
-
-    def places(self) -> list[str]:
-        """After a fault: the lines where warps stood, the most frequent first."""
-        offset = abi.RECORDS_OFFSET + self.capacity
-        lines = struct.unpack_from(f"<{TRACE_SLOTS}I", self._bytes, offset)
-        counts = Counter(number for number in lines if number)
-        return [
-            f"{self.artifact.entry}: {count} warp{'s' if count > 1 else ''} at line {number}"
-            for number, count in counts.most_common(4)
-        ]
+        super().__init__(artifact, as_array(self.address, size))

@@ -1,0 +1,103 @@
+"""What a launch on a Vulkan device costs the host, and waiting for one, in microseconds.
+
+The kernel is a few words of SPIR-V with nothing to do, assembled here, so that the driver and not
+the compiler is measured. Launches go to the default stream, through ``bound.launch``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import struct
+import time
+from collections.abc import Callable
+
+from gridlane.core.artifact import Artifact, ParamSlot
+from gridlane.runtime.devices import get_device
+
+BATCH = 200
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--device", default="vulkan")
+    parser.add_argument("--batches", type=int, default=50)
+    args = parser.parse_args()
+    device = get_device(args.device)
+    bound = device.load(nothing()).bind((32, 1, 1))
+    buffer = device.allocate(1 << 20)
+    params = struct.pack("<4Q", *[buffer.address] * 4)
+    stream = device.new_stream()
+
+    def launch() -> None:
+        bound.launch(params, 1, 1, 1, 0)
+
+    def launch_and_wait() -> None:
+        bound.launch(params, 1, 1, 1, 0)
+        device.synchronize()
+
+    def fill() -> None:
+        stream.fill(buffer.address, 0, 4096)
+
+    print(", ".join(map(str, device.describe().values())))
+    for name, work in (
+        ("launch, until it returns", launch),
+        ("launch and synchronize", launch_and_wait),
+        ("fill 4 KiB on a stream, until it returns", fill),
+    ):
+        cost = microseconds(work, device.synchronize, args.batches)
+        print(f"{name:<48}{cost:>10.2f} us", flush=True)
+
+
+def microseconds(work: Callable[[], None], finish: Callable[[], None], batches: int) -> float:
+    """The median cost of a call; ``finish`` empties the queue between batches, untimed."""
+    work()
+    finish()
+    costs = []
+    for _ in range(batches):
+        start = time.perf_counter()
+        for _ in range(BATCH):
+            work()
+        costs.append((time.perf_counter() - start) / BATCH * 1e6)
+        finish()
+    return statistics.median(costs)
+
+
+def nothing() -> Artifact:
+    """A kernel with four pointers that does nothing."""
+    slots = tuple(ParamSlot(f"p{n}", 8 * n, None, n) for n in range(4))
+    name = (0x6E69616D, 0)  # "main"
+    void, function, main, label, shape, word, vector = range(1, 8)
+    sizes = range(8, 11)
+    code = [
+        *(0x07230203, 0x00010500, 0, 11, 0),
+        *op(17, 1),  # Shader
+        *op(14, 0, 1),  # logical addresses, GLSL450
+        *op(15, 5, main, *name),
+        *op(16, main, 17, 1, 1, 1),
+        *(number for n, size in enumerate(sizes) for number in op(71, size, 1, n)),
+        *op(71, shape, 11, 25),
+        *op(19, void),
+        *op(33, function, void),
+        *op(21, word, 32, 0),
+        *op(23, vector, word, 3),
+        *(number for size in sizes for number in op(50, word, size, 1)),
+        *op(51, vector, shape, *sizes),
+        *op(54, void, main, 0, function),
+        *op(248, label),
+        *op(253),
+        *op(56),
+    ]
+    words = struct.pack(f"<{len(code)}I", *code)
+    return Artifact("vulkan", "spirv", words, "main", slots, 32)
+
+
+def op(number: int, *operands: int) -> tuple[int, ...]:
+    """An instruction."""
+    return (len(operands) + 1) << 16 | number, *operands
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""The devices ``vulkan``, ``vulkan:1`` …: whatever has a driver of Vulkan 1.3, by PyPI's vulkan.
+
+Discrete GPUs come first, then integrated ones, then software such as Mesa's lavapipe.
+"""
+
+from __future__ import annotations
+
+from gridlane.core.errors import DeviceError
+from gridlane.runtime.drivers.vulkan.adapters import usable
+from gridlane.runtime.drivers.vulkan.device import VulkanDevice
+from gridlane.runtime.errors import INVALID_DEVICE, fail
+
+__all__ = ["VulkanDevice", "device_count", "open_device"]
+
+
+def device_count() -> int:
+    """Devices of this machine; 0 where there is no driver."""
+    try:
+        return len(usable())
+    except DeviceError:
+        return 0
+
+
+def open_device(ordinal: int = 0) -> VulkanDevice:
+    """A device by its number; called once for each.
+
+    Raises:
+        DeviceError: NO_DEVICE, there is no driver or it has no device; INVALID_DEVICE.
+    """
+    found = usable()
+    if ordinal >= len(found):
+        fail(INVALID_DEVICE, f"device {ordinal} of Vulkan; this machine has {len(found)}")
+    return VulkanDevice(found[ordinal], ordinal)

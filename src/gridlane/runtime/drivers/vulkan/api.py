@@ -1,0 +1,148 @@
+"""Vulkan's functions and structures, by PyPI's vulkan, with failures raised.
+
+The package's own wrappers convert every argument at every call. Its cffi declarations are used as
+they are: functions are C pointers of the device's driver, structures are C structures.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from gridlane.core.errors import DeviceError
+from gridlane.runtime.errors import NEWER_DRIVER, NO_DEVICE, OUT_OF_MEMORY, device_error, fail
+
+SUCCESS, TIMEOUT = 0, 2
+LOST = -4
+
+# VkResult: Vulkan's name, and CUDA's number of such a failure.
+RESULTS: dict[int, tuple[str, int]] = {
+    -1: ("VK_ERROR_OUT_OF_HOST_MEMORY", OUT_OF_MEMORY),
+    -2: ("VK_ERROR_OUT_OF_DEVICE_MEMORY", OUT_OF_MEMORY),
+    -3: ("VK_ERROR_INITIALIZATION_FAILED", 3),
+    LOST: ("VK_ERROR_DEVICE_LOST", 719),
+    -5: ("VK_ERROR_MEMORY_MAP_FAILED", 205),
+    -6: ("VK_ERROR_LAYER_NOT_PRESENT", 801),
+    -7: ("VK_ERROR_EXTENSION_NOT_PRESENT", 801),
+    -8: ("VK_ERROR_FEATURE_NOT_PRESENT", 801),
+    -9: ("VK_ERROR_INCOMPATIBLE_DRIVER", NO_DEVICE),
+    -10: ("VK_ERROR_TOO_MANY_OBJECTS", OUT_OF_MEMORY),
+    -13: ("VK_ERROR_UNKNOWN", 999),
+    -1000012000: ("VK_ERROR_INVALID_SHADER_NV", 200),
+    -1000069000: ("VK_ERROR_OUT_OF_POOL_MEMORY", OUT_OF_MEMORY),
+    -1000161000: ("VK_ERROR_FRAGMENTATION", OUT_OF_MEMORY),
+    -1000174001: ("VK_ERROR_NOT_PERMITTED_KHR", 800),
+}
+
+# Word boundaries of VkPhysicalDeviceVulkan13Features, which is VK_..._VULKAN_1_3_FEATURES.
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[0-9])(?=[A-Z0-9])")
+
+_kept: weakref.WeakKeyDictionary[Any, tuple[Any, ...]] = weakref.WeakKeyDictionary()
+"""What structures point to, for as long as they live."""
+
+
+@cache
+def bindings() -> Any:
+    """The module ``vulkan``, with the loader behind it.
+
+    Raises:
+        DeviceError: what is missing, and how to get it.
+    """
+    try:
+        # The extra ``vulkan``; loaded when such a device is asked for.
+        return import_module("vulkan")
+    except ImportError as error:
+        fail(
+            NO_DEVICE, f"the package vulkan does not load ({error})", "pip install gridlane[vulkan]"
+        )
+    except OSError:
+        fail(
+            NO_DEVICE,
+            "libvulkan, Vulkan's loader, does not load",
+            "install it (Debian: libvulkan1) and a driver (for the CPU: mesa-vulkan-drivers)",
+        )
+
+
+def new(declaration: str, value: Any = None) -> Any:
+    """C memory: ``new("uint64_t[]", [1, 2])``."""
+    return bindings().ffi.new(declaration, value)
+
+
+def null() -> Any:
+    """The null pointer."""
+    return bindings().ffi.NULL
+
+
+def constant(name: str) -> int:
+    """A constant of the API: ``constant("VK_QUEUE_COMPUTE_BIT")``."""
+    return getattr(bindings(), name)
+
+
+@cache
+def _type_number(name: str) -> int | None:
+    """A structure's VkStructureType; None where it has none."""
+    words = _WORDS.sub("_", name.removeprefix("Vk")).upper()
+    return getattr(bindings(), f"VK_STRUCTURE_TYPE_{words}", None)
+
+
+def struct(name: str, **fields: Any) -> Any:
+    """A pointer to a new structure, with its sType; it keeps what ``fields`` point to alive."""
+    made = bindings().ffi.new(f"{name} *", fields)
+    number = _type_number(name)
+    if number is not None:
+        made.sType = number
+    _kept[made] = tuple(fields.values())
+    return made
+
+
+def text(characters: Any) -> str:
+    """The string in a char array."""
+    return bindings().ffi.string(characters).decode(errors="replace")
+
+
+class Functions:
+    """Functions by name, as ``load`` finds them: those of an instance or of a device.
+
+    Calling one costs a microsecond, as nothing is converted.
+    """
+
+    def __init__(self, load: Callable[[bytes], Any]) -> None:
+        self._load = load
+
+    def __getattr__(self, name: str) -> Any:
+        found = self._load(name.encode())
+        if not found:
+            fail(NEWER_DRIVER, f"the driver has no {name}")
+        function = bindings().ffi.cast(f"PFN_{name}", found)
+        setattr(self, name, function)
+        return function
+
+
+def failure(result: int, what: str) -> DeviceError:
+    """The exception of a VkResult."""
+    name, number = RESULTS.get(result, (f"VkResult {result}", 999))
+    return device_error(number, f"{what} ({name})")
+
+
+def check(result: int, what: str) -> None:
+    """Raise what a VkResult stands for, unless it is success."""
+    if result < SUCCESS:
+        raise failure(result, what)
+
+
+def listed(function: Callable[..., Any], kind: str, *owner: Any) -> Any:
+    """The C array of what a function lists that is called twice, for the number and the items."""
+    count = new("uint32_t *")
+    check(function(*owner, count, null()) or SUCCESS, kind)
+    items = new(f"{kind}[]", count[0])
+    check(function(*owner, count, items) or SUCCESS, kind)
+    return items
+
+
+def api_version(major: int, minor: int) -> int:
+    """Vulkan's number of a version."""
+    return major << 22 | minor << 12

@@ -1,0 +1,223 @@
+"""The logical device of an adapter: its functions, its queue, and what it takes to end it."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from functools import partial
+from typing import Any
+
+from gridlane.core.errors import DeviceError
+from gridlane.runtime.drivers.vulkan import features
+from gridlane.runtime.drivers.vulkan.adapters import BUDGET, Adapter, instance
+from gridlane.runtime.drivers.vulkan.api import (
+    LOST,
+    SUCCESS,
+    Functions,
+    check,
+    constant,
+    failure,
+    new,
+    null,
+    struct,
+)
+from gridlane.runtime.errors import NOT_PERMITTED, device_error, fail
+
+PUSH_BYTES = 48
+"""Bytes of push constants; see launch.py."""
+
+
+class _Thread(threading.local):
+    hosting = False
+
+
+_thread = _Thread()
+
+
+@contextmanager
+def host_function() -> Iterator[None]:
+    """In the with block this thread runs a host function of a stream: it may not use the device,
+    as it would wait for itself."""
+    _thread.hosting = True
+    try:
+        yield
+    finally:
+        _thread.hosting = False
+
+
+class Context:
+    """A VkDevice with one queue.
+
+    Attributes:
+        vk: its functions.
+        handle, queue, layout: VkDevice, VkQueue, and the VkPipelineLayout of all kernels.
+        lock: held to record, submit, and change the pools.
+        fault: what every call raises a copy of, once the device is lost.
+        retired: (number of a submission, what to call when it is done), in order.
+        progress: the number of the submission that is recorded now.
+        busy: backlogs of streams with work that is not recorded yet; see backlog.py.
+    """
+
+    def __init__(self, adapter: Adapter) -> None:
+        self.adapter = adapter
+        # A finalizer may run in the middle of what holds the lock, on the same thread.
+        self.lock = threading.RLock()
+        self.fault: DeviceError | None = None
+        self.retired: deque[tuple[int, Callable[[], object]]] = deque()
+        self.progress = 1
+        self.busy: set[Any] = set()
+        self.closed = False
+        self.reserved: Counter[int] = Counter()
+        """Bytes that the pools hold of each heap."""
+        self._owned: dict[int, tuple[str, Any]] = {}
+        self._keys = itertools.count()
+        self.running: Callable[[], str] = str
+        """Names the kernels that may be running, for a fault."""
+        self.handle = self._create()
+        find = instance().functions.vkGetDeviceProcAddr
+        self.vk = Functions(lambda name: find(self.handle, name))
+        queue = new("VkQueue *")
+        self.vk.vkGetDeviceQueue(self.handle, adapter.family, 0, queue)
+        self.queue = queue[0]
+        self.layout = self._layout()
+
+    def _create(self) -> Any:
+        adapter = self.adapter
+        strings, memory = features.c_strings(list(adapter.extensions))
+        enabling = features.enabling(adapter.found)
+        priority = new("float[]", [1.0])
+        queues = struct(
+            "VkDeviceQueueCreateInfo",
+            queueFamilyIndex=adapter.family,
+            queueCount=1,
+            pQueuePriorities=priority,
+        )
+        info = struct(
+            "VkDeviceCreateInfo",
+            pNext=enabling[0],
+            queueCreateInfoCount=1,
+            pQueueCreateInfos=queues,
+            enabledExtensionCount=len(adapter.extensions),
+            ppEnabledExtensionNames=strings,
+        )
+        made = new("VkDevice *")
+        create = instance().functions.vkCreateDevice
+        check(create(adapter.physical, info, null(), made), "vkCreateDevice")
+        instance().contexts.add(self)
+        del memory
+        return made[0]
+
+    def _layout(self) -> Any:
+        """Push constants and nothing else: kernels get at their memory by addresses."""
+        constants = struct(
+            "VkPushConstantRange",
+            stageFlags=constant("VK_SHADER_STAGE_COMPUTE_BIT"),
+            size=PUSH_BYTES,
+        )
+        info = struct(
+            "VkPipelineLayoutCreateInfo", pushConstantRangeCount=1, pPushConstantRanges=constants
+        )
+        return self.create("vkCreatePipelineLayout", "VkPipelineLayout", info)
+
+    # --- calls ---
+
+    def enter(self) -> None:
+        """Raise what keeps this thread from using the device.
+
+        Raises:
+            DeviceError: the device is lost; NOT_PERMITTED in a host function.
+        """
+        if self.fault is not None:
+            raise copy(self.fault)
+        if _thread.hosting:
+            fail(NOT_PERMITTED, "a callback of a stream may not use the device")
+
+    def call(self, name: str, *args: Any, what: str = "") -> int:
+        """Call a function of the device, which comes first among its arguments.
+
+        Returns:
+            The VkResult, when it says success or how far something is.
+        """
+        return self.check(getattr(self.vk, name)(self.handle, *args), name, what)
+
+    def check(self, result: int | None, name: str, what: str = "") -> int:
+        """Raise what a VkResult stands for; a lost device stays so."""
+        if result is None or result >= SUCCESS:
+            return result or SUCCESS
+        if result == LOST:
+            self.fault = self.fault or self._lost(name)
+            raise copy(self.fault)
+        raise failure(result, f"{name}: {what}" if what else name)
+
+    def create(self, name: str, kind: str, info: Any, what: str = "") -> Any:
+        """Make an object: ``create("vkCreateSemaphore", "VkSemaphore", info)``."""
+        made = new(f"{kind} *")
+        self.call(name, info, null(), made, what=what)
+        return made[0]
+
+    def _lost(self, name: str) -> DeviceError:
+        kernels = self.running()
+        told = f"the device is lost (VK_ERROR_DEVICE_LOST, told by {name})"
+        advice = (
+            "an index out of bounds may be the reason, or a kernel that ran longer than the "
+            "system allows; run it on the device `interp`, which names the line; cuda.close() "
+            "opens the device again, without the memory that it had"
+        )
+        return device_error(719, f"{told}{f', in {kernels}' if kernels else ''}", advice)
+
+    # --- giving back ---
+
+    def retire(self, work: Callable[[], object]) -> None:
+        """Call ``work`` when all that is recorded by now is done; from any thread, at any moment,
+        as finalizers are."""
+        if not self.closed:
+            self.retired.append((self.progress, work))
+
+    def own(self, owner: Any, name: str, handle: Any) -> None:
+        """Destroy an object by the function ``name`` when its owner is gone, behind the work so
+        far, or with the device."""
+        key = next(self._keys)
+        self._owned[key] = name, handle
+        weakref.finalize(owner, self.retire, partial(self._destroy, key)).atexit = False
+
+    def _destroy(self, key: int) -> None:
+        name, handle = self._owned.pop(key)
+        getattr(self.vk, name)(self.handle, handle, null())
+
+    def end(self) -> None:
+        """Destroy the device; what was made of it is destroyed before, or goes with it."""
+        if self.closed:
+            return
+        for key in tuple(self._owned):
+            self._destroy(key)
+        self.vk.vkDestroyPipelineLayout(self.handle, self.layout, null())
+        self.closed = True
+        self.vk.vkDestroyDevice(self.handle, null())
+        instance().contexts.discard(self)
+
+    # --- facts ---
+
+    def memory_types(self) -> list[tuple[int, int]]:
+        """(property flags, heap) of each type of memory."""
+        memory = new("VkPhysicalDeviceMemoryProperties *")
+        instance().functions.vkGetPhysicalDeviceMemoryProperties(self.adapter.physical, memory)
+        types = memory.memoryTypes
+        return [(types[n].propertyFlags, types[n].heapIndex) for n in range(memory.memoryTypeCount)]
+
+    def heap(self, number: int) -> tuple[int, int | None]:
+        """(bytes, bytes that are free for this process or None where it is not known) of a heap."""
+        names = ["VkPhysicalDeviceMemoryProperties2", "VkPhysicalDeviceMemoryBudgetPropertiesEXT"]
+        known = BUDGET in self.adapter.extensions
+        chained = features.chain(names[: 1 + known])
+        query = instance().functions.vkGetPhysicalDeviceMemoryProperties2
+        query(self.adapter.physical, chained[0])
+        size = chained[0].memoryProperties.memoryHeaps[number].size
+        if not known:
+            return size, None
+        budget, usage = chained[1].heapBudget[number], chained[1].heapUsage[number]
+        return size, max(0, budget - usage)

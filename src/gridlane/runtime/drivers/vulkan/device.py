@@ -1,0 +1,302 @@
+"""One device of Vulkan."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import weakref
+from contextlib import suppress
+
+from gridlane.core.artifact import Artifact
+from gridlane.core.errors import DeviceError
+from gridlane.core.options import Target
+from gridlane.runtime.drivers.vulkan.adapters import KINDS, SOFTWARE, Adapter
+from gridlane.runtime.drivers.vulkan.context import Context
+from gridlane.runtime.drivers.vulkan.event import Clock, VulkanEvent
+from gridlane.runtime.drivers.vulkan.kernel import VulkanKernel
+from gridlane.runtime.drivers.vulkan.memory import (
+    CACHED,
+    COHERENT,
+    LOCAL,
+    VISIBLE,
+    Block,
+    Pool,
+)
+from gridlane.runtime.drivers.vulkan.pipelines import PipelineCache
+from gridlane.runtime.drivers.vulkan.recorder import Recorder
+from gridlane.runtime.drivers.vulkan.stream import VulkanStream
+from gridlane.runtime.drivers.vulkan.transfers import place
+from gridlane.runtime.errors import (
+    INVALID_HANDLE,
+    NOT_SUPPORTED,
+    OUT_OF_MEMORY,
+    KernelStop,
+    fail,
+)
+from gridlane.runtime.hosted import attributes_of
+from gridlane.runtime.protocol import Block as BlockShape
+from gridlane.runtime.protocol import Buffer, HostMemory, Limits
+
+_EVERYTHING = LOCAL | VISIBLE | COHERENT | CACHED
+_SHARED = VISIBLE | COHERENT
+
+
+class VulkanDevice:
+    """An adapter, opened: memory, a queue of work, and kernels."""
+
+    host_visible = False
+    # What kernels may count on; the code generator makes it of what the device has.
+    compute_capability = (8, 0)
+
+    def __init__(self, adapter: Adapter, ordinal: int) -> None:
+        self.adapter = adapter
+        self.ordinal = ordinal
+        self.name = f"vulkan:{ordinal}" if ordinal else "vulkan"
+        self.limits = _limits(adapter)
+        self.kernels: weakref.WeakSet[VulkanKernel] = weakref.WeakSet()
+        self.reporting: weakref.WeakSet[VulkanKernel] = weakref.WeakSet()
+        self.unread: set[VulkanKernel] = set()
+        """Kernels that may have told something that is not read yet."""
+        self._pinned: weakref.WeakSet[Buffer] = weakref.WeakSet()
+        self._lock = threading.Lock()
+        self._open()
+        atexit.register(self.close)
+
+    def _open(self) -> None:
+        context = self.context = Context(self.adapter)
+        self.pool = Pool(context, (_EVERYTHING, LOCAL))
+        self.staging = Pool(context, (_EVERYTHING, _SHARED | CACHED, _SHARED))
+        self.recorder = Recorder(context, self.staging)
+        self.clock = Clock(context)
+        self.pipeline_cache = PipelineCache(context)
+        self._streams: weakref.WeakValueDictionary[int, VulkanStream] = (
+            weakref.WeakValueDictionary()
+        )
+        self.default_stream = VulkanStream(self, default=True)
+
+    # --- code ---
+
+    def target(self, block: BlockShape) -> Target:
+        """Code for what this device has, for any block shape."""
+        return Target("vulkan", features=" ".join(sorted(self.adapter.found.names)))
+
+    def finish(self, artifact: Artifact) -> Artifact:
+        """The driver compiles when a pipeline is made, and keeps it in a cache of its own."""
+        return artifact
+
+    def load(self, artifact: Artifact) -> VulkanKernel:
+        """Check SPIR-V and give it to the driver."""
+        self.context.enter()
+        return VulkanKernel(self, artifact)
+
+    # --- memory ---
+
+    def allocate(self, size: int) -> Buffer:
+        """Device memory, of the pool."""
+        block = self.allocate_block(size)
+        return Buffer(block.address, size, block)
+
+    def allocate_block(self, size: int) -> Block:
+        """The same, as a block; where memory is short, what is about to be freed is waited for."""
+        return self._allocate(self.pool, size)
+
+    def stage(self, size: int) -> Block:
+        """Memory that host and device see."""
+        return self._allocate(self.staging, size)
+
+    def _allocate(self, pool: Pool, size: int) -> Block:
+        self.context.enter()
+        if self.context.retired:
+            self.recorder.collect()
+        try:
+            return pool.allocate(size)
+        except DeviceError as error:
+            if error.number != OUT_OF_MEMORY:
+                raise
+        self.recorder.wait_for_all()
+        self.pool.trim()
+        self.staging.trim()
+        return pool.allocate(size)
+
+    def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
+        """Pinned memory, which copies use directly; mapped and managed memory where host and
+        device know it by one address.
+
+        Raises:
+            DeviceError: NOT_SUPPORTED, they do not.
+        """
+        block = self.stage(size)
+        if kind != "pinned" and block.pointer != block.address:
+            fail(NOT_SUPPORTED, f"{kind} memory: the device {self.name} has addresses of its own")
+        buffer = Buffer(block.pointer, size, block)
+        self._pinned.add(buffer)
+        return buffer
+
+    def register_host(self, address: int, size: int) -> None:
+        """Pin memory: copies are as correct without, and no faster with it."""
+
+    def adopt(self, address: int, size: int) -> Buffer:
+        """Memory inside an array of this device; no other library allocates here."""
+        return Buffer(address, size, place(self, address, size)[0])
+
+    def memory_info(self) -> tuple[int, int]:
+        """Bytes (free, in all) of the device's memory."""
+        total, free = self.context.heap(self.pool.heap)
+        if free is None:
+            free = total - self.context.reserved[self.pool.heap]
+        return max(0, free), total
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy within the device."""
+        self.default_stream.copy(target, source, size)
+        self.default_stream.drain()
+
+    def upload(self, target: int, source: memoryview) -> None:
+        """Copy to the device."""
+        self.default_stream.write(target, source)
+        if not self.pool.by_pointer:
+            self.default_stream.drain()
+
+    def download(self, target: memoryview, source: int) -> None:
+        """Copy to the host."""
+        self.default_stream.read(target, source)
+
+    def fill(self, target: int, byte: int, size: int) -> None:
+        """Set bytes."""
+        self.default_stream.fill(target, byte, size)
+        self.default_stream.drain()
+
+    # --- queues ---
+
+    def new_stream(self) -> VulkanStream:
+        """A stream of its own."""
+        stream = VulkanStream(self)
+        self._streams[stream.handle] = stream
+        return stream
+
+    def stream_at(self, handle: int) -> VulkanStream:
+        """The stream with this number; a thread has no default stream of its own here."""
+        if handle in (0, 1, 2):
+            return self.default_stream
+        found = self._streams.get(handle)
+        if found is None:
+            fail(INVALID_HANDLE, f"{handle:#x} is no stream of this device")
+        return found
+
+    def new_event(self, timing: bool = True) -> VulkanEvent:
+        """An event of the device's clock."""
+        return VulkanEvent(self, timing)
+
+    def synchronize(self) -> None:
+        """Wait for the work of all streams; raise the first error."""
+        self.default_stream.drain()
+        self.check()
+        for stream in (self.default_stream, *tuple(self._streams.values())):
+            stream.raise_error()
+
+    def flush(self) -> None:
+        """Write what kernels printed; called when work is done."""
+        if not self.unread:
+            return
+        for kernel in tuple(self.reporting):
+            if kernel.report is not None and kernel.artifact.prints:
+                kernel.report.flush()
+
+    def check(self) -> None:
+        """Raise the first error that a kernel reported; called when work is done."""
+        if not self.unread:
+            return
+        for kernel in tuple(self.reporting):
+            stop: KernelStop | None = kernel.report.stop() if kernel.report is not None else None
+            if stop is not None:
+                raise (kernel.explain(stop) if kernel.explain else stop) from None
+        if not self.recorder.suspects:
+            self.unread.clear()
+
+    def reset(self) -> None:
+        """Wait for all work, forget what kernels raised, and give unused memory back; where the
+        device was lost, open it again. Arrays of before are lost with it."""
+        if self.context.fault is None:
+            with suppress(KernelStop):
+                self.default_stream.drain()
+        with self._lock:
+            if self.context.fault is not None:
+                self._open_again()
+                return
+        for kernel in tuple(self.reporting):
+            if kernel.report is not None:
+                kernel.report.stop()
+        self.recorder.collect()
+        self.pool.trim()
+        self.staging.trim()
+
+    def _open_again(self) -> None:
+        lost = self.pool
+        self._open()
+        self.unread.clear()
+        # The rest of the lost device stays: arrays of pinned memory may still show its bytes.
+        if not lost.by_pointer:
+            lost.end()
+
+    def close(self) -> None:
+        """Wait for all work and end the device, at the end of the process."""
+        context = self.context
+        if context.closed or context.fault is not None:
+            return
+        with suppress(DeviceError, KernelStop):
+            self.default_stream.drain()
+        self.pipeline_cache.save()
+        if self._pinned or context.fault is not None:
+            return  # somebody may still look at that memory
+        with context.lock:
+            self.recorder.collect()
+            self.pipeline_cache.end()
+            self.recorder.end()
+            self.clock.end()
+            self.pool.end()
+            self.staging.end()
+            context.end()
+
+    def forget_thread(self) -> None:
+        """Nothing: Vulkan keeps nothing by threads."""
+
+    # --- facts ---
+
+    def attributes(self) -> dict[str, int]:
+        """CUDA's attributes, by what Vulkan tells."""
+        own = {
+            "INTEGRATED": int(self.adapter.kind != 2),
+            "CAN_MAP_HOST_MEMORY": 0,
+            "UNIFIED_ADDRESSING": 0,
+            "MANAGED_MEMORY": 0,
+            "CONCURRENT_MANAGED_ACCESS": 0,
+            "PAGEABLE_MEMORY_ACCESS": 0,
+        }
+        return attributes_of(self.limits, self.compute_capability) | own
+
+    def describe(self) -> dict[str, object]:
+        """What there is to know."""
+        adapter = self.adapter
+        free, total = self.memory_info()
+        return {
+            "name": adapter.name,
+            "kind": KINDS.get(adapter.kind, KINDS[0])[0],
+            "driver": adapter.driver,
+            "vulkan": "Vulkan {}.{}".format(*adapter.version),
+            "memory": f"{free >> 20} of {total >> 20} MiB free",
+            "uuid": f"GPU-{adapter.uuid}",
+        }
+
+
+def _limits(adapter: Adapter) -> Limits:
+    limits = adapter.properties.properties.limits
+    x, y, z = limits.maxComputeWorkGroupSize
+    shared = limits.maxComputeSharedMemorySize
+    return Limits(
+        max_threads=limits.maxComputeWorkGroupInvocations,
+        max_block=(x, y, z),
+        max_shared=shared,
+        max_dynamic_shared=shared,
+        multiprocessors=(os.cpu_count() or 1) if adapter.kind == SOFTWARE else 1,
+    )

@@ -1,0 +1,176 @@
+"""What a device can do: the names in ``Target.features``, and Vulkan's for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from gridlane.runtime.drivers.vulkan.api import Functions, new, struct
+
+CORE, V11 = "VkPhysicalDeviceFeatures2", "VkPhysicalDeviceVulkan11Features"
+V12, V13 = "VkPhysicalDeviceVulkan12Features", "VkPhysicalDeviceVulkan13Features"
+ATOMIC_FLOAT = "VkPhysicalDeviceShaderAtomicFloatFeaturesEXT"
+EXPLICIT_SHARED = "VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR"
+
+# Structures that belong to an extension, which must be enabled with them.
+EXTENSIONS = {
+    ATOMIC_FLOAT: "VK_EXT_shader_atomic_float",
+    EXPLICIT_SHARED: "VK_KHR_workgroup_memory_explicit_layout",
+}
+
+# Name: the structure, and those of its fields that make it up.
+FEATURES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "int64": (CORE, ("shaderInt64",)),
+    "float64": (CORE, ("shaderFloat64",)),
+    "int16": (CORE, ("shaderInt16",)),
+    "storage16": (V11, ("storageBuffer16BitAccess", "uniformAndStorageBuffer16BitAccess")),
+    "variable_pointers": (V11, ("variablePointersStorageBuffer", "variablePointers")),
+    "storage8": (V12, ("storageBuffer8BitAccess", "uniformAndStorageBuffer8BitAccess")),
+    "int8": (V12, ("shaderInt8",)),
+    "float16": (V12, ("shaderFloat16",)),
+    "atomic64": (V12, ("shaderBufferInt64Atomics",)),
+    "shared_atomic64": (V12, ("shaderSharedInt64Atomics",)),
+    "scalar_layout": (V12, ("scalarBlockLayout",)),
+    "subgroup_types": (V12, ("shaderSubgroupExtendedTypes",)),
+    "memory_model": (V12, ("vulkanMemoryModel", "vulkanMemoryModelDeviceScope")),
+    "device_address": (V12, ("bufferDeviceAddress",)),
+    "timeline": (V12, ("timelineSemaphore",)),
+    "query_reset": (V12, ("hostQueryReset",)),
+    "subgroup_size": (V13, ("subgroupSizeControl", "computeFullSubgroups")),
+    "maintenance4": (V13, ("maintenance4",)),
+    "float32_atomic_add": (ATOMIC_FLOAT, ("shaderBufferFloat32AtomicAdd",)),
+    "shared_float32_atomic_add": (ATOMIC_FLOAT, ("shaderSharedFloat32AtomicAdd",)),
+    "float64_atomic_add": (ATOMIC_FLOAT, ("shaderBufferFloat64AtomicAdd",)),
+    "shared_float64_atomic_add": (ATOMIC_FLOAT, ("shaderSharedFloat64AtomicAdd",)),
+    "explicit_shared": (
+        EXPLICIT_SHARED,
+        (
+            "workgroupMemoryExplicitLayout",
+            "workgroupMemoryExplicitLayoutScalarBlockLayout",
+            "workgroupMemoryExplicitLayout8BitAccess",
+            "workgroupMemoryExplicitLayout16BitAccess",
+        ),
+    ),
+}
+
+REQUIRED = ("int64", "memory_model", "device_address", "timeline", "query_reset", "maintenance4")
+"""Without these nothing of the driver or of the compiled kernels works."""
+
+PROPERTIES = (
+    "VkPhysicalDeviceProperties2",
+    "VkPhysicalDeviceVulkan11Properties",
+    "VkPhysicalDeviceVulkan12Properties",
+    "VkPhysicalDeviceVulkan13Properties",
+)
+
+# What a device has by its properties; nothing is to be enabled.
+FLOAT_CONTROLS = {
+    "preserve": "shaderSignedZeroInfNanPreserveFloat",
+    "denormals": "shaderDenormPreserveFloat",
+    "nearest_even": "shaderRoundingModeRTEFloat",
+}
+
+# VkSubgroupFeatureFlagBits.
+SUBGROUP_OPERATIONS = {
+    "basic": 1,
+    "vote": 2,
+    "arithmetic": 4,
+    "ballot": 8,
+    "shuffle": 16,
+    "shuffle_relative": 32,
+}
+_COMPUTE_STAGE = 0x20
+_WARP = 32
+
+# VkDriverId of those that number a subgroup's lanes by the thread's linear index, which Vulkan
+# leaves open: AMD's own two and Mesa's RADV, NVIDIA's own, Mesa's NVK.
+_LINEAR = frozenset((1, 2, 3, 4, 24))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The features of a device.
+
+    Attributes:
+        names: of FEATURES, and what the properties say.
+        extensions: those to enable.
+        forced_subgroups: subgroups of 32 must be asked for, as they may also be others.
+    """
+
+    names: frozenset[str]
+    extensions: tuple[str, ...]
+    forced_subgroups: bool
+
+
+def chain(names: Sequence[str]) -> list[Any]:
+    """Empty structures of these names, each pointing to the next."""
+    made = [struct(name) for name in names]
+    for first, second in pairwise(made):
+        first.pNext = second
+    return made
+
+
+def structures(extensions: frozenset[str]) -> list[str]:
+    """The feature structures that a device with these extensions knows."""
+    known = [CORE, V11, V12, V13]
+    return known + [name for name, needs in EXTENSIONS.items() if needs in extensions]
+
+
+def find(
+    instance: Functions, physical: Any, extensions: frozenset[str], properties: list[Any]
+) -> Found:
+    """Ask a device what it can do; ``properties`` are the filled structures of PROPERTIES."""
+    known = structures(extensions)
+    made = chain(known)
+    instance.vkGetPhysicalDeviceFeatures2(physical, made[0])
+    by_name = dict(zip(known, made))
+    names = {
+        name
+        for name, (structure, fields) in FEATURES.items()
+        if structure in by_name and all(getattr(_fields(by_name[structure]), f) for f in fields)
+    }
+    _, v11, v12, v13 = properties
+    for name, field in FLOAT_CONTROLS.items():
+        names |= {f"{name}{bits}" for bits in (16, 32, 64) if getattr(v12, f"{field}{bits}")}
+    if v11.subgroupSupportedStages & _COMPUTE_STAGE:
+        operations = v11.subgroupSupportedOperations
+        names |= {f"subgroup_{n}" for n, bit in SUBGROUP_OPERATIONS.items() if operations & bit}
+    if _has_warps(v12.driverID, v13, names):
+        names.add("subgroup32")
+    used = {FEATURES[name][0] for name in names if name in FEATURES}
+    enabled = tuple(EXTENSIONS[name] for name in sorted(used) if name in EXTENSIONS)
+    return Found(frozenset(names), enabled, v13.minSubgroupSize != v13.maxSubgroupSize)
+
+
+def _has_warps(driver: int, v13: Any, names: set[str]) -> bool:
+    """Whether a block can be made of full subgroups of 32 consecutive threads."""
+    if driver not in _LINEAR or "subgroup_size" not in names:
+        return False
+    if v13.minSubgroupSize == v13.maxSubgroupSize == _WARP:
+        return True
+    allowed = v13.minSubgroupSize <= _WARP <= v13.maxSubgroupSize
+    return allowed and bool(v13.requiredSubgroupSizeStages & _COMPUTE_STAGE)
+
+
+def enabling(found: Found) -> list[Any]:
+    """The structures that enable what was found, for vkCreateDevice."""
+    made = chain(names := structures(frozenset(found.extensions)))
+    by_name = dict(zip(names, made))
+    for name in found.names & FEATURES.keys():
+        structure, fields = FEATURES[name]
+        for field in fields:
+            setattr(_fields(by_name[structure]), field, 1)
+    return made
+
+
+def _fields(structure: Any) -> Any:
+    """Where the features are: those of Vulkan 1.0 have a structure of their own inside."""
+    return getattr(structure, "features", structure)
+
+
+def c_strings(strings: list[str]) -> tuple[Any, list[Any]]:
+    """A C array of strings, and what must live as long."""
+    memory = [new("char[]", string.encode()) for string in strings]
+    return new("char *[]", memory), memory

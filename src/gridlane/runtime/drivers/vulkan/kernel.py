@@ -1,0 +1,219 @@
+"""Artifacts as pipelines, and their launches."""
+
+from __future__ import annotations
+
+import ctypes
+import struct as pack
+from typing import TYPE_CHECKING, Any
+
+from gridlane.core.artifact import Artifact
+from gridlane.runtime import report
+from gridlane.runtime.drivers.vulkan import spirv
+from gridlane.runtime.drivers.vulkan.api import bindings, constant, new, null, struct
+from gridlane.runtime.drivers.vulkan.context import Context
+from gridlane.runtime.errors import (
+    INVALID_IMAGE,
+    INVALID_VALUE,
+    NOT_SUPPORTED,
+    OUT_OF_RESOURCES,
+    fail,
+)
+from gridlane.runtime.protocol import Block, Explain
+
+if TYPE_CHECKING:
+    from gridlane.runtime.drivers.vulkan.device import VulkanDevice
+    from gridlane.runtime.drivers.vulkan.stream import VulkanStream
+
+WARP = 32
+SHARED_STEP = 16
+_FULL_SUBGROUPS = 0x2  # VkPipelineShaderStageCreateFlagBits
+_LONGEST_GRID = 2**31 - 1
+
+
+class VulkanKernel:
+    """An artifact on a device; made again, when it is used, after the device was lost."""
+
+    def __init__(self, device: VulkanDevice, artifact: Artifact) -> None:
+        if artifact.target != "vulkan" or artifact.format != "spirv":
+            fail(INVALID_IMAGE, f"the vulkan device runs SPIR-V, not {artifact.format}")
+        if artifact.cooperative:
+            fail(
+                NOT_SUPPORTED,
+                f"{artifact.entry}: Vulkan does not say that all blocks of a grid run at once",
+            )
+        self.device, self.artifact, self.name = device, artifact, artifact.entry
+        self.facts = spirv.check(
+            artifact.code, self.name, device.adapter.found.names, device.adapter.name
+        )
+        ends = [slot.offset + (slot.dtype.size if slot.dtype else 8) for slot in artifact.params]
+        self.param_size = max(ends, default=0)
+        self.explain: Explain | None = None
+        self.pipelines: dict[tuple[Block, int], Any] = {}
+        self._load()
+        device.kernels.add(self)
+
+    def _load(self) -> None:
+        """Make the module, and the report block where the kernel has something to tell."""
+        device, artifact = self.device, self.artifact
+        self.context: Context = device.context
+        self.pipelines.clear()
+        words = new("uint32_t[]", len(artifact.code) // 4)
+        bindings().ffi.memmove(words, artifact.code, len(artifact.code))
+        info = struct("VkShaderModuleCreateInfo", codeSize=len(artifact.code), pCode=words)
+        self._module = self.context.create(
+            "vkCreateShaderModule", "VkShaderModule", info, self.name
+        )
+        self.context.own(self, "vkDestroyShaderModule", self._module)
+        self.report: report.Report | None = None
+        self.report_address = 0
+        if artifact.errors or artifact.prints:
+            self._memory = device.stage(report.size(artifact))
+            host = (ctypes.c_ubyte * self._memory.size).from_address(self._memory.pointer)
+            self.report = report.Report(artifact, host)
+            self.report_address = self._memory.address
+            device.reporting.add(self)
+
+    def ready(self) -> None:
+        """Load again if the device was opened anew since."""
+        if self.context is not self.device.context:
+            self._load()
+
+    # --- pipelines ---
+
+    def pipeline(self, block: Block, shared: int) -> Any:
+        """The pipeline for a block shape and bytes of dynamic shared memory.
+
+        Raises:
+            DeviceError: the device does not run such blocks.
+        """
+        self.ready()
+        self._check(block, shared)
+        room = max(SHARED_STEP, -(-shared // SHARED_STEP) * SHARED_STEP)
+        made = self.pipelines.get((block, room))
+        if made is None:
+            with self.context.lock:
+                made = self._make(block, room)
+                self.pipelines[block, room] = made
+                self.context.own(self, "vkDestroyPipeline", made)
+                self.device.pipeline_cache.changed = True
+        return made
+
+    def _check(self, block: Block, shared: int) -> None:
+        limits, what = self.device.limits, f"kernel {self.name}, block {block}"
+        if min(block) < 1 or any(size > most for size, most in zip(block, limits.max_block)):
+            fail(INVALID_VALUE, f"{what}; the largest is {limits.max_block}")
+        threads = block[0] * block[1] * block[2]
+        if threads > limits.max_threads:
+            fail(INVALID_VALUE, f"{what}: {threads} threads; the most is {limits.max_threads}")
+        fixed = self.facts.local_size
+        if fixed is not None and fixed != block:
+            fail(INVALID_VALUE, f"{what}: its code is for blocks of {fixed}")
+        static = self.artifact.static_shared
+        if shared < 0 or static + shared > limits.max_shared:
+            told = f"{static} bytes of static and {shared} of dynamic shared memory"
+            fail(OUT_OF_RESOURCES, f"{what}: {told}; a block has {limits.max_shared}")
+
+    def _make(self, block: Block, shared: int) -> Any:
+        warps = self._has_warps(block)
+        # Specialisation constants: the block's shape, bytes of dynamic shared memory, and whether
+        # warps are subgroups.
+        numbers = (*block, shared, int(warps))
+        entries = new(
+            "VkSpecializationMapEntry[]",
+            [{"constantID": n, "offset": 4 * n, "size": 4} for n in range(len(numbers))],
+        )
+        data = new("char[]", pack.pack(f"<{len(numbers)}I", *numbers))
+        constants = struct(
+            "VkSpecializationInfo",
+            mapEntryCount=len(numbers),
+            pMapEntries=entries,
+            dataSize=4 * len(numbers),
+            pData=data,
+        )
+        stage: dict[str, Any] = {
+            "sType": constant("VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO"),
+            "stage": constant("VK_SHADER_STAGE_COMPUTE_BIT"),
+            "module": self._module,
+            "pName": (name := new("char[]", self.name.encode())),
+            "pSpecializationInfo": constants,
+        }
+        size = struct(
+            "VkPipelineShaderStageRequiredSubgroupSizeCreateInfo", requiredSubgroupSize=WARP
+        )
+        if warps:
+            stage["flags"] = _FULL_SUBGROUPS
+            if self.device.adapter.found.forced_subgroups:
+                stage["pNext"] = size
+        info = struct("VkComputePipelineCreateInfo", stage=stage, layout=self.context.layout)
+        made = new("VkPipeline *")
+        cache = self.device.pipeline_cache.handle
+        self.context.call(
+            "vkCreateComputePipelines", cache, 1, info, null(), made, what=f"kernel {self.name}"
+        )
+        del name, entries, data
+        return made[0]
+
+    def _has_warps(self, block: Block) -> bool:
+        """Whether each 32 threads in a row are a subgroup: then rows of the block are whole."""
+        return "subgroup32" in self.device.adapter.found.names and block[0] % WARP == 0
+
+    # --- facts ---
+
+    def figures(self) -> None:
+        """Vulkan tells nothing of registers."""
+
+    def occupancy(self, threads: int, shared: int = 0) -> int:
+        """Vulkan does not tell; one block, which every device holds."""
+        return 1
+
+    def bind(self, block: Block) -> VulkanBound:
+        """The kernel for blocks of one shape."""
+        if self.artifact.block not in (None, block):
+            fail(INVALID_VALUE, f"{self.name} is compiled for blocks of {self.artifact.block}")
+        return VulkanBound(self, block)
+
+
+class VulkanBound:
+    """A kernel and its block shape."""
+
+    def __init__(self, kernel: VulkanKernel, block: Block) -> None:
+        self.kernel, self.artifact, self.block = kernel, kernel.artifact, block
+        self._coarse = kernel.artifact.coarse
+        self._size = kernel.param_size
+        self._context: Context | None = None
+        self._pipelines: dict[int, Any] = {}
+
+    @property
+    def explain(self) -> Explain | None:
+        """What the user is to see of a KernelStop."""
+        return self.kernel.explain
+
+    @explain.setter
+    def explain(self, value: Explain | None) -> None:
+        self.kernel.explain = value
+
+    def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
+        """Launch on the default stream."""
+        self.kernel.device.default_stream.launch(self, params, gx, gy, gz, shared)
+
+    def record(
+        self, stream: VulkanStream, params: bytes, gx: int, gy: int, gz: int, shared: int
+    ) -> None:
+        """Record a launch on a stream. Hot."""
+        kernel = self.kernel
+        context = stream.context
+        if context is not self._context:
+            self._pipelines.clear()
+            self._context = context
+        context.enter()
+        pipeline = self._pipelines.get(shared)
+        if pipeline is None:
+            pipeline = self._pipelines[shared] = kernel.pipeline(self.block, shared)
+        if not (0 < gx <= _LONGEST_GRID and 0 < gy <= 65535 and 0 < gz <= 65535):
+            fail(INVALID_VALUE, f"kernel {kernel.name}, grid {(gx, gy, gz)}")
+        if len(params) < self._size:
+            fail(INVALID_VALUE, f"kernel {kernel.name}: {len(params)} bytes of parameters")
+        if kernel.report is not None:
+            kernel.device.unread.add(kernel)
+        grid = gx // self._coarse, gy, gz
+        stream.recorder.launch(stream, kernel.name, pipeline, params, grid, kernel.report_address)

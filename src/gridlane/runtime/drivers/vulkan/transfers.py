@@ -1,0 +1,180 @@
+"""Copies between host and device, within the device, and setting bytes.
+
+Where the host sees the device's memory, it copies itself; else copies go through staging memory, a
+piece at a time. Pinned memory is staging memory, so the device copies to and from it directly.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gridlane.runtime.drivers.vulkan.api import bindings
+from gridlane.runtime.drivers.vulkan.memory import Chunk, host_view
+from gridlane.runtime.errors import INVALID_VALUE, fail
+
+if TYPE_CHECKING:
+    from gridlane.runtime.drivers.vulkan.device import VulkanDevice
+    from gridlane.runtime.drivers.vulkan.stream import VulkanStream
+
+PIECE = 64 << 20
+"""Bytes of a copy through staging memory that are under way at once."""
+
+Place = tuple[Chunk, int]
+
+
+def place(device: VulkanDevice, address: int, size: int) -> Place:
+    """(chunk, offset) of bytes of the device.
+
+    Raises:
+        DeviceError: INVALID_VALUE, they are not the device's.
+    """
+    for pool in (device.pool, device.staging):
+        found = pool.addresses.find(address, size)
+        if found is not None:
+            return found
+    fail(
+        INVALID_VALUE,
+        f"{size} bytes at {address:#x} are not in an array of the device {device.name!r}",
+        f"copy the data to the device {device.name!r} with cuda.to_device",
+    )
+
+
+def is_ours(device: VulkanDevice, view: memoryview) -> bool:
+    """Whether the device can copy to memory of the host: it is pinned, or empty."""
+    return not view.nbytes or _staged(device, view) is not None
+
+
+def _staged(device: VulkanDevice, view: memoryview) -> Place | None:
+    address = int(bindings().ffi.cast("uintptr_t", bindings().ffi.from_buffer(view)))
+    return device.staging.pointers.find(address, view.nbytes)
+
+
+def _move(stream: VulkanStream, source: Place, target: Place, size: int, keep: Any = None) -> None:
+    (one, at), (two, to) = source, target
+    stream.recorder.copy(stream, one.buffer, one.skip + at, two.buffer, two.skip + to, size, keep)
+
+
+# --- to the device ---
+
+
+def upload(stream: VulkanStream, target: int, source: memoryview, keep: Any = None) -> None:
+    """Append a copy to the device."""
+    size = source.nbytes
+    if not size:
+        return
+    goal = place(stream.device, target, size)
+    staged = _staged(stream.device, source)
+    if staged is not None:
+        _move(stream, staged, goal, size, (source, keep))
+    else:
+        _through_staging(stream, goal, source)
+
+
+def write(stream: VulkanStream, target: int, source: memoryview) -> None:
+    """Copy to the device, behind the work so far; the source may change on return."""
+    size = source.nbytes
+    if not size:
+        return
+    chunk, offset = goal = place(stream.device, target, size)
+    if not stream.device.pool.by_pointer:
+        _through_staging(stream, goal, source)
+        return
+    _wait(stream)
+    bindings().ffi.memmove(_host(chunk, offset), source, size)
+
+
+def _through_staging(stream: VulkanStream, goal: Place, source: memoryview) -> None:
+    """Copy the source now, and append copies from there."""
+    octets, (chunk, offset) = source.cast("B"), goal
+    before = 0
+    for at in range(0, len(octets), PIECE):
+        part = octets[at : at + PIECE]
+        block = stream.device.stage(len(part))
+        bindings().ffi.memmove(_host(block.chunk, block.offset), part, len(part))
+        _move(stream, (block.chunk, block.offset), (chunk, offset + at), len(part))
+        if at:  # two pieces at a time
+            stream.recorder.wait(before)
+        before = stream.point
+        if len(octets) > PIECE:
+            stream.recorder.flush()
+
+
+# --- to the host ---
+
+
+def download(stream: VulkanStream, target: memoryview, source: int, keep: Any = None) -> None:
+    """Append a copy to pinned memory; to other memory, copy when the work so far is done."""
+    size = target.nbytes
+    if not size:
+        return
+    staged = _staged(stream.device, target)
+    if staged is None:
+        read(stream, target, source)
+        return
+    _move(stream, place(stream.device, source, size), staged, size, (target, keep))
+
+
+def read(stream: VulkanStream, target: memoryview, source: int, keep: Any = None) -> None:
+    """Copy to the host; finished on return."""
+    size = target.nbytes
+    if not size:
+        return
+    chunk, offset = place(stream.device, source, size)
+    if stream.device.pool.by_pointer:
+        _wait(stream)
+        bindings().ffi.memmove(target, _host(chunk, offset), size)
+        return
+    octets = target.cast("B")
+    for at in range(0, size, PIECE):
+        part = octets[at : at + PIECE]
+        block = stream.device.stage(len(part))
+        _move(stream, (chunk, offset + at), (block.chunk, block.offset), len(part))
+        stream.recorder.wait(stream.point)
+        bindings().ffi.memmove(part, _host(block.chunk, block.offset), len(part))
+
+
+def _wait(stream: VulkanStream) -> None:
+    """Wait for what a copy by the host comes after."""
+    stream.recorder.wait(stream.recorder.mark(stream)[0])
+
+
+def _host(chunk: Chunk, offset: int) -> Any:
+    return bindings().ffi.cast("char *", chunk.pointer + offset)
+
+
+# --- within the device ---
+
+
+def copy(stream: VulkanStream, target: int, source: int, size: int) -> None:
+    """Append a copy within the device; the bytes may overlap."""
+    if not size or target == source:
+        return
+    goal, origin = place(stream.device, target, size), place(stream.device, source, size)
+    if abs(target - source) < size:  # Vulkan's copies must not overlap
+        block = stream.device.allocate_block(size)
+        between = block.chunk, block.offset
+        _move(stream, origin, between, size)
+        _move(stream, between, goal, size)
+        return
+    _move(stream, origin, goal, size)
+
+
+def fill(stream: VulkanStream, target: int, byte: int, size: int) -> None:
+    """Append setting bytes."""
+    if not 0 <= byte <= 255:
+        fail(INVALID_VALUE, f"setting bytes to {byte}")
+    if not size:
+        return
+    chunk, offset = place(stream.device, target, size)
+    word = byte * 0x01010101
+    first, last = -(-offset // 4) * 4, (offset + size) // 4 * 4  # Vulkan sets whole words
+    if first < last:
+        stream.recorder.fill(stream, chunk.buffer, chunk.skip + first, last - first, word)
+        edges = ((offset, first), (last, offset + size))
+    else:
+        edges = ((offset, offset + size),)
+    for start, end in edges:
+        if start < end:
+            block = stream.device.stage(end - start)
+            host_view(block.pointer, end - start)[:] = bytes([byte]) * (end - start)
+            _move(stream, (block.chunk, block.offset), (chunk, start), end - start)

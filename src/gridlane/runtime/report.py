@@ -1,0 +1,85 @@
+"""What running kernels tell the host, in memory that both see; the layout is core/gpu_abi.py's."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+from collections import Counter
+
+from gridlane.core import gpu_abi as abi
+from gridlane.core.artifact import Artifact
+from gridlane.runtime.errors import KernelStop, kernel_exception
+from gridlane.runtime.printing import line
+
+RECORD_BYTES = 1 << 20
+TRACE_SLOTS = 1 << 14
+
+
+def _capacity(artifact: Artifact) -> int:
+    return RECORD_BYTES if artifact.prints else 0
+
+
+def size(artifact: Artifact) -> int:
+    """Bytes of the report block of a kernel."""
+    return abi.RECORDS_OFFSET + _capacity(artifact) + 4 * TRACE_SLOTS
+
+
+class Report:
+    """The report block of one loaded kernel, in ``size(artifact)`` bytes of host memory.
+
+    Args:
+        host: that memory. The caller keeps it.
+    """
+
+    def __init__(self, artifact: Artifact, host: ctypes.Array[ctypes.c_ubyte]) -> None:
+        self.artifact = artifact
+        self.capacity = _capacity(artifact)
+        self._bytes = host
+        self._bytes[:] = bytes(len(host))
+        struct.pack_into("<II", self._bytes, abi.PRINT_CAPACITY_OFFSET, self.capacity, TRACE_SLOTS)
+
+    def flush(self) -> None:
+        """Write what kernels printed to stdout; call when they are done."""
+        (head,) = struct.unpack_from("<I", self._bytes, abi.PRINT_HEAD_OFFSET)
+        if not head:
+            return
+        at, lines = 0, []
+        while at + abi.RECORD_HEADER_BYTES <= min(head, self.capacity):
+            start = abi.RECORDS_OFFSET + at
+            (site,) = struct.unpack_from("<I", self._bytes, start)
+            if not site:  # the record that did not fit, and all behind it
+                break
+            sites = self.artifact.prints[site - 1]
+            cells = ctypes.addressof(self._bytes) + start + abi.RECORD_HEADER_BYTES
+            lines.append(line(sites, cells))
+            struct.pack_into("<I", self._bytes, start, 0)
+            at += abi.RECORD_HEADER_BYTES + abi.CELL_BYTES * len(sites.dtypes)
+        struct.pack_into("<I", self._bytes, abi.PRINT_HEAD_OFFSET, 0)
+        sys.stdout.write("".join(f"{text}\n" for text in lines))
+        if head > at:
+            print(
+                f"gridlane: kernel {self.artifact.entry} printed {head - at} bytes more than the "
+                f"{self.capacity} that are kept between synchronisations; those lines are lost",
+                file=sys.stderr,
+            )
+
+    def stop(self) -> KernelStop | None:
+        """The first error that a thread raised since the last call; call when kernels are done."""
+        (code,) = struct.unpack_from("<I", self._bytes, abi.ERROR_OFFSET)
+        if not code:
+            return None
+        thread = struct.unpack_from("<3I", self._bytes, abi.THREAD_OFFSET)
+        block = struct.unpack_from("<3I", self._bytes, abi.BLOCK_OFFSET)
+        struct.pack_into("<II", self._bytes, abi.CLAIMED_OFFSET, 0, 0)
+        return kernel_exception(self.artifact.errors[code - 1], thread, block)
+
+    def places(self) -> list[str]:
+        """After a fault: the lines where warps stood, the most frequent first."""
+        offset = abi.RECORDS_OFFSET + self.capacity
+        lines = struct.unpack_from(f"<{TRACE_SLOTS}I", self._bytes, offset)
+        counts = Counter(number for number in lines if number)
+        return [
+            f"{self.artifact.entry}: {count} warp{'s' if count > 1 else ''} at line {number}"
+            for number, count in counts.most_common(4)
+        ]

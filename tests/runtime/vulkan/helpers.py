@@ -1,0 +1,36 @@
+"""What the tests share: arrays on the device, parameter blocks."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+
+def to_device(device, array):
+    """A buffer with the bytes of an array."""
+    buffer = device.allocate(array.nbytes)
+    device.upload(buffer.address, octets(array))
+    return buffer
+
+
+def octets(array):
+    """The bytes of an array, not copied."""
+    return array.view(np.uint8).reshape(-1).data
+
+
+def words(device, buffer, dtype=np.uint32):
+    """What a buffer holds."""
+    out = np.empty(buffer.size, np.uint8)
+    device.download(out.data, buffer.address)
+    return out.view(dtype)
+
+
+def params(artifact, *values):
+    """The parameter block."""
+    block = bytearray(artifact.param_bytes)
+    for slot, value in zip(artifact.params, values, strict=True):
+        code = "Q" if slot.dtype is None else {"f32": "f"}.get(str(slot.dtype), "I")
+        value = getattr(value, "address", value)
+        struct.pack_into(f"<{code}", block, slot.offset, value)
+    return bytes(block)
