@@ -10,6 +10,7 @@ import pytest
 from tests.runtime.vulkan.helpers import params, to_device, words
 from tests.runtime.vulkan.shaders import ADD_ONE, kernel
 
+from gridlane.compiler.vulkan import features_of
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.vulkan import features
 
@@ -205,7 +206,8 @@ def test_other_targets_are_refused(device):
 def test_what_the_compiler_may_use(device):
     target = device.target((1, 1, 1))
     assert target.name == "vulkan" and target.block is None
-    assert {"int64", "memory_model", "device_address"} <= set(target.features.split())
+    assert {"int64", "float64", "int8"} <= set(target.features.split())
+    assert features_of(target)  # words that the compiler knows
 
 
 def test_several_threads_launch(device):

@@ -14,6 +14,7 @@ from gridlane.core.options import Target
 from gridlane.runtime.drivers.vulkan.adapters import KINDS, SOFTWARE, Adapter
 from gridlane.runtime.drivers.vulkan.context import Context
 from gridlane.runtime.drivers.vulkan.event import Clock, VulkanEvent
+from gridlane.runtime.drivers.vulkan.features import for_code
 from gridlane.runtime.drivers.vulkan.kernel import VulkanKernel
 from gridlane.runtime.drivers.vulkan.memory import (
     CACHED,
@@ -79,7 +80,9 @@ class VulkanDevice:
 
     def target(self, block: BlockShape) -> Target:
         """Code for what this device has, for any block shape."""
-        return Target("vulkan", features=" ".join(sorted(self.adapter.found.names)))
+        software = self.adapter.kind == SOFTWARE
+        features = for_code(self.adapter.found.names, software)
+        return Target("vulkan", features=features)
 
     def finish(self, artifact: Artifact) -> Artifact:
         """The driver compiles when a pipeline is made, and keeps it in a cache of its own."""

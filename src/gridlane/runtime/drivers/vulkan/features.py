@@ -58,6 +58,21 @@ FEATURES: dict[str, tuple[str, tuple[str, ...]]] = {
 REQUIRED = ("int64", "memory_model", "device_address", "timeline", "query_reset", "maintenance4")
 """Without these nothing of the driver or of the compiled kernels works."""
 
+# What the compiler may be told that a device has, and of what here that is made.
+FOR_CODE: dict[str, tuple[str, ...]] = {
+    "int64": ("int64",),
+    "float64": ("float64",),
+    "int16": ("int16", "storage16"),
+    "int8": ("int8", "storage8"),
+    "float16": ("float16", "storage16"),
+    "atomic64": ("atomic64", "shared_atomic64"),
+    "float32_atomic_add": ("float32_atomic_add", "shared_float32_atomic_add"),
+    "subgroup32": ("subgroup32",),
+    "denorm16": ("denormals16",),
+    "denorm32": ("denormals32",),
+    "denorm64": ("denormals64",),
+}
+
 PROPERTIES = (
     "VkPhysicalDeviceProperties2",
     "VkPhysicalDeviceVulkan11Properties",
@@ -102,6 +117,13 @@ class Found:
     names: frozenset[str]
     extensions: tuple[str, ...]
     forced_subgroups: bool
+
+
+def for_code(names: frozenset[str], software: bool) -> str:
+    """``Target.features`` of a device with these names. Compilers of software devices, which are
+    LLVM's, take divisions by zero as undefined (``folds_zeros``)."""
+    found = [name for name, parts in FOR_CODE.items() if names.issuperset(parts)]
+    return " ".join([*found, *(["folds_zeros"] if software else [])])
 
 
 def chain(names: Sequence[str]) -> list[Any]:
