@@ -162,11 +162,39 @@ UNARY = [cls for cls in REGISTRY.values() if issubclass(cls, arith.Unary)]
 BINARY = [cls for cls in REGISTRY.values() if issubclass(cls, arith.Binary | arith.Compare)]
 
 
+def beside_constants(cls: type[Op]) -> Iterator[Case]:
+    """An op of two operands, one of them a constant on either side, the other from memory as it is
+    or widened: what a device's own compiler folds or rewrites."""
+    for dtype in ALL:
+        if dtype.is_bool or not takes(cls, dtype, dtype):
+            continue
+        chosen = special(dtype, 0)
+        fixed = [chosen[n].item() for n in (0, len(chosen) // 2, -1)]
+        fixed += [0, 5] if dtype.is_integer else [0.0, -0.0, 1.0]
+        narrow = NARROWER.get(dtype.name)
+
+        def build(b, value, *small):
+            values = [value, *[b.value(arith.Cast(x, dtype)) for x in small]]
+            pairs = [(v, b.const(number, dtype)) for v in values for number in fixed]
+            return [b.value(cls(*order)) for pair in pairs for order in (pair, pair[::-1])]
+
+        types = [dtype, narrow] if narrow else [dtype]
+        columns = [special(dtype, 20)]
+        if narrow:
+            columns = [np.resize(column, 64) for column in (columns[0], special(narrow, 20))]
+        yield over(cls.name, f"{dtype}-constants", types, columns, build)
+
+
+NARROWER = {"i64": i32, "u64": u32, "i32": dtypes.i16, "u32": u8, "f64": dtypes.f32}
+"""The types that are widened, by what to."""
+
+
 def arithmetic() -> Iterator[Case]:
     """Cases of ir.ops.arith and the exact part of ir.ops.math."""
     for cls in BINARY:
         if cls not in INEXACT:
             yield from same_typed(cls, 2)
+            yield from beside_constants(cls)
     for cls in UNARY:
         if cls not in INEXACT:
             yield from same_typed(cls, 1)

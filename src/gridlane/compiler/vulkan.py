@@ -23,7 +23,8 @@ OPTIONAL = frozenset(
 """What code makes use of where it is there.
 
 ``folds_zeros``, among those above, is a defect: the device's compiler takes x / 0 as undefined and
-0 + x as x. Mesa's lavapipe does; it costs an instruction for some operands to hide them from it.
+0 + x as x, and compares a widened i32 with a constant wrongly. Mesa's lavapipe does; it costs an
+instruction for some operands to hide them from it.
 ``subgroup32``: subgroups are 32 consecutive threads, all of them full. ``fma``: Fma of GLSL.std.450
 rounds once. ``denorm32`` and the like: subnormal numbers of that width are kept when told.
 """

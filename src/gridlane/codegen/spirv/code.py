@@ -15,7 +15,7 @@ import numpy as np
 
 from gridlane.codegen.spirv.assembler import Assembler
 from gridlane.codegen.spirv.opcodes import Capability, Decoration, Glsl, Mode, Opcode
-from gridlane.core.dtypes import DType, b1, u8, u16, u32, u64
+from gridlane.core.dtypes import DType, b1, i64, u8, u16, u32, u64
 from gridlane.ir.op import FastMath
 
 _INTEGER_CAPABILITY = {8: Capability.Int8, 16: Capability.Int16, 64: Capability.Int64}
@@ -100,6 +100,13 @@ class Code(Assembler):
         """A comparison."""
         return self.op(opcode, b1, a, b)
 
+    def order(self, opcode: Opcode, dtype: DType, a: int, b: int) -> int:
+        """A comparison of integers by size. Compilers with a weakness for constants also
+        misjudge those of a widened i32 and a constant: they shall not see what ``a`` is."""
+        if dtype is i64:
+            a = self.hidden(a, dtype)
+        return self.compare(opcode, a, b)
+
     def select(self, dtype: DType, condition: int, on_true: int, on_false: int) -> int:
         """A choice between two values that both are there."""
         return self.op(Opcode.Select, dtype, condition, on_true, on_false)
@@ -159,7 +166,7 @@ class Code(Assembler):
         return self.op(Opcode.Bitcast, dtype, value)
 
     def hidden(self, value: int, dtype: DType) -> int:
-        """A float that compilers do not know even if it is a constant. Those that fold zeros take
+        """A value that compilers do not know even if it is a constant. Those that fold zeros take
         x / 0 as undefined, and 0 + x and 0 * x as x and 0, whatever x is."""
         if self.unknown_zero is None:
             return value

@@ -79,7 +79,7 @@ def _odd_double(code: Code, value: int, source: DType) -> int:
     joined = code.op(Opcode.BitwiseOr, u64, code.masked(u64, value, -4096), sticky)
     size = value
     if source.is_signed:
-        negative = code.compare(Opcode.SLessThan, value, zero)
+        negative = code.order(Opcode.SLessThan, source, value, zero)
         size = code.select(u64, negative, code.op(Opcode.SNegate, u64, value), value)
     big = code.compare(Opcode.UGreaterThan, size, code.const(1 << 53, u64))
     return _from_integer(code, code.select(u64, big, joined, value), source, f64)

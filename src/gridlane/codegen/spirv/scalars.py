@@ -8,6 +8,7 @@ quotients and roots, whether Fma is fused, the sign of a zero minimum) is made e
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from gridlane.codegen.spirv import conversion
 from gridlane.codegen.spirv.code import Code, unsigned
@@ -173,7 +174,7 @@ def _mulhi_64(code: Code, dtype: DType, a: int, b: int) -> int:
         return made
     zero = code.const(0, u64)
     for x, y in ((a, b), (b, a)):
-        negative = code.compare(Opcode.SLessThan, x, zero)
+        negative = code.order(Opcode.SLessThan, dtype, x, zero)
         made = code.op(Opcode.ISub, u64, made, code.select(u64, negative, y, zero))
     return made
 
@@ -190,7 +191,7 @@ def minmax(code: Code, dtype: DType, smaller: bool, a: int, b: int) -> int:
     if dtype.is_float:
         return _float_minmax(code, dtype, smaller, a, b)
     less = Opcode.SLessThan if dtype.is_signed else Opcode.ULessThan
-    first = code.compare(less, a, b) if smaller else code.compare(less, b, a)
+    first = code.order(less, dtype, a, b) if smaller else code.order(less, dtype, b, a)
     return code.select(dtype, first, a, b)
 
 
@@ -247,7 +248,8 @@ def _compare(stem: str) -> Emit:
             return code.compare(real, *operands)
         if type_.is_bool:
             return code.compare(Opcode[f"Logical{stem}"], *operands)
-        return code.compare(signed if type_.is_signed else plain, *operands)
+        compare = partial(code.order, dtype=type_) if ordered else code.compare
+        return compare(signed if type_.is_signed else plain, a=operands[0], b=operands[1])
 
     return emit_compare
 
@@ -274,7 +276,7 @@ def _absolute(code: Code, op: Op, operands: list[int]) -> int:
         return code.from_bits(raw, dtype)
     if not dtype.is_signed:
         return operands[0]
-    negative = code.compare(Opcode.SLessThan, operands[0], code.const(0, dtype))
+    negative = code.order(Opcode.SLessThan, dtype, operands[0], code.const(0, dtype))
     return code.select(dtype, negative, code.op(Opcode.SNegate, dtype, *operands), operands[0])
 
 
