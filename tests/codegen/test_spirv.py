@@ -25,6 +25,7 @@ from gridlane.codegen.spirv.emission import TABLE
 from gridlane.compiler.vulkan import features_of
 from gridlane.core import gpu_abi as abi
 from gridlane.core.argtypes import float32, int32
+from gridlane.core.compact import ANY, Variant
 from gridlane.core.dtypes import FLOATS, f32, f64
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
@@ -85,10 +86,11 @@ def spirv_of(module, features: str = "", options: KernelOptions = KernelOptions(
     return compiler.generate(module, Target("vulkan", features=features), options).code
 
 
-def text_of(function, *types, features: str = "", **options) -> str:
+def text_of(function, *types, features: str = "", variant: Variant = ANY, **options) -> str:
     chosen = KernelOptions(**options)
     module = compiler.translate(function, types, chosen)
-    return compiler.text(module, Target("vulkan", features=features), "asm", chosen)
+    target = Target("vulkan", features=features, variant=variant)
+    return compiler.text(module, target, "asm", chosen)
 
 
 # ---- every op
@@ -174,6 +176,19 @@ def test_a_kernel_asks_for_what_it_uses() -> None:
     assert not asked & {"Float64", "Int16", "Int8", "Float16", "Int64Atomics", "DenormPreserve"}
     assert {"Shader", "Int64", "VulkanMemoryModel", "SignedZeroInfNanPreserve"} <= asked
     assert "DenormPreserve" in text_of(saxpy, *TYPES, features="int64 denorm32")
+
+
+def test_compact_launches_count_in_32_bits() -> None:
+    def instructions(**more) -> list[str]:
+        text = text_of(saxpy, *TYPES, **more)
+        return [line for line in text.splitlines() if "SConvert" in line or "SLess" in line]
+
+    assert len(instructions(variant=Variant(compact=True))) < len(instructions())
+    assert instructions(variant=Variant(compact=True), debug=True) == instructions(debug=True)
+
+
+def test_fast_math_frees_the_signs_of_zeros() -> None:
+    assert "SignedZeroInfNanPreserve" not in text_of(saxpy, *TYPES, fastmath=True)
 
 
 def test_text_of_a_module() -> None:

@@ -62,6 +62,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         errors=errors,
         prints=print_sites(code.prints),
         uses_dynamic_shared=code.uses_dynamic_shared,
+        coarse=module.coarse,
     )
 
 
@@ -76,6 +77,13 @@ def text(module: Module, target: Target, options: KernelOptions, stage: str) -> 
     return disassembled(_emit(module, target, options).words)
 
 
+def _of_variant(target: Target, options: KernelOptions) -> str:
+    """A debugged program may step outside its arrays, which narrowed indices take for granted."""
+    if not target.variant.compact or options.debug:
+        return "vulkan any"
+    return "vulkan coarse" if target.variant.coarse else "vulkan compact"
+
+
 def _emit(module: Module, target: Target, options: KernelOptions) -> KernelCode:
     features = features_of(target)
     slots, _ = lay_out(module.kernel)
@@ -83,4 +91,6 @@ def _emit(module: Module, target: Target, options: KernelOptions) -> KernelCode:
     if "fma" not in features:
         pipelines.run(module, "vulkan without fma")
     pipelines.run(module, "vulkan with warps" if "subgroup32" in features else "vulkan")
+    if options.opt:
+        pipelines.run(module, _of_variant(target, options))
     return emit_kernel(module, slots, options, features)

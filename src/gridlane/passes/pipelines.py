@@ -14,6 +14,7 @@ from gridlane.passes.index_words import index_words
 from gridlane.passes.inline import inline_calls
 from gridlane.passes.narrow import narrow_integers
 from gridlane.passes.promote import promote_variables
+from gridlane.passes.reciprocal_roots import reciprocal_roots
 from gridlane.passes.refuse_fused import refuse_fused
 from gridlane.passes.unroll import wish_unrolling
 
@@ -84,6 +85,10 @@ PIPELINES: dict[str, tuple[Pass, ...]] = {
     # Threads that meet in a block first: what becomes variables then is forwarded again.
     "vulkan": (inline_calls, copy_at_once, promote_variables, _without_warps, promote_variables),
     "vulkan with warps": (inline_calls, copy_at_once, promote_variables),
+    # Behind one of the two above.
+    "vulkan any": (reciprocal_roots,),
+    "vulkan compact": (reciprocal_roots, narrow_integers),
+    "vulkan coarse": (reciprocal_roots, narrow_integers, coarsen_blocks),
     "interp": (),
     "metal": (_own_functions, inline_calls, copy_at_once, promote_variables),
     "opengl": WORDS,

@@ -108,6 +108,16 @@ def test_what_a_device_lacks(code):
     refused(changed(code, at + 1, 5301), "capability 5301, which gridlane does not know")
 
 
+def test_how_floats_behave_is_asked_for_by_their_width(code):
+    words = struct.unpack(f"<{len(code) // 4}I", code)
+    at = words.index((6 << 16) | 331)
+    mode = struct.pack("<4I", (4 << 16) | 16, words[at + 1], 4459, 16)
+    told = code[: 4 * at] + mode + code[4 * at :]
+    assert spirv.check(told, "main", ALL | {"denormals16"}, "a toy").float_modes == ((4459, 16),)
+    with pytest.raises(DeviceError, match="DenormPreserve of 16 bits, and a toy lacks denormals16"):
+        spirv.check(told, "main", ALL | {"denormals32"}, "a toy")
+
+
 def test_block_shapes():
     fixed = kernel(*ADD_ONE, fixed=(8, 4, 2)).code
     assert spirv.read(fixed, "main").local_size == (8, 4, 2)

@@ -82,7 +82,7 @@ def _cell_of(state: Emission, spot: Spot, dtype: DType) -> Cell:
         word = unsigned(spot.place.bits)
         atomic_words(state, word)
         shift = shift_in_word(state, spot) if word.bits != dtype.bits else 0
-        return Cell(word_pointer(state, spot.place, spot.at), word, shift, dtype)
+        return Cell(word_pointer(state, spot), word, shift, dtype)
     if dtype.bits >= 32:
         word = unsigned(dtype.bits)
         atomic_words(state, word)

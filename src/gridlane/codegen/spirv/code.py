@@ -253,14 +253,17 @@ class Code(Assembler):
 
     # ---- the whole
 
-    def finished(self, entry: str, denormals: frozenset[int]) -> bytes:
+    def finished(self, entry: str, denormals: frozenset[int], fast: bool) -> bytes:
         """The module, with what its floats need said of them.
 
         Args:
             denormals: the widths in bits whose subnormal numbers the device keeps when told.
+            fast: nobody minds the sign of zeros, infinity and NaN.
         """
         for width in sorted(self.float_widths):
-            self.mode(Mode.SignedZeroInfNanPreserve, Capability.SignedZeroInfNanPreserve, width)
+            if not fast:
+                preserve = Capability.SignedZeroInfNanPreserve
+                self.mode(Mode.SignedZeroInfNanPreserve, preserve, width)
             self.mode(Mode.RoundingModeRTE, Capability.RoundingModeRTE, width)
             if width in denormals:
                 self.mode(Mode.DenormPreserve, Capability.DenormPreserve, width)

@@ -72,6 +72,8 @@ class Emission:
     prints: list[Op] = field(default_factory=list[Op])
     arrays: dict[Place, int] = field(default_factory=dict[Place, int])
     """The variable that holds each place."""
+    distances: dict[Value, int] = field(default_factory=dict[Value, int])
+    """Of pointers into places, the distance from the start in words, where that is known."""
     inputs: dict[str, int] = field(default_factory=dict[str, int])
     """What a thread knows of its launch, by name; see gridops.py."""
     reports: bool = False

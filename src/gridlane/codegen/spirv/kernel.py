@@ -81,7 +81,7 @@ def emit_kernel(
             array_of(state, place)
     kept = frozenset(width for width, name in _DENORMALS.items() if state.has(name))
     return KernelCode(
-        code.finished(kernel.name, kept),
+        code.finished(kernel.name, kept, options.fastmath),
         kernel.name,
         tuple(state.prints),
         sum(place.size for place in shared),

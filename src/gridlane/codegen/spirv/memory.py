@@ -27,7 +27,8 @@ from gridlane.ir.values import Value
 def spot_of(state: Emission, pointer: Value, volatile: bool = False) -> Spot:
     """Where a pointer points."""
     place = state.places.of(pointer)
-    return Spot(place, state.name(pointer), alignment(pointer), volatile)
+    word = state.distances.get(pointer, 0)
+    return Spot(place, state.name(pointer), alignment(pointer), volatile, word)
 
 
 @emits(memory.Load)
@@ -102,10 +103,13 @@ def offset(state: Emission, op: memory.Offset) -> None:
     """The address some elements further; it wraps."""
     code, index = state.code, op.index.type
     assert isinstance(index, DType) and isinstance(op.pointer.type, PointerType)
-    dtype = _address_type(state, op.pointer)
+    dtype, size = _address_type(state, op.pointer), op.pointer.type.element.size
     wide = code.resized(state.name(op.index), index, dtype)
-    step = code.times(dtype, wide, op.pointer.type.element.size)
+    step = code.times(dtype, wide, size)
     state.set(op.results[0], code.add(dtype, state.name(op.pointer), step))
+    place, before = state.places.of(op.pointer), state.distances.get(op.pointer)
+    if place is not None and before is not None and size == place.bits // 8:
+        state.distances[op.results[0]] = code.add(u32, before, wide)
 
 
 @emits(memory.FieldPointer)
@@ -163,7 +167,11 @@ def _takes_other_addresses(state: Emission) -> bool:
 
 
 def _start(state: Emission, value: Value, root: Root) -> None:
-    state.set(value, state.code.const(state.places.start(root), u32))
+    start = state.places.start(root)
+    state.set(value, state.code.const(start, u32))
+    place = state.places.of(value)
+    if place is not None and start % (place.bits // 8) == 0:
+        state.distances[value] = state.code.const(start // (place.bits // 8), u32)
 
 
 @emits(memory.GlobalAddress)

@@ -143,6 +143,7 @@ class Glsl(IntEnum):
     Floor = 8
     Ceil = 9
     Sqrt = 31
+    InverseSqrt = 32
     UMin = 38
     SMin = 39
     UMax = 41

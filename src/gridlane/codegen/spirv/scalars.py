@@ -136,6 +136,11 @@ def _divide_floats(code: Code, op: Op, operands: list[int]) -> int:
     )
 
 
+def _reciprocal_root(code: Code, op: Op, operands: list[int]) -> int:
+    """A rough one, of passes/reciprocal_roots.py; others are functions by now."""
+    return code.ext(Glsl.InverseSqrt, type_of(op), *operands)
+
+
 def _square_root(code: Code, op: Op, operands: list[int]) -> int:
     """As for quotients."""
     dtype = type_of(op)
@@ -402,6 +407,7 @@ TABLE: dict[type[Op], Emit] = {
     arith.Ge: _compare("GreaterThanEqual"),
     arith.Cast: _cast,
     math.Sqrt: _square_root,
+    math.Rsqrt: _reciprocal_root,
     math.Floor: _rounding(Glsl.Floor),
     math.Ceil: _rounding(Glsl.Ceil),
     math.Trunc: _rounding(Glsl.Trunc),

@@ -33,19 +33,26 @@ _NARROW = {8: Capability.StorageBuffer8BitAccess, 16: Capability.StorageBuffer16
 class Spot:
     """Somewhere in memory: an address, or a distance from the start of a place.
 
-    ``flags`` are bits of Access, ``align`` is in bytes.
+    Attributes:
+        align: in bytes.
+        word: the same distance in words; 0 where it is not known.
     """
 
     place: Place | None
     at: int
     align: int
     volatile: bool = False
+    word: int = 0
 
     def further(self, code: Code, distance: int) -> Spot:
         """The spot some bytes further."""
         dtype = u64 if self.place is None else u32
         moved = code.plus(dtype, self.at, distance)
-        return Spot(self.place, moved, shared_factor(self.align, distance), self.volatile)
+        align = shared_factor(self.align, distance)
+        word = 0
+        if self.place is not None and self.word and distance % (self.place.bits // 8) == 0:
+            word = code.plus(u32, self.word, distance // (self.place.bits // 8))
+        return Spot(self.place, moved, align, self.volatile, word)
 
 
 def load_bits(state: Emission, spot: Spot, bits: int) -> int:
@@ -110,7 +117,7 @@ def _load(state: Emission, spot: Spot, bits: int) -> int:
         operands = access(bits // 8, spot.volatile)
         return code.op(Opcode.Load, dtype, pointer, *operands)
     word = unsigned(spot.place.bits)
-    pointer = word_pointer(state, spot.place, spot.at)
+    pointer = word_pointer(state, spot)
     made = code.op(Opcode.Load, word, pointer, *_flags(spot))
     if spot.place.bits == bits:
         return made
@@ -126,7 +133,7 @@ def _store(state: Emission, spot: Spot, value: int, bits: int) -> None:
         code.do(Opcode.Store, pointer, value, *access(bits // 8, spot.volatile))
         return
     word = unsigned(spot.place.bits)
-    pointer = word_pointer(state, spot.place, spot.at)
+    pointer = word_pointer(state, spot)
     if spot.place.bits == bits:
         code.do(Opcode.Store, pointer, value, *_flags(spot))
         return
@@ -162,11 +169,12 @@ def shift_in_word(state: Emission, spot: Spot) -> int:
     return state.code.shifted_up(u32, low, 3)
 
 
-def word_pointer(state: Emission, place: Place, at: int) -> int:
-    """A pointer to the word that a byte of a place is in."""
-    code = state.code
+def word_pointer(state: Emission, spot: Spot) -> int:
+    """A pointer to the word of a place."""
+    code, place = state.code, spot.place
+    assert place is not None
     element = code.scalar(unsigned(place.bits))
-    index = code.shifted_down(u32, at, (place.bits // 8).bit_length() - 1)
+    index = spot.word or code.shifted_down(u32, spot.at, (place.bits // 8).bit_length() - 1)
     type_ = code.pointer_type(_STORAGE[place.space], element)
     return code.result(Opcode.AccessChain, type_, array_of(state, place), index)
 

@@ -49,14 +49,22 @@ CAPABILITIES: dict[int, tuple[str, str]] = {
     4442: ("VariablePointers", "variable_pointers"),
     4448: ("StorageBuffer8BitAccess", "storage8"),
     4449: ("UniformAndStorageBuffer8BitAccess", "storage8"),
-    4464: ("DenormPreserve", "denormals32"),
-    4466: ("SignedZeroInfNanPreserve", "preserve32"),
-    4467: ("RoundingModeRTE", "nearest_even32"),
+    # What devices have of these differs by the width of a float; see FLOAT_MODES.
+    4464: ("DenormPreserve", ""),
+    4466: ("SignedZeroInfNanPreserve", ""),
+    4467: ("RoundingModeRTE", ""),
     5345: ("VulkanMemoryModel", "memory_model"),
     5346: ("VulkanMemoryModelDeviceScope", "memory_model"),
     5347: ("PhysicalStorageBufferAddresses", "device_address"),
     6033: ("AtomicFloat32AddEXT", "float32_atomic_add"),
     6034: ("AtomicFloat64AddEXT", "float64_atomic_add"),
+}
+
+# Execution mode: its name, and the feature that it takes, in front of the width.
+FLOAT_MODES: dict[int, tuple[str, str]] = {
+    4459: ("DenormPreserve", "denormals"),
+    4461: ("SignedZeroInfNanPreserve", "preserve"),
+    4462: ("RoundingModeRTE", "nearest_even"),
 }
 
 Instruction = tuple[int, tuple[int, ...]]
@@ -67,13 +75,16 @@ Instruction = tuple[int, tuple[int, ...]]
 class Facts:
     """What the driver of a device has to know of a module.
 
-    ``local_size`` is the block shape that is written into the code, or None where specialisation
-    constants give it.
+    Attributes:
+        local_size: the block shape that is written into the code, or None where specialisation
+            constants give it.
+        float_modes: modes of FLOAT_MODES with the width of the floats in bits.
     """
 
     entries: tuple[str, ...]
     capabilities: tuple[int, ...]
     local_size: tuple[int, int, int] | None
+    float_modes: tuple[tuple[int, int], ...] = ()
 
 
 def read(code: bytes, name: str) -> Facts:
@@ -89,7 +100,12 @@ def read(code: bytes, name: str) -> Facts:
             _refuse(name, "functions in each other")
     if module.depth or not module.functions or module.models != 1:
         _refuse(name, f"{module.functions} functions and {module.models} memory models")
-    return Facts(tuple(module.entries), tuple(module.capabilities), module.shape(name))
+    return Facts(
+        tuple(module.entries),
+        tuple(module.capabilities),
+        module.shape(name),
+        tuple(module.float_modes),
+    )
 
 
 class _Module:
@@ -98,6 +114,7 @@ class _Module:
     def __init__(self) -> None:
         self.entries: list[str] = []
         self.capabilities: list[int] = []
+        self.float_modes: list[tuple[int, int]] = []
         self.models = self.depth = self.functions = 0
         self._written: tuple[int, ...] = ()
         self._shape: tuple[int, ...] = ()
@@ -133,6 +150,8 @@ class _Module:
     def _note_shape(self, opcode: int, operands: tuple[int, ...]) -> None:
         if opcode == _MODE and operands[1:2] == (_LOCAL_SIZE,):
             self._written = operands[2:]
+        elif opcode == _MODE and len(operands) == 3 and operands[1] in FLOAT_MODES:
+            self.float_modes.append((operands[1], operands[2]))
         elif opcode == _MODE_ID and operands[1:2] == (_LOCAL_SIZE_ID,):
             self._shape = operands[2:]
         elif opcode == _DECORATE and operands[1:] == (_BUILTIN, _WORKGROUP_SIZE):
@@ -196,10 +215,18 @@ def check(code: bytes, name: str, features: frozenset[str], device: str) -> Fact
         title, feature = CAPABILITIES.get(number, (f"capability {number}", None))
         if feature is None:
             fail(INVALID_IMAGE, f"{name} needs SPIR-V's {title}, which gridlane does not know")
-        if feature and feature not in features:
-            fail(
-                INVALID_IMAGE,
-                f"{name} needs SPIR-V's {title}, and {device} lacks {feature}",
-                "compile the kernel for this device, or use another one",
-            )
+        if feature:
+            _require(name, title, feature, features, device)
+    for mode, width in facts.float_modes:
+        title, stem = FLOAT_MODES[mode]
+        _require(name, f"{title} of {width} bits", f"{stem}{width}", features, device)
     return facts
+
+
+def _require(name: str, title: str, feature: str, features: frozenset[str], device: str) -> None:
+    if feature not in features:
+        fail(
+            INVALID_IMAGE,
+            f"{name} needs SPIR-V's {title}, and {device} lacks {feature}",
+            "compile the kernel for this device, or use another one",
+        )
