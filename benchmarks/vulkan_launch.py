@@ -1,16 +1,20 @@
 """What a launch on a Vulkan device costs the host, and waiting for one, in microseconds.
 
-The kernel is a few words of SPIR-V with nothing to do, assembled here, so that the driver and not
-the compiler is measured. Launches go to the default stream, through ``bound.launch``.
+The kernel of the driver's part is a few words of SPIR-V with nothing to do, assembled here; it is
+launched on the default stream, through ``bound.launch``. The user's launches are ``kernel[grid,
+block](x, y, out, n)`` with arrays of the device, until they return.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import struct
 import time
 from collections.abc import Callable
+
+import numpy as np
 
 from gridlane.core.artifact import Artifact, ParamSlot
 from gridlane.runtime.devices import get_device
@@ -25,6 +29,7 @@ def main() -> None:
     parser.add_argument("--device", default="vulkan")
     parser.add_argument("--batches", type=int, default=50)
     args = parser.parse_args()
+    os.environ["GRIDLANE_DEVICE"] = args.device  # read when gridlane.cuda is imported
     device = get_device(args.device)
     bound = device.load(nothing()).bind((32, 1, 1))
     buffer = device.allocate(1 << 20)
@@ -43,12 +48,31 @@ def main() -> None:
 
     print(", ".join(map(str, device.describe().values())))
     for name, work in (
+        *user_launches(),
         ("launch, until it returns", launch),
         ("launch and synchronize", launch_and_wait),
         ("fill 4 KiB on a stream, until it returns", fill),
     ):
         cost = microseconds(work, device.synchronize, args.batches)
         print(f"{name:<48}{cost:>10.2f} us", flush=True)
+
+
+def user_launches() -> list[tuple[str, Callable[[], None]]]:
+    """Launches as users write them, on the default stream and another."""
+    from gridlane import cuda
+
+    @cuda.jit
+    def kernel(x, y, out, n):
+        i = cuda.grid(1)
+        if i < n:
+            out[i] = x[i] + y[i]
+
+    arrays = [cuda.to_device(np.ones(32, np.float32)) for _ in range(3)]
+    stream = cuda.stream()
+    return [
+        ("kernel[grid, block](...)", lambda: kernel[1, 32](*arrays, 32)),
+        ("kernel[grid, block, stream](...)", lambda: kernel[1, 32, stream](*arrays, 32)),
+    ]
 
 
 def microseconds(work: Callable[[], None], finish: Callable[[], None], batches: int) -> float:

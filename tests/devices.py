@@ -1,6 +1,7 @@
-"""Runs a module on a device by name: ``interp``, the definition, ``cpu``, or ``cuda``.
+"""Runs a module on a device by name: ``interp``, the definition, ``cpu``, ``cuda``, ``vulkan``.
 
-``cuda`` takes part where GRIDLANE_TEST_GPU=1 says that there is a GPU to test.
+``vulkan`` takes part where there is such a device, ``cuda`` where GRIDLANE_TEST_GPU=1 says that
+there is a GPU to test.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from tests import on_vulkan
 
 from gridlane import interp
 from gridlane.core.dtypes import i64
@@ -21,7 +23,11 @@ from gridlane.ir.values import Module
 
 Shape = tuple[int, int, int]
 
-DEVICES = ["cpu", "cuda"] if os.environ.get("GRIDLANE_TEST_GPU") == "1" else ["cpu"]
+DEVICES = [
+    "cpu",
+    *(["cuda"] if os.environ.get("GRIDLANE_TEST_GPU") == "1" else []),
+    *on_vulkan.found(),
+]
 """The devices that are compared with the interpreter."""
 
 
@@ -47,9 +53,7 @@ def run_on(
     The pointer parameters take the arrays in order, the scalar parameters the scalars.
     """
     copies = [np.array(array) for array in arrays]
-    return {"interp": run_interp, "cpu": run_cpu, "cuda": run_cuda}[device](
-        module, grid, block, copies, scalars, shared
-    )
+    return RUN[device](module, grid, block, copies, scalars, shared)
 
 
 def arguments(module: Module, addresses: list[int], scalars: tuple[Any, ...]) -> list[Any]:
@@ -98,7 +102,7 @@ def run_cuda(module, grid, block, arrays, scalars, shared) -> Outcome:
         target = replace(device.target(block), variant=variant)
         artifact = generate(parse_module(text), target)
         copies = [np.array(array) for array in arrays]
-        outcomes.append(_run_artifact(device, artifact, grid, block, copies, scalars, shared))
+        outcomes.append(run_artifact(device, artifact, grid, block, copies, scalars, shared))
     first, last = outcomes[0], outcomes[-1]
     if not first.raised and not last.raised and _is_repeatable(module):
         labels = [f"array {n} of compact and other code" for n in range(len(arrays))]
@@ -119,7 +123,8 @@ def _is_repeatable(module: Module) -> bool:
     return not any(op.name.startswith("atomic") for op in module.kernel.body.walk())
 
 
-def _run_artifact(device, artifact, grid, block, arrays, scalars, shared) -> Outcome:
+def run_artifact(device, artifact, grid, block, arrays, scalars, shared) -> Outcome:
+    """Run code with copies of the arrays in the device's memory, and copy back into them."""
     from gridlane.core.errors import KernelError
 
     buffers = [device.allocate(max(1, array.nbytes)) for array in arrays]
@@ -137,6 +142,14 @@ def _run_artifact(device, artifact, grid, block, arrays, scalars, shared) -> Out
     for buffer, array in zip(buffers, arrays):
         device.download(octets_of(array), buffer.address)
     return outcome
+
+
+RUN = {
+    "interp": run_interp,
+    "cpu": run_cpu,
+    "cuda": run_cuda,
+    "vulkan": on_vulkan.run_vulkan,
+}
 
 
 def octets_of(array: np.ndarray) -> memoryview:

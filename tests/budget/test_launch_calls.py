@@ -7,10 +7,12 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from tests import on_vulkan
 from tests.cuda.fakes import FakeCompiler, FakeDevice
 
 from gridlane import compiler, cuda
 from gridlane.cuda import active
+from gridlane.runtime.devices import get_device
 from gridlane.runtime.hosted import HostKernel
 
 
@@ -45,6 +47,15 @@ def launch(monkeypatch):
 
 def test_calls_of_a_cached_launch(launch):
     """Indexing, calling, the list of keys, four keys, the reader, the launch: nine of Python."""
+    python, native = calls_of(launch)
+    expected = {"__getitem__", "__call__", "_device_key", "_int_key", "read", "launch"}
+    assert set(python) - {"<listcomp>"} == expected
+    assert len(python) <= 10, python
+    assert sorted(native) == ["get", "get", "pack"]
+
+
+def calls_of(launch):
+    """The functions that a launch calls: Python's, and others but the bindings' own."""
     python, native = [], []
 
     def count(frame, event, argument):
@@ -57,11 +68,39 @@ def test_calls_of_a_cached_launch(launch):
     launch()
     sys.setprofile(None)
     python.remove("run")
-    expected = {"__getitem__", "__call__", "_device_key", "_int_key", "read", "launch"}
-    assert set(python) - {"<listcomp>"} == expected
-    assert len(python) <= 10, python
     native.remove("setprofile")
-    assert sorted(native) == ["get", "get", "pack"]
+    return python, native
+
+
+@pytest.mark.parametrize("own_stream", [False, True])
+def test_calls_of_a_cached_launch_on_vulkan(monkeypatch, own_stream):
+    """The same, with the stream's launch, the kernel's and the recorder's; bindings not counted."""
+    if not on_vulkan.found():
+        pytest.skip("no device of Vulkan")
+    device = get_device("vulkan")
+    monkeypatch.setattr(active, "device", lambda: device)
+
+    @cuda.jit
+    def kernel(x, y, out, n):
+        out[0] = n
+
+    x = cuda.to_device(np.zeros(8, np.float32))
+    place = (4, 32, cuda.stream()) if own_stream else (4, 32)
+
+    def run():
+        kernel[place](x, x, x, 8)
+
+    for _ in range(3):
+        run()
+    device.synchronize()
+    run()  # begins the command buffer
+    python, native = calls_of(run)
+    ours = {"__getitem__", "__call__", "<lambda>", "_device_key", "_int_key", "read"}
+    drivers = {"launch", "_launch", "record", "enter", "_ordered", "_room"}
+    assert set(python) - {"<listcomp>"} <= ours | drivers
+    assert python.count("launch") == 2 and len(python) <= 16, python
+    assert len(native) <= 10, native
+    device.synchronize()
 
 
 def test_a_cached_launch_keeps_no_memory(launch):

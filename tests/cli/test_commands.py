@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests import on_vulkan
 from typer.testing import CliRunner
 
 import gridlane as package
@@ -112,7 +113,7 @@ def test_doctor(command):
     assert done.exit_code == 0, done.output
     shown = reversed([line for line in done.output.splitlines() if line.strip()])
     lines = {line.split()[0]: line for line in shown}  # the first of each word counts
-    for device in ("cpu", "interp"):
+    for device in ("cpu", "interp", *on_vulkan.found()):
         assert lines[device].count("yes") == len(doctor.LADDER)
         assert f"{device} is not" not in done.output
     assert lines["cuda"].count("yes") >= 1  # it compiles, without a GPU too
@@ -129,12 +130,14 @@ def test_what_there_is_for_gpus(command, monkeypatch, tmp_path):
     monkeypatch.setattr(facts, "KERNEL_DRIVER", tmp_path / "version")
     monkeypatch.setattr(facts, "PACKAGES", ("no-such-package",))
     monkeypatch.setattr(facts, "BINDINGS", "no-such-bindings")
+    monkeypatch.setattr(facts, "VULKAN", "no-such-vulkan")
     monkeypatch.setattr(cuda_target, "find_ptxas", lambda: "/no/ptxas")
     monkeypatch.setitem(sys.modules, "gridlane.cuda._native", None)
     config.cache_clear()
     found = dict(facts.facts())
     assert found["NVIDIA driver"] == "580.95.05"
     assert "pip install 'gridlane[cuda]'" in found["no-such-bindings"]
+    assert "pip install 'gridlane[vulkan]'" in found["Vulkan bindings"]
     assert found["packages"] == "no-such-package MISSING"
     assert found["ptxas"].startswith("/no/ptxas does not run: ")
     assert "slower: the C extension is not built" in found["GPU launches"]
@@ -160,6 +163,24 @@ def test_without_a_gpu_doctor_says_what_to_do(command, monkeypatch):
     output = " ".join(command("doctor").output.split())
     assert "cuda is not available (" in output
     assert "cuda-bindings (pip install 'gridlane[cuda]')" in output and "--gpus all" in output
+
+
+NOT_AVAILABLE = {
+    "without a loader": ("no libvulkan", "Debian: libvulkan1"),
+    "without a driver": ("no driver of Vulkan", "Mesa's: mesa-vulkan-drivers"),
+    "without the package": ("the package vulkan", "pip install 'gridlane[vulkan]'"),
+}
+
+
+@pytest.mark.parametrize("detail, advice", NOT_AVAILABLE.values(), ids=NOT_AVAILABLE)
+def test_without_vulkan_doctor_says_what_to_do(command, monkeypatch, detail, advice):
+    def stopped(device):
+        steps = [doctor.Step("compiled", True, ""), doctor.Step("available", False, detail)]
+        return steps if device == "vulkan" else [doctor.Step("verified", True, "")]
+
+    monkeypatch.setattr(doctor, "climb", stopped)
+    output = " ".join(command("doctor").output.split())
+    assert "vulkan is not available (" in output and detail in output and advice in output
 
 
 def test_a_terminal_without_unicode(gridlane):

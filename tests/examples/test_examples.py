@@ -45,7 +45,10 @@ ARGUMENTS: dict[str, dict[str, str]] = {
     "warp_scan": {"cpu": "--size 70001", "interp": "--size 300"},
 }
 # What a device says of the examples that it cannot run.
-REFUSED = {("tensor_matmul", "cpu"): "the cpu target has no fragment_fill"}
+REFUSED = {
+    ("tensor_matmul", "cpu"): "the cpu target has no fragment_fill",
+    ("tensor_matmul", "vulkan"): "the vulkan target has no fragment_fill",
+}
 DRAWING = ("game_of_life", "laplace2d", "mandelbrot", "nbody", "raytracer")
 
 

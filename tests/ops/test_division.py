@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.devices import run_on
+from tests.devices import DEVICES, run_on
 
 from gridlane.core.dtypes import DType, i64, u64
 from gridlane.ir.parser import parse_module
@@ -45,14 +45,16 @@ def operands(dtype: DType, bits: int, seed: int) -> tuple[list[int], list[int]]:
     return left, right
 
 
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("bits", [20, 53, 54, 63])
 @pytest.mark.parametrize("dtype", [i64, u64], ids=str)
-def test_division_is_exact(dtype: DType, bits: int) -> None:
+def test_division_is_exact(dtype: DType, bits: int, device: str) -> None:
     left, right = operands(dtype, bits, bits)
     arrays = [np.array(values, dtype.numpy) for values in (left, right)]
     results = [np.zeros(COUNT, dtype.numpy) for _ in range(2)]
     module = parse_module(TEXT.format(t=dtype))
-    got = run_on("cpu", module, (COUNT // 128, 1, 1), (128, 1, 1), [*arrays, *results]).arrays
+    grid, block = (COUNT // 128, 1, 1), (128, 1, 1)
+    got = run_on(device, module, grid, block, [*arrays, *results]).arrays
     for index, (a, b) in enumerate(zip(left, right, strict=True)):
         quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
         assert (got[2][index], got[3][index]) == (quotient, a - quotient * b), (a, b)

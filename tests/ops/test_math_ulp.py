@@ -28,6 +28,7 @@ ALLOWED: dict[str, dict[str, dict[str, int]]] = {
         "lgamma": {"f64": 10},
     },
     "cpu": {"tgamma": {"f64": 10}, "lgamma": {"f64": 10}},
+    "vulkan": {"tgamma": {"f64": 10}, "lgamma": {"f64": 10}},
 }
 """Ulp by device, function and type, where they are not DEFAULT."""
 

@@ -30,6 +30,7 @@ OTHERWISE = {
 # Ops that a device lacks, with a word of what it says then.
 LACKS = {
     "cpu": {"grid_sync": "one after the other", **dict.fromkeys(MATRIX, "tensor cores")},
+    "vulkan": {"grid_sync": "no two blocks", **dict.fromkeys(MATRIX, "elements of arrays")},
 }
 
 

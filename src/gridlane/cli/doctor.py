@@ -64,6 +64,22 @@ ADVICE: dict[tuple[str, str], str] = {
         "GRIDLANE_TRACE=1 shows the launch, GRIDLANE_NATIVE=0 launches without the C extension; a "
         "driver that refuses the PTX or lacks a function is too old, update it"
     ),
+    ("vulkan", "available"): (
+        "it takes Vulkan's loader (Debian: libvulkan1), a driver of Vulkan 1.3 (the GPU's own, or "
+        "Mesa's: mesa-vulkan-drivers, which runs on the CPU as well) and the package vulkan (pip "
+        "install 'gridlane[vulkan]'); vulkaninfo --summary shows what the loader sees, and "
+        "VK_DRIVER_FILES names the drivers that it may take; in a container, /dev/dri has to be "
+        "handed in"
+    ),
+    ("vulkan", "initialised"): (
+        "free memory of the device; vulkaninfo --summary shows which other devices there are, and "
+        "GRIDLANE_DEVICE=vulkan:1 takes the second one"
+    ),
+    ("vulkan", "executed"): (
+        "update the driver, which compiles the kernels; VK_INSTANCE_LAYERS="
+        "VK_LAYER_KHRONOS_validation says what it is given that it may not take, and --device "
+        "interp runs the same kernel without it"
+    ),
 }
 
 

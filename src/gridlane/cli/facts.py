@@ -15,6 +15,7 @@ from gridlane.core.config import config
 
 PACKAGES = ("numpy", "llvmlite", "ml-dtypes", "typer", "rich", "platformdirs")
 BINDINGS = "cuda-bindings"  # the extra ``cuda``
+VULKAN = "vulkan"  # the extra of that name
 KERNEL_DRIVER = Path("/proc/driver/nvidia/version")
 _DRIVER_VERSION = re.compile(r"\b\d{3}\.\d+(?:\.\d+)?\b")
 
@@ -29,10 +30,11 @@ def facts() -> Iterator[tuple[str, str]]:
     yield "threads", _threads()
     yield "cache", _cache()
     yield "NVIDIA driver", _kernel_driver()
-    yield BINDINGS, _bindings()
+    yield BINDINGS, _bindings(BINDINGS, "NVIDIA GPUs, pip install 'gridlane[cuda]'")
     yield "libdevice", _libdevice()
     yield "GPU launches", _launcher()
     yield "ptxas", _ptxas()
+    yield "Vulkan bindings", _bindings(VULKAN, "GPUs by Vulkan, pip install 'gridlane[vulkan]'")
 
 
 def _version(name: str) -> str:
@@ -95,11 +97,12 @@ def _kernel_driver() -> str:
     return found[0] if found else text.splitlines()[0]
 
 
-def _bindings() -> str:
+def _bindings(package: str, use: str) -> str:
+    """The version of the package that reaches a driver."""
     try:
-        return version(BINDINGS)
+        return version(package)
     except PackageNotFoundError:
-        return "not installed; for NVIDIA GPUs, pip install 'gridlane[cuda]'"
+        return f"not installed; for {use}"
 
 
 def _libdevice() -> str:

@@ -16,7 +16,7 @@ from gridlane.core.argtypes import ArrayType, Signature
 from gridlane.core.config import config
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.options import KernelOptions
-from gridlane.cuda import settings
+from gridlane.cuda import active, settings
 from gridlane.cuda.argument_types import typeof
 from gridlane.cuda.dimensions import MISSING_CONFIGURATION, Dim3, dim3
 from gridlane.cuda.inspection import Inspection
@@ -29,6 +29,7 @@ from gridlane.cuda.launch import (
     check_convertible,
     current_launch_config,
 )
+from gridlane.cuda.queued import QueuedConfigured
 from gridlane.cuda.signatures import Types, parse, resolve
 from gridlane.cuda.sources import with_source
 from gridlane.cuda.streams import as_stream
@@ -38,6 +39,13 @@ from gridlane.runtime.errors import KernelStop
 # Grids that depend on the data could fill the table of configured launches without end.
 _MOST_CONFIGURED = 1024
 _FEW_BLOCKS = 128
+
+
+def _launching() -> type[Launching]:
+    """The class of launches on the device in use."""
+    if config().device.partition(":")[0] == "cuda":  # which is opened at the first launch
+        return NativeConfigured
+    return Configured if active.device().default_stream.inline else QueuedConfigured
 
 
 class Dispatcher(Inspection):
@@ -113,9 +121,7 @@ class Dispatcher(Inspection):
                 ),
                 stacklevel=3,
             )
-        chosen = config().device.partition(":")[0] == "cuda"
-        cls = NativeConfigured if chosen else Configured
-        return cls(self, grid, block, as_stream(stream), int(sharedmem))
+        return _launching()(self, grid, block, as_stream(stream), int(sharedmem))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Kernels need a grid and a block; device functions are called from kernels."""

@@ -95,7 +95,7 @@ class Plan:
     variant: Variant = ANY
 
 
-_SLOTS = (
+SLOTS = (
     "_fast",
     "_local",
     "_plans",
@@ -257,7 +257,7 @@ class Launching:
 class Configured(Launching):
     """A kernel with its grid, block, stream and dynamic shared memory: ``k[grid, block]``."""
 
-    __slots__ = _SLOTS
+    __slots__ = SLOTS
 
     def __call__(self, *args: Any) -> None:
         """Launch. Hot: a key and a read for the arguments, then the device's own launch."""
@@ -280,7 +280,7 @@ class Configured(Launching):
 class NativeConfigured(Launching, Launcher):
     """The same for a GPU, whose hot call is ``Launcher``'s."""
 
-    __slots__ = _SLOTS
+    __slots__ = SLOTS
 
     def _variant(self, args: tuple[Any, ...], limits: Limits) -> Variant:
         if not compact.grid_holds(self.griddim, self.blockdim):
@@ -323,7 +323,7 @@ class _Traced:
         self.artifact = kernel.artifact
         self.explain = kernel.explain
         self._name, self._block, self._device = name, block, active.device().name
-        self._kernel = kernel
+        self._kernel: Any = kernel
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._kernel, name)  # what a device's own stream needs of its kernel
@@ -332,6 +332,11 @@ class _Traced:
         """Say so, and launch."""
         self.say(gx, gy, gz, shared)
         self._kernel.launch(params, gx, gy, gz, shared)
+
+    def record(self, stream: Any, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
+        """The same, for a stream of Vulkan."""
+        self.say(gx, gy, gz, shared)
+        self._kernel.record(stream, params, gx, gy, gz, shared)
 
     def say(self, gx: int, gy: int, gz: int, shared: int) -> None:
         """The line."""

@@ -41,6 +41,8 @@ stream.synchronize()
 assert seen == [5]
 free, total = cuda.current_context().get_memory_info()
 assert 0 < free <= total
+with cuda.gpus[0]:
+    assert (cuda.to_device(host).copy_to_host() == host).all()
 cuda.close()
 assert (cuda.to_device(host).copy_to_host() == host).all()
 print(cuda.get_current_device().name.decode())

@@ -10,6 +10,7 @@ from typing import Any
 
 from gridlane.runtime.drivers.vulkan import features
 from gridlane.runtime.drivers.vulkan.api import (
+    NO_DRIVER,
     Functions,
     api_version,
     bindings,
@@ -39,6 +40,7 @@ KINDS = {
     4: ("software on the CPU", 4),
 }
 SOFTWARE = 4
+_DRIVER = "install a driver with Vulkan 1.3 (for the CPU: Debian's mesa-vulkan-drivers)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,10 @@ def instance() -> Instance:
         ppEnabledExtensionNames=strings,
     )
     handle = new("VkInstance *")
-    check(lib.vkCreateInstance(info, null(), handle), "vkCreateInstance")
+    result = lib.vkCreateInstance(info, null(), handle)
+    if result == NO_DRIVER:
+        fail(NO_DEVICE, "the loader finds no driver of Vulkan", _DRIVER)
+    check(result, "vkCreateInstance")
     del memory
     made = handle[0]
     functions = Functions(lambda name: lib.vkGetInstanceProcAddr(made, name))
@@ -149,7 +154,7 @@ def usable() -> tuple[Adapter, ...]:
     fail(
         NO_DEVICE,
         told or "no driver of Vulkan shows a device",
-        "install a driver with Vulkan 1.3 (for the CPU: Debian's mesa-vulkan-drivers)",
+        _DRIVER,
     )
 
 

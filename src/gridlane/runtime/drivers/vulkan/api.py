@@ -18,6 +18,7 @@ from gridlane.runtime.errors import NEWER_DRIVER, NO_DEVICE, OUT_OF_MEMORY, devi
 
 SUCCESS, TIMEOUT = 0, 2
 LOST = -4
+NO_DRIVER = -9
 
 # VkResult: Vulkan's name, and CUDA's number of such a failure.
 RESULTS: dict[int, tuple[str, int]] = {
@@ -29,7 +30,7 @@ RESULTS: dict[int, tuple[str, int]] = {
     -6: ("VK_ERROR_LAYER_NOT_PRESENT", 801),
     -7: ("VK_ERROR_EXTENSION_NOT_PRESENT", 801),
     -8: ("VK_ERROR_FEATURE_NOT_PRESENT", 801),
-    -9: ("VK_ERROR_INCOMPATIBLE_DRIVER", NO_DEVICE),
+    NO_DRIVER: ("VK_ERROR_INCOMPATIBLE_DRIVER", NO_DEVICE),
     -10: ("VK_ERROR_TOO_MANY_OBJECTS", OUT_OF_MEMORY),
     -13: ("VK_ERROR_UNKNOWN", 999),
     -1000012000: ("VK_ERROR_INVALID_SHADER_NV", 200),

@@ -261,8 +261,11 @@ class VulkanDevice:
             self.staging.end()
             context.end()
 
-    def forget_thread(self) -> None:
+    def activate(self) -> None:
         """Nothing: Vulkan keeps nothing by threads."""
+
+    def forget_thread(self) -> None:
+        """Nothing, likewise."""
 
     # --- facts ---
 

@@ -12,6 +12,7 @@ from gridlane.runtime.drivers.vulkan import spirv
 from gridlane.runtime.drivers.vulkan.api import bindings, constant, new, null, struct
 from gridlane.runtime.drivers.vulkan.context import Context
 from gridlane.runtime.errors import (
+    INVALID_HANDLE,
     INVALID_IMAGE,
     INVALID_VALUE,
     NOT_SUPPORTED,
@@ -203,6 +204,8 @@ class VulkanBound:
         kernel = self.kernel
         context = stream.context
         if context is not self._context:
+            if stream.device is not kernel.device:
+                fail(INVALID_HANDLE, f"kernel {kernel.name}: the stream is another device's")
             self._pipelines.clear()
             self._context = context
         context.enter()
