@@ -98,7 +98,7 @@ def run_cuda(module, grid, block, arrays, scalars, shared) -> Outcome:
     device = get_device("cuda")
     text = print_module(module)
     outcomes = []
-    for variant in (Variant(True), ANY) if _is_compact(module, scalars) else (ANY,):
+    for variant in (Variant(True), ANY) if is_compact(module, scalars) else (ANY,):
         target = replace(device.target(block), variant=variant)
         artifact = generate(parse_module(text), target)
         copies = [np.array(array) for array in arrays]
@@ -110,7 +110,8 @@ def run_cuda(module, grid, block, arrays, scalars, shared) -> Outcome:
     return last
 
 
-def _is_compact(module: Module, scalars: tuple[Any, ...]) -> bool:
+def is_compact(module: Module, scalars: tuple[Any, ...]) -> bool:
+    """Whether a launch with these numbers is a compact one."""
     from gridlane.core.compact import LIMIT
 
     params = [p.value.type for p in module.kernel.params]

@@ -75,6 +75,20 @@ def test_other_types_and_host_arrays_are_noticed(slow):
     assert len(slow) == 4  # a launch with a host array copies it each time
 
 
+def test_large_numbers_take_the_code_for_any_launch(slow):
+    @cuda.jit
+    def third(x, far):
+        x[0] = far // 3 + 1
+
+    x = cuda.to_device(np.zeros(1, np.int64))
+    told = []
+    for far in (9, 1 << 40, 12, -(1 << 50), 15):
+        third[1, 1](x, far)
+        told.append(int(x.copy_to_host()[0]))
+    assert told == [far // 3 + 1 for far in (9, 1 << 40, 12, -(1 << 50), 15)]
+    assert len(slow) == 3  # the first small one, and each large one
+
+
 def test_a_captured_launch_keeps_its_arrays(slow):
     @cuda.jit
     def add(x, y):

@@ -237,6 +237,7 @@ def test_parameters_are_measured(types, values, holds):
         data = np.array(value, dtype).tobytes()
         block[slot.offset : slot.offset + len(data)] = data
     assert compact.parameters_hold(artifact.params, bytes(block)) is holds
+    assert bool(compact.checker(artifact.params)(bytes(block))) is holds
 
 
 def _one(a):

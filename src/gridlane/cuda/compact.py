@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from gridlane.core.artifact import ParamSlot
@@ -43,6 +43,30 @@ def _seems_to_hold(value: Any) -> bool:
     if isinstance(value, int):
         return -LIMIT <= value <= LIMIT
     return getattr(value, "nbytes", 0) <= LIMIT
+
+
+def checker(slots: Sequence[ParamSlot]) -> Callable[[bytes], bool]:
+    """``parameters_hold`` for parameters that lie so, as one expression, for the hot path."""
+    codes, at = ["<"], 0
+    tests: list[str] = []
+    reach: dict[Hashable, list[str]] = {}
+    lengths: list[str] = []
+    for n, slot in enumerate(slot for slot in slots if slot.dtype is i64):
+        codes.append(f"{slot.offset - at}xq")
+        at = slot.offset + 8
+        tests.append(f"{-LIMIT} <= v[{n}] <= {LIMIT}")
+        kind = slot.path[-2] if len(slot.path) > 1 else ""
+        if kind == "shape":
+            lengths.append(f"v[{n}]")
+        elif kind == "strides":
+            term = f"max(0, {lengths.pop(0)} - 1) * abs(v[{n}])"
+            reach.setdefault((slot.argument, slot.path[:-2]), []).append(term)
+    tests += [f"{' + '.join(terms)} <= {LIMIT}" for terms in reach.values()]
+    if not tests:
+        return lambda params: True
+    read = struct.Struct("".join(codes)).unpack_from
+    text = f"lambda params: (v := read(params)) and {' and '.join(tests)}"
+    return eval(text, {"read": read, "abs": abs, "max": max, "__builtins__": {}})
 
 
 def parameters_hold(slots: Sequence[ParamSlot], params: bytes) -> bool:

@@ -81,6 +81,7 @@ class Plan:
         static_shared: bytes of a block's static shared memory.
         argtypes: the kernel's.
         variant: for which launches it is.
+        holds: whether parameters are such that a launch is compact, where the hot call has to ask.
         waits: host arrays are used in place or copied back, so the caller sees results on return,
             on every stream, as CUDA's copies to pageable memory have it.
     """
@@ -93,6 +94,7 @@ class Plan:
     waits: bool
     argtypes: tuple[Any, ...] = ()
     variant: Variant = ANY
+    holds: Callable[[bytes], bool] | None = None
 
 
 SLOTS = (
@@ -283,13 +285,7 @@ class NativeConfigured(Launching, Launcher):
     __slots__ = SLOTS
 
     def _variant(self, args: tuple[Any, ...], limits: Limits) -> Variant:
-        if not compact.grid_holds(self.griddim, self.blockdim):
-            return ANY
-        if not compact.arguments_seem_small(args):
-            return ANY
-        many = MANY_BLOCKS * limits.multiprocessors
-        coarse = self.gx % COARSE == 0 and self.gx * self.gy * self.gz >= many
-        return Variant(True, coarse)
+        return variant_of(self, args, limits)
 
     def _remember(self, key: Hashable, plan: Plan, args: tuple[Any, ...]) -> None:
         profile = native_profile(self, plan, args)
@@ -301,6 +297,18 @@ class NativeConfigured(Launching, Launcher):
         active.device().forget_thread()
         self._forget()
         self._launch_slowly(args)
+
+
+def variant_of(launch: Launching, args: tuple[Any, ...], limits: Limits) -> Variant:
+    """The code for a launch on a GPU, as far as can be told from arguments that are not converted
+    yet."""
+    if not compact.grid_holds(launch.griddim, launch.blockdim):
+        return ANY
+    if not compact.arguments_seem_small(args):
+        return ANY
+    many = MANY_BLOCKS * limits.multiprocessors
+    coarse = launch.gx % COARSE == 0 and launch.gx * launch.gy * launch.gz >= many
+    return Variant(True, coarse)
 
 
 def _holds_host_array(arg: Any) -> bool:

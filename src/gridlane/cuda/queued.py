@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gridlane.cuda import active
+from gridlane.core.compact import Variant
+from gridlane.cuda import active, compact
 from gridlane.cuda.argument_types import KEYS
 from gridlane.cuda.dimensions import Dim3
-from gridlane.cuda.launch import SLOTS, Launching, Plan
+from gridlane.cuda.launch import SLOTS, Launching, Plan, variant_of
 from gridlane.cuda.streams import Stream
+from gridlane.runtime.protocol import Limits
 
 if TYPE_CHECKING:
     from gridlane.cuda.dispatcher import Dispatcher
@@ -38,11 +41,25 @@ class QueuedConfigured(Launching):
         if plan is None:
             self._launch_slowly(args)
             return
+        params = plan.read(*args)
+        if plan.holds is not None and not plan.holds(params):
+            self._launch_slowly(args)
+            return
         launch = (self._own or device.default_stream).launch
-        launch(plan.kernel, plan.read(*args), self.gx, self.gy, self.gz, self.sharedmem, args)
+        launch(plan.kernel, params, self.gx, self.gy, self.gz, self.sharedmem, args)
+
+    def _variant(self, args: tuple[Any, ...], limits: Limits) -> Variant:
+        return variant_of(self, args, limits)
 
     def _remember(self, key: Hashable, plan: Plan, args: tuple[Any, ...]) -> None:
         # Streams that were named by number are looked up and refused by the slow way.
         known = self._own is not None or self.stream.handle == 0
-        if known and not plan.waits and isinstance(key, tuple):
-            self._fast[active.device(), *key] = plan
+        if not known or plan.waits or not isinstance(key, tuple):
+            return
+        device = active.device()
+        if plan.variant.compact:
+            holds = compact.checker(plan.kernel.artifact.params)
+            self._fast[device, *key] = replace(plan, holds=holds)
+        elif not compact.grid_holds(self.griddim, self.blockdim):
+            self._fast[device, *key] = plan
+        # Else the arguments were large this time, and may be smaller the next.

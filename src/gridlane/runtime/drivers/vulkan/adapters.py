@@ -43,6 +43,13 @@ SOFTWARE = 4
 _DRIVER = "install a driver with Vulkan 1.3 (for the CPU: Debian's mesa-vulkan-drivers)"
 
 
+# Structures in which a vendor counts the multiprocessors, and the extensions that have them.
+_COUNTS = {
+    "VkPhysicalDeviceShaderSMBuiltinsPropertiesNV": "VK_NV_shader_sm_builtins",
+    "VkPhysicalDeviceShaderCorePropertiesAMD": "VK_AMD_shader_core_properties",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Instance:
     """The loader's instance, its functions, and the contexts of it that are open."""
@@ -68,6 +75,7 @@ class Adapter:
         family: number of the queue family to use.
         timestamp_bits: valid bits of its time stamps; 0, it has none.
         largest_buffer: bytes.
+        processors: multiprocessors, or 0 where Vulkan does not tell.
         missing: why it cannot be used, or "".
     """
 
@@ -83,6 +91,7 @@ class Adapter:
     family: int
     timestamp_bits: int
     largest_buffer: int
+    processors: int
     missing: str
 
 
@@ -171,11 +180,12 @@ def _adapter(functions: Functions, physical: Any) -> Adapter:
         lacks = "Vulkan {}.{} (it has {}.{})".format(*OLDEST, *version)
         return Adapter(
             physical, properties, name, "", uuid.UUID(int=0), plain.deviceType, version, found,
-            (), 0, 0, 0, lacks,
+            (), 0, 0, 0, 0, lacks,
         )  # fmt: skip
-    chained = features.chain(features.PROPERTIES)
+    counting = [name for name, needs in _COUNTS.items() if needs in there]
+    chained = features.chain([*features.PROPERTIES, *counting])
     functions.vkGetPhysicalDeviceProperties2(physical, chained[0])
-    found = features.find(functions, physical, there, chained)
+    found = features.find(functions, physical, there, chained[: len(features.PROPERTIES)])
     family, bits = _queue_family(functions, physical)
     lacks = ", ".join(name for name in features.REQUIRED if name not in found.names)
     return Adapter(
@@ -191,8 +201,17 @@ def _adapter(functions: Functions, physical: Any) -> Adapter:
         family,
         bits,
         chained[3].maxBufferSize,
+        _processors(chained[-1]) if counting else 0,
         lacks or ("a queue for compute" if family < 0 else ""),
     )
+
+
+def _processors(count: Any) -> int:
+    """Multiprocessors, by one of the structures of _COUNTS."""
+    if hasattr(count, "shaderSMCount"):
+        return count.shaderSMCount
+    arrays = count.shaderEngineCount * count.shaderArraysPerEngineCount
+    return arrays * count.computeUnitsPerShaderArray
 
 
 def _queue_family(functions: Functions, physical: Any) -> tuple[int, int]:

@@ -41,6 +41,8 @@ from gridlane.runtime.protocol import Buffer, HostMemory, Limits
 
 _EVERYTHING = LOCAL | VISIBLE | COHERENT | CACHED
 _SHARED = VISIBLE | COHERENT
+_LARGE = 64
+"""Multiprocessors of a large GPU."""
 
 
 class VulkanDevice:
@@ -304,5 +306,13 @@ def _limits(adapter: Adapter) -> Limits:
         max_block=(x, y, z),
         max_shared=shared,
         max_dynamic_shared=shared,
-        multiprocessors=(os.cpu_count() or 1) if adapter.kind == SOFTWARE else 1,
+        multiprocessors=_multiprocessors(adapter),
     )
+
+
+def _multiprocessors(adapter: Adapter) -> int:
+    """As many as Vulkan tells of. Where it does not, what large devices of the kind have: it is
+    better to keep a device busy than to count on the small ones."""
+    if adapter.processors:
+        return adapter.processors
+    return (os.cpu_count() or 1) if adapter.kind == SOFTWARE else _LARGE
