@@ -14,8 +14,11 @@ from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.values import Module
 from gridlane.passes import pipelines
 
-DEFAULT = frozenset(("int64", "float64", "int16", "int8", "float16", "atomic64", "folds_zeros"))
-"""What is compiled for when nobody says: what lavapipe and the drivers of desktop GPUs have."""
+DEFAULT = frozenset(
+    ("int64", "float64", "int16", "int8", "float16", "atomic64", "folds_zeros", "flushes32")
+)
+"""What is compiled for when nobody says: what lavapipe and the drivers of desktop GPUs have, and
+their defects."""
 
 OPTIONAL = frozenset(
     ("subgroup32", "float32_atomic_add", "fma", "denorm16", "denorm32", "denorm64")
@@ -25,6 +28,8 @@ OPTIONAL = frozenset(
 ``folds_zeros``, among those above, is a defect: the device's compiler takes x / 0 as undefined and
 0 + x as x, and compares a widened i32 with a constant wrongly. Mesa's lavapipe does; it costs an
 instruction for some operands to hide them from it.
+``flushes32`` is one as well: subnormal f32 pass for 0 where they are compared and converted, though
+not in sums and products; NVIDIA's driver does that.
 ``subgroup32``: subgroups are 32 consecutive threads, all of them full. ``fma``: Fma of GLSL.std.450
 rounds once. ``denorm32`` and the like: subnormal numbers of that width are kept when told.
 """

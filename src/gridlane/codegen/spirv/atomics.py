@@ -259,7 +259,7 @@ def _is_beyond(code: Code, dtype: DType, below: bool, a: int, b: int) -> int:
     if dtype.is_float:
         wide = f32 if dtype.name == "bf16" else dtype
         a, b = (conversion.convert(code, x, dtype, wide) for x in (a, b))
-        return code.compare(Opcode.FOrdLessThan, a, b)
+        return code.relation(Opcode.FOrdLessThan, wide, a, b)
     return code.order(Opcode.SLessThan if dtype.is_signed else Opcode.ULessThan, dtype, a, b)
 
 

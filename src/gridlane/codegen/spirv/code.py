@@ -15,13 +15,18 @@ import numpy as np
 
 from gridlane.codegen.spirv.assembler import Assembler
 from gridlane.codegen.spirv.opcodes import Capability, Decoration, Glsl, Mode, Opcode
-from gridlane.core.dtypes import DType, b1, i64, u8, u16, u32, u64
+from gridlane.core.dtypes import DType, b1, f32, i64, u8, u16, u32, u64
 from gridlane.ir.op import FastMath
 
 _INTEGER_CAPABILITY = {8: Capability.Int8, 16: Capability.Int16, 64: Capability.Int64}
 _FLOAT_CAPABILITY = {16: Capability.Float16, 64: Capability.Float64}
 _ENDS = frozenset((Opcode.Branch, Opcode.BranchConditional, Opcode.Return, Opcode.Unreachable))
 _UNSIGNED = {8: u8, 16: u16, 32: u32, 64: u64}
+
+
+_LARGE = 2.0**64
+_APART = (Opcode.FOrdLessThan, Opcode.FOrdGreaterThan, Opcode.FOrdNotEqual, Opcode.FUnordNotEqual)
+"""Comparisons that are false of what passes for equal."""
 
 
 def unsigned(bits: int) -> DType:
@@ -47,6 +52,8 @@ class Code(Assembler):
         self.unknown_zero: Callable[[], int] | None = None
         """Gives a u32 that is 0 but unknown to the device's compiler; None where that treats
         constants well."""
+        self.flushes = False
+        """The device takes subnormal f32 as 0 where it compares and converts them."""
 
     # ---- types and constants
 
@@ -106,6 +113,16 @@ class Code(Assembler):
         if dtype is i64:
             a = self.hidden(a, dtype)
         return self.compare(opcode, a, b)
+
+    def relation(self, opcode: Opcode, dtype: DType, a: int, b: int) -> int:
+        """A comparison of floats. Where subnormal f32 pass for 0, products with a large number do
+        not, and those that overflow were told apart before."""
+        plain = self.compare(opcode, a, b)
+        if dtype is not f32 or not self.flushes:
+            return plain
+        large = self.const(_LARGE, f32)
+        scaled = self.compare(opcode, *(self.real(Opcode.FMul, f32, x, large) for x in (a, b)))
+        return (self.either if opcode in _APART else self.both)(plain, scaled)
 
     def select(self, dtype: DType, condition: int, on_true: int, on_false: int) -> int:
         """A choice between two values that both are there."""

@@ -24,8 +24,9 @@ def convert(code: Code, value: int, source: DType, target: DType) -> int:
         return convert(code, _extended_bf16(code, value), f32, target)
     if target.is_bool:
         zero = code.const(0, source)
-        opcode = Opcode.FUnordNotEqual if source.is_float else Opcode.INotEqual
-        return code.compare(opcode, value, zero)
+        if source.is_float:
+            return code.relation(Opcode.FUnordNotEqual, source, value, zero)
+        return code.compare(Opcode.INotEqual, value, zero)
     if source.is_bool:
         return code.select(target, value, code.const(1, target), code.const(0, target))
     if target.is_float:
@@ -37,6 +38,8 @@ def convert(code: Code, value: int, source: DType, target: DType) -> int:
 
 def _to_float(code: Code, value: int, source: DType, target: DType) -> int:
     if target.bits > 16:
+        if source is f32 and target is f64:
+            return _doubled(code, value)
         if source.is_float:
             return code.op(Opcode.FConvert, target, value)
         return _from_integer(code, value, source, target)
@@ -44,6 +47,17 @@ def _to_float(code: Code, value: int, source: DType, target: DType) -> int:
     if target.name == "bf16":
         return _rounded_bf16(code, single)
     return code.op(Opcode.FConvert, target, single)
+
+
+def _doubled(code: Code, value: int) -> int:
+    """f32 as f64. Where subnormal numbers become 0, they go by a number that is none."""
+    plain = code.op(Opcode.FConvert, f64, value)
+    if not code.flushes:
+        return plain
+    up, down = code.const(2.0**64, f32), code.const(2.0**-64, f64)
+    large = code.op(Opcode.FConvert, f64, code.real(Opcode.FMul, f32, value, up))
+    zero = code.compare(Opcode.FOrdEqual, plain, code.const(0.0, f64))
+    return code.select(f64, zero, code.real(Opcode.FMul, f64, large, down), plain)
 
 
 def _from_integer(code: Code, value: int, source: DType, target: DType) -> int:
@@ -88,7 +102,7 @@ def _odd_double(code: Code, value: int, source: DType) -> int:
 def odd_single(code: Code, value: int) -> int:
     """f64 to f32, towards zero with the last bit set when inexact. Infinity and NaN stay."""
     near = code.op(Opcode.FConvert, f32, value)
-    back = code.op(Opcode.FConvert, f64, near)
+    back = _doubled(code, near)
     raw = code.bits(near, f32)
     differs = code.both(
         code.compare(Opcode.FOrdNotEqual, back, value), code.compare(Opcode.FOrdEqual, value, value)

@@ -204,14 +204,15 @@ def _float_minmax(code: Code, dtype: DType, smaller: bool, a: int, b: int) -> in
     """A NaN loses against a number, and -0 is below +0."""
     better = Opcode.FOrdLessThan if smaller else Opcode.FOrdGreaterThan
     x, y = a, b
+    real = dtype
     if dtype.name == "bf16":
-        x, y = (conversion.convert(code, value, dtype, f32) for value in (a, b))
+        x, y, real = *(conversion.convert(code, value, dtype, f32) for value in (a, b)), f32
     raw = unsigned(dtype.bits)
     sign = code.masked(raw, code.bits(a, dtype), 1 << (dtype.bits - 1))
     wanted = Opcode.INotEqual if smaller else Opcode.IEqual
     first_of_zeros = code.compare(wanted, sign, code.const(0, raw))
-    same = code.compare(Opcode.FOrdEqual, x, y)
-    first = code.either(code.compare(better, x, y), code.both(same, first_of_zeros))
+    same = code.relation(Opcode.FOrdEqual, real, x, y)
+    first = code.either(code.relation(better, real, x, y), code.both(same, first_of_zeros))
     first = code.either(first, code.compare(Opcode.FUnordNotEqual, y, y))
     first = code.both(first, code.compare(Opcode.FOrdEqual, x, x))
     return code.select(dtype, first, a, b)
@@ -250,7 +251,8 @@ def _compare(stem: str) -> Emit:
         if type_.is_float:
             if type_.name == "bf16":
                 operands = [conversion.convert(code, value, type_, f32) for value in operands]
-            return code.compare(real, *operands)
+                type_ = f32
+            return code.relation(real, type_, *operands)
         if type_.is_bool:
             return code.compare(Opcode[f"Logical{stem}"], *operands)
         compare = partial(code.order, dtype=type_) if ordered else code.compare

@@ -121,9 +121,14 @@ class Found:
 
 def for_code(names: frozenset[str], software: bool) -> str:
     """``Target.features`` of a device with these names. Compilers of software devices, which are
-    LLVM's, take divisions by zero as undefined (``folds_zeros``)."""
+    LLVM's, take divisions by zero as undefined (``folds_zeros``), and processors keep subnormal
+    numbers. Others may take those of f32 as 0 unless they can be told not to (``flushes32``)."""
     found = [name for name, parts in FOR_CODE.items() if names.issuperset(parts)]
-    return " ".join([*found, *(["folds_zeros"] if software else [])])
+    if software:
+        found.append("folds_zeros")
+    elif "denorm32" not in found:
+        found.append("flushes32")
+    return " ".join(found)
 
 
 def chain(names: Sequence[str]) -> list[Any]:
