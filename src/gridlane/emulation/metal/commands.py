@@ -101,8 +101,13 @@ class MTLComputeCommandEncoder(Object):
     and by buffers whose hazards are tracked."""
 
     def __init__(self, command: MTLCommandBuffer) -> None:
-        super().__init__()
-        self._ended = False
+        state = self._state = {"ended": False}
+
+        def check() -> None:
+            if not state["ended"]:  # Metal ends the process for it
+                bridge.living["encoder that went before it ended"] += 1
+
+        super().__init__(check)
         self._pipeline: MTLComputePipelineState | None = None
         self._buffers: dict[int, tuple[MTLBuffer | bytes, int]] = {}
         self._groups: dict[int, int] = {}
@@ -110,6 +115,10 @@ class MTLComputeCommandEncoder(Object):
         self._waits: list[MTLFence] = []
         self._updates: list[MTLFence] = []
         self._work: list[Dispatch] = []
+
+    @property
+    def _ended(self) -> bool:
+        return self._state["ended"]
 
     def _check(self) -> None:
         require(not self._ended, "the encoder has ended")
@@ -178,4 +187,4 @@ class MTLComputeCommandEncoder(Object):
 
     def endEncoding(self) -> None:
         self._check()
-        self._ended = True
+        self._state["ended"] = True

@@ -40,7 +40,7 @@ class Gpu:
         self._changed = threading.Condition()
         self._queue: list[MTLCommandBuffer] = []
         self._done: set[int] = set()
-        self._held = False
+        self._held = self._ended = False
         self._thread: threading.Thread | None = None
         self._random = random.Random(config().metal_seed)
         self.fails: tuple[int, str] | None = None
@@ -68,12 +68,20 @@ class Gpu:
             self._held = held
             self._changed.notify_all()
 
+    def end(self) -> None:
+        """End the thread; what is committed afterwards is never done."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
     # --- its thread ---
 
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._queue and not self._held)
+                self._changed.wait_for(lambda: self._ended or (self._queue and not self._held))
+                if self._ended:
+                    return
                 command, encoder = self._choose()
             with autorelease_pool():
                 self._step(command, encoder)

@@ -199,6 +199,7 @@ class MetalDevice:
             self.default_stream.drain()
         with self._lock:
             if self.context.fault is not None:
+                self.recorder.abandon()
                 self.context.fault = None
                 self._make_recorder()
         for kernel in tuple(self.reporting):
@@ -213,6 +214,8 @@ class MetalDevice:
         if self.context.fault is None:
             with suppress(DeviceError, KernelStop):
                 self.default_stream.drain()
+        if self.context.fault is not None:
+            self.recorder.abandon()
 
     def activate(self) -> None:
         """Nothing: Metal has no current device."""

@@ -171,7 +171,8 @@ class Pool:
         room = rounded(size)
         with self.context.lock:
             if self.limit is not None and self._used + size > self.limit:
-                fail(OUT_OF_MEMORY, f"{size} bytes, with {self._used} of {self.limit} in use")
+                told = f"{self._used} in use of the pool's limit of {self.limit}"
+                fail(OUT_OF_MEMORY, f"{size} bytes, with {told}")
             free = self._free.get(room)
             chunk, offset = free.pop() if free else self._cut(room, size)
             chunk.live += 1

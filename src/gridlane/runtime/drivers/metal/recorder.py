@@ -85,6 +85,7 @@ class Recorder:
         """The numbers of the last batches with a command, of any and of the default stream."""
         self._size = context.metal.MTLSize
         self._completed = context.metal.MTLCommandBufferStatusCompleted
+        self._fenced = False
         self._open: Batch | None = None
         self._flying: deque[Batch] = deque()
         device = context.device
@@ -183,7 +184,7 @@ class Recorder:
         self.collect()
         command = self._queue.commandBuffer()
         encoder = command.computeCommandEncoder()
-        if self.context.progress > 1:
+        if self._fenced:  # else nobody updates it
             encoder.waitForFence_(self._fence)
         self._open = Batch(command, encoder, self.context.progress)
         return self._open
@@ -197,6 +198,7 @@ class Recorder:
             if batch is not None:
                 with self.context.pool():
                     batch.encoder.updateFence_(self._fence)
+                    self._fenced = True
                     batch.encoder.endEncoding()
                     batch.command.encodeSignalEvent_value_(self._event, batch.value)
                     batch.command.commit()
@@ -229,6 +231,8 @@ class Recorder:
                 break
             self._wait_for(first)
             self.collect()
+        if self.context.retired:
+            self.collect()
         self.context.enter()
 
     def _wait_for(self, batch: Batch) -> None:
@@ -257,6 +261,17 @@ class Recorder:
             retired = context.retired
             while retired and retired[0][0] <= done:
                 retired.popleft()[1]()
+
+    def abandon(self) -> None:
+        """Drop what is recorded, after a failure, and wait for what is committed: an encoder must
+        have ended before it goes."""
+        with self.lock, self.context.pool():
+            batch, self._open = self._open, None
+            if batch is not None:
+                batch.encoder.endEncoding()
+            for each in self._flying:
+                each.command.waitUntilCompleted()
+            self.collect()
 
     @property
     def idle(self) -> bool:
