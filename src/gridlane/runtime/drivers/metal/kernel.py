@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gridlane.core.artifact import Artifact
 from gridlane.runtime import report
 from gridlane.runtime.errors import (
+    INVALID_HANDLE,
     INVALID_IMAGE,
     INVALID_VALUE,
     NOT_SUPPORTED,
@@ -115,6 +116,8 @@ class MetalBound:
     ) -> None:
         """Record a launch on a stream. Hot."""
         kernel = self.kernel
+        if stream.device is not kernel.device:
+            fail(INVALID_HANDLE, f"kernel {kernel.name}: the stream is another device's")
         kernel.device.context.enter()
         if shared not in self._checked:
             kernel.check(self.block, shared)
