@@ -71,7 +71,7 @@ ADVICE: dict[tuple[str, str], str] = {
     ),
     ("metal", "executed"): (
         "the message is Metal's compiler's or its queue's; --device interp runs the same kernel "
-        "without them, and `python -m gridlane.cli.metal_check` tells which kernels work"
+        "without them, and gridlane selftest tells which kernels work"
     ),
     ("vulkan", "available"): (
         "it takes Vulkan's loader (Debian: libvulkan1), a driver of Vulkan 1.3 (the GPU's own, or "

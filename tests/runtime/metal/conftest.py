@@ -1,4 +1,4 @@
-"""The Metal driver, on the stand-in. Apple's Metal is tried by ``python -m gridlane.cli.metal``."""
+"""The Metal driver, on the stand-in. Apple's is tried by ``gridlane selftest``."""
 
 from __future__ import annotations
 
