@@ -183,7 +183,9 @@ def selftest(
         ),
     ] = None,
 ) -> None:
-    """Compare a device with the interpreter, and print a table to hand on (docs/metal.md).
+    """Compare a device with the interpreter.
+
+    It prints a table to hand on; docs/metal.md says what is in it.
 
     The status is 1 when something is wrong.
     """

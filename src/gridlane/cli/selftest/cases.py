@@ -79,10 +79,10 @@ def operands(name: str, small: bool = False) -> tuple[np.ndarray, np.ndarray]:
     return left, right
 
 
-def _typed(name: str, types: tuple[str, ...], result: str = "", **more: int) -> Iterator[Case]:
+def _typed(name: str, types: tuple[str, ...], result: str = "", ulp: int = 0) -> Iterator[Case]:
     for each in types:
         function = getattr(kernels, name)
-        yield Case(name, function, kernels.ROWS[name], (each, result or each), **more)
+        yield Case(name, function, kernels.ROWS[name], (each, result or each), ulp=ulp)
 
 
 def every() -> Iterator[Case]:

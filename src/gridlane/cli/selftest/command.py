@@ -21,8 +21,7 @@ from gridlane.core.errors import DeviceError
 from gridlane.runtime.devices import family, get_device
 
 EXAMPLE_S = 600
-# Examples that draw have a picture to write elsewhere; the others are programs that check
-# their own results.
+# Modules that examples import.
 _HELPERS = ("png", "measure", "raytracer_scene")
 
 
