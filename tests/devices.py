@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from tests import on_vulkan
+from tests import on_metal, on_vulkan
 
 from gridlane import interp
 from gridlane.core.dtypes import i64
@@ -27,6 +27,7 @@ DEVICES = [
     "cpu",
     *(["cuda"] if os.environ.get("GRIDLANE_TEST_GPU") == "1" else []),
     *on_vulkan.found(),
+    *on_metal.found(),
 ]
 """The devices that are compared with the interpreter."""
 
@@ -150,6 +151,7 @@ RUN = {
     "cpu": run_cpu,
     "cuda": run_cuda,
     "vulkan": on_vulkan.run_vulkan,
+    "metal": on_metal.run_metal,
 }
 
 

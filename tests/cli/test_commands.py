@@ -52,7 +52,7 @@ def command(monkeypatch, tmp_path):
 
 def test_help(command):
     text = command("--help").output
-    for name in ("run", "compile", "devices", "doctor", "bench", "cache"):
+    for name in ("run", "compile", "devices", "doctor", "selftest", "bench", "cache"):
         assert f"  {name} " in text
         shown = command(name, "--help").output if name != "bench" else ""
         assert name == "bench" or shown.startswith(f"Usage: gridlane {name}")

@@ -48,7 +48,9 @@ def run(
     ],
     device: Annotated[
         str | None,
-        typer.Option(help="cpu, interp or cuda; as GRIDLANE_DEVICE.", show_default=False),
+        typer.Option(
+            help="cpu, interp, cuda, vulkan, metal; as GRIDLANE_DEVICE.", show_default=False
+        ),
     ] = None,
     trace: Annotated[
         bool, typer.Option("--trace", help="Say on stderr what each launch does.")
@@ -147,6 +149,55 @@ def doctor() -> None:
     from gridlane.cli.doctor import show
 
     raise typer.Exit(show())
+
+
+@app.command()
+def selftest(
+    device: Annotated[
+        str | None,
+        typer.Option(
+            help="The device to try. [default: GRIDLANE_DEVICE, or cpu]", show_default=False
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the table here as well.", show_default=False),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WORD", help="Cases with this in their names.", show_default=False),
+    ] = None,
+    examples: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR", help="Run the examples in this folder as well.", show_default=False
+        ),
+    ] = None,
+    compile_only: Annotated[
+        bool, typer.Option("--compile-only", help="Only see whether the kernels compile.")
+    ] = False,
+    check: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|-", help="Check a table that somebody sent.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Compare a device with the interpreter.
+
+    It prints a table to hand on; docs/metal.md says what is in it.
+
+    The status is 1 when something is wrong.
+    """
+    from gridlane.cli.selftest import command
+
+    if check is not None:
+        raise typer.Exit(command.verify(check))
+    from gridlane.core.config import config
+
+    words = tuple(only or ())
+    request = command.Request(device or config().device, out, words, examples, compile_only)
+    raise typer.Exit(command.run(request))
 
 
 @app.command(context_settings={**_ANYTHING, "help_option_names": []})

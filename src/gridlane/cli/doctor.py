@@ -64,6 +64,15 @@ ADVICE: dict[tuple[str, str], str] = {
         "GRIDLANE_TRACE=1 shows the launch, GRIDLANE_NATIVE=0 launches without the C extension; a "
         "driver that refuses the PTX or lacks a function is too old, update it"
     ),
+    ("metal", "available"): (
+        "it takes macOS 15 or newer on an Apple M1 or newer, and pyobjc-framework-Metal (pip "
+        "install 'gridlane[metal]'); elsewhere GRIDLANE_METAL=emulated, with g++, makes it a "
+        "stand-in on the CPU, to try programs with"
+    ),
+    ("metal", "executed"): (
+        "the message is Metal's compiler's or its queue's; --device interp runs the same kernel "
+        "without them, and gridlane selftest tells which kernels work"
+    ),
     ("vulkan", "available"): (
         "it takes Vulkan's loader (Debian: libvulkan1), a driver of Vulkan 1.3 (the GPU's own, or "
         "Mesa's: mesa-vulkan-drivers, which runs on the CPU as well) and the package vulkan (pip "

@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,6 +17,7 @@ from gridlane.core.config import config
 PACKAGES = ("numpy", "llvmlite", "ml-dtypes", "typer", "rich", "platformdirs")
 BINDINGS = "cuda-bindings"  # the extra ``cuda``
 VULKAN = "vulkan"  # the extra of that name
+METAL = "pyobjc-framework-Metal"  # the extra ``metal``
 KERNEL_DRIVER = Path("/proc/driver/nvidia/version")
 _DRIVER_VERSION = re.compile(r"\b\d{3}\.\d+(?:\.\d+)?\b")
 
@@ -35,6 +37,7 @@ def facts() -> Iterator[tuple[str, str]]:
     yield "GPU launches", _launcher()
     yield "ptxas", _ptxas()
     yield "Vulkan bindings", _bindings(VULKAN, "GPUs by Vulkan, pip install 'gridlane[vulkan]'")
+    yield "Metal bindings", _metal()
 
 
 def _version(name: str) -> str:
@@ -103,6 +106,14 @@ def _bindings(package: str, use: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return f"not installed; for {use}"
+
+
+def _metal() -> str:
+    if config().metal:
+        return "none: the device metal is a CPU emulation (GRIDLANE_METAL=emulated)"
+    if sys.platform != "darwin":
+        return "none: Metal is a part of macOS"
+    return _bindings(METAL, "Apple's GPUs, pip install 'gridlane[metal]'")
 
 
 def _libdevice() -> str:

@@ -32,6 +32,7 @@ TARGETS = {
     "interp": Target("interp", block=BLOCK),
     "cuda": Target("cuda", processor="sm_75"),
     "vulkan": Target("vulkan"),
+    "metal": Target("metal"),
 }
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from gridlane.core.options import FP64
 
+METAL = ("", "emulated")
+
 
 @dataclass(frozen=True, slots=True)
 class Config:
@@ -17,7 +19,8 @@ class Config:
 
     Attributes:
         device: GRIDLANE_DEVICE, the device that ``cuda`` means: ``cpu`` (default),
-            ``interp``, ``cuda``, ``vulkan`` or, of several GPUs, ``cuda:1`` and the like.
+            ``interp``, ``cuda``, ``vulkan``, ``metal`` or, of several GPUs, ``cuda:1`` and the
+            like.
         trace: GRIDLANE_TRACE=1 prints a line for each launch.
         threads: GRIDLANE_THREADS, worker threads of the CPU device; 0 means one a core.
         cache: GRIDLANE_CACHE=0 turns the disk cache off.
@@ -28,6 +31,9 @@ class Config:
             (and where this names no file) they compute with gridlane's own functions.
         fp64: GRIDLANE_FP64, how kernels that do not say it with ``fp64=`` compute float64 on a
             device that has none: ``emulate`` (default), ``exact``, ``narrow`` or ``refuse``.
+        metal: GRIDLANE_METAL=emulated makes ``metal`` a stand-in that runs on the CPU.
+        metal_seed: GRIDLANE_METAL_SEED, of the order in which that runs threads and command
+            buffers.
         dump: GRIDLANE_DUMP=ir,llvm,asm prints these stages of each compilation to stderr.
     """
 
@@ -40,6 +46,8 @@ class Config:
     native: bool
     libdevice: Path | None
     fp64: str
+    metal: str
+    metal_seed: int
     dump: frozenset[str]
 
 
@@ -58,6 +66,12 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
     fp64 = get("GRIDLANE_FP64", FP64[0])
     if fp64 not in FP64:
         raise ValueError(f"GRIDLANE_FP64={fp64!r}: one of {', '.join(FP64)}")
+    metal = get("GRIDLANE_METAL", "")
+    if metal not in METAL:
+        raise ValueError(f"GRIDLANE_METAL={metal!r}: emulated, or nothing for the real one")
+    seed = get("GRIDLANE_METAL_SEED", "1")
+    if not seed.isdigit():
+        raise ValueError(f"GRIDLANE_METAL_SEED={seed!r}: a number")
     return Config(
         device=get("GRIDLANE_DEVICE", "cpu"),
         trace=get("GRIDLANE_TRACE", "0") not in ("", "0"),
@@ -68,6 +82,8 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         native=get("GRIDLANE_NATIVE", "1") not in ("", "0"),
         libdevice=Path(libdevice) if libdevice else None,
         fp64=fp64,
+        metal=metal,
+        metal_seed=int(seed),
         dump=frozenset(filter(None, get("GRIDLANE_DUMP", "").split(","))),
     )
 

@@ -18,6 +18,7 @@ DRIVERS: dict[str, str] = {
     "interp": "gridlane.runtime.drivers.interp",
     "cuda": "gridlane.runtime.drivers.cuda",
     "vulkan": "gridlane.runtime.drivers.vulkan",
+    "metal": "gridlane.runtime.drivers.metal",
 }
 
 _opened: dict[str, Device] = {}

@@ -20,19 +20,24 @@ struct Fiber {
     Lane lane;
     State state;
     int line;
+    bool made = false;  // its context is that of a body that has ended, or has not begun
 };
-typedef void (*Entry)(const void* params, const void* launch, void* dynamic, const Lane&);
+typedef void (*Entry)(void* const* buffers, void* const* groups, const Lane&);
+enum { GROUPS = 31 };  // threadgroup(n) arguments; the kernel's own arrays are numbered from here
 
 Lane* current;
 static std::vector<Fiber*> fibers;
 static Fiber* running;
 static ucontext_t scheduler;
 static Entry entry;
-static const void *params, *launch;
-static void* dynamic;
+static void* const* buffers;
+static void* groups[GROUPS];
 static std::vector<std::vector<char>> shared;
 static char error[200];
+static uintptr_t fault;  // the address that a kernel may not touch
 static sigjmp_buf failed;
+static thread_local bool inside;  // this thread is the one that runs kernels
+static struct sigaction before_fault, before_bus;
 
 static void fail(const char* text, int first = 0, int second = 0) {
     snprintf(error, sizeof error, text, first, second);
@@ -40,6 +45,16 @@ static void fail(const char* text, int first = 0, int second = 0) {
 }
 
 static void trap(int) { fail("undefined behaviour of C++"); }
+
+static void touch(int signal, siginfo_t* info, void*) {
+    if (!inside) {  // somebody else's: the access faults again, under the handler of before
+        sigaction(signal, signal == SIGSEGV ? &before_fault : &before_bus, nullptr);
+        return;
+    }
+    fault = (uintptr_t)info->si_addr;
+    snprintf(error, sizeof error, "page fault at %p", info->si_addr);
+    siglongjmp(failed, 1);
+}
 
 static void wait_in(State state, int line) {
     running->state = state;
@@ -58,22 +73,30 @@ void* shared_array(int number, ulong bytes) {
 }
 
 static void body() {
-    entry(params, launch, dynamic, *current);
-    wait_in(ENDED, 0);
+    for (;;) {  // a fiber does one thread of a threadgroup after the other
+        entry(buffers, groups, *current);
+        wait_in(ENDED, 0);
+    }
+}
+
+static void place(Lane& lane, uint number, const uint* shape, const uint* block) {
+    uint index[3] = {number % shape[0], number / shape[0] % shape[1], number / (shape[0] * shape[1])};
+    memcpy(lane.thread_index, index, sizeof index);
+    memcpy(lane.block_index, block, sizeof index);
+    memcpy(lane.block_shape, shape, sizeof index);
+    lane.lane = number % 32;
 }
 
 static void start(Fiber& fiber, uint number, const uint* shape, const uint* block) {
-    uint index[3] = {number % shape[0], number / shape[0] % shape[1], number / (shape[0] * shape[1])};
-    memcpy(fiber.lane.thread_index, index, sizeof index);
-    memcpy(fiber.lane.block_index, block, sizeof index);
-    memcpy(fiber.lane.block_shape, shape, sizeof index);
-    fiber.lane.lane = number % 32;
+    place(fiber.lane, number, shape, block);
     fiber.state = READY;
+    if (fiber.made) return;
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = fiber.stack.data();
     fiber.context.uc_stack.ss_size = fiber.stack.size();
     fiber.context.uc_link = nullptr;
     makecontext(&fiber.context, body, 0);
+    fiber.made = true;
 }
 
 static bool run_ready(std::vector<uint>& order) {
@@ -127,48 +150,88 @@ static bool release_barrier(uint count) {
     return true;
 }
 
-static void run_block(uint count, std::mt19937& random) {
-    std::vector<uint> order(count);
-    for (uint n = 0; n < count; n++) order[n] = n;
+static void shuffle(std::vector<uint>& order, std::mt19937& random) {
+    for (uint n = order.size(); n > 1; n--) std::swap(order[n - 1], order[random() % n]);
+}
+
+static void run_block(std::vector<uint>& order, std::mt19937& random) {
+    uint count = order.size();
     for (;;) {
-        for (uint n = count; n > 1; n--) std::swap(order[n - 1], order[random() % n]);
+        shuffle(order, random);
         if (run_ready(order)) continue;
         for (uint base = 0; base < count; base += 32) release_exchange(base, count - base < 32 ? count - base : 32);
         if (!release_barrier(count)) return;
     }
 }
+
+// A kernel whose threads never wait for each other needs no fibers.
+static void run_alone(std::vector<uint>& order, std::mt19937& random, const uint* shape, const uint* block) {
+    static Lane lane;
+    current = &lane;
+    shuffle(order, random);
+    for (uint n : order) {
+        place(lane, n, shape, block);
+        entry(buffers, groups, lane);
+    }
 }
 
-// Runs a grid; "" or what went wrong. ``dynamic_bytes`` of shared memory have their size at launch.
-extern "C" const char* run_grid(machine::Entry entry, const void* params, const void* launch,
-                                const uint* grid, const uint* shape, uint dynamic_bytes, uint seed) {
+static void check_shared() {
+    size_t bytes = 0;
+    for (auto& array : shared) bytes += array.empty() ? 0 : array.size() - 16;
+    if (bytes > 32768) fail("%d bytes of threadgroup memory", (int)bytes);
+}
+
+static void run_blocks(const uint* grid, const uint* shape, const uint* lengths, bool waits, uint seed) {
+    std::mt19937 random(seed);
+    std::vector<uint> order(shape[0] * shape[1] * shape[2]);
+    for (uint n = 0; n < order.size(); n++) order[n] = n;
+    for (uint z = 0; z < grid[2]; z++)
+        for (uint y = 0; y < grid[1]; y++)
+            for (uint x = 0; x < grid[0]; x++) {
+                uint block[3] = {x, y, z};
+                shared.clear();
+                for (int n = 0; n < GROUPS; n++)
+                    groups[n] = lengths[n] ? shared_array(n, lengths[n]) : nullptr;
+                if (!waits) {
+                    run_alone(order, random, shape, block);
+                } else {
+                    for (uint n = 0; n < order.size(); n++) start(*fibers[n], n, shape, block);
+                    run_block(order, random);
+                }
+                check_shared();
+            }
+}
+}
+
+// Runs a grid; "" or what went wrong. ``lengths`` are the bytes of each threadgroup(n) argument;
+// ``waits`` says whether threads wait for each other. ``touched`` gets the address of a page fault.
+extern "C" const char* run_grid(machine::Entry entry, void* const* buffers, const uint* grid, const uint* shape,
+                                const uint* lengths, int waits, uint seed, ulong* touched) {
     using namespace machine;
     uint count = shape[0] * shape[1] * shape[2];
+    if (count > 1024) return "more than 1024 threads";
     while (fibers.size() < count) fibers.push_back(new Fiber);
     machine::entry = entry;
-    machine::params = params;
-    machine::launch = launch;
-    std::mt19937 random(seed);
+    machine::buffers = buffers;
     struct sigaction action = {}, before;
     action.sa_handler = trap;
     action.sa_flags = SA_NODEFER;
     sigaction(SIGILL, &action, &before);
+    struct sigaction touching = {};
+    touching.sa_sigaction = touch;
+    touching.sa_flags = SA_NODEFER | SA_SIGINFO;
+    sigaction(SIGSEGV, &touching, &before_fault);
+    sigaction(SIGBUS, &touching, &before_bus);
     error[0] = 0;
-    if (count > 1024) return "more than 1024 threads";
-    if (!sigsetjmp(failed, 1)) {
-        for (uint z = 0; z < grid[2]; z++)
-            for (uint y = 0; y < grid[1]; y++)
-                for (uint x = 0; x < grid[0]; x++) {
-                    uint block[3] = {x, y, z};
-                    shared.clear();
-                    machine::dynamic = shared_array(0, dynamic_bytes);
-                    for (uint n = 0; n < count; n++) start(*fibers[n], n, shape, block);
-                    run_block(count, random);
-                    size_t bytes = 0;
-                    for (auto& array : shared) bytes += array.empty() ? 0 : array.size() - 16;
-                    if (bytes > 32768) fail("%d bytes of threadgroup memory", (int)bytes);
-                }
-    }
+    fault = 0;
+    inside = true;
+    if (!sigsetjmp(failed, 1)) run_blocks(grid, shape, lengths, waits, seed);
+    else
+        for (Fiber* fiber : fibers) fiber->made = false;  // they are somewhere in the middle
+    inside = false;
     sigaction(SIGILL, &before, nullptr);
+    sigaction(SIGSEGV, &before_fault, nullptr);
+    sigaction(SIGBUS, &before_bus, nullptr);
+    *touched = fault;
     return error;
 }

@@ -1,0 +1,1 @@
+"""``gridlane selftest``: what a device computes, beside the interpreter, as a table to hand on."""

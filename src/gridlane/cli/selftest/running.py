@@ -1,0 +1,188 @@
+"""Runs a case on the device and on the interpreter, and judges."""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gridlane import compiler
+from gridlane.cli.selftest.cases import Case
+from gridlane.core.artifact import Artifact
+from gridlane.core.errors import CompileError, DeviceError, KernelError
+from gridlane.core.options import KernelOptions
+
+RIGHT, CLOSE, SUBNORMAL, REFUSED, WRONG, FAILED = (
+    *("right", "close", "but subnormals", "refused", "WRONG", "FAILED"),
+)
+VERDICTS = (RIGHT, CLOSE, SUBNORMAL, REFUSED, WRONG, FAILED)
+WITHOUT_F64 = ("metal", "webgpu", "opengl")
+"""Targets that compute float64 in pairs of float32."""
+PAIR_ERROR = 2.0**-40
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the table."""
+
+    case: str
+    row: str
+    types: str
+    verdict: str
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class Result:
+    """What a run left behind."""
+
+    array: np.ndarray
+    raised: str
+    lines: list[str]
+
+
+def rows(case: Case, device: Any, reference: Any, launch: bool = True) -> Iterator[Row]:
+    """Try a case.
+
+    Args:
+        device, reference: as runtime.protocol.Device.
+        launch: False tries only whether the device's compiler takes the code.
+    """
+    source, result = case.types
+    types = source if source == result else f"{source}, {result}"
+
+    def all_rows(verdict: str, detail: str) -> list[Row]:
+        return [Row(case.name, row, types, verdict, detail) for row in case.rows]
+
+    module = compiler.translate(case.function, case.arguments(), KernelOptions())
+    try:
+        artifact = compiler.generate(module, device.target(case.block))
+        loaded = device.load(artifact)
+        got = _run(device, loaded, artifact, case) if launch else None
+    except CompileError as error:
+        yield from all_rows(REFUSED, _first_line(error))
+        return
+    except DeviceError as error:
+        yield from all_rows(FAILED, _first_line(error))
+        return
+    if got is None:
+        yield from all_rows(RIGHT, "compiled")
+        return
+    code = compiler.generate(module, reference.target(case.block))
+    wanted = _run(reference, reference.load(code), code, case)
+    if got.raised != wanted.raised or got.lines != wanted.lines:
+        told = f"{got.raised or 'no error'}, {len(got.lines)} lines"
+        yield from all_rows(WRONG, f"{told}; not {wanted.raised}, {len(wanted.lines)} lines")
+        return
+    inputs = case.arrays()[:2]
+    for number, row in enumerate(case.rows):
+        verdict, detail = judged(got.array[number], wanted.array[number], inputs, case, artifact)
+        yield Row(case.name, row, types, verdict, detail)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [""])[0].replace("|", "/")
+
+
+def _run(device: Any, loaded: Any, artifact: Artifact, case: Case) -> Result:
+    arrays = case.arrays()
+    buffers = [device.allocate(array.nbytes) for array in arrays]
+    for buffer, array in zip(buffers, arrays):
+        device.upload(buffer.address, _octets(array))
+    raised, said = "", io.StringIO()
+    with redirect_stdout(said):
+        try:
+            params = _packed(artifact, arrays, [buffer.address for buffer in buffers])
+            loaded.bind(case.block).launch(params, *case.grid, case.shared)
+            device.synchronize()
+        except KernelError as error:
+            raised = type(error).__name__
+    device.download(_octets(arrays[-1]), buffers[-1].address)
+    return Result(arrays[-1], raised, sorted(said.getvalue().splitlines()))
+
+
+def _octets(array: np.ndarray) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
+
+
+def _packed(artifact: Artifact, arrays: list[np.ndarray], addresses: list[int]) -> bytes:
+    """The parameter block of a kernel whose arguments are arrays."""
+    block = bytearray(artifact.param_bytes)
+    for slot in artifact.params:
+        array = arrays[slot.argument]
+        kind, *axis = slot.path
+        if kind == "data":
+            number = addresses[slot.argument]
+        else:
+            number = getattr(array, str(kind))[int(axis[0])]
+        struct.pack_into("<q" if slot.dtype else "<Q", block, slot.offset, number)
+    return bytes(block)
+
+
+# --- judging ---
+
+
+def judged(
+    got: np.ndarray, wanted: np.ndarray, inputs: list[np.ndarray], case: Case, artifact: Artifact
+) -> tuple[str, str]:
+    """A verdict on one row, and what there is to say."""
+    if got.dtype.kind != "f":
+        apart = np.flatnonzero(got != wanted)
+        return (WRONG, _example(got, wanted, inputs, apart)) if len(apart) else (RIGHT, "")
+    pairs = artifact.target in WITHOUT_F64 and "float64" in case.types
+    if pairs and got.itemsize == 8:
+        return _judged_pairs(got, wanted, inputs)
+    distance = ulps(got, wanted)
+    apart = np.flatnonzero(distance > case.ulp)
+    if not len(apart):
+        worst = int(distance.max())
+        return (CLOSE, f"{worst} ulp at most") if worst else (RIGHT, "")
+    tiny = np.finfo(got.dtype).tiny
+    columns = [each for each in (*inputs, wanted) if each.dtype == wanted.dtype]
+    subnormal = np.logical_or.reduce([(abs(each) < tiny) & (each != 0) for each in columns])
+    if subnormal[apart].all():
+        return SUBNORMAL, f"{len(apart)} values with subnormal numbers differ"
+    return WRONG, _example(got, wanted, inputs, apart)
+
+
+def _judged_pairs(got: np.ndarray, wanted: np.ndarray, inputs: list[np.ndarray]) -> tuple[str, str]:
+    """In pairs of float32 there are 44 bits and the exponents of float32."""
+    same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
+    with np.errstate(all="ignore"):
+        error = np.where(same, 0, abs(got - wanted) / abs(wanted))
+    columns = [each for each in (*inputs, wanted) if each.dtype == wanted.dtype]
+    beyond = np.logical_or.reduce(
+        [(abs(each) > 1e37) | ((abs(each) < 1e-24) & (each != 0)) for each in columns]
+    )
+    apart = np.flatnonzero(~(error <= PAIR_ERROR) & ~beyond)
+    if len(apart):
+        return WRONG, _example(got, wanted, inputs, apart)
+    if same.all():
+        return RIGHT, ""
+    return CLOSE, f"in pairs of float32, error {np.where(beyond, 0, error).max():.0e}"
+
+
+def ulps(got: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Distances in units in the last place; any NaN is like any other, zeros of either sign are
+    apart."""
+    signed = np.dtype(f"i{got.itemsize}")
+    codes = []
+    for array in (got, wanted):
+        raw = array.view(signed).astype(object)
+        codes.append(np.where(raw < 0, -(raw + 2 ** (8 * got.itemsize - 1)) - 1, raw))
+    distance = abs(codes[0] - codes[1])
+    nan = np.isnan(got), np.isnan(wanted)
+    return np.where(nan[0] & nan[1], 0, np.where(nan[0] | nan[1], 2**31, distance))
+
+
+def _example(
+    got: np.ndarray, wanted: np.ndarray, inputs: list[np.ndarray], apart: np.ndarray
+) -> str:
+    at = int(apart[0])
+    of = ", ".join(str(each[at]) for each in inputs if at < len(each))
+    return f"{len(apart)} of {got.size}: {got[at]}, not {wanted[at]}, of {of}"

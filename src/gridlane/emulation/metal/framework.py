@@ -1,0 +1,48 @@
+"""What ``import Metal`` gives on a Mac, as far as gridlane uses it; numbers as Apple's headers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gridlane.emulation.metal import bridge
+from gridlane.emulation.metal.bridge import Object
+from gridlane.emulation.metal.device import MTLDevice
+from gridlane.emulation.metal.machine import compiler
+from gridlane.emulation.metal.options import MTLCompileOptions, MTLResidencySetDescriptor
+
+__all__ = ["MTLCompileOptions", "MTLCopyAllDevices", "MTLResidencySetDescriptor", "MTLSize"]
+
+MTLResourceStorageModeShared = 0
+MTLResourceHazardTrackingModeUntracked = 0x100
+MTLResourceUsageRead = 1
+MTLResourceUsageWrite = 2
+MTLLanguageVersion3_2 = 0x30002
+MTLMathModeSafe = 0
+MTLGPUFamilyApple7 = 1007
+MTLGPUFamilyMetal3 = 5001
+MTLCommandBufferStatusCompleted = 4
+MTLCommandBufferStatusError = 5
+MTLCommandBufferErrorDomain = "MTLCommandBufferErrorDomain"
+
+MACOS = (15, 0)
+"""The version of macOS that this is like."""
+
+
+class MTLSize(NamedTuple):
+    """A width, height and depth."""
+
+    width: int
+    height: int
+    depth: int
+
+
+devices: list[MTLDevice] = []
+
+
+def MTLCopyAllDevices() -> list[Object]:  # Metal's name
+    """The devices: one, where there is a g++ for it to compile with."""
+    if not devices and compiler() is not None:
+        devices.append(MTLDevice())
+    for device in devices:
+        bridge.autorelease(device._ownership)
+    return list(devices)

@@ -1,0 +1,41 @@
+"""The devices ``metal``, ``metal:1`` …: GPUs of macOS, by PyPI's pyobjc-framework-Metal.
+
+With GRIDLANE_METAL=emulated, a stand-in on the CPU; see provider.py.
+"""
+
+from __future__ import annotations
+
+from gridlane.core.errors import DeviceError
+from gridlane.runtime.drivers.metal.adapters import all_adapters, usable
+from gridlane.runtime.drivers.metal.device import MetalDevice
+from gridlane.runtime.errors import INVALID_DEVICE, NO_DEVICE, fail
+
+__all__ = ["MetalDevice", "device_count", "open_device", "open_for_compiling"]
+
+
+def device_count() -> int:
+    """Devices of this machine; 0 where there is no Metal."""
+    try:
+        return len(usable())
+    except DeviceError:
+        return 0
+
+
+def open_device(ordinal: int = 0) -> MetalDevice:
+    """A device by its number; called once for each.
+
+    Raises:
+        DeviceError: NO_DEVICE, there is no Metal or it has no device; INVALID_DEVICE.
+    """
+    found = usable()
+    if ordinal >= len(found):
+        fail(INVALID_DEVICE, f"device {ordinal} of Metal; this machine has {len(found)}")
+    return MetalDevice(found[ordinal], ordinal)
+
+
+def open_for_compiling() -> MetalDevice:
+    """A device of its own to try Metal's compiler with, be it one that kernels cannot run on."""
+    found = all_adapters()
+    if not found:
+        fail(NO_DEVICE, "Metal shows no device")
+    return MetalDevice(found[0], 0)

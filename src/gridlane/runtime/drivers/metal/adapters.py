@@ -1,0 +1,90 @@
+"""The devices that Metal shows, and which of them this driver can use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from gridlane.runtime.drivers.metal.provider import Provider, provider
+from gridlane.runtime.errors import NO_DEVICE, fail
+
+OLDEST_MACOS = (15, 0)
+"""The first whose compiler reads MSL 3.2, which has fences apart from barriers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """A device of Metal.
+
+    Attributes:
+        device: the MTLDevice.
+        registry: the system's number of it.
+        threads: of a threadgroup, at most, along each axis; ``most_threads`` in all.
+        shared: bytes of threadgroup memory.
+        largest_buffer, working_set: bytes of one buffer, and of all that should be in use.
+        missing: why it cannot be used, or "".
+    """
+
+    provider: Provider
+    device: Any
+    name: str
+    registry: int
+    unified: bool
+    threads: tuple[int, int, int]
+    most_threads: int
+    shared: int
+    largest_buffer: int
+    working_set: int
+    missing: str
+
+
+@cache
+def all_adapters() -> tuple[Adapter, ...]:
+    """Every device that Metal shows."""
+    there = provider()
+    with there.pool():
+        return tuple(_adapter(there, device) for device in there.metal.MTLCopyAllDevices())
+
+
+def usable() -> tuple[Adapter, ...]:
+    """The devices that this driver can use.
+
+    Raises:
+        DeviceError: NO_DEVICE, there is none, and why.
+    """
+    every = all_adapters()
+    able = tuple(adapter for adapter in every if not adapter.missing)
+    if able:
+        return able
+    told = "; ".join(f"{adapter.name}: {adapter.missing}" for adapter in every)
+    if provider().emulated:
+        fail(NO_DEVICE, told or "the stand-in for Metal has no g++", "install g++ 12 or newer")
+    fail(NO_DEVICE, told or "Metal shows no device", "use an Apple M1 or newer with macOS 15")
+
+
+def _adapter(there: Provider, device: Any) -> Adapter:
+    most = tuple(device.maxThreadsPerThreadgroup())
+    return Adapter(
+        provider=there,
+        device=device,
+        name=str(device.name()),
+        registry=int(device.registryID()),
+        unified=bool(device.hasUnifiedMemory()),
+        threads=most,
+        most_threads=min(1024, max(most)),
+        shared=int(device.maxThreadgroupMemoryLength()),
+        largest_buffer=int(device.maxBufferLength()),
+        working_set=int(device.recommendedMaxWorkingSetSize()),
+        missing=_missing(there, device),
+    )
+
+
+def _missing(there: Provider, device: Any) -> str:
+    if there.macos < OLDEST_MACOS:
+        wanted, found = (".".join(map(str, each)) for each in (OLDEST_MACOS, there.macos))
+        return f"macOS {wanted} or newer is needed, for MSL 3.2 (this is {found})"
+    # Metal 3: kernels follow pointers that are in memory, and add floats atomically.
+    if not device.supportsFamily_(there.metal.MTLGPUFamilyMetal3):
+        return "it is not of the family Metal 3"
+    return ""

@@ -1,0 +1,53 @@
+"""What the errors of command buffers mean, in CUDA's numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gridlane.core.errors import DeviceError
+from gridlane.runtime.errors import ILLEGAL_ADDRESS, OUT_OF_MEMORY, device_error
+
+_TIMEOUT, _FAILED, _GONE = 702, 719, 46
+DOMAIN = "MTLCommandBufferErrorDomain"
+
+# MTLCommandBufferError: CUDA's number, in words, and what to do.
+TABLE: dict[int, tuple[int, str, str]] = {
+    1: (_FAILED, "an internal error", "run the kernel on the device `interp`, which checks it"),
+    2: (
+        *(_TIMEOUT, "it took longer than the system allows"),
+        "make the kernel shorter, or split it; a loop may have no end",
+    ),
+    3: (
+        *(ILLEGAL_ADDRESS, "a page fault"),
+        "an index is out of bounds; run it on the device `interp`, which names the line",
+    ),
+    4: (
+        *(_FAILED, "the process may not use the GPU any more, after errors of before"),
+        "start the process again",
+    ),
+    7: (_FAILED, "the system does not permit it", "run the program in the foreground"),
+    8: (OUT_OF_MEMORY, "out of memory", "free arrays, or work in smaller pieces"),
+    9: (
+        *(_FAILED, "memory that it uses was freed"),
+        "keep arrays until the kernels that use them are done",
+    ),
+    11: (_GONE, "the device was removed", "connect it again, and start the process again"),
+    12: (
+        *(_FAILED, "the stack of a thread overflowed"),
+        "use smaller local arrays",
+    ),
+}
+_UNKNOWN = (_FAILED, "an error that gridlane does not know", "update gridlane")
+
+
+def explained(error: Any, kernels: str) -> DeviceError:
+    """The exception for an NSError of a command buffer.
+
+    Args:
+        kernels: the names of those that were in it.
+    """
+    code, domain = int(error.code()), str(error.domain())
+    number, words, advice = TABLE.get(code, _UNKNOWN) if domain == DOMAIN else _UNKNOWN
+    where = f", in {kernels}" if kernels else ""
+    told = f"{words}{where} ({domain} {code}: {error.localizedDescription()})"
+    return device_error(number, told, f"{advice}; cuda.close() makes the device usable again")

@@ -1,0 +1,82 @@
+"""Copies within the device and setting bytes, by kernels: so they are in order with the others,
+and any address and size will do."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from gridlane.runtime.drivers.metal.pipelines import Pipeline, Pipelines
+
+if TYPE_CHECKING:
+    from gridlane.runtime.drivers.metal.recorder import Queue, Recorder
+
+BLOCK, MOST_BLOCKS = 256, 1024
+
+_WIDTHS = {16: "uint4", 4: "uint", 1: "uchar"}
+_HEAD = """\
+#include <metal_stdlib>
+using namespace metal;
+struct Move {
+    device uchar* target;
+    device uchar* source;
+    ulong count;
+    ulong step;
+    uint value;
+};
+"""
+_KERNEL = """\
+kernel void {name}(
+    constant Move& move [[buffer(0)]],
+    uint3 thread_index [[thread_position_in_threadgroup]],
+    uint3 block_index [[threadgroup_position_in_grid]],
+    uint3 block_shape [[threads_per_threadgroup]]) {{
+    ulong first = ulong(block_index.x) * ulong(block_shape.x) + ulong(thread_index.x);
+    for (ulong n = first; n < move.count; n += move.step)
+        ((device {type}*)move.target)[n] = {value};
+}}
+"""
+_SET = {
+    "uint4": "uint4(move.value, move.value, move.value, move.value)",
+    "uint": "move.value",
+    "uchar": "uchar(move.value)",
+}
+_MOVE = struct.Struct("<QQQQI4x")
+
+
+def _text() -> str:
+    parts = [_HEAD]
+    for width, type_ in _WIDTHS.items():
+        loaded = f"((device {type_}*)move.source)[n]"
+        parts.append(_KERNEL.format(name=f"copy{width}", type=type_, value=loaded))
+        parts.append(_KERNEL.format(name=f"fill{width}", type=type_, value=_SET[type_]))
+    return "\n".join(parts)
+
+
+class Mover:
+    """The kernels, made at their first use."""
+
+    def __init__(self, pipelines: Pipelines, recorder: Recorder) -> None:
+        self._pipelines, self._recorder = pipelines, recorder
+        self._made: dict[str, Pipeline] = {}
+
+    def copy(self, queue: Queue, target: int, source: int, size: int, keep: object = None) -> None:
+        """Append a copy; the bytes must not overlap."""
+        self._launch(queue, "copy", target, source, size, 0, keep)
+
+    def fill(self, queue: Queue, target: int, byte: int, size: int) -> None:
+        """Append setting bytes."""
+        self._launch(queue, "fill", target, 0, size, byte * 0x01010101, None)
+
+    def _launch(
+        self, queue: Queue, kind: str, target: int, source: int, size: int, value: int, keep: object
+    ) -> None:
+        width = next(each for each in _WIDTHS if not (target | source | size) % each)
+        name = f"{kind}{width}"
+        pipeline = self._made.get(name)
+        if pipeline is None:
+            pipeline = self._made[name] = self._pipelines.get(_text().encode(), name)
+        count = size // width
+        blocks = min(MOST_BLOCKS, -(-count // BLOCK))
+        params = _MOVE.pack(target, source, count, blocks * BLOCK, value)
+        self._recorder.launch(queue, pipeline, params, (blocks, 1, 1), (BLOCK, 1, 1), keep=keep)

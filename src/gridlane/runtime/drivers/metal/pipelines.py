@@ -1,0 +1,88 @@
+"""Program texts as pipelines; what was made is kept as long as some kernel uses it."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+from gridlane.runtime.drivers.metal.context import Context
+from gridlane.runtime.errors import INVALID_IMAGE, NOT_SUPPORTED, fail
+
+WARP = 32
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Pipeline:
+    """A kernel that can be launched.
+
+    Attributes:
+        state: the MTLComputePipelineState.
+        threads: of a block, at most.
+        static_shared: bytes of shared memory that it declares.
+    """
+
+    name: str
+    state: Any
+    threads: int
+    static_shared: int
+    uses_dynamic_shared: bool = False
+
+
+class Pipelines:
+    """Makes pipelines. The system keeps machine code of its own between processes."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self._made: weakref.WeakValueDictionary[tuple[bytes, str], Pipeline] = (
+            weakref.WeakValueDictionary()
+        )
+
+    def get(self, code: bytes, entry: str, uses_dynamic_shared: bool = False) -> Pipeline:
+        """The pipeline of a kernel in a text.
+
+        Raises:
+            DeviceError: INVALID_IMAGE, Metal's compiler refuses the text; NOT_SUPPORTED, warps
+                have not 32 threads on this device.
+        """
+        with self.context.lock, self.context.pool():
+            made = self._made.get((code, entry))
+            if made is None:
+                made = self._make(code, entry, uses_dynamic_shared)
+                self._made[code, entry] = made
+            return made
+
+    def _make(self, code: bytes, entry: str, uses_dynamic_shared: bool) -> Pipeline:
+        function = self._library(code, entry).newFunctionWithName_(entry)
+        if function is None:
+            fail(INVALID_IMAGE, f"the text has no kernel {entry}")
+        make = self.context.device.newComputePipelineStateWithFunction_error_
+        state, error = make(function, None)
+        if state is None:
+            fail(INVALID_IMAGE, f"kernel {entry}: {_text(error)}")
+        width = int(state.threadExecutionWidth())
+        if width != WARP:
+            fail(NOT_SUPPORTED, f"kernel {entry}: warps of {width} threads, not {WARP}")
+        return Pipeline(
+            entry,
+            state,
+            int(state.maxTotalThreadsPerThreadgroup()),
+            int(state.staticThreadgroupMemoryLength()),
+            uses_dynamic_shared,
+        )
+
+    def _library(self, code: bytes, entry: str) -> Any:
+        metal = self.context.metal
+        options = metal.MTLCompileOptions.new()
+        # What the text is written for: newer compilers read it as well.
+        options.setLanguageVersion_(metal.MTLLanguageVersion3_2)
+        options.setMathMode_(metal.MTLMathModeSafe)
+        compile_ = self.context.device.newLibraryWithSource_options_error_
+        library, error = compile_(code.decode(), options, None)
+        if library is None:
+            fail(INVALID_IMAGE, f"Metal's compiler refuses kernel {entry}: {_text(error)}")
+        return library
+
+
+def _text(error: Any) -> str:
+    return str(error.localizedDescription()) if error is not None else "it does not say why"

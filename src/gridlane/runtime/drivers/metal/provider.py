@@ -1,0 +1,74 @@
+"""Where Metal comes from: PyPI's pyobjc-framework-Metal or, when asked for, a stand-in."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from gridlane.core.config import config
+from gridlane.runtime.drivers.metal.selectors import owning, owning_metadata
+from gridlane.runtime.errors import NO_DEVICE, fail
+
+STAND_IN = "gridlane.emulation.metal"
+LABEL = "CPU emulation"
+"""What every description of a device that is none says."""
+_ADVICE = (
+    "GRIDLANE_METAL=emulated makes the device metal a stand-in on the CPU, to try programs with "
+    "(it needs g++)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """What the driver stands on.
+
+    Attributes:
+        metal, objc: the modules Metal and objc.
+        macos: the version of the system, (major, minor).
+        emulated: whether all this is the stand-in.
+    """
+
+    metal: Any
+    objc: Any
+    macos: tuple[int, int]
+    emulated: bool
+
+    def pool(self) -> AbstractContextManager[Any]:
+        """An autorelease pool: what Metal hands out in the with block for a moment goes with it.
+        Python's threads have none of their own."""
+        return self.objc.autorelease_pool()
+
+
+@cache
+def provider() -> Provider:
+    """The modules, told who owns what their methods return.
+
+    Raises:
+        DeviceError: NO_DEVICE, there is no Metal here.
+    """
+    made = _stand_in() if config().metal == "emulated" else _system()
+    for selector, signature in owning().items():
+        metadata = owning_metadata(signature)
+        made.objc.registerMetaDataForSelector(b"NSObject", selector.encode(), metadata)
+    return made
+
+
+def _stand_in() -> Provider:
+    metal = import_module(f"{STAND_IN}.framework")
+    return Provider(metal, import_module(f"{STAND_IN}.bridge"), metal.MACOS, True)
+
+
+def _system() -> Provider:
+    if sys.platform != "darwin":
+        fail(NO_DEVICE, f"Metal is a part of macOS, and this is {platform.system()}", _ADVICE)
+    try:
+        metal, objc = import_module("Metal"), import_module("objc")
+    except ImportError as error:
+        fail(NO_DEVICE, f"pyobjc does not load: {error}", "pip install 'gridlane[metal]'")
+    major, minor = (*platform.mac_ver()[0].split("."), "0", "0")[:2]
+    return Provider(metal, objc, (int(major or 0), int(minor)), False)

@@ -1,0 +1,284 @@
+"""The work of all streams, recorded into command buffers of one queue, in one order.
+
+A command buffer has one encoder, whose launches come one after the other. Encoders of a queue may
+overlap, so each waits for the fence that the one before it updates: buffers are not tracked, as
+kernels reach them by pointers, which Metal does not see.
+
+A command buffer is committed when somebody waits, or when it is full. At its end it sets a shared
+event to its number, which the host waits for.
+"""
+
+from __future__ import annotations
+
+import struct as pack
+from collections import deque
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gridlane.core.shader_abi import METAL_LAUNCH_BYTES
+from gridlane.runtime.drivers.metal.context import Context
+from gridlane.runtime.drivers.metal.faults import explained
+from gridlane.runtime.drivers.metal.memory import Pool
+
+if TYPE_CHECKING:
+    from gridlane.runtime.drivers.metal.pipelines import Pipeline
+
+LONGEST = 64
+"""Launches of a command buffer."""
+LARGEST = 1 << 16
+"""Bytes of parameters in a command buffer, beyond which it is committed."""
+AT_ONCE = 4096
+"""Bytes that setBytes takes; larger parameters go through a buffer."""
+_STEP = 16
+_SLICE_MS = 100  # of waiting, between looks at signals of the process and at failures
+_COUNTED = 2**32 - 1  # threads along an axis, which Metal counts in 32 bits
+
+# u32 base[3], u32 grid[3], u64 report, u32 bytes of dynamic shared memory: core.shader_abi.
+_LAUNCH = pack.Struct("<6IQI4x")
+assert _LAUNCH.size == METAL_LAUNCH_BYTES
+
+Shape = tuple[int, int, int]
+
+
+class Queue(Protocol):
+    """What the recorder keeps for a stream: the number of the batch with its last command."""
+
+    is_default: bool
+    point: int
+
+
+class Batch:
+    """A command buffer. ``keep`` is held until it is done.
+
+    Attributes:
+        told: the version of the residency that its encoder knows, where it has to be told.
+        end: when it was done, in seconds of the host's monotonic clock; 0 before.
+    """
+
+    __slots__ = (
+        "bytes",
+        "command",
+        "commands",
+        "encoder",
+        "end",
+        "keep",
+        "names",
+        "pipeline",
+        "told",
+        "value",
+    )
+
+    def __init__(self, command: Any, encoder: Any, value: int) -> None:
+        self.command, self.encoder, self.value = command, encoder, value
+        self.commands = self.bytes = self.told = 0
+        self.end = 0.0
+        self.keep: list[Any] = []
+        self.names: dict[str, None] = {}
+        self.pipeline: Any = None
+
+
+class Recorder:
+    """Records, commits and waits. What changes it holds the context's lock."""
+
+    def __init__(self, context: Context, memory: Pool) -> None:
+        self.context, self.lock, self.memory = context, context.lock, memory
+        self.last = self.default_point = context.progress - 1
+        """The numbers of the last batches with a command, of any and of the default stream."""
+        self._size = context.metal.MTLSize
+        self._completed = context.metal.MTLCommandBufferStatusCompleted
+        self._fenced = False
+        self._open: Batch | None = None
+        self._flying: deque[Batch] = deque()
+        device = context.device
+        with context.pool():
+            self._queue = device.newCommandQueue()
+            self._fence = device.newFence()
+            self._event = device.newSharedEvent()
+            if memory.residency.set is not None:
+                self._queue.addResidencySet_(memory.residency.set)
+
+    # --- recording ---
+
+    def launch(
+        self,
+        queue: Queue,
+        pipeline: Pipeline,
+        params: bytes,
+        grid: Shape,
+        block: Shape,
+        shared: int = 0,
+        report: int = 0,
+        keep: Any = None,
+    ) -> None:
+        """Record a launch. Hot.
+
+        Args:
+            params: the parameter block.
+            grid, block: blocks along each axis, and threads of a block.
+            shared: bytes of dynamic shared memory.
+            report: address of the report block, or 0.
+            keep: is held until the launch is done.
+        """
+        context = self.context
+        with self.lock, context.pool():
+            batch = self._room(len(params))
+            encoder = batch.encoder
+            if batch.pipeline is not pipeline:
+                encoder.setComputePipelineState_(pipeline.state)
+                batch.pipeline = pipeline
+            if params:
+                self._bind(batch, params)
+            if pipeline.uses_dynamic_shared:
+                encoder.setThreadgroupMemoryLength_atIndex_(max(_STEP, _whole(shared)), 0)
+            residency = self.memory.residency
+            if residency.set is None and batch.told != residency.version:
+                residency.tell(encoder)
+                batch.told = residency.version
+            self._dispatch(encoder, grid, block, shared, report)
+            if keep is not None:
+                batch.keep.append(keep)
+            batch.names[pipeline.name] = None
+            batch.commands += 1
+            batch.bytes += len(params)
+            queue.point = self.last = batch.value
+            if queue.is_default:
+                self.default_point = batch.value
+
+    def _bind(self, batch: Batch, params: bytes) -> None:
+        room = _whole(len(params))  # C's struct is as long as its alignment wants
+        params = params.ljust(room, b"\0")
+        if room <= AT_ONCE:
+            batch.encoder.setBytes_length_atIndex_(params, room, 0)
+            return
+        block = self.memory.allocate(room)
+        block.host()[:] = params
+        offset = block.chunk.skip + block.offset
+        batch.encoder.setBuffer_offset_atIndex_(block.chunk.buffer, offset, 0)
+        batch.keep.append(block)
+
+    def _dispatch(self, encoder: Any, grid: Shape, block: Shape, shared: int, report: int) -> None:
+        """Dispatch the grid; in parts where it has more threads than Metal counts."""
+        most = [_COUNTED // size for size in block]
+        threads = self._size(*block)
+        for z in range(0, grid[2], most[2]):
+            for y in range(0, grid[1], most[1]):
+                for x in range(0, grid[0], most[0]):
+                    words = _LAUNCH.pack(x, y, z, *grid, report, shared)
+                    encoder.setBytes_length_atIndex_(words, METAL_LAUNCH_BYTES, 1)
+                    part = [min(m, g - at) for m, g, at in zip(most, grid, (x, y, z))]
+                    encoder.dispatchThreadgroups_threadsPerThreadgroup_(self._size(*part), threads)
+
+    def mark(self, queue: Queue) -> int:
+        """The number of the batch with what is in a stream now."""
+        return self.last if queue.is_default else max(queue.point, self.default_point)
+
+    def _room(self, size: int) -> Batch:
+        """The open batch, with room for a launch with so many bytes of parameters."""
+        batch = self._open
+        if batch is not None:
+            if batch.commands < LONGEST and batch.bytes + size <= LARGEST:
+                return batch
+            self.flush()
+        return self._begin()
+
+    def _begin(self) -> Batch:
+        self.collect()
+        command = self._queue.commandBuffer()
+        encoder = command.computeCommandEncoder()
+        if self._fenced:  # else nobody updates it
+            encoder.waitForFence_(self._fence)
+        self._open = Batch(command, encoder, self.context.progress)
+        return self._open
+
+    # --- committing and waiting ---
+
+    def flush(self) -> Batch | None:
+        """Commit what is recorded; the last batch that is not known to be done."""
+        with self.lock:
+            batch = self._open
+            if batch is not None:
+                with self.context.pool():
+                    batch.encoder.updateFence_(self._fence)
+                    self._fenced = True
+                    batch.encoder.endEncoding()
+                    batch.command.encodeSignalEvent_value_(self._event, batch.value)
+                    batch.command.commit()
+                self._open = None
+                self.context.progress += 1
+                self._flying.append(batch)
+            return self._flying[-1] if self._flying else None
+
+    def passed(self, value: int) -> bool:
+        """Whether a batch is done; one that is recorded yet is committed."""
+        if value >= self.context.progress:
+            self.flush()
+        self.collect()
+        self.context.enter()
+        with self.lock:
+            return not self._flying or self._flying[0].value > value
+
+    def wait(self, value: int) -> None:
+        """Wait until a batch is done.
+
+        Raises:
+            DeviceError: one of those up to it failed.
+        """
+        if value >= self.context.progress:
+            self.flush()
+        while True:
+            with self.lock:
+                first = self._flying[0] if self._flying else None
+            if first is None or first.value > value:
+                break
+            self._wait_for(first)
+            self.collect()
+        if self.context.retired:
+            self.collect()
+        self.context.enter()
+
+    def _wait_for(self, batch: Batch) -> None:
+        """Wait in slices, in between which Python handles signals. One that fails may never set
+        the event."""
+        with self.context.pool():
+            command = batch.command
+            while command.status() < self._completed:
+                if self._event.waitUntilSignaledValue_timeoutMS_(batch.value, _SLICE_MS):
+                    command.waitUntilCompleted()
+
+    def collect(self) -> None:
+        """Take back what the batches that are done have used, and note how they ended."""
+        context = self.context
+        with self.lock, context.pool():
+            while self._flying and self._flying[0].command.status() >= self._completed:
+                batch = self._flying.popleft()
+                if batch.command.status() != self._completed and context.fault is None:
+                    context.fault = explained(batch.command.error(), ", ".join(batch.names))
+                batch.end = float(batch.command.GPUEndTime())
+                batch.keep.clear()
+                batch.command = batch.encoder = batch.pipeline = None
+            done = self._flying[0].value - 1 if self._flying else context.progress - 1
+            if self._open is None and not self._flying:
+                done = context.progress  # nothing is recorded in what comes next
+            retired = context.retired
+            while retired and retired[0][0] <= done:
+                retired.popleft()[1]()
+
+    def abandon(self) -> None:
+        """Drop what is recorded, after a failure, and wait for what is committed: an encoder must
+        have ended before it goes."""
+        with self.lock, self.context.pool():
+            batch, self._open = self._open, None
+            if batch is not None:
+                batch.encoder.endEncoding()
+            for each in self._flying:
+                each.command.waitUntilCompleted()
+            self.collect()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is recorded or running."""
+        return self._open is None and not self._flying
+
+
+def _whole(size: int) -> int:
+    """So many bytes, in whole steps of 16."""
+    return -(-size // _STEP) * _STEP

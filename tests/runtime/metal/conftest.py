@@ -1,0 +1,71 @@
+"""The Metal driver, on the stand-in. Apple's is tried by ``gridlane selftest``."""
+
+from __future__ import annotations
+
+import gc
+import os
+from types import SimpleNamespace
+
+import pytest
+
+from gridlane.core.config import read
+from gridlane.emulation.metal import bridge, framework, machine
+from gridlane.runtime.drivers.metal import adapters, provider
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiler():
+    missing = "" if machine.compiler() else "no g++ with _Float16 and __float128"
+    if missing and os.environ.get("CI"):
+        pytest.fail(missing)  # .ci/run installs it
+    if missing:
+        pytest.skip(missing)
+
+
+def forget():
+    """Let the next one find its provider and devices anew."""
+    provider.provider.cache_clear()
+    adapters.all_adapters.cache_clear()
+    for device in framework.devices:
+        device._gpu.end()
+    framework.devices.clear()
+
+
+@pytest.fixture
+def metal(monkeypatch):
+    """The stand-in is the provider, with a device of its own, which a test may change before it is
+    opened. At the end nothing may be left of what the test has made."""
+    monkeypatch.setattr(provider, "config", lambda: read({"GRIDLANE_METAL": "emulated"}))
+    forget()
+    gc.collect()
+    for counts in (bridge.living, bridge.unpooled):
+        counts.clear()
+    with bridge.autorelease_pool():
+        (made,) = framework.MTLCopyAllDevices()
+    yield made
+    del made
+    forget()
+    for _ in range(3):  # what goes in one round leaves word to free memory in the next
+        gc.collect()
+    left = {kind: count for kind, count in bridge.living.items() if count}
+    left.pop("MTLDevice", None)  # pytest keeps it for the report
+    assert not left and not +bridge.unpooled
+
+
+@pytest.fixture
+def device(request, metal, monkeypatch):
+    """A device, opened for the test."""
+    from gridlane.runtime.drivers.metal import device as module
+    from gridlane.runtime.drivers.metal import open_device
+
+    monkeypatch.setattr(module, "atexit", SimpleNamespace(register=lambda function: None))
+    opened = open_device()
+    yield opened
+    opened.close()
+    request.node.funcargs.clear()
+
+
+@pytest.fixture
+def gpu(device):
+    """The stand-in's own thread: ``hold(True)`` keeps it from working."""
+    return device.adapter.device._gpu

@@ -1,0 +1,78 @@
+"""What the compiler makes of kernels, through the driver: ops, schedules, examples."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from tests.codegen.test_msl import refusal
+from tests.devices import assert_same, run_interp
+from tests.examples.test_examples import ARGUMENTS, EXAMPLES, ROOT
+from tests.on_metal import EMULATED, run_metal
+from tests.ops.effects import effects
+
+CASES = [case for case in effects() if not refusal(case)]
+FIRST = list({case.op: case for case in reversed(CASES)}.values())
+# Kernels whose threads meet: their results must not depend on who comes first.
+MEETING = ("barrier", "barrier_reduce", "shuffle", "vote", "match", "sync_warp", "static_shared")
+SEEDS = 5
+
+
+def compared(device, case):
+    """Run a case on the device and on the interpreter."""
+    launch = case.module, case.grid, case.block
+    wanted = run_interp(*launch, [np.array(each) for each in case.arrays], (), case.shared)
+    got = run_metal(*launch, [np.array(each) for each in case.arrays], (), case.shared, device)
+    assert got.raised == wanted.raised
+    assert_same(got.arrays, wanted.arrays, case.labels)
+
+
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_op(device, case):
+    compared(device, case)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.op in MEETING][::4], ids=str)
+def test_in_any_order(device, gpu, case):
+    for seed in range(SEEDS):
+        gpu._random.seed(seed)
+        compared(device, case)
+
+
+def test_some_meet():
+    assert len({case.op for case in CASES if case.op in MEETING}) > 3
+
+
+# --- examples, as users run them ---
+
+# What is refused by name, of the examples that Metal cannot run.
+REFUSED = {"tensor_matmul": "the metal target has no fragment_fill"}
+# What may be refused as long as the compiler does not write it in types that Metal has.
+WIDE = {
+    "histogram": "Metal devices have no f64",
+    "montecarlo_pi": "Metal devices have no f64",
+    "nqueens": "its atomics have 32 bits and i64 has 64",
+}
+
+
+@pytest.mark.parametrize("name", sorted(ARGUMENTS))
+def test_example(name):
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "gridlane", "run", str(EXAMPLES / f"{name}.py")),
+            *ARGUMENTS[name]["cpu"].split(),
+        ],
+        cwd=ROOT,
+        env={**os.environ, **EMULATED},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    if name in REFUSED or (name in WIDE and done.returncode):
+        assert done.returncode == 1 and (REFUSED | WIDE)[name] in done.stderr
+        return
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith(f"{name}: ")
