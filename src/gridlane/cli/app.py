@@ -48,7 +48,10 @@ def run(
     ],
     device: Annotated[
         str | None,
-        typer.Option(help="cpu, interp or cuda; as GRIDLANE_DEVICE.", show_default=False),
+        typer.Option(
+            help="cpu, interp, cuda, vulkan, webgpu or opengl; as GRIDLANE_DEVICE.",
+            show_default=False,
+        ),
     ] = None,
     trace: Annotated[
         bool, typer.Option("--trace", help="Say on stderr what each launch does.")

@@ -32,6 +32,8 @@ TARGETS = {
     "interp": Target("interp", block=BLOCK),
     "cuda": Target("cuda", processor="sm_75"),
     "vulkan": Target("vulkan"),
+    "webgpu": Target("webgpu", block=BLOCK),
+    "opengl": Target("opengl", block=BLOCK),
 }
 
 
