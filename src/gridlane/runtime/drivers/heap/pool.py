@@ -73,6 +73,7 @@ class Pool:
         self._returned: deque[tuple[int, int]] = deque()
         """What finalizers gave back; they may run in the middle of anything."""
         self._used = self._peak = self._allocations = self._frees = 0
+        self._grow(ALIGNMENT, 0)  # a kernel without arrays is given the heap as well
 
     def allocate(self, size: int) -> Block:
         """A block of ``size`` bytes.

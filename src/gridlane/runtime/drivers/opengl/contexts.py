@@ -27,7 +27,11 @@ _DRAW, _READ = 0x3059, 0x305A
 
 
 class Context:
-    """A context that one thread after another enters, as often as it likes.
+    """A context that one thread after another enters, as often as it likes. A thread that leaves it
+    has the context again that it had before.
+
+    Args:
+        made: moderngl's or an EsContext; entering it makes it current.
 
     Attributes:
         es: it is one of OpenGL ES.
@@ -37,15 +41,19 @@ class Context:
         self._made, self.es = made, es
         self._lock = threading.RLock()
         self._depth = 0
+        self._before: _Current | None = None
 
     def __enter__(self) -> None:
         self._lock.acquire()
         if not self._depth:
+            before = _Current()
             try:
                 self._made.__enter__()
             except BaseException:
+                before.restore()
                 self._lock.release()
                 raise
+            self._before = before
         self._depth += 1
 
     def __exit__(
@@ -56,8 +64,8 @@ class Context:
     ) -> None:
         self._depth -= 1
         try:
-            if not self._depth:
-                self._made.__exit__(None, None, None)
+            if not self._depth and self._before is not None:
+                self._before.restore()
         finally:
             self._lock.release()
 
@@ -123,24 +131,58 @@ def usable() -> tuple[Callable[[], Context], ...]:
 
 # --- EGL ---
 
+_POINTER, _NUMBER, _NUMBERS = ctypes.c_void_p, ctypes.c_int, ctypes.POINTER(ctypes.c_int)
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "eglQueryDevicesEXT": (ctypes.c_uint, _NUMBER, ctypes.POINTER(_POINTER), _NUMBERS),
+    "eglGetPlatformDisplayEXT": (_POINTER, ctypes.c_uint, _POINTER, _POINTER),
+    "eglInitialize": (ctypes.c_uint, _POINTER, _POINTER, _POINTER),
+    "eglChooseConfig": (ctypes.c_uint, _POINTER, _NUMBERS, _POINTER, _NUMBER, _NUMBERS),
+    "eglCreateContext": (_POINTER, _POINTER, _POINTER, _POINTER, _NUMBERS),
+    "eglDestroyContext": (ctypes.c_uint, _POINTER, _POINTER),
+    "eglMakeCurrent": (ctypes.c_uint, _POINTER, _POINTER, _POINTER, _POINTER),
+    "eglBindAPI": (ctypes.c_uint, ctypes.c_uint),
+    "eglQueryAPI": (ctypes.c_uint,),
+    "eglGetCurrentContext": (_POINTER,),
+    "eglGetCurrentDisplay": (_POINTER,),
+    "eglGetCurrentSurface": (_POINTER, _NUMBER),
+}
 
-def _function(name: str, returned: Any, *taken: Any) -> Any:
+
+@cache
+def _egl(name: str) -> Any:
+    """A function of EGL: what it returns and takes is in the table."""
     found = egl().eglGetProcAddress(name.encode())
     if not found:
         raise OSError(f"EGL has no {name}")
-    return ctypes.CFUNCTYPE(returned, *taken)(found)
+    return ctypes.CFUNCTYPE(*_FUNCTIONS[name])(found)
+
+
+class _Current:
+    """What is current on the calling thread."""
+
+    __slots__ = ("api", "context", "display", "draw", "read")
+
+    def __init__(self) -> None:
+        self.api, self.context = _egl("eglQueryAPI")(), _egl("eglGetCurrentContext")()
+        if self.context:
+            surface = _egl("eglGetCurrentSurface")
+            self.display = _egl("eglGetCurrentDisplay")()
+            self.draw, self.read = surface(_DRAW), surface(_READ)
+
+    def restore(self) -> None:
+        """Make it current again."""
+        make = _egl("eglMakeCurrent")
+        display = _egl("eglGetCurrentDisplay")()
+        if display:
+            make(display, None, None, None)
+        _egl("eglBindAPI")(self.api)
+        if self.context:
+            make(self.display, self.draw, self.read, self.context)
 
 
 def _listed() -> list[int]:
-    query = _function(
-        "eglQueryDevicesEXT",
-        ctypes.c_uint,
-        ctypes.c_int,
-        ctypes.POINTER(ctypes.c_void_p),
-        ctypes.POINTER(ctypes.c_int),
-    )
-    devices, count = (ctypes.c_void_p * _MOST)(), ctypes.c_int()
-    if not query(_MOST, devices, count):
+    devices, count = (_POINTER * _MOST)(), _NUMBER()
+    if not _egl("eglQueryDevicesEXT")(_MOST, devices, count):
         return []
     return [devices[n] or 0 for n in range(count.value)]
 
@@ -153,53 +195,31 @@ def _devices() -> int:
 
 
 class EsContext:
-    """A context of OpenGL ES 3.1 without a surface, with what moderngl's have of methods."""
+    """A context of OpenGL ES 3.1 without a surface."""
 
     def __init__(self, index: int) -> None:
-        pointer, number, attributes = ctypes.c_void_p, ctypes.c_int, ctypes.POINTER(ctypes.c_int)
-        display_of = _function("eglGetPlatformDisplayEXT", pointer, ctypes.c_uint, pointer, pointer)
-        initialize = _function("eglInitialize", ctypes.c_uint, pointer, pointer, pointer)
-        choose = _function(
-            "eglChooseConfig", ctypes.c_uint, pointer, attributes, pointer, number, attributes
-        )
-        create = _function("eglCreateContext", pointer, pointer, pointer, pointer, attributes)
-        self._make = _function("eglMakeCurrent", ctypes.c_uint, pointer, pointer, pointer, pointer)
-        self._destroy = _function("eglDestroyContext", ctypes.c_uint, pointer, pointer)
-        self._bind = _function("eglBindAPI", ctypes.c_uint, ctypes.c_uint)
-        self._api = _function("eglQueryAPI", ctypes.c_uint)
-        self._current = _function("eglGetCurrentContext", pointer)
-        self._shown = _function("eglGetCurrentDisplay", pointer)
-        self._surface = _function("eglGetCurrentSurface", pointer, number)
-        self._display = display_of(_PLATFORM_DEVICE, _listed()[index], None)
-        if not self._display or not initialize(self._display, None, None):
+        self._display = _egl("eglGetPlatformDisplayEXT")(_PLATFORM_DEVICE, _listed()[index], None)
+        if not self._display or not _egl("eglInitialize")(self._display, None, None):
             raise OSError("eglInitialize failed")
-        before, config, count = self._api(), pointer(), ctypes.c_int()
-        wanted = (number * 5)(_SURFACE, _PBUFFER, _RENDERABLE, _ES3_BIT, _NONE)
+        config, count = _POINTER(), _NUMBER()
+        wanted = (_NUMBER * 5)(_SURFACE, _PBUFFER, _RENDERABLE, _ES3_BIT, _NONE)
+        choose = _egl("eglChooseConfig")
         chosen = choose(self._display, wanted, ctypes.addressof(config), 1, count)
-        self._bind(_ES_API)
-        version = (number * 5)(_MAJOR, 3, _MINOR, 1, _NONE)
-        made = create(self._display, config if chosen and count.value else None, None, version)
-        self._bind(before)
-        if not made:
+        version = (_NUMBER * 5)(_MAJOR, 3, _MINOR, 1, _NONE)
+        before = _egl("eglQueryAPI")()
+        _egl("eglBindAPI")(_ES_API)
+        create = _egl("eglCreateContext")
+        used = config if chosen and count.value else None
+        self._made = create(self._display, used, None, version)
+        _egl("eglBindAPI")(before)
+        if not self._made:
             raise OSError("no OpenGL ES 3.1")
-        self._made = made
-        self._before: tuple[Any, ...] = ()
 
     def __enter__(self) -> None:
-        surfaces = self._surface(_DRAW), self._surface(_READ)
-        self._before = self._api(), self._shown(), surfaces, self._current()
-        self._bind(_ES_API)
-        if not self._make(self._display, None, None, self._made):
-            self._bind(self._before[0])
+        _egl("eglBindAPI")(_ES_API)
+        if not _egl("eglMakeCurrent")(self._display, None, None, self._made):
             raise OSError("eglMakeCurrent failed")
-
-    def __exit__(self, *error: object) -> None:
-        api, display, (draw, read), context = self._before
-        self._make(self._display, None, None, None)
-        self._bind(api)
-        if context:
-            self._make(display, draw, read, context)
 
     def release(self) -> None:
         """Destroy it."""
-        self._destroy(self._display, self._made)
+        _egl("eglDestroyContext")(self._display, self._made)

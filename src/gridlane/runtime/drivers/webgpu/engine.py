@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import weakref
 from collections import deque
@@ -41,18 +42,33 @@ class _Slot:
 
 
 class _Fence:
-    """A point in the work.
+    """A point in the work: a buffer is mapped there. Only somebody who waits is told when it is, so
+    a thread does for those who ask.
 
     Attributes:
-        answer: the buffer that is mapped there.
-        promise: of the mapping.
-        done: the buffer serves another fence.
+        reached: the buffer is mapped.
     """
 
-    __slots__ = ("answer", "done", "promise")
+    __slots__ = ("_lock", "_promise", "_watched", "answer", "reached")
 
     def __init__(self, answer: Any, promise: Any) -> None:
-        self.answer, self.promise, self.done = answer, promise, False
+        self.answer, self._promise = answer, promise
+        self.reached = self._watched = False
+        self._lock = threading.Lock()
+
+    def wait(self) -> None:
+        """Wait for the mapping."""
+        with self._lock:
+            if not self.reached:
+                self._promise.sync_wait()
+                self.reached = True
+
+    def passed(self) -> bool:
+        """Whether it is mapped."""
+        if not self.reached and not self._watched:
+            self._watched = True
+            threading.Thread(target=self.wait, name="gridlane-webgpu", daemon=True).start()
+        return self.reached
 
 
 class WebGpuEngine:
@@ -180,11 +196,10 @@ class WebGpuEngine:
     def fence(self) -> Any:
         """A word that is set behind the work so far, and mapped when that is done. wgpu-py 0.32 has
         no other way to ask: its on_submitted_work_done hands over a callback of another type."""
-        while self._fences and self.passed(self._fences[0]):
-            passed = self._fences.popleft()
-            passed.done = True
-            passed.answer.unmap()
-            self._answers.append(passed.answer)
+        while self._fences and self._fences[0].reached:
+            answer = self._fences.popleft().answer
+            answer.unmap()
+            self._answers.append(answer)
         answer = self._answers.pop() if self._answers else self._new_answer()
         encoder = self._gpu.create_command_encoder()
         encoder.clear_buffer(answer, 0, 4)
@@ -198,11 +213,11 @@ class WebGpuEngine:
 
     def passed(self, fence: _Fence) -> bool:
         """Whether it is mapped."""
-        return fence.done or fence.answer.map_state == "mapped"
+        return fence.passed()
 
     def wait(self, fence: _Fence) -> None:
         """Wait for the mapping."""
-        fence.promise.sync_wait()
+        fence.wait()
 
     # --- time ---
 
