@@ -1,4 +1,5 @@
-"""Runs a module on a device by name: ``interp``, the definition, ``cpu``, ``cuda``, ``vulkan``.
+"""Runs a module on a device by name: ``interp``, the definition, ``cpu``, ``cuda``, ``vulkan``,
+``webgpu``, ``opengl``.
 
 ``vulkan`` takes part where there is such a device, ``cuda`` where GRIDLANE_TEST_GPU=1 says that
 there is a GPU to test.
@@ -12,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from tests import on_metal, on_vulkan
+from tests import on_metal, on_shaders, on_vulkan
 
 from gridlane import interp
 from gridlane.core.dtypes import i64
@@ -152,6 +153,8 @@ RUN = {
     "cuda": run_cuda,
     "vulkan": on_vulkan.run_vulkan,
     "metal": on_metal.run_metal,
+    "webgpu": on_shaders.run_webgpu,
+    "opengl": on_shaders.run_opengl,
 }
 
 

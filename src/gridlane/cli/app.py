@@ -49,7 +49,8 @@ def run(
     device: Annotated[
         str | None,
         typer.Option(
-            help="cpu, interp, cuda, vulkan, metal; as GRIDLANE_DEVICE.", show_default=False
+            help="cpu, interp, cuda, vulkan, webgpu, opengl or metal; as GRIDLANE_DEVICE.",
+            show_default=False,
         ),
     ] = None,
     trace: Annotated[

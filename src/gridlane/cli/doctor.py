@@ -51,6 +51,15 @@ LADDER: dict[str, tuple[str, str]] = {
 
 # What to do where another advice fits a kind of device better.
 ADVICE: dict[tuple[str, str], str] = {
+    ("webgpu", "available"): (
+        "WebGPU needs PyPI's wgpu (pip install 'gridlane[webgpu]') and a driver of Vulkan, Metal "
+        "or Direct3D 12; for the CPU, Debian has one in mesa-vulkan-drivers"
+    ),
+    ("opengl", "available"): (
+        "OpenGL needs PyPI's moderngl (pip install 'gridlane[opengl]'), EGL (Debian: libegl1) and "
+        "a driver of OpenGL 4.3 or OpenGL ES 3.1; for the CPU, Debian has one in libgl1-mesa-dri. "
+        "Windows and macOS have no EGL: use webgpu there"
+    ),
     ("cuda", "available"): (
         "a GPU needs NVIDIA's driver (nvidia-smi shows what that sees), cuda-bindings (pip install "
         "'gridlane[cuda]') and, in a container, to be handed in (--gpus all); the devices cpu and "

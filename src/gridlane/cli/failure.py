@@ -40,6 +40,9 @@ def check_settings() -> None:
     except ValueError as error:
         fail(error)
     if settings.device != "cpu":  # the usual one needs no look at the others
-        from gridlane.runtime.devices import names
+        from gridlane.runtime.devices import UNSUPPORTED, names
 
-        one_of("device", settings.device.partition(":")[0], names())
+        kind = settings.device.partition(":")[0]
+        if kind in UNSUPPORTED:
+            fail(UNSUPPORTED[kind])
+        one_of("device", kind, names())

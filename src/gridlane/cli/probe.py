@@ -33,6 +33,8 @@ TARGETS = {
     "cuda": Target("cuda", processor="sm_75"),
     "vulkan": Target("vulkan"),
     "metal": Target("metal"),
+    "webgpu": Target("webgpu", block=BLOCK),
+    "opengl": Target("opengl", block=BLOCK),
 }
 
 

@@ -19,8 +19,8 @@ class Config:
 
     Attributes:
         device: GRIDLANE_DEVICE, the device that ``cuda`` means: ``cpu`` (default),
-            ``interp``, ``cuda``, ``vulkan``, ``metal`` or, of several GPUs, ``cuda:1`` and the
-            like.
+            ``interp``, ``cuda``, ``vulkan``, ``webgpu``, ``opengl``, ``metal`` or, of several GPUs,
+            ``cuda:1`` and the like.
         trace: GRIDLANE_TRACE=1 prints a line for each launch.
         threads: GRIDLANE_THREADS, worker threads of the CPU device; 0 means one a core.
         cache: GRIDLANE_CACHE=0 turns the disk cache off.

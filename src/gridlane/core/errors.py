@@ -12,6 +12,7 @@ GridlaneError
 ├── LaunchError               (ValueError) an impossible launch
 ├── ArgumentError             (TypeError) wrong number or type of kernel arguments
 ├── DeviceError               (RuntimeError) the device failed; CUDA name and number
+├── UnsupportedBackend        (NotImplementedError) a kind of device that runs no kernels at all
 ├── KernelError               (RuntimeError) raised by a running kernel in debug mode
 └── MissingError              (AttributeError) a numba.cuda name that gridlane does not have
 """
@@ -101,6 +102,10 @@ class DeviceError(GridlaneError, RuntimeError):
 
     def __reduce__(self) -> tuple[type[DeviceError], tuple[str, int, str, str]]:
         return type(self), (self.name, self.number, self.meaning, self.advice)
+
+
+class UnsupportedBackend(GridlaneError, NotImplementedError):
+    """A kind of device that cannot run kernels, whatever is installed."""
 
 
 class KernelError(GridlaneError, RuntimeError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from importlib import import_module
 
+from gridlane.core.errors import UnsupportedBackend
 from gridlane.runtime.errors import INVALID_DEVICE, NO_DEVICE, fail
 from gridlane.runtime.protocol import Device
 
@@ -19,6 +20,13 @@ DRIVERS: dict[str, str] = {
     "cuda": "gridlane.runtime.drivers.cuda",
     "vulkan": "gridlane.runtime.drivers.vulkan",
     "metal": "gridlane.runtime.drivers.metal",
+    "webgpu": "gridlane.runtime.drivers.webgpu",
+    "opengl": "gridlane.runtime.drivers.opengl",
+}
+
+# Names that somebody may try, and why there is no such device.
+UNSUPPORTED: dict[str, str] = {
+    "webgl2": "WebGL 2 has no compute shaders; use webgpu or opengl",
 }
 
 _opened: dict[str, Device] = {}
@@ -38,8 +46,11 @@ def family(name: str) -> tuple[str, int]:
 
     Raises:
         DeviceError: NO_DEVICE, there is no such kind; INVALID_DEVICE, that is not a number.
+        UnsupportedBackend: devices of this kind cannot run kernels.
     """
     kind, colon, number = name.partition(":")
+    if kind in UNSUPPORTED:
+        raise UnsupportedBackend(UNSUPPORTED[kind])
     if kind not in DRIVERS and kind not in _opened:
         fail(NO_DEVICE, f"{name!r}", f"devices are {', '.join(DRIVERS)}")
     if colon and not (number.isascii() and number.isdigit()):
@@ -60,6 +71,7 @@ def get_device(name: str) -> Device:
 
     Raises:
         DeviceError: NO_DEVICE or INVALID_DEVICE, there is no such device.
+        UnsupportedBackend: devices of this kind cannot run kernels.
     """
     device = _opened.get(name)
     if device is not None:

@@ -6,13 +6,13 @@ import itertools
 import threading
 import weakref
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from copy import copy
 from functools import partial
 from typing import Any
 
 from gridlane.core.errors import DeviceError
+from gridlane.runtime.backlog import in_host_function
 from gridlane.runtime.drivers.vulkan import features
 from gridlane.runtime.drivers.vulkan.adapters import BUDGET, Adapter, instance
 from gridlane.runtime.drivers.vulkan.api import (
@@ -32,24 +32,6 @@ PUSH_BYTES = 48
 """Bytes of push constants; see launch.py."""
 
 
-class _Thread(threading.local):
-    hosting = False
-
-
-_thread = _Thread()
-
-
-@contextmanager
-def host_function() -> Iterator[None]:
-    """In the with block this thread runs a host function of a stream: it may not use the device,
-    as it would wait for itself."""
-    _thread.hosting = True
-    try:
-        yield
-    finally:
-        _thread.hosting = False
-
-
 class Context:
     """A VkDevice with one queue.
 
@@ -60,7 +42,7 @@ class Context:
         fault: what every call raises a copy of, once the device is lost.
         retired: (number of a submission, what to call when it is done), in order.
         progress: the number of the submission that is recorded now.
-        busy: backlogs of streams with work that is not recorded yet; see backlog.py.
+        busy: backlogs of streams with work that is not recorded yet; see runtime/backlog.py.
     """
 
     def __init__(self, adapter: Adapter) -> None:
@@ -134,7 +116,7 @@ class Context:
         """
         if self.fault is not None:
             raise copy(self.fault)
-        if _thread.hosting:
+        if in_host_function():
             fail(NOT_PERMITTED, "a callback of a stream may not use the device")
 
     def call(self, name: str, *args: Any, what: str = "") -> int:

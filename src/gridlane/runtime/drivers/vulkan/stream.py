@@ -8,11 +8,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from gridlane.runtime.backlog import Backlog, host_function
 from gridlane.runtime.drivers.vulkan import transfers
-from gridlane.runtime.drivers.vulkan.backlog import Backlog
-from gridlane.runtime.drivers.vulkan.context import host_function
-from gridlane.runtime.drivers.vulkan.graph import VulkanGraph
 from gridlane.runtime.errors import ILLEGAL_STATE, NOT_CAPTURED, fail
+from gridlane.runtime.replay import ReplayedGraph
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.vulkan.device import VulkanDevice
@@ -177,12 +176,12 @@ class VulkanStream:
             fail(ILLEGAL_STATE, "the stream is captured already", "end that capture first")
         self._recorded = []
 
-    def end_capture(self) -> VulkanGraph:
+    def end_capture(self) -> ReplayedGraph:
         """The work since then."""
         if self._recorded is None:
             fail(ILLEGAL_STATE, "no capture began on this stream")
         recorded, self._recorded = self._recorded, None
-        return VulkanGraph(self.device, tuple(recorded))
+        return ReplayedGraph(self.device, tuple(recorded))
 
     def replay(self, name: str, args: tuple[Any, ...]) -> None:
         """Append a piece of recorded work."""

@@ -3,12 +3,45 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from queue import SimpleQueue
-
-from gridlane.runtime.drivers.vulkan.context import Context
+from typing import Any, Protocol
 
 Work = Callable[[], object]
+
+
+class _Thread(threading.local):
+    hosting = False
+
+
+_thread = _Thread()
+
+
+@contextmanager
+def host_function() -> Iterator[None]:
+    """In the with block this thread runs a host function of a stream: it may not use the device,
+    as it would wait for itself."""
+    _thread.hosting = True
+    try:
+        yield
+    finally:
+        _thread.hosting = False
+
+
+def in_host_function() -> bool:
+    """Whether this thread runs one."""
+    return _thread.hosting
+
+
+class Owner(Protocol):
+    """What the streams of a device share.
+
+    Attributes:
+        busy: their backlogs that have work.
+    """
+
+    busy: set[Any]
 
 
 class Backlog:
@@ -21,10 +54,10 @@ class Backlog:
         error: the first that one raised; it is taken out by the stream.
     """
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, owner: Owner) -> None:
         self.pending = 0
         self.error: BaseException | None = None
-        self._context = context
+        self._owner = owner
         self._items: SimpleQueue[Work | None] = SimpleQueue()
         self._idle = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -33,10 +66,10 @@ class Backlog:
         """Append work."""
         with self._idle:
             self.pending += 1
-            self._context.busy.add(self)
+            self._owner.busy.add(self)
             if self._thread is None:
                 self._thread = threading.Thread(
-                    target=self._run, name="gridlane-vulkan-stream", daemon=True
+                    target=self._run, name="gridlane-stream", daemon=True
                 )
                 self._thread.start()
             self._items.put(work)
@@ -51,7 +84,7 @@ class Backlog:
             with self._idle:
                 self.pending -= 1
                 if not self.pending:
-                    self._context.busy.discard(self)
+                    self._owner.busy.discard(self)
                     self._idle.notify_all()
 
     def fence(self) -> Work:

@@ -1,22 +1,21 @@
-"""Work of streams that is recorded once, and then launched as often as one likes."""
+"""Work of streams that is recorded once, and then given to a stream again as often as one likes:
+graphs of devices that have none of their own."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gridlane.runtime.errors import INVALID_HANDLE, fail
 
-if TYPE_CHECKING:
-    from gridlane.runtime.drivers.vulkan.device import VulkanDevice
-
 Recorded = tuple[tuple[str, tuple[Any, ...]], ...]
-"""The stream's methods to call, with their arguments, which hold what the work uses."""
+"""What ``replay`` of a stream takes: its methods' names, with arguments, which hold what the work
+uses."""
 
 
-class VulkanGraph:
+class ReplayedGraph:
     """Recorded work."""
 
-    def __init__(self, device: VulkanDevice, recorded: Recorded) -> None:
+    def __init__(self, device: Any, recorded: Recorded) -> None:
         self._device, self._recorded = device, recorded
 
     @property
@@ -24,15 +23,15 @@ class VulkanGraph:
         """Launches, copies, fills and host functions in it."""
         return len(self._recorded)
 
-    def instantiate(self) -> VulkanExecutable:
+    def instantiate(self) -> ReplayedExecutable:
         """The work ready to be launched; it does not need the graph any more."""
-        return VulkanExecutable(self._device, self._recorded)
+        return ReplayedExecutable(self._device, self._recorded)
 
 
-class VulkanExecutable:
+class ReplayedExecutable:
     """Recorded work that can be launched."""
 
-    def __init__(self, device: VulkanDevice, recorded: Recorded) -> None:
+    def __init__(self, device: Any, recorded: Recorded) -> None:
         self._device, self._recorded = device, recorded
 
     def launch(self, stream: Any) -> None:

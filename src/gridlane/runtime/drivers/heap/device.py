@@ -1,0 +1,231 @@
+"""One device whose memory is a heap."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import uuid
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+
+import numpy as np
+
+from gridlane.core.artifact import Artifact
+from gridlane.core.errors import DeviceError
+from gridlane.core.options import Target
+from gridlane.runtime.drivers.heap import transfers
+from gridlane.runtime.drivers.heap.engine import Engine
+from gridlane.runtime.drivers.heap.event import HeapEvent
+from gridlane.runtime.drivers.heap.kernel import HeapKernel
+from gridlane.runtime.drivers.heap.pool import ALIGNMENT, Pool
+from gridlane.runtime.drivers.heap.queue import Queue
+from gridlane.runtime.drivers.heap.stream import HeapStream
+from gridlane.runtime.errors import INVALID_HANDLE, NOT_SUPPORTED, KernelStop, fail
+from gridlane.runtime.hosted import attributes_of
+from gridlane.runtime.protocol import Block, Buffer, HostMemory
+
+
+class HeapDevice:
+    """A device of a library of shaders: a heap, a queue, and kernels.
+
+    Args:
+        open_engine: opens the library's device; called again after that was lost.
+    """
+
+    host_visible = False
+    # What kernels may count on; the code generator refuses what shaders have not.
+    compute_capability = (8, 0)
+
+    def __init__(self, family: str, ordinal: int, open_engine: Callable[[], Engine]) -> None:
+        self.ordinal = ordinal
+        self.name = f"{family}:{ordinal}" if ordinal else family
+        self._open_engine = open_engine
+        self._lock = threading.Lock()
+        self._closed = False
+        self._open()
+        atexit.register(self.close)
+
+    def _open(self) -> None:
+        engine = self.engine = self._open_engine()
+        self.limits = engine.limits
+        self.queue = Queue(engine)
+        self.pool = Pool(self.queue)
+        self.unread: set[HeapKernel] = set()
+        """Kernels that may have told something that is not read yet."""
+        self.stopped: weakref.WeakSet[HeapKernel] = weakref.WeakSet()
+        self.queue.running = lambda: ", ".join(sorted(kernel.name for kernel in self.unread))
+        self._streams: weakref.WeakValueDictionary[int, HeapStream] = weakref.WeakValueDictionary()
+        self.default_stream = HeapStream(self, default=True)
+        self.move = HeapKernel(self, engine.move)
+
+    # --- code ---
+
+    def target(self, block: Block) -> Target:
+        """The text has the block shape in it."""
+        return Target(self.engine.target, block=block, features=self.engine.features)
+
+    def finish(self, artifact: Artifact) -> Artifact:
+        """The driver compiles when a kernel is loaded."""
+        return artifact
+
+    def load(self, artifact: Artifact) -> HeapKernel:
+        """Give a text to the driver's compiler."""
+        self.queue.enter()
+        return HeapKernel(self, artifact)
+
+    # --- memory ---
+
+    def allocate(self, size: int) -> Buffer:
+        """Bytes of the heap, which grows where it is too small."""
+        self.queue.enter()
+        block = self.pool.allocate(size)
+        return Buffer(block.address, size, block)
+
+    def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
+        """Pinned memory is any memory.
+
+        Raises:
+            DeviceError: NOT_SUPPORTED, the device's addresses are not the host's.
+        """
+        if kind != "pinned":
+            fail(NOT_SUPPORTED, f"{kind} memory: the device {self.name} has memory of its own")
+        memory = np.empty(size + ALIGNMENT, np.uint8)
+        return Buffer(-(-memory.ctypes.data // ALIGNMENT) * ALIGNMENT, size, memory)
+
+    def register_host(self, address: int, size: int) -> None:
+        """Pin memory: copies are as correct without, and no faster with it."""
+
+    def adopt(self, address: int, size: int) -> Buffer:
+        """Memory inside an array of this device; no other library allocates here."""
+        transfers.check(self, address, size)
+        return Buffer(address, size)
+
+    def memory_info(self) -> tuple[int, int]:
+        """Bytes (free, in all) of what the heap may grow to."""
+        return self.pool.available(), self.engine.facts.largest
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy within the device."""
+        self.default_stream.copy(target, source, size)
+        self.default_stream.drain()
+
+    def upload(self, target: int, source: memoryview) -> None:
+        """Copy to the device."""
+        self.default_stream.write(target, source)
+
+    def download(self, target: memoryview, source: int) -> None:
+        """Copy to the host."""
+        self.default_stream.read(target, source)
+
+    def fill(self, target: int, byte: int, size: int) -> None:
+        """Set bytes."""
+        self.default_stream.fill(target, byte, size)
+        self.default_stream.drain()
+
+    # --- queues ---
+
+    def new_stream(self) -> HeapStream:
+        """A stream of its own."""
+        stream = HeapStream(self)
+        self._streams[stream.handle] = stream
+        return stream
+
+    def stream_at(self, handle: int) -> HeapStream:
+        """The stream with this number; a thread has no default stream of its own here."""
+        if handle in (0, 1, 2):
+            return self.default_stream
+        found = self._streams.get(handle)
+        if found is None:
+            fail(INVALID_HANDLE, f"{handle:#x} is no stream of this device")
+        return found
+
+    def new_event(self, timing: bool = True) -> HeapEvent:
+        """An event; ``describe`` says of whose clock."""
+        return HeapEvent(self, timing)
+
+    def synchronize(self) -> None:
+        """Wait for the work of all streams; raise the first error."""
+        self.default_stream.drain()
+        self.check()
+        for stream in (self.default_stream, *tuple(self._streams.values())):
+            stream.raise_error()
+
+    def flush(self) -> None:
+        """Read what kernels told, and write what they printed; called when work is done."""
+        if not self.unread:
+            return
+        with self.queue.lock:
+            told, self.unread = self.unread, set()
+            for kernel in told:
+                kernel.collect()
+                if kernel.stopped is not None:
+                    self.stopped.add(kernel)
+
+    def check(self) -> None:
+        """Raise the first error that a kernel reported; called behind ``flush``."""
+        while self.stopped:
+            kernel = self.stopped.pop()
+            stop, kernel.stopped = kernel.stopped, None
+            if stop is not None:
+                raise (kernel.explain(stop) if kernel.explain else stop) from None
+
+    def reset(self) -> None:
+        """Wait for all work and forget what kernels raised; where the device was lost, open it
+        again. Arrays of before are lost with it."""
+        if self.queue.fault is None:
+            with suppress(KernelStop):
+                self.default_stream.drain()
+        with self._lock:
+            if self.queue.fault is not None:
+                with suppress(Exception):  # of a lost device nothing is certain
+                    self.engine.end()
+                self._open()
+                return
+        while self.stopped:
+            self.stopped.pop().stopped = None
+
+    def close(self) -> None:
+        """Wait for all work and end the device, at the end of the process."""
+        if self._closed or self.queue.fault is not None:
+            return
+        self._closed = True
+        with suppress(DeviceError, KernelStop):
+            self.default_stream.drain()
+        with suppress(DeviceError), self.queue.lock:
+            self.engine.end()
+
+    def forget_thread(self) -> None:
+        """Nothing is kept by threads."""
+
+    def activate(self) -> None:
+        """Nothing, likewise."""
+
+    # --- facts ---
+
+    def attributes(self) -> dict[str, int]:
+        """CUDA's attributes, by what the library tells."""
+        own = {
+            "INTEGRATED": int(self.engine.facts.kind != "discrete"),
+            "CAN_MAP_HOST_MEMORY": 0,
+            "UNIFIED_ADDRESSING": 0,
+            "MANAGED_MEMORY": 0,
+            "CONCURRENT_MANAGED_ACCESS": 0,
+            "PAGEABLE_MEMORY_ACCESS": 0,
+        }
+        return attributes_of(self.limits, self.compute_capability) | own
+
+    def describe(self) -> dict[str, object]:
+        """What there is to know."""
+        facts = self.engine.facts
+        free, total = self.memory_info()
+        identity = f"{uuid.getnode()} {self.name} {facts.name}"
+        return {
+            "name": facts.name,
+            "kind": facts.kind,
+            "driver": facts.driver,
+            "api": facts.api,
+            "memory": f"{free >> 20} of {total >> 20} MiB free ({facts.why})",
+            "clock": f"events have the {facts.clock}'s time",
+            "uuid": f"GPU-{uuid.uuid5(uuid.NAMESPACE_OID, identity)}",
+        }

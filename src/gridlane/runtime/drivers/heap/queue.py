@@ -1,0 +1,201 @@
+"""The ordered queue that all streams of a device share.
+
+Work is kept in a list and given to the device when somebody waits, when the list is long, or when
+bytes of the host are copied that may change. Whatever is in the queue is behind all that was put
+there before, of any stream, so streams order nothing that is in it; they order what is not yet.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections import deque
+from collections.abc import Callable
+from copy import copy
+from typing import Any
+
+from gridlane.core.errors import DeviceError
+from gridlane.core.shader_abi import LAUNCH_WORDS
+from gridlane.runtime.backlog import in_host_function
+from gridlane.runtime.drivers.heap.engine import Command, Dispatch, Engine
+from gridlane.runtime.errors import INVALID_VALUE, NOT_PERMITTED, device_error, fail
+
+ARENA = 1 << 16
+"""Bytes for launch words and parameters of work that is given to the device at once."""
+LONGEST = 128
+"""Commands that are given at once."""
+
+# Base and grid of three words each, the report block, bytes of dynamic shared memory.
+_LAUNCH = struct.Struct(f"<{LAUNCH_WORDS}I")
+
+
+class Queue:
+    """Work of a device.
+
+    Attributes:
+        lock: held to change the queue, the pool and the engine.
+        fault: what every call raises a copy of, once the device is lost.
+        busy: backlogs of streams with work that is not in the queue yet; see runtime/backlog.py.
+        progress: the number of what is put in the list now.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        # A finalizer may run in the middle of what holds the lock, on the same thread.
+        self.lock = threading.RLock()
+        self.fault: DeviceError | None = None
+        self.busy: set[Any] = set()
+        self.progress = 1
+        self.running: Callable[[], str] = str
+        """Names the kernels that may be running, for a fault."""
+        self._done = 0
+        self._commands: list[Command] = []
+        self._arena = bytearray(ARENA)
+        self._at = 0
+        self._fences: deque[tuple[int, Any]] = deque()
+        self._step = max(engine.facts.step, 4)
+        self._words = -(-_LAUNCH.size // self._step) * self._step
+        self._most = engine.facts.dispatch
+
+    def enter(self) -> None:
+        """Raise what keeps this thread from using the device.
+
+        Raises:
+            DeviceError: the device is lost; NOT_PERMITTED in a host function.
+        """
+        if self.fault is not None:
+            raise copy(self.fault)
+        if in_host_function():
+            fail(NOT_PERMITTED, "a callback of a stream may not use the device")
+
+    # --- putting in ---
+
+    def launch(
+        self, program: Any, params: bytes, grid: tuple[int, int, int], report: int, shared: int
+    ) -> None:
+        """Put a launch. Hot.
+
+        Args:
+            params: the parameter block.
+            grid: blocks along each axis.
+            report: address of the report block, or 0.
+            shared: bytes of dynamic shared memory.
+        """
+        with self.lock:
+            (x, y, z), (mx, my, mz) = grid, self._most
+            if x <= mx and y <= my and z <= mz:
+                self._dispatch(program, params, (0, 0, 0), grid, grid, report, shared)
+                return
+            for bz in range(0, z, mz):
+                for by in range(0, y, my):
+                    for bx in range(0, x, mx):
+                        rest = min(mx, x - bx), min(my, y - by), min(mz, z - bz)
+                        self._dispatch(program, params, (bx, by, bz), rest, grid, report, shared)
+
+    def _dispatch(
+        self,
+        program: Any,
+        params: bytes,
+        base: tuple[int, int, int],
+        blocks: tuple[int, int, int],
+        grid: tuple[int, int, int],
+        report: int,
+        shared: int,
+    ) -> None:
+        step, size = self._step, len(params)
+        room = self._words + -(-max(size, 1) // step) * step
+        if self._at + room > ARENA or len(self._commands) >= LONGEST:
+            if room > ARENA:
+                fail(
+                    INVALID_VALUE, f"{size} bytes of parameters; the most is {ARENA - self._words}"
+                )
+            self.flush()
+        at, self._at = self._at, self._at + room
+        _LAUNCH.pack_into(self._arena, at, *base, *grid, report, shared)
+        place = at + self._words
+        self._arena[place : place + size] = params
+        self._commands.append(Dispatch(program, at, place, *blocks))
+
+    def put(self, command: Command) -> None:
+        """Put anything else."""
+        with self.lock:
+            if len(self._commands) >= LONGEST:
+                self.flush()
+            self._commands.append(command)
+
+    # --- giving to the device, and waiting ---
+
+    def flush(self) -> None:
+        """Give the list to the device."""
+        with self.lock:
+            commands, at = self._commands, self._at
+            if not commands:
+                return
+            self._commands, self._at = [], 0
+            self.progress += 1
+            if self.fault is not None:
+                raise copy(self.fault)
+            self._guarded(lambda: self.engine.submit(commands, memoryview(self._arena)[:at]))
+
+    def mark(self) -> int:
+        """The number of what was put last."""
+        with self.lock:
+            return self.progress if self._commands else self.progress - 1
+
+    def passed(self, number: int) -> bool:
+        """Whether the device has done what has a number; it is given what is in the list."""
+        with self.lock:
+            fence = self._fence(number)
+            if fence is None:
+                return True
+            if not self._guarded(lambda: self.engine.passed(fence[1])):
+                return False
+            self._arrived(fence[0])
+            return True
+
+    def wait(self, number: int) -> None:
+        """Wait until the device has done what has a number."""
+        with self.lock:
+            fence = self._fence(number)
+        if fence is not None:
+            self._guarded(lambda: self.engine.wait(fence[1]))
+            with self.lock:
+                self._arrived(fence[0])
+
+    def _fence(self, number: int) -> tuple[int, Any] | None:
+        """(what it covers, a point behind that) of a number that may not be done, else None."""
+        if number >= self.progress:
+            self.flush()
+        if number <= self._done:
+            return None
+        for fence in self._fences:
+            if fence[0] >= number:
+                return fence
+        made = self.progress - 1, self._guarded(self.engine.fence)
+        self._fences.append(made)
+        return made
+
+    def _arrived(self, number: int) -> None:
+        self._done = max(self._done, number)
+        while self._fences and self._fences[0][0] <= self._done:
+            self._fences.popleft()
+
+    def _guarded(self, work: Callable[[], Any]) -> Any:
+        """Do something with the device; where that fails, nobody knows what it has done, so it is
+        lost from then on."""
+        try:
+            return work()
+        except Exception as error:
+            with self.lock:
+                self.fault = self.fault or self._lost(error)
+                self._fences.clear()
+            raise copy(self.fault) from error
+
+    def _lost(self, error: Exception) -> DeviceError:
+        kernels = self.running()
+        told = f"the device {self.engine.facts.name} is lost ({' '.join(str(error).split())})"
+        advice = (
+            "a kernel that ran longer than the system allows may be the reason; run it on the "
+            "device `interp`; cuda.close() opens the device again, without the memory that it had"
+        )
+        return device_error(719, f"{told}{f', in {kernels}' if kernels else ''}", advice)

@@ -1,0 +1,118 @@
+"""Copies between host and device, within the device, and setting bytes.
+
+Libraries copy whole words. What begins or ends within a word is done by a small kernel, ``move``,
+which keeps the other bytes of the word: it is work in the queue as any other, so it is in order.
+
+``move(target, source, size, word)`` copies bytes from ``source``, or, where that is 0, sets them to
+those of ``word``, byte n of memory to byte n % 4. The bytes must not overlap.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+from gridlane.core.artifact import Artifact, ParamSlot
+from gridlane.core.dtypes import u32
+from gridlane.runtime.drivers.heap.engine import Read, Write
+from gridlane.runtime.errors import INVALID_VALUE, fail
+
+if TYPE_CHECKING:
+    from gridlane.runtime.drivers.heap.device import HeapDevice
+
+THREADS = 256
+"""Threads of a block of ``move``; each has a word."""
+SMALL = 4096
+"""Copies of up to so many bytes are kept, others are given to the device at once."""
+_MOVE = struct.Struct("<4I")
+
+
+def move_kernel(target: str, format_: str, entry: str, text: str) -> Artifact:
+    """The kernel ``move`` in a language."""
+    names = ("target", "source", "size", "word")
+    slots = tuple(ParamSlot(name, 4 * n, u32, n) for n, name in enumerate(names))
+    return Artifact(target, format_, text.encode(), entry, slots, _MOVE.size, block=(THREADS, 1, 1))
+
+
+def check(device: HeapDevice, address: int, size: int) -> None:
+    """Refuse bytes that are not the device's.
+
+    Raises:
+        DeviceError: INVALID_VALUE.
+    """
+    if not device.pool.holds(address, size):
+        fail(
+            INVALID_VALUE,
+            f"{size} bytes at {address:#x} are not in an array of the device {device.name!r}",
+            f"copy the data to the device {device.name!r} with cuda.to_device",
+        )
+
+
+def upload(device: HeapDevice, target: int, source: memoryview) -> None:
+    """Put a copy to the device. The bytes must not change until it is done."""
+    octets = source.cast("B")
+    size = len(octets)
+    if not size:
+        return
+    check(device, target, size)
+    first = min(size, -target % 4)
+    last = max(first, size - (target + size) % 4)
+    for start, end in ((0, first), (last, size)):
+        if start < end:
+            word = bytearray(4)
+            for n in range(start, end):
+                word[(target + n) % 4] = octets[n]
+            _move(device, target + start, 0, end - start, int.from_bytes(word, "little"))
+    if first < last:
+        device.queue.put(Write(target + first, octets[first:last]))
+
+
+def write(device: HeapDevice, target: int, source: memoryview) -> None:
+    """The same; the bytes may change on return."""
+    if source.nbytes <= SMALL:
+        upload(device, target, memoryview(bytes(source)))
+        return
+    upload(device, target, source)
+    device.queue.flush()
+
+
+def download(device: HeapDevice, target: memoryview, source: int) -> None:
+    """Put a copy to the host."""
+    octets = target.cast("B")
+    size = len(octets)
+    if not size:
+        return
+    check(device, source, size)
+    skip = source % 4
+    device.queue.put(Read(source - skip, -(-(skip + size) // 4) * 4, octets, skip))
+
+
+def copy(device: HeapDevice, target: int, source: int, size: int) -> None:
+    """Put a copy within the device; the bytes may overlap."""
+    if not size or target == source:
+        return
+    check(device, target, size)
+    check(device, source, size)
+    if abs(target - source) >= size:
+        _move(device, target, source, size)
+        return
+    between = device.pool.allocate(size)
+    _move(device, between.address, source, size)
+    _move(device, target, between.address, size)
+
+
+def fill(device: HeapDevice, target: int, byte: int, size: int) -> None:
+    """Put setting bytes."""
+    if not 0 <= byte <= 255:
+        fail(INVALID_VALUE, f"setting bytes to {byte}")
+    if not size:
+        return
+    check(device, target, size)
+    _move(device, target, 0, size, byte * 0x01010101)
+
+
+def _move(device: HeapDevice, target: int, source: int, size: int, word: int = 0) -> None:
+    words = (target + size + 3) // 4 - target // 4
+    program: Any = device.move.program(0)
+    params = _MOVE.pack(target, source, size, word)
+    device.queue.launch(program, params, (-(-words // THREADS), 1, 1), 0, 0)

@@ -1,0 +1,225 @@
+"""Contexts of OpenGL 4.3, by moderngl, and of OpenGL ES 3.1 where there is none, by EGL.
+
+A context is entered (``with``) to be the calling thread's current one, and left again, as it can be
+that of one thread at a time and as others may have contexts of theirs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from functools import cache, partial
+from importlib import import_module
+from types import TracebackType
+from typing import Any
+
+from gridlane.runtime.drivers.opengl.api import egl
+from gridlane.runtime.errors import NO_DEVICE, fail
+
+_MOST = 16
+"""Devices of EGL that are looked for."""
+_PLATFORM_DEVICE = 0x313F
+_ES_API = 0x30A0
+_ES3_BIT, _RENDERABLE, _SURFACE, _PBUFFER, _NONE = 0x40, 0x3040, 0x3033, 1, 0x3038
+_MAJOR, _MINOR = 0x3098, 0x30FB
+_DRAW, _READ = 0x3059, 0x305A
+
+
+class Context:
+    """A context that one thread after another enters, as often as it likes. A thread that leaves it
+    has the context again that it had before.
+
+    Args:
+        made: moderngl's or an EsContext; entering it makes it current.
+
+    Attributes:
+        es: it is one of OpenGL ES.
+    """
+
+    def __init__(self, made: Any, es: bool) -> None:
+        self._made, self.es = made, es
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._before: _Current | None = None
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        if not self._depth:
+            before = _Current()
+            try:
+                self._made.__enter__()
+            except BaseException:
+                before.restore()
+                self._lock.release()
+                raise
+            self._before = before
+        self._depth += 1
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._depth -= 1
+        try:
+            if not self._depth and self._before is not None:
+                self._before.restore()
+        finally:
+            self._lock.release()
+
+    def end(self) -> None:
+        """Destroy it."""
+        with self._lock:
+            self._made.release()
+
+
+@cache
+def bindings() -> Any:
+    """The module ``moderngl``.
+
+    Raises:
+        DeviceError: what is missing, and how to get it.
+    """
+    try:
+        return import_module("moderngl")  # the extra ``opengl``; loaded when asked for
+    except ImportError as error:
+        told = f"the package moderngl does not load ({error})"
+        fail(NO_DEVICE, told, "pip install gridlane[opengl]")
+
+
+def _desktop(index: int) -> Context:
+    made = bindings().create_context(
+        standalone=True, backend="egl", require=430, device_index=index
+    )
+    made.__exit__(None, None, None)  # it is current from the start
+    return Context(made, es=False)
+
+
+def _embedded(index: int) -> Context:
+    return Context(EsContext(index), es=True)
+
+
+@cache
+def usable() -> tuple[Callable[[], Context], ...]:
+    """What makes a context, of each device of EGL that has one.
+
+    Raises:
+        DeviceError: NO_DEVICE, there is none.
+    """
+    bindings()
+    found: list[Callable[[], Context]] = []
+    told = ""
+    for index in range(min(_MOST, _devices())):
+        for make in (_desktop, _embedded):
+            try:
+                make(index).end()
+            except Exception as error:  # the loader raises whatever it likes
+                told = told or str(error)
+                continue
+            found.append(partial(make, index))
+            break
+    if not found:
+        fail(
+            NO_DEVICE,
+            f"EGL shows no device with OpenGL 4.3 or OpenGL ES 3.1 ({told or 'it has none'})",
+            "install a driver (for the CPU: Debian's libegl1 and libgl1-mesa-dri)",
+        )
+    return tuple(found)
+
+
+# --- EGL ---
+
+_POINTER, _NUMBER, _NUMBERS = ctypes.c_void_p, ctypes.c_int, ctypes.POINTER(ctypes.c_int)
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "eglQueryDevicesEXT": (ctypes.c_uint, _NUMBER, ctypes.POINTER(_POINTER), _NUMBERS),
+    "eglGetPlatformDisplayEXT": (_POINTER, ctypes.c_uint, _POINTER, _POINTER),
+    "eglInitialize": (ctypes.c_uint, _POINTER, _POINTER, _POINTER),
+    "eglChooseConfig": (ctypes.c_uint, _POINTER, _NUMBERS, _POINTER, _NUMBER, _NUMBERS),
+    "eglCreateContext": (_POINTER, _POINTER, _POINTER, _POINTER, _NUMBERS),
+    "eglDestroyContext": (ctypes.c_uint, _POINTER, _POINTER),
+    "eglMakeCurrent": (ctypes.c_uint, _POINTER, _POINTER, _POINTER, _POINTER),
+    "eglBindAPI": (ctypes.c_uint, ctypes.c_uint),
+    "eglQueryAPI": (ctypes.c_uint,),
+    "eglGetCurrentContext": (_POINTER,),
+    "eglGetCurrentDisplay": (_POINTER,),
+    "eglGetCurrentSurface": (_POINTER, _NUMBER),
+}
+
+
+@cache
+def _egl(name: str) -> Any:
+    """A function of EGL: what it returns and takes is in the table."""
+    found = egl().eglGetProcAddress(name.encode())
+    if not found:
+        raise OSError(f"EGL has no {name}")
+    return ctypes.CFUNCTYPE(*_FUNCTIONS[name])(found)
+
+
+class _Current:
+    """What is current on the calling thread."""
+
+    __slots__ = ("api", "context", "display", "draw", "read")
+
+    def __init__(self) -> None:
+        self.api, self.context = _egl("eglQueryAPI")(), _egl("eglGetCurrentContext")()
+        if self.context:
+            surface = _egl("eglGetCurrentSurface")
+            self.display = _egl("eglGetCurrentDisplay")()
+            self.draw, self.read = surface(_DRAW), surface(_READ)
+
+    def restore(self) -> None:
+        """Make it current again."""
+        make = _egl("eglMakeCurrent")
+        display = _egl("eglGetCurrentDisplay")()
+        if display:
+            make(display, None, None, None)
+        _egl("eglBindAPI")(self.api)
+        if self.context:
+            make(self.display, self.draw, self.read, self.context)
+
+
+def _listed() -> list[int]:
+    devices, count = (_POINTER * _MOST)(), _NUMBER()
+    if not _egl("eglQueryDevicesEXT")(_MOST, devices, count):
+        return []
+    return [devices[n] or 0 for n in range(count.value)]
+
+
+def _devices() -> int:
+    try:
+        return len(_listed())
+    except OSError:
+        return 0
+
+
+class EsContext:
+    """A context of OpenGL ES 3.1 without a surface."""
+
+    def __init__(self, index: int) -> None:
+        self._display = _egl("eglGetPlatformDisplayEXT")(_PLATFORM_DEVICE, _listed()[index], None)
+        if not self._display or not _egl("eglInitialize")(self._display, None, None):
+            raise OSError("eglInitialize failed")
+        config, count = _POINTER(), _NUMBER()
+        wanted = (_NUMBER * 5)(_SURFACE, _PBUFFER, _RENDERABLE, _ES3_BIT, _NONE)
+        choose = _egl("eglChooseConfig")
+        chosen = choose(self._display, wanted, ctypes.addressof(config), 1, count)
+        version = (_NUMBER * 5)(_MAJOR, 3, _MINOR, 1, _NONE)
+        before = _egl("eglQueryAPI")()
+        _egl("eglBindAPI")(_ES_API)
+        create = _egl("eglCreateContext")
+        used = config if chosen and count.value else None
+        self._made = create(self._display, used, None, version)
+        _egl("eglBindAPI")(before)
+        if not self._made:
+            raise OSError("no OpenGL ES 3.1")
+
+    def __enter__(self) -> None:
+        _egl("eglBindAPI")(_ES_API)
+        if not _egl("eglMakeCurrent")(self._display, None, None, self._made):
+            raise OSError("eglMakeCurrent failed")
+
+    def release(self) -> None:
+        """Destroy it."""
+        _egl("eglDestroyContext")(self._display, self._made)

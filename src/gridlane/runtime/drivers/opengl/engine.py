@@ -1,0 +1,264 @@
+"""A context of OpenGL, as the heap's engine."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gridlane.core.artifact import Artifact
+from gridlane.runtime.drivers.heap.engine import Command, Dispatch, Facts, Read, Stamp, Write
+from gridlane.runtime.drivers.heap.queue import ARENA
+from gridlane.runtime.drivers.heap.transfers import move_kernel
+from gridlane.runtime.drivers.opengl import api
+from gridlane.runtime.drivers.opengl.contexts import Context
+from gridlane.runtime.drivers.opengl.programs import Compiler, Program
+from gridlane.runtime.drivers.opengl.texts import DESKTOP, EMBEDDED, MOVE, with_dynamic
+from gridlane.runtime.errors import OUT_OF_MEMORY, device_error, fail
+from gridlane.runtime.protocol import Limits
+
+_SLICE_NS = 20_000_000
+"""Of waiting with the context, between looks at signals of the process and at other threads."""
+_ADDRESSES = 1 << 32
+_SOFTWARE = ("llvmpipe", "softpipe", "swiftshader")
+
+
+class _Slot:
+    """Room for a time: of the device in a query, or of the host."""
+
+    __slots__ = ("__weakref__", "ns", "query")
+
+    def __init__(self, query: int = 0) -> None:
+        self.query, self.ns = query, 0
+
+
+class _Fence:
+    """A point in the work."""
+
+    __slots__ = ("__weakref__", "sync")
+
+    def __init__(self, sync: int) -> None:
+        self.sync = sync
+
+
+class OpenGlEngine:
+    """A context, with its limits."""
+
+    target = "opengl"
+    format = "glsl"
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._gl = gl = api.Functions()
+        self.features = "es" if context.es else ""
+        self._retired: deque[tuple[Callable[[Any], object], int]] = deque()
+        """What finalizers give back; they may run on any thread."""
+        with context:
+            self.facts = self._facts()
+            self.limits = _limits(gl, (os.cpu_count() or 1) if self.facts.software else 1)
+            self._timed = self.facts.clock == "device"
+            identity = "\0".join(gl.text(each) for each in (api.VENDOR, api.RENDERER, api.VERSION))
+            self._compiler = Compiler(gl, identity)
+            # Each launch sees ARENA bytes from its own on, so there are as many behind the last.
+            self._arena = gl.new_buffer(2 * ARENA, api.STREAM_DRAW)
+        head = EMBEDDED if context.es else DESKTOP
+        self.move = move_kernel(self.target, self.format, "main", f"{head}{MOVE}")
+        self._heap = self._size = 0
+
+    def _facts(self) -> Facts:
+        gl = self._gl
+        name, most = gl.text(api.RENDERER), gl.integer(api.MAX_HEAP)
+        software = any(word in name.lower() for word in _SOFTWARE)
+        bits = ctypes.c_int()
+        if not self._context.es:
+            gl.glGetQueryiv(api.TIMESTAMP, api.COUNTER_BITS, bits)
+        version = gl.text(api.VERSION)
+        return Facts(
+            name=name,
+            kind="software on the CPU" if software else "GPU",
+            driver=version,
+            api=f"OpenGL{' ES' if self._context.es else ''} by EGL",
+            software=software,
+            largest=min(most, _ADDRESSES) // 4 * 4,
+            why="GL_MAX_SHADER_STORAGE_BLOCK_SIZE"
+            if most < _ADDRESSES
+            else "addresses have 32 bits",
+            step=gl.integer(api.STEP),
+            dispatch=gl.integers(api.MAX_GROUPS),
+            clock="device" if bits.value else "host",
+        )
+
+    # --- the heap and programs ---
+
+    def resize(self, size: int) -> None:
+        """A larger buffer, and what the other one held."""
+        gl = self._gl
+        with self._context:
+            made = gl.new_buffer(size, api.DYNAMIC_COPY)
+            if not made:
+                fail(OUT_OF_MEMORY, f"a heap of {size} bytes (GL_OUT_OF_MEMORY)")
+            if self._heap:
+                gl.glMemoryBarrier(api.ALL_BARRIERS)
+                gl.glBindBuffer(api.COPY_READ, self._heap)
+                gl.glBindBuffer(api.COPY_WRITE, made)
+                gl.glCopyBufferSubData(api.COPY_READ, api.COPY_WRITE, 0, 0, self._size)
+                gl.glDeleteBuffers(1, ctypes.c_uint(self._heap))
+            self._heap, self._size = made, size
+            self._check("a larger heap")
+
+    def program(self, artifact: Artifact, dynamic_words: int) -> Program:
+        """A program."""
+        text = artifact.code.decode()
+        if artifact.uses_dynamic_shared:
+            text = with_dynamic(text, dynamic_words)
+        with self._context:
+            made = Program(self._compiler.program(text, artifact.entry))
+        give = self._gl.glDeleteProgram
+        weakref.finalize(made, self._retired.append, (give, made.number)).atexit = False
+        return made
+
+    # --- work ---
+
+    def submit(self, commands: list[Command], arena: memoryview) -> None:
+        """Give commands to the driver. Hot."""
+        gl = self._gl
+        with self._context:
+            while self._retired:
+                give, number = self._retired.popleft()
+                give(number)
+            if len(arena):
+                gl.glBindBuffer(api.COPY_WRITE, self._arena)
+                # A new store: what was given before may still be read.
+                gl.glBufferData(api.COPY_WRITE, 2 * ARENA, None, api.STREAM_DRAW)
+                gl.glBufferSubData(api.COPY_WRITE, 0, len(arena), _pointer(arena))
+            gl.glBindBufferRange(api.STORAGE, 0, self._heap, 0, self._size)
+            program: Any = None
+            bind, dispatch, barrier = gl.glBindBufferRange, gl.glDispatchCompute, gl.glMemoryBarrier
+            storage, own, every = api.STORAGE, self._arena, api.ALL_BARRIERS
+            for command in commands:
+                if isinstance(command, Dispatch):
+                    if command.program is not program:
+                        program = command.program
+                        gl.glUseProgram(program.number)
+                    bind(storage, 1, own, command.params, ARENA)
+                    bind(storage, 2, own, command.launch, ARENA)
+                    dispatch(command.x, command.y, command.z)
+                    barrier(every)
+                else:
+                    self._other(command)
+            gl.glUseProgram(0)
+            gl.glFlush()
+            self._check("work")
+
+    def _other(self, command: Command) -> None:
+        gl = self._gl
+        if isinstance(command, Write):
+            gl.glBindBuffer(api.COPY_WRITE, self._heap)
+            size = len(command.source)
+            gl.glBufferSubData(api.COPY_WRITE, command.target, size, _pointer(command.source))
+        elif isinstance(command, Read):
+            self._read(command)
+        elif isinstance(command, Stamp) and self._timed:
+            gl.glQueryCounter(command.slot.query, api.TIMESTAMP)
+        elif isinstance(command, Stamp):
+            gl.glFinish()
+            command.slot.ns = time.perf_counter_ns()
+
+    def _read(self, command: Read) -> None:
+        gl = self._gl
+        gl.glBindBuffer(api.COPY_READ, self._heap)
+        mapped = gl.glMapBufferRange(api.COPY_READ, command.source, command.size, api.MAP_READ)
+        if not mapped:
+            self._check("a copy to the host")
+            raise device_error(719, "glMapBufferRange gives no address")
+        octets = (ctypes.c_ubyte * command.size).from_address(mapped)
+        found = np.ctypeslib.as_array(octets)
+        end = command.skip + len(command.target)
+        command.target[:] = found[command.skip : end].data
+        del found, octets
+        gl.glUnmapBuffer(api.COPY_READ)
+
+    def fence(self) -> _Fence:
+        """A fence of OpenGL."""
+        with self._context:
+            made = _Fence(self._gl.glFenceSync(api.FENCE, 0))
+            self._gl.glFlush()
+        give = self._gl.glDeleteSync
+        weakref.finalize(made, self._retired.append, (give, made.sync)).atexit = False
+        return made
+
+    def passed(self, fence: _Fence) -> bool:
+        """Whether the driver says so."""
+        return self._wait(fence, 0)
+
+    def wait(self, fence: _Fence) -> None:
+        """Wait, and let other threads have the context from time to time."""
+        while not self._wait(fence, _SLICE_NS):
+            continue
+
+    def _wait(self, fence: _Fence, most_ns: int) -> bool:
+        with self._context:
+            state = self._gl.glClientWaitSync(fence.sync, api.FLUSH_FIRST, most_ns)
+            if state == api.WAIT_FAILED:
+                self._check("waiting")
+                raise device_error(719, "glClientWaitSync failed")
+        return state != api.TIMEOUT
+
+    # --- time ---
+
+    def new_stamp(self) -> _Slot:
+        """A query."""
+        if not self._timed:
+            return _Slot()
+        number = ctypes.c_uint()
+        with self._context:
+            self._gl.glGenQueries(1, number)
+        slot = _Slot(number.value)
+        weakref.finalize(slot, self._retired.append, (self._give_query, slot.query)).atexit = False
+        return slot
+
+    def _give_query(self, number: int) -> None:
+        self._gl.glDeleteQueries(1, ctypes.c_uint(number))
+
+    def nanoseconds(self, stamp: _Slot) -> int:
+        """What was noted."""
+        if not stamp.query:
+            return stamp.ns
+        value = ctypes.c_uint64()
+        with self._context:
+            self._gl.glGetQueryObjectui64v(stamp.query, api.RESULT, value)
+        return value.value
+
+    def _check(self, what: str) -> None:
+        """Raise what the driver has noted as an error."""
+        found = self._gl.glGetError()
+        if found != api.NO_ERROR:
+            number = OUT_OF_MEMORY if found == api.OUT_OF_MEMORY else 719
+            raise device_error(number, f"{what} ({api.ERRORS.get(found, hex(found))})")
+
+    def end(self) -> None:
+        """Destroy the context, and with it all that it holds."""
+        self._context.end()
+
+
+def _pointer(octets: memoryview) -> int:
+    """The address of bytes that others keep."""
+    return np.frombuffer(octets, np.uint8).ctypes.data
+
+
+def _limits(gl: api.Functions, multiprocessors: int) -> Limits:
+    """What a launch may ask for."""
+    shared = gl.integer(api.MAX_SHARED)
+    return Limits(
+        max_threads=gl.integer(api.MAX_THREADS),
+        max_block=gl.integers(api.MAX_BLOCK),
+        max_shared=shared,
+        max_dynamic_shared=shared,
+        multiprocessors=multiprocessors,
+    )

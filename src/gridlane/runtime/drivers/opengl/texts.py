@@ -1,0 +1,68 @@
+"""GLSL of the driver's own, by ``core.shader_abi``, and what compilers say of wrong texts."""
+
+from __future__ import annotations
+
+import re
+
+from gridlane.runtime.drivers.heap.transfers import THREADS
+
+DESKTOP = "#version 430 core"
+EMBEDDED = "#version 310 es\nprecision highp float;\nprecision highp int;"
+
+# See heap/transfers.py.
+MOVE = f"""
+layout(local_size_x = {THREADS}) in;
+layout(std430, binding = 0) coherent buffer Heap {{ uint heap[]; }};
+layout(std430, binding = 1) readonly buffer Params {{ uint params[]; }};
+layout(std430, binding = 2) readonly buffer Launch {{ uint launch[]; }};
+
+void main() {{
+    uint end = params[0] + params[2];
+    uint at = (params[0] >> 2u) + (gl_WorkGroupID.x + launch[0]) * {THREADS}u;
+    at += gl_LocalInvocationID.x;
+    uint start = at * 4u;
+    if (at > ((end - 1u) >> 2u)) {{
+        return;
+    }}
+    uint keep = 0u;
+    if (start < params[0]) {{
+        keep = ~(0xffffffffu << ((params[0] - start) * 8u));
+    }}
+    if (end - start < 4u) {{
+        keep |= 0xffffffffu << ((end - start) * 8u);
+    }}
+    uint word = params[3];
+    if (params[1] != 0u) {{
+        uint source = params[1] + start - params[0];
+        uint shift = (source & 3u) * 8u;
+        word = heap[source >> 2u];
+        if (shift != 0u) {{
+            word = (word >> shift) | (heap[(source >> 2u) + 1u] << (32u - shift));
+        }}
+    }}
+    if (keep != 0u) {{
+        word = (heap[at] & keep) | (word & ~keep);
+    }}
+    heap[at] = word;
+}}
+"""
+
+# Mesa says 0:12(5): error: …, NVIDIA 0(12) : error …, others ERROR: 0:12: …
+_PLACE = re.compile(r"^(?:ERROR: )?\d+[:(](\d+)\)?", re.MULTILINE)
+
+
+def with_dynamic(text: str, words: int) -> str:
+    """A text for so many words of dynamic shared memory."""
+    first, _, rest = text.partition("\n")
+    return f"{first}\n#define DYNAMIC_WORDS {words}\n{rest}"
+
+
+def complaint(text: str, said: str) -> str:
+    """What the compiler said, with the line of the text that it means."""
+    what = next((line for line in said.splitlines() if "error" in line.lower()), said).strip()
+    place = _PLACE.search(what)
+    if place is None:
+        return what
+    number, lines = int(place[1]), text.splitlines()
+    shown = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+    return f"{what}, in line {number} of the GLSL: {shown}"

@@ -1,0 +1,34 @@
+"""The devices ``webgpu``, ``webgpu:1`` …: whatever wgpu-native drives, by PyPI's wgpu.
+
+Discrete GPUs come first, then integrated ones, then software.
+"""
+
+from __future__ import annotations
+
+from gridlane.core.errors import DeviceError
+from gridlane.runtime.drivers.heap.device import HeapDevice
+from gridlane.runtime.drivers.webgpu.adapters import usable
+from gridlane.runtime.drivers.webgpu.engine import WebGpuEngine
+from gridlane.runtime.errors import INVALID_DEVICE, fail
+
+__all__ = ["device_count", "open_device"]
+
+
+def device_count() -> int:
+    """Devices of this machine; 0 where there is no driver."""
+    try:
+        return len(usable())
+    except DeviceError:
+        return 0
+
+
+def open_device(ordinal: int = 0) -> HeapDevice:
+    """A device by its number; called once for each.
+
+    Raises:
+        DeviceError: NO_DEVICE, there is no driver or it has no device; INVALID_DEVICE.
+    """
+    found = usable()
+    if ordinal >= len(found):
+        fail(INVALID_DEVICE, f"device {ordinal} of WebGPU; this machine has {len(found)}")
+    return HeapDevice("webgpu", ordinal, lambda: WebGpuEngine(usable()[ordinal]))

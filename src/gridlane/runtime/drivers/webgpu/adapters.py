@@ -1,0 +1,108 @@
+"""The adapters (WebGPU's word for devices) that wgpu finds."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from gridlane.runtime.drivers.heap.engine import Facts
+from gridlane.runtime.errors import NO_DEVICE, fail
+from gridlane.runtime.protocol import Limits
+
+# wgpu's adapter type: in words, and the place in the order of devices.
+KINDS = {
+    "DiscreteGPU": ("discrete", 0),
+    "IntegratedGPU": ("integrated", 1),
+    "Unknown": ("other", 2),
+    "CPU": ("software on the CPU", 3),
+}
+WANTED_LIMITS = (
+    "max-buffer-size",
+    "max-storage-buffer-binding-size",
+    "max-compute-workgroup-storage-size",
+    "max-compute-invocations-per-workgroup",
+    "max-compute-workgroup-size-x",
+    "max-compute-workgroup-size-y",
+    "max-compute-workgroup-size-z",
+    "max-compute-workgroups-per-dimension",
+    "min-storage-buffer-offset-alignment",
+)
+TIMESTAMPS = "timestamp-query"
+_ADDRESSES = 1 << 32
+"""Addresses are numbers of 32 bits."""
+
+
+@cache
+def bindings() -> Any:
+    """The module ``wgpu``.
+
+    Raises:
+        DeviceError: what is missing, and how to get it.
+    """
+    try:
+        return import_module("wgpu")  # the extra ``webgpu``; loaded when asked for
+    except (ImportError, OSError, RuntimeError) as error:
+        fail(NO_DEVICE, f"the package wgpu does not load ({error})", "pip install gridlane[webgpu]")
+
+
+@cache
+def usable() -> tuple[Any, ...]:
+    """The adapters, the fastest kind first. One that OpenGL shows is left out where it has a
+    driver of another interface as well.
+
+    Raises:
+        DeviceError: NO_DEVICE, there is none.
+    """
+    try:
+        every = bindings().gpu.enumerate_adapters_sync()
+    except Exception as error:  # the library raises whatever it likes where drivers are broken
+        fail(NO_DEVICE, f"wgpu finds no adapter ({error})")
+    native = [each for each in every if each.info["backend_type"] != "OpenGL"]
+    found = sorted(native or every, key=lambda each: _kind(each)[1])
+    if not found:
+        fail(
+            NO_DEVICE,
+            "wgpu finds no adapter",
+            "install a driver of Vulkan (for the CPU: Debian's mesa-vulkan-drivers)",
+        )
+    return tuple(found)
+
+
+def _kind(adapter: Any) -> tuple[str, int]:
+    return KINDS.get(adapter.info["adapter_type"], KINDS["Unknown"])
+
+
+def facts_of(adapter: Any, granted: dict[str, int], timed: bool) -> Facts:
+    """What a device of an adapter is, by the limits that it was granted."""
+    info = adapter.info
+    names = ("max-storage-buffer-binding-size", "max-buffer-size")
+    bounds = {name: granted[name] for name in names} | {"addresses have 32 bits": _ADDRESSES}
+    why = min(bounds, key=lambda name: bounds[name])
+    groups = granted["max-compute-workgroups-per-dimension"]
+    return Facts(
+        name=info["device"] or info["description"] or "WebGPU",
+        kind=_kind(adapter)[0],
+        driver=info["description"],
+        api=f"WebGPU by {info['backend_type']}",
+        software=info["adapter_type"] == "CPU",
+        largest=bounds[why] // 4 * 4,
+        why=why,
+        step=granted["min-storage-buffer-offset-alignment"],
+        dispatch=(groups, groups, groups),
+        clock="device" if timed else "host",
+    )
+
+
+def limits_of(granted: dict[str, int], software: bool) -> Limits:
+    """What a launch may ask for."""
+    shared = granted["max-compute-workgroup-storage-size"]
+    x, y, z = (granted[f"max-compute-workgroup-size-{axis}"] for axis in "xyz")
+    return Limits(
+        max_threads=granted["max-compute-invocations-per-workgroup"],
+        max_block=(x, y, z),
+        max_shared=shared,
+        max_dynamic_shared=shared,
+        multiprocessors=(os.cpu_count() or 1) if software else 1,
+    )
