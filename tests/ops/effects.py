@@ -671,6 +671,17 @@ def ends() -> Iterator[Case]:
 
     yield case("raise", "", raising)
 
+    def reporting(kernel: Kernel) -> list[np.ndarray]:
+        """One thread has an error, and goes on as the others do."""
+        b = kernel.builder
+        kernel.module.errors.append(ErrorSite("ValueError", "thread 37"))
+        with b.if_(b.eq(kernel.thread, b.const(37, i32))):
+            b.emit(control.Report(0))
+        b.store(kernel.own(kernel.array(i32)), b.const(1, i32))
+        return [out(i32)]
+
+    yield case("report", "", reporting)
+
     def printing(kernel: Kernel) -> list[np.ndarray]:
         b = kernel.builder
         with b.if_(b.eq(kernel.thread, b.const(3, i32))):

@@ -29,7 +29,12 @@ OTHERWISE = {
 
 # Ops that a device lacks, with a word of what it says then.
 LACKS = {
-    "cpu": {"grid_sync": "one after the other", **dict.fromkeys(MATRIX, "tensor cores")},
+    "cpu": {
+        "grid_sync": "one after the other",
+        "report": "threads that raise end",
+        **dict.fromkeys(MATRIX, "tensor cores"),
+    },
+    "cuda": {"report": "threads that raise end"},
     "vulkan": {"grid_sync": "no two blocks", **dict.fromkeys(MATRIX, "elements of arrays")},
 }
 

@@ -1,17 +1,18 @@
-"""What shaders need: uniformity, indices of one word, multiply-adds that may round twice."""
+"""What shaders need: uniformity, indices of one word, pointers whose memory is known."""
 
 from __future__ import annotations
 
 import pytest
 
 from gridlane.core.errors import TargetError
-from gridlane.ir.op import FastMath
-from gridlane.ir.ops.arith import Fma
 from gridlane.ir.ops.grid import Barrier
 from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
+from gridlane.ir.values import Module
+from gridlane.ir.verifier import verify
 from gridlane.passes.index_words import index_words
-from gridlane.passes.refuse_fused import refuse_fused
+from gridlane.passes.promote import promote_variables
+from gridlane.passes.settle_spaces import settle_spaces
 from gridlane.passes.uniform_control import Uniformity
 
 KERNEL = """
@@ -84,11 +85,62 @@ kernel @k(%p: ptr<i32, global>, %n: i64, %small: u8) {
     ]
 
 
-def test_fused_multiply_adds_are_refused() -> None:
-    module = parse_module("kernel @k(%x: f32) { %y: f32 = fma %x, %x, %x }")
-    with pytest.raises(TargetError, match="round a fused multiply-add twice"):
-        refuse_fused(module)
-    (op,) = module.kernel.body.ops
-    assert isinstance(op, Fma)
-    op.fast = FastMath.CONTRACT
-    refuse_fused(module)
+GENERIC = """
+kernel @k(%p: ptr<i32, global>, %n: i32) {{
+  var $at: ptr<i32, generic>
+  %x: i32 = thread_idx x
+  %here: b1 = lt %x, %n
+  %none: ptr<i32, generic> = const 0
+  %own: ptr<i32, local> = local_array i32, 4
+  %a: ptr<i32, generic> = recast %p
+  %b: ptr<i32, generic> = recast %own
+  {body}
+}}
+"""
+
+
+def settled(body: str) -> Module:
+    module = parse_module(GENERIC.format(body=body))
+    settle_spaces(module)
+    promote_variables(module)
+    verify(module)
+    return module
+
+
+def test_pointers_get_the_memory_that_they_go_to() -> None:
+    text = print_module(
+        settled("""
+  %c: ptr<i32, generic> = select %here, %b, %none
+  write $at, %c
+  %d: ptr<i32, generic> = read $at
+  %e: ptr<i32, generic> = offset %d, %x
+  store %e, %x
+  store %a, %x
+""")
+    )
+    assert "generic" not in text
+    assert "%e: ptr<i32, local> = offset" in text and "%a: ptr<i32, global> = recast" in text
+
+
+def test_a_generic_pointer_in_memory_is_a_number() -> None:
+    module = settled("""
+  %q: ptr<ptr<i32, generic>, global> = recast %p
+  %r: ptr<i32, generic> = load %q
+  store %r, %x
+""")
+    assert "%r: ptr<i32, global> = from_address" in print_module(module)
+
+
+REFUSED_POINTERS = {
+    "%c: ptr<i32, generic> = select %here, %a, %b": "in global and in local memory",
+    "write $at, %a\n write $at, %b\n %c: ptr<i32, generic> = read $at": "write one branch for each",
+    "%c: u64 = address %b": "local memory has no addresses that are numbers",
+    "%z: u64 = cast %x\n %c: ptr<i32, local> = from_address %z": "local memory has",
+}
+
+
+@pytest.mark.parametrize("body", REFUSED_POINTERS)
+def test_pointers_that_are_refused(body: str) -> None:
+    module = parse_module(GENERIC.format(body=body))
+    with pytest.raises(TargetError, match=REFUSED_POINTERS[body]):
+        settle_spaces(module)

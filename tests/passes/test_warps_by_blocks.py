@@ -6,14 +6,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.devices import assert_same, run_on
+from tests.ops import cases
 from tests.ops.effects import effects
+from tests.ops.kernels import Kernel
+from tests.passes.legalizing import check, ops_of
+from tests.property.random_ir import random_program
 
+from gridlane.core.dtypes import b1, i32, u32
+from gridlane.ir.ops import arith, control, grid, warp
+from gridlane.ir.ops.control import ScopeOp
 from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
-from gridlane.ir.values import Module
+from gridlane.ir.values import ErrorSite, Module, Region
 from gridlane.ir.verifier import verify
 from gridlane.passes.inline import inline_calls
-from gridlane.passes.warps_by_blocks import warps_by_blocks
+from gridlane.passes.uniform_control import Uniformity
+from gridlane.passes.warps_by_blocks import barriers_by_blocks, warps_by_blocks
 
 THREADS = 75  # the last warp is not full
 HEAD = """
@@ -266,6 +274,8 @@ def rewritten(module: Module) -> Module:
     warps_by_blocks(copy)
     verify(copy)
     assert not any(op.cross_lane for op in copy.kernel.body.walk())
+    barriers = [op for op in copy.kernel.body.walk() if op.barrier]
+    assert Uniformity(copy.kernel).divergent.isdisjoint(barriers)
     return copy
 
 
@@ -288,6 +298,181 @@ def test_case(case) -> None:
     wanted = run_on("interp", case.module, *launched)
     got = run_on("interp", rewritten(case.module), *launched)
     assert_same(got.arrays, wanted.arrays, case.labels)
+
+
+@pytest.mark.parametrize("block", [(40, 1, 1), (5, 7, 1), (1, 1, 1), (8, 4, 2)])
+@pytest.mark.parametrize("mask", [0xFFFFFFFF, 0x0F0F00F1, 1])
+def test_part_of_a_warp_and_masks(block, mask: int) -> None:
+    kernel = Kernel()
+    b = kernel.builder
+    threads = block[0] * block[1] * block[2]
+    number = b.const(0, i32)
+    for axis in reversed(grid.Axis):
+        size, index = b.value(grid.BlockDim(axis)), b.value(grid.ThreadIdx(axis))
+        number = b.add(b.mul(number, size), index)
+    lanes = b.const(mask, u32)
+    odd = b.eq(b.and_(number, b.const(1, i32)), b.const(1, i32))
+    third = b.rem(number, b.const(3, i32))
+    made = [b.value(warp.Vote(mode, lanes, odd)) for mode in warp.VoteMode]
+    made += [b.value(warp.MatchAny(lanes, third)), *b.emit(warp.MatchAll(lanes, third)).results]
+    made += [b.value(warp.WarpReduce(kind, lanes, number)) for kind in warp.WarpReduction]
+    made.append(b.value(warp.ActiveMask()))
+    for mode in warp.ShuffleMode:
+        made += b.emit(warp.Shuffle(mode, lanes, number, third, b.const(8, i32))).results
+    for value in made:
+        b.store(b.offset(kernel.array(value.type), number), value)
+    arrays = [np.zeros(threads, value.type.numpy) for value in made]
+    labels = [f"array {n}" for n in range(len(arrays))]
+    check(cases.Case("vote", kernel.module, arrays, (1, 1, 1), block, labels=labels), legalize)
+
+
+def legalize(module: Module) -> None:
+    inline_calls(module)
+    warps_by_blocks(module)
+
+
+# ---- where threads are apart
+
+
+def exchange(b) -> None:
+    """Count the lanes that are here, in a cell of the thread."""
+    here = b.unary(arith.Popcount, b.value(warp.ActiveMask()))
+    at = b.offset(b.function.params[0].value, b.value(grid.ThreadIdx(grid.Axis.X)))
+    b.store(at, b.add(b.load(at), here))
+
+
+def kernel_of(fill) -> Module:
+    kernel = Kernel()
+    b = kernel.builder
+    kernel.array(u32)
+    kernel.module.errors.append(ErrorSite("ValueError", "x"))
+    later = b.lt(b.const(3, i32), b.value(grid.BlockIdx(grid.Axis.X)))
+    fill(b, b.lt(kernel.local, b.const(3, i32)), later)
+    return kernel.module
+
+
+def behind_return(b, varying, uniform) -> None:
+    with b.if_(varying):
+        b.return_()
+    exchange(b)
+
+
+def behind_raise(b, varying, uniform) -> None:
+    with b.if_(varying):
+        b.emit(control.Raise(0))
+    exchange(b)
+
+
+def in_divergent_loop(b, varying, uniform) -> None:
+    with b.loop():
+        exchange(b)
+        b.break_if(varying)
+        b.emit(control.Break())
+
+
+def behind_continue(b, varying, uniform) -> None:
+    turn = b.variable("turn", i32)
+    with b.loop() as loop:
+        b.break_if(b.value(arith.Gt(b.read(turn), b.const(2, i32))))
+        with b.if_(varying):
+            b.emit(control.Continue())
+        exchange(b)
+        with b.inside(loop.step):
+            b.write(turn, b.add(b.read(turn), b.const(1, i32)))
+
+
+def in_left_scope(b, varying, uniform) -> None:
+    scope = ScopeOp(Region())
+    b.emit(scope)
+    with b.inside(scope.body):
+        with b.loop():
+            with b.if_(varying):
+                b.emit(control.Leave())
+            b.emit(control.Break())
+        exchange(b)
+
+
+def on_a_variable(b, varying, uniform) -> None:
+    var = b.variable("v", b1)
+    with b.if_(varying):
+        b.write(var, uniform)
+    with b.if_(b.read(var)):
+        exchange(b)
+
+
+def on_a_late_variable(b, varying, uniform) -> None:
+    """What the loop writes last decides the next turn."""
+    var, turn = b.variable("v", b1), b.variable("turn", i32)
+    with b.loop():
+        with b.if_(b.read(var)):
+            exchange(b)
+        b.write(var, varying)
+        b.write(turn, b.add(b.read(turn), b.const(1, i32)))
+        b.break_if(b.value(arith.Gt(b.read(turn), b.const(2, i32))))
+
+
+def on_a_vote(b, varying, uniform) -> None:
+    vote = b.value(warp.Vote(warp.VoteMode.ANY, b.const(0xFFFFFFFF, u32), varying))
+    with b.if_(vote):
+        exchange(b)
+
+
+APART = [behind_return, behind_raise, in_divergent_loop, behind_continue, in_left_scope]
+APART += [on_a_variable, on_a_late_variable, on_a_vote]
+
+
+@pytest.mark.parametrize("fill", APART, ids=lambda fill: fill.__name__)
+def test_where_threads_are_apart(fill) -> None:
+    changed = check(case_of(kernel_of(fill)), legalize)
+    barriers = [op for op in ops_of(changed) if op.barrier]
+    assert barriers and Uniformity(changed.kernel).divergent.isdisjoint(barriers)
+    assert not any(isinstance(op, control.Raise) for op in ops_of(changed))
+
+
+@pytest.mark.parametrize("fill", APART[:-1], ids=lambda fill: fill.__name__)
+def test_where_the_block_decides(fill) -> None:
+    """The same kernels on a condition that is one for the block."""
+    check(case_of(kernel_of(lambda b, varying, uniform: fill(b, uniform, uniform))), legalize)
+
+
+def case_of(module: Module) -> cases.Case:
+    return cases.Case(
+        "vote", module, [np.zeros(40, np.uint32)], (1, 1, 1), (40, 1, 1), labels=["a"]
+    )
+
+
+LONE = (
+    HEAD
+    + """
+  %small: b1 = lt %x, %three
+  if %small {
+    {end}
+  }
+  barrier
+  %n: i32 = barrier_reduce count, %small
+  write $n, %n
+"""
+    + TAIL.replace("%n: i32 = read $n\n  store %to, %n", "%m: i32 = read $n\n  store %to, %m")
+)
+
+
+def test_barriers_behind_the_end_of_threads() -> None:
+    module = parse_module(LONE.replace("{end}", "return"))
+    wanted = run_on("interp", module, *launch())
+    barriers_by_blocks(module)
+    verify(module)
+    barriers = [op for op in module.kernel.body.walk() if op.barrier]
+    assert len(barriers) > 2 and Uniformity(module.kernel).divergent.isdisjoint(barriers)
+    assert_same(run_on("interp", module, *launch()).arrays, wanted.arrays, ["in", "out"])
+
+
+def test_random_programs() -> None:
+    """Whatever the control flow round their warp ops."""
+    for seed in range(80):
+        program = random_program(seed, 22)
+        changed = check(program, legalize)
+        barriers = [op for op in ops_of(changed) if op.barrier]
+        assert Uniformity(changed.kernel).divergent.isdisjoint(barriers)
 
 
 def test_other_kernels_stay() -> None:

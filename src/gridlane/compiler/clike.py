@@ -48,9 +48,10 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         TargetError: the target cannot do what the kernel asks; located.
     """
     slots, size = lay_out(module.kernel)
-    static_shared = sum(-(-item.size // 16) * 16 for item in module.static_shared())
     errors = error_sites(module)
-    code = _emit(module, target, options)
+    code, notes = _emit(module, target, options)
+    # Passes add arrays of their own.
+    static_shared = sum(-(-item.size // 16) * 16 for item in module.static_shared())
     if "asm" in config().dump:
         print(code.text, file=sys.stderr)
     language = language_of(target)
@@ -65,6 +66,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         block=target.block if language.shaped else None,
         errors=errors,
         prints=print_sites(code.prints),
+        notes=notes,
         uses_dynamic_shared=code.uses_dynamic_shared,
     )
 
@@ -77,7 +79,7 @@ def text(module: Module, target: Target, options: KernelOptions, stage: str) -> 
     """
     if stage != "asm":
         raise TargetError(f"target {target.name} has no stage {stage!r}; it has ir and asm")
-    return _emit(module, target, options).text
+    return _emit(module, target, options)[0].text
 
 
 def language_of(target: Target) -> Language:
@@ -86,13 +88,17 @@ def language_of(target: Target) -> Language:
     return LANGUAGES["opengl es" if is_es else target.name]
 
 
-def _emit(module: Module, target: Target, options: KernelOptions) -> KernelText:
+def _emit(
+    module: Module, target: Target, options: KernelOptions
+) -> tuple[KernelText, tuple[str, ...]]:
+    """The text, and notes for the user."""
     language = language_of(target)
     if language.shaped and target.block is None:
         raise TargetError(
             f"the {target.name} target has the block shape in its code: name one, as "
             f'Target("{target.name}", block=(128, 1, 1))'
         )
-    pipelines.run(module, target.name)
+    notes = pipelines.run(module, target.name, options)
     offsets = tuple(slot.offset for slot in lay_out(module.kernel)[0])
-    return emit_kernel(module, language.dialect(), options, offsets, target.block)
+    code = emit_kernel(module, language.dialect(), options, offsets, target.block)
+    return code, notes

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gridlane.core.argtypes import ArgType, none
+from gridlane.core.config import config
 from gridlane.core.errors import UnsupportedError
-from gridlane.core.options import KernelOptions, Target
+from gridlane.core.options import FP64, KernelOptions, Target
 from gridlane.cuda import active, settings
 from gridlane.cuda.signatures import parse
 from gridlane.cuda.sources import with_source
@@ -27,6 +28,7 @@ def compile(
     output: str = "ptx",
     forceinline: bool = False,
     launch_bounds: Any = None,
+    fp64: str | None = None,
 ) -> tuple[str, ArgType]:
     """PTX of a kernel for a signature, and its return type, which is void.
 
@@ -36,7 +38,7 @@ def compile(
         device: must be False: device functions have no PTX of their own here.
         cc: compute capability (major, minor) to compile for; the least that is common by default.
         output: must be ``ptx``.
-        debug, lineinfo, fastmath, opt, launch_bounds: as for ``cuda.jit``.
+        debug, lineinfo, fastmath, opt, launch_bounds, fp64: as for ``cuda.jit``; PTX has float64.
 
     Raises:
         CompileError: what is wrong with the source, and where.
@@ -51,6 +53,8 @@ def compile(
         )
     if output != "ptx":
         raise UnsupportedError(f"compile: output={output!r}; the output is 'ptx'")
+    if fp64 not in (None, *FP64):
+        raise ValueError(f"fp64={fp64!r}: one of {', '.join(FP64)}")
     bounds = () if launch_bounds is None else launch_bounds
     options = KernelOptions(
         fastmath=fastmath,
@@ -58,6 +62,7 @@ def compile(
         opt=not debug if opt is None else bool(opt),
         lineinfo=lineinfo,
         launch_bounds=tuple(bounds) if isinstance(bounds, (tuple, list)) else (bounds,),
+        fp64=fp64 or config().fp64,
     )
     major, minor = cc or settings.CUDA_DEFAULT_PTX_CC
     module = compiler.translate(with_source(pyfunc), parse(sig).args, options)
@@ -78,6 +83,7 @@ def compile_ptx(
     abi_info: dict[str, Any] | None = None,
     forceinline: bool = False,
     launch_bounds: Any = None,
+    fp64: str | None = None,
 ) -> tuple[str, ArgType]:
     """As ``compile``, for kernels first."""
     return compile(
@@ -90,6 +96,7 @@ def compile_ptx(
         cc,
         opt,
         launch_bounds=launch_bounds,
+        fp64=fp64,
     )
 
 

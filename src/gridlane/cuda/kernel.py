@@ -14,7 +14,7 @@ from gridlane.core.artifact import Artifact
 from gridlane.core.compact import ANY, Variant
 from gridlane.core.errors import LaunchError
 from gridlane.core.options import KernelOptions, Target
-from gridlane.cuda import active
+from gridlane.cuda import active, notes
 from gridlane.cuda.dimensions import Dim3, check_shape
 from gridlane.runtime.protocol import BoundKernel, Device, LoadedKernel
 
@@ -89,8 +89,7 @@ class Kernel:
             )
             if trace.enabled():
                 trace.event("load", kernel=self.py_func.__name__, device=device.name, block=block)
-                for note in artifact.notes:
-                    trace.event("note", kernel=self.py_func.__name__, note=note)
+            notes.show(self.py_func.__name__, artifact.notes)
             self._loaded[key] = device.load(artifact)
         return self._loaded[key]
 

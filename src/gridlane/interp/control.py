@@ -69,12 +69,17 @@ def _return(frame: Frame, op: control.Return, mask: Array) -> Array:
 
 
 def _raise(frame: Frame, op: control.Raise, mask: Array) -> Array:
+    _report(frame, op, mask)
+    frame.block.end(mask)
+    return _none(mask)
+
+
+def _report(frame: Frame, op: control.Raise | control.Report, mask: Array) -> Array:
     block = frame.block
-    if block.launch.error is None:
+    if block.launch.error is None and mask.any():
         thread = block.thread(int(mask.argmax()))
         block.launch.error = (op.code, block.index, thread)
-    block.end(mask)
-    return _none(mask)
+    return mask
 
 
 def _call(frame: Frame, op: control.Call, mask: Array) -> Array:
@@ -112,6 +117,7 @@ CONTROL: dict[type[Op], Callable[[Any, Any, Array], Array]] = {
     control.Leave: _leave,
     control.Return: _return,
     control.Raise: _raise,
+    control.Report: _report,
     control.Call: _call,
     control.Print: _print,
 }

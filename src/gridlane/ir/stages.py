@@ -38,6 +38,8 @@ WARP = frozenset((
     "shuffle", "vote", "match_any", "match_all", "active_mask", "warp_reduce",
 ))
 
+LANES = WARP | {"sync_warp"}
+
 COPIES = frozenset(("async_copy", "async_commit", "async_wait"))
 
 MATRIX = frozenset((
@@ -49,6 +51,8 @@ CONTROL = frozenset((
     "if", "loop", "scope", "break", "continue", "leave", "return", "raise", "print",
 ))
 
+REPORTS = frozenset(("report",))
+
 CALLS = frozenset(("call",))
 
 # fmt: on
@@ -57,16 +61,14 @@ COMMON = ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL
 """What every target has."""
 
 STAGES: dict[str, frozenset[str]] = {
-    "kernel": COMMON | COOPERATIVE | COPIES | MATRIX | CALLS,
+    "kernel": COMMON | COOPERATIVE | COPIES | MATRIX | REPORTS | CALLS,
     # Calls have become scopes.
     "legal(cuda)": COMMON | COOPERATIVE | COPIES | MATRIX,
     "legal(cuda before 8.0)": COMMON | COOPERATIVE | MATRIX,
     "legal(cpu)": COMMON,
-    "legal(metal)": COMMON,
-    "legal(opengl)": COMMON,
-    "legal(webgpu)": COMMON,
+    "legal(metal)": COMMON | REPORTS,
     # Warps have become barriers of the block.
-    "legal(vulkan)": COMMON - WARP - {"sync_warp"},
+    **dict.fromkeys(("legal(opengl)", "legal(webgpu)", "legal(vulkan)"), COMMON - LANES | REPORTS),
     "legal(vulkan with warps)": COMMON,
 }
 """The names of the ops that are legal at each stage."""

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
+from dataclasses import dataclass
 
 from gridlane.core.config import config
+from gridlane.core.dtypes import bf16, f32, f64
 from gridlane.core.errors import TargetError
+from gridlane.core.options import KernelOptions
 from gridlane.ir.stages import MATRIX, STAGES
 from gridlane.ir.values import Module
 from gridlane.passes.coarsen import coarsen_blocks
 from gridlane.passes.copy_at_once import copy_at_once
-from gridlane.passes.index_words import index_words
 from gridlane.passes.inline import inline_calls
 from gridlane.passes.narrow import narrow_integers
 from gridlane.passes.promote import promote_variables
 from gridlane.passes.reciprocal_roots import reciprocal_roots
-from gridlane.passes.refuse_fused import refuse_fused
 from gridlane.passes.unroll import wish_unrolling
 
 Pass = Callable[[Module], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A pass that does what the user's options ask for, and says what the user should know."""
+
+    run: Callable[[Module, KernelOptions], tuple[str, ...]]
 
 
 def _without_libdevice(module: Module) -> None:
@@ -36,24 +44,25 @@ def _own_functions(module: Module) -> None:
     legalize_math(module, NOTHING)
 
 
-WORDS: tuple[Pass, ...] = (
-    refuse_fused,
-    _own_functions,
-    inline_calls,
-    copy_at_once,
-    promote_variables,
-    # The passes that write 64-bit and small integers in 32 bits come behind: most of the wide ones
-    # are indices.
-    index_words,
-)
-"""For languages whose memory is an array of words."""
-
-
 def _with_exact_sums(module: Module) -> None:
     """Write f64's fused multiply-add in integers."""
     from gridlane.passes.fuse_exactly import fuse_exactly
 
-    fuse_exactly(module)
+    fuse_exactly(module, f64)
+
+
+def _with_exact_sums_of_f32(module: Module) -> None:
+    """Write f32's fused multiply-add in integers."""
+    from gridlane.passes.fuse_exactly import fuse_exactly
+
+    fuse_exactly(module, f32)
+
+
+def _with_exact_sums_of_bf16(module: Module) -> None:
+    """Write bf16's fused multiply-add in f32 and integers."""
+    from gridlane.passes.fuse_exactly import fuse_exactly
+
+    fuse_exactly(module, bf16)
 
 
 def _without_warps(module: Module) -> None:
@@ -63,7 +72,93 @@ def _without_warps(module: Module) -> None:
     warps_by_blocks(module)
 
 
-PIPELINES: dict[str, tuple[Pass, ...]] = {
+def _without_lone_barriers(module: Module) -> None:
+    """Let all threads of a block come to its barriers, on devices with warps."""
+    from gridlane.passes.warps_by_blocks import barriers_by_blocks
+
+    barriers_by_blocks(module)
+
+
+# What shaders need is loaded for them alone, as is what NVIDIA GPUs need at times.
+
+
+def _index_words(module: Module) -> None:
+    from gridlane.passes.index_words import index_words
+
+    index_words(module)
+
+
+def _settle_spaces(module: Module) -> None:
+    from gridlane.passes.settle_spaces import settle_spaces
+
+    settle_spaces(module)
+
+
+def _split_aggregates(module: Module) -> None:
+    from gridlane.passes.split_aggregates import split_aggregates
+
+    split_aggregates(module)
+
+
+def _legalize_fp64(module: Module, options: KernelOptions) -> tuple[str, ...]:
+    from gridlane.passes.legalize_fp64 import legalize_fp64
+
+    return legalize_fp64(module, options.fp64)
+
+
+def _halve_atomics(module: Module) -> None:
+    from gridlane.passes.halve_atomics import halve_atomics
+
+    halve_atomics(module)
+
+
+def _legalize_int64(module: Module) -> None:
+    from gridlane.passes.legalize_int64 import legalize_int64
+
+    legalize_int64(module)
+
+
+def _legalize_small(module: Module) -> None:
+    from gridlane.passes.legalize_small import legalize_small
+
+    legalize_small(module)
+
+
+def _legalize_atomics(module: Module) -> None:
+    from gridlane.passes.legalize_atomics import legalize_atomics
+
+    legalize_atomics(module)
+
+
+FP64 = Asked(_legalize_fp64)
+
+WORDS: tuple[Pass | Asked, ...] = (
+    inline_calls,
+    copy_at_once,
+    promote_variables,
+    # Most of the wide integers are indices: what this makes narrow need not be done in pairs.
+    _index_words,
+    # Scalars alone, each pointer with its memory: what the others rewrite.
+    _split_aggregates,
+    _settle_spaces,
+    # What f64 becomes is of u64 and f32; its functions are written in binary64 before that.
+    FP64,
+    _with_exact_sums_of_f32,
+    _own_functions,
+    # Words before bytes: an address is a pair of words when an element is looked for in one.
+    _halve_atomics,
+    _legalize_int64,
+    _legalize_small,
+    _legalize_atomics,
+    inline_calls,
+    promote_variables,
+    # Threads that meet in a block last: lanes tell each other words alone.
+    _without_warps,
+    promote_variables,
+)
+"""For languages of 32-bit scalars whose memory is an array of words."""
+
+PIPELINES: dict[str, tuple[Pass | Asked, ...]] = {
     # The vectoriser works on one function; forwarding comes after inlining, which makes variables.
     "cpu": (inline_calls, copy_at_once, promote_variables),
     # What legalize_math writes are functions, so it comes before the others inline calls.
@@ -90,7 +185,21 @@ PIPELINES: dict[str, tuple[Pass, ...]] = {
     "vulkan compact": (reciprocal_roots, narrow_integers),
     "vulkan coarse": (reciprocal_roots, narrow_integers, coarsen_blocks),
     "interp": (),
-    "metal": (_own_functions, inline_calls, copy_at_once, promote_variables),
+    "metal": (
+        inline_calls,
+        copy_at_once,
+        promote_variables,
+        _split_aggregates,
+        _settle_spaces,
+        FP64,
+        _with_exact_sums_of_bf16,
+        _own_functions,
+        _halve_atomics,
+        inline_calls,
+        promote_variables,
+        _without_lone_barriers,
+        promote_variables,
+    ),
     "opengl": WORDS,
     "webgpu": WORDS,
 }
@@ -99,6 +208,7 @@ PIPELINES: dict[str, tuple[Pass, ...]] = {
 LACKS: dict[str, str] = {
     "grid_sync": "its blocks need not all run at the same time; split the kernel where the grid "
     "synchronises, and launch the parts one after the other",
+    "report": "threads that raise end there",
     **dict.fromkeys(MATRIX, "tensor cores are a GPU's; multiply the elements of arrays instead"),
 }
 """Why a target lacks an op, and what to do."""
@@ -117,29 +227,45 @@ SAME_LAW = {"cuda compact": "cuda", "cuda coarse": "cuda"}
 """Pipelines by the target whose ops are legal behind them."""
 
 
-def run(module: Module, target: str) -> None:
+def run(
+    module: Module,
+    target: str,
+    options: KernelOptions = KernelOptions(),  # noqa: B008  # frozen
+) -> tuple[str, ...]:
     """Run a target's passes; with GRIDLANE_VERIFY=1 the IR is verified after each.
+
+    Returns:
+        Notes for the user on what is done in another way than written.
 
     Raises:
         TargetError: an op that the target lacks is left.
     """
+    # Before passes meet what no pass can make legal.
+    _require_legal(module, target, LACKS)
     check = config().verify
+    notes: tuple[str, ...] = ()
     for pass_ in PIPELINES[target]:
-        pass_(module)
+        if isinstance(pass_, Asked):
+            notes += pass_.run(module, options)
+        else:
+            pass_(module)
         if check:
             from gridlane.ir.verifier import verify
 
             verify(module)
     _require_legal(module, target)
+    return notes
 
 
-def _require_legal(module: Module, target: str) -> None:
+def _require_legal(module: Module, target: str, only: Container[str] | None = None) -> None:
+    """See that a target has the ops of a module; of those in ``only``, if that is given."""
     target = SAME_LAW.get(target, target)
     legal = STAGES.get(f"legal({target})")
     if legal is None:
         return
-    for op in module.kernel.body.walk():
-        if op.name not in legal:
+    ops = (op for function in module.functions.values() for op in function.body.walk())
+    for op in ops:
+        if op.name not in legal and (only is None or op.name in only):
             shown = target.partition(" with ")[0]
             reasons = LACKS | LACKS_ON.get(shown, {})
             why = f": {reasons[op.name]}" if op.name in reasons else ""

@@ -13,7 +13,7 @@ import numpy as np
 
 from gridlane.core.dtypes import DType, f32
 from gridlane.ir.op import Op
-from gridlane.ir.types import Space
+from gridlane.ir.types import Space, Type
 
 if TYPE_CHECKING:
     from gridlane.codegen.clike.emission import Emission
@@ -30,16 +30,17 @@ class Dialect(ABC):
         device: what errors call its devices.
         types: the name of each scalar type that the language has.
         lacks: why it has not the others.
+        edges: the types that hold the bits of those others where they come in and go out.
         functions: the functions of the language that ops on 32 and 64 bits map to; of the ops
             that count bits, with a {} for the operand.
         wraps: signed integers wrap around, so they need no detour over unsigned ones.
         loop: how an endless loop begins.
-        strict: a barrier must be seen to be run by all threads of the block.
         merges: compilers may contract and reorder float operations, whatever the text says.
         names_constants: a constant gets a name, as what is computed of literals alone is computed
             by the compiler of the language, which refuses overflow.
         entry: what the language calls the entry point, or "" for a name of the kernel's.
         has_warps: lanes exchange by ops of the language, in divergent control flow as well.
+            Elsewhere passes have made barriers of the block of that.
         once: how a block that ``break`` leaves begins and ends.
     """
 
@@ -47,9 +48,9 @@ class Dialect(ABC):
     device: ClassVar[str]
     types: ClassVar[dict[DType, str]]
     lacks: ClassVar[dict[DType, str]]
+    edges: ClassVar[dict[Type, Type]] = {}
     functions: ClassVar[dict[type[Op], str]]
     wraps: ClassVar[bool] = True
-    strict: ClassVar[bool] = True
     has_warps: ClassVar[bool] = False
     merges: ClassVar[bool] = False
     names_constants: ClassVar[bool] = False
@@ -110,14 +111,6 @@ class Dialect(ABC):
         """Write a scalar to memory."""
 
     @abstractmethod
-    def load_byte(self, state: Emission, place: Place) -> str:
-        """A byte in memory, as u32."""
-
-    @abstractmethod
-    def store_byte(self, state: Emission, place: Place, value: str) -> None:
-        """Write the low byte of a u32 to memory."""
-
-    @abstractmethod
     def load_pointer(self, state: Emission, place: Place, space: Space) -> str:
         """A pointer in memory, of 8 bytes, into a space."""
 
@@ -127,7 +120,11 @@ class Dialect(ABC):
 
     @abstractmethod
     def number(self, pointer: str) -> str:
-        """An address as an unsigned integer, to compare it or as its u64."""
+        """An address as an unsigned integer, to compare it."""
+
+    def address(self, state: Emission, pointer: str) -> str:
+        """An address as a u64."""
+        return self.number(pointer)
 
     @abstractmethod
     def from_address(self, space: Space, text: str) -> str:
@@ -187,36 +184,32 @@ class Dialect(ABC):
     def atomic_load(self, state: Emission, place: Place) -> str:
         """A u32 that other threads may change."""
 
+    def agreed(self, state: Emission, place: Place, first: str) -> str:
+        """A u32 of shared memory which all threads of the block read behind a barrier, so that the
+        compiler sees that it is one for all; ``first`` is true for one thread."""
+        return self.atomic_load(state, place)
+
     @abstractmethod
     def word(self, state: Emission, place: Place) -> Pair:
         """The address of the 32-bit word that a place is in, and which byte of it (u32)."""
 
-    # ---- warps: what lanes hold is exchanged in words of 32 bits
+    # ---- warps, where ``has_warps``: what lanes hold is exchanged in words of 32 bits
 
-    @abstractmethod
-    def publish(self, state: Emission, op: Op, words: list[str]) -> list[str]:
-        """Let the lanes of the warp see words of this one; what ``peer`` takes."""
-
-    @abstractmethod
-    def peer(self, state: Emission, published: str, lane: str) -> str:
+    def peer(self, state: Emission, word: str, lane: str) -> str:
         """The word of the lane with a u32 number."""
+        raise NotImplementedError("its lanes exchange through shared memory")
 
-    @abstractmethod
-    def retract(self, state: Emission) -> None:
-        """All lanes have seen what was published."""
-
-    @abstractmethod
-    def together(self, state: Emission, op: Op) -> str:
+    def together(self, state: Emission) -> str:
         """The u32 of the lanes that run an op together."""
+        raise NotImplementedError("its lanes exchange through shared memory")
 
-    def ballot(self, state: Emission, op: Op, predicate: str) -> str:
-        """The u32 of the lanes that run an op together and whose predicate holds; "" when the
-        language has no such function."""
-        return ""
+    def ballot(self, state: Emission, predicate: str) -> str:
+        """The u32 of the lanes that run an op together and whose predicate holds."""
+        raise NotImplementedError("its lanes exchange through shared memory")
 
-    @abstractmethod
-    def sync_warp(self, state: Emission, op: Op) -> None:
+    def sync_warp(self, state: Emission) -> None:
         """Wait for the lanes of the warp; orders their memory accesses."""
+        raise NotImplementedError("its lanes exchange through shared memory")
 
     # ---- the whole
 

@@ -11,19 +11,20 @@ from gridlane.codegen.clike.floats import (
     widen_bf16,
 )
 from gridlane.codegen.clike.scalars import combined
-from gridlane.core.dtypes import DType, b1, bf16, by_name, f16, f32, u32, u64
+from gridlane.core.dtypes import DType, b1, bf16, f16, f32, u32, u64
 from gridlane.ir.builder import rounded
 from gridlane.ir.ops import arith
-from gridlane.ir.ops.memory import part_types
-from gridlane.ir.types import Type
 
 
 @emits(arith.Cast)
 def cast(state: Emission, op: arith.Cast) -> None:
     """The conversion of a scalar."""
-    source = op.value.type
+    source, text = op.value.type, state.name(op.value)
     assert isinstance(source, DType)
-    state.give(op.results[0], converted(state, state.name(op.value), source, op.type))
+    if state.is_edge(source) or state.is_edge(op.type):  # between a small integer and its holder
+        state.set(op.results[0], text)
+        return
+    state.give(op.results[0], converted(state, text, source, op.type))
 
 
 def converted(state: Emission, text: str, source: DType, target: DType) -> str:
@@ -33,7 +34,7 @@ def converted(state: Emission, text: str, source: DType, target: DType) -> str:
     if source is bf16:
         return converted(state, widen_bf16(state, text), f32, target)
     if target is b1:
-        return f"{text} != {state.zero(source)}"
+        return combined(state, arith.Ne, source, [text, state.zero(source)])
     if source is b1:
         one, none = (state.literal(rounded(n, target), target) for n in (1, 0))
         return state.dialect.choose(text, one, none)
@@ -113,54 +114,11 @@ def _odd_float(state: Emission, text: str, source: DType) -> str:
 
 @emits(arith.Bitcast)
 def bitcast(state: Emission, op: arith.Bitcast) -> None:
-    """The bits of a scalar or vector, cut into pieces as large as the smaller element."""
+    """The bits of a scalar as another."""
     source, target = op.value.type, op.type
     text = state.name(op.value)
-    if isinstance(source, DType) and isinstance(target, DType):
-        raw = bits_of(state, source, text)
-        state.give(op.results[0], from_bits(state, target, raw))
+    if state.is_edge(source) or state.is_edge(target):  # both are held in the same way
+        state.set(op.results[0], text)
         return
-    size = min(_element(source).size, _element(target).size)
-    pieces: list[str] = []
-    for number, part in enumerate(part_types(source) or (source,)):
-        assert isinstance(part, DType)
-        own = f"{text}.p{number}" if part_types(source) else text
-        pieces += _cut(state, bits_of(state, part, own), part.size, size)
-    each = _element(target).size // size
-    groups = [pieces[n : n + each] for n in range(0, len(pieces), each)]
-    made = [from_bits(state, _element(target), _joined(state, g, size)) for g in groups]
-    whole = (
-        state.dialect.construct(state.type_name(target), made) if part_types(target) else made[0]
-    )
-    state.give(op.results[0], whole)
-
-
-def _element(type_: Type) -> DType:
-    parts = part_types(type_)
-    element = parts[0] if parts else type_
-    assert isinstance(element, DType)
-    return element
-
-
-def _unsigned(size: int) -> DType:
-    return by_name(f"u{8 * size}")
-
-
-def _cut(state: Emission, raw: str, whole: int, size: int) -> list[str]:
-    """Pieces of ``size`` bytes of an unsigned integer of ``whole`` bytes, the lowest first."""
-    if whole == size:
-        return [raw]
-    raw = state.let(_unsigned(whole), raw)
-    convert = state.dialect.convert
-    return [convert(_unsigned(size), f"({raw} >> {8 * at}u)") for at in range(0, whole, size)]
-
-
-def _joined(state: Emission, pieces: list[str], size: int) -> str:
-    """An unsigned integer of pieces."""
-    if len(pieces) == 1:
-        return pieces[0]
-    whole = _unsigned(size * len(pieces))
-    wide = whole if whole.bits >= 32 else u32
-    convert = state.dialect.convert
-    terms = [f"({convert(wide, p)} << {8 * size * n}u)" for n, p in enumerate(pieces)]
-    return convert(whole, " | ".join(terms))
+    assert isinstance(source, DType) and isinstance(target, DType)
+    state.give(op.results[0], from_bits(state, target, bits_of(state, source, text)))

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from gridlane.codegen.clike.base import Dialect
-from gridlane.codegen.clike.spaces import Spaces
 from gridlane.core.dtypes import DType
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions
@@ -53,7 +52,6 @@ class Emission:
     module: Module
     options: KernelOptions
     block: tuple[int, int, int] | None
-    spaces: Spaces
     offsets: tuple[int, ...] = ()
     """Where each parameter of the kernel is in the parameter block, in bytes."""
     lines: list[str] = field(default_factory=list[str])
@@ -136,19 +134,19 @@ class Emission:
             return self.literal(number, type_)
         if isinstance(type_, PointerType):
             return self.dialect.from_address(type_.space, "")
-        parts = [self.zero(part) for part in part_types(type_)]
-        return self.dialect.construct(self.type_name(type_), parts)
+        raise AssertionError(f"{type_} has been taken apart")
 
     # ---- types
 
     def type_of(self, item: Value | Var) -> str:
         """The language's name of a value's type."""
         if isinstance(item.type, PointerType):
-            return self.dialect.pointer(self.spaces.of(item))
+            return self.dialect.pointer(item.type.space)
         return self.type_name(item.type)
 
     def type_name(self, type_: Type) -> str:
         """The language's name of a type; a struct of parts is declared at its first use."""
+        type_ = self.dialect.edges.get(type_, type_)
         if isinstance(type_, DType):
             return self.dialect.types[type_]
         if isinstance(type_, PointerType):
@@ -161,6 +159,10 @@ class Emission:
             text = "\n".join(self.dialect.struct(name, fields))
             self.declarations[name] = text
         return self.structs[type_]
+
+    def is_edge(self, type_: Type) -> bool:
+        """Whether values of a type only come in or go out, held in another."""
+        return type_ in self.dialect.edges
 
     # ---- refusal
 

@@ -47,7 +47,6 @@ class Glsl(Words):
         math.Trunc: "trunc",
         math.Rint: "roundEven",
     }
-    strict = False
     entry = "main"
     thread = "gl_LocalInvocationID"
     group = "gl_WorkGroupID"
@@ -55,7 +54,8 @@ class Glsl(Words):
     precise: ClassVar[str] = "precise "
 
     def let(self, type_: str, name: str, text: str) -> str:
-        return f"{self.precise if type_ == 'float' else ''}{type_} {name} = {text};"
+        precise = self.precise if type_ in ("float", "bool") else ""
+        return f"{precise}{type_} {name} = {text};"
 
     def var(self, type_: str, name: str, text: str) -> str:
         return self.let(type_, name, text)

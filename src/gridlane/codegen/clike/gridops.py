@@ -51,7 +51,7 @@ def barrier_reduce(state: Emission, op: grid.BarrierReduce) -> None:
     with state.block_of(f"if ({state.name(op.predicate)}) {{"):
         state.let(u32, dialect.atomic(state, place, u32, "add", "1u"))
     dialect.barrier(state)
-    count = state.let(i32, dialect.convert(i32, dialect.atomic_load(state, place)))
+    count = state.let(i32, dialect.convert(i32, dialect.agreed(state, place, first)))
     if op.kind is Reduction.COUNT:
         state.set(op.results[0], count)
         return
@@ -68,4 +68,4 @@ def fence(state: Emission, op: grid.Fence) -> None:
 @emits(grid.SyncWarp)
 def sync_warp(state: Emission, op: grid.SyncWarp) -> None:
     """Wait for the warp; the hardware has no mask."""
-    state.dialect.sync_warp(state, op)
+    state.dialect.sync_warp(state)

@@ -8,21 +8,30 @@ from dataclasses import dataclass
 from gridlane.codegen.clike import atomics, casts, gridops, report, scalars, warps
 from gridlane.codegen.clike.base import Dialect
 from gridlane.codegen.clike.control import emit_region
-from gridlane.codegen.clike.convergence import require_convergence
 from gridlane.codegen.clike.emission import Emission
 from gridlane.codegen.clike.memory import declare_variables
-from gridlane.codegen.clike.spaces import Spaces
 from gridlane.core.dtypes import DType
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions
 from gridlane.ir.op import Op
+from gridlane.ir.ops.arith import Bitcast, Cast
 from gridlane.ir.ops.control import Print
-from gridlane.ir.ops.memory import LocalArray, ReadVar, WriteVar, part_types
+from gridlane.ir.ops.memory import (
+    Address,
+    FromAddress,
+    LocalArray,
+    ReadVar,
+    WriteVar,
+    part_types,
+)
 from gridlane.ir.types import Type
 from gridlane.ir.values import Function, Module, Value
 
 FAMILIES = (atomics, casts, gridops, report, scalars, warps)
 """Imported for the emissions that they register."""
+
+EDGES = (Address, FromAddress, Bitcast, Cast, Print)
+"""The ops where passes leave scalars that the language has not; see their docstrings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +69,7 @@ def emit_kernel(
     """
     kernel = module.kernel
     _require_types(kernel, dialect)
-    require_convergence(kernel, dialect)
-    state = Emission(dialect, module, options, block, Spaces(kernel), offsets)
+    state = Emission(dialect, module, options, block, offsets)
     used = {value for op in kernel.body.walk() for value in op.operands()}
     for number, param in enumerate(kernel.params):
         if param.value in used:
@@ -93,9 +101,14 @@ def _require_types(kernel: Function, dialect: Dialect) -> None:
     for op in kernel.body.walk():
         for type_ in _types_of(op):
             for dtype in _scalars_in(type_):
-                if dtype not in dialect.types:
+                if dtype not in dialect.types and not _comes_or_goes(op, dtype, dialect):
                     why = dialect.lacks.get(dtype, "no shader of its language has it")
                     raise TargetError(f"{dialect.device} have no {dtype}: {why}", op.loc)
+
+
+def _comes_or_goes(op: Op, dtype: DType, dialect: Dialect) -> bool:
+    """Whether an op takes a scalar in or gives it out, where its bits are held in another type."""
+    return dtype in dialect.edges and isinstance(op, EDGES)
 
 
 def _types_of(op: Op) -> list[Type]:

@@ -1,14 +1,16 @@
-"""Pointers, loads and stores, variables, and the parts of structs and vectors."""
+"""Pointers, loads and stores, variables, and the pairs of words that passes leave at edges.
+
+Structs and vectors have been taken apart, packed ones into pieces that are aligned.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from gridlane.codegen.clike.emission import Emission, emits
-from gridlane.codegen.clike.floats import bits_of, from_bits
-from gridlane.core.dtypes import DType, i32, u32
+from gridlane.core.dtypes import DType, i32
 from gridlane.ir.ops import memory
-from gridlane.ir.types import PointerType, Space, StructType, Type, VectorType
+from gridlane.ir.types import PointerType, Space, StructType, Type
 from gridlane.ir.values import Value, Var
 
 
@@ -23,7 +25,8 @@ class Place:
 
 def place_of(state: Emission, pointer: Value, volatile: bool = False) -> Place:
     """Where a pointer points to."""
-    return Place(state.spaces.of(pointer), state.name(pointer), volatile)
+    assert isinstance(pointer.type, PointerType)
+    return Place(pointer.type.space, state.name(pointer), volatile)
 
 
 def alignment(pointer: Value) -> int:
@@ -59,71 +62,26 @@ def _moved(state: Emission, place: Place, bytes_: int) -> Place:
     return Place(place.space, moved, place.volatile)
 
 
-def fields_of(type_: Type) -> list[tuple[int, Type]]:
-    """(byte offset, type) of the parts of a struct or vector; none of anything else."""
-    if isinstance(type_, StructType):
-        return list(zip(type_.offsets, type_.types, strict=True))
-    if isinstance(type_, VectorType):
-        return [(n * type_.element.size, type_.element) for n in range(type_.count)]
-    return []
-
-
 @emits(memory.Load)
 def load(state: Emission, op: memory.Load) -> None:
-    """A scalar; of a struct, each of its parts."""
-    place = place_of(state, op.pointer, op.volatile)
-    type_ = op.results[0].type
-    state.give(op.results[0], loaded(state, place, type_, alignment(op.pointer)))
-
-
-def loaded(state: Emission, place: Place, type_: Type, align: int) -> str:
-    """The value at a place whose address is a multiple of ``align``."""
-    if isinstance(type_, PointerType):
-        return state.dialect.load_pointer(state, place, type_.space or Space.GLOBAL)
-    if isinstance(type_, DType):
-        if align < type_.size:
-            return _loaded_by_bytes(state, place, type_)
-        return state.dialect.load(state, place, type_)
-    parts: list[str] = []
-    for at, part in fields_of(type_):
-        inner = min(part.align, _shared_factor(align, at))
-        text = loaded(state, _moved(state, place, at), part, inner)
-        parts.append(state.named(state.type_name(part), text))
-    return state.dialect.construct(state.type_name(type_), parts)
-
-
-def _loaded_by_bytes(state: Emission, place: Place, dtype: DType) -> str:
-    whole = dtype.unsigned
-    wide = whole if whole.bits >= 32 else u32
-    terms: list[str] = []
-    for at in range(dtype.size):
-        octet = state.let(u32, state.dialect.load_byte(state, _moved(state, place, at)))
-        terms.append(f"({state.dialect.convert(wide, octet)} << {8 * at}u)")
-    raw = state.let(whole, state.dialect.convert(whole, " | ".join(terms)))
-    return from_bits(state, dtype, raw)
+    """A scalar or a pointer."""
+    place, result = place_of(state, op.pointer, op.volatile), op.results[0]
+    if isinstance(result.type, PointerType):
+        state.give(result, state.dialect.load_pointer(state, place, result.type.space))
+        return
+    assert isinstance(result.type, DType)
+    state.give(result, state.dialect.load(state, place, result.type))
 
 
 @emits(memory.Store)
 def store(state: Emission, op: memory.Store) -> None:
-    """A scalar; of a struct, each of its parts."""
-    place = place_of(state, op.pointer, op.volatile)
-    stored(state, place, op.value.type, state.name(op.value), alignment(op.pointer))
-
-
-def stored(state: Emission, place: Place, type_: Type, value: str, align: int) -> None:
-    """Write a value to a place whose address is a multiple of ``align``."""
+    """A scalar or a pointer."""
+    place, type_ = place_of(state, op.pointer, op.volatile), op.value.type
     if isinstance(type_, PointerType):
-        state.dialect.store_pointer(state, place, type_.space or Space.GLOBAL, value)
-    elif isinstance(type_, DType) and align >= type_.size:
-        state.dialect.store(state, place, type_, value)
-    elif isinstance(type_, DType):
-        raw = state.let(type_.unsigned, bits_of(state, type_, value))
-        for at in range(type_.size):
-            octet = state.dialect.convert(u32, f"({raw} >> {8 * at}u)")
-            state.dialect.store_byte(state, _moved(state, place, at), octet)
-    for number, (at, part) in enumerate(fields_of(type_)):
-        inner = min(part.align, _shared_factor(align, at))
-        stored(state, _moved(state, place, at), part, f"{value}.p{number}", inner)
+        state.dialect.store_pointer(state, place, type_.space, state.name(op.value))
+        return
+    assert isinstance(type_, DType)
+    state.dialect.store(state, place, type_, state.name(op.value))
 
 
 # ---- addresses
@@ -158,23 +116,14 @@ def recast(state: Emission, op: memory.Recast) -> None:
 
 @emits(memory.Address)
 def address(state: Emission, op: memory.Address) -> None:
-    """The address as an integer, which is one of global memory's."""
-    space = state.spaces.of(op.pointer)
-    if space is not Space.GLOBAL:
-        raise state.refuse(
-            op,
-            f"{space.name.lower()} memory has no addresses that are numbers, as global memory has",
-        )
-    state.give(op.results[0], state.dialect.number(state.name(op.pointer)))
+    """The address as an integer."""
+    state.give(op.results[0], state.dialect.address(state, state.name(op.pointer)))
 
 
 @emits(memory.FromAddress)
 def from_address(state: Emission, op: memory.FromAddress) -> None:
-    """An integer as a pointer to global memory."""
-    space = state.spaces.of(op.results[0])
-    if space is not Space.GLOBAL:
-        raise state.refuse(op, f"no number is an address of {space.name.lower()} memory")
-    state.give(op.results[0], state.dialect.from_address(space, state.name(op.value)))
+    """An integer as a pointer."""
+    state.give(op.results[0], state.dialect.from_address(op.type.space, state.name(op.value)))
 
 
 @emits(memory.GlobalAddress)

@@ -52,6 +52,7 @@ class Metal(Pointers):
         f32: "float",
     }
     lacks: ClassVar[dict[DType, str]] = {f64: "binary64 is not in their hardware; use float32"}
+    edges: ClassVar[dict[Type, Type]] = {f64: u64}
     functions: ClassVar[dict[type[Op], str]] = {
         arith.MulHi: "mulhi",
         arith.Popcount: "popcount({})",
@@ -65,7 +66,6 @@ class Metal(Pointers):
         math.Rint: "rint",
     }
     wraps = False
-    strict = False
     has_warps = True
 
     def bits(self, source: DType, target: DType, text: str) -> str:
@@ -121,22 +121,16 @@ class Metal(Pointers):
 
     # ---- warps
 
-    def publish(self, state: Emission, op: Op, words: list[str]) -> list[str]:
-        return words
+    def peer(self, state: Emission, word: str, lane: str) -> str:
+        return f"simd_shuffle({word}, ushort({lane}))"
 
-    def retract(self, state: Emission) -> None:
-        """Every lane has its own copy."""
-
-    def peer(self, state: Emission, published: str, lane: str) -> str:
-        return f"simd_shuffle({published}, ushort({lane}))"
-
-    def together(self, state: Emission, op: Op) -> str:
+    def together(self, state: Emission) -> str:
         return state.let(u32, "uint(ulong(simd_active_threads_mask()))")
 
-    def ballot(self, state: Emission, op: Op, predicate: str) -> str:
+    def ballot(self, state: Emission, predicate: str) -> str:
         return state.let(u32, f"uint(ulong(simd_ballot({predicate})))")
 
-    def sync_warp(self, state: Emission, op: Op) -> None:
+    def sync_warp(self, state: Emission) -> None:
         state.line(f"simdgroup_barrier({_FLAGS});")
 
     # ---- the whole
@@ -161,8 +155,9 @@ class Metal(Pointers):
         return "\n".join((*head, *state.declarations.values(), signature, *inside, "}", ""))
 
     def _field(self, type_: Type) -> str:
-        """The type of a parameter; one that the language has not can only be passed over."""
+        """The type of a parameter."""
         if isinstance(type_, PointerType):
             return "device uchar*"
-        assert isinstance(type_, DType)
-        return self.types.get(type_, "ulong")
+        held = self.edges.get(type_, type_)
+        assert isinstance(held, DType)
+        return self.types[held]

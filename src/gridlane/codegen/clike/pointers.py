@@ -56,12 +56,6 @@ class Pointers(Dialect):
         text = self.convert(u8, value) if dtype is b1 else value
         state.line(f"{self._at(place, 'uchar' if dtype is b1 else self.types[dtype])} = {text};")
 
-    def load_byte(self, state: Emission, place: Place) -> str:
-        return f"uint({self._at(place, 'uchar')})"
-
-    def store_byte(self, state: Emission, place: Place, value: str) -> None:
-        state.line(f"{self._at(place, 'uchar')} = uchar({value});")
-
     def load_pointer(self, state: Emission, place: Place, space: Space) -> str:
         return f"({self.pointer(space)})({self._at(place, 'ulong')})"
 

@@ -22,8 +22,15 @@ def _put(state: Emission, block: Place, offset: int, value: str) -> None:
 
 @emits(control.Raise)
 def raise_error(state: Emission, op: control.Raise) -> None:
-    """Report, when no thread has yet, and end the thread. The host looks when the grid is done, so
-    the order of these writes does not matter."""
+    """Report, and end the thread."""
+    report_error(state, op)
+    state.line("return;")
+
+
+@emits(control.Report)
+def report_error(state: Emission, op: control.Raise | control.Report) -> None:
+    """Report, when no thread has yet. The host looks when the grid is done, so the order of these
+    writes does not matter."""
     block, dialect = state.dialect.report(state), state.dialect
     claimed = _field(state, block, f"{abi.CLAIMED_OFFSET}u")
     old = state.let(u32, dialect.atomic(state, claimed, u32, "exchange", "1u"))
@@ -32,7 +39,6 @@ def raise_error(state: Emission, op: control.Raise) -> None:
             for n, index in enumerate(asked(state, cls)):
                 _put(state, block, base + 4 * n, dialect.convert(u32, index))
         _put(state, block, abi.ERROR_OFFSET, f"{op.code + 1}u")
-    state.line("return;")
 
 
 @emits(control.Print)

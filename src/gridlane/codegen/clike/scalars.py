@@ -17,7 +17,6 @@ from gridlane.core.dtypes import DType, b1, bf16, by_name, f32, u32
 from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, math
-from gridlane.ir.ops.memory import part_types
 from gridlane.ir.types import PointerType
 from gridlane.ir.values import Value
 
@@ -224,10 +223,7 @@ def _function(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str
 
 
 def _fused(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
-    if next(op.operands()).type is bf16:
-        raise state.refuse(
-            op, "bfloat16 is computed in float32, where it would round twice; use float32"
-        )
+    """Where it must round once, a pass has written it in integers or the language does that."""
     if arith.Fma not in state.dialect.functions:
         product = state.let(dtype, f"{operands[0]} * {operands[1]}")
         return f"{product} + {operands[2]}"
@@ -318,14 +314,6 @@ def const(state: Emission, op: arith.Const) -> None:
 
 @emits(arith.Select)
 def select(state: Emission, op: arith.Select) -> None:
-    """A choice of scalars or pointers, or of each part of a struct."""
-    condition, result = state.name(op.condition), op.results[0]
+    """A choice of scalars or pointers."""
     a, b = state.name(op.on_true), state.name(op.on_false)
-    parts = part_types(result.type)
-    if not parts:
-        state.give(result, state.dialect.choose(condition, a, b))
-        return
-    variable = state.variable(state.type_of(result), b)
-    with state.block_of(f"if ({condition}) {{"):
-        state.line(f"{variable} = {a};")
-    state.give(result, variable)
+    state.give(op.results[0], state.dialect.choose(state.name(op.condition), a, b))

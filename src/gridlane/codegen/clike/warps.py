@@ -1,8 +1,7 @@
 """Exchange between the lanes of a warp, made of one thing: a lane's word that the others can read.
 
-A language with ballots says so, and votes become one call. Lanes that are elsewhere take no part,
-whatever the mask says, as in the IR; to read from such a lane gives nothing in particular, as in
-CUDA.
+Lanes that are elsewhere take no part, whatever the mask says, as in the IR; to read from such a
+lane gives nothing in particular, as in CUDA.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, warp
 from gridlane.ir.ops.grid import LaneId
 from gridlane.ir.ops.warp import ShuffleMode, VoteMode, WarpReduction
+from gridlane.ir.types import VectorType
 from gridlane.ir.values import Value
 
 WARP = 32
@@ -32,6 +32,12 @@ def in_words(state: Emission, text: str, dtype: DType) -> list[str]:
     """The bits of a scalar as one or two u32, the lower first."""
     if dtype is b1:
         return [state.let(u32, state.dialect.choose(text, "1u", "0u"))]
+    if state.is_edge(dtype):
+        held = state.dialect.edges[dtype]
+        if isinstance(held, VectorType):
+            return [f"{text}.p{n}" for n in range(held.count)]
+        assert isinstance(held, DType)
+        return in_words(state, text, held)
     raw = bits_of(state, dtype, text)
     if dtype.size == 8:
         raw = state.let(u64, raw)
@@ -50,9 +56,9 @@ def of_words(state: Emission, words: list[str], dtype: DType) -> str:
     return from_bits(state, dtype, converted(state, words[0], u32, dtype.unsigned))
 
 
-def members(state: Emission, op: Op, mask: Value) -> str:
+def members(state: Emission, mask: Value) -> str:
     """The u32 of the lanes that take part."""
-    return state.let(u32, f"{state.name(mask)} & {state.dialect.together(state, op)}")
+    return state.let(u32, f"{state.name(mask)} & {state.dialect.together(state)}")
 
 
 def lane(state: Emission) -> str:
@@ -82,9 +88,8 @@ def shuffle(state: Emission, op: warp.Shuffle) -> None:
     inside = state.let(b1, f"{source} >= {low} && {source} < {start} + {width}")
     chosen = state.let(i32, state.dialect.choose(inside, source, own))
     number = state.let(u32, state.dialect.convert(u32, chosen))
-    published = state.dialect.publish(state, op, in_words(state, state.name(op.value), dtype))
-    found = [state.let(u32, state.dialect.peer(state, word, number)) for word in published]
-    state.dialect.retract(state)
+    words = in_words(state, state.name(op.value), dtype)
+    found = [state.let(u32, state.dialect.peer(state, word, number)) for word in words]
     state.give(op.results[0], of_words(state, found, dtype))
     state.set(op.results[1], inside)
 
@@ -100,8 +105,8 @@ _SOURCES: dict[ShuffleMode, str] = {
 @emits(warp.Vote)
 def vote(state: Emission, op: warp.Vote) -> None:
     """A ballot, compared with the lanes that take part."""
-    part = members(state, op, op.mask)
-    true = state.let(u32, f"{_ballot(state, op, state.name(op.predicate))} & {part}")
+    part = members(state, op.mask)
+    true = state.let(u32, f"{state.dialect.ballot(state, state.name(op.predicate))} & {part}")
     state.give(op.results[0], _VOTES[op.mode].format(true=true, part=part))
 
 
@@ -113,15 +118,6 @@ _VOTES: dict[VoteMode, str] = {
 }
 
 
-def _ballot(state: Emission, op: Op, predicate: str) -> str:
-    """The u32 of the lanes where a predicate holds; bits of absent lanes mean nothing."""
-    native = state.dialect.ballot(state, op, predicate)
-    if native:
-        return native
-    (word,) = state.dialect.publish(state, op, in_words(state, predicate, b1))
-    return _gathered(state, lambda number: state.dialect.peer(state, word, number))
-
-
 def _gathered(state: Emission, bit: Callable[[str], str]) -> str:
     """The u32 of a bit, as u32 0 or 1, of each lane."""
     bits = state.variable(state.dialect.types[u32], "0u")
@@ -130,19 +126,18 @@ def _gathered(state: Emission, bit: Callable[[str], str]) -> str:
         state.line(f"{bits} = {bits} | (({bit(number)}) << {number});")
 
     for_each_lane(state, body)
-    state.dialect.retract(state)
     return bits
 
 
-def _equals(state: Emission, op: Op, value: Value, to: str = "") -> str:
+def _equals(state: Emission, value: Value, to: str = "") -> str:
     """The u32 of the lanes whose value has the bits of that of lane ``to``, or of the own."""
-    words = in_words(state, state.name(value), _scalar(value))
-    published = state.dialect.publish(state, op, words)
+    own = in_words(state, state.name(value), _scalar(value))
+    words = own
     if to:
-        words = [state.let(u32, state.dialect.peer(state, word, to)) for word in published]
+        words = [state.let(u32, state.dialect.peer(state, word, to)) for word in own]
 
     def same(number: str) -> str:
-        found = [state.let(u32, state.dialect.peer(state, word, number)) for word in published]
+        found = [state.let(u32, state.dialect.peer(state, word, number)) for word in own]
         test = " && ".join(f"{a} == {b}" for a, b in zip(found, words, strict=True))
         return state.dialect.choose(f"({test})", "1u", "0u")
 
@@ -152,18 +147,18 @@ def _equals(state: Emission, op: Op, value: Value, to: str = "") -> str:
 @emits(warp.MatchAny)
 def match_any(state: Emission, op: warp.MatchAny) -> None:
     """The lanes that hold the same."""
-    part = members(state, op, op.mask)
-    state.give(op.results[0], f"{part} & {_equals(state, op, op.value)}")
+    part = members(state, op.mask)
+    state.give(op.results[0], f"{part} & {_equals(state, op.value)}")
 
 
 @emits(warp.MatchAll)
 def match_all(state: Emission, op: warp.MatchAll) -> None:
     """All hold the same when all hold what the first holds. Without one that takes part, that is
     so as well."""
-    part = members(state, op, op.mask)
+    part = members(state, op.mask)
     trailing = combined(state, arith.Clz, u32, [f"({part} & (~{part} + 1u))"])
     first = state.let(u32, f"(31u - {trailing}) & 31u")
-    same = state.let(b1, f"({part} & ~{_equals(state, op, op.value, first)}) == 0u")
+    same = state.let(b1, f"({part} & ~{_equals(state, op.value, first)}) == 0u")
     state.give(op.results[0], state.dialect.choose(same, part, "0u"))
     state.set(op.results[1], same)
 
@@ -171,20 +166,19 @@ def match_all(state: Emission, op: warp.MatchAll) -> None:
 @emits(warp.ActiveMask)
 def active_mask(state: Emission, op: warp.ActiveMask) -> None:
     """The lanes that are here."""
-    state.give(op.results[0], state.dialect.together(state, op))
+    state.give(op.results[0], state.dialect.together(state))
 
 
 @emits(warp.WarpReduce)
 def warp_reduce(state: Emission, op: warp.WarpReduce) -> None:
     """One lane after the other, those that take part."""
-    dtype, part = _scalar(op.value), members(state, op, op.mask)
+    dtype, part = _scalar(op.value), members(state, op.mask)
     words = in_words(state, state.name(op.value), dtype)
-    published = state.dialect.publish(state, op, words)
     total = state.variable(state.dialect.types[dtype], state.zero(dtype))
     empty = state.variable(state.dialect.types[b1], "true")
 
     def body(number: str) -> None:
-        found = [state.let(u32, state.dialect.peer(state, word, number)) for word in published]
+        found = [state.let(u32, state.dialect.peer(state, word, number)) for word in words]
         item = state.let(dtype, of_words(state, found, dtype))
         with state.block_of(f"if ((({part} >> {number}) & 1u) != 0u) {{"):
             both = state.let(dtype, combined(state, _REDUCTIONS[op.kind], dtype, [total, item]))
@@ -192,7 +186,6 @@ def warp_reduce(state: Emission, op: warp.WarpReduce) -> None:
             state.line(f"{empty} = false;")
 
     for_each_lane(state, body)
-    state.dialect.retract(state)
     state.give(op.results[0], total)
 
 

@@ -108,6 +108,14 @@ class Wgsl(Words):
         state.line(f"let {name} = {call};")
         return f"{name}.old_value", f"{name}.exchanged"
 
+    def agreed(self, state: Emission, place: Place, first: str) -> str:
+        """Barriers stand where only what is seen to be one for all decides. Loads of shared memory
+        are not, but for those of one function, which takes no atomics."""
+        state.declarations["agreed"] = "var<workgroup> agreed: u32;"
+        with state.block_of(f"if ({first}) {{"):
+            state.line(f"agreed = {self.atomic_load(state, place)};")
+        return state.let(u32, "workgroupUniformLoad(&agreed)")
+
     def barrier(self, state: Emission) -> None:
         state.line("storageBarrier();")
         state.line("workgroupBarrier();")

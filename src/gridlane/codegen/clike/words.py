@@ -1,10 +1,8 @@
 """Memory as arrays of 32-bit words, for languages without pointers: an address is a number of
 bytes from the start of the heap, of shared memory, of a thread's arrays or of the constants.
 
-Bindings and launch words are those of ``core.shader_abi``.
-
-Where the language has no warps, lanes exchange through shared memory, a word a thread, between
-barriers of the block; ``convergence`` has seen to it that all threads come there.
+Bindings and launch words are those of ``core.shader_abi``. What has 64, 16 or 8 bits only comes in
+and goes out, in the types of ``edges``: passes have written all else in words.
 """
 
 from __future__ import annotations
@@ -15,11 +13,11 @@ from typing import TYPE_CHECKING, ClassVar
 from gridlane.codegen.clike.base import Dialect, Pair
 from gridlane.codegen.clike.gridops import thread_number
 from gridlane.codegen.clike.memory import Place
-from gridlane.core.dtypes import DType, b1, bf16, f16, f64, i8, i16, i64, u8, u16, u32, u64
+from gridlane.core.dtypes import DType, b1, bf16, f16, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from gridlane.core.shader_abi import BASE, DYNAMIC, GRID, REPORT
 from gridlane.ir.op import Op
 from gridlane.ir.ops import grid
-from gridlane.ir.types import Space
+from gridlane.ir.types import Space, Type, vector
 
 if TYPE_CHECKING:
     from gridlane.codegen.clike.emission import Emission
@@ -34,6 +32,8 @@ ARRAYS = {
 _NATIVE = frozenset(("add", "and", "or", "xor", "exchange"))
 _UNSIGNED = frozenset(("min", "max"))
 COUNTER_BYTES = 16
+PAIR = vector(u32, 2)
+"""How a scalar of 64 bits comes in and goes out: its low word, its high word."""
 _WIDE = "it has 64 bits, and their integers have 32; use int32"
 
 
@@ -54,6 +54,11 @@ class Words(Dialect):
         **dict.fromkeys((u8, u16), _small("uint32")),
         **dict.fromkeys((f16, bf16), _small("float32")),
         f64: "binary64 is not in their language; use float32",
+    }
+    edges: ClassVar[dict[Type, Type]] = {
+        **dict.fromkeys((i64, u64, f64), PAIR),
+        **dict.fromkeys((i8, i16), i32),
+        **dict.fromkeys((u8, u16, f16, bf16), u32),
     }
     thread: ClassVar[str]
     group: ClassVar[str]
@@ -85,30 +90,10 @@ class Words(Dialect):
         state.line(f"{self._element(place)} = {value};")
 
     def load(self, state: Emission, place: Place, dtype: DType) -> str:
-        if dtype is b1:
-            return f"{self.load_byte(state, place)} != 0u"
         return self.bits(u32, dtype, self.word_at(state, place))
 
     def store(self, state: Emission, place: Place, dtype: DType, value: str) -> None:
-        if dtype is b1:
-            self.store_byte(state, place, self.choose(value, "1u", "0u"))
-        else:
-            self.put_word(state, place, self.bits(dtype, u32, value))
-
-    def load_byte(self, state: Emission, place: Place) -> str:
-        return f"(({self.word_at(state, place)} >> ((({place.pointer}) & 3u) * 8u)) & 0xffu)"
-
-    def store_byte(self, state: Emission, place: Place, value: str) -> None:
-        """Other threads may write the other bytes of the word meanwhile."""
-        shift = state.let(u32, f"(({place.pointer}) & 3u) * 8u")
-        octet = state.let(u32, f"({value} & 0xffu) << {shift}")
-        kept = state.let(u32, f"~(0xffu << {shift})")
-        if place.space is Space.LOCAL:
-            old = state.let(u32, self.word_at(state, place))
-            self.put_word(state, place, f"({old} & {kept}) | {octet}")
-            return
-        for kind, operand in (("and", kept), ("or", octet)):
-            state.let(u32, self.atomic(state, place, u32, kind, operand))
+        self.put_word(state, place, self.bits(dtype, u32, value))
 
     def load_pointer(self, state: Emission, place: Place, space: Space) -> str:
         return self.word_at(state, place)
@@ -121,8 +106,11 @@ class Words(Dialect):
     def number(self, pointer: str) -> str:
         return pointer
 
+    def address(self, state: Emission, pointer: str) -> str:
+        return self.construct(state.type_name(PAIR), [pointer, "0u"])
+
     def from_address(self, space: Space, text: str) -> str:
-        return text or "0u"
+        return f"{text}.p0" if text else "0u"
 
     def global_address(self, state: Emission, symbol: str) -> str:
         item, at = state.module.globals[symbol], 0
@@ -148,9 +136,20 @@ class Words(Dialect):
         word = f"params[{at // 4}]"
         if not isinstance(type_, DType):
             return word
-        if type_ is b1:
-            return f"(({word} >> {8 * (at % 4)}u) & 0xffu) != 0u"
+        if type_.bits == 64:
+            return self.construct(state.type_name(PAIR), [word, f"params[{at // 4 + 1}]"])
+        if type_.size < 4:
+            return self._part(word, 8 * (at % 4), type_)
         return self.bits(u32, type_, word)
+
+    def _part(self, word: str, shift: int, dtype: DType) -> str:
+        """A scalar that is some bits of a word, held in 32 bits."""
+        gone = 32 - 8 * dtype.size
+        raw = f"({word} << {gone - shift}u)"
+        if dtype.is_signed and dtype.is_integer:
+            return f"({self.bits(u32, i32, raw)} >> {gone}u)"
+        raw = f"({raw} >> {gone}u)"
+        return f"{raw} != 0u" if dtype is b1 else raw
 
     def query(self, state: Emission, op: Op) -> str:
         if isinstance(op, grid.LaneId):
@@ -198,49 +197,8 @@ class Words(Dialect):
     def word(self, state: Emission, place: Place) -> Pair:
         raise AssertionError("scalars have 32 bits")
 
-    # ---- warps
 
-    def publish(self, state: Emission, op: Op, words: list[str]) -> list[str]:
-        (word,) = words
-        number = state.let(u32, self.convert(u32, thread_number(state)))
-        start = exchange_start(state)
-        self.put_word(state, Place(Space.SHARED, f"{start}u + {number} * 4u"), word)
-        self.barrier(state)
-        return [state.let(u32, f"{number} & ~31u")]
-
-    def peer(self, state: Emission, published: str, lane: str) -> str:
-        number = f"({published} + {lane})"
-        place = Place(Space.SHARED, f"{exchange_start(state)}u + {number} * 4u")
-        word = self.word_at(state, place)
-        if threads(state) % 32 == 0:
-            return word
-        return self.choose(f"{number} < {threads(state)}u", word, "0u")
-
-    def retract(self, state: Emission) -> None:
-        self.barrier(state)
-
-    def together(self, state: Emission, op: Op) -> str:
-        if threads(state) % 32 == 0:
-            return "0xffffffffu"
-        number = self.convert(u32, thread_number(state))
-        last = state.let(b1, f"({number} >> 5u) == {threads(state) // 32}u")
-        return self.choose(last, f"{(1 << threads(state) % 32) - 1:#x}u", "0xffffffffu")
-
-    def ballot(self, state: Emission, op: Op, predicate: str) -> str:
-        return ""
-
-    def sync_warp(self, state: Emission, op: Op) -> None:
-        self.barrier(state)
-
-
-# ---- shared memory: the module's arrays, a counter, the words of an exchange, the dynamic part
-
-
-def threads(state: Emission) -> int:
-    """Threads of a block."""
-    assert state.block
-    x, y, z = state.block
-    return x * y * z
+# ---- shared memory: the module's arrays, a counter, the dynamic part
 
 
 def _rounded(size: int) -> int:
@@ -252,17 +210,9 @@ def static_bytes(state: Emission) -> int:
     return sum(_rounded(item.size) for item in state.module.static_shared())
 
 
-def exchange_start(state: Emission) -> int:
-    """Where the words of an exchange are, in bytes."""
-    return static_bytes(state) + COUNTER_BYTES
-
-
 def shared_bytes(state: Emission) -> int:
     """Bytes of shared memory whose size is known."""
-    ops = list(state.module.kernel.body.walk())
-    if any(op.cross_lane for op in ops):
-        state.extra_shared = COUNTER_BYTES + 4 * -(-threads(state) // 32) * 32
-    elif any(isinstance(op, grid.BarrierReduce) for op in ops):
+    if any(isinstance(op, grid.BarrierReduce) for op in state.module.kernel.body.walk()):
         state.extra_shared = COUNTER_BYTES
     return static_bytes(state) + state.extra_shared
 

@@ -41,7 +41,14 @@ def _atomic(state: Emission, opcode: Opcode, address: int, offset: int, value: i
 
 @emits(control.Raise)
 def raise_error(state: Emission, op: control.Raise) -> None:
-    """Report, when no thread has yet, and end the thread."""
+    """Report, and end the thread."""
+    report_error(state, op)
+    state.code.do(Opcode.Return)
+
+
+@emits(control.Report)
+def report_error(state: Emission, op: control.Raise | control.Report) -> None:
+    """Report, when no thread has yet."""
     code, block = state.code, _block(state)
     one = code.const(1, u32)
     old = _atomic(state, Opcode.AtomicExchange, block, abi.CLAIMED_OFFSET, one)
@@ -51,7 +58,6 @@ def raise_error(state: Emission, op: control.Raise) -> None:
             _put(state, block, abi.BLOCK_OFFSET + 4 * axis, block_index(state, axis))
         memory_barrier(state, MemoryScope.SYSTEM, MemoryOrder.SEQ_CST)
         _put(state, block, abi.ERROR_OFFSET, code.const(op.code + 1, u32))
-    code.do(Opcode.Return)
 
 
 @emits(control.Print)

@@ -96,6 +96,17 @@ class Raise(Op):
         self.require(0 <= self.code < len(scope.module.errors), f"no error {self.code}")
 
 
+@operation("report")
+class Report(Op):
+    """Say that this thread has error ``code``, as ``raise`` does, and go on. Passes make it where
+    the threads of a block still have to meet."""
+
+    code: int
+
+    def check(self, scope: Scope) -> None:
+        self.require(0 <= self.code < len(scope.module.errors), f"no error {self.code}")
+
+
 @operation("call")
 class Call(Op):
     """Call a device function of the module."""

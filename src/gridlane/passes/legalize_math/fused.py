@@ -1,53 +1,71 @@
-"""The fused multiply-add of f64, by integers, for targets that round the product."""
+"""The fused multiply-add of f32 and f64, by integers, for targets that round the product.
+
+A word is an integer as wide as the float. The sum is computed in two words, which have room for the
+product of two significands and some zero bits below it.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-from gridlane.core.dtypes import i64, u64
 from gridlane.passes.legalize_math.exact import taken_apart
-from gridlane.passes.legalize_math.expression import Expression, Writer
+from gridlane.passes.legalize_math.expression import Expression, Format, Writer
 
-_SPARE = 20
-"""Zero bits below the product of two significands, of 106 bits, in 128."""
-_UP = 53 + _SPARE - 1
-"""How far up the third significand goes, so that its first bit is next to the product's."""
-_DROPPED = 11
-"""Bits of a word of 64 below a significand at its top."""
+
+def _dropped(form: Format) -> int:
+    """Bits of a word below a significand at its top."""
+    return form.dtype.bits - form.precision
+
+
+def _spare(form: Format) -> int:
+    """Zero bits below the product of two significands, in two words whose top two are free."""
+    return 2 * _dropped(form) - 2
+
+
+def _up(form: Format) -> int:
+    """How far up the third significand goes, so that its first bit is next to the product's."""
+    return form.precision + _spare(form) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Wide:
-    """An unsigned integer of 128 bits; shifts are by an i64 from 0 to 127."""
+    """An unsigned integer of two words; shifts are by a signed word, by less than all bits."""
 
     high: Expression
     low: Expression
 
+    @property
+    def bits(self) -> int:
+        """Of a word."""
+        return self.low.dtype.bits
+
     def down(self, n: Expression) -> Wide:
         """Shifted to the right; the last bit is set when ones are lost."""
-        # A shift by 64 or more is 0, and so is one by a negative amount, which reads as huge.
-        low = (self.low >> n) | (self.high << (64 - n)) | (self.high >> (n - 64))
-        w = n.writer
-        lost = w.select(n >= 64, self.low, self.low << (64 - n)) | (self.high << (128 - n))
-        return Wide(self.high >> n, low | w.select(lost.differs(0), w.const(1, u64), 0))
+        # A shift by a word or more is 0, and so is one by a negative amount, which reads as huge.
+        word, w = self.bits, n.writer
+        low = (self.low >> n) | (self.high << (word - n)) | (self.high >> (n - word))
+        lost = w.select(n >= word, self.low, self.low << (word - n))
+        lost = lost | (self.high << (2 * word - n))
+        return Wide(self.high >> n, low | w.select(lost.differs(0), w.const(1, low.dtype), 0))
 
     def up(self, n: Expression) -> Wide:
         """Shifted to the left."""
-        high = (self.high << n) | (self.low >> (64 - n)) | (self.low << (n - 64))
+        word = self.bits
+        high = (self.high << n) | (self.low >> (word - n)) | (self.low << (n - word))
         return Wide(high, self.low << n)
 
     def plus(self, other: Wide) -> Wide:
         """The sum; there is room."""
         low = self.low + other.low
         w = low.writer
-        carry = w.select(low < other.low, w.const(1, u64), 0)
+        carry = w.select(low < other.low, w.const(1, low.dtype), 0)
         return Wide(self.high + other.high + carry, low)
 
     def minus(self, other: Wide) -> Wide:
         """The difference; it wraps."""
         w = self.low.writer
-        borrow = w.select(self.low < other.low, w.const(1, u64), 0)
+        borrow = w.select(self.low < other.low, w.const(1, self.low.dtype), 0)
         return Wide(self.high - other.high - borrow, self.low - other.low)
 
     def is_below(self, other: Wide) -> Expression:
@@ -73,15 +91,16 @@ def fma(w: Writer, a: Expression, b: Expression, c: Expression) -> Expression:
 
 def _finite(w: Writer, a: Expression, b: Expression, c: Expression, sign: Expression) -> Expression:
     """Of finite numbers; a and b are not 0, and ``sign`` is that of their product."""
+    form, word = w.form, w.form.dtype.bits
     (m, e), (n, f), (s, g) = (taken_apart(w, abs(x)) for x in (a, b, c))
-    low = m * n
-    product = Wide((m.high_product(n) << _SPARE) | (low >> (64 - _SPARE)), low << _SPARE)
-    other = Wide(s << (_UP - 64), w.const(0, u64))
-    e_product = (e + f - _SPARE).cast(i64)
-    e_other = w.select(s.equals(0), e_product, (g - _UP).cast(i64))
+    low, spare = m * n, _spare(form)
+    product = Wide((m.high_product(n) << spare) | (low >> (word - spare)), low << spare)
+    other = Wide(s << (_up(form) - word), w.const(0, form.unsigned))
+    e_product = (e + f - spare).cast(form.whole)
+    e_other = w.select(s.equals(0), e_product, (g - _up(form)).cast(form.whole))
     distance = e_product - e_other
     product_is_far_below = distance < 0
-    shift = abs(distance).least(127)
+    shift = abs(distance).least(2 * word - 1)
     first = _chosen(w, product_is_far_below, product.down(shift), product)
     second = _chosen(w, product_is_far_below, other, other.down(shift))
     exponent = e_product.most(e_other)
@@ -95,22 +114,27 @@ def _finite(w: Writer, a: Expression, b: Expression, c: Expression, sign: Expres
     negative = w.select(nothing, sign & c_sign, w.select(differ & less, c_sign, sign))
     made = _rounded(w, total, exponent)
     return w.from_bits(
-        w.select(nothing, w.const(0, i64), made) | w.select(negative, w.const(i64.min, i64), 0)
+        w.select(nothing, w.const(0, form.whole), made)
+        | w.select(negative, w.const(form.sign, form.whole), 0)
     )
 
 
 def _rounded(w: Writer, total: Wide, exponent: Expression) -> Expression:
-    """The bits of total * 2**exponent, which is not 0, as an i64 without a sign."""
+    """The bits of total * 2**exponent, which is not 0, as a signed word without a sign."""
+    form, word = w.form, w.form.dtype.bits
     zeros = total.high.leading_zeros()
-    zeros = w.select(total.high.equals(0), total.low.leading_zeros() + 64, zeros).reread(i64)
-    field = exponent - zeros + (127 + w.form.bias)
-    subnormal = (1 - field).most(0).least(127)
-    top = total.up(zeros.least(127)).down(subnormal)
-    m = (top.high >> _DROPPED).reread(i64)
-    rest = (top.high & ((1 << _DROPPED) - 1)) | w.select(top.low.differs(0), w.const(1, u64), 0)
+    low_zeros = total.low.leading_zeros() + word
+    zeros = w.select(total.high.equals(0), low_zeros, zeros).reread(form.whole)
+    field = exponent - zeros + (2 * word - 1 + form.bias)
+    subnormal = (1 - field).most(0).least(2 * word - 1)
+    top = total.up(zeros.least(2 * word - 1)).down(subnormal)
+    m = (top.high >> _dropped(form)).reread(form.whole)
+    more = w.select(top.low.differs(0), w.const(1, form.unsigned), 0)
+    rest = (top.high & ((1 << _dropped(form)) - 1)) | more
     # To even: half a unit goes up where the last bit is set.
-    half = 1 << (_DROPPED - 1)
-    up = (rest.reread(i64) + (m & 1)) > half
-    bits = ((field.most(1) - 1) << w.form.fraction) + m + w.select(up, w.const(1, i64), 0)
-    infinite = w.const(2 * w.form.bias + 1, i64) << w.form.fraction
-    return w.select(field > 2 * w.form.bias, infinite, bits)
+    half = 1 << (_dropped(form) - 1)
+    up = (rest.reread(form.whole) + (m & 1)) > half
+    one = w.select(up, w.const(1, form.whole), 0)
+    bits = ((field.most(1) - 1) << form.fraction) + m + one
+    infinite = w.const(2 * form.bias + 1, form.whole) << form.fraction
+    return w.select(field > 2 * form.bias, infinite, bits)

@@ -228,7 +228,7 @@ class _Exits:
     def _ended(self, op: Op, in_loop: bool, in_scope: bool) -> list[Level] | None:
         """The levels that a terminator ends, or None for one that stays."""
         levels = self.uniform.levels
-        if isinstance(op, control.Return):
+        if isinstance(op, control.Return | control.Raise):
             return levels
         if isinstance(op, control.Break | control.Continue) and not in_loop:
             at = max(n for n, level in enumerate(levels) if isinstance(level.op, control.Loop))
@@ -244,6 +244,8 @@ class _Exits:
         false, true = arith.Const(False, b1), arith.Const(True, b1)
         writes = [memory.WriteVar(level.active, false.result) for level in ended]
         made: list[Op] = [false, true, *writes, memory.WriteVar(self.gone, true.result)]
+        if isinstance(op, control.Raise):
+            made.append(control.Report(op.code))
         made.append(control.Leave())
         for item in made:
             item.loc = op.loc

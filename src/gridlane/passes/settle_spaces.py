@@ -1,0 +1,182 @@
+"""Gives each generic pointer of a kernel the memory that it goes to: shaders have no generic ones.
+
+A pointer's space is that of what it was made from. An address that comes from a number or from
+memory is one of global memory, so that other memory may have no addresses that are numbers.
+"""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import u64
+from gridlane.core.errors import TargetError
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, memory
+from gridlane.ir.types import PointerType, Space, pointer
+from gridlane.ir.values import Function, Module, Region, Value, Var
+
+Item = Value | Var
+
+_FROM_OUTSIDE = (memory.FromAddress, memory.Load, memory.Part)
+_CHOICES = (arith.Select, memory.WriteVar, arith.Compare)
+"""What takes several pointers, of which one may be null."""
+
+
+def settle_spaces(module: Module) -> None:
+    """Replace the generic space in the types of a kernel whose calls are inlined.
+
+    Raises:
+        TargetError: a pointer goes to two kinds of memory, or an address as a number is asked of
+            other memory than global.
+    """
+    kernel = module.kernel
+    spaces = _Spaces(kernel)
+    _settle(kernel.body, spaces)
+    for var in kernel.variables:
+        if _is_generic(var):
+            var.type = spaces.settled(var)
+    _refuse_numbers(kernel)
+
+
+class _Spaces:
+    """The space of each generic pointer of a kernel."""
+
+    def __init__(self, kernel: Function) -> None:
+        self.known: dict[Item, Space] = {}
+        ops = [op for op in kernel.body.walk() if _makes_generic(op)]
+        while any([self._visit(op) for op in ops]):
+            pass
+
+    def settled(self, item: Item) -> PointerType:
+        """The type of a pointer, with its space."""
+        assert isinstance(item.type, PointerType)
+        space = item.type.space or self.known.get(item, Space.GLOBAL)
+        return pointer(item.type.element, space)
+
+    def _visit(self, op: Op) -> bool:
+        """Learn what an op says; whether that is new."""
+        target = op.var if isinstance(op, memory.WriteVar) else op.results[0]
+        found = [space for item in _sources(op) if (space := self._certain(item)) is not None]
+        if isinstance(op, _FROM_OUTSIDE):
+            found.append(Space.GLOBAL)
+        if target in self.known:
+            found.append(self.known[target])
+        if not found:
+            return False
+        if len(set(found)) > 1:
+            names = " and in ".join(sorted(space.name.lower() for space in set(found)))
+            raise TargetError(
+                f"a pointer may be in {names} memory, and shaders have no pointers to both: "
+                "write one branch for each",
+                op.loc,
+            )
+        is_new = target not in self.known
+        self.known[target] = found[0]
+        return is_new
+
+    def _certain(self, item: Item) -> Space | None:
+        assert isinstance(item.type, PointerType)
+        return item.type.space or self.known.get(item)
+
+
+def _is_generic(item: Item) -> bool:
+    return isinstance(item.type, PointerType) and item.type.space is Space.GENERIC
+
+
+def _makes_generic(op: Op) -> bool:
+    """Whether an op makes a generic pointer of something that says where it points to."""
+    if isinstance(op, arith.Const):
+        return False  # a null pointer goes nowhere
+    made = [op.var] if isinstance(op, memory.WriteVar) else op.results
+    return any(_is_generic(item) for item in made)
+
+
+def _sources(op: Op) -> list[Item]:
+    """The pointers that an op's pointer comes from."""
+    if isinstance(op, memory.Load):
+        return []
+    if isinstance(op, memory.ReadVar):
+        return [op.var]
+    return [value for value in op.operands() if isinstance(value.type, PointerType)]
+
+
+# ---- the new types
+
+
+def _settle(region: Region, spaces: _Spaces) -> None:
+    """Change the types of a region's ops and results, and the nulls among their operands."""
+    ops: list[Op] = []
+    for op in region.ops:
+        if isinstance(op, _CHOICES):
+            ops += _nulls(op, spaces)
+        ops += _retyped(op, spaces)
+        for inner in op.regions():
+            _settle(inner, spaces)
+    region.ops = ops
+
+
+def _retyped(op: Op, spaces: _Spaces) -> list[Op]:
+    """The op with settled types; a generic pointer in memory is loaded as a number."""
+    generic = [value for value in op.results if _is_generic(value)]
+    for value in generic:
+        value.type = spaces.settled(value)
+    if not generic:
+        return [op]
+    if isinstance(op, memory.Load):
+        return _loaded_as_number(op)
+    own = getattr(op, "type", None)
+    if isinstance(own, PointerType):
+        op.type = op.results[0].type  # type: ignore[attr-defined]  # it has one
+    return [op]
+
+
+def _loaded_as_number(op: memory.Load) -> list[Op]:
+    space = memory.space_of(op.pointer)
+    at = memory.Recast(op.pointer, pointer(u64, space), loc=op.loc)
+    number = memory.Load(at.result, op.volatile, loc=op.loc)
+    settled = op.result.type
+    assert isinstance(settled, PointerType)
+    made = memory.FromAddress(number.result, settled, loc=op.loc)
+    op.result.op = made
+    made.results = op.results
+    return [at, number, made]
+
+
+def _nulls(op: Op, spaces: _Spaces) -> list[Op]:
+    """A null pointer of the space of the others for each one among the operands of an op."""
+    pointers = [op.var] if isinstance(op, memory.WriteVar) else [*op.results, *op.operands()]
+    settled = [
+        spaces.settled(item)
+        for item in pointers
+        if isinstance(item.type, PointerType) and not _is_null(item)
+    ]
+    made: list[Op] = []
+
+    def change(value: Value) -> Value:
+        if not settled or not _is_null(value) or value.type == settled[0]:
+            return value
+        made.append(arith.Const(0, settled[0], loc=op.loc))
+        return made[-1].results[0]
+
+    op.replace_operands(change)
+    return made
+
+
+def _is_null(item: Item) -> bool:
+    is_const = isinstance(item, Value) and isinstance(item.op, arith.Const)
+    return is_const and isinstance(item.type, PointerType)
+
+
+def _refuse_numbers(kernel: Function) -> None:
+    """See that numbers are made of addresses of global memory alone."""
+    for op in kernel.body.walk():
+        if isinstance(op, memory.Address):
+            space = memory.space_of(op.pointer)
+        elif isinstance(op, memory.FromAddress):
+            space = op.type.space
+        else:
+            continue
+        if space is not Space.GLOBAL:
+            raise TargetError(
+                f"{space.name.lower()} memory has no addresses that are numbers on this target, as "
+                "global memory has",
+                op.loc,
+            )
