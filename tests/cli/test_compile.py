@@ -60,6 +60,30 @@ def test_stages(file, gridlane, stage):
     assert done.stderr == ""
 
 
+SHADERS = {
+    "wgsl": "@workgroup_size(64, 1, 1)",
+    "glsl": "layout(local_size_x = 64",
+    "msl": "kernel void",
+}
+
+
+@pytest.mark.parametrize("stage", SHADERS)
+def test_shaders(file, gridlane, stage):
+    block = () if stage == "msl" else ("--block", "64")
+    done = gridlane("compile", "kernels.py:scale", "--sig", SIG, "--target", stage, *block)
+    assert done.returncode == 0, done.stderr
+    assert SHADERS[stage] in done.stdout and done.stderr == ""
+
+
+def test_spirv(file, tmp_path, gridlane):
+    words = ("compile", "kernels.py:scale", "--sig", SIG, "--target", "spirv")
+    done = gridlane(*words, "-o", "k.spv", "--variant", "compact")
+    assert done.returncode == 0, done.stderr
+    code = (tmp_path / "k.spv").read_bytes()
+    assert code[:4] == b"\x03\x02\x23\x07" and b"scale" in code
+    assert "is no text" in gridlane(*words).stderr
+
+
 def test_ir_parses(file, gridlane):
     from gridlane.ir.parser import parse_module
 
@@ -163,7 +187,8 @@ def test_other_wrong_words(file, fails, gridlane):
     words = ("compile", "kernels.py:scale", "--sig", SIG)
     said = fails(*words, "--target", "llvn")
     assert said == (
-        "there is no target 'llvn' (did you mean 'llvm'?); there are: ir, llvm, asm, ptx, cubin\n"
+        "there is no target 'llvn' (did you mean 'llvm'?); there are: ir, llvm, asm, ptx, cubin, "
+        "spirv, wgsl, glsl, msl\n"
     )
     assert "has 3 parameters, and --sig has 1 type\n" in fails(*words[:3], "f32")
     assert "scale(a, b, n) has 3 parameters" in fails(*words[:3], "")
@@ -232,8 +257,8 @@ WRONG_OPTIONS = {
     ("ptx", "--arch", ""): "name a processor, as in sm_75",
     ("asm", "--arch", "sm_90"): "--target asm has none",
     ("ir", "--arch", "sm_90"): "--arch is for --target llvm, --target ptx and --target cubin",
-    ("ptx", "--block", "32"): "--block is for the CPU",
-    ("ir", "--block", "32"): "--block is for the CPU",
+    ("ptx", "--block", "32"): "--block is for code",
+    ("ir", "--block", "32"): "--block is for code",
     ("llvm", "--variant", "compact"): "--variant is for GPUs",
     ("cubin",): "a cubin is no text: -o FILE or -o DIR says where to write it",
 }

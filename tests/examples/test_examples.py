@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests import on_shaders
 from tests.devices import DEVICES
 
 ROOT = Path(__file__).parents[2]
@@ -48,6 +49,8 @@ ARGUMENTS: dict[str, dict[str, str]] = {
 REFUSED = {
     ("tensor_matmul", "cpu"): "the cpu target has no fragment_fill",
     ("tensor_matmul", "vulkan"): "the vulkan target has no fragment_fill",
+    ("tensor_matmul", "webgpu"): "the webgpu target has no fragment_fill",
+    ("tensor_matmul", "opengl"): "the opengl target has no fragment_fill",
 }
 DRAWING = ("game_of_life", "laplace2d", "mandelbrot", "nbody", "raytracer")
 
@@ -78,7 +81,7 @@ def test_every_example_is_listed() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} - HELPERS == set(ARGUMENTS)
 
 
-@pytest.mark.parametrize("device", [*DEVICES, "interp"])
+@pytest.mark.parametrize("device", [*DEVICES, *on_shaders.found(), "interp"])
 @pytest.mark.parametrize("name", sorted(ARGUMENTS))
 def test_example(name: str, device: str) -> None:
     if (name, device) in REFUSED:

@@ -84,7 +84,7 @@ def compile_(
         ),
     ] = None,
     target: Annotated[
-        str, typer.Option(metavar="ir|llvm|asm|ptx|cubin", help="What to make.")
+        str, typer.Option(metavar="ir|llvm|asm|ptx|cubin|spirv|wgsl|glsl|msl", help="What to make.")
     ] = "ir",
     arch: Annotated[
         str | None,
@@ -107,7 +107,7 @@ def compile_(
         str | None,
         typer.Option(
             metavar="X[,Y[,Z]]",
-            help="Threads of a block, for the CPU. [default: 256]",
+            help="Threads of a block, for the CPU, wgsl and glsl. [default: 256]",
             show_default=False,
         ),
     ] = None,
@@ -124,7 +124,8 @@ def compile_(
     """Show what a kernel, or each of a file, compiles to.
 
     ir is typed IR, llvm optimised LLVM IR, asm the CPU's assembly, ptx a GPU's, cubin its machine
-    code, which needs ptxas. None needs a GPU. The file is loaded, as by import.
+    code, which needs ptxas; spirv is for Vulkan, wgsl for WebGPU, glsl for OpenGL, msl for Metal.
+    None needs a GPU. The file is loaded, as by import.
 
     In --sig, i8 to i64 and u8 to u64 count bits; numba's names are int32, float32, f4.
     """

@@ -22,13 +22,23 @@ from gridlane.runtime.protocol import Limits
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What can be made of a kernel: how its files end, how a comment in it starts ("": it is no
-    text), and whose code it is; that of neither is the same for all."""
+    """What can be made of a kernel.
+
+    Attributes:
+        suffix: how its files end.
+        comment: how a comment in it starts; "", it is no text.
+        cpu, gpu: it is code of the CPU, of NVIDIA's GPUs.
+        shader: the target whose code it is otherwise; without any of the three it is the same for
+            all.
+        shaped: it is made for one block shape.
+    """
 
     suffix: str
     comment: str
     cpu: bool = False
     gpu: bool = False
+    shader: str = ""
+    shaped: bool = False
 
 
 STAGES: dict[str, Stage] = {
@@ -37,6 +47,10 @@ STAGES: dict[str, Stage] = {
     "asm": Stage(".s", "#", cpu=True),
     "ptx": Stage(".ptx", "//", gpu=True),
     "cubin": Stage(".cubin", "", gpu=True),
+    "spirv": Stage(".spv", "", shader="vulkan"),
+    "wgsl": Stage(".wgsl", "//", shader="webgpu", shaped=True),
+    "glsl": Stage(".comp", "//", shader="opengl", shaped=True),
+    "msl": Stage(".metal", "//", shader="metal"),
 }
 VARIANTS: dict[str, Variant] = {
     "any": ANY,
@@ -122,15 +136,20 @@ def _code(
     if target.variant != ANY and (options.debug or not options.opt):
         _note(f"{name} has the same code for all launches, as it is for debugging or unoptimised")
     module = compiler.translate(kernel.py_func, types, options)
-    if stage not in ("ptx", "cubin"):
+    shader = STAGES[stage].shader
+    if stage not in ("ptx", "cubin") and not shader:
         return compiler.text(module, target, stage, options)
     artifact = compiler.generate(module, target, options)
+    for note in artifact.notes:
+        _note(note)
     if artifact.coarse > 1:
         _note(
             f"{name}: a block does the work of {artifact.coarse}, so a grid has 1/"
             f"{artifact.coarse} of the blocks along x"
         )
-    if stage == "ptx":
+    if stage == "spirv":
+        return artifact.code
+    if stage == "ptx" or shader:
         return artifact.code.decode()
     from gridlane.compiler.cuda import assemble
 
@@ -151,17 +170,23 @@ def _target(request: Request) -> Target:
     cpu = stage.cpu and not gpu
     if request.arch is not None and not gpu:
         fail(f"compile: --arch is for {_with('gpu')}; --target {request.stage} has none")
-    if request.variant is not None and not gpu:
-        fail("compile: --variant is for GPUs: --target ptx, cubin, or llvm with --arch")
-    if request.block is not None and not cpu:
+    if request.variant is not None and not gpu and stage.shader != "vulkan":
+        fail("compile: --variant is for GPUs: --target ptx, cubin and spirv, or llvm with --arch")
+    if request.block is not None and not cpu and not stage.shaped:
         fail(
-            "compile: --block is for the CPU, whose code is made for one block shape: --target "
-            "asm, or llvm without --arch"
+            "compile: --block is for code that is made for one block shape: --target asm, wgsl "
+            "and glsl, or llvm without --arch"
         )
+    if stage.shader:
+        shape = _block(request.block or "256") if stage.shaped else None
+        return Target(stage.shader, block=shape, variant=_variant(request))
     if not gpu:
         return Target("cpu", block=_block("256" if request.block is None else request.block))
-    variant = VARIANTS[one_of("variant", request.variant or "any", VARIANTS)]
-    return Target("cuda", processor=_processor(request.arch), variant=variant)
+    return Target("cuda", processor=_processor(request.arch), variant=_variant(request))
+
+
+def _variant(request: Request) -> Variant:
+    return VARIANTS[one_of("variant", request.variant or "any", VARIANTS)]
 
 
 def _with(kind: str) -> str:
