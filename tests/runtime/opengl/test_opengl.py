@@ -181,6 +181,27 @@ def test_nothing_is_left(device, monkeypatch):
     assert counts["fence"] <= 1
 
 
+def test_a_barrier_behind_each_dispatch(device):
+    """Software runs one after the other without, so what is called is looked at."""
+    gl, calls = device.engine._gl, []
+    for name in ("glDispatchCompute", "glMemoryBarrier"):
+        function = getattr(gl, name)
+
+        def noted(*args, function=function, name=name):
+            calls.append((name, args))
+            return function(*args)
+
+        setattr(gl, name, noted)
+    artifact = kernel(device, *ADD_ONE)
+    bound = device.load(artifact).bind((64, 1, 1))
+    data = to_device(device, np.zeros(64, np.uint32))
+    for _ in range(3):
+        bound.launch(params(artifact, data, 64), 1, 1, 1, 0)
+    device.synchronize()
+    pair = [("glDispatchCompute", (1, 1, 1)), ("glMemoryBarrier", (api.ALL_BARRIERS,))]
+    assert calls == 3 * pair
+
+
 def test_errors_of_the_driver(device, monkeypatch):
     gl = device.engine._gl
     for code, told in ((0x0502, r"719.*GL_INVALID_OPERATION"), (0x0505, "GL_OUT_OF_MEMORY")):
