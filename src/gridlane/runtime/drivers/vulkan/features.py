@@ -123,7 +123,7 @@ def for_code(names: frozenset[str], software: bool) -> str:
     """``Target.features`` of a device with these names. Compilers of software devices, which are
     LLVM's, take divisions by zero as undefined (``folds_zeros``)."""
     found = [name for name, parts in FOR_CODE.items() if names.issuperset(parts)]
-    return " ".join([*found, *(["folds_zeros"] if software else [])])
+    return " ".join([*found, *(["folds_zeros", "software"] if software else [])])
 
 
 def chain(names: Sequence[str]) -> list[Any]:
