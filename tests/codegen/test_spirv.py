@@ -145,6 +145,32 @@ def saxpy(a, x, y, out, n):
 TYPES = (float32, float32[::1], float32[::1], float32[::1], int32)
 
 
+def test_coarse_code_is_for_gpus() -> None:
+    def made(features: str):
+        module = compiler.translate(saxpy, TYPES, KernelOptions())
+        target = Target("vulkan", features=features, variant=Variant(True, True))
+        return compiler.generate(module, target)
+
+    assert made("int64").coarse == 4 and made("int64 software").coarse == 1
+
+
+def test_zeros_are_hidden_where_they_matter() -> None:
+    def shifted(x, out):
+        i = cuda.grid(1)
+        total = float32(0)
+        for n in range(4):
+            total += x[n]
+        out[i] = total + float32(0.5)
+
+    def hidden(**options) -> int:
+        types = float32[::1], float32[::1]
+        text = text_of(shifted, *types, features="int64 folds_zeros", **options)
+        return text.count("BitwiseOr")
+
+    # The sum at two places, but neither what is loaded nor 0.5.
+    assert hidden() == hidden(fastmath=True) + 2
+
+
 def test_contraction_is_asked_for() -> None:
     loose, strict = text_of(saxpy, *TYPES), text_of(saxpy, *TYPES, fma=False)
     assert "NoContraction" not in loose

@@ -21,7 +21,7 @@ DEFAULT = frozenset(
 their defects."""
 
 OPTIONAL = frozenset(
-    ("subgroup32", "float32_atomic_add", "fma", "denorm16", "denorm32", "denorm64")
+    ("subgroup32", "float32_atomic_add", "fma", "denorm16", "denorm32", "denorm64", "software")
 )
 """What code makes use of where it is there.
 
@@ -31,7 +31,8 @@ instruction for some operands to hide them from it.
 ``flushes32`` is one as well: subnormal f32 pass for 0 where they are compared and converted, though
 not in sums and products; NVIDIA's driver does that.
 ``subgroup32``: subgroups are 32 consecutive threads, all of them full. ``fma``: Fma of GLSL.std.450
-rounds once. ``denorm32`` and the like: subnormal numbers of that width are kept when told.
+rounds once. ``software``: threads are lanes of the CPU's vectors, where coarse code is slower.
+``denorm32`` and the like: subnormal numbers of that width are kept when told.
 """
 
 
@@ -82,11 +83,12 @@ def text(module: Module, target: Target, options: KernelOptions, stage: str) -> 
     return disassembled(_emit(module, target, options).words)
 
 
-def _of_variant(target: Target, options: KernelOptions) -> str:
+def _of_variant(target: Target, options: KernelOptions, features: frozenset[str]) -> str:
     """A debugged program may step outside its arrays, which narrowed indices take for granted."""
     if not target.variant.compact or options.debug:
         return "vulkan any"
-    return "vulkan coarse" if target.variant.coarse else "vulkan compact"
+    coarse = target.variant.coarse and "software" not in features
+    return "vulkan coarse" if coarse else "vulkan compact"
 
 
 def _emit(module: Module, target: Target, options: KernelOptions) -> KernelCode:
@@ -97,5 +99,5 @@ def _emit(module: Module, target: Target, options: KernelOptions) -> KernelCode:
         pipelines.run(module, "vulkan without fma")
     pipelines.run(module, "vulkan with warps" if "subgroup32" in features else "vulkan")
     if options.opt:
-        pipelines.run(module, _of_variant(target, options))
+        pipelines.run(module, _of_variant(target, options, features))
     return emit_kernel(module, slots, options, features)

@@ -14,9 +14,10 @@ from gridlane.codegen.spirv import conversion
 from gridlane.codegen.spirv.code import Code, unsigned
 from gridlane.codegen.spirv.opcodes import Glsl, Opcode
 from gridlane.core.dtypes import DType, f32, f64, i64, u32, u64
-from gridlane.ir.builder import constant
+from gridlane.ir.builder import constant, rounded
 from gridlane.ir.op import FastMath, Op
 from gridlane.ir.ops import arith, math, memory
+from gridlane.ir.values import Value
 
 Emit = Callable[[Code, Op, list[int]], int]
 
@@ -54,13 +55,27 @@ _UNKNOWN = (memory.Load, arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma)
 """What compilers cannot compute beforehand: memory, and arithmetic of what is hidden from them."""
 
 
+_OPEN = FastMath.NSZ | FastMath.NNAN
+
+
 def hidden_zeros(code: Code, op: Op, operands: list[int]) -> list[int]:
-    """Operands of which compilers cannot see that they are 0."""
+    """Operands of which compilers cannot see that they are 0. An op that leaves the sign of zeros
+    open, and what becomes of NaN, may be folded."""
+    if _fast(op) & _OPEN == _OPEN:
+        return operands
     dtype = type_of(op)
     return [
-        name if value.op is None or isinstance(value.op, _UNKNOWN) else code.hidden(name, dtype)
+        name if _is_no_known_zero(value) else code.hidden(name, dtype)
         for value, name in zip(op.operands(), operands, strict=True)
     ]
+
+
+def _is_no_known_zero(value: Value) -> bool:
+    """Whether no compiler finds that a value is 0."""
+    known = constant(value)
+    if known is not None:
+        return rounded(known, value.type) != 0
+    return value.op is None or isinstance(value.op, _UNKNOWN)
 
 
 # ---- two operands

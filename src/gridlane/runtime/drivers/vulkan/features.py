@@ -125,7 +125,7 @@ def for_code(names: frozenset[str], software: bool) -> str:
     numbers. Others may take those of f32 as 0 unless they can be told not to (``flushes32``)."""
     found = [name for name, parts in FOR_CODE.items() if names.issuperset(parts)]
     if software:
-        found.append("folds_zeros")
+        found += ["folds_zeros", "software"]
     elif "denorm32" not in found:
         found.append("flushes32")
     return " ".join(found)
