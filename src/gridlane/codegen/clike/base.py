@@ -36,6 +36,7 @@ class Dialect(ABC):
         wraps: signed integers wrap around, so they need no detour over unsigned ones.
         loop: how an endless loop begins.
         merges: compilers may contract and reorder float operations, whatever the text says.
+        folds_zeros: compilers take 0 + x as x and 0 * x as 0, whatever the text says.
         names_constants: a constant gets a name, as what is computed of literals alone is computed
             by the compiler of the language, which refuses overflow.
         entry: what the language calls the entry point, or "" for a name of the kernel's.
@@ -53,6 +54,7 @@ class Dialect(ABC):
     wraps: ClassVar[bool] = True
     has_warps: ClassVar[bool] = False
     merges: ClassVar[bool] = False
+    folds_zeros: ClassVar[bool] = False
     names_constants: ClassVar[bool] = False
     entry: ClassVar[str] = ""
     loop: ClassVar[str] = "for (;;) {"

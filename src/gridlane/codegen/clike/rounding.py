@@ -1,7 +1,8 @@
 """Keeps float operations apart in languages that let compilers contract and reorder them.
 
 A result that goes into another operation passes through its bits, with a zero in between that the
-compiler cannot know: so ``(a + b) - a`` stays what it is, and products are rounded.
+compiler cannot know: so ``(a + b) - a`` stays what it is, and products are rounded. A zero that is
+written beside an operation is hidden likewise where compilers take 0 + x as x and 0 * x as 0.
 """
 
 from __future__ import annotations
@@ -19,13 +20,24 @@ SUMS = (arith.Add, arith.Sub)
 def kept_apart(state: Emission, op: Op, value: Value) -> str:
     """The text of an operand, so that what made it is not merged with ``op`` unless both allow."""
     text, source = state.name(value), value.op
+    if state.dialect.folds_zeros and isinstance(op, ROUNDED) and _is_zero(value):
+        return _hidden(state, text)
     if not state.dialect.merges or value.type is not f32:
         return text
     if not isinstance(op, ROUNDED) or not isinstance(source, ROUNDED) or _may_merge(op, source):
         return text
+    return _hidden(state, text)
+
+
+def _hidden(state: Emission, text: str) -> str:
+    """The same number, which a compiler does not know to be."""
     state.uses.add("zero")
     raw = f"({state.dialect.bits(f32, u32, text)} ^ zero)"
     return state.let(f32, state.dialect.bits(u32, f32, raw))
+
+
+def _is_zero(value: Value) -> bool:
+    return value.type is f32 and isinstance(value.op, arith.Const) and value.op.value == 0
 
 
 def _may_merge(op: Op, source: Op) -> bool:

@@ -60,6 +60,7 @@ class Words(Dialect):
         **dict.fromkeys((i8, i16), i32),
         **dict.fromkeys((u8, u16, f16, bf16), u32),
     }
+    folds_zeros = True
     thread: ClassVar[str]
     group: ClassVar[str]
 
