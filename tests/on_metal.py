@@ -24,10 +24,12 @@ def run_metal(module, grid, block, arrays, scalars, shared, device=None):
     from tests.devices import run_artifact
 
     from gridlane.compiler import generate
+    from gridlane.core.options import KernelOptions
     from gridlane.ir.parser import parse_module
     from gridlane.ir.printer import print_module
     from gridlane.runtime.devices import get_device
 
     device = device or get_device("metal")
-    artifact = generate(parse_module(print_module(module)), device.target(block))
+    options = KernelOptions(fp64="exact")  # arrays of f64 need it, and results are compared by bits
+    artifact = generate(parse_module(print_module(module)), device.target(block), options)
     return run_artifact(device, artifact, grid, block, arrays, scalars, shared)

@@ -276,7 +276,7 @@ def test_wrong_command_lines(folder, fails):
     said = fails("run", "--device", "interpp", "fine.py")
     assert said == (
         "there is no device 'interpp' (did you mean 'interp'?); there are: cpu, interp, cuda, "
-        "vulkan, metal\n"
+        "vulkan, metal, webgpu, opengl\n"
     )
     assert "there is no device 'quda'" in fails("run", "fine.py", GRIDLANE_DEVICE="quda")
     assert "GRIDLANE_THREADS='many'" in fails("run", "fine.py", GRIDLANE_THREADS="many")

@@ -31,7 +31,8 @@ from gridlane.ir.parser import parse_module
 from gridlane.ir.stages import MATH
 
 PTXAS = find_ptxas()
-CASES = [*arithmetic(), *effects()]
+# Threads that raise end on GPUs of NVIDIA; `report` is for shaders, whose barriers they would miss.
+CASES = [case for case in [*arithmetic(), *effects()] if case.op != "report"]
 WITH_PTXAS = pytest.mark.skipif(PTXAS is None, reason="no CUDA toolkit on this machine")
 WITH_LIBDEVICE = pytest.mark.skipif(find_libdevice() is None, reason="no libdevice")
 
@@ -130,8 +131,8 @@ def test_keys_tell_libdevice_from_our_functions(monkeypatch) -> None:
 
 def test_every_op_has_an_emission() -> None:
     for cls in REGISTRY.values():
-        inlined = cls is control.Call
-        assert inlined or cls in TABLE or cls in scalars.TABLE, cls.name
+        not_here = cls in (control.Call, control.Report)
+        assert not_here or cls in TABLE or cls in scalars.TABLE, cls.name
 
 
 # ---- what is chosen
