@@ -185,11 +185,12 @@ class Code(Assembler):
     def hidden(self, value: int, dtype: DType) -> int:
         """A value that compilers do not know even if it is a constant. Those that fold zeros take
         x / 0 as undefined, and 0 + x and 0 * x as x and 0, whatever x is."""
+        # By exclusive or: -1 with any other bits is -1.
         if self.unknown_zero is None:
             return value
         raw = unsigned(dtype.bits)
         zero = self.unsigned_resized(self.unknown_zero(), 32, dtype.bits)
-        bits = self.op(Opcode.BitwiseOr, raw, self.bits(value, dtype), zero)
+        bits = self.op(Opcode.BitwiseXor, raw, self.bits(value, dtype), zero)
         return self.from_bits(bits, dtype)
 
     def resized(self, value: int, source: DType, target: DType) -> int:
