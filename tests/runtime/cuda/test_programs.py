@@ -49,7 +49,7 @@ def slow(request, monkeypatch):
     seen = []
 
     class Configured(launch.Launching, request.param[1]):
-        __slots__ = launch._SLOTS
+        __slots__ = launch.SLOTS
         _remember = launch.NativeConfigured._remember
         _failed = launch.NativeConfigured._failed
 
