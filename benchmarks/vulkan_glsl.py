@@ -11,6 +11,7 @@ import argparse
 import datetime
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,37 +51,37 @@ def main() -> None:
 
 
 def measured(name: str, rounds: int, repeats: int) -> dict[str, float]:
-    """The milliseconds of each way."""
-    inputs = CASES[kernel_of(name)].inputs()
+    """The milliseconds of each way. All have the same arrays, since where an array lies may cost as
+    much as what is done with it."""
+    peer, inputs = peers_glsl.PEERS[name], CASES[kernel_of(name)].inputs()
+    out = cuda.device_array(peer.shape, np.float32)
+    arrays = [*map(cuda.to_device, inputs.values()), out]
+    fast = getattr(kernels, kernel_of(name))
+    runs = {
+        "ours": launcher(fast, peer, arrays),
+        "strict": launcher(cuda.jit(fast.py_func), peer, arrays),
+        "GLSL": peers_glsl.launcher(active.device(), name, arrays),
+    }
     wanted = expected(kernel_of(name), inputs)
-    runs = {}
-    for who in ("ours", "strict", "GLSL"):
-        runs[who], result = prepared(who, name, inputs)
-        runs[who]()
-        if not np.allclose(result(), wanted, rtol=1e-3, atol=1e-3 * np.abs(wanted).max()):
+    for who, run in runs.items():
+        out.copy_to_device(np.full(peer.shape, np.nan, np.float32))
+        run()
+        got = out.copy_to_host()
+        got = got.sum(keepdims=True) if name == "reduction" else got
+        if not np.allclose(got, wanted, rtol=1e-3, atol=1e-3 * np.abs(wanted).max()):
             raise ArithmeticError(f"{name}, {who}: a wrong result")
     return interleaved(runs, rounds, repeats)
 
 
-def prepared(who: str, name: str, inputs: dict[str, np.ndarray]) -> Any:
-    """(what runs the kernel, what fetches its result)."""
-    if who == "GLSL":
-        out = cuda.device_array(peers_glsl.PEERS[name].shape, np.float32)
-        arrays = [*map(cuda.to_device, inputs.values()), out]
-        run = peers_glsl.launcher(active.device(), name, arrays)
+def launcher(kernel: Any, peer: peers_glsl.Peer, arrays: list[Any]) -> Callable[[], None]:
+    """What launches our kernel as the peer is launched, and waits for it."""
+    configured, n = kernel[peer.grid, peer.block], np.int32(peer.n)
 
-        def fetch(arrays: list[Any] = arrays) -> np.ndarray:  # which keeps them as well
-            return summed(name, arrays[-1].copy_to_host())
+    def run() -> None:
+        configured(*arrays, n)
+        cuda.synchronize()
 
-        return run, fetch
-    name = kernel_of(name)
-    original = getattr(kernels, name)
-    if who == "strict":
-        setattr(kernels, name, cuda.jit(original.py_func))
-    try:
-        return kernels.prepare(name, inputs)
-    finally:
-        setattr(kernels, name, original)
+    return run
 
 
 def kernel_of(name: str) -> str:
@@ -103,11 +104,6 @@ def expected(name: str, inputs: dict[str, np.ndarray]) -> np.ndarray:
         weights = bodies[:, 3] * ((d * d).sum(1) + 1e-3) ** -1.5
         out[n, :3] = weights @ d
     return out
-
-
-def summed(name: str, result: np.ndarray) -> np.ndarray:
-    """The sums of blocks as one, as ``kernels`` has it."""
-    return result.sum(keepdims=True) if name == "reduction" else result
 
 
 if __name__ == "__main__":

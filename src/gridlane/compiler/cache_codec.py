@@ -35,7 +35,7 @@ def to_json(artifact: Artifact) -> bytes:
         for slot in artifact.params
     ]
     fields["block"] = artifact.block
-    fields["errors"] = [(e.exception, e.message, _place(e.loc)) for e in artifact.errors]
+    fields["errors"] = [(e.exception, e.message, _place(e.loc), e.late) for e in artifact.errors]
     fields["prints"] = [(p.parts, [d.name for d in p.dtypes]) for p in artifact.prints]
     fields["symbols"] = artifact.symbols
     fields["notes"] = artifact.notes
@@ -126,8 +126,8 @@ def _block(value: Any) -> tuple[int, int, int] | None:
 
 
 def _error_site(value: Any) -> KernelErrorSite:
-    exception, message, loc = _items(value, str, str, object)
-    return KernelErrorSite(exception, message, _loc(loc))
+    exception, message, loc, late = _items(value, str, str, object, bool)
+    return KernelErrorSite(exception, message, _loc(loc), late)
 
 
 def _loc(value: Any) -> Loc:

@@ -48,7 +48,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         TargetError: the target cannot do what the kernel asks; located.
     """
     slots, size = lay_out(module.kernel)
-    errors = error_sites(module)
+    own = len(module.errors)
     code, notes = _emit(module, target, options)
     # Passes add arrays of their own.
     static_shared = sum(-(-item.size // 16) * 16 for item in module.static_shared())
@@ -64,7 +64,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         param_bytes=size,
         static_shared=static_shared + code.extra_shared,
         block=target.block if language.shaped else None,
-        errors=errors,
+        errors=error_sites(module, own),
         prints=print_sites(code.prints),
         notes=notes,
         uses_dynamic_shared=code.uses_dynamic_shared,
@@ -99,6 +99,8 @@ def _emit(
             f'Target("{target.name}", block=(128, 1, 1))'
         )
     notes = pipelines.run(module, target.name, options)
+    if "short_loops" in target.features.split():
+        pipelines.run(module, "short loops")
     offsets = tuple(slot.offset for slot in lay_out(module.kernel)[0])
     code = emit_kernel(module, language.dialect(), options, offsets, target.block)
     return code, notes

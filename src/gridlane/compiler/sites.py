@@ -11,9 +11,13 @@ from gridlane.ir.ops.control import Print
 from gridlane.ir.values import Module
 
 
-def error_sites(module: Module) -> tuple[KernelErrorSite, ...]:
-    """The module's error table."""
-    return tuple(KernelErrorSite(e.exception, e.message, e.loc) for e in module.errors)
+def error_sites(module: Module, own: int | None = None) -> tuple[KernelErrorSite, ...]:
+    """The module's error table, of which the first ``own`` errors, or all, are the program's."""
+    own = len(module.errors) if own is None else own
+    return tuple(
+        KernelErrorSite(e.exception, e.message, e.loc, late=number >= own)
+        for number, e in enumerate(module.errors)
+    )
 
 
 def print_sites(ops: Iterable[Op]) -> tuple[PrintSite, ...]:

@@ -21,7 +21,16 @@ DEFAULT = frozenset(
 their defects."""
 
 OPTIONAL = frozenset(
-    ("subgroup32", "float32_atomic_add", "fma", "denorm16", "denorm32", "denorm64", "software")
+    [
+        "subgroup32",
+        "float32_atomic_add",
+        "fma",
+        "denorm16",
+        "denorm32",
+        "denorm64",
+        "software",
+        "short_loops",
+    ]
 )
 """What code makes use of where it is there.
 
@@ -32,6 +41,7 @@ instruction for some operands to hide them from it.
 not in sums and products; NVIDIA's driver does that.
 ``subgroup32``: subgroups are 32 consecutive threads, all of them full. ``fma``: Fma of GLSL.std.450
 rounds once. ``software``: threads are lanes of the CPU's vectors, where coarse code is slower.
+``short_loops``: the device ends loops; see passes/watch_loops.py.
 ``denorm32`` and the like: subnormal numbers of that width are kept when told.
 """
 
@@ -53,7 +63,7 @@ def features_of(target: Target) -> frozenset[str]:
 def generate(module: Module, target: Target, options: KernelOptions) -> Artifact:
     """SPIR-V for any block shape. Changes the module."""
     slots, size = lay_out(module.kernel)
-    errors = error_sites(module)
+    own = len(module.errors)
     code = _emit(module, target, options)
     if "asm" in config().dump:
         print(disassembled(code.words), file=sys.stderr)
@@ -65,7 +75,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         params=slots,
         param_bytes=size,
         static_shared=code.static_shared,
-        errors=errors,
+        errors=error_sites(module, own),
         prints=print_sites(code.prints),
         uses_dynamic_shared=code.uses_dynamic_shared,
         coarse=module.coarse,
@@ -100,4 +110,6 @@ def _emit(module: Module, target: Target, options: KernelOptions) -> KernelCode:
     pipelines.run(module, "vulkan with warps" if "subgroup32" in features else "vulkan")
     if options.opt:
         pipelines.run(module, _of_variant(target, options, features))
+    if "short_loops" in features:
+        pipelines.run(module, "short loops")
     return emit_kernel(module, slots, options, features)

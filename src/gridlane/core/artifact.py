@@ -28,11 +28,16 @@ class ParamSlot:
 
 @dataclass(frozen=True, slots=True)
 class KernelErrorSite:
-    """What code ``n`` of a running kernel's error report means: exception name, message, place."""
+    """What code ``n`` of a running kernel's error report means: exception name, message, place.
+
+    Attributes:
+        late: it is the device's and not the program's, so no launch waits for it.
+    """
 
     exception: str
     message: str
     loc: Loc = UNKNOWN
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,7 @@ class Artifact:
         block: the block shape that the code is made for, or None for any.
         scratch: bytes of working memory per worker, beyond shared memory, for this block shape.
         coarse: how many blocks of the user's, along x, each block of the launch does.
-        errors: the kernel's error table.
+        errors: the kernel's error table, the program's own errors first.
         prints: the kernel's print table.
         work: rough scalar operations of one thread, to judge whether waking a worker pays.
         symbols: libraries' functions that the code calls.
@@ -86,3 +91,8 @@ class Artifact:
     uses_dynamic_shared: bool = False
     cooperative: bool = False
     coarse: int = 1
+
+    @property
+    def raises(self) -> bool:
+        """Whether the program can raise, so that a launch on the default stream is waited for."""
+        return bool(self.errors) and not self.errors[0].late

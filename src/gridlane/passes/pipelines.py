@@ -130,6 +130,12 @@ def _legalize_atomics(module: Module) -> None:
     legalize_atomics(module)
 
 
+def _watch_loops(module: Module) -> None:
+    from gridlane.passes.watch_loops import watch_loops
+
+    watch_loops(module)
+
+
 FP64 = Asked(_legalize_fp64)
 
 WORDS: tuple[Pass | Asked, ...] = (
@@ -184,6 +190,8 @@ PIPELINES: dict[str, tuple[Pass | Asked, ...]] = {
     "vulkan any": (reciprocal_roots,),
     "vulkan compact": (reciprocal_roots, narrow_integers),
     "vulkan coarse": (reciprocal_roots, narrow_integers, coarsen_blocks),
+    # Behind all others of a target, for devices that end loops.
+    "short loops": (_watch_loops, promote_variables),
     "interp": (),
     "metal": (
         inline_calls,

@@ -30,7 +30,7 @@ def _region(region: Region) -> None:
         for inner in op.regions():
             _region(inner)
         if isinstance(op, control.Loop) and not op.unroll and _is_innermost(op):
-            rounds = _rounds(op, region.ops[:number])
+            rounds = rounds_of(op, region.ops[:number])
             if rounds:
                 op.unroll = _times(rounds, _size(op))
 
@@ -52,7 +52,7 @@ def _times(rounds: int, size: int) -> int:
     return found if found > 1 else 0
 
 
-def _rounds(loop: control.Loop, before: list[Op]) -> int:
+def rounds_of(loop: control.Loop, before: list[Op]) -> int:
     """How often a loop that counts from a constant to a constant runs; 0 for not known."""
     test = next((op for op in loop.body.ops if isinstance(op, control.If)), None)
     if test is None or [type(op) for op in test.then.ops] != [control.Break]:

@@ -57,12 +57,14 @@ def fail(number: int, what: str = "", advice: str = "") -> NoReturn:
 
 class KernelStop(KernelError):
     """A kernel stopped itself. ``exception`` is the name of what it raised; ``thread`` and
-    ``block`` are the indices of the first thread that reported, (x, y, z) each."""
+    ``block`` are the indices of the first thread that reported, (x, y, z) each; ``late``: it was
+    the device that did not finish it."""
 
     exception: str = ""
     text: str = ""
     thread: tuple[int, int, int] = (0, 0, 0)
     block: tuple[int, int, int] = (0, 0, 0)
+    late: bool = False
 
 
 @cache
@@ -90,10 +92,6 @@ def kernel_exception(
         lines.append(f"In function {loc.function!r}, file {loc.file}, line {loc.line}")
         lines.append(describe(loc))
     error = _stop_class(site.exception)("\n".join(lines))
-    error.exception, error.text, error.thread, error.block = (
-        site.exception,
-        site.message,
-        thread,
-        block,
-    )
+    error.exception, error.text, error.late = site.exception, site.message, site.late
+    error.thread, error.block = thread, block
     return error

@@ -64,10 +64,11 @@ class Report:
                 file=sys.stderr,
             )
 
-    def stop(self) -> KernelStop | None:
-        """The first error that a thread raised since the last call; call when kernels are done."""
+    def stop(self, late: bool = False) -> KernelStop | None:
+        """The first error that a thread raised since the last call, when it is the device's
+        own or ``late`` is not asked for; call when kernels are done."""
         (code,) = struct.unpack_from("<I", self._bytes, abi.ERROR_OFFSET)
-        if not code:
+        if not code or (late and not self.artifact.errors[code - 1].late):
             return None
         thread = struct.unpack_from("<3I", self._bytes, abi.THREAD_OFFSET)
         block = struct.unpack_from("<3I", self._bytes, abi.BLOCK_OFFSET)

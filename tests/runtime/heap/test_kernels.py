@@ -221,7 +221,9 @@ def test_other_targets_are_refused(device):
 def test_what_code_is_made_for(device, request):
     target = device.target((8, 4, 1))
     assert (target.name, target.block) == (device.name, (8, 4, 1))
-    assert target.features == ("es" if "opengl es" in request.node.name else "")
+    features = target.features.split()
+    assert ("es" in features) == ("opengl es" in request.node.name)
+    assert ("short_loops" in features) == ("llvmpipe" in device.describe()["name"])
 
 
 def test_several_threads_launch(device):

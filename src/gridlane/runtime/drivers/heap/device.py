@@ -162,11 +162,15 @@ class HeapDevice:
                 if kernel.stopped is not None:
                     self.stopped.add(kernel)
 
-    def check(self) -> None:
-        """Raise the first error that a kernel reported; called behind ``flush``."""
-        while self.stopped:
-            kernel = self.stopped.pop()
-            stop, kernel.stopped = kernel.stopped, None
+    def check(self, late: bool = False) -> None:
+        """Raise the first error that a kernel reported, or of ``late`` ones the first; called
+        behind ``flush``."""
+        for kernel in tuple(self.stopped):
+            stop = kernel.stopped
+            if stop is not None and late and not stop.late:
+                continue
+            self.stopped.discard(kernel)
+            kernel.stopped = None
             if stop is not None:
                 raise (kernel.explain(stop) if kernel.explain else stop) from None
 

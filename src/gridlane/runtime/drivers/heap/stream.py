@@ -57,7 +57,7 @@ class HeapStream:
             self._do("_launch", kernel, params, gx, gy, gz, shared, keep)
         else:
             self._launch(kernel, params, gx, gy, gz, shared)
-        if self.is_default and kernel.artifact.errors:
+        if self.is_default and kernel.artifact.raises:
             self.synchronize()
 
     def _launch(
@@ -114,12 +114,13 @@ class HeapStream:
         self._transfer(None, transfers.write, target, source)
 
     def read(self, target: memoryview, source: int) -> None:
-        """Copy to the host; finished on return."""
+        """Copy to the host; finished on return. Raises where the device did not finish a kernel."""
         self._check_waiting("a copy that the host waits for")
         self._catch_up()
         self._transfer(None, transfers.download, target, source)
         self.queue.flush()
         self.device.flush()
+        self.device.check(late=True)
 
     # --- waiting ---
 

@@ -22,6 +22,7 @@ from gridlane.runtime.drivers.opengl.programs import Compiler, Program
 from gridlane.runtime.drivers.opengl.texts import DESKTOP, EMBEDDED, MOVE, with_dynamic
 from gridlane.runtime.errors import OUT_OF_MEMORY, device_error, fail
 from gridlane.runtime.protocol import Limits
+from gridlane.runtime.quirks import quirks
 
 _SLICE_NS = 20_000_000
 """Of waiting with the context, between looks at signals of the process and at other threads."""
@@ -56,7 +57,6 @@ class OpenGlEngine:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._gl = gl = api.Functions()
-        self.features = "es" if context.es else ""
         self._retired: deque[tuple[Callable[[Any], object], int]] = deque()
         """What finalizers give back; they may run on any thread."""
         with context:
@@ -67,6 +67,7 @@ class OpenGlEngine:
             self._compiler = Compiler(gl, identity)
             # Each launch sees ARENA bytes from its own on, so there are as many behind the last.
             self._arena = gl.new_buffer(2 * ARENA, api.STREAM_DRAW)
+        self.features = " ".join((*(["es"] if context.es else []), *quirks(self.facts.name)))
         head = EMBEDDED if context.es else DESKTOP
         self.move = move_kernel(self.target, self.format, "main", f"{head}{MOVE}")
         self._heap = self._size = 0

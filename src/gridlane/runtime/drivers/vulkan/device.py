@@ -38,6 +38,7 @@ from gridlane.runtime.errors import (
 from gridlane.runtime.hosted import attributes_of
 from gridlane.runtime.protocol import Block as BlockShape
 from gridlane.runtime.protocol import Buffer, HostMemory, Limits
+from gridlane.runtime.quirks import quirks
 
 _EVERYTHING = LOCAL | VISIBLE | COHERENT | CACHED
 _SHARED = VISIBLE | COHERENT
@@ -84,7 +85,7 @@ class VulkanDevice:
         """Code for what this device has, for any block shape."""
         software = self.adapter.kind == SOFTWARE
         features = for_code(self.adapter.found.names, software)
-        return Target("vulkan", features=features)
+        return Target("vulkan", features=" ".join((features, *quirks(self.adapter.name))))
 
     def finish(self, artifact: Artifact) -> Artifact:
         """The driver compiles when a pipeline is made, and keeps it in a cache of its own."""
@@ -208,15 +209,16 @@ class VulkanDevice:
             if kernel.report is not None and kernel.artifact.prints:
                 kernel.report.flush()
 
-    def check(self) -> None:
-        """Raise the first error that a kernel reported; called when work is done."""
+    def check(self, late: bool = False) -> None:
+        """Raise the first error that a kernel reported, or of ``late`` ones the first; called when
+        work is done."""
         if not self.unread:
             return
         for kernel in tuple(self.reporting):
-            stop: KernelStop | None = kernel.report.stop() if kernel.report is not None else None
+            stop: KernelStop | None = kernel.report.stop(late) if kernel.report else None
             if stop is not None:
                 raise (kernel.explain(stop) if kernel.explain else stop) from None
-        if not self.recorder.suspects:
+        if not late and not self.recorder.suspects:
             self.unread.clear()
 
     def reset(self) -> None:

@@ -57,7 +57,7 @@ class VulkanStream:
             self._do("_launch", kernel, params, gx, gy, gz, shared, keep)
         else:
             self._launch(kernel, params, gx, gy, gz, shared)
-        if self.is_default and kernel.artifact.errors:
+        if self.is_default and kernel.artifact.raises:
             self.synchronize()
 
     def _launch(
@@ -126,11 +126,12 @@ class VulkanStream:
         transfers.write(self, target, source)
 
     def read(self, target: memoryview, source: int) -> None:
-        """Copy to the host; finished on return."""
+        """Copy to the host; finished on return. Raises where the device did not finish a kernel."""
         self._check_waiting("a copy that the host waits for")
         self._catch_up()
         transfers.read(self, target, source)
         self.device.flush()
+        self.device.check(late=True)
 
     # --- waiting ---
 
