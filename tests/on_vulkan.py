@@ -25,6 +25,13 @@ def found() -> list[str]:
     return ["vulkan"]
 
 
+def has_warps() -> bool:
+    """Whether warps are the device's subgroups, rather than threads of a block that meet."""
+    from gridlane.runtime.devices import get_device
+
+    return "subgroup32" in get_device("vulkan").target((32, 1, 1)).features.split()
+
+
 def run_vulkan(module, grid, block, arrays, scalars, shared):
     """As the other functions of this kind in tests/devices.py. The code is that for compact
     launches, where this one is; tests/codegen/test_spirv.py runs that for any."""

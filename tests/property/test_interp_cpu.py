@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests import on_vulkan
 from tests.devices import DEVICES, assert_same, run_on
 from tests.property.random_ir import random_program
 
@@ -19,7 +20,8 @@ sizes = st.integers(1, 40)
 
 
 def check(device: str, seed: int, size: int) -> None:
-    program = random_program(seed, size, lockstep=device == "cuda")
+    in_hardware = device == "cuda" or (device == "vulkan" and on_vulkan.has_warps())
+    program = random_program(seed, size, lockstep=in_hardware)
     launch = (program.module, program.grid, program.block, program.arrays, program.scalars)
     wanted, got = run_on("interp", *launch), run_on(device, *launch)
     try:
