@@ -96,6 +96,7 @@ def text_of(function, *types, features: str = "", variant: Variant = ANY, **opti
 # ---- every op
 
 EVERYTHING = "int64 float64 int16 int8 float16 atomic64 subgroup32 float32_atomic_add fma denorm32"
+EVERYTHING += " folds_halves"
 
 
 @pytest.mark.parametrize("features", ["", EVERYTHING], ids=["default", "everything"])

@@ -15,7 +15,17 @@ from gridlane.ir.values import Module
 from gridlane.passes import pipelines
 
 DEFAULT = frozenset(
-    ("int64", "float64", "int16", "int8", "float16", "atomic64", "folds_zeros", "flushes32")
+    [
+        "int64",
+        "float64",
+        "int16",
+        "int8",
+        "float16",
+        "atomic64",
+        "folds_zeros",
+        "flushes32",
+        "folds_halves",
+    ]
 )
 """What is compiled for when nobody says: what lavapipe and the drivers of desktop GPUs have, and
 their defects."""
@@ -38,7 +48,8 @@ OPTIONAL = frozenset(
 0 + x as x, and compares a widened i32 with a constant wrongly. Mesa's lavapipe does; it costs an
 instruction for some operands to hide them from it.
 ``flushes32`` is one as well: subnormal f32 pass for 0 where they are compared and converted, though
-not in sums and products; NVIDIA's driver does that.
+not in sums and products; NVIDIA's driver does that. ``folds_halves``: an f32 that was rounded to
+f16 and extended again is taken for the f32; NVIDIA's compiler does that.
 ``subgroup32``: subgroups are 32 consecutive threads, all of them full. ``fma``: Fma of GLSL.std.450
 rounds once. ``software``: threads are lanes of the CPU's vectors, where coarse code is slower.
 ``short_loops``: the device ends loops; see passes/watch_loops.py.

@@ -15,7 +15,7 @@ import numpy as np
 
 from gridlane.codegen.spirv.assembler import Assembler
 from gridlane.codegen.spirv.opcodes import Capability, Decoration, Glsl, Mode, Opcode
-from gridlane.core.dtypes import DType, b1, f32, i64, u8, u16, u32, u64
+from gridlane.core.dtypes import DType, b1, f16, f32, i64, u8, u16, u32, u64
 from gridlane.ir.op import FastMath
 
 _INTEGER_CAPABILITY = {8: Capability.Int8, 16: Capability.Int16, 64: Capability.Int64}
@@ -53,6 +53,8 @@ class Code(Assembler):
         """Gives a u32 that is 0 but unknown to the device's compiler; None where that treats
         constants well."""
         self.flushes = False
+        self.half_zero: Callable[[], int] | None = None
+        """The same, where the compiler goes on with an f32 that was rounded to f16."""
         """The device takes subnormal f32 as 0 where it compares and converts them."""
 
     # ---- types and constants
@@ -192,6 +194,13 @@ class Code(Assembler):
         zero = self.unsigned_resized(self.unknown_zero(), 32, dtype.bits)
         bits = self.op(Opcode.BitwiseXor, raw, self.bits(value, dtype), zero)
         return self.from_bits(bits, dtype)
+
+    def settled(self, half: int) -> int:
+        """An f32 rounded to f16, for compilers that would otherwise go on with the f32."""
+        if self.half_zero is None:
+            return half
+        zero = self.unsigned_resized(self.half_zero(), 32, 16)
+        return self.from_bits(self.op(Opcode.BitwiseXor, u16, self.bits(half, f16), zero), f16)
 
     def resized(self, value: int, source: DType, target: DType) -> int:
         """An integer in another width, extended by its own sign."""

@@ -46,7 +46,7 @@ def _to_float(code: Code, value: int, source: DType, target: DType) -> int:
     single = _single_for_half(code, value, source)
     if target.name == "bf16":
         return _rounded_bf16(code, single)
-    return code.op(Opcode.FConvert, target, single)
+    return code.settled(code.op(Opcode.FConvert, target, single))
 
 
 def _doubled(code: Code, value: int) -> int:

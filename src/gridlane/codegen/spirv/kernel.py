@@ -68,6 +68,8 @@ def emit_kernel(
     code.capabilities.update(_ALWAYS)
     if state.has("folds_zeros"):
         code.unknown_zero = partial(gridops.unknown_zero, state)
+    if state.has("folds_halves"):
+        code.half_zero = partial(gridops.unknown_zero, state)
     code.flushes = state.has("flushes32") and not options.fastmath
     size = [gridops.block_size(state, axis) for axis in range(3)]
     code.modes.append((Opcode.ExecutionModeId, Mode.LocalSizeId, *size))

@@ -316,9 +316,13 @@ def _complement(code: Code, op: Op, operands: list[int]) -> int:
 
 
 def _popcount(code: Code, op: Op, operands: list[int]) -> int:
-    """Of 32 bits at a time, which is what Vulkan allows."""
+    """Of 32 bits at a time, which is what Vulkan allows. Narrow ones go to the top of a word:
+    NVIDIA's compiler counts those that it extends by their signs, whatever it is told."""
     dtype = type_of(op)
-    counts = [code.op(Opcode.BitCount, u32, word) for word in _words(code, dtype, operands[0])]
+    words = _words(code, dtype, operands[0])
+    if dtype.bits < 32:
+        words = [code.shifted_up(u32, words[0], 32 - dtype.bits)]
+    counts = [code.op(Opcode.BitCount, u32, word) for word in words]
     total = counts[0] if len(counts) == 1 else code.add(u32, *counts)
     return code.resized(total, u32, dtype)
 
