@@ -217,14 +217,16 @@ def scalar_of(dtype: DType) -> ScalarType:
     return _SCALAR_OF[dtype]
 
 
-def from_numpy(dtype: np.dtype) -> ArgType:
-    """The type of an array element or numpy scalar.
+def from_numpy(dtype: np.dtype | type[np.generic]) -> ArgType:
+    """The type of an array element or numpy scalar; ``dtype`` may be numpy's class of it.
 
     Records become RecordType, sub-arrays NestedArrayType.
 
     Raises:
         TypeError: a dtype that kernels cannot hold (strings, objects, datetimes).
     """
+    if isinstance(dtype, type):
+        dtype = np.dtype(dtype)
     scalar = dtypes.from_numpy(dtype)
     if scalar is not None:
         return _SCALAR_OF[scalar]
