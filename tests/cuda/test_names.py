@@ -10,6 +10,7 @@ import pytest
 from gridlane import cuda
 from gridlane.core.errors import MissingError, UnsupportedError
 from gridlane.cuda.names import MODULES, SUBMODULES
+from gridlane.cuda.numba_compat import driver
 
 
 @pytest.mark.parametrize("name", [*MODULES, *SUBMODULES])
@@ -44,6 +45,12 @@ def test_missing_names_say_so():
 def test_refusals_say_what_to_do(call, words):
     with pytest.raises(UnsupportedError, match=words):
         call()
+
+
+def test_streams_of_all_kinds_are_of_numbas_class():
+    mine = cuda.stream()
+    for stream in (mine, cuda.external_stream(mine.handle), cuda.default_stream()):
+        assert isinstance(stream, driver.Stream), stream
 
 
 def test_unknown_options_are_errors():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -10,7 +11,13 @@ from tests.cuda.test_random import MASK, jump, reference, step
 from tests.devices import DEVICES
 
 from gridlane import cuda
-from gridlane.core.errors import CompileError, DeviceError, KernelError, TargetError
+from gridlane.core.errors import (
+    CompileError,
+    DeviceError,
+    KernelError,
+    TargetError,
+    UnsupportedError,
+)
 from gridlane.cuda import active
 from gridlane.cuda.random import (
     create_xoroshiro128p_states,
@@ -276,8 +283,23 @@ def test_source_of_executed_text():
     made = {"cuda": cuda}
     exec("def kernel(x):\n    x[0] = 42\n", made)
     x = np.zeros(1)
+    # Other libraries execute text too, as here the standard one does.
+    for _ in range(300):
+        dataclasses.make_dataclass("Other", ["x", "y"])
     cuda.jit(made["kernel"])[1, 1](x)
     assert x[0] == 42
+
+
+def test_text_compiled_before_other_text_is_not_confused_with_it():
+    from gridlane.cuda.sources import watch_exec
+
+    watch_exec()
+    one = compile("def kernel(x):\n    x[0] = 1\n", "<string>", "exec")
+    compile("def kernel(x):\n    x[0] = 2\n", "<string>", "exec")
+    made = {}
+    exec(one, made)
+    with pytest.raises(UnsupportedError, match=r"source of kernel\(\) is not available"):
+        cuda.jit(made["kernel"])[1, 1](np.zeros(1))
 
 
 def across(array, out, rounds):

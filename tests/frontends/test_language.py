@@ -354,6 +354,24 @@ def test_literals_reach_device_functions():
     assert returned(kernel) == 2.5 + 4 + 1.5 + 8
 
 
+def test_numbers_of_an_arrays_type():
+    @device
+    def total(a):
+        result = a.dtype.type(0)
+        for item in a:
+            result += item
+        return result
+
+    def kernel(out, a):
+        out[0] = abs(total(a))
+        out[1] = a.dtype.itemsize
+
+    # 3 * 200 does not fit in 8 bits.
+    numbers = np.full(3, 200, np.uint8)
+    assert returned(kernel, numbers, count=2).tolist() == [600, 1]
+    assert returned(kernel, np.array([3, 4j], np.complex64), count=2).tolist() == [5, 8]
+
+
 def test_views_of_different_layouts_join():
     def kernel(out, a, n):
         v = a[0]

@@ -142,6 +142,23 @@ def test_constant_conditions_fold():
     assert "if" not in text
 
 
+def test_negated_constant_conditions_fold():
+    flag = True
+
+    def kernel(a, b):
+        if not flag:
+            a.nonsense = 1
+        if b is not None:
+            a[0] = b.nonsense
+        if b is not None and a[0] > 1:
+            a[0] = b.nonsense
+        if not (b is None or a[0] > 1):
+            a[0] = b.nonsense
+
+    text = text_of(kernel, float64[::1], none)
+    assert "store" not in text
+
+
 def test_dead_code_is_dropped():
     def kernel(a):
         a[0] = 1

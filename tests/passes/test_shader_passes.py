@@ -10,6 +10,7 @@ from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
 from gridlane.ir.values import Module
 from gridlane.ir.verifier import verify
+from gridlane.passes import pipelines
 from gridlane.passes.index_words import index_words
 from gridlane.passes.promote import promote_variables
 from gridlane.passes.settle_spaces import settle_spaces
@@ -144,3 +145,15 @@ def test_pointers_that_are_refused(body: str) -> None:
     module = parse_module(GENERIC.format(body=body))
     with pytest.raises(TargetError, match=REFUSED_POINTERS[body]):
         settle_spaces(module)
+
+
+@pytest.mark.parametrize("target", ["opengl", "webgpu", "metal"])
+def test_what_a_pass_refuses_names_the_target(target):
+    module = parse_module("""
+kernel @k(%p: ptr<f64, global>) {
+  %x: f64 = load %p
+  store %x, %p
+}
+""")
+    with pytest.raises(TargetError, match=f"^{target}: load of float64 in memory, which fp64="):
+        pipelines.run(module, target)

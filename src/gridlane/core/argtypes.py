@@ -59,6 +59,16 @@ class ScalarType(ArgType):
         return self.dtype.numpy
 
     @property
+    def type(self) -> ScalarType:
+        """What makes a number of this type, as of a numpy dtype: ``array.dtype.type(0)``."""
+        return self
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a number in memory."""
+        return self.numpy.itemsize
+
+    @property
     def bitwidth(self) -> int:
         """Bits of the value, by numba's name for it."""
         return self.dtype.bits
@@ -86,6 +96,16 @@ class ComplexType(ArgType):
     def numpy(self) -> np.dtype:
         """The numpy dtype."""
         return np.dtype(f"c{self.part.size * 2}")
+
+    @property
+    def type(self) -> ComplexType:
+        """What makes a number of this type, as of a numpy dtype: ``array.dtype.type(0)``."""
+        return self
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a number in memory."""
+        return self.numpy.itemsize
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -197,14 +217,16 @@ def scalar_of(dtype: DType) -> ScalarType:
     return _SCALAR_OF[dtype]
 
 
-def from_numpy(dtype: np.dtype) -> ArgType:
-    """The type of an array element or numpy scalar.
+def from_numpy(dtype: np.dtype | type[np.generic]) -> ArgType:
+    """The type of an array element or numpy scalar; ``dtype`` may be numpy's class of it.
 
     Records become RecordType, sub-arrays NestedArrayType.
 
     Raises:
         TypeError: a dtype that kernels cannot hold (strings, objects, datetimes).
     """
+    if isinstance(dtype, type):
+        dtype = np.dtype(dtype)
     scalar = dtypes.from_numpy(dtype)
     if scalar is not None:
         return _SCALAR_OF[scalar]

@@ -73,7 +73,7 @@ SUBMODULES |= {
 # What there is instead of names of numba.cuda.
 INSTEAD: dict[str, str] = {
     "nvvm": "cuda.jit compiles with LLVM; Dispatcher.inspect_llvm() shows its IR",
-    "libdevice": "use the functions of math, and of cuda for rsqrt and cbrt",
+    "libdevice": "use the functions of math, cuda.cbrt, cuda.fma, and 1 / math.sqrt(x) for rsqrt",
     "CUSource": "device functions are written in Python: @cuda.jit(device=True)",
     "set_memory_manager": "the device's allocator is fixed",
     "literal_unroll": "a loop over a tuple is unrolled when its items differ in type",

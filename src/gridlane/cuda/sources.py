@@ -5,19 +5,26 @@ copy under a file name of its own, under which linecache has the text.
 """
 
 from __future__ import annotations
+import __future__
 
 import itertools
 import linecache
 import sys
 import threading
-from collections import deque
+import weakref
+from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
 _STRING = "<string>"
 _numbers = itertools.count(1)
 _last = threading.local()
-_executed: deque[tuple[CodeType, str]] = deque(maxlen=512)
+# Executed code by its id, as long as it lives. Libraries execute text as well, hundreds of times
+# when they are imported (each dataclass does), so no fixed number of texts would do.
+_executed: dict[int, tuple[weakref.ref[CodeType], str]] = {}
+_FUTURES = 0
+for _name in __future__.all_feature_names:
+    _FUTURES |= getattr(__future__, _name).compiler_flag
 _renamed: dict[CodeType, CodeType] = {}
 _watching = False
 
@@ -31,14 +38,24 @@ def watch_exec() -> None:
 
 
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:
-    if event == "compile":
+    if event == "compile" and arguments[1] == _STRING:
         _last.text = arguments[0]
     elif event == "exec" and arguments[0].co_filename == _STRING:
         text = getattr(_last, "text", None)
         if isinstance(text, bytes):
             text = text.decode(errors="replace")
         if isinstance(text, str):
-            _executed.append((arguments[0], text))
+            for code in _inside(arguments[0]):
+                _executed[id(code)] = (weakref.ref(code, _forgetting(id(code))), text)
+
+
+def _forgetting(number: int) -> Callable[[weakref.ref[CodeType]], None]:
+    def forget(reference: weakref.ref[CodeType]) -> None:
+        # Other code may have the number by now.
+        if _executed.get(number, (None,))[0] is reference:
+            del _executed[number]
+
+    return forget
 
 
 def with_source(function: Any) -> Any:
@@ -69,25 +86,26 @@ def with_source(function: Any) -> Any:
 
 
 def _text_of(function: FunctionType) -> str | None:
-    for top, text in reversed(_executed):
-        if _holds(top, function.__code__):
-            return text
-    # The program of `python -c TEXT`, which ran before anything could watch it.
+    """The text that a function was made of; None where that is not sure."""
+    code = function.__code__
+    reference, text = _executed.get(id(code), (None, ""))
     arguments = sys.orig_argv
-    if function.__globals__.get("__name__") == "__main__" and "-c" in arguments[:-1]:
+    if reference is None or reference() is not code:
+        # The program of `python -c TEXT`, which ran before anything could watch it.
+        if function.__globals__.get("__name__") != "__main__" or "-c" not in arguments[:-1]:
+            return None
         text = arguments[arguments.index("-c") + 1]
-        compiled = compile(text, _STRING, "exec", dont_inherit=True)
-        return text if _holds(compiled, function.__code__, same=False) else None
-    return None
+    # What was executed need not be what was compiled last.
+    try:
+        made = compile(text, _STRING, "exec", code.co_flags & _FUTURES, dont_inherit=True)
+    except SyntaxError:
+        return None
+    return text if code in _inside(made) else None
 
 
-def _holds(outer: CodeType, code: CodeType, same: bool = True) -> bool:
-    """Whether ``code`` is inside ``outer``: itself, or with ``same=False`` one that is equal."""
+def _inside(outer: CodeType) -> Iterator[CodeType]:
+    """The code of all functions in some code."""
     for item in outer.co_consts:
-        if not isinstance(item, CodeType):
-            continue
-        if item is code if same else item == code:
-            return True
-        if _holds(item, code, same):
-            return True
-    return False
+        if isinstance(item, CodeType):
+            yield item
+            yield from _inside(item)

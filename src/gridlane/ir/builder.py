@@ -121,7 +121,11 @@ class Builder:
         return self.binary(arith.Or, lhs, rhs)
 
     def not_(self, value: Value) -> Value:
-        """The complement."""
+        """The complement. That of a constant truth is one, so that code behind it can be left
+        out."""
+        known = constant(value)
+        if known is not None and value.type is b1:
+            return self.const(not known, b1)
         return self.unary(arith.Not, value)
 
     def neg(self, value: Value) -> Value:

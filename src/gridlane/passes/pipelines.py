@@ -253,16 +253,27 @@ def run(
     check = config().verify
     notes: tuple[str, ...] = ()
     for pass_ in PIPELINES[target]:
-        if isinstance(pass_, Asked):
-            notes += pass_.run(module, options)
-        else:
-            pass_(module)
+        notes += _apply(pass_, module, target, options)
         if check:
             from gridlane.ir.verifier import verify
 
             verify(module)
     _require_legal(module, target)
     return notes
+
+
+def _apply(
+    pass_: Pass | Asked, module: Module, target: str, options: KernelOptions
+) -> tuple[str, ...]:
+    """Run one pass. What it refuses names the target, which a pass itself does not know."""
+    try:
+        if isinstance(pass_, Asked):
+            return pass_.run(module, options)
+        pass_(module)
+    except TargetError as error:
+        message = f"{target.split()[0]}: {error.message}"
+        raise TargetError(message, error.loc, error.related) from None
+    return ()
 
 
 def _require_legal(module: Module, target: str, only: Container[str] | None = None) -> None:

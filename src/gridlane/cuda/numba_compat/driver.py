@@ -17,7 +17,8 @@ from gridlane.cuda.device import (
 )
 from gridlane.cuda.devicearray import as_device
 from gridlane.cuda.names import missing
-from gridlane.cuda.streams import Event, Stream
+from gridlane.cuda.streams import AnyStream as Stream  # numba has one class for all kinds
+from gridlane.cuda.streams import Event
 from gridlane.cuda.transport import PinnedMemory
 
 CudaAPIError = CudaDriverError = LinkerError = DeviceError

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from gridlane.core.dtypes import DType
 from gridlane.core.errors import TypingError
+from gridlane.frontends.python import complex_edges as edges
 from gridlane.frontends.python.conversion import to_complex
 from gridlane.frontends.python.operands import ComplexNumber, Operand, Scalar
 from gridlane.frontends.python.specs import ComplexSpec, ScalarSpec, complex_part, spec_of
@@ -65,8 +69,10 @@ def divide(t: Translator, a: ComplexNumber, b: ComplexNumber) -> ComplexNumber:
     first = build.select(flip, a.imag, a.real)
     second = build.select(flip, a.real, a.imag)
     real = t.arithmetic(arith.Add, first, t.arithmetic(arith.Mul, second, ratio))
-    imag = t.arithmetic(arith.Sub, second, t.arithmetic(arith.Mul, first, ratio))
-    imag = build.select(flip, build.neg(imag), imag)
+    scaled = t.arithmetic(arith.Mul, first, ratio)
+    # No negation of the difference: 1j / 1j has the imaginary part +0.
+    lhs, rhs = build.select(flip, scaled, second), build.select(flip, second, scaled)
+    imag = t.arithmetic(arith.Sub, lhs, rhs)
     return ComplexNumber(build.div(real, scale), build.div(imag, scale))
 
 
@@ -90,12 +96,27 @@ def polar(t: Translator, radius: Value, angle: Value) -> ComplexNumber:
 
 def exponential(t: Translator, a: ComplexNumber) -> ComplexNumber:
     """e**a."""
-    return polar(t, t.b.unary(math.Exp, a.real), a.imag)
+    size = t.b.unary(math.Exp, a.real)
+    cosine, sine = t.b.unary(math.Cos, a.imag), t.b.unary(math.Sin, a.imag)
+    return ComplexNumber(edges.directed(t, a.real, size, cosine), edges.scaled(t, size, sine))
 
 
 def logarithm(t: Translator, a: ComplexNumber) -> ComplexNumber:
     """The principal natural logarithm."""
     return ComplexNumber(t.b.unary(math.Log, magnitude(t, a).value), phase(t, a).value)
+
+
+def principal_logarithm(t: Translator, a: ComplexNumber) -> ComplexNumber:
+    """The same, as exact as elsewhere where the size is about 1, whose logarithm is about 0."""
+    b, one = t.b, t.b.const(1.0, a.part)
+    real, imag = (b.unary(arith.Abs, part) for part in (a.real, a.imag))
+    less = b.lt(real, imag)
+    large, small = b.select(less, imag, real), b.select(less, real, imag)
+    beyond = b.mul(b.sub(large, one), b.add(large, one))
+    near = b.mul(b.const(0.5, a.part), b.unary(math.Log1p, b.add(beyond, b.mul(small, small))))
+    size = magnitude(t, a).value
+    is_near = b.and_(b.lt(b.const(0.71, a.part), size), b.lt(size, b.const(1.73, a.part)))
+    return ComplexNumber(b.select(is_near, near, b.unary(math.Log, size)), phase(t, a).value)
 
 
 def power(t: Translator, a: ComplexNumber, b: ComplexNumber) -> ComplexNumber:
@@ -115,12 +136,21 @@ def square_root(t: Translator, a: ComplexNumber) -> ComplexNumber:
     """The principal square root, from the half-angle formulas."""
     b = t.b
     half, zero = b.const(0.5, a.part), b.const(0.0, a.part)
-    size = magnitude(t, a).value
-    big = b.unary(math.Sqrt, b.mul(half, b.add(size, b.unary(arith.Abs, a.real))))
-    other = b.div(b.mul(half, b.unary(arith.Abs, a.imag)), big)
+    # The sum of the size and a part is at most 2.5 times as large as the larger part.
+    limit = b.const(float(np.finfo(a.part.numpy).max) / 4, a.part)
+    large = b.or_(*(b.lt(limit, b.unary(arith.Abs, part)) for part in (a.real, a.imag)))
+    scale = b.select(large, b.const(0.0625, a.part), b.const(1.0, a.part))
+    back = b.select(large, b.const(4.0, a.part), b.const(1.0, a.part))
+    real, imag = b.mul(a.real, scale), b.mul(a.imag, scale)
+    size = magnitude(t, ComplexNumber(real, imag)).value
+    big = b.unary(math.Sqrt, b.mul(half, b.add(size, b.unary(arith.Abs, real))))
+    other = b.div(b.mul(half, b.unary(arith.Abs, imag)), big)
     other = b.select(b.eq(big, zero), zero, other)
-    left = b.lt(a.real, zero)
-    real, imag = b.select(left, other, big), b.select(left, big, other)
+    left = b.lt(real, zero)
+    roots = b.select(left, other, big), b.select(left, big, other)
+    endless = edges.is_infinite(t, a.imag)
+    real = b.select(endless, b.const(inf, a.part), b.mul(roots[0], back))
+    imag = b.select(endless, a.imag, b.mul(roots[1], back))
     return ComplexNumber(real, b.binary(math.Copysign, imag, a.imag))
 
 

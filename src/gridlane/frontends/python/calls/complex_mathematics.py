@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import cmath
 from collections.abc import Callable
+from math import inf, pi
 from typing import TYPE_CHECKING
 
+from gridlane.frontends.python import complex_edges as edges
 from gridlane.frontends.python import complexes, promotion
 from gridlane.frontends.python.calls.mathematics import (
     float_operands,
@@ -16,7 +18,7 @@ from gridlane.frontends.python.calls.mathematics import (
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.conversion import scalar, to_complex
 from gridlane.frontends.python.operands import ComplexNumber, Operand, Scalar, TupleOperand
-from gridlane.ir.ops import math
+from gridlane.ir.ops import arith, math
 
 if TYPE_CHECKING:
     from gridlane.frontends.python.translator import Translator
@@ -44,23 +46,32 @@ def _over_i(t: Translator, z: ComplexNumber) -> ComplexNumber:
 def hyperbolic_sine(t: Translator, z: ComplexNumber) -> ComplexNumber:
     """sinh x cos y + i cosh x sin y."""
     b = t.b
-    real = b.mul(b.unary(math.Sinh, z.real), b.unary(math.Cos, z.imag))
-    return ComplexNumber(real, b.mul(b.unary(math.Cosh, z.real), b.unary(math.Sin, z.imag)))
+    real = edges.directed(t, z.real, b.unary(math.Sinh, z.real), b.unary(math.Cos, z.imag))
+    imag = edges.scaled(t, b.unary(math.Cosh, z.real), b.unary(math.Sin, z.imag))
+    return ComplexNumber(real, imag)
 
 
 def hyperbolic_cosine(t: Translator, z: ComplexNumber) -> ComplexNumber:
     """cosh x cos y + i sinh x sin y."""
     b = t.b
-    real = b.mul(b.unary(math.Cosh, z.real), b.unary(math.Cos, z.imag))
-    return ComplexNumber(real, b.mul(b.unary(math.Sinh, z.real), b.unary(math.Sin, z.imag)))
+    real = edges.directed(t, z.real, b.unary(math.Cosh, z.real), b.unary(math.Cos, z.imag))
+    imag = edges.product(t, b.unary(math.Sinh, z.real), b.unary(math.Sin, z.imag))
+    return ComplexNumber(real, imag)
 
 
 def hyperbolic_tangent(t: Translator, z: ComplexNumber) -> ComplexNumber:
-    """(tanh x + i tan y) / (1 + i tanh x tan y), which does not overflow for large x."""
-    b = t.b
-    x, y = b.unary(math.Tanh, z.real), b.unary(math.Tan, z.imag)
-    one = b.const(1.0, z.part)
-    return complexes.divide(t, ComplexNumber(x, y), ComplexNumber(one, b.mul(x, y)))
+    """tanh z, by real parts alone: W. Kahan's CTANH, of the paper named below."""
+    b, one = t.b, t.b.const(1.0, z.part)
+    tangent, slope = b.unary(math.Tan, z.imag), b.unary(math.Tanh, z.real)
+    # For an infinite x the real part is 1 or -1, whatever y is.
+    lost = b.and_(edges.is_infinite(t, z.real), edges.is_nan(t, tangent))
+    tangent = b.select(lost, b.const(0.0, z.part), tangent)
+    inverse = b.div(one, b.unary(math.Cosh, z.real))
+    square = b.mul(tangent, tangent)
+    below = b.add(one, b.mul(b.mul(slope, slope), square))
+    real = b.div(b.mul(slope, b.add(one, square)), below)
+    imag = b.mul(b.mul(b.div(tangent, below), inverse), inverse)
+    return ComplexNumber(real, b.select(edges.is_zero(t, z.imag), z.imag, imag))
 
 
 def _plus(t: Translator, z: ComplexNumber, real: float) -> ComplexNumber:
@@ -73,6 +84,15 @@ def _minus(t: Translator, real: float, z: ComplexNumber) -> ComplexNumber:
     return ComplexNumber(t.b.sub(t.b.const(real, z.part), z.real), t.b.neg(z.imag))
 
 
+def _or_far(
+    t: Translator, z: ComplexNumber, near: ComplexNumber, far: ComplexNumber
+) -> ComplexNumber:
+    """``far`` where a part of z is infinite, else ``near``."""
+    endless = is_infinite(t, z)
+    parts = zip((far.real, far.imag), (near.real, near.imag), strict=True)
+    return ComplexNumber(*(t.b.select(endless, one, other) for one, other in parts))
+
+
 # The inverse functions follow W. Kahan, "Branch cuts for complex elementary functions" (1987).
 
 
@@ -83,7 +103,11 @@ def area_sine(t: Translator, z: ComplexNumber) -> ComplexNumber:
     below = complexes.square_root(t, _plus(t, turned, 1.0))
     cross = b.sub(b.mul(above.real, below.imag), b.mul(below.real, above.imag))
     inner = b.sub(b.mul(above.real, below.real), b.mul(above.imag, below.imag))
-    return ComplexNumber(b.unary(math.Asinh, cross), b.binary(math.Atan2, z.imag, inner))
+    angle = b.binary(math.Atan2, z.imag, inner)
+    angle = b.select(edges.is_zero(t, z.imag), z.imag, angle)
+    direction = b.binary(math.Atan2, z.imag, b.unary(arith.Abs, z.real))
+    far = ComplexNumber(edges.like(t, inf, z.real), direction)
+    return _or_far(t, z, ComplexNumber(b.unary(math.Asinh, cross), angle), far)
 
 
 def area_cosine(t: Translator, z: ComplexNumber) -> ComplexNumber:
@@ -93,7 +117,8 @@ def area_cosine(t: Translator, z: ComplexNumber) -> ComplexNumber:
     above = complexes.square_root(t, _plus(t, z, 1.0))
     inner = b.add(b.mul(below.real, above.real), b.mul(below.imag, above.imag))
     angle = b.mul(two, b.binary(math.Atan2, below.imag, above.real))
-    return ComplexNumber(b.unary(math.Asinh, inner), angle)
+    far = ComplexNumber(b.const(inf, z.part), complexes.phase(t, z).value)
+    return _or_far(t, z, ComplexNumber(b.unary(math.Asinh, inner), angle), far)
 
 
 def arc_cosine(t: Translator, z: ComplexNumber) -> ComplexNumber:
@@ -103,19 +128,27 @@ def arc_cosine(t: Translator, z: ComplexNumber) -> ComplexNumber:
     above = complexes.square_root(t, _plus(t, z, 1.0))
     cross = b.sub(b.mul(above.real, below.imag), b.mul(above.imag, below.real))
     angle = b.mul(two, b.binary(math.Atan2, below.real, above.real))
-    return ComplexNumber(angle, b.unary(math.Asinh, cross))
+    # On the imaginary axis the real part is that of 0, though y be NaN.
+    angle = b.select(edges.is_zero(t, z.real), b.const(pi / 2, z.part), angle)
+    direction = b.unary(arith.Abs, complexes.phase(t, z).value)
+    far = ComplexNumber(direction, edges.like(t, inf, b.neg(z.imag)))
+    return _or_far(t, z, ComplexNumber(angle, b.unary(math.Asinh, cross)), far)
 
 
 def area_tangent(t: Translator, z: ComplexNumber) -> ComplexNumber:
     """atanh z."""
     b = t.b
-    x, y, one = z.real, z.imag, t.b.const(1.0, z.part)
+    # For x as if it were positive: the logarithm of what is about 0 would be rough.
+    x, y, one = b.unary(arith.Abs, z.real), z.imag, t.b.const(1.0, z.part)
     four, quarter, half = (b.const(n, z.part) for n in (4.0, 0.25, 0.5))
     less, more, square = b.sub(one, x), b.add(one, x), b.mul(y, y)
     ratio = b.div(b.mul(four, x), b.add(b.mul(less, less), square))
-    real = b.mul(quarter, b.unary(math.Log1p, ratio))
+    real = b.binary(math.Copysign, b.mul(quarter, b.unary(math.Log1p, ratio)), z.real)
+    real = b.select(edges.is_zero(t, x), z.real, real)
     angle = b.binary(math.Atan2, b.add(y, y), b.sub(b.mul(less, more), square))
-    return ComplexNumber(real, b.mul(half, angle))
+    quarter_turn = b.select(edges.is_nan(t, y), y, edges.like(t, pi / 2, y))
+    far = ComplexNumber(edges.like(t, 0.0, z.real), quarter_turn)
+    return _or_far(t, z, ComplexNumber(real, b.mul(half, angle)), far)
 
 
 def _turned(function: ToComplex) -> ToComplex:
@@ -125,7 +158,7 @@ def _turned(function: ToComplex) -> ToComplex:
 
 def base_ten(t: Translator, z: ComplexNumber) -> ComplexNumber:
     """log z / log 10."""
-    found, b = complexes.logarithm(t, z), t.b
+    found, b = complexes.principal_logarithm(t, z), t.b
     scale = b.const(0.4342944819032518, z.part)
     return ComplexNumber(b.mul(found.real, scale), b.mul(found.imag, scale))
 
@@ -167,7 +200,7 @@ for _test_name, _test in (("isnan", is_nan), ("isinf", is_infinite)):
 
 @handles(cmath.log, params="x, base=")
 def _log(t: Translator, x: Operand, base: Operand | None) -> Operand:
-    top = complexes.logarithm(t, complex_operand(t, x))
+    top = complexes.principal_logarithm(t, complex_operand(t, x))
     if base is None:
         return top
     return complexes.divide(t, *complexes.both(t, top, _log(t, base, None)))

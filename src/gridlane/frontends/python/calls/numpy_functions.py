@@ -55,7 +55,7 @@ _FLOAT_BINARY: dict[str, type[Op]] = {
 _COMPLEX = {
     name.replace("a", "arc", 1) if name[0] == "a" else name: emit
     for name, emit in COMPLEX_UNARY.items()
-} | {"log": complexes.logarithm}
+} | {"log": complexes.principal_logarithm}
 
 
 def _number(t: Translator, x: Operand, name: str) -> Scalar:

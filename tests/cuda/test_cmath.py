@@ -1,0 +1,96 @@
+"""The functions of cmath against Python's own, at zeros, infinities, NaN and ordinary numbers."""
+
+from __future__ import annotations
+
+import cmath
+import itertools
+import math
+
+import numpy as np
+import pytest
+from tests.devices import DEVICES
+
+from gridlane import cuda
+from gridlane.cuda import active
+from gridlane.runtime.devices import get_device
+
+INF, NAN = math.inf, math.nan
+PARTS = (-0.0, 0.0, 1.0, -1.0, 1.5, -3.5, 0.25, 1e-3, math.pi, 30.0, -INF, INF, NAN)
+NAMES = (
+    "exp log log10 sqrt sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh phase"
+).split()
+# Of each part of a result, relative.
+TOLERANCE = {np.complex128: 4e-15, np.complex64: 2e-6}
+
+
+@pytest.fixture(params=["interp", *DEVICES], autouse=True)
+def device(request, monkeypatch):
+    found = get_device(request.param)
+    monkeypatch.setattr(active, "device", lambda: found)
+    return found
+
+
+def cases(function, dtype, parts=PARTS):
+    """Numbers and what Python makes of them, where it does not raise."""
+    for real, imag in itertools.product(parts, parts):
+        number = complex(dtype(complex(real, imag)))
+        try:
+            yield number, complex(function(number))
+        except (ValueError, OverflowError):
+            continue
+
+
+def agrees(found, expected, tolerance):
+    if math.isnan(expected):
+        return math.isnan(found)
+    if expected == 0 or math.isinf(expected):
+        same_sign = math.copysign(1, found) == math.copysign(1, expected)
+        return found == expected and same_sign
+    return abs(found - expected) <= tolerance * abs(expected)
+
+
+def check(function, dtype, numbers, expected):
+    @cuda.jit
+    def kernel(values, out):
+        i = cuda.grid(1)
+        if i < values.size:
+            out[i] = function(values[i])
+
+    values, out = np.array(numbers, dtype), np.zeros(len(numbers), dtype)
+    kernel[(len(numbers) + 63) // 64, 64](values, out)
+    tolerance = TOLERANCE[dtype]
+    for number, one, other in zip(numbers, out.tolist(), expected, strict=True):
+        right = agrees(one.real, other.real, tolerance) and agrees(one.imag, other.imag, tolerance)
+        assert right, (function.__name__, number, one, other)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("name", NAMES)
+def test_like_python(name, dtype):
+    function = getattr(cmath, name)
+    numbers, expected = zip(*cases(function, dtype), strict=True)
+    assert len(numbers) > 100
+    check(function, dtype, numbers, expected)
+
+
+def test_roots_of_the_largest_numbers():
+    large = np.finfo(np.float64).max
+    numbers = [complex(large, large), complex(-large, large), complex(1e308, -3e307)]
+    check(cmath.sqrt, np.complex128, numbers, [cmath.sqrt(number) for number in numbers])
+
+
+def test_quotients_have_zeros_of_pythons_sign():
+    @cuda.jit
+    def kernel(a, b, out):
+        i = cuda.grid(1)
+        if i < a.size:
+            out[i] = a[i] / b[i]
+
+    pairs = [*itertools.product((1j, -1j, 1 + 0j, -1 + 0j, 2 + 2j, 0j), (1j, 2 - 1j, -3 + 0j))]
+    a, b = (np.array(numbers) for numbers in zip(*pairs, strict=True))
+    out = np.zeros_like(a)
+    kernel[1, 32](a, b, out)
+    for (x, y), found in zip(pairs, out.tolist(), strict=True):
+        expected = x / y
+        right = agrees(found.real, expected.real, 4e-15)
+        assert right and agrees(found.imag, expected.imag, 4e-15), (x, y, found, expected)
