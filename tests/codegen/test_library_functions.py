@@ -29,7 +29,8 @@ kernel @mixed(%source: ptr<f32, global>, %target: ptr<f32, global>, %n: i64) {
   %q: f32 = pow %x, %c
   %wide: f64 = cast %p
   %third: f64 = const 0x1.5555555555555p-2
-  %product: f64 = mul %wide, %third
+  %power: f64 = exp %wide
+  %product: f64 = mul %power, %third
   %sum: f64 = add %product, %third
   %narrow: f32 = cast %sum
   %unused: f32 = sin %x
@@ -86,7 +87,7 @@ def test_each_is_there_once_and_before_its_calls(name: str) -> None:
         elif line.startswith("    "):
             for callee in re.findall(r"\b(f_\w+)\(", line):
                 assert callee in written, f"{callee} is called in line {n}"
-    assert {"f_pow_f32", "f_soft_add", "f_soft_mul"} <= set(written)
+    assert {"f_pow_f32", "f_exp_f64", "f_soft_add", "f_soft_mul"} <= set(written)
     assert sum("f_pow_f32(" in line for line in lines) == 3
 
 
