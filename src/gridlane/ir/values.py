@@ -67,9 +67,8 @@ class Region:
         while stack:
             for op in stack[-1]:
                 yield op
-                inner = [iter(region.ops) for region in op.regions()]
-                if inner:
-                    stack += reversed(inner)
+                if op.REGION_FIELDS:
+                    stack += [iter(region.ops) for region in reversed(list(op.regions()))]
                     break
             else:
                 stack.pop()

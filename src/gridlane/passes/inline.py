@@ -181,8 +181,10 @@ def _at(op: Op, loc: Loc) -> Op:
 
 def _relocate(region: Region, caller: Loc) -> None:
     """Say of every op that it was reached through the call."""
-    known: dict[Loc, Loc] = {}
+    # By identity: a location has all its callers in it, which is much to hash for each op.
+    known: dict[int, tuple[Loc, Loc]] = {}
     for op in region.walk():
-        if op.loc not in known:
-            known[op.loc] = op.loc.inlined_at(caller)
-        op.loc = known[op.loc]
+        number = id(op.loc)
+        if number not in known:
+            known[number] = op.loc, op.loc.inlined_at(caller)
+        op.loc = known[number][1]

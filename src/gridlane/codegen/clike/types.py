@@ -12,8 +12,6 @@ from gridlane.ir.ops.memory import (
     Address,
     FromAddress,
     LocalArray,
-    ReadVar,
-    WriteVar,
     part_types,
 )
 from gridlane.ir.types import Type
@@ -25,10 +23,13 @@ EDGES = (Address, FromAddress, Bitcast, Cast, Print)
 
 def require_types(function: Function, dialect: Dialect) -> None:
     """Refuse what computes with a scalar that the language has not."""
+    lacking: dict[Type, list[DType]] = {}
     for op in function.body.walk():
         for type_ in _types_of(op):
-            for dtype in _scalars_in(type_):
-                if dtype not in dialect.types and not _comes_or_goes(op, dtype, dialect):
+            if type_ not in lacking:
+                lacking[type_] = [d for d in _scalars_in(type_) if d not in dialect.types]
+            for dtype in lacking[type_]:
+                if not _comes_or_goes(op, dtype, dialect):
                     why = dialect.lacks.get(dtype, "no shader of its language has it")
                     raise TargetError(f"{dialect.device} have no {dtype}: {why}", op.loc)
 
@@ -41,8 +42,6 @@ def _comes_or_goes(op: Op, dtype: DType, dialect: Dialect) -> bool:
 def _types_of(op: Op) -> list[Type]:
     values: list[Value] = [*op.operands(), *op.results]
     types: list[Type] = [value.type for value in values]
-    if isinstance(op, ReadVar | WriteVar):
-        types.append(op.var.type)
     if isinstance(op, LocalArray):
         types.append(op.element)
     return types
