@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from gridlane.codegen.clike import KernelText, emit_kernel
+from gridlane.codegen.clike import KernelText, emit_kernel, kept_functions
 from gridlane.codegen.clike.base import Dialect
 from gridlane.codegen.clike.glsl import Glsl, GlslEs
 from gridlane.codegen.clike.msl import Metal
@@ -98,9 +98,10 @@ def _emit(
             f"the {target.name} target has the block shape in its code: name one, as "
             f'Target("{target.name}", block=(128, 1, 1))'
         )
+    known = module.known = kept_functions(language.dialect, options)
     notes = pipelines.run(module, target.name, options)
     if "short_loops" in target.features.split():
         pipelines.run(module, "short loops")
     offsets = tuple(slot.offset for slot in lay_out(module.kernel)[0])
-    code = emit_kernel(module, language.dialect(), options, offsets, target.block)
+    code = emit_kernel(module, language.dialect(), options, offsets, target.block, known)
     return code, notes

@@ -137,5 +137,7 @@ def copied(module: Module) -> Module:
             list(variables.values()),
             function.is_kernel,
             function.loc,
+            function.is_library,
+            function.is_declared,
         )
     return Module(functions, dict(module.globals), list(module.errors))

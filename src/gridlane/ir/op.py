@@ -64,6 +64,8 @@ class Op:
     OPERAND_FIELDS: ClassVar[tuple[str, ...]] = ()
     VARIADIC_FIELDS: ClassVar[tuple[str, ...]] = ()
     REGION_FIELDS: ClassVar[tuple[str, ...]] = ()
+    VARIABLE_FIELDS: ClassVar[tuple[str, ...]] = ()
+    PLAIN_FIELDS: ClassVar[tuple[str, ...]] = ()
 
     pure: ClassVar[bool] = False
     """No effect but its results, so it may be removed, moved and repeated."""
@@ -111,7 +113,10 @@ class Op:
     def replace_operands(self, change: Callable[[Value], Value]) -> None:
         """Put ``change(operand)`` in the place of every operand."""
         for name in self.OPERAND_FIELDS:
-            setattr(self, name, change(getattr(self, name)))
+            old = getattr(self, name)
+            new = change(old)
+            if new is not old:
+                setattr(self, name, new)
         for name in self.VARIADIC_FIELDS:
             setattr(self, name, tuple([change(value) for value in getattr(self, name)]))
 
@@ -151,6 +156,8 @@ def operation(name: str) -> Callable[[type[T]], type[T]]:
         made.OPERAND_FIELDS = of_kind(FieldKind.OPERAND)
         made.VARIADIC_FIELDS = of_kind(FieldKind.OPERANDS)
         made.REGION_FIELDS = of_kind(FieldKind.REGION)
+        made.VARIABLE_FIELDS = of_kind(FieldKind.VARIABLE)
+        made.PLAIN_FIELDS = of_kind(FieldKind.ATTRIBUTE)
         REGISTRY[name] = made
         return made
 
@@ -168,20 +175,22 @@ def clone_region(
 
 def clone_op(op: Op, values: dict[Value, Value], variables: dict[Var, Var]) -> Op:
     """A copy of one op with its regions; see ``clone_region``."""
-    arguments: dict[str, Any] = {}
-    for name, kind, _ in op.LAYOUT:
-        item = getattr(op, name)
-        if kind is FieldKind.OPERAND:
-            item = values.get(item, item)
-        elif kind is FieldKind.OPERANDS:
-            item = tuple(values.get(value, value) for value in item)
-        elif kind is FieldKind.VARIABLE:
-            item = variables.get(item, item)
-        elif kind is FieldKind.REGION:
-            item = clone_region(item, values, variables)
-        arguments[name] = item
-    copy = type(op)(**arguments, loc=op.loc)
-    for old, new in zip(op.results, copy.results, strict=True):
-        new.name = old.name
-        values[old] = new
+    # Inlining does little else, so this goes round the constructor: what the op's results are is
+    # known from the op.
+    copy = object.__new__(type(op))
+    copy.loc = op.loc
+    for name in op.PLAIN_FIELDS:
+        setattr(copy, name, getattr(op, name))
+    for name in op.VARIABLE_FIELDS:
+        var = getattr(op, name)
+        setattr(copy, name, variables.get(var, var))
+    for name in op.OPERAND_FIELDS:
+        value = getattr(op, name)
+        setattr(copy, name, values.get(value, value))
+    for name in op.VARIADIC_FIELDS:
+        setattr(copy, name, tuple([values.get(value, value) for value in getattr(op, name)]))
+    for name in op.REGION_FIELDS:
+        setattr(copy, name, clone_region(getattr(op, name), values, variables))
+    copy.results = tuple([Value(old.type, copy, old.name) for old in op.results])
+    values.update(zip(op.results, copy.results, strict=True))
     return copy

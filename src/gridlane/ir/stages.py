@@ -66,9 +66,11 @@ STAGES: dict[str, frozenset[str]] = {
     "legal(cuda)": COMMON | COOPERATIVE | COPIES | MATRIX,
     "legal(cuda before 8.0)": COMMON | COOPERATIVE | MATRIX,
     "legal(cpu)": COMMON,
-    "legal(metal)": COMMON | REPORTS,
+    # Calls of library functions stay.
+    "legal(metal)": COMMON | REPORTS | CALLS,
     # Warps have become barriers of the block.
-    **dict.fromkeys(("legal(opengl)", "legal(webgpu)", "legal(vulkan)"), COMMON - LANES | REPORTS),
+    **dict.fromkeys(("legal(opengl)", "legal(webgpu)"), COMMON - LANES | REPORTS | CALLS),
+    "legal(vulkan)": COMMON - LANES | REPORTS,
     "legal(vulkan with warps)": COMMON,
 }
 """The names of the ops that are legal at each stage."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -67,9 +67,8 @@ class Region:
         while stack:
             for op in stack[-1]:
                 yield op
-                inner = [iter(region.ops) for region in op.regions()]
-                if inner:
-                    stack += reversed(inner)
+                if op.REGION_FIELDS:
+                    stack += [iter(region.ops) for region in reversed(list(op.regions()))]
                     break
             else:
                 stack.pop()
@@ -95,7 +94,13 @@ class Param:
 
 @dataclass(slots=True, eq=False)
 class Function:
-    """A kernel or device function: parameters, variables, one structured body."""
+    """A kernel or device function: parameters, variables, one structured body.
+
+    ``is_library``: passes wrote it for ops that a target lacks. It computes with its arguments
+    alone, and its name says all that it does; so it may stay a function, and what it becomes for
+    one kernel is right for all. ``is_declared``: such a one without its body, as what that becomes
+    is known.
+    """
 
     name: str
     params: list[Param] = field(default_factory=list[Param])
@@ -104,6 +109,8 @@ class Function:
     variables: list[Var] = field(default_factory=list[Var])
     is_kernel: bool = False
     loc: Loc = UNKNOWN
+    is_library: bool = False
+    is_declared: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -136,13 +143,15 @@ class ErrorSite:
 class Module:
     """Functions and globals that belong together; exactly one function is the kernel.
 
-    ``coarse``: how many blocks of the launch along x the kernel does in one.
+    ``coarse``: how many blocks of the launch along x the kernel does in one. ``known``: names of
+    library functions that need no body, as the code generator has what they become.
     """
 
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
     globals: dict[str, Global] = field(default_factory=dict[str, Global])
     errors: list[ErrorSite] = field(default_factory=list[ErrorSite])
     coarse: int = 1
+    known: Container[str] = ()
 
     @property
     def kernel(self) -> Function:

@@ -94,7 +94,10 @@ class _FunctionVerifier:
         self.signature()
         self.visible.update(param.value for param in function.params)
         self.body()
-        if function.results and falls_through(function.body):
+        if function.is_declared:
+            if not function.is_library or function.body.ops:
+                self.fail("is declared alone, which only library functions are, without a body")
+        elif function.results and falls_through(function.body):
             self.fail(f"has results {function.results} but can run off its end without a return")
 
     def fail(self, message: str) -> None:

@@ -15,6 +15,7 @@ from gridlane.ir.values import Function, Module, Param, Region, Value
 from gridlane.passes.legalize_math.expression import FORMATS, Writer
 from gridlane.passes.legalize_math.fused import fma
 from gridlane.passes.legalize_small.formats import odd_fma
+from gridlane.passes.library import library_function
 
 
 def fuse_exactly(module: Module, dtype: DType = f64) -> None:
@@ -41,15 +42,17 @@ def _rewrite(module: Module, region: Region, values: dict[Value, Value], dtype: 
 def _function(module: Module, dtype: DType) -> Function:
     """The module's function; written at its first use."""
     name = f"gridlane.fma.{dtype}"
-    if name not in module.functions:
-        function = Function(name, [Param(Value(dtype, None, x)) for x in "abc"], (dtype,))
-        writer = Writer(Builder(module, function), FORMATS.get(dtype, FORMATS[f32]))
-        operands = [writer.wrap(param.value) for param in function.params]
-        if dtype in FORMATS:
-            made = fma(writer, *operands)
-        else:  # rounded to odd, an f32 may be rounded again
-            made = odd_fma(writer, *[operand.cast(f32) for operand in operands]).cast(dtype)
-        writer.builder.return_((made.value,))
-        function.body.ops = [*writer.constants.values(), *function.body.ops]
-        module.functions[name] = function
-    return module.functions[name]
+    return library_function(module, name, lambda: _written(module, name, dtype))
+
+
+def _written(module: Module, name: str, dtype: DType) -> Function:
+    function = Function(name, [Param(Value(dtype, None, x)) for x in "abc"], (dtype,))
+    writer = Writer(Builder(module, function), FORMATS.get(dtype, FORMATS[f32]))
+    operands = [writer.wrap(param.value) for param in function.params]
+    if dtype in FORMATS:
+        made = fma(writer, *operands)
+    else:  # rounded to odd, an f32 may be rounded again
+        made = odd_fma(writer, *[operand.cast(f32) for operand in operands]).cast(dtype)
+    writer.builder.return_((made.value,))
+    function.body.ops = [*writer.constants.values(), *function.body.ops]
+    return function

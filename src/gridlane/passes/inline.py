@@ -1,6 +1,9 @@
-"""Replaces every call by the callee's body, for targets that vectorise whole kernels."""
+"""Replaces calls by the callee's body: all, or all but those of library functions."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
 
 from gridlane.core.errors import TargetError
 from gridlane.core.source import Loc
@@ -8,6 +11,9 @@ from gridlane.ir.op import Op, clone_region
 from gridlane.ir.ops import arith, control, matrix, memory
 from gridlane.ir.types import FragmentType, PointerType, Type
 from gridlane.ir.values import Function, Module, Region, Value, Var
+
+Which: TypeAlias = Callable[[control.Call], bool]
+"""Whether a call is to be inlined."""
 
 
 def inline_calls(module: Module) -> None:
@@ -17,19 +23,44 @@ def inline_calls(module: Module) -> None:
         TargetError: a device function calls itself.
     """
     done: set[str] = set()
-    _inline_into(module, module.kernel, (), done)
+    _inline_into(module, module.kernel, (), done, lambda call: True)
     kernel = module.kernel
     module.functions.clear()
     module.functions[kernel.name] = kernel
 
 
+def inline_others(module: Module) -> None:
+    """Inline the calls of what is no library function; afterwards the module has the kernel and the
+    library functions that it needs.
+
+    Raises:
+        TargetError: a device function calls itself.
+    """
+    functions, kernel = module.functions, module.kernel
+    done: set[str] = set()
+    needed = {kernel.name: kernel}
+    waiting = [kernel]
+    while waiting:
+        function = waiting.pop()
+        _inline_into(module, function, (), done, lambda call: not functions[call.callee].is_library)
+        for callee in dict.fromkeys(call.callee for call in _calls(function)):
+            if callee not in needed:
+                needed[callee] = functions[callee]
+                waiting.append(functions[callee])
+    module.functions = needed
+
+
+def _calls(function: Function) -> list[control.Call]:
+    return [op for op in function.body.walk() if isinstance(op, control.Call)]
+
+
 def _inline_into(
-    module: Module, function: Function, active: tuple[str, ...], done: set[str]
+    module: Module, function: Function, active: tuple[str, ...], done: set[str], which: Which
 ) -> None:
     """Inline the calls of one function, callees first."""
     if function.name in done:
         return
-    calls = [op for op in function.body.walk() if isinstance(op, control.Call)]
+    calls = [call for call in _calls(function) if which(call)]
     for call in calls:
         if call.callee == function.name or call.callee in active:
             raise TargetError(
@@ -37,23 +68,28 @@ def _inline_into(
                 "recursion as a loop",
                 call.loc,
             )
-        _inline_into(module, module.functions[call.callee], (*active, function.name), done)
+        callee = module.functions[call.callee]
+        _inline_into(module, callee, (*active, function.name), done, which)
     if calls:
         values: dict[Value, Value] = {}
-        _rewrite(module, function, function.body, values)
+        _rewrite(module, function, function.body, values, which)
     done.add(function.name)
 
 
 def _rewrite(
-    module: Module, function: Function, region: Region, values: dict[Value, Value]
+    module: Module,
+    function: Function,
+    region: Region,
+    values: dict[Value, Value],
+    which: Which,
 ) -> None:
     """Replace the calls in a region and what used their results."""
     ops: list[Op] = []
     for op in region.ops:
         op.replace_operands(lambda value: values.get(value, value))
         for inner in op.regions():
-            _rewrite(module, function, inner, values)
-        if not isinstance(op, control.Call):
+            _rewrite(module, function, inner, values, which)
+        if not isinstance(op, control.Call) or not which(op):
             ops.append(op)
             continue
         body, results = _expand(module.functions[op.callee], function, op)
@@ -145,8 +181,10 @@ def _at(op: Op, loc: Loc) -> Op:
 
 def _relocate(region: Region, caller: Loc) -> None:
     """Say of every op that it was reached through the call."""
-    known: dict[Loc, Loc] = {}
+    # By identity: a location has all its callers in it, which is much to hash for each op.
+    known: dict[int, tuple[Loc, Loc]] = {}
     for op in region.walk():
-        if op.loc not in known:
-            known[op.loc] = op.loc.inlined_at(caller)
-        op.loc = known[op.loc]
+        number = id(op.loc)
+        if number not in known:
+            known[number] = op.loc, op.loc.inlined_at(caller)
+        op.loc = known[number][1]

@@ -13,7 +13,7 @@ from gridlane.ir.stages import MATRIX, STAGES
 from gridlane.ir.values import Module
 from gridlane.passes.coarsen import coarsen_blocks
 from gridlane.passes.copy_at_once import copy_at_once
-from gridlane.passes.inline import inline_calls
+from gridlane.passes.inline import inline_calls, inline_others
 from gridlane.passes.narrow import narrow_integers
 from gridlane.passes.promote import promote_variables
 from gridlane.passes.reciprocal_roots import reciprocal_roots
@@ -156,7 +156,8 @@ WORDS: tuple[Pass | Asked, ...] = (
     _legalize_int64,
     _legalize_small,
     _legalize_atomics,
-    inline_calls,
+    # Library functions stay: written once, each is a text that the next kernel finds made.
+    inline_others,
     promote_variables,
     # Threads that meet in a block last: lanes tell each other words alone.
     _without_warps,
@@ -203,7 +204,7 @@ PIPELINES: dict[str, tuple[Pass | Asked, ...]] = {
         _with_exact_sums_of_bf16,
         _own_functions,
         _halve_atomics,
-        inline_calls,
+        inline_others,
         promote_variables,
         _without_lone_barriers,
         promote_variables,

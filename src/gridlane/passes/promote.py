@@ -6,6 +6,8 @@ analysis sees the rest as plain values.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control, memory
 from gridlane.ir.values import Function, Module, Region, Value, Var
@@ -13,12 +15,13 @@ from gridlane.ir.values import Function, Module, Region, Value, Var
 
 def promote_variables(module: Module) -> None:
     """Forward, then remove unused variables and dead pure ops, in every function."""
+    library = {name for name, function in module.functions.items() if function.is_library}
     for function in module.functions.values():
         written = {}
         _collect(function.body, written)
         _Forward(written).region(function.body, {})
         _drop_unread(function)
-        drop_dead(function.body)
+        drop_dead(function.body, library)
 
 
 def _collect(region: Region, written: dict[Region, set[Var]]) -> set[Var]:
@@ -89,23 +92,30 @@ def _drop_writes(region: Region, read: set[Var]) -> None:
             _drop_writes(inner, read)
 
 
-def drop_dead(region: Region) -> None:
-    """Remove the pure ops whose results nothing uses, and the reads and empty branches likewise."""
-    _sweep(region, set())
+def drop_dead(region: Region, library: Container[str] = ()) -> None:
+    """Remove the pure ops whose results nothing uses, and the reads, empty branches and calls of
+    ``library`` functions likewise."""
+    _sweep(region, set(), library)
 
 
-def _sweep(region: Region, used: set[Value]) -> None:
+def _sweep(region: Region, used: set[Value], library: Container[str]) -> None:
     """Remove dead ops backwards; ``used`` collects what is needed."""
     kept: list[Op] = []
     for op in reversed(region.ops):
-        for inner in reversed(list(op.regions())):
-            _sweep(inner, used)
-        removable = op.pure or isinstance(op, memory.ReadVar)
-        if removable and not any(result in used for result in op.results):
-            continue
-        if isinstance(op, control.If) and not op.then.ops and not op.orelse.ops:
+        if op.REGION_FIELDS:
+            for inner in reversed(list(op.regions())):
+                _sweep(inner, used, library)
+            if isinstance(op, control.If) and not op.then.ops and not op.orelse.ops:
+                continue
+        elif _removable(op, library) and used.isdisjoint(op.results):
             continue
         used.update(op.operands())
         kept.append(op)
     kept.reverse()
     region.ops = kept
+
+
+def _removable(op: Op, library: Container[str]) -> bool:
+    if isinstance(op, control.Call):
+        return op.callee in library
+    return op.pure or isinstance(op, memory.ReadVar)

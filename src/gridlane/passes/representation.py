@@ -154,8 +154,12 @@ class Representation:
             return self.in_words(op.element)
         if isinstance(op, memory.GlobalAddress):
             return op.symbol in self.worded
-        values = (*op.operands(), *op.results)
-        return any(self.form(value.type) is not None for value in values)
+        # The hot test of all these passes.
+        form = self.form
+        for value in op.results:
+            if form(value.type) is not None:
+                return True
+        return any(form(value.type) is not None for value in op.operands())
 
     def in_words(self, element: Type) -> bool:
         """Whether an array of the kernel's own is to be declared as one of 32-bit words."""

@@ -12,11 +12,11 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import atomic, control, grid, memory, warp
 from gridlane.ir.values import Function, Region, Value, Var
 
-_VARYING = (
-    *(grid.ThreadIdx, grid.LaneId, memory.Load, memory.LocalArray, atomic.Atomic),
-    *(atomic.AtomicCas, warp.Shuffle, warp.Vote, warp.MatchAny, warp.MatchAll),
-    *(warp.ActiveMask, warp.WarpReduce),
-)
+_VARYING = frozenset((
+    grid.ThreadIdx, grid.LaneId, memory.Load, memory.LocalArray, atomic.Atomic,
+    atomic.AtomicCas, warp.Shuffle, warp.Vote, warp.MatchAny, warp.MatchAll,
+    warp.ActiveMask, warp.WarpReduce,
+))  # fmt: skip
 """Results that differ from thread to thread whatever the operands are."""
 _EXITS = (control.Break, control.Continue, control.Leave, control.Return, control.Raise)
 
@@ -30,6 +30,8 @@ class Uniformity:
         """Ops that some threads of a block may run without the others."""
         self.lost: dict[Op, Op] = {}
         """Of those, the ops before which a thread may have ended, with where that is."""
+        self.exits: dict[Op, list[Op]] = {}
+        _find_exits(kernel.body, self.exits)
         size = -1
         while size != (size := len(self._varying) + len(self.divergent)):
             _Walk(self, kernel.body)
@@ -46,7 +48,7 @@ class Uniformity:
         """Whether the results of an op are."""
         if isinstance(op, grid.BarrierReduce):
             return False
-        if isinstance(op, _VARYING) or op in self.divergent:
+        if type(op) in _VARYING or op in self.divergent:
             return True
         if isinstance(op, memory.ReadVar):
             return op.var in self._varying
@@ -70,7 +72,7 @@ class _Walk:
                 self.known.divergent.add(op)
             self.op(op, divergent)
             # Behind a branch whose sides are left early, the threads are no longer together.
-            if any(inner in self.known.divergent for inner in _exits_over(op)):
+            if not divergent and not self.known.divergent.isdisjoint(self.known.exits.get(op, ())):
                 divergent = True
 
     def op(self, op: Op, divergent: bool) -> None:
@@ -94,7 +96,9 @@ class _Walk:
 
     def loop(self, op: control.Loop, divergent: bool) -> None:
         """Threads that leave a loop in different rounds are apart in all of it."""
-        exits = [e for inner in op.body for e in _exits_over(inner) if e in self.known.divergent]
+        known = self.known
+        every = [e for inner in op.body for e in known.exits.get(inner, ())]
+        exits = [e for e in every if e in known.divergent]
         ends = (e for e in exits if isinstance(e, control.Return | control.Raise))
         self.ended = self.ended or next(ends, None)
         divergent = divergent or bool(exits)
@@ -102,14 +106,24 @@ class _Walk:
         self.region(op.step, divergent)
 
 
-def _exits_over(op: Op) -> list[Op]:
-    """The exits inside of an op that go behind what follows it in its region."""
-    if isinstance(op, control.If):
-        return [e for region in op.regions() for inner in region for e in _exits_over(inner)]
-    if isinstance(op, control.Loop):
-        kept = (control.Leave, control.Return, control.Raise)
-        return [e for inner in op.body for e in _exits_over(inner) if isinstance(e, kept)]
-    if isinstance(op, control.ScopeOp):
-        kept = (control.Return, control.Raise)
-        return [e for inner in op.body for e in _exits_over(inner) if isinstance(e, kept)]
-    return [op] if isinstance(op, _EXITS) else []
+_CAUGHT: dict[type[Op], tuple[type[Op], ...]] = {
+    control.Loop: (control.Break, control.Continue),
+    control.ScopeOp: (control.Break, control.Continue, control.Leave),
+}
+"""The exits that go no further than the op that they are in."""
+
+
+def _find_exits(region: Region, found: dict[Op, list[Op]]) -> list[Op]:
+    """The exits inside of a region, and in ``found`` for each op that has some those that go behind
+    what follows it in its region."""
+    every: list[Op] = []
+    for op in region.ops:
+        own = [op] if isinstance(op, _EXITS) else []
+        for name in op.REGION_FIELDS:
+            inner = _find_exits(getattr(op, name), found)
+            # A loop's step has none.
+            own += [e for e in inner if not isinstance(e, _CAUGHT.get(type(op), ()))]
+        if own:
+            found[op] = own
+            every += own
+    return every

@@ -94,6 +94,14 @@ class Dialect(ABC):
         """The declaration of a struct with (type, name) fields."""
         return [f"struct {name} {{", *(f"    {t} {n};" for t, n in fields), "};"]
 
+    def function(self, name: str, result: str, params: Sequence[Pair]) -> str:
+        """The head of a function with (type, name) parameters, up to its brace."""
+        return f"{result} {name}({', '.join(f'{type_} {param}' for type_, param in params)}) {{"
+
+    def opening(self, state: Emission) -> list[str]:
+        """What stands at the start of a function that has been emitted."""
+        return []
+
     # ---- memory
 
     @abstractmethod

@@ -87,12 +87,6 @@ def leave_scope(state: Emission, op: Op) -> None:
     state.line("break;")
 
 
-@emits(control.Return)
-def leave_kernel(state: Emission, op: control.Return) -> None:
-    """The end of the thread: calls are inlined, so the function is the kernel."""
-    state.line("return;")
-
-
 def _innermost_scope(state: Emission) -> Construct:
     return next(c for c in reversed(state.constructs) if isinstance(c.op, control.ScopeOp))
 

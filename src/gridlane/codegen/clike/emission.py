@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from gridlane.codegen.clike.base import Dialect
 from gridlane.core.dtypes import DType
@@ -44,6 +45,23 @@ class Construct:
     flag: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class FunctionText:
+    """What a library function became.
+
+    Attributes:
+        declarations: what has to stand in front of it, by name.
+        callees: the library functions that it calls, by their names in the IR.
+    """
+
+    text: str
+    declarations: dict[str, str]
+    callees: tuple[str, ...]
+
+
+Functions: TypeAlias = dict[str, FunctionText]
+
+
 @dataclass(slots=True)
 class Emission:
     """What the emission of an op needs."""
@@ -70,6 +88,8 @@ class Emission:
     """Bytes of the arrays of a thread so far."""
     extra_shared: int = 0
     """Bytes of shared memory that gridlane itself takes."""
+    functions: Functions = field(default_factory=dict[str, FunctionText])
+    """The library functions that are known, by their names in the IR."""
     uses: set[str] = field(default_factory=set[str])
     """What the kernel needs of the launch and of the language, by words of the dialect."""
 
@@ -153,12 +173,17 @@ class Emission:
             return self.dialect.pointer(type_.space or Space.GLOBAL)
         assert isinstance(type_, StructType | VectorType)
         if type_ not in self.structs:
-            fields = [(self.type_name(t), f"p{n}") for n, t in enumerate(part_types(type_))]
-            name = f"Parts{len(self.structs)}"
-            self.structs[type_] = name
-            text = "\n".join(self.dialect.struct(name, fields))
-            self.declarations[name] = text
+            self.structs[type_] = self.struct_name(part_types(type_))
         return self.structs[type_]
+
+    def struct_name(self, types: Sequence[Type]) -> str:
+        """A struct of parts, declared at its first use. Its name says what it holds, so that a
+        function that takes or gives one fits into any kernel."""
+        names = [self.type_name(type_) for type_ in types]
+        name = re.sub(r"[^A-Za-z0-9]+", "_", "_".join((f"Parts{len(names)}", *names)))
+        fields = [(type_, f"p{n}") for n, type_ in enumerate(names)]
+        self.declarations[name] = "\n".join(self.dialect.struct(name, fields))
+        return name
 
     def is_edge(self, type_: Type) -> bool:
         """Whether values of a type only come in or go out, held in another."""

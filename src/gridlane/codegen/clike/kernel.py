@@ -5,33 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from gridlane.codegen.clike import atomics, casts, gridops, report, scalars, warps
+from gridlane.codegen.clike import atomics, casts, functions, gridops, report, scalars, warps
 from gridlane.codegen.clike.base import Dialect
 from gridlane.codegen.clike.control import emit_region
-from gridlane.codegen.clike.emission import Emission
+from gridlane.codegen.clike.emission import Emission, Functions
 from gridlane.codegen.clike.memory import declare_variables
-from gridlane.core.dtypes import DType
-from gridlane.core.errors import TargetError
+from gridlane.codegen.clike.types import require_types
 from gridlane.core.options import KernelOptions
-from gridlane.ir.op import Op
-from gridlane.ir.ops.arith import Bitcast, Cast
 from gridlane.ir.ops.control import Print
-from gridlane.ir.ops.memory import (
-    Address,
-    FromAddress,
-    LocalArray,
-    ReadVar,
-    WriteVar,
-    part_types,
-)
-from gridlane.ir.types import Type
-from gridlane.ir.values import Function, Module, Value
+from gridlane.ir.values import Module
 
-FAMILIES = (atomics, casts, gridops, report, scalars, warps)
+FAMILIES = (atomics, casts, functions, gridops, report, scalars, warps)
 """Imported for the emissions that they register."""
-
-EDGES = (Address, FromAddress, Bitcast, Cast, Print)
-"""The ops where passes leave scalars that the language has not; see their docstrings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +42,22 @@ def emit_kernel(
     options: KernelOptions,
     offsets: tuple[int, ...],
     block: tuple[int, int, int] | None = None,
+    known: Functions | None = None,
 ) -> KernelText:
-    """Emit a kernel whose calls are inlined, in a language.
+    """Emit a kernel that calls library functions alone, in a language.
 
     Args:
         offsets: of each parameter in the parameter block, in bytes.
         block: the block shape, for languages that have it in the text.
+        known: what library functions became before; those of this kernel are added.
 
     Raises:
         TargetError: the language or its devices cannot do what an op asks; located.
     """
     kernel = module.kernel
-    _require_types(kernel, dialect)
+    require_types(kernel, dialect)
     state = Emission(dialect, module, options, block, offsets)
+    state.functions = {} if known is None else known
     used = {value for op in kernel.body.walk() for value in op.operands()}
     for number, param in enumerate(kernel.params):
         if param.value in used:
@@ -94,36 +82,3 @@ def entry_name(name: str) -> str:
     ('k_f_locals_g', 'k_kernel')
     """
     return "k_" + re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
-
-
-def _require_types(kernel: Function, dialect: Dialect) -> None:
-    """Refuse what computes with a scalar that the language has not."""
-    for op in kernel.body.walk():
-        for type_ in _types_of(op):
-            for dtype in _scalars_in(type_):
-                if dtype not in dialect.types and not _comes_or_goes(op, dtype, dialect):
-                    why = dialect.lacks.get(dtype, "no shader of its language has it")
-                    raise TargetError(f"{dialect.device} have no {dtype}: {why}", op.loc)
-
-
-def _comes_or_goes(op: Op, dtype: DType, dialect: Dialect) -> bool:
-    """Whether an op takes a scalar in or gives it out, where its bits are held in another type."""
-    return dtype in dialect.edges and isinstance(op, EDGES)
-
-
-def _types_of(op: Op) -> list[Type]:
-    values: list[Value] = [*op.operands(), *op.results]
-    types: list[Type] = [value.type for value in values]
-    if isinstance(op, ReadVar | WriteVar):
-        types.append(op.var.type)
-    if isinstance(op, LocalArray):
-        types.append(op.element)
-    return types
-
-
-def _scalars_in(type_: Type) -> list[DType]:
-    """The scalars that a value of a type holds; what a pointer points to is looked at where it is
-    read."""
-    if isinstance(type_, DType):
-        return [type_]
-    return [dtype for part in part_types(type_) for dtype in _scalars_in(part)]

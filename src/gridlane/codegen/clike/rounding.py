@@ -29,6 +29,18 @@ def kept_apart(state: Emission, op: Op, value: Value) -> str:
     return _hidden(state, text)
 
 
+def hidden_between(state: Emission, value: Value) -> str:
+    """The text of a float that comes from a caller or a callee, whose operations are not seen."""
+    text = state.name(value)
+    return _hidden(state, text) if state.dialect.merges and value.type is f32 else text
+
+
+def hidden_zero(state: Emission, value: Value) -> str:
+    """The text of a value that goes to a caller or a callee, which may add or multiply by it."""
+    text = state.name(value)
+    return _hidden(state, text) if state.dialect.folds_zeros and _is_zero(value) else text
+
+
 def _hidden(state: Emission, text: str) -> str:
     """The same number, which a compiler does not know to be."""
     state.uses.add("zero")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gridlane.codegen.clike.emission import Emission
 from gridlane.codegen.clike.words import ARRAYS
 from gridlane.ir.op import Op
@@ -15,18 +17,25 @@ def is_atomic(state: Emission, space: Space) -> bool:
     if "scanned" not in state.uses:
         state.uses.add("scanned")
         for op in state.module.kernel.body.walk():
-            state.uses.update(f"atomic {ARRAYS[s]}" for s in _atomic_spaces(op))
+            if type(op) in ATOMIC_SPACES:
+                state.uses.update(f"atomic {ARRAYS[s]}" for s in ATOMIC_SPACES[type(op)](op))
     return space is not Space.LOCAL and f"atomic {ARRAYS[space]}" in state.uses
 
 
-def _atomic_spaces(op: Op) -> list[Space]:
-    """The spaces that an op uses atomically."""
-    if isinstance(op, control.Raise | control.Report | control.Print):
-        return [Space.GLOBAL]
-    if isinstance(op, grid.BarrierReduce):
-        return [Space.SHARED]
-    if isinstance(op, atomic.Atomic | atomic.AtomicCas):
-        return [space_of(op.pointer)]
-    if isinstance(op, memory.Load | memory.Store):
-        return [space_of(op.pointer)] if op.volatile else []
-    return []
+def _of_pointer(op: Op) -> list[Space]:
+    assert isinstance(op, atomic.Atomic | atomic.AtomicCas | memory.Load | memory.Store)
+    return [space_of(op.pointer)]
+
+
+def _if_volatile(op: Op) -> list[Space]:
+    assert isinstance(op, memory.Load | memory.Store)
+    return [space_of(op.pointer)] if op.volatile else []
+
+
+ATOMIC_SPACES: dict[type[Op], Callable[[Op], list[Space]]] = {
+    **dict.fromkeys((control.Raise, control.Report, control.Print), lambda op: [Space.GLOBAL]),
+    grid.BarrierReduce: lambda op: [Space.SHARED],
+    **dict.fromkeys((atomic.Atomic, atomic.AtomicCas), _of_pointer),
+    **dict.fromkeys((memory.Load, memory.Store), _if_volatile),
+}
+"""The spaces that an op uses atomically."""

@@ -84,6 +84,10 @@ class Wgsl(Words):
     def struct(self, name: str, fields: Sequence[Pair]) -> list[str]:
         return [f"struct {name} {{", *(f"    {n}: {t}," for t, n in fields), "}"]
 
+    def function(self, name: str, result: str, params: Sequence[Pair]) -> str:
+        taken = ", ".join(f"{param}: {type_}" for type_, param in params)
+        return f"fn {name}({taken}) -> {result} {{"
+
     # ---- memory: an array that the kernel uses atomically is read and written so throughout
 
     def word_at(self, state: Emission, place: Place) -> str:

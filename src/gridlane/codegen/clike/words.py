@@ -65,7 +65,7 @@ class Words(Dialect):
     group: ClassVar[str]
 
     def opening(self, state: Emission) -> list[str]:
-        """What stands at the start of the kernel: a zero that no compiler knows; see rounding."""
+        """A zero that no compiler knows; see rounding."""
         if "zero" not in state.uses:
             return []
         return [f"    {self.let(self.types[u32], 'zero', f'launch[{REPORT}] & 3u')}"]

@@ -17,6 +17,7 @@ from gridlane.passes.legalize_fp64.bits import SIGN, is_nan, is_zero, magnitude,
 from gridlane.passes.legalize_int64 import holds
 from gridlane.passes.legalize_math import legalize_math
 from gridlane.passes.legalize_math.expression import FORMATS, Expression, Writer
+from gridlane.passes.library import library_function
 from gridlane.passes.representation import Parts, Representation, Rule, again
 
 Formula = Callable[..., Expression]
@@ -52,15 +53,18 @@ def function_for(w: Writer, name: str, formula: Formula, types: Sequence[DType])
     """The module's function of a formula; written when there is none."""
     module = w.builder.module
     name = f"gridlane.soft.{name}"
-    if name not in module.functions:
+
+    def write() -> Function:
         params = [Param(Value(type_, None, f"x{n}")) for n, type_ in enumerate(types)]
-        function = module.functions[name] = Function(name, params)
+        function = Function(name, params)
         inner = Writer(Builder(module, function), FORMATS[f64])
         made = formula(inner, *[inner.wrap(param.value) for param in params])
         function.results = (made.dtype,)
         inner.builder.return_((made.value,))
         function.body.ops[:0] = inner.constants.values()
-    return module.functions[name]
+        return function
+
+    return library_function(module, name, write)
 
 
 def called(w: Writer, name: str, formula: Formula, *operands: Expression) -> Expression:

@@ -8,6 +8,7 @@ from gridlane.ir.ops import control
 from gridlane.ir.values import Function, Module, Param, Region, Value
 from gridlane.passes.legalize_int64.wide import Wide, choose, constant, low_word
 from gridlane.passes.legalize_math.expression import FORMATS, Local, Writer
+from gridlane.passes.library import library_function
 
 NAME = "gridlane.divide.u64"
 
@@ -15,10 +16,9 @@ NAME = "gridlane.divide.u64"
 def divide(w: Writer, lhs: Wide, rhs: Wide) -> tuple[Wide, Wide]:
     """(quotient, remainder) of unsigned numbers; by 0 they are all bits set, and lhs."""
     module = w.builder.module
-    if NAME not in module.functions:
-        module.functions[NAME] = _written(module)
+    function = library_function(module, NAME, lambda: _written(module))
     words = tuple([word.value for word in (lhs.lo, lhs.hi, rhs.lo, rhs.hi)])
-    q0, q1, r0, r1 = map(w.wrap, w.builder.call(module.functions[NAME], words))
+    q0, q1, r0, r1 = map(w.wrap, w.builder.call(function, words))
     return Wide(q0, q1), Wide(r0, r1)
 
 

@@ -20,6 +20,7 @@ from gridlane.ir.values import Function, Module, Param, Region, Value
 from gridlane.passes.legalize_math.expression import FORMATS, NARROW, Expression, Writer
 from gridlane.passes.legalize_math.functions import FUNCTIONS, UNWIDENED
 from gridlane.passes.legalize_math.natives import NOTHING, NVPTX, Natives
+from gridlane.passes.library import library_function
 
 Keep: TypeAlias = Callable[[type[Op], DType], bool]
 """Whether a target has an op on a float type."""
@@ -87,9 +88,7 @@ def _float_of(op: Op) -> DType:
 def function_for(module: Module, op: type[Op], dtype: DType) -> Function:
     """The module's function that computes ``op`` on a type; written when there is none."""
     name = f"gridlane.{op.name}.{dtype}"
-    if name not in module.functions:
-        module.functions[name] = _written(module, name, op, dtype)
-    return module.functions[name]
+    return library_function(module, name, lambda: _written(module, name, op, dtype))
 
 
 def _written(module: Module, name: str, op: type[Op], dtype: DType) -> Function:

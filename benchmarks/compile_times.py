@@ -1,0 +1,191 @@
+"""What compiling the examples' kernels costs, warm, for each shading language.
+
+    python benchmarks/compile_times.py [--only EXAMPLE] [--repeats N] [--profile TARGET]
+
+From the Python function to the code: translation, passes, code generation; no disk cache, and not
+the driver's own compiler. Each kernel is compiled once untimed, then ``--repeats`` times; medians
+of milliseconds, and the kilobytes of the code. Lines are the kernel's own with those of the device
+functions that it calls, without blank lines, comments and docstrings. Arguments have the types of
+the examples, run on the CPU first; blocks have 256 threads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import cProfile
+import datetime
+import inspect
+import io
+import os
+import platform
+import pstats
+import runpy
+import statistics
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gridlane import compiler, cuda
+from gridlane.core.artifact import Artifact
+from gridlane.core.options import Target
+from gridlane.cuda.dispatcher import Dispatcher
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+ARGUMENTS = {
+    "bitonic_sort": "--size 256",
+    "blackscholes": "--options 256",
+    "game_of_life": "--width 16 --height 16 --generations 1",
+    "histogram": "--size 256",
+    "laplace2d": "--size 16 --sweeps 1",
+    "mandelbrot": "--width 16 --height 16 --iterations 4",
+    "matmul": "--rows 16 --inner 16 --columns 16",
+    "montecarlo_pi": "--threads 500 --points 200",
+    "nbody": "--bodies 64 --steps 1",
+    "nqueens": "--queens 5",
+    "raytracer": "--width 16 --height 16 --samples 1",
+    "reduction": "--size 256",
+    "warp_scan": "--size 256",
+}
+"""The least that each example does. Tensor cores are NVIDIA's alone, so ``tensor_matmul`` lacks."""
+
+TARGETS = {
+    "spirv": Target("vulkan"),
+    "wgsl": Target("webgpu", block=(256, 1, 1)),
+    "glsl": Target("opengl", block=(256, 1, 1)),
+    "msl": Target("metal"),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A kernel of an example, with its argument types."""
+
+    example: str
+    kernel: str
+    dispatcher: Dispatcher
+    types: tuple
+
+    @property
+    def lines(self) -> int:
+        """Lines of the kernel and of what it calls."""
+        return sum(map(lines_of, reached(self.dispatcher.py_func, set())))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", choices=ARGUMENTS, help="one example")
+    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--profile", choices=TARGETS, help="show where the time goes instead")
+    args = parser.parse_args()
+    rows = [row for name in ([args.only] if args.only else ARGUMENTS) for row in kernels_of(name)]
+    if args.profile:
+        profile(rows, TARGETS[args.profile], args.repeats)
+        return
+    print(f"{datetime.date.today()}, {machine()}, Python {platform.python_version()}")
+    print(f"{'':<32}{'lines':>5}" + "".join(f"{name:>9} ms   KB" for name in TARGETS))
+    for row in rows:
+        cells = [measured(row, target, args.repeats) for target in TARGETS.values()]
+        name = f"{row.example}, {row.kernel}"
+        print(
+            f"{name:<32}{row.lines:>5}"
+            + "".join(f"{time_:>12.1f}{size / 1024:>5.0f}" for time_, size in cells),
+            flush=True,
+        )
+
+
+def measured(row: Row, target: Target, repeats: int) -> tuple[float, int]:
+    """(median milliseconds, bytes of the code)."""
+    size = len(compiled(row, target).code)
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        compiled(row, target)
+        times.append((time.perf_counter() - start) * 1e3)
+    return statistics.median(times), size
+
+
+def compiled(row: Row, target: Target) -> Artifact:
+    """The kernel's code, without a cache."""
+    options = row.dispatcher.options
+    return compiler.generate(
+        compiler.translate(row.dispatcher.py_func, row.types, options), target, options
+    )
+
+
+def profile(rows: list[Row], target: Target, repeats: int) -> None:
+    """The functions that take most of the time."""
+    for row in rows:
+        compiled(row, target)
+    profiler = cProfile.Profile()
+    with profiler:
+        for _ in range(repeats):
+            for row in rows:
+                compiled(row, target)
+    pstats.Stats(profiler).sort_stats("tottime").print_stats(40)
+    pstats.Stats(profiler).sort_stats("cumtime").print_stats(60)
+
+
+def kernels_of(example: str) -> list[Row]:
+    """Runs an example on the CPU, and gives the kernels that it launched."""
+    with arguments([f"{example}.py", *ARGUMENTS[example].split()]):
+        made = runpy.run_path(str(EXAMPLES / f"{example}.py"), run_name="__main__")
+    return [
+        Row(example, name, value, types)
+        for name, value in made.items()
+        if isinstance(value, Dispatcher) and not value.is_device_function
+        for types in value.overloads
+    ]
+
+
+@contextlib.contextmanager
+def arguments(words: list[str]) -> Iterator[None]:
+    """Runs with other arguments of the command line, in silence."""
+    before, sys.argv = sys.argv, words
+    sys.path.insert(0, str(EXAMPLES))
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        sys.argv = before
+        sys.path.remove(str(EXAMPLES))
+
+
+def reached(function: object, seen: set) -> set:
+    """The Python functions of a kernel: itself and the device functions that it names."""
+    if function not in seen:
+        seen.add(function)
+        for name in function.__code__.co_names:
+            other = function.__globals__.get(name)
+            if isinstance(other, Dispatcher):
+                reached(other.py_func, seen)
+    return seen
+
+
+def lines_of(function: object) -> int:
+    """Lines that hold code, from ``def`` on."""
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    if ast.get_docstring(tree):
+        tree.body = tree.body[1:]
+    return 1 + ast.unparse(tree.body).count("\n") + 1
+
+
+def machine() -> str:
+    """The processor, by name."""
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return f"{line.partition(': ')[2]}, {os.cpu_count()} cores"
+    return platform.processor()
+
+
+if __name__ == "__main__":
+    os.environ["GRIDLANE_DEVICE"] = "cpu"
+    cuda.install_as_numba(children=False)
+    main()

@@ -1,0 +1,102 @@
+"""Library functions and their calls.
+
+The text of such a function depends on the language and the options alone, so it is kept for the
+next kernel, with the declarations that it needs. Compilers inline it, so what ``rounding`` keeps
+apart is kept apart across calls as well: floats come in, and results go on, through their bits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from gridlane.codegen.clike.base import Dialect
+from gridlane.codegen.clike.control import emit_region
+from gridlane.codegen.clike.emission import Emission, Functions, FunctionText, emits
+from gridlane.codegen.clike.memory import declare_variables
+from gridlane.codegen.clike.rounding import hidden_between, hidden_zero
+from gridlane.codegen.clike.types import require_types
+from gridlane.core.options import KernelOptions
+from gridlane.ir.ops import control
+from gridlane.ir.values import Function, Value
+
+_KEPT: dict[tuple[type[Dialect], KernelOptions], Functions] = {}
+
+
+def kept_functions(dialect: type[Dialect], options: KernelOptions) -> Functions:
+    """The library functions that kernels of this process had in a language. The options are part
+    of what a function is called by: they choose what passes make of it."""
+    return _KEPT.setdefault((dialect, options), {})
+
+
+@emits(control.Call)
+def call(state: Emission, op: control.Call) -> None:
+    """A call of a library function; several results come in a struct."""
+    declare(state, op.callee)
+    arguments = [hidden_zero(state, value) for value in op.arguments]
+    made = f"{function_name(op.callee)}({', '.join(arguments)})"
+    texts = [made]
+    if len(op.results) > 1:
+        whole = state.named(_result_type(state, op.results), made)
+        texts = [f"{whole}.p{n}" for n in range(len(op.results))]
+    for value, text in zip(op.results, texts, strict=True):
+        state.give(value, text)
+        state.set(value, hidden_between(state, value))
+
+
+@emits(control.Return)
+def leave(state: Emission, op: control.Return) -> None:
+    """The end of a function, or of the thread: the kernel has no results."""
+    texts = [hidden_zero(state, value) for value in op.values]
+    if len(texts) > 1:
+        texts = [state.dialect.construct(_result_type(state, op.values), texts)]
+    state.line(f"return {texts[0]};" if texts else "return;")
+
+
+def declare(state: Emission, name: str) -> None:
+    """Put a library function, behind those that it calls, among the declarations."""
+    if f"function {name}" in state.declarations:
+        return
+    if name not in state.functions:
+        state.functions[name] = _written(state, state.module.functions[name])
+    known = state.functions[name]
+    state.declarations.update(known.declarations)
+    for callee in known.callees:
+        declare(state, callee)
+    state.declarations[f"function {name}"] = known.text
+
+
+def function_name(name: str) -> str:
+    """A library function's name in the language.
+
+    >>> function_name("gridlane.soft.to.f32")
+    'f_soft_to_f32'
+    """
+    return "f_" + re.sub(r"[^A-Za-z0-9]+", "_", name.removeprefix("gridlane."))
+
+
+def _written(state: Emission, function: Function) -> FunctionText:
+    """The text of a function, which knows nothing of the kernel that it is first written for."""
+    require_types(function, state.dialect)
+    inner = Emission(state.dialect, state.module, state.options, None, functions=state.functions)
+    for param in function.params:
+        inner.set(param.value, inner.fresh("x"))
+    params = [(inner.type_of(p.value), inner.name(p.value)) for p in function.params]
+    result = _result_type(inner, [Value(type_) for type_ in function.results])
+    head = state.dialect.function(function_name(function.name), result, params)
+    for param in function.params:
+        inner.set(param.value, hidden_between(inner, param.value))
+    declare_variables(inner, function.variables)
+    emit_region(inner, function.body)
+    assert inner.uses <= {"zero"} and not inner.prologue, f"{function.name} is of a kernel"
+    calls = [op for op in function.body.walk() if isinstance(op, control.Call)]
+    own = {n: text for n, text in inner.declarations.items() if not n.startswith("function ")}
+    text = "\n".join((head, *state.dialect.opening(inner), *inner.lines, "}"))
+    return FunctionText(text, own, tuple(dict.fromkeys(call.callee for call in calls)))
+
+
+def _result_type(state: Emission, values: Sequence[Value]) -> str:
+    """The type of what a function gives."""
+    if len(values) == 1:
+        return state.type_of(values[0])
+    return state.struct_name([value.type for value in values])

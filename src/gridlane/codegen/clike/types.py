@@ -1,0 +1,55 @@
+"""What scalars a function may compute with in a language."""
+
+from __future__ import annotations
+
+from gridlane.codegen.clike.base import Dialect
+from gridlane.core.dtypes import DType
+from gridlane.core.errors import TargetError
+from gridlane.ir.op import Op
+from gridlane.ir.ops.arith import Bitcast, Cast
+from gridlane.ir.ops.control import Print
+from gridlane.ir.ops.memory import (
+    Address,
+    FromAddress,
+    LocalArray,
+    part_types,
+)
+from gridlane.ir.types import Type
+from gridlane.ir.values import Function, Value
+
+EDGES = (Address, FromAddress, Bitcast, Cast, Print)
+"""The ops where passes leave scalars that the language has not; see their docstrings."""
+
+
+def require_types(function: Function, dialect: Dialect) -> None:
+    """Refuse what computes with a scalar that the language has not."""
+    lacking: dict[Type, list[DType]] = {}
+    for op in function.body.walk():
+        for type_ in _types_of(op):
+            if type_ not in lacking:
+                lacking[type_] = [d for d in _scalars_in(type_) if d not in dialect.types]
+            for dtype in lacking[type_]:
+                if not _comes_or_goes(op, dtype, dialect):
+                    why = dialect.lacks.get(dtype, "no shader of its language has it")
+                    raise TargetError(f"{dialect.device} have no {dtype}: {why}", op.loc)
+
+
+def _comes_or_goes(op: Op, dtype: DType, dialect: Dialect) -> bool:
+    """Whether an op takes a scalar in or gives it out, where its bits are held in another type."""
+    return dtype in dialect.edges and isinstance(op, EDGES)
+
+
+def _types_of(op: Op) -> list[Type]:
+    values: list[Value] = [*op.operands(), *op.results]
+    types: list[Type] = [value.type for value in values]
+    if isinstance(op, LocalArray):
+        types.append(op.element)
+    return types
+
+
+def _scalars_in(type_: Type) -> list[DType]:
+    """The scalars that a value of a type holds; what a pointer points to is looked at where it is
+    read."""
+    if isinstance(type_, DType):
+        return [type_]
+    return [dtype for part in part_types(type_) for dtype in _scalars_in(part)]

@@ -1,0 +1,53 @@
+"""Functions that passes write for ops that a target lacks, each once for a module.
+
+The name of one says all that it does. So a code generator may keep what it made of one, and names
+it in ``Module.known``: then it is declared alone, and no pass works on its body again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gridlane.ir.types import Type
+from gridlane.ir.values import Function, Module, Param, Value
+
+LEAST_OPS = 24
+"""A shorter function is no library function: it stands where it is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """The types of a function as it is written, before passes change them."""
+
+    params: tuple[Type, ...]
+    results: tuple[Type, ...]
+
+
+_SIGNATURES: dict[str, _Signature] = {}
+"""Of each library function that this process has written."""
+
+
+def library_function(module: Module, name: str, write: Callable[[], Function]) -> Function:
+    """The module's function of a name, written or declared when there is none.
+
+    Args:
+        write: makes it; the functions that it calls may be added to the module meanwhile.
+    """
+    if name in module.functions:
+        return module.functions[name]
+    if name in module.known and name in _SIGNATURES:
+        function = _declared(name, _SIGNATURES[name])
+    else:
+        function = write()
+        function.is_library = sum(1 for _ in function.body.walk()) >= LEAST_OPS
+        if function.is_library:
+            types = tuple([param.value.type for param in function.params])
+            _SIGNATURES[name] = _Signature(types, function.results)
+    module.functions[name] = function
+    return function
+
+
+def _declared(name: str, signature: _Signature) -> Function:
+    params = [Param(Value(type_, None, f"x{n}")) for n, type_ in enumerate(signature.params)]
+    return Function(name, params, signature.results, is_library=True, is_declared=True)
