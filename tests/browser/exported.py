@@ -110,3 +110,14 @@ def warp_sums(values):
     for step in (16, 8, 4, 2, 1):
         total += cuda.shfl_xor_sync(0xFFFFFFFF, total, step)
     values[i] = total
+
+
+@cuda.jit("void(int32[::1], int32)")
+def rounds(out, count):
+    """More rounds than some software devices run."""
+    i = cuda.grid(1)
+    total = t.int32(0)
+    for _ in range(count):
+        for _ in range(count):
+            total += t.int32(1)
+    out[i] = total

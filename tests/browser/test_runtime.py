@@ -252,6 +252,13 @@ def test_a_grid_larger_than_a_dispatch(page: Chromium) -> None:
     assert run(page, body) == [70000, 69999, 70000]
 
 
+def test_long_loops(page: Chromium) -> None:
+    body = """const out = gl.zeros("int32", 64);
+              gl.kernels.rounds.launch({ grid: 1 }, out, 700);
+              return [...await out.read()];"""
+    assert run(page, body) == [490000] * 64
+
+
 def test_launches_are_in_order(page: Chromium) -> None:
     body = """const a = gl.zeros("int32", 64);
               for (let n = 0; n < 50; n += 1) gl.kernels.picky.launch({ grid: 1 }, a, 100);
