@@ -160,7 +160,7 @@ def test_wrong_types_have_a_caret(text, capsys):
     assert left.value.code == 2
     message, shown, carets = capsys.readouterr().err.splitlines()
     said, marked = WRONG_TYPES[text]
-    assert message.startswith("gridlane: compile: --sig: ") and said in message
+    assert message.startswith("gridlane: --sig: ") and said in message
     assert shown == f"  {text}"
     if marked is not None:
         place = re.search(r"\^+", carets)

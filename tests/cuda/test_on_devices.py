@@ -28,7 +28,7 @@ from gridlane.cuda.random import (
     xoroshiro128p_uniform_float32,
     xoroshiro128p_uniform_float64,
 )
-from gridlane.cuda.types import float32, float64
+from gridlane.cuda.types import float32, float64, int64, uint32, uint64
 from gridlane.runtime.devices import get_device
 
 
@@ -329,3 +329,37 @@ def test_grid_barriers(device):
     assert most >= 4
     with pytest.raises(DeviceError, match="COOPERATIVE_LAUNCH_TOO_LARGE"):
         kernel[most + 1, 64](np.zeros(64 * (most + 1), np.int64), out, 1)
+
+
+def test_hashes_of_an_index():
+    """Values that rise with the thread and wrap around between two of them: widened, compared."""
+
+    def mix(out):
+        i = cuda.grid(1)
+        bits = uint32(uint32(i) * uint32(747796405) + uint32(2891336453))
+        bits = uint32((bits ^ (bits >> uint32(16))) * uint32(2246822519))
+        out[i] = bits >> uint32(3)
+
+    def below(out):
+        i = cuda.grid(1)
+        if uint64(i) * uint64(0x9E3779B97F4A7C15) < uint64(1 << 63):
+            out[i] = 1
+        if int64(i) * int64(0x1E3779B97F4A7C15) < int64(0):
+            out[i] += 2
+        if uint32(uint32(i) * uint32(0x9E3779B9)) < uint32(1 << 31):
+            out[i] += 4
+
+    i = np.arange(64, dtype=np.uint32)
+    bits = i * np.uint32(747796405) + np.uint32(2891336453)
+    bits = (bits ^ (bits >> 16)) * np.uint32(2246822519)
+    got = np.zeros(64, np.uint32)
+    cuda.jit(mix)[1, 64](got)
+    assert (got == bits >> 3).all()
+
+    wide = i.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    signed = (i.astype(np.uint64) * np.uint64(0x1E3779B97F4A7C15)).view(np.int64)
+    small = i * np.uint32(0x9E3779B9)
+    wanted = (wide < 2**63) + 2 * (signed < 0) + 4 * (small < 2**31)
+    got[:] = 0
+    cuda.jit(below)[1, 64](got)
+    assert (got == wanted).all()

@@ -135,6 +135,64 @@ def compile_(
 
 
 @app.command()
+def export(
+    places: Annotated[list[str], typer.Argument(metavar="FILE.py[:KERNEL]...", show_default=False)],
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="DIR", help="Write here.", show_default=False)
+    ],
+    web: Annotated[
+        bool, typer.Option("--web", help="For browsers: the only form that there is.")
+    ] = False,
+    sig: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sig",
+            "--signature",
+            metavar="[KERNEL=]TYPES",
+            help="Types of a kernel's arguments, as for compile. By default those in the file.",
+            show_default=False,
+        ),
+    ] = None,
+    block: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[KERNEL=]X[,Y[,Z]]",
+            help="Threads of a block, of one kernel or of all others. [default: 256]",
+            show_default=False,
+        ),
+    ] = None,
+    fp64: Annotated[
+        str | None,
+        typer.Option(
+            metavar="emulate|exact|narrow|refuse",
+            help="How to compute float64, which browsers have not. [default: the kernel's own]",
+            show_default=False,
+        ),
+    ] = None,
+    page: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.html",
+            help="The page, in place of one that shows the kernels.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Write kernels as a page that runs them in a browser, with WebGPU.
+
+    DIR gets index.html, a .wgsl for each kernel, manifest.json, and gridlane.js, which loads and
+    launches them (docs/web.md). `python -m http.server -d DIR` shows it.
+    """
+    from gridlane.cli.failure import fail
+    from gridlane.cli.web.exporting import Request
+    from gridlane.cli.web.exporting import export as command
+
+    if not web:
+        fail("export: what for? --web, for browsers, is all that there is")
+    command(Request(tuple(places), output, tuple(sig or ()), tuple(block or ()), fp64, page))
+
+
+@app.command()
 def devices() -> None:
     """List the devices of this machine."""
     from gridlane.cli.devices import show

@@ -98,7 +98,8 @@ def compile_file(request: Request) -> None:
         fail(f"compile: a {request.stage} is no text: -o FILE or -o DIR says where to write it")
     found = FileKernels.of(request.place, named=types is not None)
     if types is not None:
-        _check_count(found, types)
+        ((name, kernel),) = found.chosen.items()
+        check_count(name, kernel, types, "compile")
     try:
         made = list(_made(found, types, request.stage, target))
     except CompileError as error:
@@ -117,12 +118,12 @@ def _made(
             yield Made(name, types, n if len(several) > 1 else 0, code)
 
 
-def _check_count(found: FileKernels, types: tuple[ArgType, ...]) -> None:
-    ((name, kernel),) = found.chosen.items()
+def check_count(name: str, kernel: Dispatcher, types: tuple[ArgType, ...], command: str) -> None:
+    """Fail if a kernel has not as many parameters as types are given."""
     parameters = parameters_of(kernel)
     if len(parameters) != len(types):
         fail(
-            f"compile: {name}({', '.join(parameters)}) has "
+            f"{command}: {name}({', '.join(parameters)}) has "
             f"{counted(len(parameters), 'parameter')}, and --sig has {counted(len(types), 'type')}"
         )
 
@@ -178,10 +179,12 @@ def _target(request: Request) -> Target:
             "and glsl, or llvm without --arch"
         )
     if stage.shader:
-        shape = _block(request.block or "256") if stage.shaped else None
+        shape = block_shape(request.block or "256", "compile") if stage.shaped else None
         return Target(stage.shader, block=shape, variant=_variant(request))
     if not gpu:
-        return Target("cpu", block=_block("256" if request.block is None else request.block))
+        return Target(
+            "cpu", block=block_shape("256" if request.block is None else request.block, "compile")
+        )
     return Target("cuda", processor=_processor(request.arch), variant=_variant(request))
 
 
@@ -210,15 +213,16 @@ def _processor(name: str | None) -> str:
     return name
 
 
-def _block(text: str) -> tuple[int, int, int]:
+def block_shape(text: str, command: str) -> tuple[int, int, int]:
+    """The block shape of --block; fails in words."""
     words = text.split(",")
     if len(words) > 3 or not all(word.strip().isdecimal() for word in words):
-        fail(f"compile: --block {text!r}: one to three numbers, as in 256 or 16,16")
+        fail(f"{command}: --block {text!r}: one to three numbers, as in 256 or 16,16")
     x, y, z = (*map(int, words), 1, 1)[:3]
     try:
         check_shape(f"--block {text}", (1, 1, 1), (x, y, z), Limits())
     except LaunchError as error:
-        fail(f"compile: {error}")
+        fail(f"{command}: {error}")
     return x, y, z
 
 

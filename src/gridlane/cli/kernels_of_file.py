@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -13,6 +14,9 @@ from types import ModuleType
 from gridlane.cli.failure import fail, likely
 from gridlane.core.argtypes import ArgType
 from gridlane.cuda.dispatcher import Dispatcher
+
+CALLED = {"compile": "compile", "export": "export --web"}
+"""The commands as they are typed."""
 
 
 def parameters_of(kernel: Dispatcher) -> list[str]:
@@ -26,44 +30,49 @@ class FileKernels:
 
     file: str
     chosen: dict[str, Dispatcher]
+    command: str = "compile"
 
     @classmethod
-    def of(cls, place: str, named: bool) -> FileKernels:
+    def of(
+        cls, place: str, named: bool, command: str = "compile", given: Collection[str] = ()
+    ) -> FileKernels:
         """``FILE.py:kernel`` or, for all kernels, ``FILE.py``. Fails in words.
 
         Args:
             named: types are given, so that it must be one kernel.
+            command: what was asked for.
+            given: the kernels for which types are given by name.
         """
         file, colon, name = place.rpartition(":")
         if not colon or not file or file.endswith(":"):
             file, name = place, ""
         path = Path(file)
         if not path.is_file():
-            fail(f"compile: there is no file {file!r}")
-        module = _load(path)
+            fail(f"{command}: there is no file {file!r}")
+        module = _load(path, command)
         kernels = _kernels(module)
         if not name and kernels and (len(kernels) == 1 or not named):
-            return cls(file, kernels)._with_types(named)
+            return cls(file, kernels, command)._with_types(kernels if named else given)
         found = vars(module).get(name)
         if isinstance(found, Dispatcher) and not found.is_device_function:
-            return cls(file, {name: found})._with_types(named)
-        fail(f"compile: {_not_a_kernel(file, name, found, list(kernels))}")
+            return cls(file, {name: found}, command)._with_types([name] if named else given)
+        fail(f"{command}: {_not_a_kernel(file, name, found, list(kernels))}")
 
     def types_of(self, name: str) -> list[tuple[ArgType, ...]]:
         """The types that a kernel declares, or was launched with while the file was loaded."""
         kernel = self.chosen[name]
         return list(kernel.overloads) if parameters_of(kernel) else [()]
 
-    def _with_types(self, given: bool) -> FileKernels:
+    def _with_types(self, given: Collection[str]) -> FileKernels:
         """This; fails if a kernel's types are neither given nor in the file."""
-        lacking = [] if given else [name for name in self.chosen if not self.types_of(name)]
+        lacking = [n for n in self.chosen if n not in given and not self.types_of(n)]
         if lacking:
             shown = [f"{name}({', '.join(parameters_of(self.chosen[name]))})" for name in lacking]
             example = ", ".join("f32[:]" for _ in parameters_of(self.chosen[lacking[0]]))
             fail(
-                f"compile: the file does not say what types the arguments of {', '.join(shown)} "
-                "have. Give them for one kernel, as in\n"
-                f'  gridlane compile {self.file}:{lacking[0]} --sig "{example}"\n'
+                f"{self.command}: the file does not say what types the arguments of "
+                f"{', '.join(shown)} have. Give them for one kernel, as in\n"
+                f'  gridlane {CALLED[self.command]} {self.file}:{lacking[0]} --sig "{example}"\n'
                 'or in the file, as in @cuda.jit("void(float32[:], int32)")'
             )
         return self
@@ -102,7 +111,7 @@ def _described(found: object) -> str:
     return f"of type {type(found).__name__}"
 
 
-def _load(path: Path) -> ModuleType:
+def _load(path: Path, command: str) -> ModuleType:
     """The file as a module, not as the main program; what it raises is shown as its own."""
     from gridlane import cuda
 
@@ -112,7 +121,7 @@ def _load(path: Path) -> ModuleType:
     name = f"{path.stem} of gridlane compile" if path.stem in sys.modules else path.stem
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        fail(f"compile: {os.fspath(path)!r} is no Python file: its name should end in .py")
+        fail(f"{command}: {os.fspath(path)!r} is no Python file: its name should end in .py")
     module = module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -120,5 +129,5 @@ def _load(path: Path) -> ModuleType:
     except Exception as error:
         from gridlane.cli.tracebacks import shown_as_the_programs
 
-        fail(f"compile: {path} failed while it was loaded:\n{shown_as_the_programs(error)}", 1)
+        fail(f"{command}: {path} failed while it was loaded:\n{shown_as_the_programs(error)}", 1)
     return module

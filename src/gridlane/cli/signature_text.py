@@ -89,4 +89,4 @@ def _fail_at(text: str, node: ast.expr, message: str) -> NoReturn:
 def _fail(text: str, message: str, start: int, end: int) -> NoReturn:
     shown = text.replace("\n", " ")
     carets = " " * start + "^" * max(1, end - start)
-    fail(f"compile: --sig: {message}\n  {shown}\n  {carets}")
+    fail(f"--sig: {message}\n  {shown}\n  {carets}")

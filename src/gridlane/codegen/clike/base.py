@@ -39,6 +39,8 @@ class Dialect(ABC):
         folds_zeros: compilers take 0 + x as x and 0 * x as 0, whatever the text says.
         names_constants: a constant gets a name, as what is computed of literals alone is computed
             by the compiler of the language, which refuses overflow.
+        halves_unsigned: a u32 becomes a float in two halves, as the language's own conversion may
+            take either neighbour of a number that f32 does not hold.
         entry: what the language calls the entry point, or "" for a name of the kernel's.
         has_warps: lanes exchange by ops of the language, in divergent control flow as well.
             Elsewhere passes have made barriers of the block of that.
@@ -56,6 +58,7 @@ class Dialect(ABC):
     merges: ClassVar[bool] = False
     folds_zeros: ClassVar[bool] = False
     names_constants: ClassVar[bool] = False
+    halves_unsigned: ClassVar[bool] = False
     entry: ClassVar[str] = ""
     loop: ClassVar[str] = "for (;;) {"
     once: ClassVar[Pair] = ("do {", "} while (false);")

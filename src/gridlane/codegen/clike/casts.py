@@ -76,12 +76,20 @@ def _int(state: Emission, value: int, target: DType) -> str:
 
 def _from_integer(state: Emission, text: str, source: DType, target: DType) -> str:
     if target is f32:
-        return state.dialect.convert(f32, text)
+        halved = source is u32 and state.dialect.halves_unsigned
+        return _of_halves(state, text) if halved else state.dialect.convert(f32, text)
     if target is f16 or source.bits <= 16:
         # An integer that f32 rounds is above the largest f16 anyway.
         wide = state.let(f32, state.dialect.convert(f32, text))
         return narrow_bf16(state, wide) if target is bf16 else state.dialect.convert(f16, wide)
     return narrow_bf16(state, _odd_float(state, text, source))
+
+
+def _of_halves(state: Emission, text: str) -> str:
+    """A u32 as the sum of two floats that are exact, so that it is rounded once."""
+    high = state.let(f32, state.dialect.convert(f32, f"({text} >> 16u)"))
+    low = state.let(f32, state.dialect.convert(f32, f"({text} & 65535u)"))
+    return f"{high} * {state.literal(65536.0, f32)} + {low}"
 
 
 def _odd_float(state: Emission, text: str, source: DType) -> str:

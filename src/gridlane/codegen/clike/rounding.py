@@ -2,10 +2,13 @@
 
 A result that goes into another operation passes through its bits, with a zero in between that the
 compiler cannot know: so ``(a + b) - a`` stays what it is, and products are rounded. A zero that is
-written beside an operation is hidden likewise where compilers take 0 + x as x and 0 * x as 0.
+written beside an operation is hidden likewise where compilers take 0 + x as x and 0 * x as 0, and a
+constant that something is divided by, as they multiply by its reciprocal.
 """
 
 from __future__ import annotations
+
+from math import frexp
 
 from gridlane.codegen.clike.emission import Emission
 from gridlane.core.dtypes import f32, u32
@@ -24,6 +27,8 @@ def kept_apart(state: Emission, op: Op, value: Value) -> str:
         return _hidden(state, text)
     if not state.dialect.merges or value.type is not f32:
         return text
+    if _has_reciprocal(op, value):
+        return _hidden(state, text)
     if not isinstance(op, ROUNDED) or not isinstance(source, ROUNDED) or _may_merge(op, source):
         return text
     return _hidden(state, text)
@@ -50,6 +55,15 @@ def _hidden(state: Emission, text: str) -> str:
 
 def _is_zero(value: Value) -> bool:
     return value.type is f32 and isinstance(value.op, arith.Const) and value.op.value == 0
+
+
+def _has_reciprocal(op: Op, value: Value) -> bool:
+    """Whether a compiler may multiply by the rounded reciprocal of a divisor; that of a power of
+    two is exact."""
+    if not isinstance(op, arith.Div) or value is not op.rhs or op.fast & FastMath.ARCP:
+        return False
+    constant = value.op
+    return isinstance(constant, arith.Const) and abs(frexp(constant.value)[0]) != 0.5
 
 
 def _may_merge(op: Op, source: Op) -> bool:

@@ -9,6 +9,7 @@ from a barrier.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import copysign
 from typing import TYPE_CHECKING, ClassVar
 
 from gridlane.codegen.clike.base import Pair, decimal, pattern
@@ -44,6 +45,7 @@ class Wgsl(Words):
     }
     merges = True
     names_constants = True
+    halves_unsigned = True
     loop = "loop {"
     once = ("loop {", "break; }")
     thread = "thread_index"
@@ -71,10 +73,10 @@ class Wgsl(Words):
         return f"{value}u"
 
     def _float(self, state: Emission, value: float) -> str:
-        """A constant expression may not be NaN or infinite, so such a one is read from a variable
-        that nobody writes."""
+        """A constant expression may not be NaN or infinite, and Tint makes 0.0 of -0.0f: such a one
+        is read from a variable that nobody writes."""
         text = decimal(value)
-        if text:
+        if text and (value or copysign(1.0, value) > 0.0):
             return f"{text}f"
         raw = f"{pattern(value, f32):#x}u"
         name = f"bits_{raw}"

@@ -304,7 +304,8 @@ def _cast(shapes: Shapes, op: arith.Cast) -> tuple[Shape, ...]:
     assert isinstance(source, DType)
     if op.type.bits > source.bits and not fits(shape, shapes.layout.lanes):
         return (VARYING,)
-    small = shape.small and op.type.bits >= min(source.bits, 32)
+    # A narrower type may wrap around between two lanes, as the hash of an index does.
+    small = shape.small and op.type.bits >= source.bits
     return (Shape(Kind.LINEAR, shape.stride, shape.align, small or op.type.bits == 64),)
 
 

@@ -8,6 +8,7 @@ no: the caller then looks at every lane.
 from __future__ import annotations
 
 from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Uniform
+from gridlane.codegen.llvm.cpu.shapes import Kind
 from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core.dtypes import DType
 from gridlane.ir.op import Op
@@ -49,8 +50,17 @@ def is_testable(state: Emission, condition: Value, negate: bool = False) -> bool
     if kind in (arith.Eq, arith.Ne):
         return False
     assert isinstance(op, arith.Compare)
-    is_integer = isinstance(op.lhs.type, DType) and op.lhs.type.is_integer
-    return is_integer and all(state.shapes.of(v).kind <= 2 for v in (op.lhs, op.rhs))
+    type_ = op.lhs.type
+    if not isinstance(type_, DType) or not type_.is_integer:
+        return False
+    return all(_keeps_order(state, value, type_) for value in (op.lhs, op.rhs))
+
+
+def _keeps_order(state: Emission, value: Value, type_: DType) -> bool:
+    """Whether a value is uniform, or linear with a distance from first lane to last that its
+    type holds: the lanes of a larger one wrap around in every chunk."""
+    shape = state.shapes.of(value)
+    return shape.kind <= Kind.LINEAR and abs(shape.stride) * (state.lanes - 1) <= type_.max
 
 
 def all_lanes_pass(state: Emission, condition: Value, negate: bool = False) -> str:

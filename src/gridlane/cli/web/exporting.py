@@ -1,0 +1,181 @@
+"""The command: compiles the kernels, writes them and the page's files to a folder."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+
+from gridlane.cli.compiling import block_shape, check_count
+from gridlane.cli.failure import check_settings, fail, likely, one_of
+from gridlane.cli.kernels_of_file import FileKernels, parameters_of
+from gridlane.cli.signature_text import argument_types
+from gridlane.cli.web import manifest
+from gridlane.cli.web.manifest import FORMAT, Json, NotForPagesError
+from gridlane.cli.wording import counted
+from gridlane.core.argtypes import ArgType
+from gridlane.core.artifact import Artifact
+from gridlane.core.errors import CompileError
+from gridlane.core.options import FP64, Target
+from gridlane.cuda.dispatcher import Dispatcher
+
+EVERYWHERE_THREADS, EVERYWHERE_SHARED = 256, 16384
+"""Threads of a block, and bytes of its shared memory, that every device of WebGPU has."""
+_NAMED = re.compile(r"\s*(\w+)\s*=(.*)", re.S)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The command line. ``signatures`` and ``blocks`` are texts with or without a kernel's name and
+    = in front; None: the option was not given."""
+
+    places: tuple[str, ...]
+    output: str
+    signatures: tuple[str, ...] = ()
+    blocks: tuple[str, ...] = ()
+    fp64: str | None = None
+    page: str | None = None
+
+
+def export(request: Request) -> None:
+    """Do it; fails in words."""
+    check_settings()
+    if request.fp64 is not None:
+        one_of("way to compute float64", request.fp64, FP64)
+    signatures, blocks = _by_name("--sig", request.signatures), _by_name("--block", request.blocks)
+    chosen = _kernels(request.places, signatures)
+    for option, texts in (("--sig", signatures), ("--block", blocks)):
+        for name in texts.keys() - chosen.keys() - {""}:
+            there = f"{likely(name, chosen)}; there are: {', '.join(chosen)}"
+            fail(f"export: {option} {name}=...: no kernel {name!r} is exported{there}")
+    page = None if request.page is None else _read(request.page)
+    entries: list[tuple[Json, str]] = []
+    for name, (kernel, types) in chosen.items():
+        block = block_shape(blocks.get(name, blocks.get("", "256")), "export")
+        try:
+            entries.append(_entry(name, kernel, types, block, request.fp64))
+        except CompileError as error:
+            fail(error, 1)
+    _write_all(Path(request.output), entries, page)
+    print(f"{request.output}: {', '.join(chosen)}")
+    print(f"to see it: python -m http.server -d {request.output}, http://localhost:8000")
+
+
+def _by_name(option: str, texts: tuple[str, ...]) -> dict[str, str]:
+    """Texts by the kernel that they are for; "" is all others."""
+    found: dict[str, str] = {}
+    for text in texts:
+        named = _NAMED.fullmatch(text)
+        name, rest = (named[1], named[2]) if named else ("", text)
+        if name in found:
+            whom = name or "all kernels"
+            fail(f"export: {option} is given twice for {whom}; name one, as in {option} KERNEL=...")
+        found[name] = rest
+    return found
+
+
+def _kernels(
+    places: tuple[str, ...], signatures: dict[str, str]
+) -> dict[str, tuple[Dispatcher, tuple[ArgType, ...]]]:
+    """Each kernel with its types, by name."""
+    alone = "" in signatures
+    if alone and (len(places) > 1 or len(signatures) > 1):
+        fail("export: --sig is for one kernel; say for which, as in --sig KERNEL=f32[:],i32")
+    chosen: dict[str, tuple[Dispatcher, tuple[ArgType, ...]]] = {}
+    for place in places:
+        found = FileKernels.of(place, named=alone, command="export", given=signatures.keys())
+        for name, kernel in found.chosen.items():
+            if name in chosen:
+                fail(f"export: two kernels are called {name}")
+            text = signatures.get(name, signatures.get(""))
+            chosen[name] = kernel, _types(found, name, text)
+    return chosen
+
+
+def _types(found: FileKernels, name: str, text: str | None) -> tuple[ArgType, ...]:
+    """The types that are given, or the kernel's own."""
+    if text is not None:
+        types = argument_types(text)
+        check_count(name, found.chosen[name], types, "export")
+        return types
+    several = found.types_of(name)
+    if len(several) > 1:
+        shown = "".join(f"\n  {', '.join(map(str, types))}" for types in several)
+        fail(f"export: {name} has several types; choose with --sig {name}=...:{shown}")
+    return several[0]
+
+
+def _entry(
+    name: str,
+    kernel: Dispatcher,
+    types: tuple[ArgType, ...],
+    block: tuple[int, int, int],
+    fp64: str | None,
+) -> tuple[Json, str]:
+    """A kernel's entry in the manifest, and its WGSL."""
+    from gridlane import compiler
+
+    options = kernel.options if fp64 is None else replace(kernel.options, fp64=fp64)
+    module = compiler.translate(kernel.py_func, types, options)
+    artifact = compiler.generate(module, Target("webgpu", block=block), options)
+    for note in (*artifact.notes, *_limits_noted(name, artifact)):
+        print(f"gridlane: note: {note}", file=sys.stderr)
+    parameters = parameters_of(kernel)
+    try:
+        source = kernel.py_func.__code__.co_filename
+        entry = manifest.kernel(name, parameters, types, artifact, source)
+    except NotForPagesError as refused:
+        shown = f"{name}({', '.join(parameters)})"
+        fail(f"export: {shown}: a page cannot hand over an argument of type {refused}", 1)
+    return entry, artifact.code.decode()
+
+
+def _limits_noted(name: str, artifact: Artifact) -> Iterator[str]:
+    """What not every GPU can do."""
+    x, y, z = artifact.block or (1, 1, 1)
+    if x * y * z > EVERYWHERE_THREADS:
+        yield (
+            f"{name} has blocks of {x * y * z} threads; a browser on any GPU has "
+            f"{EVERYWHERE_THREADS}, some have more"
+        )
+    if artifact.static_shared > EVERYWHERE_SHARED:
+        yield (
+            f"{name} has {artifact.static_shared} bytes of shared memory; a browser on any GPU has "
+            f"{EVERYWHERE_SHARED}, some have more"
+        )
+
+
+# --- where to ---
+
+
+def _read(page: str) -> bytes:
+    try:
+        return Path(page).read_bytes()
+    except OSError as error:
+        fail(f"export: cannot read {page!r}: {error.strerror}")
+
+
+def _write_all(folder: Path, entries: list[tuple[Json, str]], page: bytes | None) -> None:
+    """The manifest, the texts and the page's files. Other files in the folder stay."""
+    written: dict[str, bytes] = {
+        each.name: each.read_bytes()
+        for each in files("gridlane.cli.web").joinpath("page").iterdir()
+        if each.name.endswith((".js", ".html"))
+    }
+    if page is not None:
+        written["index.html"] = page
+    whole = {"format": FORMAT, "kernels": [entry for entry, _ in entries]}
+    written["manifest.json"] = (json.dumps(whole, indent=1) + "\n").encode()
+    for entry, text in entries:
+        written[entry["wgsl"]] = text.encode()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, octets in written.items():
+            (folder / name).write_bytes(octets)
+    except OSError as error:
+        what = counted(len(written), "file")
+        fail(f"export: cannot write {what} to {str(folder)!r}: {error.strerror}")

@@ -1,0 +1,105 @@
+"""What a page must know of a kernel besides its WGSL, as JSON has it.
+
+``page/gridlane.js`` reads it. Types have numpy's names; offsets and sizes are bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+
+from gridlane.core.argtypes import (
+    ArgType,
+    ArrayType,
+    ComplexType,
+    NoneType,
+    RecordType,
+    ScalarType,
+    TupleType,
+    scalar_of,
+)
+from gridlane.core.artifact import Artifact, KernelErrorSite, ParamSlot, PrintSite
+
+FORMAT = 1
+"""Changes with what pages of before could not read; gridlane.js has it as well."""
+Json = dict[str, Any]
+
+
+class NotForPagesError(Exception):
+    """What a page cannot hand to a kernel; says what, and what to do instead."""
+
+
+def kernel(
+    name: str, parameters: Sequence[str], types: Sequence[ArgType], artifact: Artifact, source: str
+) -> Json:
+    """A kernel's entry. The folder of ``source``, the file that it is from, is nobody's business
+    and left out.
+
+    Raises:
+        NotForPagesError: an argument is of a type that pages cannot hand over.
+    """
+    arguments = [
+        {"name": parameter, "type": _type(type_), "text": str(type_)}
+        for parameter, type_ in zip(parameters, types, strict=True)
+    ]
+    return {
+        "name": name,
+        "wgsl": f"{name}.wgsl",
+        "entry": artifact.entry,
+        "block": list(artifact.block or ()),
+        "arguments": arguments,
+        "slots": [_slot(slot) for slot in artifact.params],
+        "paramBytes": artifact.param_bytes,
+        "sharedBytes": artifact.static_shared,
+        "dynamicShared": artifact.uses_dynamic_shared,
+        "errors": [_error(site) for site in artifact.errors],
+        "prints": [_print(site) for site in artifact.prints],
+        "notes": [note.replace(source, PurePath(source).name) for note in artifact.notes],
+    }
+
+
+def _type(type_: ArgType) -> Json:
+    match type_:
+        case ScalarType():
+            return {"kind": "scalar", "dtype": type_.name}
+        case ComplexType():
+            return {"kind": "complex"}
+        case ArrayType():
+            made: Json = {"kind": "array", "element": _element(type_.element)}
+            return {**made, "ndim": type_.ndim, "layout": type_.layout}
+        case TupleType():
+            return {"kind": "tuple", "items": [_type(item) for item in type_.items]}
+        case NoneType():
+            return {"kind": "none"}
+    raise NotForPagesError(f"{type_}: take an array of one record in its place")
+
+
+def _element(type_: ArgType) -> str:
+    if isinstance(type_, RecordType):
+        return f"record of {type_.size} bytes"
+    return type_.name  # type: ignore[return-value]  # a scalar's or a complex number's
+
+
+def _slot(slot: ParamSlot) -> Json:
+    dtype = None if slot.dtype is None else scalar_of(slot.dtype).name
+    place: Json = {"argument": slot.argument, "path": list(slot.path)}
+    return {**place, "offset": slot.offset, "dtype": dtype}
+
+
+def _error(site: KernelErrorSite) -> Json:
+    """The file without its folder, likewise."""
+    file = PurePath(site.loc.file).name
+    return {
+        "exception": site.exception,
+        "message": site.message,
+        "file": file,
+        "line": site.loc.line,
+    }
+
+
+def _print(site: PrintSite) -> Json:
+    return {
+        "parts": list(site.parts),
+        "dtypes": [scalar_of(dtype).name for dtype in site.dtypes],
+    }
