@@ -242,6 +242,15 @@ def run(
     """
     # Before passes meet what no pass can make legal.
     _require_legal(module, target, LACKS)
+    try:
+        notes = _run(module, target, options)
+    except TargetError as error:
+        raise _named(error, target) from None
+    _require_legal(module, target)
+    return notes
+
+
+def _run(module: Module, target: str, options: KernelOptions) -> tuple[str, ...]:
     check = config().verify
     notes: tuple[str, ...] = ()
     for pass_ in PIPELINES[target]:
@@ -253,8 +262,18 @@ def run(
             from gridlane.ir.verifier import verify
 
             verify(module)
-    _require_legal(module, target)
     return notes
+
+
+def _named(error: TargetError, target: str) -> TargetError:
+    """An error of a pass, which says only "the target", with the target's name."""
+    message = error.message.replace("the target", f"the {_shown(target)} target")
+    return TargetError(message, error.loc, error.related)
+
+
+def _shown(target: str) -> str:
+    """The target's name without what is special about a pipeline."""
+    return target.partition(" ")[0]
 
 
 def _require_legal(module: Module, target: str, only: Container[str] | None = None) -> None:
@@ -266,7 +285,7 @@ def _require_legal(module: Module, target: str, only: Container[str] | None = No
     ops = (op for function in module.functions.values() for op in function.body.walk())
     for op in ops:
         if op.name not in legal and (only is None or op.name in only):
-            shown = target.partition(" with ")[0]
+            shown = _shown(target)
             reasons = LACKS | LACKS_ON.get(shown, {})
             why = f": {reasons[op.name]}" if op.name in reasons else ""
             raise TargetError(f"the {shown} target has no {op.name}{why}", op.loc)
