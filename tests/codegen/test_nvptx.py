@@ -9,8 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.ops.cases import INEXACT, Case, arithmetic, emitting, over
-from tests.ops.effects import effects
 
 from gridlane import compiler, cuda
 from gridlane.codegen.llvm import scalars
@@ -18,6 +16,8 @@ from gridlane.codegen.llvm.nvptx.emission import TABLE
 from gridlane.codegen.llvm.nvptx.kernel import entry_name
 from gridlane.compiler.cuda import PROCESSORS, assemble, find_ptxas, machine_of
 from gridlane.compiler.libdevice import find_libdevice
+from gridlane.conformance.cases import INEXACT, Case, arithmetic, emitting, over
+from gridlane.conformance.effects import effects
 from gridlane.core.argtypes import float32, float64, int32, int64
 from gridlane.core.dtypes import FLOATS, f32, i32, u64
 from gridlane.core.errors import TargetError

@@ -11,11 +11,11 @@ import pytest
 from benchmarks.nvidia import tensor_kernel
 from tests.codegen.test_nvptx import PTXAS, checked_by_ptxas, kernel_ptx, ptx_of
 from tests.frontends.running import launch
-from tests.ops.cases import Case
-from tests.ops.fragments import fragments
 
 from gridlane import cuda
 from gridlane.codegen.llvm.nvptx.registers import packed, registers
+from gridlane.conformance.cases import Case
+from gridlane.conformance.fragments import fragments
 from gridlane.core.argtypes import float16, float32
 from gridlane.core.dtypes import bf16, f16, f32, i8, i32
 from gridlane.core.errors import TargetError

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from tests.codegen.vulkan_machine import find_driver, run_spirv
 from tests.devices import assert_same, run_on
-from tests.ops.cases import INEXACT, Case, arithmetic, emitting, over
-from tests.ops.effects import effects
-from tests.ops.special import special
 from tests.property.random_ir import random_program
 
 from gridlane import compiler, cuda
 from gridlane.codegen.spirv import disassembled, scalars
 from gridlane.codegen.spirv.emission import TABLE
 from gridlane.compiler.vulkan import features_of
+from gridlane.conformance.cases import INEXACT, Case, arithmetic, emitting, over
+from gridlane.conformance.effects import effects
+from gridlane.conformance.special import special
 from gridlane.core import gpu_abi as abi
 from gridlane.core.argtypes import float32, int32
 from gridlane.core.compact import ANY, Variant

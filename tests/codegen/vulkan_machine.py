@@ -13,9 +13,10 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from tests.devices import Outcome, arguments, octets_of, packed
+from tests.devices import Outcome, arguments, packed
 
 from gridlane.compiler import generate
+from gridlane.conformance.running import octets_of
 from gridlane.core import gpu_abi as abi
 from gridlane.core.options import Target
 

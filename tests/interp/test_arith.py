@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.devices import bits, run_on
 from tests.interp import oracle
-from tests.ops.cases import over
-from tests.ops.special import grid_of, special
 
+from gridlane.conformance.cases import over
+from gridlane.conformance.special import grid_of, special
 from gridlane.core import dtypes
 from gridlane.core.dtypes import ALL, FLOATS, INTEGERS, b1, i8, i32, u8, u64
 from gridlane.interp.arith import cast, exact_fma

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from tests.devices import bits, run_on
 from tests.interp import oracle
-from tests.ops.kernels import Kernel
-from tests.ops.special import special
 
 from gridlane import interp
+from gridlane.conformance.kernels import Kernel
+from gridlane.conformance.special import special
 from gridlane.core.dtypes import FLOATS, INTEGERS, i32, u32
 from gridlane.core.errors import KernelError
 from gridlane.core.source import Loc

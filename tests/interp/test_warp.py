@@ -7,9 +7,9 @@ import random
 import numpy as np
 import pytest
 from tests.devices import bits, run_on
-from tests.ops.kernels import Kernel, array_of
-from tests.ops.special import special
 
+from gridlane.conformance.kernels import Kernel, array_of
+from gridlane.conformance.special import special
 from gridlane.core.dtypes import ALL, INTEGERS, b1, f32, i32, u32
 from gridlane.ir.op import Op
 from gridlane.ir.ops import warp

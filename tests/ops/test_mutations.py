@@ -8,13 +8,13 @@ import signal
 
 import pytest
 from tests.devices import assert_same, run_on
-from tests.ops.cases import INEXACT, Case, arithmetic
-from tests.ops.effects import effects
 
 from gridlane.codegen.llvm import scalars
 from gridlane.codegen.llvm.cpu import dispatch, kernel
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform
 from gridlane.codegen.llvm.text import literal, scalar_name, splat
+from gridlane.conformance.cases import INEXACT, Case, arithmetic
+from gridlane.conformance.effects import effects
 from gridlane.core.dtypes import DType
 from gridlane.ir.op import REGISTRY, Op
 

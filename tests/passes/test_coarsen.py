@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.devices import assert_same, run_interp
+from tests.devices import assert_same, run_on
 
 from gridlane import compiler, cuda
 from gridlane.core.argtypes import float32, int64
@@ -126,9 +126,8 @@ def test_the_answer_stays(function, n):
     arrays = [rng.standard_normal(size).astype(np.float32), np.full(size, -1, np.float32)]
     # Each array comes with its length and stride.
     scalars = (size, 4, size, 4, n)
-    wanted, got = ([np.array(array) for array in arrays] for _ in range(2))
-    run_interp(before, (8, 1, 1), (32, 1, 1), wanted, scalars, 0)
-    run_interp(after, (8 // COARSE, 1, 1), (32, 1, 1), got, scalars, 0)
+    wanted = run_on("interp", before, (8, 1, 1), (32, 1, 1), arrays, scalars).arrays
+    got = run_on("interp", after, (8 // COARSE, 1, 1), (32, 1, 1), arrays, scalars).arrays
     assert_same(got, wanted, ["a", "b"])
     assert not np.array_equal(wanted[1], arrays[1])
 

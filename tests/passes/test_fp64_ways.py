@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.ops import cases, effects
-from tests.ops.special import grid_of, special
 from tests.passes.legalizing import copied, ops_of, run, types_in, values_of
 
+from gridlane.conformance import cases, effects
+from gridlane.conformance.special import grid_of, special
 from gridlane.core import config
 from gridlane.core.dtypes import INTEGERS, b1, bf16, f16, f32, f64, i32
 from gridlane.core.errors import TargetError

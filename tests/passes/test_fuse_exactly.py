@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from tests.devices import assert_same, run_on
-from tests.ops.cases import emitting, over, same_typed
 
+from gridlane.conformance.cases import emitting, over, same_typed
 from gridlane.core.dtypes import DType, bf16, f16, f32, f64
 from gridlane.ir.op import FastMath
 from gridlane.ir.ops import arith

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.ops import cases, effects
 from tests.passes.legalizing import check, copied, ops_of, values_of
 from tests.property.random_ir import random_program
 
+from gridlane.conformance import cases, effects
 from gridlane.core.dtypes import b1, f32, i32, u32
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.ops import cases, effects
 from tests.passes.legalizing import check, ops_of
 from tests.property.random_ir import random_program
 
+from gridlane.conformance import cases, effects
 from gridlane.core.errors import TargetError
 from gridlane.ir.ops import atomic, memory
 from gridlane.ir.types import Space

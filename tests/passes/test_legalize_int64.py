@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.ops import cases, effects
 from tests.passes.legalizing import check, ops_of, values_of
 from tests.property.random_ir import random_program
 
+from gridlane.conformance import cases, effects
 from gridlane.core.dtypes import FLOATS, i64, u64
 from gridlane.core.errors import TargetError
 from gridlane.ir.ops import arith, atomic, control, memory

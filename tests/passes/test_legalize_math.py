@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from benchmarks import accuracy
 from tests.devices import assert_same, run_on
-from tests.ops import cases
-from tests.ops.special import grid_of, special
-from tests.ops.test_math_ulp import column, distance
 
+from gridlane.conformance import cases
+from gridlane.conformance.functions import column, distance
+from gridlane.conformance.special import grid_of, special
 from gridlane.core.dtypes import FLOATS, b1, bf16, f16, f32, f64, i32, i64, u32, u64
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import REGISTRY, FastMath

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.ops import cases, effects
-from tests.ops.special import grid_of, special
 from tests.passes.legalizing import check, ops_of, values_of
 from tests.property.random_ir import random_program
 
+from gridlane.conformance import cases, effects
+from gridlane.conformance.special import grid_of, special
 from gridlane.core.dtypes import b1, bf16, f16, f64, i32, i64, u32, u64
 from gridlane.ir.ops import arith, atomic, control, memory
 from gridlane.ir.values import Module

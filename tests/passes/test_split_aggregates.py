@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.ops import cases, effects
 from tests.passes.legalizing import check, types_in
 from tests.property.random_ir import random_program
 
+from gridlane.conformance import cases, effects
 from gridlane.ir.types import StructType, VectorType
 from gridlane.passes.split_aggregates import split_aggregates
 

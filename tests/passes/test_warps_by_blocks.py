@@ -6,12 +6,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.devices import assert_same, run_on
-from tests.ops import cases
-from tests.ops.effects import effects
-from tests.ops.kernels import Kernel
 from tests.passes.legalizing import check, ops_of
 from tests.property.random_ir import random_program
 
+from gridlane.conformance import cases
+from gridlane.conformance.effects import effects
+from gridlane.conformance.kernels import Kernel
 from gridlane.core.dtypes import b1, i32, u32
 from gridlane.ir.ops import arith, control, grid, warp
 from gridlane.ir.ops.control import ScopeOp

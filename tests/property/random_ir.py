@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
-from tests.ops.special import special
 
+from gridlane.conformance.special import special
 from gridlane.core.dtypes import ALL, FLOATS, INTEGERS, DType, b1, i32, i64, u32
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.devices import assert_same, run_interp
+from tests.devices import assert_same, run_on
 from tests.property.random_ir import Program, random_program
 
 from gridlane.core.compact import LIMIT
@@ -44,8 +43,8 @@ def test_the_answer_stays(seed: int, size: int) -> None:
     verify(narrowed)
 
     def outcome(module):
-        arrays = [np.array(array) for array in program.arrays]
-        return run_interp(module, program.grid, program.block, arrays, program.scalars, 0)
+        launch = (program.grid, program.block, program.arrays, program.scalars)
+        return run_on("interp", module, *launch)
 
     wanted, got = outcome(program.module), outcome(narrowed)
     try:

@@ -260,6 +260,35 @@ def selftest(
     raise typer.Exit(command.run(request))
 
 
+@app.command()
+def conformance(
+    device: Annotated[
+        list[str] | None,
+        typer.Option(help="A device to try. [default: all that are here]", show_default=False),
+    ] = None,
+    op: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="An op of the IR. [default: all]", show_default=False),
+    ] = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Write a section of a page.")
+    ] = False,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Where --markdown goes.", show_default=False),
+    ] = None,
+) -> None:
+    """Try every op on every device, and show how each does it.
+
+    Native, legalised by passes, or refused; docs/conformance.md has what it said last. It takes
+    some minutes a device. The status is 1 when something is wrong.
+    """
+    from gridlane.cli import conformance as command
+
+    request = command.Request(tuple(device or ()), tuple(op or ()), markdown, out)
+    raise typer.Exit(command.run(request))
+
+
 @app.command(context_settings={**_ANYTHING, "help_option_names": []})
 def bench(context: typer.Context) -> None:
     """Time kernels and launches on a device.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import FunctionType
+from typing import Any
 
 from gridlane.compiler.layout import lay_out
 from gridlane.compiler.sites import error_sites
@@ -46,26 +47,36 @@ def generate(
     Raises:
         CompileError: the target cannot do what the kernel asks; located.
     """
+    return lowered(module, target, options)[0]
+
+
+def lowered(module: Module, target: Target, options: KernelOptions) -> tuple[Artifact, Module]:
+    """Code for a target, and the IR that its code generator was given.
+
+    Raises:
+        CompileError: as generate.
+    """
     if target.name == "interp":
-        return _interpreted(module, target)
+        return _interpreted(module, target), module
+    changed = copied(module)
+    return _backend(target).generate(changed, target, options), changed
+
+
+def _backend(target: Target) -> Any:
+    """The module of a target's own, with ``generate`` and ``text``. Each is loaded alone, as most
+    programs have one."""
     if target.name == "cpu":
-        from gridlane.compiler import cpu  # each target alone, as most programs have one
-
-        return cpu.generate(copied(module), target, options)
-    if target.name == "cuda":
-        from gridlane.compiler import cuda
-
-        return cuda.generate(copied(module), target, options)
-    if target.name in SHADERS:
-        from gridlane.compiler import clike
-
-        return clike.generate(copied(module), target, options)
-    if target.name == "vulkan":
-        from gridlane.compiler import vulkan
-
-        return vulkan.generate(copied(module), target, options)
-    known = ", ".join(TARGETS)
-    raise TargetError(f"there is no target {target.name!r}; there are {known}")
+        from gridlane.compiler import cpu as backend
+    elif target.name == "cuda":
+        from gridlane.compiler import cuda as backend
+    elif target.name == "vulkan":
+        from gridlane.compiler import vulkan as backend
+    elif target.name in SHADERS:
+        from gridlane.compiler import clike as backend
+    else:
+        known = ", ".join(TARGETS)
+        raise TargetError(f"there is no target {target.name!r}; there are {known}")
+    return backend
 
 
 def text(module: Module, target: Target, stage: str, options: KernelOptions | None = None) -> str:
@@ -80,23 +91,9 @@ def text(module: Module, target: Target, stage: str, options: KernelOptions | No
     """
     if stage == "ir":
         return print_module(module)
-    if target.name == "cuda":
-        from gridlane.compiler import cuda
-
-        return cuda.text(copied(module), target, options or KernelOptions(), stage)
-    if target.name in SHADERS:
-        from gridlane.compiler import clike
-
-        return clike.text(copied(module), target, options or KernelOptions(), stage)
-    if target.name == "vulkan":
-        from gridlane.compiler import vulkan
-
-        return vulkan.text(copied(module), target, options or KernelOptions(), stage)
-    if target.name != "cpu":
+    if target.name == "interp":
         raise TargetError(f"target {target.name} has no stage {stage!r}; it has ir")
-    from gridlane.compiler import cpu
-
-    return cpu.text(copied(module), target, options or KernelOptions(), stage)
+    return _backend(target).text(copied(module), target, options or KernelOptions(), stage)
 
 
 def _interpreted(module: Module, target: Target) -> Artifact:

@@ -251,30 +251,40 @@ def run(
     """
     # Before passes meet what no pass can make legal.
     _require_legal(module, target, LACKS)
-    check = config().verify
-    notes: tuple[str, ...] = ()
-    for pass_ in PIPELINES[target]:
-        notes += _apply(pass_, module, target, options)
-        if check:
-            from gridlane.ir.verifier import verify
-
-            verify(module)
+    try:
+        notes = _run(module, target, options)
+    except TargetError as error:
+        raise _named(error, target) from None
     _require_legal(module, target)
     return notes
 
 
-def _apply(
-    pass_: Pass | Asked, module: Module, target: str, options: KernelOptions
-) -> tuple[str, ...]:
-    """Run one pass. What it refuses names the target, which a pass itself does not know."""
-    try:
+def _run(module: Module, target: str, options: KernelOptions) -> tuple[str, ...]:
+    check = config().verify
+    notes: tuple[str, ...] = ()
+    for pass_ in PIPELINES[target]:
         if isinstance(pass_, Asked):
-            return pass_.run(module, options)
-        pass_(module)
-    except TargetError as error:
-        message = f"{target.split()[0]}: {error.message}"
-        raise TargetError(message, error.loc, error.related) from None
-    return ()
+            notes += pass_.run(module, options)
+        else:
+            pass_(module)
+        if check:
+            from gridlane.ir.verifier import verify
+
+            verify(module)
+    return notes
+
+
+def _named(error: TargetError, target: str) -> TargetError:
+    """An error of a pass, which says only "the target" at most, with the target's name."""
+    message = error.message.replace("the target", f"the {_shown(target)} target")
+    if _shown(target) not in message:
+        message = f"{_shown(target)}: {message}"
+    return TargetError(message, error.loc, error.related)
+
+
+def _shown(target: str) -> str:
+    """The target's name without what is special about a pipeline."""
+    return target.partition(" ")[0]
 
 
 def _require_legal(module: Module, target: str, only: Container[str] | None = None) -> None:
@@ -286,7 +296,7 @@ def _require_legal(module: Module, target: str, only: Container[str] | None = No
     ops = (op for function in module.functions.values() for op in function.body.walk())
     for op in ops:
         if op.name not in legal and (only is None or op.name in only):
-            shown = target.partition(" with ")[0]
+            shown = _shown(target)
             reasons = LACKS | LACKS_ON.get(shown, {})
             why = f": {reasons[op.name]}" if op.name in reasons else ""
             raise TargetError(f"the {shown} target has no {op.name}{why}", op.loc)

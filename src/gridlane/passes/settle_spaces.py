@@ -64,8 +64,8 @@ class _Spaces:
         if len(set(found)) > 1:
             names = " and in ".join(sorted(space.name.lower() for space in set(found)))
             raise TargetError(
-                f"a pointer may be in {names} memory, and shaders have no pointers to both: "
-                "write one branch for each",
+                f"a pointer may be in {names} memory, and the target has no pointers to "
+                "both: write one branch for each",
                 op.loc,
             )
         is_new = target not in self.known
@@ -176,7 +176,7 @@ def _refuse_numbers(kernel: Function) -> None:
             continue
         if space is not Space.GLOBAL:
             raise TargetError(
-                f"{space.name.lower()} memory has no addresses that are numbers on this target, as "
+                f"{space.name.lower()} memory has no addresses that are numbers on the target, as "
                 "global memory has",
                 op.loc,
             )

@@ -1,4 +1,4 @@
-"""What the compiler makes of kernels, through the driver: ops, schedules, examples."""
+"""What the compiler makes of kernels, through the driver: schedules, examples."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
-from tests.codegen.test_msl import refusal
-from tests.devices import assert_same, run_interp
+from tests.devices import assert_same, run_on
 from tests.examples.test_examples import ARGUMENTS, EXAMPLES, ROOT
-from tests.on_metal import EMULATED, run_metal
-from tests.ops.effects import effects
+from tests.on_metal import EMULATED
 
-CASES = [case for case in effects() if not refusal(case)]
-FIRST = list({case.op: case for case in reversed(CASES)}.values())
+from gridlane.conformance.suite import cases, lack
+
+CASES = [case for case in cases() if not lack(case, "metal")]
 # Kernels whose threads meet: their results must not depend on who comes first.
 MEETING = ("barrier", "barrier_reduce", "shuffle", "vote", "match", "sync_warp", "static_shared")
 SEEDS = 5
@@ -23,16 +21,10 @@ SEEDS = 5
 
 def compared(device, case):
     """Run a case on the device and on the interpreter."""
-    launch = case.module, case.grid, case.block
-    wanted = run_interp(*launch, [np.array(each) for each in case.arrays], (), case.shared)
-    got = run_metal(*launch, [np.array(each) for each in case.arrays], (), case.shared, device)
+    launch = case.module, case.grid, case.block, case.arrays, (), case.shared
+    wanted, got = run_on("interp", *launch), run_on(device, *launch)
     assert got.raised == wanted.raised
     assert_same(got.arrays, wanted.arrays, case.labels)
-
-
-@pytest.mark.parametrize("case", FIRST, ids=str)
-def test_op(device, case):
-    compared(device, case)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.op in MEETING][::4], ids=str)

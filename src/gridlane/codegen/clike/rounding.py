@@ -1,8 +1,8 @@
 """Keeps float operations apart in languages that let compilers contract and reorder them.
 
 A result that goes into another operation passes through its bits, with a zero in between that the
-compiler cannot know: so ``(a + b) - a`` stays what it is, and products are rounded. A zero that is
-written beside an operation is hidden likewise where compilers take 0 + x as x and 0 * x as 0, and a
+compiler cannot know: so ``(a + b) - a`` stays what it is, and products are rounded. What a compiler
+may find to be zero is hidden likewise where compilers take 0 + x as x and 0 * x as 0, and a
 constant that something is divided by, as they multiply by its reciprocal.
 """
 
@@ -12,24 +12,29 @@ from math import frexp
 
 from gridlane.codegen.clike.emission import Emission
 from gridlane.core.dtypes import f32, u32
+from gridlane.ir.builder import constant, rounded
 from gridlane.ir.op import FastMath, Op
-from gridlane.ir.ops import arith
+from gridlane.ir.ops import arith, memory
 from gridlane.ir.values import Value
 
 ROUNDED = (arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma)
 SUMS = (arith.Add, arith.Sub)
+_UNKNOWN = (memory.Load, *ROUNDED)
+"""What compilers cannot compute beforehand: memory, and arithmetic of what is hidden from them."""
+_OPEN = FastMath.NSZ | FastMath.NNAN
+"""The sign of zeros, and what becomes of NaN, are left open: zeros may be folded."""
 
 
 def kept_apart(state: Emission, op: Op, value: Value) -> str:
     """The text of an operand, so that what made it is not merged with ``op`` unless both allow."""
     text, source = state.name(value), value.op
-    if state.dialect.folds_zeros and isinstance(op, ROUNDED) and _is_zero(value):
-        return _hidden(state, text)
-    if not state.dialect.merges or value.type is not f32:
+    if not isinstance(op, ROUNDED) or value.type is not f32:
         return text
     if _has_reciprocal(op, value):
         return _hidden(state, text)
-    if not isinstance(op, ROUNDED) or not isinstance(source, ROUNDED) or _may_merge(op, source):
+    if state.dialect.folds_zeros and _may_be_known_zero(value) and _flags(op) & _OPEN != _OPEN:
+        return _hidden(state, text)
+    if not state.dialect.merges or not isinstance(source, ROUNDED) or _may_merge(op, source):
         return text
     return _hidden(state, text)
 
@@ -43,7 +48,9 @@ def hidden_between(state: Emission, value: Value) -> str:
 def hidden_zero(state: Emission, value: Value) -> str:
     """The text of a value that goes to a caller or a callee, which may add or multiply by it."""
     text = state.name(value)
-    return _hidden(state, text) if state.dialect.folds_zeros and _is_zero(value) else text
+    if not state.dialect.folds_zeros or value.type is not f32 or not _may_be_known_zero(value):
+        return text
+    return _hidden(state, text)
 
 
 def _hidden(state: Emission, text: str) -> str:
@@ -53,8 +60,12 @@ def _hidden(state: Emission, text: str) -> str:
     return state.let(f32, state.dialect.bits(u32, f32, raw))
 
 
-def _is_zero(value: Value) -> bool:
-    return value.type is f32 and isinstance(value.op, arith.Const) and value.op.value == 0
+def _may_be_known_zero(value: Value) -> bool:
+    """Whether a compiler may find that a value is 0: a constant, and what others are made into."""
+    known = constant(value)
+    if known is not None:
+        return rounded(known, value.type) == 0
+    return value.op is not None and not isinstance(value.op, _UNKNOWN)
 
 
 def _has_reciprocal(op: Op, value: Value) -> bool:

@@ -7,10 +7,16 @@ from typing import NamedTuple
 from gridlane.emulation.metal import bridge
 from gridlane.emulation.metal.bridge import Object
 from gridlane.emulation.metal.device import MTLDevice
-from gridlane.emulation.metal.machine import compiler
+from gridlane.emulation.metal.machine import compile_ahead, compiler
 from gridlane.emulation.metal.options import MTLCompileOptions, MTLResidencySetDescriptor
 
-__all__ = ["MTLCompileOptions", "MTLCopyAllDevices", "MTLResidencySetDescriptor", "MTLSize"]
+__all__ = [
+    "MTLCompileOptions",
+    "MTLCopyAllDevices",
+    "MTLResidencySetDescriptor",
+    "MTLSize",
+    "compile_ahead",
+]
 
 MTLResourceStorageModeShared = 0
 MTLResourceHazardTrackingModeUntracked = 0x100

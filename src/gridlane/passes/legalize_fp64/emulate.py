@@ -58,7 +58,7 @@ class _Pairs(OverBits):
 
     def local_array(self, op: memory.LocalArray | memory.GlobalAddress) -> Sequence[Parts]:
         raise TargetError(
-            "an array of float64, which fp64='emulate' has not in memory; use "
+            "an array of float64, which the target lacks and fp64='emulate' has not in memory; use "
             "cuda.jit(fp64='exact') or cuda.jit(fp64='narrow'), or an array of float32",
             op.loc,
         )

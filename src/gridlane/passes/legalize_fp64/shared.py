@@ -72,7 +72,7 @@ class OverBits(Representation):
     def refuse(self, op: Op) -> Sequence[Parts]:
         """An op that needs float64 as it is in memory."""
         raise TargetError(
-            f"{op.name} of float64 in memory, which fp64={self.MODE!r} has not; "
+            f"{op.name} of float64 in memory, which fp64={self.MODE!r} has not on the target; "
             f"use cuda.jit(fp64={self.ELSE}), or an array of float32",
             op.loc,
         )

@@ -6,6 +6,7 @@ import atexit
 import threading
 import uuid
 import weakref
+from collections.abc import Sequence
 from contextlib import suppress
 
 from gridlane.core.artifact import Artifact
@@ -73,6 +74,12 @@ class MetalDevice:
     def finish(self, artifact: Artifact) -> Artifact:
         """Metal compiles when a pipeline is made, and keeps that in a cache of the system's."""
         return artifact
+
+    def compile_ahead(self, texts: Sequence[str]) -> None:
+        """Give the stand-in's compiler many texts at once, as it takes a second for any. Apple's
+        gets each when it is loaded."""
+        if self.emulated:
+            self.adapter.provider.metal.compile_ahead(texts)
 
     def load(self, artifact: Artifact) -> MetalKernel:
         """Give a text to Metal's compiler."""

@@ -7,10 +7,10 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-from tests.ops.cases import Case
-from tests.ops.effects import case
-from tests.ops.kernels import Kernel
 
+from gridlane.conformance.cases import Case
+from gridlane.conformance.effects.making import case
+from gridlane.conformance.kernels import Kernel
 from gridlane.core.dtypes import DType, bf16, f16, f32, i8, i32, i64, u8
 from gridlane.ir.ops import grid, matrix, memory
 from gridlane.ir.types import FragmentType, Role, Space, pointer

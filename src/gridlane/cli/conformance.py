@@ -1,0 +1,135 @@
+"""``gridlane conformance``: every op on every device, beside the interpreter."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.markup import escape
+
+import gridlane
+from gridlane.cli.failure import check_settings, fail
+from gridlane.cli.tables import console, table
+from gridlane.cli.wording import described
+from gridlane.conformance.cases import Case
+from gridlane.conformance.functions import NAMES, function_case
+from gridlane.conformance.judging import Judgement, judgements
+from gridlane.conformance.matrix import LEGEND, Matrix, as_markdown
+from gridlane.conformance.suite import cases
+from gridlane.core.dtypes import FLOATS
+from gridlane.core.errors import DeviceError
+from gridlane.runtime.devices import get_device, names
+from gridlane.runtime.protocol import Device
+
+WITHOUT = ("interp",)
+"""The definition itself."""
+VALUES = 500
+"""Of a function; tests/ops/test_math_ulp.py tries more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for.
+
+    Attributes:
+        devices: names; all that are here if there is none.
+        ops: names; all if there is none.
+        markdown: write a section of a page instead of a table.
+        out: where it goes, instead of the screen.
+    """
+
+    devices: tuple[str, ...] = ()
+    ops: tuple[str, ...] = ()
+    markdown: bool = False
+    out: str | None = None
+
+
+def run(request: Request) -> int:
+    """Try everything; the exit status, 1 where something was wrong."""
+    check_settings()
+    devices = _devices(request.devices)
+    chosen = _chosen(request.ops)
+    columns: dict[str, list[Judgement]] = {}
+    facts = [
+        f"gridlane {gridlane.__version__}, {datetime.now(UTC):%Y-%m-%d}, Python "
+        f"{platform.python_version()}, {platform.system()} on {platform.machine()}"
+    ]
+    for name, device in devices.items():
+        start = time.monotonic()
+        columns[name] = list(_judgements(name, device, chosen))
+        seconds = time.monotonic() - start
+        facts.append(f"{name}: {described(device.describe())}; {seconds:.0f} s")
+    matrix = Matrix(columns)
+    if request.markdown:
+        _write(as_markdown(matrix, facts), request.out)
+    else:
+        _show(matrix, facts)
+    return int(bool(matrix.failures()))
+
+
+def _devices(asked: Sequence[str]) -> dict[str, Device]:
+    """Those asked for, or all that are here."""
+    if asked:
+        try:
+            return {name: get_device(name) for name in asked}
+        except (DeviceError, ImportError, OSError) as error:
+            fail(f"conformance: {error}", 1)
+    found: dict[str, Device] = {}
+    for name in names():
+        if name in WITHOUT:
+            continue
+        try:
+            found[name] = get_device(name)
+        except (DeviceError, ImportError, OSError) as error:  # what drivers raise when not here
+            print(f"without {name}: {str(error).splitlines()[0]}", file=sys.stderr)
+    return found
+
+
+def _chosen(ops: Sequence[str]) -> list[Case]:
+    every = [*cases(), *(function_case(name, dtype, VALUES) for name in NAMES for dtype in FLOATS)]
+    known = {case.op for case in every}
+    for op in ops:
+        if op not in known:
+            fail(f"conformance: there is no op {op!r}; there are {', '.join(sorted(known))}", 1)
+    return [case for case in every if not ops or case.op in ops]
+
+
+def _judgements(name: str, device: Device, chosen: list[Case]) -> Iterator[Judgement]:
+    """Of all cases on a device, with a word on stderr of how far it is."""
+    for number, judgement in enumerate(judgements(chosen, device), 1):
+        if sys.stderr.isatty():
+            told = f"{name}: {number} of {len(chosen)}, {judgement.case}"
+            print(f"\r{told:<78.78}", end="", file=sys.stderr, flush=True)
+        yield judgement
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+
+
+def _write(text: str, path: str | None) -> None:
+    if path is None:
+        print(text, end="")
+        return
+    try:
+        Path(path).write_text(text)
+    except OSError as error:
+        fail(f"conformance: cannot write {path!r}: {error}", 1)
+
+
+def _show(matrix: Matrix, facts: Sequence[str]) -> None:
+    out = console()
+    for fact in facts:
+        out.print(escape(fact))
+    rows = table("ops", "cases", *matrix.columns)
+    for ops, count, cells in matrix.rows():
+        rows.add_row(escape(ops), count, *(escape(cell) for cell in cells))
+    out.print(rows)
+    out.print(escape(LEGEND))
+    for reason, letter in matrix.reasons.items():
+        out.print(f"({letter}) {escape(reason)}")
+    for line in (*matrix.totals(), *matrix.failures()):
+        out.print(escape(line))

@@ -1,0 +1,33 @@
+"""Cases of the ops that do more than compute: memory, atomics, grid, warp, control flow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gridlane.conformance.cases import Case
+from gridlane.conformance.effects.atomics import atomics
+from gridlane.conformance.effects.control import branches, calls, ends
+from gridlane.conformance.effects.making import case, out
+from gridlane.conformance.effects.memory import (
+    addresses,
+    arrays_of_the_kernel,
+    loads_and_stores,
+    variables_and_parts,
+)
+from gridlane.conformance.effects.threads import asynchronous, barriers, grids, queries
+from gridlane.conformance.effects.warps import in_step, matches, reductions, shuffles, votes
+
+FAMILIES = (
+    *(loads_and_stores, addresses, arrays_of_the_kernel, variables_and_parts, atomics),
+    *(queries, barriers, grids, asynchronous, shuffles, votes, matches, reductions, in_step),
+    *(branches, ends, calls),
+)
+
+
+def effects() -> Iterator[Case]:
+    """Cases of everything but arithmetic."""
+    for family in FAMILIES:
+        yield from family()
+
+
+__all__ = ["atomics", "case", "effects", "loads_and_stores", "out"]

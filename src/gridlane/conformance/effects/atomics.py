@@ -1,0 +1,84 @@
+"""Cases of atomics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gridlane.conformance.cases import Case, takes
+from gridlane.conformance.effects.making import case, out, stretched
+from gridlane.conformance.kernels import Kernel
+from gridlane.core.dtypes import ALL, i32
+from gridlane.ir.ops import atomic, grid, memory
+from gridlane.ir.types import Space, pointer
+from gridlane.ir.values import Global
+
+COMMUTING = {"add", "sub", "and", "or", "xor", "min", "max", "nanmin", "nanmax"}
+
+
+def atomics() -> Iterator[Case]:
+    for kind in atomic.AtomicKind:
+        for dtype in ALL:
+
+            def make(at, value):
+                return atomic.Atomic(kind, at, value)
+
+            if dtype.is_bool or not takes(make, pointer(dtype), dtype):
+                continue
+
+            def apart(kernel: Kernel) -> list[np.ndarray]:
+                """Each thread on its own element: the old and the new values."""
+                b = kernel.builder
+                at, value = kernel.own(kernel.array(dtype)), kernel.load(dtype)
+                kernel.store(b.value(atomic.Atomic(kind, at, value)))
+                memory_, operand = stretched(dtype), np.roll(stretched(dtype), 5)
+                return [memory_, operand, out(dtype)]
+
+            yield case("atomic", f"{kind.value}-{dtype}-apart", apart)
+            if not dtype.is_integer or kind.value not in COMMUTING:
+                continue
+
+            def together(kernel: Kernel) -> list[np.ndarray]:
+                """Some of the threads on few elements: the order does not show."""
+                b = kernel.builder
+                cells, value = kernel.array(dtype), kernel.load(dtype)
+                index = b.rem(kernel.thread, b.const(3, i32))
+                with b.if_(b.lt(index, b.const(2, i32))):
+                    b.value(atomic.Atomic(kind, b.offset(cells, index), value))
+                return [stretched(dtype, 3), stretched(dtype)]
+
+            yield case("atomic", f"{kind.value}-{dtype}-together", together)
+
+    for space in (Space.SHARED, Space.LOCAL):
+
+        def elsewhere(kernel: Kernel) -> list[np.ndarray]:
+            b = kernel.builder
+            cell = Global("cell", i32, 1, Space.SHARED)
+            kernel.module.globals["cell"] = cell
+            at = b.value(memory.GlobalAddress("cell", pointer(i32, Space.SHARED)))
+            if space is Space.LOCAL:
+                at = b.value(memory.LocalArray(i32, 1))
+            b.store(at, b.const(5, i32))
+            b.emit(grid.Barrier())
+            b.value(atomic.Atomic(atomic.AtomicKind.ADD, at, kernel.local))
+            b.emit(grid.Barrier())
+            kernel.store(b.load(at))
+            return [out(i32)]
+
+        yield case("atomic", space.name.lower(), elsewhere)
+
+    for dtype in ALL:
+        if dtype.is_bool:
+            continue
+
+        def compare(kernel: Kernel) -> list[np.ndarray]:
+            b = kernel.builder
+            at = kernel.own(kernel.array(dtype))
+            expected, desired = kernel.load(dtype), kernel.load(dtype)
+            kernel.store(b.value(atomic.AtomicCas(at, expected, desired)))
+            expected_ = stretched(dtype)
+            expected_[::3] = expected_[0]
+            return [stretched(dtype), expected_, np.roll(expected_, 7), out(dtype)]
+
+        yield case("atomic_cas", str(dtype), compare)

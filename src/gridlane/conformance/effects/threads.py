@@ -1,0 +1,166 @@
+"""Cases of the grid: where threads are, barriers, asynchronous copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gridlane.conformance.cases import Case
+from gridlane.conformance.effects.making import THREADS, case, out, stretched, thread_of_3d
+from gridlane.conformance.kernels import Kernel
+from gridlane.core import dtypes
+from gridlane.core.dtypes import b1, f32, f64, i32, u8, u32
+from gridlane.ir.ops import arith, copies, grid, memory
+from gridlane.ir.types import Space, pointer
+from gridlane.ir.values import Global
+
+
+def queries() -> Iterator[Case]:
+    for name, cls in (
+        ("thread_idx", grid.ThreadIdx),
+        ("block_idx", grid.BlockIdx),
+        ("block_dim", grid.BlockDim),
+        ("grid_dim", grid.GridDim),
+    ):
+
+        def ask(kernel: Kernel) -> list[np.ndarray]:
+            """Every thread of a 3-d grid writes to its own slot."""
+            b = kernel.builder
+            index = thread_of_3d(kernel)
+            target = kernel.array(i32)
+            for number, axis in enumerate(grid.Axis):
+                slot = b.add(b.mul(index, b.const(3, i32)), b.const(number, i32))
+                b.store(b.offset(target, slot), b.value(cls(axis)))
+            return [np.zeros(3 * 12 * 90, np.int32)]
+
+        yield case(name, "", ask, (5, 6, 3), (2, 3, 2))
+
+    def lanes(kernel: Kernel) -> list[np.ndarray]:
+        b = kernel.builder
+        b.store(b.offset(kernel.array(i32), thread_of_3d(kernel)), b.value(grid.LaneId()))
+        return [np.zeros(12 * 90, np.int32)]
+
+    yield case("lane_id", "", lanes, (5, 6, 3), (2, 3, 2))
+
+
+def barriers() -> Iterator[Case]:
+    for kind in grid.Reduction:
+        for limit in (0, 1, 50, THREADS):
+
+            def count(kernel: Kernel) -> list[np.ndarray]:
+                b = kernel.builder
+                below = b.lt(kernel.local, b.const(limit, i32))
+                kernel.store(b.value(grid.BarrierReduce(kind, below)))
+                return [out(i32)]
+
+            yield case("barrier_reduce", f"{kind.value}-{limit}", count)
+
+    def early(kernel: Kernel) -> list[np.ndarray]:
+        """Threads that have ended are not waited for and do not count."""
+        b = kernel.builder
+        target = kernel.own(kernel.array(i32))
+        with b.if_(b.lt(kernel.local, b.const(40, i32))):
+            b.return_()
+        true = b.const(True, b1)
+        b.store(target, b.value(grid.BarrierReduce(grid.Reduction.COUNT, true)))
+        return [out(i32)]
+
+    yield case("barrier_reduce", "early", early)
+
+    def in_loop(kernel: Kernel) -> list[np.ndarray]:
+        """Neighbours pass values on, three times, with a barrier each time."""
+        b = kernel.builder
+        kernel.module.globals["ring"] = Global("ring", i32, THREADS, Space.SHARED)
+        ring = b.value(memory.GlobalAddress("ring", pointer(i32, Space.SHARED)))
+        held, turn = b.variable("held", i32), b.variable("turn", i32)
+        b.write(held, kernel.local)
+        one, size = b.const(1, i32), b.const(THREADS, i32)
+        with b.loop() as loop:
+            b.break_if(b.value(arith.Ge(b.read(turn), b.const(3, i32))))
+            b.store(b.offset(ring, kernel.local), b.read(held))
+            b.emit(grid.Barrier())
+            b.write(held, b.load(b.offset(ring, b.rem(b.add(kernel.local, one), size))))
+            b.emit(grid.Barrier())
+            with b.inside(loop.step):
+                b.write(turn, b.add(b.read(turn), one))
+        kernel.store(b.read(held))
+        return [out(i32)]
+
+    yield case("barrier", "in-loop", in_loop)
+
+    def ordered(kernel: Kernel) -> list[np.ndarray]:
+        """A warp's lanes read what others of the warp wrote."""
+        b = kernel.builder
+        kernel.module.globals["tile"] = Global("tile", i32, THREADS, Space.SHARED)
+        tile = b.value(memory.GlobalAddress("tile", pointer(i32, Space.SHARED)))
+        b.store(b.offset(tile, kernel.local), b.mul(kernel.local, b.const(3, i32)))
+        b.emit(grid.SyncWarp(b.const(0xFFFFFFFF, u32)))
+        other = b.value(arith.Xor(kernel.local, b.const(1, i32)))
+        kernel.store(b.load(b.offset(tile, other)))
+        return [out(i32)]
+
+    yield case("sync_warp", "", ordered)
+
+    def fences(kernel: Kernel) -> list[np.ndarray]:
+        b = kernel.builder
+        for scope in grid.MemoryScope:
+            for order in grid.MemoryOrder:
+                b.emit(grid.Fence(scope, order))
+        kernel.store(kernel.thread)
+        return [out(i32)]
+
+    yield case("fence", "", fences)
+
+
+def grids() -> Iterator[Case]:
+    def across(kernel: Kernel) -> list[np.ndarray]:
+        """Each thread reads what a thread of another block wrote in front of a barrier, twice."""
+        b = kernel.builder
+        count, one = b.const(4 * THREADS, i32), b.const(1, i32)
+        array, result = kernel.array(i32), kernel.array(i32)
+        round_ = b.variable("round", i32)
+        total = b.variable("total", i32)
+        other = b.rem(b.add(kernel.thread, b.const(THREADS + 1, i32)), count)
+        with b.loop() as loop:
+            b.break_if(b.value(arith.Ge(b.read(round_), b.const(2, i32))))
+            b.store(kernel.own(array), b.add(b.read(total), kernel.thread))
+            b.emit(grid.GridSync())
+            b.write(total, b.add(b.load(b.offset(array, other)), one))
+            b.emit(grid.GridSync())
+            with b.inside(loop.step):
+                b.write(round_, b.add(b.read(round_), one))
+        b.store(kernel.own(result), b.read(total))
+        return [out(i32, 4 * THREADS), out(i32, 4 * THREADS)]
+
+    yield case("grid_sync", "", across, grid_=(2, 1, 2))
+
+
+def asynchronous() -> Iterator[Case]:
+    for element, bytes_ in ((f32, 4), (f64, 8), (u32, 8), (u8, 16), (dtypes.f16, 16), (f32, 16)):
+
+        def through_shared(kernel: Kernel) -> list[np.ndarray]:
+            """Each thread copies two pieces, in groups of their own, and reads another's."""
+            b = kernel.builder
+            each = bytes_ // element.size
+            size = 2 * each * THREADS
+            kernel.module.globals["tile"] = Global("tile", element, size, Space.SHARED)
+            tile = b.value(memory.GlobalAddress("tile", pointer(element, Space.SHARED)))
+            source = kernel.array(element)
+            other = b.sub(b.const(THREADS - 1, i32), kernel.local)
+            own = b.mul(kernel.local, b.const(2 * each, i32))
+            for number in range(2):
+                into = b.add(own, b.const(number * each, i32))
+                at = kernel.own(source, 2 * each, number * each)
+                b.emit(copies.AsyncCopy(b.offset(tile, into), at, bytes_))
+                b.emit(copies.AsyncCommit())
+            first = b.mul(other, b.const(2 * each, i32))
+            last = b.add(first, b.const(2 * each - 1, i32))
+            for pending, index in ((1, first), (0, last)):
+                b.emit(copies.AsyncWait(pending))
+                b.emit(grid.Barrier())
+                kernel.store(b.load(b.offset(tile, index)))
+            return [stretched(element, 4 * THREADS * each), out(element), out(element)]
+
+        for op in ("async_copy", "async_commit", "async_wait"):
+            yield case(op, f"{bytes_ // element.size}-{element}", through_shared)

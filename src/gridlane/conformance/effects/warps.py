@@ -1,0 +1,172 @@
+"""Cases of the ops of warps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from gridlane.conformance.cases import Case
+from gridlane.conformance.effects.making import FULL, THREADS, case, out, stretched, taking_part
+from gridlane.conformance.kernels import Kernel
+from gridlane.core.dtypes import ALL, INTEGERS, b1, i32, u32
+from gridlane.ir.op import Op
+from gridlane.ir.ops import warp
+from gridlane.ir.types import PointerType
+
+EVERY_WAY = tuple(product((32, 16, 8, 4, 2, 1), (0, 1, 3, 31, 33, -1)))
+SOME_WAYS = ((32, 0), (32, 3), (32, 33), (16, 31), (8, -1), (4, 1))
+"""(width, lane). Which lane is meant does not depend on what is moved, and some devices' compilers
+take seconds for so many barriers."""
+
+
+def shuffles() -> Iterator[Case]:
+    for mode in warp.ShuffleMode:
+        for dtype in ALL:
+
+            def move(kernel: Kernel) -> list[np.ndarray]:
+                """Of words every legal width and a few distances; of other types some."""
+                b = kernel.builder
+                value, mask = kernel.load(dtype), b.const(FULL, u32)
+                results = []
+                for width, lane in EVERY_WAY if dtype is i32 else SOME_WAYS:
+                    made = warp.Shuffle(mode, mask, value, b.const(lane, i32), b.const(width, i32))
+                    for result in b.emit(made).results:
+                        kernel.store(result)
+                        results.append(out(result.type))
+                # A distance that differs from lane to lane.
+                lane = b.rem(b.mul(kernel.local, b.const(7, i32)), b.const(32, i32))
+                made = warp.Shuffle(mode, mask, value, lane, b.const(32, i32))
+                for result in b.emit(made).results:
+                    kernel.store(result)
+                    results.append(out(result.type))
+                return [stretched(dtype), *results]
+
+            yield case("shuffle", f"{mode.value}-{dtype}", move)
+
+
+def votes() -> Iterator[Case]:
+    for mode in warp.VoteMode:
+
+        def vote(kernel: Kernel) -> list[np.ndarray]:
+            """All lanes, then those that take one side of a branch."""
+            b = kernel.builder
+            mask = b.const(FULL, u32)
+            third = b.eq(b.rem(kernel.local, b.const(3, i32)), b.const(0, i32))
+            early = b.lt(kernel.local, b.const(40, i32))
+            results = [b.value(warp.Vote(mode, mask, p)) for p in (third, early)]
+            target = kernel.own(kernel.array(results[0].type))
+            sides = taking_part(b, early), taking_part(b, b.not_(early))
+            with b.if_(early) as branch:
+                b.store(target, b.value(warp.Vote(mode, sides[0], third)))
+                with b.inside(branch.orelse):
+                    b.store(target, b.value(warp.Vote(mode, sides[1], early)))
+            # Of a mask, the lanes in it look at the result.
+            even = b.const(0x55555555, u32)
+            with b.if_(b.eq(b.and_(kernel.local, b.const(1, i32)), b.const(0, i32))):
+                kernel.store(b.value(warp.Vote(mode, even, third)))
+            for result in results:
+                kernel.store(result)
+            return [out(results[0].type) for _ in range(4)]
+
+        yield case("vote", mode.value, vote)
+
+        def absent(kernel: Kernel) -> list[np.ndarray]:
+            """A mask that names lanes which are elsewhere."""
+            b = kernel.builder
+            third = b.eq(b.rem(kernel.local, b.const(3, i32)), b.const(0, i32))
+            with b.if_(b.lt(kernel.local, b.const(40, i32))):
+                kernel.store(b.value(warp.Vote(mode, b.const(FULL, u32), third)))
+            return [out(u32 if mode is warp.VoteMode.BALLOT else b1)]
+
+        yield case("vote", f"{mode.value}-absent", absent)
+
+    def active(kernel: Kernel) -> list[np.ndarray]:
+        b = kernel.builder
+        kernel.store(b.value(warp.ActiveMask()))
+        with b.if_(b.eq(b.rem(kernel.local, b.const(5, i32)), b.const(2, i32))):
+            kernel.store(b.value(warp.ActiveMask()))
+        return [out(u32), out(u32)]
+
+    yield case("active_mask", "", active)
+    yield case("active_mask", "part-of-a-warp", active_of_few, (40, 1, 1), (1, 1, 1))
+
+
+def active_of_few(kernel: Kernel) -> list[np.ndarray]:
+    kernel.store(kernel.builder.value(warp.ActiveMask()))
+    return [out(u32, 40)]
+
+
+def matches() -> Iterator[Case]:
+    for dtype in ALL:
+        few = np.array([0, 1, 1, 0, 1, 1, 1, 0])[np.arange(2 * THREADS) % 8].astype(dtype.numpy)
+        few[32:64] = few[1]
+        if dtype.is_float:
+            few[0:4] = np.array([0.0, -0.0, np.nan, np.nan]).astype(dtype.numpy)
+
+        def any_(kernel: Kernel) -> list[np.ndarray]:
+            b = kernel.builder
+            value = kernel.load(dtype)
+            kernel.store(b.value(warp.MatchAny(b.const(FULL, u32), value)))
+            early = b.lt(kernel.local, b.const(41, i32))
+            mask = taking_part(b, early)
+            with b.if_(early):
+                kernel.store(b.value(warp.MatchAny(mask, value)))
+            return [few, out(u32), out(u32)]
+
+        def all_(kernel: Kernel) -> list[np.ndarray]:
+            b = kernel.builder
+            value = kernel.load(dtype)
+            for result in b.emit(warp.MatchAll(b.const(FULL, u32), value)).results:
+                kernel.store(result)
+            some = b.eq(b.and_(kernel.local, b.const(7, i32)), b.const(1, i32))
+            mask = taking_part(b, some)
+            with b.if_(some):
+                for result in b.emit(warp.MatchAll(mask, value)).results:
+                    kernel.store(result)
+            return [few, out(u32), out(b1), out(u32), out(b1)]
+
+        yield case("match_any", str(dtype), any_)
+        yield case("match_all", str(dtype), all_)
+
+
+def reductions() -> Iterator[Case]:
+    for kind in warp.WarpReduction:
+        for dtype in INTEGERS:
+
+            def reduce(kernel: Kernel) -> list[np.ndarray]:
+                b = kernel.builder
+                value, mask = kernel.load(dtype), b.const(FULL, u32)
+                kernel.store(b.value(warp.WarpReduce(kind, mask, value)))
+                some = b.lt(b.rem(kernel.local, b.const(5, i32)), b.const(2, i32))
+                part = taking_part(b, some)
+                with b.if_(some):
+                    kernel.store(b.value(warp.WarpReduce(kind, part, value)))
+                return [stretched(dtype), out(dtype), out(dtype)]
+
+            yield case("warp_reduce", f"{kind.value}-{dtype}", reduce)
+
+
+def in_step() -> Iterator[Case]:
+    """Ops that all threads of a block run, also where its last warp is not full."""
+    for threads in (THREADS, 40):
+
+        def exchange(kernel: Kernel) -> list[np.ndarray]:
+            b = kernel.builder
+            value = kernel.load(i32)
+            odd = b.eq(b.and_(value, b.const(1, i32)), b.const(1, i32))
+            for bits in (FULL, 0x0F0F00F1):
+                mask = b.const(bits, u32)
+                ops: list[Op] = [warp.Vote(mode, mask, odd) for mode in warp.VoteMode]
+                ops += [warp.MatchAny(mask, value), warp.MatchAll(mask, value)]
+                ops += [warp.WarpReduce(kind, mask, value) for kind in warp.WarpReduction]
+                for op in ops:
+                    for result in b.emit(op).results:
+                        kernel.store(result)
+            kernel.store(b.value(warp.ActiveMask()))
+            data = np.where(np.arange(192) % 96 < 32, 7, np.arange(192) % 5).astype(np.int32)
+            stored = [param.value.type for param in kernel.function.params[1:]]
+            return [data, *(out(t.element) for t in stored if isinstance(t, PointerType))]
+
+        yield case("active_mask", f"beside-others-{threads}", exchange, (threads, 1, 1))

@@ -1,0 +1,148 @@
+"""What a device makes of a case: how its code generator got the op, and whether the answer is
+right.
+
+How is read off the IR. Where all forms of the op, with their types and kinds, are still there
+behind the target's passes, it is native: the code generator knows it. Where none is, passes have
+written it in other ops, and it is legalised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum, Flag
+
+import numpy as np
+
+from gridlane.compiler.generation import lowered
+from gridlane.conformance.cases import Case
+from gridlane.conformance.functions import NAMES, allowed, distance
+from gridlane.conformance.running import EXACT, Outcome, assert_same, run_artifact, run_on
+from gridlane.conformance.suite import OTHERWISE, lack
+from gridlane.core.dtypes import DType
+from gridlane.core.errors import CompileError, DeviceError, TargetError
+from gridlane.ir.op import Op
+from gridlane.ir.types import PointerType
+from gridlane.ir.values import Module
+from gridlane.runtime.protocol import Device
+
+
+class How(Enum):
+    """How a device does an op."""
+
+    NATIVE = "native"
+    PARTLY = "native in part"
+    LEGALISED = "legalised"
+    REFUSED = "refused"
+    OTHERWISE = "undefined by the hardware"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Of a case on a device.
+
+    Attributes:
+        says: why it is refused.
+        wrong: what is wrong, or "".
+    """
+
+    op: str
+    case: str
+    how: How
+    says: str = ""
+    wrong: str = ""
+
+
+AT_ONCE = 48
+"""Cases that are compiled ahead together."""
+
+
+def judgements(cases: Sequence[Case], device: Device) -> Iterator[Judgement]:
+    """Try cases."""
+    for start in range(0, len(cases), AT_ONCE):
+        some = cases[start : start + AT_ONCE]
+        _compile_ahead(some, device)
+        yield from (judged(case, device) for case in some)
+
+
+def _compile_ahead(cases: Sequence[Case], device: Device) -> None:
+    """Give a device the texts of cases, where that saves time."""
+    give: Callable[[list[str]], None] | None = getattr(device, "compile_ahead", None)
+    if give is None:
+        return
+    texts: list[str] = []
+    for case in cases:
+        with suppress(CompileError):  # judged finds it again
+            artifact, _ = lowered(case.module, device.target(case.block), EXACT)
+            texts.append(artifact.code.decode())
+    give(texts)
+
+
+def judged(case: Case, device: Device) -> Judgement:
+    """Try a case."""
+    target = device.target(case.block)
+    name, refused = str(case), lack(case, target.name)
+    if name in OTHERWISE.get(target.name, {}):
+        return Judgement(case.op, name, How.OTHERWISE, OTHERWISE[target.name][name])
+    try:
+        artifact, final = lowered(case.module, target, EXACT)
+    except TargetError as error:
+        if refused is not None and refused.says in error.message:
+            return Judgement(case.op, name, How.REFUSED, refused.says)
+        return Judgement(case.op, name, How.REFUSED, wrong=f"is refused: {error.message}")
+    except CompileError as error:
+        return Judgement(case.op, name, How.REFUSED, wrong=error.message)
+    how = _how(case, final)
+    if refused is not None:
+        return Judgement(case.op, name, how, wrong=f"is not refused: {refused.says}")
+    launch = (case.grid, case.block, [np.array(array) for array in case.arrays], (), case.shared)
+    try:
+        got = run_artifact(device, artifact, *launch)
+    except DeviceError as error:
+        return Judgement(case.op, name, how, wrong=str(error))
+    return Judgement(case.op, name, how, wrong=_difference(case, got, target.name))
+
+
+def _how(case: Case, final: Module) -> How:
+    """From the forms of the op that are left behind the passes."""
+    asked, kept = forms(case.module, case.op), forms(final, case.op)
+    if asked <= kept:
+        return How.NATIVE
+    return How.PARTLY if asked & kept else How.LEGALISED
+
+
+def _difference(case: Case, got: Outcome, target: str) -> str:
+    """What is otherwise than on the interpreter, or ""."""
+    launch = (case.module, case.grid, case.block, case.arrays, (), case.shared)
+    wanted = run_on("interp", *launch)
+    if got.raised != wanted.raised:
+        return f"raised: {got.raised}, not {wanted.raised}"
+    if case.op in NAMES:
+        return _too_far(case, got, wanted, target)
+    try:
+        assert_same(got.arrays, wanted.arrays, case.labels)
+    except AssertionError as error:
+        return str(error)
+    return ""
+
+
+def _too_far(case: Case, got: Outcome, wanted: Outcome, target: str) -> str:
+    """Likewise of a function that need not be exact."""
+    ulp = distance(got.arrays[-1], wanted.arrays[-1])
+    type_ = case.module.kernel.params[-1].value.type
+    assert isinstance(type_, PointerType) and isinstance(type_.element, DType)
+    limit, worst = allowed(target, case.op, type_.element), int(ulp.argmax())
+    return f"{ulp[worst]:.0f} ulp off, not {limit}" if ulp[worst] > limit else ""
+
+
+def forms(module: Module, name: str) -> set[tuple[object, ...]]:
+    """The kinds of an op that a module has, with types."""
+    ops = (op for function in module.functions.values() for op in function.body.walk())
+    return {_form(op) for op in ops if op.name == name}
+
+
+def _form(op: Op) -> tuple[object, ...]:
+    values = (getattr(op, name) for name, _, _ in op.LAYOUT)
+    kinds = tuple(v for v in values if isinstance(v, Enum) and not isinstance(v, Flag))
+    return (*kinds, *(str(value.type) for value in (*op.operands(), *op.results)))

@@ -1,0 +1,199 @@
+"""Runs a module on a device: ``interp``, the definition, and those that are compared with it."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gridlane import interp
+from gridlane.compiler import generate
+from gridlane.core.artifact import Artifact
+from gridlane.core.compact import ANY, LIMIT, Variant
+from gridlane.core.dtypes import i64
+from gridlane.core.errors import KernelError
+from gridlane.core.options import KernelOptions
+from gridlane.ir.types import PointerType
+from gridlane.ir.values import Module
+from gridlane.runtime.devices import get_device
+from gridlane.runtime.protocol import Device
+
+Shape = tuple[int, int, int]
+
+EXACT = KernelOptions(fp64="exact")
+"""Devices without f64 compute it bit for bit, and have it in memory."""
+
+
+@dataclass
+class Outcome:
+    """The arrays after a run, and whether the kernel raised."""
+
+    arrays: list[np.ndarray]
+    raised: bool = False
+
+
+def run_on(
+    device: Device | str,
+    module: Module,
+    grid: Shape,
+    block: Shape,
+    arrays: list[np.ndarray],
+    scalars: tuple[Any, ...] = (),
+    shared: int = 0,
+    options: KernelOptions = EXACT,
+) -> Outcome:
+    """Run the kernel on copies of ``arrays``.
+
+    The pointer parameters take the arrays in order, the scalar parameters the scalars.
+
+    Args:
+        device: one, or its name; ``"interp"`` is the interpreter itself, which checks accesses.
+
+    Raises:
+        TargetError: the device lacks what the kernel needs.
+    """
+    copies = [np.array(array) for array in arrays]
+    if device == "interp":
+        return _interpreted(module, grid, block, copies, scalars, shared)
+    opened = get_device(device) if isinstance(device, str) else device
+    target = opened.target(block)
+    outcomes = []
+    for variant in variants(target.name, module, scalars):
+        target = replace(target, variant=variant)
+        artifact = generate(module, target, options)
+        copies = [np.array(array) for array in arrays]
+        outcomes.append(run_artifact(opened, artifact, grid, block, copies, scalars, shared))
+    first, last = outcomes[0], outcomes[-1]
+    if not first.raised and not last.raised and _is_repeatable(module):
+        labels = [f"array {n} of compact and other code" for n in range(len(arrays))]
+        assert_same(first.arrays, last.arrays, labels)
+    return last
+
+
+def variants(target: str, module: Module, scalars: tuple[Any, ...]) -> tuple[Variant, ...]:
+    """For which launches code is made: on GPUs also for compact ones, where this one is that.
+
+    Of Vulkan that code alone: the interpreter is compared with it, and the other has more tests.
+    """
+    if target not in ("cuda", "vulkan") or not is_compact(module, scalars):
+        return (ANY,)
+    return (Variant(True), ANY) if target == "cuda" else (Variant(True),)
+
+
+def is_compact(module: Module, scalars: tuple[Any, ...]) -> bool:
+    """Whether a launch with these numbers is a compact one."""
+    params = [p.value.type for p in module.kernel.params]
+    types = [type_ for type_ in params if not isinstance(type_, PointerType)]
+    return all(t is not i64 or abs(int(x)) <= LIMIT for t, x in zip(types, scalars, strict=True))
+
+
+def _is_repeatable(module: Module) -> bool:
+    """Whether two runs give the same: atomics give back what other threads have left."""
+    return not any(op.name.startswith("atomic") for op in module.kernel.body.walk())
+
+
+def arguments(module: Module, addresses: list[int], scalars: tuple[Any, ...]) -> list[Any]:
+    """One number a parameter."""
+    pointers, numbers = iter(addresses), iter(scalars)
+    return [
+        next(pointers if isinstance(param.value.type, PointerType) else numbers)
+        for param in module.kernel.params
+    ]
+
+
+def _interpreted(
+    module: Module,
+    grid: Shape,
+    block: Shape,
+    arrays: list[np.ndarray],
+    scalars: tuple[Any, ...],
+    shared: int,
+) -> Outcome:
+    """By the interpreter itself."""
+    memory = interp.Memory()
+    addresses = [memory.map(array, f"array {n}") for n, array in enumerate(arrays)]
+    numbers = arguments(module, addresses, scalars)
+    result = interp.run(module, grid, block, numbers, memory, shared)
+    return Outcome(arrays, result.error is not None)
+
+
+def run_artifact(
+    device: Device,
+    artifact: Artifact,
+    grid: Shape,
+    block: Shape,
+    arrays: list[np.ndarray],
+    scalars: tuple[Any, ...],
+    shared: int,
+) -> Outcome:
+    """Run code with copies of the arrays in the device's memory, and copy back into them."""
+    buffers = [device.allocate(max(1, array.nbytes)) for array in arrays]
+    for buffer, array in zip(buffers, arrays):
+        device.upload(buffer.address, octets_of(array))
+    addresses = iter([buffer.address for buffer in buffers])
+    rest = iter(scalars)
+    numbers = [next(addresses if slot.dtype is None else rest) for slot in artifact.params]
+    outcome = Outcome(arrays)
+    try:
+        device.load(artifact).bind(block).launch(packed(artifact, numbers), *grid, shared)
+        device.synchronize()
+    except (KernelError, ValueError, AssertionError):
+        outcome.raised = True
+    for buffer, array in zip(buffers, arrays):
+        device.download(octets_of(array), buffer.address)
+    return outcome
+
+
+def octets_of(array: np.ndarray) -> memoryview:
+    """The bytes of a contiguous array, of whatever type."""
+    return array.reshape(-1).view(np.uint8).data
+
+
+def packed(artifact: Artifact, numbers: list[Any]) -> bytes:
+    """The parameter block."""
+    block = bytearray(artifact.param_bytes)
+    for slot, number in zip(artifact.params, numbers, strict=True):
+        if slot.dtype is None:
+            octets = struct.pack("<Q", number)
+        else:
+            octets = np.array(number, slot.dtype.numpy).tobytes()
+        block[slot.offset : slot.offset + len(octets)] = octets
+    return bytes(block)
+
+
+# --- comparing ---
+
+
+def bits(array: np.ndarray) -> np.ndarray:
+    """The bits of an array, where every NaN has the same."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    if flat.dtype.names:
+        flat = flat.view(np.uint8)
+    if flat.dtype.kind not in "fV":
+        return flat
+    with np.errstate(invalid="ignore"):  # a signalling NaN
+        wide = flat.astype(np.float64)
+    raw = flat.view(f"u{flat.dtype.itemsize}")
+    return np.where(np.isnan(wide), raw.dtype.type(0x7FFF), raw)
+
+
+def assert_same(got: list[np.ndarray], wanted: list[np.ndarray], labels: list[str]) -> None:
+    """Bit for bit, any NaN like any other.
+
+    Raises:
+        AssertionError: it says where the first difference is.
+    """
+    for g, w, label in zip(got, wanted, labels, strict=True):
+        different = np.flatnonzero(bits(g) != bits(w))
+        if not len(different):
+            continue
+        if g.dtype.names:
+            raise AssertionError(f"{label}: bytes {different[:8].tolist()} differ")
+        at = different[0]
+        flat_g, flat_w = g.reshape(-1), w.reshape(-1)
+        raise AssertionError(
+            f"{label}[{at}]: {flat_g[at]!r}, not {flat_w[at]!r}; {len(different)} of "
+            f"{flat_g.size} differ, at {different[:8].tolist()}"
+        )

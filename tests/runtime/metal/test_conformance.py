@@ -1,0 +1,21 @@
+"""All ops on the Metal driver, upon the stand-in, beside the interpreter."""
+
+from __future__ import annotations
+
+import pytest
+
+from gridlane.conformance.functions import NAMES, function_case
+from gridlane.conformance.judging import AT_ONCE, judgements
+from gridlane.conformance.suite import cases
+from gridlane.core.dtypes import bf16, f16, f32
+
+CASES = [
+    *cases(),
+    *(function_case(name, dtype, 500) for name in NAMES for dtype in (f16, bf16, f32)),
+]
+
+
+@pytest.mark.parametrize("part", range(-(-len(CASES) // AT_ONCE)))
+def test_ops(device, part):
+    found = list(judgements(CASES[part * AT_ONCE : (part + 1) * AT_ONCE], device))
+    assert not [(judgement.case, judgement.wrong) for judgement in found if judgement.wrong]
