@@ -96,7 +96,7 @@ def text_of(function, *types, features: str = "", variant: Variant = ANY, **opti
 # ---- every op
 
 EVERYTHING = "int64 float64 int16 int8 float16 atomic64 subgroup32 float32_atomic_add fma denorm32"
-EVERYTHING += " folds_halves"
+EVERYTHING += " folds_halves mixes_bytes"
 
 
 @pytest.mark.parametrize("features", ["", EVERYTHING], ids=["default", "everything"])
@@ -125,6 +125,57 @@ def test_atomics_of_the_least_device(case: Case) -> None:
     wanted, got = run_on("interp", *launch), run_spirv(*launch)
     assert got.raised == wanted.raised
     assert_same(got.arrays, wanted.arrays, case.labels)
+
+
+WORKED_ROUND = "int64 float64 int16 int8 float16 atomic64 folds_zeros folds_halves mixes_bytes"
+"""What the device here has, with what code does for the defects of others."""
+
+
+@pytest.mark.usefixtures("device")
+@pytest.mark.parametrize(
+    "case",
+    [
+        case
+        for case in CASES
+        if case.op in ("local_array", "load", "store", "popcount", "frexp", "ldexp", "cast")
+    ],
+    ids=str,
+)
+def test_work_for_the_defects_of_others(case: Case) -> None:
+    launch = (case.module, case.grid, case.block, case.arrays, (), case.shared)
+    wanted, got = run_on("interp", *launch), run_spirv(*launch, features=WORKED_ROUND)
+    assert_same(got.arrays, wanted.arrays, case.labels)
+
+
+@pytest.mark.usefixtures("device")
+def test_bytes_of_local_arrays_lie_in_words() -> None:
+    module = parse_module("""
+kernel @k(%out: ptr<i8, global>, %at: ptr<i32, global>) {
+  %local: ptr<i8, local> = local_array i8, 6
+  %zero: i32 = const 0
+  %three: i32 = const 3
+  %a: i8 = const 113
+  %b: i8 = const -2
+  %first: i32 = load %at
+  %p: ptr<i8, local> = offset %local, %first
+  %q: ptr<i8, local> = offset %local, %three
+  store %local, %a
+  store %q, %b
+  store %p, %b
+  %i: i32 = thread_idx x
+  %from: ptr<i8, local> = offset %local, %i
+  %value: i8 = load %from
+  %to: ptr<i8, global> = offset %out, %i
+  store %to, %value
+}
+""")
+    for first in range(6):
+        arrays = [np.zeros(6, np.int8), np.array([first], np.int32)]
+        got = run_spirv(module, (1, 1, 1), (6, 1, 1), arrays, features=WORKED_ROUND).arrays[0]
+        wanted = np.array([113, 0, 0, -2, 0, 0], np.int8)
+        wanted[first] = -2
+        known = np.array([0, 3, first])  # the others were never written
+        assert (got[known] == wanted[known]).all(), first
 
 
 def test_every_op_has_an_emission() -> None:

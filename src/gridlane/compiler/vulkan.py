@@ -40,6 +40,7 @@ OPTIONAL = frozenset(
         "denorm64",
         "software",
         "short_loops",
+        "mixes_bytes",
     ]
 )
 """What code makes use of where it is there.
@@ -52,7 +53,8 @@ not in sums and products; NVIDIA's driver does that. ``folds_halves``: an f32 th
 f16 and extended again is taken for the f32; NVIDIA's compiler does that.
 ``subgroup32``: subgroups are 32 consecutive threads, all of them full. ``fma``: Fma of GLSL.std.450
 rounds once. ``software``: threads are lanes of the CPU's vectors, where coarse code is slower.
-``short_loops``: the device ends loops; see passes/watch_loops.py.
+``short_loops``: the device ends loops; see passes/watch_loops.py. ``mixes_bytes``: writing a byte
+of a local array may change the one beside it, so they are held in words.
 ``denorm32`` and the like: subnormal numbers of that width are kept when told.
 """
 

@@ -71,6 +71,6 @@ STAGES: dict[str, frozenset[str]] = {
     # Warps have become barriers of the block.
     **dict.fromkeys(("legal(opengl)", "legal(webgpu)"), COMMON - LANES | REPORTS | CALLS),
     "legal(vulkan)": COMMON - LANES | REPORTS,
-    "legal(vulkan with warps)": COMMON,
+    "legal(vulkan with warps)": COMMON | REPORTS,
 }
 """The names of the ops that are legal at each stage."""

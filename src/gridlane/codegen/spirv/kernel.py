@@ -63,7 +63,8 @@ def emit_kernel(
     Raises:
         TargetError: Vulkan or the device cannot do what an op asks; located.
     """
-    state = Emission(module, options, features, Places(module))
+    least_local = 32 if "mixes_bytes" in features else 8
+    state = Emission(module, options, features, Places(module, least_local))
     code, kernel = state.code, module.kernel
     code.capabilities.update(_ALWAYS)
     if state.has("folds_zeros"):

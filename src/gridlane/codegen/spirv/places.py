@@ -8,6 +8,7 @@ variables and compared.
 
 The words of a place are as wide as its narrowest access, so that writing an element touches nothing
 else; with atomics they are as wide as the widest atomic, and narrower writes are atomic as well.
+Words of local arrays may be wider too: one thread alone writes them.
 """
 
 from __future__ import annotations
@@ -92,8 +93,9 @@ def leaves(type_: Type, align: int) -> Iterator[tuple[int, int]]:
 class Places:
     """The places of a kernel, by what pointers are made of."""
 
-    def __init__(self, module: Module) -> None:
-        self.module = module
+    def __init__(self, module: Module, least_local: int = 8) -> None:
+        """``least_local``: the least bits of the words of local arrays."""
+        self.module, self._least_local = module, least_local
         ops = list(module.kernel.body.walk())
         self._mixed: set[Root] = set()
         self._roots: dict[Root, Space] = {}
@@ -185,6 +187,8 @@ class Places:
                 noted.atomic = max(noted.atomic, element.bits, 32)
         for place, noted in uses.items():
             place.bits = noted.atomic or noted.least
+            if place.space is Space.LOCAL:
+                place.bits = max(place.bits, self._least_local)
             place.atomic = noted.atomic > 0
 
 

@@ -137,14 +137,20 @@ def _store(state: Emission, spot: Spot, value: int, bits: int) -> None:
     if spot.place.bits == bits:
         code.do(Opcode.Store, pointer, value, *_flags(spot))
         return
-    # Threads may write the other bytes of the word at the same time.
     shift = shift_in_word(state, spot)
     mask = code.op(Opcode.ShiftLeftLogical, word, code.const((1 << bits) - 1, word), shift)
-    scope = code.const(Scope.Workgroup, u32), code.const(0, u32)
+    others = code.op(Opcode.Not, word, mask)
     wide = code.unsigned_resized(value, bits, word.bits)
     wide = code.op(Opcode.ShiftLeftLogical, word, wide, shift)
+    if spot.place.space is Space.LOCAL:
+        kept = code.op(Opcode.Load, word, pointer, *_flags(spot))
+        kept = code.op(Opcode.BitwiseAnd, word, kept, others)
+        code.do(Opcode.Store, pointer, code.op(Opcode.BitwiseOr, word, kept, wide), *_flags(spot))
+        return
+    # Threads may write the other bytes of the word at the same time.
+    scope = code.const(Scope.Workgroup, u32), code.const(0, u32)
     atomic_words(state, word)
-    code.op(Opcode.AtomicAnd, word, pointer, *scope, code.op(Opcode.Not, word, mask))
+    code.op(Opcode.AtomicAnd, word, pointer, *scope, others)
     code.op(Opcode.AtomicOr, word, pointer, *scope, wide)
 
 
