@@ -118,7 +118,7 @@ def _find_exits(region: Region, found: dict[Op, list[Op]]) -> list[Op]:
     what follows it in its region."""
     every: list[Op] = []
     for op in region.ops:
-        own = [op] if isinstance(op, _EXITS) else []
+        own: list[Op] = [op] if isinstance(op, _EXITS) else []
         for name in op.REGION_FIELDS:
             inner = _find_exits(getattr(op, name), found)
             # A loop's step has none.

@@ -29,6 +29,11 @@ def kept_functions(dialect: type[Dialect], options: KernelOptions) -> Functions:
     return _KEPT.setdefault((dialect, options), {})
 
 
+def forget() -> None:
+    """Drop what is kept, as in a new process."""
+    _KEPT.clear()
+
+
 @emits(control.Call)
 def call(state: Emission, op: control.Call) -> None:
     """A call of a library function; several results come in a struct."""
