@@ -39,6 +39,12 @@ kernel @mixed(%source: ptr<f32, global>, %target: ptr<f32, global>, %n: i64) {
   store %to, %total
 }
 """
+LONG = KERNEL.replace(
+    "%total: f32 = add %narrow, %q",
+    """%folded: f64 = log %sum
+  %last: f32 = cast %folded
+  %total: f32 = add %last, %q""",
+)
 TARGETS = {
     "metal": Target("metal"),
     "opengl": Target("opengl", block=(64, 1, 1)),
@@ -54,9 +60,9 @@ def text(name: str, kernel: str = KERNEL, options: KernelOptions = EXACT) -> str
 
 
 @pytest.fixture(autouse=True)
-def forget(monkeypatch: pytest.MonkeyPatch) -> None:
+def forget() -> None:
     """As in a new process."""
-    monkeypatch.setattr(functions, "_KEPT", {})
+    functions.forget()
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -70,7 +76,7 @@ def test_what_is_kept_is_what_is_written(name: str, monkeypatch: pytest.MonkeyPa
     # Other kernels find some of them there, and put those alone in front.
     other = re.sub("pow %e", "add %e", re.sub("pow %x", "mul %x", KERNEL))
     beside = text(name, other)
-    functions._KEPT.clear()
+    functions.forget()
     assert text(name, other) == beside
     assert "f_pow_f32" not in beside
 
@@ -133,3 +139,25 @@ def test_zeros_that_go_into_a_call_are_hidden(name: str) -> None:
     assert zero, made
     found = re.search(rf"\b{zero[1]}\b[^=]*= .*\^ zero", made)
     assert found
+
+
+@pytest.mark.parametrize("name", ["opengl", "webgpu"])
+def test_all_loops_are_in_the_kernel_where_they_are_watched(name: str) -> None:
+    """A device that ends loops after some rounds counts those of functions as well."""
+    target = TARGETS[name]
+    loops = re.compile(r"^ +(?:loop|for \(;;\)) \{", re.MULTILINE)
+    short = replace(target, features="short_loops")
+    for _ in range(2):
+        free, watched = (
+            generate(parse_module(LONG), at, KernelOptions(fp64="exact")).code.decode()
+            for at in (target, short)
+        )
+        assert "f_divide_u64(" in free
+        assert "f_divide_u64(" not in watched
+        assert "f_soft_add(" in watched
+        # It only calls one with a loop, the soft quotient.
+        assert "f_log_f64(" in free
+        assert "f_log_f64(" not in watched
+        functions_of = watched[: re.search(r"\bvoid main\b|@compute", watched).start()]  # type: ignore[union-attr]  # it is there
+        assert loops.search(watched)
+        assert not loops.search(functions_of)

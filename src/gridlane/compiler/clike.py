@@ -98,9 +98,10 @@ def _emit(
             f"the {target.name} target has the block shape in its code: name one, as "
             f'Target("{target.name}", block=(128, 1, 1))'
         )
-    known = module.known = kept_functions(language.dialect, options)
+    module.gathers_loops = "short_loops" in target.features.split()
+    known = module.known = kept_functions(language.dialect, options, module.gathers_loops)
     notes = pipelines.run(module, target.name, options)
-    if "short_loops" in target.features.split():
+    if module.gathers_loops:
         pipelines.run(module, "short loops")
     offsets = tuple(slot.offset for slot in lay_out(module.kernel)[0])
     code = emit_kernel(module, language.dialect(), options, offsets, target.block, known)

@@ -145,6 +145,7 @@ class Module:
 
     ``coarse``: how many blocks of the launch along x the kernel does in one. ``known``: names of
     library functions that need no body, as the code generator has what they become.
+    ``gathers_loops``: all loops are to be in the kernel, where a pass watches them.
     """
 
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
@@ -152,6 +153,7 @@ class Module:
     errors: list[ErrorSite] = field(default_factory=list[ErrorSite])
     coarse: int = 1
     known: Container[str] = ()
+    gathers_loops: bool = False
 
     @property
     def kernel(self) -> Function:

@@ -36,18 +36,43 @@ def inline_others(module: Module) -> None:
     Raises:
         TargetError: a device function calls itself.
     """
-    functions, kernel = module.functions, module.kernel
+    kernel = module.kernel
+    staying = _Staying(module)
     done: set[str] = set()
     needed = {kernel.name: kernel}
     waiting = [kernel]
     while waiting:
         function = waiting.pop()
-        _inline_into(module, function, (), done, lambda call: not functions[call.callee].is_library)
+        _inline_into(module, function, (), done, lambda call: not staying.stays(call.callee))
         for callee in dict.fromkeys(call.callee for call in _calls(function)):
             if callee not in needed:
-                needed[callee] = functions[callee]
-                waiting.append(functions[callee])
+                needed[callee] = module.functions[callee]
+                waiting.append(needed[callee])
     module.functions = needed
+
+
+class _Staying:
+    """Which functions stay functions."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.known: dict[str, bool] = {}
+
+    def stays(self, name: str) -> bool:
+        """Whether calls of a function stay."""
+        if name not in self.known:
+            self.known[name] = False  # one that calls itself, which inlining refuses
+            function = self.module.functions[name]
+            self.known[name] = function.is_library and not (
+                self.module.gathers_loops and self.loops(function)
+            )
+        return self.known[name]
+
+    def loops(self, function: Function) -> bool:
+        """Whether a function has loops, or calls for one that is inlined into it."""
+        if any(isinstance(op, control.Loop) for op in function.body.walk()):
+            return True
+        return any(not self.stays(call.callee) for call in _calls(function))
 
 
 def _calls(function: Function) -> list[control.Call]:

@@ -29,8 +29,8 @@ MESSAGE = (
 
 
 def watch_loops(module: Module) -> None:
-    """Let the kernel, which has no calls, need fewer rounds, and report a thread that was put out
-    of a loop all the same."""
+    """Let the kernel, which has all loops of the module, need fewer rounds, and report a thread
+    that was put out of a loop all the same."""
     kernel = module.kernel
     first = next((op for op in kernel.body.walk() if isinstance(op, control.Loop)), None)
     most = _most_rounds(kernel.body)

@@ -20,13 +20,20 @@ from gridlane.core.options import KernelOptions
 from gridlane.ir.ops import control
 from gridlane.ir.values import Function, Value
 
-_KEPT: dict[tuple[type[Dialect], KernelOptions], Functions] = {}
+_KEPT: dict[tuple[type[Dialect], KernelOptions, bool], Functions] = {}
 
 
-def kept_functions(dialect: type[Dialect], options: KernelOptions) -> Functions:
-    """The library functions that kernels of this process had in a language. The options are part
-    of what a function is called by: they choose what passes make of it."""
-    return _KEPT.setdefault((dialect, options), {})
+def kept_functions(
+    dialect: type[Dialect], options: KernelOptions, gathers_loops: bool = False
+) -> Functions:
+    """The library functions that kernels of this process had in a language. The options choose
+    what passes make of a function, as does ``Module.gathers_loops``."""
+    return _KEPT.setdefault((dialect, options, gathers_loops), {})
+
+
+def forget() -> None:
+    """Drop what is kept, as in a new process."""
+    _KEPT.clear()
 
 
 @emits(control.Call)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gridlane.codegen.clike.emission import Emission
 from gridlane.codegen.clike.words import ARRAYS
@@ -22,17 +22,17 @@ def is_atomic(state: Emission, space: Space) -> bool:
     return space is not Space.LOCAL and f"atomic {ARRAYS[space]}" in state.uses
 
 
-def _of_pointer(op: Op) -> list[Space]:
+def _of_pointer(op: Op) -> Sequence[Space]:
     assert isinstance(op, atomic.Atomic | atomic.AtomicCas | memory.Load | memory.Store)
     return [space_of(op.pointer)]
 
 
-def _if_volatile(op: Op) -> list[Space]:
+def _if_volatile(op: Op) -> Sequence[Space]:
     assert isinstance(op, memory.Load | memory.Store)
     return [space_of(op.pointer)] if op.volatile else []
 
 
-ATOMIC_SPACES: dict[type[Op], Callable[[Op], list[Space]]] = {
+ATOMIC_SPACES: dict[type[Op], Callable[[Op], Sequence[Space]]] = {
     **dict.fromkeys((control.Raise, control.Report, control.Print), lambda op: [Space.GLOBAL]),
     grid.BarrierReduce: lambda op: [Space.SHARED],
     **dict.fromkeys((atomic.Atomic, atomic.AtomicCas), _of_pointer),
