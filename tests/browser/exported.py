@@ -121,3 +121,13 @@ def rounds(out, count):
         for _ in range(count):
             total += t.int32(1)
     out[i] = total
+
+
+@cuda.jit("void(int32)")
+def tell_two(long):
+    """Records of 32 bytes, or of 24, of which no whole number fits."""
+    i = cuda.grid(1)
+    if long:
+        print(i, i, i)
+    else:
+        print(i, i)

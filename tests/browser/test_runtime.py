@@ -284,12 +284,17 @@ def test_the_heap_grows_and_is_used_again(page: Chromium) -> None:
 
 
 def test_pieces_of_the_heap_are_joined(page: Chromium) -> None:
-    body = """const before = JSON.stringify(gl.heap.free);
-              const all = [100, 300, 600, 900].map((size) => gl.zeros("uint8", size));
-              const apart = new Set(all.map((array) => array.address)).size;
-              for (const n of [2, 0, 3, 1]) all[n].free();
-              return [apart, JSON.stringify(gl.heap.free) === before];"""
-    assert run(page, body) == [4, True]
+    """In whatever order they come back, and none is given twice."""
+    body = """const { Heap } = await import("./memory.js");
+              const heap = new Heap(gl.device, () => {}), whole = JSON.stringify(heap.free);
+              const sizes = [100, 300, 600, 900];
+              const all = sizes.map((size) => heap.allocate(size));
+              heap.release(all[2]);
+              heap.release(all[0]);
+              const between = heap.allocate(500);
+              for (const start of [all[3], between, all[1]]) heap.release(start);
+              return [...all, between, heap.live.size, JSON.stringify(heap.free) === whole];"""
+    assert run(page, body) == [256, 512, 1024, 1792, 1024, 0, True]
 
 
 # ---- what kernels tell
@@ -366,6 +371,18 @@ def test_many_lines(page: Chromium) -> None:
               return [first, lines.length - first];"""
     kept = (1 << 20) // 32
     assert run(page, body) == [kept, 1280]
+
+
+def test_a_record_that_does_not_fit(page: Chromium) -> None:
+    """Where records of another length were before."""
+    body = """lines.length = 0;
+              gl.kernels.tell_two.launch({ grid: 625 }, 1);
+              await gl.finish();
+              const first = lines.length;
+              gl.kernels.tell_two.launch({ grid: 750 }, 0);
+              await gl.finish();
+              return [first, lines.length - first];"""
+    assert run(page, body) == [(1 << 20) // 32, (1 << 20) // 24]
 
 
 # ---- devices

@@ -67,7 +67,7 @@ function check(kernel, values, gl) {
 
 // The scalar that a slot's path leads to.
 function scalarAt(value, path) {
-  const steps = { data: (array) => array.address, real: (pair) => pair[0], imag: (pair) => pair[1] };
+  const steps = { data: ({ address }) => address, real: ([real]) => real, imag: ([, imag]) => imag };
   for (let n = 0; n < path.length; n += 1) {
     const step = path[n];
     if (step === "shape" || step === "strides") return value[step][path[n + 1]];

@@ -41,7 +41,7 @@ export class KernelError extends Error {
 // The kernels of a manifest, on the browser's GPU or on a device that is given.
 // `print` takes each line that kernels print.
 export async function load(url, { device, print = console.log } = {}) {
-  const base = new URL(url, document.baseURI);
+  const base = new URL(url, globalThis.document?.baseURI ?? location.href); // or of a worker
   const manifest = JSON.parse(await fetched(base));
   if (manifest.format !== FORMAT) {
     throw new Error(`${url} has format ${manifest.format}, and this gridlane.js reads ${FORMAT}`);
@@ -162,17 +162,20 @@ class Kernel {
   }
 
   async compile() {
-    const { gl, name, block } = this;
-    const { limits } = gl.device;
-    this.checkLimits(limits);
+    const { gl } = this;
+    this.checkLimits(gl.device.limits);
     this.module = gl.device.createShaderModule({ code: this.text });
     const { messages } = await this.module.getCompilationInfo();
     const wrong = messages.find(({ type }) => type === "error");
     if (wrong) throw new Error(`${this.wgsl}, line ${wrong.lineNum}: ${wrong.message}`);
     if (!this.dynamicShared) {
       const compute = { module: this.module, entryPoint: this.entry };
-      const made = gl.device.createComputePipelineAsync({ layout: gl.layout, compute });
-      this.pipelines.set(0, await made);
+      try {
+        const made = gl.device.createComputePipelineAsync({ layout: gl.layout, compute });
+        this.pipelines.set(0, await made);
+      } catch (error) {
+        throw new Error(`${this.name}: ${error.message}`);
+      }
     }
     if (this.reports) {
       this.reportAddress = gl.heap.allocate(this.reportBytes);

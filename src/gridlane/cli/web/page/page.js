@@ -28,9 +28,9 @@ function element(array, value) {
 
 // The row of an array: its shape and what it is filled with.
 function arrayRow({ name, text, type }) {
-  const shape = made("input", { value: type.ndim === 1 ? "1024" : Array(type.ndim).fill("32").join(",") });
+  const usual = type.ndim === 1 ? "1024" : Array(type.ndim).fill("32").join(",");
+  const shape = made("input", { value: usual, title: "the shape" });
   const fill = made("select", {}, ...Object.keys(FILLS).map((each) => made("option", {}, each)));
-  shape.title = "the shape";
   const row = made("label", { title: text }, `${name}: ${text}`, shape, fill);
   const value = (gl) => {
     const { bytes, array } = elementOf(type.element);
@@ -73,7 +73,9 @@ function section(gl, kernel, lines) {
       kernel.launch({ grid: numbers(grid.value) }, ...values);
       await gl.finish();
       lines.push(`${(performance.now() - start).toFixed(1)} ms`);
-      for (const [n, array] of arrays) lines.push(shown(kernel.arguments[n].name, await array.read()));
+      for (const [n, array] of arrays) {
+        lines.push(shown(kernel.arguments[n].name, await array.read()));
+      }
       output.className = "";
     } catch (error) {
       lines.push(String(error));
@@ -99,7 +101,7 @@ try {
   const gl = await load("./manifest.json", { print: (line) => lines.push(line) });
   const kernels = Object.values(gl.kernels);
   document.getElementById("kernels").append(...kernels.map((each) => section(gl, each, lines)));
-  const { vendor, architecture, description } = gl.device.adapterInfo;
+  const { vendor, architecture, description } = gl.device.adapterInfo ?? {};
   status.textContent = description || [vendor, architecture].filter(Boolean).join(" ");
 } catch (error) {
   status.textContent = String(error);

@@ -51,9 +51,9 @@ export function objection(value, name) {
   if (bits === undefined) return typeof value === "number" ? "" : "is no number";
   const whole = typeof value === "bigint" || Number.isSafeInteger(value);
   if (!whole) return typeof value === "number" ? "is no safe integer" : "is no integer";
-  const width = BigInt(Math.abs(bits));
-  const fits = bits < 0 ? BigInt.asIntN(Number(width), BigInt(value)) : BigInt.asUintN(bits, BigInt(value));
-  return fits === BigInt(value) ? "" : `does not fit into ${width} bits`;
+  const width = Math.abs(bits), exact = BigInt(value);
+  const fits = bits < 0 ? BigInt.asIntN(width, exact) : BigInt.asUintN(width, exact);
+  return fits === exact ? "" : `does not fit into ${width} bits`;
 }
 
 // Writes a number that has no objection.
