@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests import on_shaders
 from tests.devices import DEVICES
 
 ROOT = Path(__file__).parents[2]
@@ -81,7 +80,7 @@ def test_every_example_is_listed() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} - HELPERS == set(ARGUMENTS)
 
 
-@pytest.mark.parametrize("device", [*DEVICES, *on_shaders.found(), "interp"])
+@pytest.mark.parametrize("device", [*DEVICES, "interp"])
 @pytest.mark.parametrize("name", sorted(ARGUMENTS))
 def test_example(name: str, device: str) -> None:
     if (name, device) in REFUSED:

@@ -17,13 +17,13 @@ from gridlane.cli.failure import check_settings, fail
 from gridlane.cli.tables import console, table
 from gridlane.cli.wording import described
 from gridlane.conformance.cases import Case
-from gridlane.conformance.functions import NAMES, function_case
+from gridlane.conformance.functions import NAMES, function_case, types_of
 from gridlane.conformance.judging import Judgement, judgements
 from gridlane.conformance.matrix import LEGEND, Matrix, as_markdown
 from gridlane.conformance.suite import cases
-from gridlane.core.dtypes import FLOATS
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.devices import get_device, names
+from gridlane.ir.op import REGISTRY
+from gridlane.runtime.devices import family, get_device, names
 from gridlane.runtime.protocol import Device
 
 WITHOUT = ("interp",)
@@ -53,7 +53,7 @@ def run(request: Request) -> int:
     """Try everything; the exit status, 1 where something was wrong."""
     check_settings()
     devices = _devices(request.devices)
-    chosen = _chosen(request.ops)
+    _check_ops(request.ops)
     columns: dict[str, list[Judgement]] = {}
     facts = [
         f"gridlane {gridlane.__version__}, {datetime.now(UTC):%Y-%m-%d}, Python "
@@ -61,6 +61,7 @@ def run(request: Request) -> int:
     ]
     for name, device in devices.items():
         start = time.monotonic()
+        chosen = _chosen(request.ops, family(name)[0])
         columns[name] = list(_judgements(name, device, chosen))
         seconds = time.monotonic() - start
         facts.append(f"{name}: {described(device.describe())}; {seconds:.0f} s")
@@ -90,13 +91,16 @@ def _devices(asked: Sequence[str]) -> dict[str, Device]:
     return found
 
 
-def _chosen(ops: Sequence[str]) -> list[Case]:
-    every = [*cases(), *(function_case(name, dtype, VALUES) for name in NAMES for dtype in FLOATS)]
-    known = {case.op for case in every}
+def _chosen(ops: Sequence[str], target: str) -> list[Case]:
+    functions = (function_case(op, dtype, VALUES) for op in NAMES for dtype in types_of(op, target))
+    return [case for case in (*cases(), *functions) if not ops or case.op in ops]
+
+
+def _check_ops(ops: Sequence[str]) -> None:
     for op in ops:
-        if op not in known:
-            fail(f"conformance: there is no op {op!r}; there are {', '.join(sorted(known))}", 1)
-    return [case for case in every if not ops or case.op in ops]
+        if op not in REGISTRY:
+            known = ", ".join(sorted(REGISTRY))
+            fail(f"conformance: there is no op {op!r}; there are {known}", 1)
 
 
 def _judgements(name: str, device: Device, chosen: list[Case]) -> Iterator[Judgement]:

@@ -14,7 +14,7 @@ import numpy as np
 from gridlane.conformance.cases import INEXACT, Case, emitting, over
 from gridlane.conformance.running import run_on
 from gridlane.conformance.special import special
-from gridlane.core.dtypes import DType
+from gridlane.core.dtypes import FLOATS, DType, f64
 from gridlane.ir.op import REGISTRY
 from gridlane.ir.ops import math
 
@@ -37,6 +37,18 @@ def allowed(target: str, name: str, dtype: DType) -> int:
 
 
 NAMES = sorted(cls.name for cls in INEXACT)
+
+BY_INTEGERS = ("metal", "webgpu", "opengl")
+"""Targets where a function of f64, computed exactly, is megabytes of text."""
+SHORT = ("exp",)
+"""The function that stands for the others there; tests/passes tries all, on the interpreter."""
+
+
+def types_of(name: str, target: str) -> tuple[DType, ...]:
+    """The types of which a function is tried."""
+    if target in BY_INTEGERS and name not in SHORT:
+        return tuple(dtype for dtype in FLOATS if dtype is not f64)
+    return FLOATS
 
 
 def column(dtype: DType, name: str, count: int = 4000) -> np.ndarray:

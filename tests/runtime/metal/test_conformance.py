@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from gridlane.conformance.functions import NAMES, function_case
+from gridlane.conformance.functions import NAMES, function_case, types_of
 from gridlane.conformance.judging import AT_ONCE, judgements
 from gridlane.conformance.suite import cases
-from gridlane.core.dtypes import bf16, f16, f32
 
 CASES = [
     *cases(),
-    *(function_case(name, dtype, 500) for name in NAMES for dtype in (f16, bf16, f32)),
+    *(function_case(name, dtype, 500) for name in NAMES for dtype in types_of(name, "metal")),
 ]
 
 
