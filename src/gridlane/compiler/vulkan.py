@@ -123,6 +123,8 @@ def _emit(module: Module, target: Target, options: KernelOptions) -> KernelCode:
     pipelines.run(module, "vulkan with warps" if "subgroup32" in features else "vulkan")
     if options.opt:
         pipelines.run(module, _of_variant(target, options, features))
+        if "software" in features:
+            pipelines.run(module, "vulkan quads")
     if "short_loops" in features:
         pipelines.run(module, "short loops")
     return emit_kernel(module, slots, options, features)

@@ -14,6 +14,7 @@ from gridlane.ir.values import Module
 from gridlane.passes.coarsen import coarsen_blocks
 from gridlane.passes.copy_at_once import copy_at_once
 from gridlane.passes.inline import inline_calls, inline_others
+from gridlane.passes.join_loads import join_loads
 from gridlane.passes.narrow import narrow_integers
 from gridlane.passes.promote import promote_variables
 from gridlane.passes.reciprocal_roots import reciprocal_roots
@@ -191,6 +192,8 @@ PIPELINES: dict[str, tuple[Pass | Asked, ...]] = {
     "vulkan any": (reciprocal_roots,),
     "vulkan compact": (reciprocal_roots, narrow_integers),
     "vulkan coarse": (reciprocal_roots, narrow_integers, coarsen_blocks),
+    # Behind one of those, where threads are lanes of the processor's vectors.
+    "vulkan quads": (join_loads,),
     # Behind all others of a target, for devices that end loops.
     "short loops": (_watch_loops, promote_variables),
     "interp": (),

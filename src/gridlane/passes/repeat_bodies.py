@@ -30,12 +30,15 @@ def _region(kernel: Function, region: Region) -> None:
     for number, op in enumerate(region.ops):
         for inner in op.regions():
             _region(kernel, inner)
-        if isinstance(op, control.Loop) and not 0 < rounds_of(op, region.ops[:number]) <= SHORT:
-            _repeat(op)
+        if isinstance(op, control.Loop):
+            rounds = rounds_of(op, region.ops[:number])
+            if not 0 < rounds <= SHORT:
+                _repeat(op, rounds)
 
 
-def _repeat(loop: control.Loop) -> None:
-    """Give a loop copies of its body, where it is one to do so with."""
+def _repeat(loop: control.Loop, rounds: int) -> None:
+    """Give a loop copies of its body, where it is one to do so with. Where ``rounds`` is known
+    (it is not 0) and copies divide it, they need not be asked for."""
     at = _test(loop)
     if at is None:
         return
@@ -45,14 +48,20 @@ def _repeat(loop: control.Loop) -> None:
     if any(_stays_alone(op) for op in work.walk()):
         return
     size = sum(not isinstance(op, _FREE) for part in (Region(head), work) for op in part.walk())
+    times = min(MOST_COPIES, MOST_OPS // max(1, size))
+    even = max((n for n in range(1, times + 1) if rounds % n == 0), default=1) if rounds else 1
+    is_even = 2 * even > times and not any(isinstance(op, control.Break) for op in work.walk())
     made: list[Op] = []
-    for _ in range(min(MOST_COPIES, MOST_OPS // max(1, size)) - 1):
+    for _ in range((even if is_even else times) - 1):
         values: dict[Value, Value] = {}
         again = clone_region(Region(head), values)
         condition = values.get(test.condition, test.condition)
-        goes_on = arith.Not(condition, loc=test.loc)
         copy = clone_region(work, values)
         made += again.ops
+        if is_even:
+            made += copy.ops
+            continue
+        goes_on = arith.Not(condition, loc=test.loc)
         made += [goes_on, control.If(goes_on.results[0], copy, Region(), loc=test.loc)]
     loop.body.ops += loop.step.ops + made
     loop.step.ops = []

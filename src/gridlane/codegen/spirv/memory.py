@@ -6,13 +6,14 @@ from gridlane.codegen.alignment import alignment
 from gridlane.codegen.spirv.code import unsigned
 from gridlane.codegen.spirv.emission import Emission, address_type, emits
 from gridlane.codegen.spirv.opcodes import Opcode
-from gridlane.codegen.spirv.places import DYNAMIC, Root, root_of
+from gridlane.codegen.spirv.places import DYNAMIC, Root, is_quad, root_of
 from gridlane.codegen.spirv.words import (
     Spot,
     access,
     dynamic_bytes,
     global_pointer,
     load_bits,
+    load_quad,
     narrow_storage,
     store_bits,
 )
@@ -48,6 +49,10 @@ def _load(state: Emission, spot: Spot, type_: Type) -> int:
         return code.from_bits(load_bits(state, spot, 8 * type_.size), type_)
     if isinstance(type_, PointerType):
         return code.resized(load_bits(state, spot, 64), u64, address_type(type_))
+    if spot.place is not None and spot.place.quads and is_quad(type_):
+        assert isinstance(type_, VectorType)
+        words = [code.from_bits(word, type_.element) for word in load_quad(state, spot)]
+        return code.result(Opcode.CompositeConstruct, state.register_type(type_), *words)
     parts = [_load(state, spot.further(state.code, at), part) for at, part in fields(type_)]
     return code.result(Opcode.CompositeConstruct, state.register_type(type_), *parts)
 
@@ -137,6 +142,8 @@ def recast(state: Emission, op: memory.Recast) -> None:
             op, "of such a pointer: which array it points into is known at run time only"
         )
     state.set(op.results[0], state.name(op.pointer))
+    if op.pointer in state.distances:
+        state.distances[op.results[0]] = state.distances[op.pointer]
 
 
 @emits(memory.Address)

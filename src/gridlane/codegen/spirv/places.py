@@ -46,6 +46,7 @@ class Place:
         size: bytes, without the dynamic shared memory, which is behind them.
         dynamic: the dynamic shared memory is in it.
         atomic: it has atomics, or words that narrower values share.
+        quads: its words are held by fours, since some are loaded so.
     """
 
     space: Space
@@ -54,6 +55,7 @@ class Place:
     size: int = 0
     dynamic: bool = False
     atomic: bool = False
+    quads: bool = False
 
 
 @dataclass(slots=True)
@@ -62,6 +64,7 @@ class _Uses:
 
     least: int = 64
     atomic: int = 0
+    quads: bool = False
 
     def add(self, bits: int) -> None:
         self.least = min(self.least, bits)
@@ -88,6 +91,11 @@ def leaves(type_: Type, align: int) -> Iterator[tuple[int, int]]:
         yield type_.element.size * 8, shared_factor(align, type_.element.size)
     else:
         yield type_.size * 8, min(align, type_.size)
+
+
+def is_quad(type_: Type) -> bool:
+    """Whether a value in memory is four words, aligned as such."""
+    return isinstance(type_, VectorType) and type_.count == 4 and type_.element.bits == 32
 
 
 class Places:
@@ -182,6 +190,7 @@ class Places:
             element = op.pointer.type.element  # type: ignore[union-attr]  # a pointer
             for bits, align in leaves(element, alignment(op.pointer)):
                 noted.add(min(bits, 8 * align))
+            noted.quads |= isinstance(op, memory.Load) and is_quad(element)
             if isinstance(op, Atomic | AtomicCas) and place.space is Space.SHARED:
                 assert isinstance(element, DType)
                 noted.atomic = max(noted.atomic, element.bits, 32)
@@ -190,6 +199,8 @@ class Places:
             if place.space is Space.LOCAL:
                 place.bits = max(place.bits, self._least_local)
             place.atomic = noted.atomic > 0
+            alone = place.space is Space.SHARED and not place.dynamic and not place.atomic
+            place.quads = noted.quads and alone and place.bits == 32
 
 
 _ACCESSES = (memory.Load, memory.Store, Atomic, AtomicCas)

@@ -182,7 +182,32 @@ def word_pointer(state: Emission, spot: Spot) -> int:
     element = code.scalar(unsigned(place.bits))
     index = spot.word or code.shifted_down(u32, spot.at, (place.bits // 8).bit_length() - 1)
     type_ = code.pointer_type(_STORAGE[place.space], element)
-    return code.result(Opcode.AccessChain, type_, array_of(state, place), index)
+    array = array_of(state, place)
+    if not place.quads:
+        return code.result(Opcode.AccessChain, type_, array, index)
+    quad, at = code.shifted_down(u32, index, 2), code.masked(u32, index, 3)
+    return code.result(Opcode.AccessChain, type_, array, quad, at)
+
+
+def load_quad(state: Emission, spot: Spot) -> list[int]:
+    """Four words of a place that holds them so."""
+    code, place = state.code, spot.place
+    assert place is not None and place.quads
+    index = spot.word or code.shifted_down(u32, spot.at, 2)
+    type_ = _quad(code)
+    pointer = code.result(
+        Opcode.AccessChain,
+        code.pointer_type(_STORAGE[place.space], type_),
+        array_of(state, place),
+        code.shifted_down(u32, index, 2),
+    )
+    made = code.result(Opcode.Load, type_, pointer, *_flags(spot))
+    word = code.scalar(u32)
+    return [code.result(Opcode.CompositeExtract, word, made, at) for at in range(4)]
+
+
+def _quad(code: Code) -> int:
+    return code.type(Opcode.TypeVector, code.scalar(u32), 4)
 
 
 # ---- the variables
@@ -198,6 +223,8 @@ def array_of(state: Emission, place: Place) -> int:
 def _declared(state: Emission, place: Place) -> int:
     code = state.code
     element, count = code.scalar(unsigned(place.bits)), -(-place.size // (place.bits // 8))
+    if place.quads:
+        element, count = _quad(code), place.size // 16
     length = code.const(max(1, count), u32)
     if place.dynamic:
         length = _dynamic_length(state, place)
