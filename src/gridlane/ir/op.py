@@ -192,5 +192,6 @@ def clone_op(op: Op, values: dict[Value, Value], variables: dict[Var, Var]) -> O
     for name in op.REGION_FIELDS:
         setattr(copy, name, clone_region(getattr(op, name), values, variables))
     copy.results = tuple([Value(old.type, copy, old.name) for old in op.results])
-    values.update(zip(op.results, copy.results, strict=True))
+    for old, new in zip(op.results, copy.results, strict=True):
+        values[old] = new
     return copy

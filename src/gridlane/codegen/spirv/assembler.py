@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from gridlane.codegen.spirv.opcodes import (
@@ -159,16 +159,8 @@ class Assembler:
             *self.body,
             (Opcode.FunctionEnd,),
         ]
-        header = (MAGIC, VERSION, 0, self.bound, 0)
-        return encoded(header) + b"".join(map(_encoded_instruction, sections))
-
-
-def encoded(words: Iterable[int]) -> bytes:
-    """Words as bytes."""
-    whole = tuple(words)
-    return struct.pack(f"<{len(whole)}I", *whole)
-
-
-def _encoded_instruction(words: Words) -> bytes:
-    opcode, *operands = words
-    return encoded((len(words) << 16 | opcode, *operands))
+        words: list[int] = [MAGIC, VERSION, 0, self.bound, 0]
+        for instruction in sections:
+            words.append(len(instruction) << 16 | instruction[0])
+            words += instruction[1:]
+        return struct.pack(f"<{len(words)}I", *words)
