@@ -288,9 +288,11 @@ def _default(shapes: Shapes, op: Op) -> tuple[Shape, ...]:
     return (VARYING if worst >= Kind.LINEAR else Shape(Kind(worst)),) * len(op.results)
 
 
-def fits(shape: Shape, lanes: int) -> bool:
-    """Whether base + lane * stride stays within one aligned span, so no lane wraps around."""
-    return shape.small or (shape.stride > 0 and shape.align >= shape.stride * lanes)
+def fits(shape: Shape, lanes: int, bits: int) -> bool:
+    """Whether base + lane * stride, of a type of so many bits, stays within one aligned span that
+    its numbers hold twice, so that no lane wraps around."""
+    span = shape.stride * lanes
+    return shape.small or (0 < span <= min(shape.align, 1 << (bits - 1)))
 
 
 def _cast(shapes: Shapes, op: arith.Cast) -> tuple[Shape, ...]:
@@ -302,7 +304,7 @@ def _cast(shapes: Shapes, op: arith.Cast) -> tuple[Shape, ...]:
     if shape.kind is Kind.VARYING or not both:
         return (VARYING,)
     assert isinstance(source, DType)
-    if op.type.bits > source.bits and not fits(shape, shapes.layout.lanes):
+    if op.type.bits > source.bits and not fits(shape, shapes.layout.lanes, source.bits):
         return (VARYING,)
     # A narrower type may wrap around between two lanes, as the hash of an index does.
     small = shape.small and op.type.bits >= source.bits
@@ -319,7 +321,7 @@ def _offset(shapes: Shapes, op: memory.Offset) -> tuple[Shape, ...]:
     if (
         index.kind is Kind.LINEAR
         and op.index.type.size < 8
-        and not fits(index, shapes.layout.lanes)
+        and not fits(index, shapes.layout.lanes, op.index.type.bits)
     ):
         return (VARYING,)
     assert isinstance(op.pointer.type, PointerType)
