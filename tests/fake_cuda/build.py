@@ -18,13 +18,22 @@ class NoCompiler(Exception):
     """There is no gcc here."""
 
 
-@cache
 def built() -> Path:
     """The library, in a folder that goes with this process.
 
     Raises:
         NoCompiler: gcc is not on the PATH.
+        RuntimeError: it does not build; each call says so again, the compiler runs once.
     """
+    library, complaint = _built()
+    if complaint:
+        raise RuntimeError(f"the fake libcuda does not build:\n{complaint}")
+    return library
+
+
+@cache
+def _built() -> tuple[Path, str]:
+    """The library, and what the compiler said if it made none."""
     compiler = shutil.which("gcc")
     if compiler is None:
         raise NoCompiler("the fake libcuda needs gcc and libc6-dev")
@@ -34,6 +43,4 @@ def built() -> Path:
     link = ["-shared", f"-Wl,-soname,{NAME}", "-Wl,-z,defs", "-o", str(library)]
     command = [compiler, *FLAGS, *link, *map(str, sorted(SOURCES.glob("*.c")))]
     done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"the fake libcuda does not build:\n{done.stderr}")
-    return library
+    return library, done.stderr or "gcc failed" if done.returncode else ""
