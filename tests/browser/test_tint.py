@@ -6,20 +6,21 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
 from ml_dtypes import bfloat16
+from tests.browser import heap
 from tests.browser.chromium import Chromium
-from tests.codegen import test_words as words
-from tests.codegen.test_words import OPS
-from tests.devices import assert_same, bits, run_on
-from tests.ops.cases import Case
-from tests.shaders import heap
 
 from gridlane.compiler import generate
+from gridlane.conformance.cases import Case
+from gridlane.conformance.running import EXACT, Outcome, assert_same, bits, run_on
+from gridlane.conformance.suite import cases, lack
 from gridlane.core.artifact import Artifact
+from gridlane.core.options import Target
+
+OPS = sorted({case.op for case in cases() if not lack(case, "webgpu")})
 
 JUDGED, RUN = 30_000, 6_000
 """Characters of a kernel's text up to which Tint judges it, and SwiftShader runs it: of longer ones
@@ -38,11 +39,9 @@ def is_short(case: Case) -> bool:
 def made(op: str) -> list[tuple[Case, Artifact]]:
     """The kernels of the short cases of an op."""
     found = []
-    for case in words.CASES:
-        taken = case.op == op and is_short(case) and str(case) not in words.OTHERWISE
-        if taken and not words.refusal(case, "webgpu"):
-            artifact = generate(case.module, words.at(case, "webgpu"), words.EXACT)
-            found.append((case, artifact))
+    for case in cases():
+        if case.op == op and is_short(case) and not lack(case, "webgpu"):
+            found.append((case, generate(case.module, Target("webgpu", case.block), EXACT)))
     return sorted(found, key=lambda pair: len(pair[1].code))
 
 
@@ -61,7 +60,7 @@ def complaints(page: Chromium, kernels: list[tuple[Case, Artifact]]) -> Iterator
             yield f"{case}: {error}"
 
 
-def on_page(page: Chromium, case: Case, artifact: Artifact) -> Any:
+def on_page(page: Chromium, case: Case, artifact: Artifact, arrays: list[np.ndarray]) -> Outcome:
     """What a kernel computes in the browser."""
     constants = {"dynamic_words": case.shared // 4} if artifact.uses_dynamic_shared else {}
 
@@ -79,7 +78,7 @@ def on_page(page: Chromium, case: Case, artifact: Artifact) -> Any:
         assert "error" not in answer, answer["error"]
         return base64.b64decode(answer["heap"])
 
-    return heap.run(artifact, dispatch, case.module, case.grid, case.arrays, case.shared)
+    return heap.run(case, artifact, arrays, dispatch)
 
 
 def flushed(array: np.ndarray) -> np.ndarray:
@@ -94,10 +93,10 @@ def flushed(array: np.ndarray) -> np.ndarray:
 
 def differs(page: Chromium, case: Case, artifact: Artifact) -> str:
     """What a kernel computes otherwise than the interpreter, or ""."""
-    case.arrays = [flushed(array) for array in case.arrays]
-    wanted = run_on("interp", case.module, case.grid, case.block, case.arrays, (), case.shared)
+    given = [flushed(array) for array in case.arrays]
+    wanted = run_on("interp", case.module, case.grid, case.block, given, (), case.shared)
     try:
-        got = on_page(page, case, artifact)
+        got = on_page(page, case, artifact, given)
         assert got.raised == wanted.raised
         arrays = [[flushed(array) for array in arrays] for arrays in (got.arrays, wanted.arrays)]
         assert_same(*arrays, case.labels)

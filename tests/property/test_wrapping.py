@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.devices import DEVICES, assert_same, run_on
-from tests.ops.kernels import Kernel
 
+from gridlane.conformance.kernels import Kernel
 from gridlane.core.dtypes import INTEGERS, DType, i32, i64, u64
 from gridlane.ir.builder import Builder
 from gridlane.ir.ops import arith

@@ -321,7 +321,7 @@ def _offset(shapes: Shapes, op: memory.Offset) -> tuple[Shape, ...]:
     if (
         index.kind is Kind.LINEAR
         and op.index.type.size < 8
-        and not fits(index, shapes.layout.lanes, op.index.type.bits)
+        and not fits(index, shapes.layout.lanes, 8 * op.index.type.size)
     ):
         return (VARYING,)
     assert isinstance(op.pointer.type, PointerType)
