@@ -7,13 +7,14 @@ PY     := $(BIN)/python
 OUT    ?= build
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fuzz bench clean
+.PHONY: help demo test lint fuzz conformance bench clean
 
 help:
 	@echo "make demo   set up, draw a ray-traced picture with a numba.cuda program, print its time"
 	@echo "make test   set up, then lint, type-check and run all tests"
 	@echo "make lint   ruff, import-linter and pyright only"
 	@echo "make fuzz   thousands of new random kernels, on the interpreter and the devices"
+	@echo "make conformance  try every op on every device here; the matrix of docs/conformance.md"
 	@echo "make bench  compare the CPU device with gcc and the installed peers"
 	@echo "make clean  remove $(VENV) and $(OUT)"
 
@@ -50,6 +51,11 @@ test: lint
 
 fuzz: $(VENV)/.installed-dev
 	env -u CI $(PY) -m pytest -n 2 tests/property
+
+conformance: $(VENV)/.installed-dev
+	@mkdir -p $(OUT)
+	GRIDLANE_METAL=emulated $(BIN)/gridlane conformance --markdown --out $(OUT)/conformance.md
+	@echo "written to $(OUT)/conformance.md"
 
 bench: $(VENV)/.installed
 	$(PY) benchmarks/cpu.py

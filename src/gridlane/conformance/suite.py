@@ -39,14 +39,18 @@ WORDS = ("metal", "webgpu", "opengl")
 
 
 def _lacks() -> Iterator[Lack]:
-    yield Lack(("cpu", *WORDS), "grid_sync", "need not all run at the same time")
-    yield Lack(("vulkan",), "grid_sync", "no two blocks to run at a time")
+    yield Lack(("cpu", *WORDS), "grid_sync", "its blocks need not all run at the same time")
+    yield Lack(("vulkan",), "grid_sync", "Vulkan promises no two blocks to run at a time")
     for op in sorted(MATRIX):
-        yield Lack(("cpu", *WORDS), op, "tensor cores are a GPU's")
+        yield Lack(
+            ("cpu", *WORDS), op, "tensor cores are a GPU's; multiply the elements of arrays instead"
+        )
         yield Lack(("vulkan",), op, "multiply the elements of arrays instead")
     yield Lack(("cpu", "cuda"), "report", "threads that raise end there")
-    yield Lack(("metal", "opengl"), "fence", "the host sees what a kernel wrote when")
-    yield Lack(("webgpu",), "fence", "orders memory by barriers of the block alone")
+    ends = "the host sees what a kernel wrote when "
+    yield Lack(("metal",), "fence", ends + "it is done")
+    yield Lack(("opengl",), "fence", ends + "the kernel is done")
+    yield Lack(("webgpu",), "fence", "WGSL orders memory by barriers of the block alone")
     alone = r"\w+-[iuf]64-apart|(nan)?(min|max)-[iu]64-together"
     yield Lack(WORDS, "atomic", "atomics have 32 bits", alone)
     yield Lack(WORDS, "atomic_cas", "atomics have 32 bits", "[iuf]64")
