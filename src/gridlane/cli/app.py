@@ -34,7 +34,7 @@ def main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Run numba.cuda programs unchanged, on NVIDIA GPUs and on the CPU."""
+    """Run numba.cuda programs unchanged, on GPUs and on the CPU."""
 
 
 @app.command(
@@ -178,7 +178,7 @@ def export(
         ),
     ] = None,
 ) -> None:
-    """Write kernels as a page that runs them in a browser, with WebGPU.
+    """Write kernels as a page that runs them in a browser.
 
     DIR gets index.html, a .wgsl for each kernel, manifest.json, and gridlane.js, which loads and
     launches them (docs/web.md). `python -m http.server -d DIR` shows it.
