@@ -8,7 +8,7 @@ import typer
 
 app = typer.Typer(
     name="gridlane",
-    help="Run numba.cuda programs unchanged, on NVIDIA GPUs and on the CPU.",
+    help="Run numba.cuda programs unchanged, on GPUs and on the CPU.",
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
