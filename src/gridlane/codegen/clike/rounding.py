@@ -30,7 +30,7 @@ def kept_apart(state: Emission, op: Op, value: Value) -> str:
     text, source = state.name(value), value.op
     if not isinstance(op, ROUNDED) or value.type is not f32:
         return text
-    if _has_reciprocal(op, value):
+    if state.dialect.merges and _has_reciprocal(op, value):
         return _hidden(state, text)
     if state.dialect.folds_zeros and _may_be_known_zero(value) and _flags(op) & _OPEN != _OPEN:
         return _hidden(state, text)

@@ -162,6 +162,7 @@ class HeapBound:
 
     def __init__(self, kernel: HeapKernel) -> None:
         self.kernel, self.artifact = kernel, kernel.artifact
+        self.raises = kernel.artifact.raises
         self._coarse, self._size = kernel.artifact.coarse, kernel.param_size
         self._queue: Any = None
         self._programs: dict[int, Any] = {}

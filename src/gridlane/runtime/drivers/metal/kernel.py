@@ -87,6 +87,7 @@ class MetalBound:
 
     def __init__(self, kernel: MetalKernel, block: Block) -> None:
         self.kernel, self.artifact, self.block = kernel, kernel.artifact, block
+        self.raises = kernel.artifact.raises
         self._coarse = kernel.artifact.coarse
         self._size = kernel.param_size
         self._checked: set[int] = set()

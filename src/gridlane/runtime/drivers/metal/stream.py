@@ -64,7 +64,7 @@ class MetalStream:
             self._do("_launch", kernel, params, gx, gy, gz, shared, keep)
         else:
             self._launch(kernel, params, gx, gy, gz, shared)
-        if self.is_default and kernel.artifact.raises:
+        if self.is_default and kernel.raises:
             self.synchronize()
 
     def _launch(

@@ -179,6 +179,7 @@ class VulkanBound:
 
     def __init__(self, kernel: VulkanKernel, block: Block) -> None:
         self.kernel, self.artifact, self.block = kernel, kernel.artifact, block
+        self.raises = kernel.artifact.raises
         self._coarse = kernel.artifact.coarse
         self._size = kernel.param_size
         self._context: Context | None = None

@@ -57,7 +57,7 @@ class VulkanStream:
             self._do("_launch", kernel, params, gx, gy, gz, shared, keep)
         else:
             self._launch(kernel, params, gx, gy, gz, shared)
-        if self.is_default and kernel.artifact.raises:
+        if self.is_default and kernel.raises:
             self.synchronize()
 
     def _launch(
