@@ -250,7 +250,14 @@ def test_an_error_on_the_way_is_dropped_and_the_programs_own_is_kept(folder, gri
 def test_ctrl_c(folder):
     (folder / "program.py").write_text("import time\nprint('up', flush=True)\ntime.sleep(60)\n")
     command = [sys.executable, "-m", "gridlane", "run", str(folder / "program.py")]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # Shells start what they put in the background with the signal ignored, and children inherit it.
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert process.stdout.readline() == "up\n"
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
