@@ -2,63 +2,30 @@
 
 from __future__ import annotations
 
-import itertools
-import weakref
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gridlane.runtime.backlog import Backlog, host_function
 from gridlane.runtime.drivers.heap import transfers
-from gridlane.runtime.errors import ILLEGAL_STATE, NOT_CAPTURED, fail
-from gridlane.runtime.replay import ReplayedGraph
+from gridlane.runtime.queued_stream import QueuedStream
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.heap.device import HeapDevice
     from gridlane.runtime.drivers.heap.kernel import HeapBound
 
-_handles = itertools.count(0x1000)
 
-
-class HeapStream:
+class HeapStream(QueuedStream):
     """A stream. The default one comes after the work of all others, and they after its work.
 
     Attributes:
         point: the number in the queue of its last work.
     """
 
-    inline = False
-
     def __init__(self, device: HeapDevice, default: bool = False) -> None:
-        self.device = device
-        self.is_default = default
-        self.handle = 0 if default else next(_handles)
+        super().__init__(device, device.queue, default)
         self.queue = device.queue
         self.point = 0
-        self.backlog = Backlog(self.queue)
-        self._recorded: list[tuple[str, tuple[Any, ...]]] | None = None
-        weakref.finalize(self, self.backlog.end).atexit = False
 
     # --- work: each either put into the queue now, or put off, or kept for a graph ---
-
-    def launch(
-        self,
-        kernel: HeapBound,
-        params: bytes,
-        gx: int,
-        gy: int,
-        gz: int,
-        shared: int,
-        keep: Any = None,
-    ) -> None:
-        """Append a launch. One that can raise is waited for on the default stream, as it is on
-        every other device. Hot."""
-        if self._recorded is not None or self.queue.busy:
-            self._do("_launch", kernel, params, gx, gy, gz, shared, keep)
-        else:
-            self._launch(kernel, params, gx, gy, gz, shared)
-        if self.is_default and kernel.raises:
-            self.synchronize()
 
     def _launch(
         self,
@@ -93,20 +60,6 @@ class HeapStream:
         function(self.device, *args)
         self.point = self.queue.mark()
 
-    def submit(self, work: Callable[[], object], always: bool = False) -> None:
-        """Append a host function. It runs on a thread of this stream, which must not use the
-        device; what it raises surfaces at ``synchronize``."""
-        self.queue.enter()
-        if self._recorded is not None:
-            self._recorded.append(("submit", (work, always)))
-        else:
-            self._put_off(partial(self._call, work))
-
-    def _call(self, work: Callable[[], object]) -> None:
-        self.queue.wait(self._last())
-        with host_function():
-            work()
-
     def write(self, target: int, source: memoryview) -> None:
         """Copy to the device, behind the work so far; the source may change on return."""
         self._check_waiting("a copy from memory that is not pinned")
@@ -130,109 +83,10 @@ class HeapStream:
             return self.queue.mark()
         return max(self.point, self.device.default_stream.point)
 
-    def synchronize(self) -> None:
-        """Wait; raise what a kernel or host function of the work raised."""
-        self.drain()
-        self.device.check()
-        self.raise_error()
-
-    def raise_error(self) -> None:
-        """Raise what a host function raised."""
-        if self.backlog.error is not None:
-            error, self.backlog.error = self.backlog.error, None
-            raise error
-
-    def drain(self) -> None:
-        """Wait; what kernels raised stays for ``synchronize``, a fault of the device does not."""
-        self._check_waiting("waiting for the stream")
-        self._catch_up()
+    def _wait(self) -> None:
         self.queue.wait(self._last())
-        self.device.flush()
 
-    def query(self) -> bool:
-        """Whether all work is done."""
-        self._check_waiting("asking whether the work is done")
-        self.queue.enter()
-        if self.queue.busy if self.is_default else self.backlog.pending:
-            return False
+    _finish = _wait
+
+    def _passed(self) -> bool:
         return self.queue.passed(self._last())
-
-    # --- graphs ---
-
-    @property
-    def capturing(self) -> bool:
-        """Whether work is recorded, not run."""
-        return self._recorded is not None
-
-    def begin_capture(self) -> None:
-        """Keep the work from now on for a graph; it does not run."""
-        if self.is_default:
-            fail(NOT_CAPTURED, "the default stream", "capture a stream of cuda.stream()")
-        if self._recorded is not None:
-            fail(ILLEGAL_STATE, "the stream is captured already", "end that capture first")
-        self._recorded = []
-
-    def end_capture(self) -> ReplayedGraph:
-        """The work since then."""
-        if self._recorded is None:
-            fail(ILLEGAL_STATE, "no capture began on this stream")
-        recorded, self._recorded = self._recorded, None
-        return ReplayedGraph(self.device, tuple(recorded))
-
-    def replay(self, name: str, args: tuple[Any, ...]) -> None:
-        """Append a piece of recorded work."""
-        if name == "submit":
-            self.submit(*args)
-        else:
-            self._do(name, *args)
-
-    # --- details ---
-
-    def _do(self, name: str, *args: Any) -> None:
-        """Put work into the queue now where that is possible, else later."""
-        self.queue.enter()
-        if self._recorded is not None:
-            self._recorded.append((name, args))
-        else:
-            self.do(partial(getattr(self, name), *args))
-
-    def do(self, work: Callable[[], object]) -> None:
-        """Do something in order, now where that is possible."""
-        self.queue.enter()
-        if self.queue.busy and self._is_behind():
-            self._put_off(work)
-        else:
-            work()
-
-    def _is_behind(self) -> bool:
-        """Whether something that comes first is not in the queue yet."""
-        if self.is_default:
-            return bool(self.queue.busy)
-        return bool(self.backlog.pending or self.device.default_stream.backlog.pending)
-
-    def _put_off(self, work: Callable[[], object]) -> None:
-        """Do something when all is in the queue that comes before it."""
-        default = self.device.default_stream.backlog
-        first = tuple(self.queue.busy) if self.is_default else (default,)
-        for other in first:
-            if other is not self.backlog and other.pending:
-                self.backlog.put(other.fence())
-        self.backlog.put(work)
-
-    def put_behind(self, ready: Callable[[], object], work: Callable[[], object]) -> None:
-        """Do something when ``ready`` returns; for events."""
-        self._put_off(ready)
-        self.backlog.put(work)
-
-    def _catch_up(self) -> None:
-        """Wait until all is in the queue that comes before what follows."""
-        self.queue.enter()
-        if self.queue.busy:
-            every = tuple(self.queue.busy) if self.is_default else (self.backlog,)
-            for backlog in (*every, self.device.default_stream.backlog):
-                backlog.wait()
-
-    def _check_waiting(self, what: str) -> None:
-        """Refuse what needs the work done, while it is recorded only."""
-        if self._recorded is not None:
-            fail(NOT_CAPTURED, what)

@@ -4,32 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from copy import copy
 from typing import Any
 
 from gridlane.core.errors import DeviceError
+from gridlane.runtime.backlog import in_host_function
 from gridlane.runtime.drivers.metal.adapters import Adapter
 from gridlane.runtime.errors import NOT_PERMITTED, fail
-
-
-class _Thread(threading.local):
-    hosting = False
-
-
-_thread = _Thread()
-
-
-@contextmanager
-def host_function() -> Iterator[None]:
-    """In the with block this thread runs a host function of a stream: it may not use the device,
-    as it would wait for itself."""
-    _thread.hosting = True
-    try:
-        yield
-    finally:
-        _thread.hosting = False
 
 
 class Context:
@@ -64,7 +46,7 @@ class Context:
         """
         if self.fault is not None:
             raise copy(self.fault)
-        if _thread.hosting:
+        if in_host_function():
             fail(NOT_PERMITTED, "a callback of a stream may not use the device")
 
     def retire(self, work: Callable[[], object]) -> None:

@@ -1,0 +1,211 @@
+"""Streams of devices that Python drives: what comes before what, on one queue of the device's.
+
+Work is either given to the device now, or put off until what comes before it is given, by the
+thread of the stream's backlog, or kept for a graph.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from gridlane.runtime.backlog import Backlog, host_function
+from gridlane.runtime.errors import ILLEGAL_STATE, NOT_CAPTURED, fail
+from gridlane.runtime.replay import ReplayedGraph
+
+_handles = itertools.count(0x1000)
+
+
+class QueuedStream:
+    """A stream. The default one comes after the work of all others, and they after its work.
+
+    Attributes:
+        context: what the streams of the device share: ``busy``, see ``backlog.Owner``, and
+            ``enter()``, which raises where the device may not be used.
+    """
+
+    inline = False
+
+    def __init__(self, device: Any, context: Any, default: bool) -> None:
+        self.device, self.context = device, context
+        self.is_default = default
+        self.handle = 0 if default else next(_handles)
+        self.backlog = Backlog(context)
+        self._recorded: list[tuple[str, tuple[Any, ...]]] | None = None
+        weakref.finalize(self, self.backlog.end).atexit = False
+
+    # --- what a device does in its own way ---
+
+    def _launch(
+        self,
+        kernel: Any,
+        params: bytes,
+        gx: int,
+        gy: int,
+        gz: int,
+        shared: int,
+        keep: Any = None,
+    ) -> None:
+        """Give a launch to the device."""
+        raise NotImplementedError
+
+    def _finish(self) -> None:
+        """Wait for the work that this stream has given to the device."""
+        raise NotImplementedError
+
+    def _wait(self) -> None:
+        """Wait for what this stream comes behind as well."""
+        raise NotImplementedError
+
+    def _passed(self) -> bool:
+        """Whether that is done."""
+        raise NotImplementedError
+
+    # --- work ---
+
+    def launch(
+        self,
+        kernel: Any,
+        params: bytes,
+        gx: int,
+        gy: int,
+        gz: int,
+        shared: int,
+        keep: Any = None,
+    ) -> None:
+        """Append a launch. One that can raise is waited for on the default stream, as it is on
+        every other device. Hot."""
+        if self._recorded is not None or self.context.busy:
+            self._do("_launch", kernel, params, gx, gy, gz, shared, keep)
+        else:
+            self._launch(kernel, params, gx, gy, gz, shared)
+        if self.is_default and kernel.raises:
+            self.synchronize()
+
+    def submit(self, work: Callable[[], object], always: bool = False) -> None:
+        """Append a host function. It runs on a thread of this stream, which must not use the
+        device; what it raises surfaces at ``synchronize``."""
+        self.context.enter()
+        if self._recorded is not None:
+            self._recorded.append(("submit", (work, always)))
+        else:
+            self._put_off(partial(self._call, work))
+
+    def _call(self, work: Callable[[], object]) -> None:
+        self._finish()
+        with host_function():
+            work()
+
+    # --- waiting ---
+
+    def synchronize(self) -> None:
+        """Wait; raise what a kernel or host function of the work raised."""
+        self.drain()
+        self.device.check()
+        self.raise_error()
+
+    def raise_error(self) -> None:
+        """Raise what a host function raised."""
+        if self.backlog.error is not None:
+            error, self.backlog.error = self.backlog.error, None
+            raise error
+
+    def drain(self) -> None:
+        """Wait; what kernels raised stays for ``synchronize``, a fault of the device does not."""
+        self._check_waiting("waiting for the stream")
+        self._catch_up()
+        self._wait()
+        self.device.flush()
+
+    def query(self) -> bool:
+        """Whether all work is done."""
+        self._check_waiting("asking whether the work is done")
+        self.context.enter()
+        if self.context.busy if self.is_default else self.backlog.pending:
+            return False
+        return self._passed()
+
+    # --- graphs ---
+
+    @property
+    def capturing(self) -> bool:
+        """Whether work is recorded, not run."""
+        return self._recorded is not None
+
+    def begin_capture(self) -> None:
+        """Keep the work from now on for a graph; it does not run."""
+        if self.is_default:
+            fail(NOT_CAPTURED, "the default stream", "capture a stream of cuda.stream()")
+        if self._recorded is not None:
+            fail(ILLEGAL_STATE, "the stream is captured already", "end that capture first")
+        self._recorded = []
+
+    def end_capture(self) -> ReplayedGraph:
+        """The work since then."""
+        if self._recorded is None:
+            fail(ILLEGAL_STATE, "no capture began on this stream")
+        recorded, self._recorded = self._recorded, None
+        return ReplayedGraph(self.device, tuple(recorded))
+
+    def replay(self, name: str, args: tuple[Any, ...]) -> None:
+        """Append a piece of recorded work."""
+        if name == "submit":
+            self.submit(*args)
+        else:
+            self._do(name, *args)
+
+    # --- details ---
+
+    def _do(self, name: str, *args: Any) -> None:
+        """Give work to the device now where that is possible, else later."""
+        self.context.enter()
+        if self._recorded is not None:
+            self._recorded.append((name, args))
+        elif self.context.busy and self._is_behind():
+            self._put_off(partial(getattr(self, name), *args))
+        else:
+            getattr(self, name)(*args)
+
+    def _is_behind(self) -> bool:
+        """Whether something that comes first is not given to the device yet."""
+        if self.is_default:
+            return bool(self.context.busy)
+        return bool(self.backlog.pending or self.device.default_stream.backlog.pending)
+
+    def _put_off(self, work: Callable[[], object]) -> None:
+        """Do something when all is given to the device that comes before it."""
+        default = self.device.default_stream.backlog
+        first = tuple(self.context.busy) if self.is_default else (default,)
+        for other in first:
+            if other is not self.backlog and other.pending:
+                self.backlog.put(other.fence())
+        self.backlog.put(work)
+
+    def put_behind(self, ready: Callable[[], object], work: Callable[[], object]) -> None:
+        """Do something when ``ready`` returns; for events."""
+        self._put_off(ready)
+        self.backlog.put(work)
+
+    def do(self, work: Callable[[], object]) -> None:
+        """Do something in order, now where that is possible."""
+        self.context.enter()
+        if self.context.busy and self._is_behind():
+            self._put_off(work)
+        else:
+            work()
+
+    def _catch_up(self) -> None:
+        """Wait until all is given to the device that comes before what follows."""
+        self.context.enter()
+        if self.context.busy:
+            every = tuple(self.context.busy) if self.is_default else (self.backlog,)
+            for backlog in (*every, self.device.default_stream.backlog):
+                backlog.wait()
+
+    def _check_waiting(self, what: str) -> None:
+        """Refuse what needs the work done, while it is recorded only."""
+        if self._recorded is not None:
+            fail(NOT_CAPTURED, what)
