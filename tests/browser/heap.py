@@ -32,7 +32,7 @@ def run(case: Case, artifact: Artifact, arrays: list[np.ndarray], dispatch: Disp
         heap[place : place + array.nbytes] = np.frombuffer(octets_of(array), np.uint8)
     heap[REPORT + PRINT_CAPACITY_OFFSET :][:4].view(np.uint32)[0] = PRINT_BYTES
     params = packed(artifact, arguments(case.module, places, ())) or bytes(8)
-    launch = np.array([0, 0, 0, *case.grid, REPORT, case.shared], np.uint32).tobytes()
+    launch = np.array([0, 0, 0, *case.grid, REPORT, case.shared, 0], np.uint32).tobytes()
     after = np.frombuffer(dispatch(heap.tobytes(), params, launch), np.uint8)
     copies = [np.array(array) for array in arrays]
     for place, array in zip(places, copies, strict=True):

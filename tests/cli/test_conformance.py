@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gridlane.conformance import judging
+from gridlane.conformance.flushing import FLUSHED, flush
 from gridlane.conformance.judging import How, Judgement, judged
 from gridlane.conformance.matrix import Matrix, as_markdown
 from gridlane.conformance.suite import Lack, cases
@@ -49,6 +50,30 @@ def test_functions_that_are_far_off(monkeypatch):
     assert not judged(case, get_device("cpu")).wrong
     monkeypatch.setattr(judging, "run_artifact", off)
     assert "ulp off, not 4" in judged(case, get_device("cpu")).wrong
+
+
+@pytest.mark.parametrize("name", ["add-f32", "mul-bf16-constants", "div-f32", "frexp-f32"])
+def test_devices_without_subnormals(monkeypatch, name):
+    """Right but for those is said so, where the device's language allows it, and nothing else."""
+    original = judging.run_artifact
+
+    def flushing(device, artifact, grid, block, arrays, *rest):
+        outcome = original(device, artifact, grid, block, [flush(a) for a in arrays], *rest)
+        outcome.arrays = [flush(array) for array in outcome.arrays]
+        return outcome
+
+    monkeypatch.setattr(judging, "run_artifact", flushing)
+    assert "differ" in on_cpu(name).wrong
+    monkeypatch.setattr(judging, "may_flush", lambda target, op: True)
+    assert on_cpu(name) == Judgement(CASES[name].op, name, How.NATIVE, FLUSHED)
+
+    def wrong(*launch):
+        outcome = flushing(*launch)
+        outcome.arrays[-1] = outcome.arrays[-1][::-1].copy()
+        return outcome
+
+    monkeypatch.setattr(judging, "run_artifact", wrong)
+    assert "differ" in on_cpu(name).wrong
 
 
 def judging_case(name: str):

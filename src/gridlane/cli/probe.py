@@ -59,6 +59,12 @@ def sample(values, out, total):
         cuda.atomic.add(total, 0, n)
 
 
+@cuda.jit
+def halve(values, out):
+    """A result that is subnormal."""
+    out[0] = values[0] * np.float32(0.5)
+
+
 def inputs() -> np.ndarray:
     """Squares of integers: every intermediate result is exact, in any order."""
     return (np.arange(SIZE, dtype=np.float32) % 30) ** 2
@@ -133,7 +139,18 @@ class Probe:
             raise ArithmeticError(f"{len(wrong)} wrong elements; [{n}] is {out[n]}, not {want[n]}")
         if total != want_total:
             raise ArithmeticError(f"the atomic sum is {total}, not {want_total}")
-        return f"{SIZE} elements equal numpy's"
+        flushes = (
+            ", but subnormal float32 numbers are taken as 0" if takes_subnormals_as_0() else ""
+        )
+        return f"{SIZE} elements equal numpy's{flushes}"
+
+
+def takes_subnormals_as_0() -> bool:
+    """Whether the device does, as the languages of shaders allow."""
+    least = np.full(1, np.finfo(np.float32).tiny)
+    values, out = cuda.to_device(least), cuda.to_device(least)
+    halve[1, 1](values, out)
+    return not out.copy_to_host()[0]
 
 
 def attempt(step: Callable[[], str]) -> dict[str, Any]:

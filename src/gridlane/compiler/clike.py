@@ -26,18 +26,21 @@ class Language:
 
     Attributes:
         shaped: the text has the block shape in it.
+        rough: quotients and square roots may be some ulp off, unless the device's feature
+            ``rounds`` says that they are not.
     """
 
     format: str
     dialect: type[Dialect]
     shaped: bool = False
+    rough: bool = False
 
 
 LANGUAGES: dict[str, Language] = {
     "metal": Language("msl", Metal),
-    "opengl": Language("glsl", Glsl, shaped=True),
-    "opengl es": Language("glsl", GlslEs, shaped=True),
-    "webgpu": Language("wgsl", Wgsl, shaped=True),
+    "opengl": Language("glsl", Glsl, shaped=True, rough=True),
+    "opengl es": Language("glsl", GlslEs, shaped=True, rough=True),
+    "webgpu": Language("wgsl", Wgsl, shaped=True, rough=True),
 }
 
 
@@ -98,9 +101,11 @@ def _emit(
             f"the {target.name} target has the block shape in its code: name one, as "
             f'Target("{target.name}", block=(128, 1, 1))'
         )
-    module.gathers_loops = "short_loops" in target.features.split()
+    features = target.features.split()
+    module.gathers_loops = "short_loops" in features
     known = module.known = kept_functions(language.dialect, options, module.gathers_loops)
-    notes = pipelines.run(module, target.name, options)
+    rough = " rough" if language.rough and "rounds" not in features else ""
+    notes = pipelines.run(module, f"{target.name}{rough}", options)
     if module.gathers_loops:
         pipelines.run(module, "short loops")
     offsets = tuple(slot.offset for slot in lay_out(module.kernel)[0])

@@ -49,7 +49,8 @@ OPTIONAL = frozenset(
 0 + x as x, and compares a widened i32 with a constant wrongly. Mesa's lavapipe does; it costs an
 instruction for some operands to hide them from it.
 ``flushes32`` is one as well: subnormal f32 pass for 0 where they are compared and converted, though
-not in sums and products; NVIDIA's driver does that. ``folds_halves``: an f32 that was rounded to
+not in sums and products, and where the compiler sees that a sign is changed; NVIDIA's driver does
+that. ``folds_halves``: an f32 that was rounded to
 f16 and extended again is taken for the f32; NVIDIA's compiler does that.
 ``subgroup32``: subgroups are 32 consecutive threads, all of them full. ``fma``: Fma of GLSL.std.450
 rounds once. ``software``: threads are lanes of the CPU's vectors, where coarse code is slower.

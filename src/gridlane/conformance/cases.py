@@ -198,6 +198,36 @@ def by_constants() -> Iterator[Case]:
         yield over(op, "by-constants", [i32], [special(i32, 40)], build)
 
 
+_SHORT_FLOATS = (dtypes.f16, dtypes.bf16, dtypes.f32)
+
+
+def with_itself(cls: type[Op]) -> Iterator[Case]:
+    """An op on one float twice, also where that is made twice: compilers take x - x for 0 and
+    x == x for true, as if there were no NaN and no infinity."""
+    if not takes(cls, dtypes.f32, dtypes.f32):
+        return
+
+    def build(b, *values):
+        pairs = [(v, v) for v in values]
+        pairs += [(b.neg(v), b.neg(v)) for v in values]
+        return [b.value(cls(*pair)) for pair in pairs]
+
+    columns = [np.resize(special(dtype, 4), 48) for dtype in _SHORT_FLOATS]
+    yield over(cls.name, "itself", list(_SHORT_FLOATS), columns, build)
+
+
+def extremes() -> Iterator[Case]:
+    """The smaller or larger of two floats by a comparison, which is not what min and max are."""
+    for dtype in _SHORT_FLOATS:
+
+        def build(b, x, y):
+            orders = [b.value(cls(x, y)) for cls in (arith.Lt, arith.Le, arith.Gt, arith.Ge)]
+            return [b.select(order, *pair) for order in orders for pair in ((x, y), (y, x))]
+
+        columns = grid_of(special(dtype, 2), special(dtype, 2))
+        yield over("select", f"{dtype}-by-order", [dtype, dtype], columns, build)
+
+
 NARROWER = {"i64": i32, "u64": u32, "i32": dtypes.i16, "u32": u8, "f64": dtypes.f32}
 """The types that are widened, by what to."""
 
@@ -208,6 +238,7 @@ def arithmetic() -> Iterator[Case]:
         if cls not in INEXACT:
             yield from same_typed(cls, 2)
             yield from beside_constants(cls)
+            yield from with_itself(cls)
     for cls in UNARY:
         if cls not in INEXACT:
             yield from same_typed(cls, 1)
@@ -216,6 +247,7 @@ def arithmetic() -> Iterator[Case]:
     for cls in (arith.Shl, arith.Shr):
         yield from shifts(cls)
     yield from selects()
+    yield from extremes()
     yield from casts()
     yield from bitcasts()
     yield from constants()

@@ -18,10 +18,12 @@ import numpy as np
 
 from gridlane.compiler.generation import lowered
 from gridlane.conformance.cases import Case
+from gridlane.conformance.flushing import FLUSHED, flush, flushed, may_flush
 from gridlane.conformance.functions import NAMES, allowed, distance
 from gridlane.conformance.kernels import elementwise
 from gridlane.conformance.running import EXACT, Outcome, assert_same, run_artifact, run_on
 from gridlane.conformance.suite import OTHERWISE, lack
+from gridlane.core.artifact import Artifact
 from gridlane.core.dtypes import DType, i32
 from gridlane.core.errors import CompileError, DeviceError, TargetError
 from gridlane.ir.op import Op
@@ -45,7 +47,7 @@ class Judgement:
     """Of a case on a device.
 
     Attributes:
-        says: why it is refused.
+        says: why it is refused, or what the answer is right but for.
         wrong: what is wrong, or "".
     """
 
@@ -98,12 +100,30 @@ def judged(case: Case, device: Device) -> Judgement:
     how = _how(case, final)
     if refused is not None:
         return Judgement(case.op, name, how, wrong=f"is not refused: {refused.says}")
+    wrong = _tried(case, device, artifact)
+    if wrong and may_flush(target.name, case.op):
+        other = flushed(case)
+        again, _ = lowered(other.module, target, EXACT)
+        rest = _tried(other, device, again, flush)
+        if not rest:
+            return Judgement(case.op, name, how, FLUSHED)
+        wrong += f"; without subnormal numbers {rest}"
+    return Judgement(case.op, name, how, wrong=wrong)
+
+
+def _tried(
+    case: Case,
+    device: Device,
+    artifact: Artifact,
+    seen: Callable[[np.ndarray], np.ndarray] = np.asarray,
+) -> str:
+    """What is otherwise than on the interpreter, or ""; of arrays as they are ``seen``."""
     launch = (case.grid, case.block, [np.array(array) for array in case.arrays], (), case.shared)
     try:
         got = run_artifact(device, artifact, *launch)
     except DeviceError as error:
-        return Judgement(case.op, name, how, wrong=str(error))
-    return Judgement(case.op, name, how, wrong=_difference(case, got, target.name))
+        return str(error)
+    return _difference(case, got, device.target(case.block).name, seen)
 
 
 def _how(case: Case, final: Module) -> How:
@@ -122,12 +142,14 @@ def _common(name: str) -> frozenset[tuple[object, ...]]:
     return frozenset(forms(module, name))
 
 
-def _difference(case: Case, got: Outcome, target: str) -> str:
-    """What is otherwise than on the interpreter, or ""."""
+def _difference(
+    case: Case, got: Outcome, target: str, seen: Callable[[np.ndarray], np.ndarray]
+) -> str:
     launch = (case.module, case.grid, case.block, case.arrays, (), case.shared)
     wanted = run_on("interp", *launch)
     if got.raised != wanted.raised:
         return f"raised: {got.raised}, not {wanted.raised}"
+    got, wanted = (Outcome([seen(a) for a in each.arrays]) for each in (got, wanted))
     if case.op in NAMES:
         return _too_far(case, got, wanted, target)
     try:

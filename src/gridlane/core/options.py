@@ -46,7 +46,8 @@ class Target:
         processor: LLVM's name of the processor; "" is the host's, and for cuda it is ``sm_90``
             and the like.
         features: LLVM's feature string; "" is the host's or the processor's own. For vulkan,
-            words of ``compiler.vulkan``; for opengl, ``es`` asks for OpenGL ES.
+            words of ``compiler.vulkan``; for opengl, ``es`` asks for OpenGL ES; for opengl and
+            webgpu, ``rounds`` says that f32 quotients and square roots are rounded right.
         identity: what else machine code depends on, such as the driver that assembles it.
         variant: for which launches the code is.
     """

@@ -10,9 +10,9 @@ Their shared memory whose size is given at launch is set before compilation: in 
 ``#define DYNAMIC_WORDS n`` behind the first line, in WGSL by the override ``dynamic_words``.
 
 ``metal``: buffer(0) the parameter block (none where the kernel has no parameters); buffer(1) the
-same words, but that the report block has an address of 64 bits, in words 6 and 7, and the bytes of
-dynamic shared memory, which is threadgroup(0), follow in word 8. MSL is to be compiled without fast
-math.
+same words but the zero, and but that the report block has an address of 64 bits, in words 6 and 7,
+and the bytes of dynamic shared memory, which is threadgroup(0), follow in word 8. MSL is to be
+compiled without fast math.
 
 The report block is that of ``core.gpu_abi``.
 """
@@ -28,7 +28,9 @@ REPORT = 6
 """The address of the report block, a multiple of 4, or 0 where the kernel has none."""
 DYNAMIC = 7
 """Bytes of dynamic shared memory."""
-LAUNCH_WORDS = 8
+ZERO = 8
+"""0, which compilers of shaders cannot know, nor find to have few bits."""
+LAUNCH_WORDS = 9
 
 METAL_DYNAMIC = 8
 METAL_LAUNCH_BYTES = 40

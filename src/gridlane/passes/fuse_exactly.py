@@ -10,33 +10,23 @@ from __future__ import annotations
 from gridlane.core.dtypes import DType, f32, f64
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import FastMath, Op
-from gridlane.ir.ops import arith, control
-from gridlane.ir.values import Function, Module, Param, Region, Value
+from gridlane.ir.ops import arith
+from gridlane.ir.values import Function, Module, Param, Value
 from gridlane.passes.legalize_math.expression import FORMATS, Writer
 from gridlane.passes.legalize_math.fused import fma
 from gridlane.passes.legalize_small.formats import odd_fma
-from gridlane.passes.library import library_function
+from gridlane.passes.library import call_instead, library_function
 
 
 def fuse_exactly(module: Module, dtype: DType = f64) -> None:
     """Replace every Fma of a type, which is f32, f64, or one that f32 holds."""
-    for function in list(module.functions.values()):
-        _rewrite(module, function.body, {}, dtype)
 
+    def callee(op: Op) -> Function | None:
+        if not isinstance(op, arith.Fma) or op.a.type is not dtype:
+            return None
+        return None if op.fast & FastMath.CONTRACT else _function(module, dtype)
 
-def _rewrite(module: Module, region: Region, values: dict[Value, Value], dtype: DType) -> None:
-    ops: list[Op] = []
-    for op in region.ops:
-        op.replace_operands(lambda value: values.get(value, value))
-        for inner in op.regions():
-            _rewrite(module, inner, values, dtype)
-        if isinstance(op, arith.Fma) and op.a.type is dtype and not op.fast & FastMath.CONTRACT:
-            callee = _function(module, dtype)
-            call = control.Call(callee.name, (op.a, op.b, op.c), callee.results, loc=op.loc)
-            values[op.results[0]] = call.results[0]
-            op = call
-        ops.append(op)
-    region.ops = ops
+    call_instead(module, callee)
 
 
 def _function(module: Module, dtype: DType) -> Function:

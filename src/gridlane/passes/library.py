@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gridlane.ir.op import Op
+from gridlane.ir.ops import control
 from gridlane.ir.types import Type
-from gridlane.ir.values import Function, Module, Param, Value
+from gridlane.ir.values import Function, Module, Param, Region, Value
 
 LEAST_OPS = 24
 """A shorter function is no library function: it stands where it is called."""
@@ -51,3 +53,31 @@ def library_function(module: Module, name: str, write: Callable[[], Function]) -
 def _declared(name: str, signature: _Signature) -> Function:
     params = [Param(Value(type_, None, f"x{n}")) for n, type_ in enumerate(signature.params)]
     return Function(name, params, signature.results, is_library=True, is_declared=True)
+
+
+def call_instead(module: Module, callee: Callable[[Op], Function | None]) -> None:
+    """Make calls of library functions of ops, with their operands and their results.
+
+    Args:
+        callee: the function for an op, or None where it stays. Those that it writes stay as they
+            are.
+    """
+    for function in list(module.functions.values()):
+        _call_in(function.body, callee, {})
+
+
+def _call_in(
+    region: Region, callee: Callable[[Op], Function | None], values: dict[Value, Value]
+) -> None:
+    ops: list[Op] = []
+    for op in region.ops:
+        op.replace_operands(lambda value: values.get(value, value))
+        for inner in op.regions():
+            _call_in(inner, callee, values)
+        function = callee(op)
+        if function is not None:
+            call = control.Call(function.name, tuple(op.operands()), function.results, loc=op.loc)
+            values.update(zip(op.results, call.results, strict=True))
+            op = call
+        ops.append(op)
+    region.ops = ops

@@ -83,6 +83,12 @@ def _without_lone_barriers(module: Module) -> None:
 # What shaders need is loaded for them alone, as is what NVIDIA GPUs need at times.
 
 
+def _round_right(module: Module) -> None:
+    from gridlane.passes.round_right import round_right
+
+    round_right(module)
+
+
 def _index_words(module: Module) -> None:
     from gridlane.passes.index_words import index_words
 
@@ -166,6 +172,9 @@ WORDS: tuple[Pass | Asked, ...] = (
 )
 """For languages of 32-bit scalars whose memory is an array of words."""
 
+# Behind inlining, as library functions stay; f64's functions come later, and do with rough ones.
+ROUGH_WORDS = (inline_calls, _round_right, *WORDS[1:])
+
 PIPELINES: dict[str, tuple[Pass | Asked, ...]] = {
     # The vectoriser works on one function; forwarding comes after inlining, which makes variables.
     "cpu": (inline_calls, copy_at_once, promote_variables),
@@ -214,6 +223,9 @@ PIPELINES: dict[str, tuple[Pass | Asked, ...]] = {
     ),
     "opengl": WORDS,
     "webgpu": WORDS,
+    # For devices whose quotients and roots may be some ulp off.
+    "opengl rough": ROUGH_WORDS,
+    "webgpu rough": ROUGH_WORDS,
 }
 
 
@@ -235,7 +247,12 @@ LACKS_ON: dict[str, dict[str, str]] = {
 """The same, where a target has reasons of its own."""
 
 
-SAME_LAW = {"cuda compact": "cuda", "cuda coarse": "cuda"}
+SAME_LAW = {
+    "cuda compact": "cuda",
+    "cuda coarse": "cuda",
+    "opengl rough": "opengl",
+    "webgpu rough": "webgpu",
+}
 """Pipelines by the target whose ops are legal behind them."""
 
 

@@ -36,7 +36,8 @@ class Dialect(ABC):
         wraps: signed integers wrap around, so they need no detour over unsigned ones.
         loop: how an endless loop begins.
         merges: compilers may contract and reorder float operations, whatever the text says.
-        folds_zeros: compilers take 0 + x as x and 0 * x as 0, whatever the text says.
+        folds_zeros: compilers take 0 + x as x, 0 * x as 0, and the smaller of two for a minimum
+            that has no NaN, whatever the text says.
         names_constants: a constant gets a name, as what is computed of literals alone is computed
             by the compiler of the language, which refuses overflow.
         halves_unsigned: a u32 becomes a float in two halves, as the language's own conversion may

@@ -19,18 +19,25 @@ from gridlane.ir.values import Value
 
 ROUNDED = (arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma)
 SUMS = (arith.Add, arith.Sub)
+ORDERS = (arith.Lt, arith.Le, arith.Gt, arith.Ge)
+COMPARES = (arith.Eq, arith.Ne, *ORDERS)
 _UNKNOWN = (memory.Load, *ROUNDED)
 """What compilers cannot compute beforehand: memory, and arithmetic of what is hidden from them."""
 _OPEN = FastMath.NSZ | FastMath.NNAN
 """The sign of zeros, and what becomes of NaN, are left open: zeros may be folded."""
 
 
-def kept_apart(state: Emission, op: Op, value: Value) -> str:
+def kept_apart(state: Emission, op: Op, number: int) -> str:
     """The text of an operand, so that what made it is not merged with ``op`` unless both allow."""
+    value = list(op.operands())[number]
     text, source = state.name(value), value.op
-    if not isinstance(op, ROUNDED) or value.type is not f32:
+    if not isinstance(op, (*ROUNDED, *COMPARES)) or value.type is not f32:
         return text
-    if state.dialect.merges and _has_reciprocal(op, value):
+    if state.dialect.folds_zeros and number == 1 and _is_of_one(op):
+        return _hidden(state, text, "|")  # the other may be hidden as well
+    if not isinstance(op, ROUNDED):
+        return text
+    if state.dialect.merges and number == 1 and _has_reciprocal(op):
         return _hidden(state, text)
     if state.dialect.folds_zeros and _may_be_known_zero(value) and _flags(op) & _OPEN != _OPEN:
         return _hidden(state, text)
@@ -53,10 +60,22 @@ def hidden_zero(state: Emission, value: Value) -> str:
     return _hidden(state, text)
 
 
-def _hidden(state: Emission, text: str) -> str:
+def hidden_choice(state: Emission, op: arith.Select) -> str:
+    """The text of what a choice gives where its condition holds: of the smaller, or the larger, of
+    two floats one that is not seen to be what was compared."""
+    text, chosen = state.name(op.on_true), {op.on_true, op.on_false}
+    compared = op.condition.op
+    if not state.dialect.folds_zeros or op.on_true.type is not f32:
+        return text
+    if not isinstance(compared, ORDERS) or set(compared.operands()) != chosen:
+        return text
+    return _hidden(state, text)
+
+
+def _hidden(state: Emission, text: str, symbol: str = "^") -> str:
     """The same number, which a compiler does not know to be."""
     state.uses.add("zero")
-    raw = f"({state.dialect.bits(f32, u32, text)} ^ zero)"
+    raw = f"({state.dialect.bits(f32, u32, text)} {symbol} zero)"
     return state.let(f32, state.dialect.bits(u32, f32, raw))
 
 
@@ -68,12 +87,12 @@ def _may_be_known_zero(value: Value) -> bool:
     return value.op is not None and not isinstance(value.op, _UNKNOWN)
 
 
-def _has_reciprocal(op: Op, value: Value) -> bool:
+def _has_reciprocal(op: Op) -> bool:
     """Whether a compiler may multiply by the rounded reciprocal of a divisor; that of a power of
     two is exact."""
-    if not isinstance(op, arith.Div) or value is not op.rhs or op.fast & FastMath.ARCP:
+    if not isinstance(op, arith.Div) or op.fast & FastMath.ARCP:
         return False
-    constant = value.op
+    constant = op.rhs.op
     return isinstance(constant, arith.Const) and abs(frexp(constant.value)[0]) != 0.5
 
 
@@ -85,6 +104,52 @@ def _may_merge(op: Op, source: Op) -> bool:
     return (
         bool(flags & FastMath.CONTRACT) and isinstance(op, SUMS) and isinstance(source, arith.Mul)
     )
+
+
+def _is_of_one(op: Op) -> bool:
+    """Whether a compiler may find the operands to be one, and then takes the result for 0, or for
+    true or false, as if there were no NaN and no infinity. A difference from what may be zero is
+    among them: NVIDIA's compiler of GLSL makes one of integers of it."""
+    if not isinstance(op, (arith.Sub, *COMPARES)):
+        return False
+    if isinstance(op, arith.Sub) and _flags(op) & _OPEN != _OPEN and _may_be_known_zero(op.lhs):
+        return True
+    return _are_alike(op.lhs, op.rhs)
+
+
+def _are_alike(a: Value, b: Value) -> bool:
+    """Whether two values are made in one way of the same."""
+    seen: set[tuple[Value, Value]] = set()
+    waiting = [(a, b)]
+    while waiting:
+        one, other = pair = waiting.pop()
+        if one is other or pair in seen:
+            continue
+        seen.add(pair)
+        if len(seen) > _MOST_ALIKE or not _end_alike(one, other):
+            return False
+        assert one.op is not None and other.op is not None
+        waiting += zip(one.op.operands(), other.op.operands(), strict=True)
+    return True
+
+
+_MOST_ALIKE = 200
+"""Values that are looked at, behind which a compiler is not expected to see it either."""
+
+
+def _end_alike(a: Value, b: Value) -> bool:
+    """Whether the ops that make two values do the same, whatever with."""
+    if a.op is None or b.op is None or type(a.op) is not type(b.op) or a.type != b.type:
+        return False
+    if a.op.results.index(a) != b.op.results.index(b):
+        return False
+    if len(list(a.op.operands())) != len(list(b.op.operands())):
+        return False
+    return _attributes(a.op) == _attributes(b.op)
+
+
+def _attributes(op: Op) -> list[object]:
+    return [getattr(op, name) for name in (*op.PLAIN_FIELDS, *op.VARIABLE_FIELDS)]
 
 
 def _flags(op: Op) -> FastMath:

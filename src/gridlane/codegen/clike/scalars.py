@@ -12,7 +12,7 @@ from collections.abc import Callable
 from gridlane.codegen.clike import floats
 from gridlane.codegen.clike.emission import Emission, emits
 from gridlane.codegen.clike.floats import narrow_bf16, widen_bf16
-from gridlane.codegen.clike.rounding import kept_apart
+from gridlane.codegen.clike.rounding import hidden_choice, kept_apart
 from gridlane.core.dtypes import DType, b1, bf16, by_name, f32, u32
 from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
@@ -150,14 +150,19 @@ def _shift(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
     kind = next(v.type for v in list(op.operands())[1:])
     assert isinstance(kind, DType)
     unsigned, last = kind.unsigned, dtype.bits - 1
+    right = isinstance(op, arith.Shr)
+    wide = computing(dtype, right and dtype.is_signed)
+    symbol = ">>" if right else "<<"
+    known = constant(op.amount)  # type: ignore[attr-defined]  # a Shl or Shr
+    if type(known) is int and 0 <= known <= last:
+        moved = f"({resized(state, value, dtype, wide)} {symbol} {known}u)"
+        return state.let(dtype, resized(state, moved, wide, dtype))
     raw = state.let(unsigned, resized(state, amount, kind, unsigned))
     past = state.let(b1, f"{raw} > {state.literal(last, unsigned)}")
     small = state.let(u32, f"{resized(state, raw, unsigned, u32)} & {last}u")
-    right = isinstance(op, arith.Shr)
     if right and dtype.is_signed:
         small = state.let(u32, state.dialect.choose(past, f"{last}u", small))
-    wide = computing(dtype, right and dtype.is_signed)
-    moved = f"({resized(state, value, dtype, wide)} {'>>' if right else '<<'} {small})"
+    moved = f"({resized(state, value, dtype, wide)} {symbol} {small})"
     made = state.let(dtype, resized(state, moved, wide, dtype))
     if right and dtype.is_signed:
         return made
@@ -278,7 +283,7 @@ def combined(state: Emission, cls: type[Op], dtype: DType, operands: list[str]) 
 def scalar(state: Emission, op: Op) -> None:
     """An op of the table, on scalars or, where it compares, on pointers."""
     values = list(op.operands())
-    operands = [kept_apart(state, op, value) for value in values]
+    operands = [kept_apart(state, op, number) for number in range(len(values))]
     first = values[0].type
     if isinstance(first, PointerType):
         texts = [state.dialect.number(text) for text in operands]
@@ -315,5 +320,5 @@ def const(state: Emission, op: arith.Const) -> None:
 @emits(arith.Select)
 def select(state: Emission, op: arith.Select) -> None:
     """A choice of scalars or pointers."""
-    a, b = state.name(op.on_true), state.name(op.on_false)
+    a, b = hidden_choice(state, op), state.name(op.on_false)
     state.give(op.results[0], state.dialect.choose(state.name(op.condition), a, b))

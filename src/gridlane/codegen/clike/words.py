@@ -14,7 +14,7 @@ from gridlane.codegen.clike.base import Dialect, Pair
 from gridlane.codegen.clike.gridops import thread_number
 from gridlane.codegen.clike.memory import Place
 from gridlane.core.dtypes import DType, b1, bf16, f16, f64, i8, i16, i32, i64, u8, u16, u32, u64
-from gridlane.core.shader_abi import BASE, DYNAMIC, GRID, REPORT
+from gridlane.core.shader_abi import BASE, DYNAMIC, GRID, REPORT, ZERO
 from gridlane.ir.op import Op
 from gridlane.ir.ops import grid
 from gridlane.ir.types import Space, Type, vector
@@ -68,7 +68,7 @@ class Words(Dialect):
         """A zero that no compiler knows; see rounding."""
         if "zero" not in state.uses:
             return []
-        return [f"    {self.let(self.types[u32], 'zero', f'launch[{REPORT}] & 3u')}"]
+        return [f"    {self.let(self.types[u32], 'zero', f'launch[{ZERO}]')}"]
 
     # ---- memory
 

@@ -52,10 +52,11 @@ class Code(Assembler):
         self.unknown_zero: Callable[[], int] | None = None
         """Gives a u32 that is 0 but unknown to the device's compiler; None where that treats
         constants well."""
-        self.flushes = False
+        self.flush_zero: Callable[[], int] | None = None
+        """The same, where the device takes subnormal f32 as 0 where it compares and converts them,
+        and where its compiler sees a sign change, although that was written in integers."""
         self.half_zero: Callable[[], int] | None = None
         """The same, where the compiler goes on with an f32 that was rounded to f16."""
-        """The device takes subnormal f32 as 0 where it compares and converts them."""
 
     # ---- types and constants
 
@@ -120,7 +121,7 @@ class Code(Assembler):
         """A comparison of floats. Where subnormal f32 pass for 0, products with a large number do
         not, and those that overflow were told apart before."""
         plain = self.compare(opcode, a, b)
-        if dtype is not f32 or not self.flushes:
+        if dtype is not f32 or self.flush_zero is None:
             return plain
         large = self.const(_LARGE, f32)
         scaled = self.compare(opcode, *(self.real(Opcode.FMul, f32, x, large) for x in (a, b)))
@@ -194,6 +195,14 @@ class Code(Assembler):
         zero = self.unsigned_resized(self.unknown_zero(), 32, dtype.bits)
         bits = self.op(Opcode.BitwiseXor, raw, self.bits(value, dtype), zero)
         return self.from_bits(bits, dtype)
+
+    def sign_mask(self, dtype: DType, mask: int) -> int:
+        """A constant that changes signs of floats; where a change that the compiler sees makes
+        subnormal numbers 0, one that it does not know."""
+        raw = self.const(mask, unsigned(dtype.bits))
+        if dtype is not f32 or self.flush_zero is None:
+            return raw
+        return self.op(Opcode.BitwiseXor, u32, raw, self.flush_zero())
 
     def settled(self, half: int) -> int:
         """An f32 rounded to f16, for compilers that would otherwise go on with the f32."""

@@ -52,7 +52,7 @@ def _to_float(code: Code, value: int, source: DType, target: DType) -> int:
 def _doubled(code: Code, value: int) -> int:
     """f32 as f64. Where subnormal numbers become 0, they go by a number that is none."""
     plain = code.op(Opcode.FConvert, f64, value)
-    if not code.flushes:
+    if code.flush_zero is None:
         return plain
     up, down = code.const(2.0**64, f32), code.const(2.0**-64, f64)
     large = code.op(Opcode.FConvert, f64, code.real(Opcode.FMul, f32, value, up))

@@ -71,7 +71,8 @@ def emit_kernel(
         code.unknown_zero = partial(gridops.unknown_zero, state)
     if state.has("folds_halves"):
         code.half_zero = partial(gridops.unknown_zero, state)
-    code.flushes = state.has("flushes32") and not options.fastmath
+    if state.has("flushes32") and not options.fastmath:
+        code.flush_zero = partial(gridops.unknown_zero, state)
     size = [gridops.block_size(state, axis) for axis in range(3)]
     code.modes.append((Opcode.ExecutionModeId, Mode.LocalSizeId, *size))
     _load_params(state, kernel, slots)

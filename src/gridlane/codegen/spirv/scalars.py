@@ -285,7 +285,7 @@ def _negate(code: Code, op: Op, operands: list[int]) -> int:
     if not dtype.is_float:
         return code.op(Opcode.SNegate, dtype, *operands)
     raw = unsigned(dtype.bits)
-    sign = code.const(1 << (dtype.bits - 1), raw)
+    sign = code.sign_mask(dtype, 1 << (dtype.bits - 1))
     flipped = code.op(Opcode.BitwiseXor, raw, code.bits(operands[0], dtype), sign)
     return code.from_bits(flipped, dtype)
 
@@ -293,8 +293,9 @@ def _negate(code: Code, op: Op, operands: list[int]) -> int:
 def _absolute(code: Code, op: Op, operands: list[int]) -> int:
     dtype = type_of(op)
     if dtype.is_float:
-        magnitude = (1 << (dtype.bits - 1)) - 1
-        raw = code.masked(unsigned(dtype.bits), code.bits(operands[0], dtype), magnitude)
+        mask = code.sign_mask(dtype, (1 << (dtype.bits - 1)) - 1)
+        bits = code.bits(operands[0], dtype)
+        raw = code.op(Opcode.BitwiseAnd, unsigned(dtype.bits), bits, mask)
         return code.from_bits(raw, dtype)
     if not dtype.is_signed:
         return operands[0]
@@ -305,7 +306,8 @@ def _absolute(code: Code, op: Op, operands: list[int]) -> int:
 def _copysign(code: Code, op: Op, operands: list[int]) -> int:
     dtype = type_of(op)
     raw, sign = unsigned(dtype.bits), 1 << (dtype.bits - 1)
-    size = code.masked(raw, code.bits(operands[0], dtype), sign - 1)
+    mask = code.sign_mask(dtype, sign - 1)
+    size = code.op(Opcode.BitwiseAnd, raw, code.bits(operands[0], dtype), mask)
     signs = code.masked(raw, code.bits(operands[1], dtype), sign)
     return code.from_bits(code.op(Opcode.BitwiseOr, raw, size, signs), dtype)
 

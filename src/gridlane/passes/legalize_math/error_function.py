@@ -9,11 +9,13 @@ from gridlane.passes.legalize_math.doubled import Pair, product, quick_sum, sing
 from gridlane.passes.legalize_math.exponential import parts
 from gridlane.passes.legalize_math.expression import Expression, Writer
 
+_UP = 2.0**64
 
-def _small(w: Writer, x: Expression) -> Pair:
-    """erf(x) for |x| <= 1/2."""
-    z = x * x
-    return quick_sum(x, x * w.polynomial(z, known.ERF[w.form.dtype]))
+
+def _small(w: Writer, x: Expression, scale: float = 1.0) -> Pair:
+    """scale * erf(x) for |x| <= 1/2."""
+    up = x * scale
+    return quick_sum(up, up * w.polynomial(x * x, known.ERF[w.form.dtype]))
 
 
 def _tail(w: Writer, x: Expression) -> tuple[Pair, Expression]:
@@ -37,7 +39,9 @@ def erf(w: Writer, x: Expression) -> Expression:
     # Where 2**n is below the normal range, the tail is nothing beside 1.
     tail = tail.times(w.power_of_two(n.most(1 - w.form.bias)))
     far = w.with_sign((-tail + w.real(1.0)).rounded(), x)
-    made = w.select(size < 0.5, _small(w, x.most(-0.5).least(0.5)).rounded(), far)
+    # Scaled, so that no part of it is subnormal, which some devices take as 0.
+    near = _small(w, x.most(-0.5).least(0.5), _UP).rounded() * (1 / _UP)
+    made = w.select(size < 0.5, near, far)
     return w.select(x.is_nan() | x.equals(0.0), x, made)
 
 

@@ -12,7 +12,7 @@ import { GridArray, Heap, described } from "./memory.js";
 import { textOf } from "./values.js";
 
 const FORMAT = 1;
-const LAUNCH_WORDS = 8; // core/shader_abi.py: first block, grid, report, dynamic shared memory
+const LAUNCH_WORDS = 9; // core/shader_abi.py: first block, grid, report, shared memory, a zero
 const SHARED_STEP = 16;
 // core/gpu_abi.py: the report block.
 const RECORDS = 64, CAPACITY = 36, HEAD = 32, PRINT_BYTES = 1 << 20;
@@ -266,7 +266,7 @@ class Kernel {
   // Some of a grid's blocks, from `first` on, as many as the device takes at once.
   dispatch(pipeline, first, grid, shared) {
     const { device } = this.gl;
-    const words = new Uint32Array([...first, ...grid, this.reportAddress, shared]);
+    const words = new Uint32Array([...first, ...grid, this.reportAddress, shared, 0]);
     device.queue.writeBuffer(this.words, 0, words);
     const encoder = device.createCommandEncoder();
     const pass = encoder.beginComputePass();

@@ -25,7 +25,7 @@ ARENA = 1 << 16
 LONGEST = 128
 """Commands that are given at once."""
 
-# Base and grid of three words each, the report block, bytes of dynamic shared memory.
+# Base and grid of three words each, the report block, bytes of dynamic shared memory, a zero.
 _LAUNCH = struct.Struct(f"<{LAUNCH_WORDS}I")
 
 
@@ -111,7 +111,7 @@ class Queue:
                 )
             self.flush()
         at, self._at = self._at, self._at + room
-        _LAUNCH.pack_into(self._arena, at, *base, *grid, report, shared)
+        _LAUNCH.pack_into(self._arena, at, *base, *grid, report, shared, 0)
         place = at + self._words
         self._arena[place : place + size] = params
         self._commands.append(Dispatch(program, at, place, *blocks))

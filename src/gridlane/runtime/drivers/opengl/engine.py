@@ -22,7 +22,7 @@ from gridlane.runtime.drivers.opengl.programs import Compiler, Program
 from gridlane.runtime.drivers.opengl.texts import DESKTOP, EMBEDDED, MOVE, with_dynamic
 from gridlane.runtime.errors import OUT_OF_MEMORY, device_error, fail
 from gridlane.runtime.protocol import Limits
-from gridlane.runtime.quirks import quirks
+from gridlane.runtime.quirks import shader_features
 
 _SLICE_NS = 20_000_000
 """Of waiting with the context, between looks at signals of the process and at other threads."""
@@ -67,7 +67,9 @@ class OpenGlEngine:
             self._compiler = Compiler(gl, identity)
             # Each launch sees ARENA bytes from its own on, so there are as many behind the last.
             self._arena = gl.new_buffer(2 * ARENA, api.STREAM_DRAW)
-        self.features = " ".join((*(["es"] if context.es else []), *quirks(self.facts.name)))
+        self.features = " ".join(
+            (*(["es"] if context.es else []), *shader_features(self.facts.name))
+        )
         head = EMBEDDED if context.es else DESKTOP
         self.move = move_kernel(self.target, self.format, "main", f"{head}{MOVE}")
         self._heap = self._size = 0

@@ -21,7 +21,7 @@ from gridlane.runtime.drivers.webgpu.adapters import (
 )
 from gridlane.runtime.drivers.webgpu.texts import MOVE, complaint
 from gridlane.runtime.errors import INVALID_IMAGE, NO_DEVICE, OUT_OF_MEMORY, fail
-from gridlane.runtime.quirks import quirks
+from gridlane.runtime.quirks import shader_features
 
 SLOTS = 256
 """Times of a query set."""
@@ -89,7 +89,7 @@ class WebGpuEngine:
             fail(NO_DEVICE, f"{adapter.info['device']} does not open ({error})")
         granted = self._gpu.limits
         self.facts = facts_of(adapter, granted, timed)
-        self.features = " ".join(quirks(self.facts.name))
+        self.features = " ".join(shader_features(self.facts.name))
         self.limits = limits_of(granted, self.facts.software)
         self.move = move_kernel(self.target, self.format, "move_bytes", MOVE)
         self._queue = self._gpu.queue
