@@ -18,6 +18,7 @@ from tests.property.random_ir import random_program
 from gridlane import compiler, cuda
 from gridlane.codegen.spirv import disassembled, scalars
 from gridlane.codegen.spirv.emission import TABLE
+from gridlane.compiler.generation import lowered
 from gridlane.compiler.vulkan import features_of
 from gridlane.conformance.cases import INEXACT, Case, arithmetic, emitting, over
 from gridlane.conformance.effects import effects
@@ -33,6 +34,7 @@ from gridlane.ir.ops import arith, math
 from gridlane.ir.parser import parse_module
 from gridlane.ir.stages import STAGES
 from gridlane.ir.verifier import verify
+from gridlane.passes.uniform_control import Uniformity
 
 VALIDATOR = shutil.which("spirv-val")
 LEGAL = STAGES["legal(vulkan with warps)"]
@@ -115,6 +117,25 @@ def test_every_function_is_valid(part: int, validated) -> None:
             modules.append(spirv_of(case.module))
     assert len(modules) > 20
     validated(modules)
+
+
+@pytest.mark.parametrize("features, together", [("", True), ("lone_barriers", False)])
+def test_who_comes_to_barriers(features: str, together: bool) -> None:
+    """All threads of a block, unless the device's barriers are CUDA's."""
+
+    def early(out):
+        t = cuda.threadIdx.x
+        if t > out[0]:
+            return
+        cuda.syncthreads()
+        out[t] = t
+
+    module = compiler.translate(early, (int32[::1],), KernelOptions())
+    target = Target("vulkan", features=f"{EVERYTHING} {features}")
+    kernel = lowered(module, target, KernelOptions())[1].kernel
+    barriers = [op for op in kernel.body.walk() if op.barrier]
+    assert barriers
+    assert Uniformity(kernel).divergent.isdisjoint(barriers) is together
 
 
 @pytest.mark.usefixtures("device")

@@ -25,6 +25,7 @@ DEFAULT = frozenset(
         "folds_zeros",
         "flushes32",
         "folds_halves",
+        "mixes_bytes",
     ]
 )
 """What is compiled for when nobody says: what lavapipe and the drivers of desktop GPUs have, and
@@ -40,7 +41,7 @@ OPTIONAL = frozenset(
         "denorm64",
         "software",
         "short_loops",
-        "mixes_bytes",
+        "lone_barriers",
     ]
 )
 """What code makes use of where it is there.
@@ -50,12 +51,13 @@ OPTIONAL = frozenset(
 instruction for some operands to hide them from it.
 ``flushes32`` is one as well: subnormal f32 pass for 0 where they are compared and converted, though
 not in sums and products, and where the compiler sees that a sign is changed; NVIDIA's driver does
-that. ``folds_halves``: an f32 that was rounded to
-f16 and extended again is taken for the f32; NVIDIA's compiler does that.
-``subgroup32``: subgroups are 32 consecutive threads, all of them full. ``fma``: Fma of GLSL.std.450
-rounds once. ``software``: threads are lanes of the CPU's vectors, where coarse code is slower.
-``short_loops``: the device ends loops; see passes/watch_loops.py. ``mixes_bytes``: writing a byte
-of a local array may change the one beside it, so they are held in words.
+that. ``folds_halves``: an f32 that was rounded to f16 and extended again is taken for the f32;
+NVIDIA's compiler does that. ``mixes_bytes``: writing a byte of a local array may change the one
+beside it, so they are held in words.
+``subgroup32``: subgroups are 32 consecutive threads, all of them full. ``lone_barriers``: a barrier
+does not wait for threads that have ended or went another way, as in CUDA. ``fma``: Fma of
+GLSL.std.450 rounds once. ``software``: threads are lanes of the CPU's vectors, where coarse code is
+slower. ``short_loops``: the device ends loops; see passes/watch_loops.py.
 ``denorm32`` and the like: subnormal numbers of that width are kept when told.
 """
 
@@ -122,6 +124,8 @@ def _emit(module: Module, target: Target, options: KernelOptions) -> KernelCode:
     if "fma" not in features:
         pipelines.run(module, "vulkan without fma")
     pipelines.run(module, "vulkan with warps" if "subgroup32" in features else "vulkan")
+    if "subgroup32" in features and "lone_barriers" not in features:
+        pipelines.run(module, "vulkan meeting")
     if options.opt:
         pipelines.run(module, _of_variant(target, options, features))
         if "software" in features:

@@ -93,6 +93,13 @@ class Artifact:
     coarse: int = 1
 
     @property
+    def name(self) -> str:
+        """The kernel's name for messages: the symbol without what shaders have in front."""
+        return (
+            self.entry.removeprefix("k_") if self.format in ("msl", "glsl", "wgsl") else self.entry
+        )
+
+    @property
     def raises(self) -> bool:
         """Whether the program can raise, so that a launch on the default stream is waited for."""
         return bool(self.errors) and not self.errors[0].late

@@ -197,6 +197,8 @@ PIPELINES: dict[str, tuple[Pass | Asked, ...]] = {
     # Threads that meet in a block first: what becomes variables then is forwarded again.
     "vulkan": (inline_calls, copy_at_once, promote_variables, _without_warps, promote_variables),
     "vulkan with warps": (inline_calls, copy_at_once, promote_variables),
+    # Behind that, where threads that wait at a barrier wait for all of the block.
+    "vulkan meeting": (_without_lone_barriers, promote_variables),
     # Behind one of the two above.
     "vulkan any": (reciprocal_roots,),
     "vulkan compact": (reciprocal_roots, narrow_integers),

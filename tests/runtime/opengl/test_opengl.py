@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -241,3 +242,19 @@ def test_what_compilers_say(said):
         f"{said}, in line 2 of the GLSL: second;"
     )
     assert complaint("first", "no such thing") == "no such thing"
+
+
+def test_texts_that_the_compiler_would_choke_on(device, monkeypatch):
+    """They are refused by their length with functions in the place of calls."""
+    counts = compiled(monkeypatch)
+    artifact = kernel(device, *ADD_ONE)
+    monkeypatch.setattr(device.engine._compiler, "_longest", 100)
+    body = "".join(f"    x = x + {n}.0;\n" for n in range(40))
+    function = f"float f_long(float x) {{\n{body}    return x;\n}}\n"
+    calls = "".join("    f_long(1.0);\n" for _ in range(3))
+    text = artifact.code.decode().replace("void main() {\n", f"{function}void main() {{\n{calls}")
+    with pytest.raises(
+        DeviceError, match=r"its GLSL has 1\d\d lines .* more than 100\n  use float32"
+    ):
+        device.load(replace(artifact, code=text.encode()))
+    assert not counts

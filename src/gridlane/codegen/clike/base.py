@@ -42,7 +42,6 @@ class Dialect(ABC):
             by the compiler of the language, which refuses overflow.
         halves_unsigned: a u32 becomes a float in two halves, as the language's own conversion may
             take either neighbour of a number that f32 does not hold.
-        entry: what the language calls the entry point, or "" for a name of the kernel's.
         has_warps: lanes exchange by ops of the language, in divergent control flow as well.
             Elsewhere passes have made barriers of the block of that.
         once: how a block that ``break`` leaves begins and ends.
@@ -60,7 +59,6 @@ class Dialect(ABC):
     folds_zeros: ClassVar[bool] = False
     names_constants: ClassVar[bool] = False
     halves_unsigned: ClassVar[bool] = False
-    entry: ClassVar[str] = ""
     loop: ClassVar[str] = "for (;;) {"
     once: ClassVar[Pair] = ("do {", "} while (false);")
 

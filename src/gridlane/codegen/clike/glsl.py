@@ -47,7 +47,6 @@ class Glsl(Words):
         math.Trunc: "trunc",
         math.Rint: "roundEven",
     }
-    entry = "main"
     thread = "gl_LocalInvocationID"
     group = "gl_WorkGroupID"
     version: ClassVar[str] = "#version 430 core"

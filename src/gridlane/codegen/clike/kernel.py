@@ -64,7 +64,7 @@ def emit_kernel(
             state.give(param.value, dialect.parameter(state, number))
     declare_variables(state, kernel.variables)
     emit_region(state, kernel.body)
-    entry = dialect.entry or entry_name(kernel.name)
+    entry = entry_name(kernel.name)
     return KernelText(
         dialect.assemble(state, entry),
         entry,
@@ -76,7 +76,8 @@ def emit_kernel(
 
 
 def entry_name(name: str) -> str:
-    """A kernel's name as every language allows it. The prefix keeps it from being a keyword.
+    """A kernel's name as every language allows it. The prefix keeps it from being a keyword. GLSL
+    calls every entry point main.
 
     >>> entry_name("f.<locals>.g"), entry_name("kernel")
     ('k_f_locals_g', 'k_kernel')

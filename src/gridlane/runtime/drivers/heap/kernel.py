@@ -41,9 +41,9 @@ class HeapKernel:
                 INVALID_IMAGE, f"the {engine.target} device runs {language}, not {artifact.format}"
             )
         if artifact.cooperative:
-            told = f"{artifact.entry}: {engine.target} does not say that all blocks of a grid run"
+            told = f"{artifact.name}: {engine.target} does not say that all blocks of a grid run"
             fail(NOT_SUPPORTED, f"{told} at once")
-        self.device, self.artifact, self.name = device, artifact, artifact.entry
+        self.device, self.artifact, self.name = device, artifact, artifact.name
         ends = [slot.offset + (slot.dtype.size if slot.dtype else 8) for slot in artifact.params]
         self.param_size = max(ends, default=0)
         self.explain: Explain | None = None

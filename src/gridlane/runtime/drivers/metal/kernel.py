@@ -32,9 +32,9 @@ class MetalKernel:
         if artifact.cooperative:
             fail(
                 NOT_SUPPORTED,
-                f"{artifact.entry}: Metal does not say that all blocks of a grid run at once",
+                f"{artifact.name}: Metal does not say that all blocks of a grid run at once",
             )
-        self.device, self.artifact, self.name = device, artifact, artifact.entry
+        self.device, self.artifact, self.name = device, artifact, artifact.name
         self.pipeline = device.pipelines.get(
             artifact.code, artifact.entry, artifact.uses_dynamic_shared
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gridlane.runtime import kept_file
 from gridlane.runtime.drivers.opengl import api
-from gridlane.runtime.drivers.opengl.texts import complaint
+from gridlane.runtime.drivers.opengl.texts import complaint, inlined_lines
 from gridlane.runtime.errors import INVALID_IMAGE, OUT_OF_RESOURCES, fail
 
 _MAGIC = b"glglprog"
@@ -39,10 +39,12 @@ class Compiler:
 
     Args:
         identity: what the binaries depend on besides the text: the driver.
+        longest: lines of a text with functions in the place of their calls, which is what compilers
+            work on; None for any.
     """
 
-    def __init__(self, gl: api.Functions, identity: str) -> None:
-        self._gl, self._identity = gl, identity
+    def __init__(self, gl: api.Functions, identity: str, longest: int | None = None) -> None:
+        self._gl, self._identity, self._longest = gl, identity, longest
         self._binaries = gl.integer(api.BINARY_FORMATS) > 0
 
     def program(self, text: str, name: str) -> int:
@@ -50,7 +52,7 @@ class Compiler:
 
         Raises:
             DeviceError: INVALID_IMAGE, the driver's compiler refuses it; OUT_OF_RESOURCES, it
-                compiles, but the device has not what it takes.
+                compiles, but the device has not what it takes, or it is too long for the compiler.
         """
         folder = directory() if self._binaries else None
         path = None
@@ -60,10 +62,22 @@ class Compiler:
             found = self._from_file(path)
             if found:
                 return found
+        self._check_length(text, name)
         made = self._compiled(text, name)
         if path is not None:
             self._keep(made, path)
         return made
+
+    def _check_length(self, text: str, name: str) -> None:
+        lines = inlined_lines(text)
+        if self._longest is None or lines <= self._longest:
+            return
+        fail(
+            OUT_OF_RESOURCES,
+            f"kernel {name}: its GLSL has {lines} lines with functions in the place of calls, and "
+            f"this driver's compiler wants many gigabytes for more than {self._longest}",
+            "use float32, or fp64='emulate', or another device",
+        )
 
     def _compiled(self, text: str, name: str) -> int:
         gl = self._gl

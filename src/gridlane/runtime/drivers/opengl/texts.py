@@ -66,3 +66,25 @@ def complaint(text: str, said: str) -> str:
     number, lines = int(place[1]), text.splitlines()
     shown = lines[number - 1].strip() if 0 < number <= len(lines) else ""
     return f"{what}, in line {number} of the GLSL: {shown}"
+
+
+_HEAD = re.compile(r"^\w+ (\w+)\([^;]*\) \{$")
+_NAME = re.compile(r"\w+(?=\()")
+
+
+def inlined_lines(text: str) -> int:
+    """Lines of a generated text where every call is replaced by the function, as compilers do.
+
+    >>> inlined_lines("float f(float x) {\\n    return x;\\n}\\nvoid main() {\\n    f(f(1.0));\\n}")
+    9
+    """
+    lines: dict[str, int] = {}
+    total, name = 0, ""
+    for line in text.splitlines():
+        head = _HEAD.match(line)
+        if head:
+            name, total = head[1], 0
+        total += 1 + sum(lines.get(called, 0) for called in _NAME.findall(line) if not head)
+        if line == "}" and name:
+            lines[name], name = total, ""
+    return lines.get("main", total)

@@ -68,6 +68,7 @@ FOR_CODE: dict[str, tuple[str, ...]] = {
     "atomic64": ("atomic64", "shared_atomic64"),
     "float32_atomic_add": ("float32_atomic_add", "shared_float32_atomic_add"),
     "subgroup32": ("subgroup32",),
+    "lone_barriers": ("lone_barriers",),
     "denorm16": ("denormals16",),
     "denorm32": ("denormals32",),
     "denorm64": ("denormals64",),
@@ -101,7 +102,8 @@ _WARP = 32
 
 # VkDriverId of those that number a subgroup's lanes by the thread's linear index, which Vulkan
 # leaves open: AMD's own two and Mesa's RADV, NVIDIA's own, Mesa's NVK.
-_LINEAR = frozenset((1, 2, 3, 4, 24))
+_NVIDIA = 4
+_LINEAR = frozenset((1, 2, 3, _NVIDIA, 24))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +172,8 @@ def find(
         names |= {f"subgroup_{n}" for n, bit in SUBGROUP_OPERATIONS.items() if operations & bit}
     if _has_warps(v12.driverID, v13, names):
         names.add("subgroup32")
+    if v12.driverID == _NVIDIA:  # barriers are CUDA's
+        names.add("lone_barriers")
     used = {FEATURES[name][0] for name in names if name in FEATURES}
     enabled = tuple(EXTENSIONS[name] for name in sorted(used) if name in EXTENSIONS)
     return Found(frozenset(names), enabled, v13.minSubgroupSize != v13.maxSubgroupSize)

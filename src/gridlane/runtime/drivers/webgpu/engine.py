@@ -143,7 +143,7 @@ class WebGpuEngine:
                 stage["constants"] = {"dynamic_words": dynamic_words}
             return self._gpu.create_compute_pipeline(layout=self._pipelines, compute=stage)
         except Exception as error:  # GPUValidationError and others, by wgpu's version
-            fail(INVALID_IMAGE, f"kernel {artifact.entry}: {complaint(text, str(error))}")
+            fail(INVALID_IMAGE, f"kernel {artifact.name}: {complaint(text, str(error))}")
 
     # --- work ---
 
