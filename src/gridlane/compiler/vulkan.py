@@ -25,6 +25,7 @@ DEFAULT = frozenset(
         "folds_zeros",
         "flushes32",
         "folds_halves",
+        "fences_wait",
     ]
 )
 """What is compiled for when nobody says: what lavapipe and the drivers of desktop GPUs have, and
@@ -51,7 +52,9 @@ instruction for some operands to hide them from it.
 ``flushes32`` is one as well: subnormal f32 pass for 0 where they are compared and converted, though
 not in sums and products, and where the compiler sees that a sign is changed; NVIDIA's driver does
 that. ``folds_halves``: an f32 that was rounded to
-f16 and extended again is taken for the f32; NVIDIA's compiler does that.
+f16 and extended again is taken for the f32; NVIDIA's compiler does that. ``fences_wait``: a memory
+barrier waits for the block, as if it were one of control; lavapipe's does, and gives up threads
+that come to more of them than others do.
 ``subgroup32``: subgroups are 32 consecutive threads, all of them full. ``fma``: Fma of GLSL.std.450
 rounds once. ``software``: threads are lanes of the CPU's vectors, where coarse code is slower.
 ``short_loops``: the device ends loops; see passes/watch_loops.py. ``mixes_bytes``: writing a byte
