@@ -98,7 +98,7 @@ def text_of(function, *types, features: str = "", variant: Variant = ANY, **opti
 # ---- every op
 
 EVERYTHING = "int64 float64 int16 int8 float16 atomic64 subgroup32 float32_atomic_add fma denorm32"
-EVERYTHING += " folds_halves mixes_bytes"
+EVERYTHING += " folds_halves mixes_bytes fences_wait"
 
 
 @pytest.mark.parametrize("features", ["", EVERYTHING], ids=["default", "everything"])
@@ -612,6 +612,19 @@ def checks(x, n):
         print("n", n, x[i])
     assert i < n, "too large"
     x[i] = 1
+
+
+def fenced(x):
+    cuda.threadfence()
+    x[0] = 1
+
+
+def test_fences_that_wait_are_those_of_one_device() -> None:
+    """A barrier of the device, or two of the subgroup round an atomic."""
+    strong = text_of(fenced, float32[::1], features="int64")
+    weak = text_of(fenced, float32[::1], features="int64 fences_wait")
+    assert strong.count("MemoryBarrier") == 1 and "Atomic" not in strong
+    assert weak.count("MemoryBarrier") == 2 and weak.count("AtomicIAdd") == 1
 
 
 @pytest.mark.usefixtures("device")

@@ -368,3 +368,39 @@ def test_hashes_of_an_index():
     got[:] = 0
     cuda.jit(below)[1, 64](got)
     assert (got == wanted).all()
+
+
+def test_fences_and_returns_in_loops():
+    """Warps that come to a fence more often than others, and ends of kernels in loops."""
+
+    def counting(out, rounds):
+        i = cuda.grid(1)
+        if i >= rounds:
+            return
+        for _ in range(i):
+            out[i] += 1
+            cuda.threadfence()
+            cuda.threadfence_block()
+
+    def ending(values, out):
+        i = cuda.grid(1)
+        if i >= values.shape[0]:
+            return
+        for j in range(values.shape[1]):
+            rest = values[i, j]
+            while rest > 3:
+                rest -= 3
+            if rest == 0:
+                return
+            out[i] += rest
+
+    got = np.zeros(64, np.int32)
+    cuda.jit(counting)[1, 64](got, 40)
+    assert (got[:40] == np.arange(40)).all() and not got[40:].any()
+    values = np.random.default_rng(5).integers(1, 30, (72, 9), np.int32)
+    values[::5, 4] = 0
+    rest = np.where(values, (values - 1) % 3 + 1, 0)
+    rest[::5, 4:] = 0
+    got = np.zeros(72, np.int32)
+    cuda.jit(ending)[2, 64](values, got)
+    assert (got == rest.sum(axis=1)).all()

@@ -29,6 +29,14 @@ _BITS: dict[tuple[DType, DType], str] = {
     (i32, f32): "intBitsToFloat",
 }
 
+# GLSL 4.50 and ES 3.10 have mix for integers and bools, GLSL 4.30 by this extension.
+_MIX = """\
+#ifdef GL_EXT_shader_integer_mix
+#extension GL_EXT_shader_integer_mix : enable
+#else
+#define mix(on_false, on_true, condition) ((condition) ? (on_true) : (on_false))
+#endif"""
+
 
 class Glsl(Words):
     """GLSL 4.30."""
@@ -49,7 +57,7 @@ class Glsl(Words):
     }
     thread = "gl_LocalInvocationID"
     group = "gl_WorkGroupID"
-    version: ClassVar[str] = "#version 430 core"
+    version: ClassVar[str] = f"#version 430 core\n{_MIX}"
     precise: ClassVar[str] = "precise "
 
     def let(self, type_: str, name: str, text: str) -> str:
@@ -58,6 +66,10 @@ class Glsl(Words):
 
     def var(self, type_: str, name: str, text: str) -> str:
         return self.let(type_, name, text)
+
+    def choose(self, condition: str, on_true: str, on_false: str) -> str:
+        """Not by ``?:``, which Mesa makes a branch of: with thousands of them it needs gigabytes."""
+        return f"mix({on_false}, {on_true}, {condition})"
 
     def bits(self, source: DType, target: DType, text: str) -> str:
         if source is target:

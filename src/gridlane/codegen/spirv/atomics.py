@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gridlane.codegen.spirv import conversion, scalars
 from gridlane.codegen.spirv.code import Code, unsigned
 from gridlane.codegen.spirv.emission import Emission, emits
-from gridlane.codegen.spirv.gridops import scope_id, semantics_id
+from gridlane.codegen.spirv.gridops import memory_barrier, scope_id, semantics_id
 from gridlane.codegen.spirv.memory import spot_of
 from gridlane.codegen.spirv.opcodes import Capability, Opcode
 from gridlane.codegen.spirv.words import (
@@ -93,6 +93,17 @@ def _cell_of(state: Emission, spot: Spot, dtype: DType) -> Cell:
     return Cell(pointer, u32, code.shifted_up(u32, low, 3), dtype)
 
 
+def _fence_if_those_wait(state: Emission, op: Atomic | AtomicCas) -> None:
+    """In front of an atomic and behind it, where ``fences_wait``: orders of atomics wait as well,
+    so they are relaxed there, between fences."""
+    if op.order is not MemoryOrder.RELAXED and state.has("fences_wait"):
+        memory_barrier(state, op.scope, op.order)
+
+
+def _order_id(state: Emission, order: MemoryOrder) -> int:
+    return semantics_id(state, MemoryOrder.RELAXED if state.has("fences_wait") else order)
+
+
 @emits(Atomic)
 def atomic(state: Emission, op: Atomic) -> None:
     """A read-modify-write."""
@@ -107,7 +118,8 @@ def atomic(state: Emission, op: Atomic) -> None:
         state.set(op.results[0], _alone(state, spot, dtype, change))
         return
     cell = _cell_of(state, spot, dtype)
-    scope, semantics = scope_id(state, op.scope), semantics_id(state, op.order)
+    _fence_if_those_wait(state, op)
+    scope, semantics = scope_id(state, op.scope), _order_id(state, op.order)
     if not cell.shift and op.kind in _NATIVE and _has_instruction(op, dtype):
         opcode = _NATIVE[op.kind][0 if dtype.is_signed else 1]
         bits = code.bits(value, dtype)
@@ -117,6 +129,7 @@ def atomic(state: Emission, op: Atomic) -> None:
         state.set(op.results[0], _float_add(state, op, spot, scope, semantics))
     else:
         state.set(op.results[0], _swapped(state, op, cell, change))
+    _fence_if_those_wait(state, op)
 
 
 def _has_instruction(op: Atomic, dtype: DType) -> bool:
@@ -177,7 +190,7 @@ _UNEQUAL = {
 def _swap(state: Emission, op: Atomic | AtomicCas, cell: Cell, expected: int, new: int) -> int:
     """One compare and swap of a word; the old one."""
     unequal = _UNEQUAL.get(op.order, op.order)
-    order = semantics_id(state, op.order), semantics_id(state, unequal)
+    order = _order_id(state, op.order), _order_id(state, unequal)
     scope = scope_id(state, op.scope)
     operands = (cell.pointer, scope, *order, new, expected)
     return state.code.op(Opcode.AtomicCompareExchange, cell.word, *operands)
@@ -197,10 +210,12 @@ def cas(state: Emission, op: AtomicCas) -> None:
         store_bits(state, spot, code.select(raw, same, desired, old), dtype.bits)
     else:
         cell = _cell_of(state, spot, raw)
+        _fence_if_those_wait(state, op)
         if cell.shift:
             old = _cas_in_word(state, op, cell, expected, desired)
         else:
             old = _swap(state, op, cell, expected, desired)
+        _fence_if_those_wait(state, op)
     state.set(op.results[0], code.from_bits(old, dtype))
 
 

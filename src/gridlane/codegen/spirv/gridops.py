@@ -185,9 +185,18 @@ def fence(state: Emission, op: grid.Fence) -> None:
 
 
 def memory_barrier(state: Emission, scope: MemoryScope, order: MemoryOrder) -> None:
-    """A fence."""
-    operands = scope_id(state, scope), semantics_id(state, order)
-    state.code.do(Opcode.MemoryBarrier, *operands)
+    """A fence. Where those wait (``fences_wait``) one of the subgroup keeps the device's compiler
+    from moving accesses, and an atomic that changes nothing is the processor's fence."""
+    code, semantics = state.code, semantics_id(state, order)
+    if not state.has("fences_wait"):
+        code.do(Opcode.MemoryBarrier, scope_id(state, scope), semantics)
+        return
+    if "fence" not in state.inputs:
+        state.inputs["fence"] = code.global_variable(Storage.Workgroup, code.scalar(u32))
+    relaxed = scope_id(state, MemoryScope.BLOCK), semantics_id(state, MemoryOrder.RELAXED)
+    code.do(Opcode.MemoryBarrier, code.const(Scope.Subgroup, u32), semantics)
+    code.op(Opcode.AtomicIAdd, u32, state.inputs["fence"], *relaxed, code.const(0, u32))
+    code.do(Opcode.MemoryBarrier, code.const(Scope.Subgroup, u32), semantics)
 
 
 # ---- barriers

@@ -11,7 +11,7 @@ from gridlane.conformance.effects.making import THREADS, case, out, stretched, t
 from gridlane.conformance.kernels import Kernel
 from gridlane.core import dtypes
 from gridlane.core.dtypes import b1, f32, f64, i32, u8, u32
-from gridlane.ir.ops import arith, copies, grid, memory
+from gridlane.ir.ops import arith, atomic, copies, grid, memory
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Global
 
@@ -103,11 +103,19 @@ def barriers() -> Iterator[Case]:
     yield case("sync_warp", "", ordered)
 
     def fences(kernel: Kernel) -> list[np.ndarray]:
+        """Each thread comes to as many as its number says, and waits for no other."""
         b = kernel.builder
-        for scope in grid.MemoryScope:
-            for order in grid.MemoryOrder:
-                b.emit(grid.Fence(scope, order))
-        kernel.store(kernel.thread)
+        one = b.const(1, i32)
+        target = kernel.own(kernel.array(i32))
+        turn = b.variable("turn", i32)
+        with b.loop() as loop:
+            b.break_if(b.value(arith.Ge(b.read(turn), kernel.local)))
+            for scope in grid.MemoryScope:
+                for order in grid.MemoryOrder:
+                    b.emit(grid.Fence(scope, order))
+                    b.value(atomic.Atomic(atomic.AtomicKind.ADD, target, one, order, scope))
+            with b.inside(loop.step):
+                b.write(turn, b.add(b.read(turn), one))
         return [out(i32)]
 
     yield case("fence", "", fences)

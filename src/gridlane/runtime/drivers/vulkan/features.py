@@ -123,13 +123,14 @@ class Found:
 
 def for_code(names: frozenset[str], software: bool) -> str:
     """``Target.features`` of a device with these names. Compilers of software devices, which are
-    LLVM's, take divisions by zero as undefined (``folds_zeros``), and processors keep subnormal
-    numbers. Others may take those of f32 as 0 unless they can be told not to (``flushes32``), and
-    go on with an f32 that was rounded to f16 as if it had not been (``folds_halves``), and write
-    more than a byte of a local array (``mixes_bytes``)."""
+    LLVM's, take divisions by zero as undefined (``folds_zeros``) and wait for the block at memory
+    barriers (``fences_wait``), and processors keep subnormal numbers. Others may take those of f32
+    as 0 unless they can be told not to (``flushes32``), and go on with an f32 that was rounded to
+    f16 as if it had not been (``folds_halves``), and write more than a byte of a local array
+    (``mixes_bytes``)."""
     found = [name for name, parts in FOR_CODE.items() if names.issuperset(parts)]
     if software:
-        found += ["folds_zeros", "software"]
+        found += ["folds_zeros", "fences_wait", "software"]
     else:
         found += ["folds_halves", "mixes_bytes"]
         if "denorm32" not in found:
