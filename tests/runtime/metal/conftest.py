@@ -53,13 +53,20 @@ def metal(monkeypatch):
 
 
 @pytest.fixture
-def device(request, metal, monkeypatch):
-    """A device, opened for the test."""
+def opening(metal, monkeypatch, tmp_path):
+    """Opens a device, with files that are the test's own."""
+    from gridlane.runtime.drivers.metal import archive, open_device
     from gridlane.runtime.drivers.metal import device as module
-    from gridlane.runtime.drivers.metal import open_device
 
     monkeypatch.setattr(module, "atexit", SimpleNamespace(register=lambda function: None))
-    opened = open_device()
+    monkeypatch.setattr(archive, "directory", lambda: tmp_path / "metal")
+    return open_device
+
+
+@pytest.fixture
+def device(request, opening):
+    """A device, opened for the test."""
+    opened = opening()
     yield opened
     opened.close()
     request.node.funcargs.clear()

@@ -72,7 +72,7 @@ class MetalDevice:
         return Target("metal")
 
     def finish(self, artifact: Artifact) -> Artifact:
-        """Metal compiles when a pipeline is made, and keeps that in a cache of the system's."""
+        """Metal compiles when a pipeline is made; archive.py keeps that."""
         return artifact
 
     def compile_ahead(self, texts: Sequence[str]) -> None:
@@ -223,6 +223,7 @@ class MetalDevice:
                 self.default_stream.drain()
         if self.context.fault is not None:
             self.recorder.abandon()
+        self.pipelines.end()
 
     def activate(self) -> None:
         """Nothing: Metal has no current device."""
