@@ -14,7 +14,7 @@ from tests.runtime.vulkan.helpers import octets, params, to_device, words
 
 from gridlane.core.errors import DeviceError
 from gridlane.emulation.metal import bridge
-from gridlane.runtime.drivers.metal.memory import CHUNK, SMALL
+from gridlane.runtime.chunks import CHUNK, SMALL
 
 MEGABYTE = 1 << 20
 

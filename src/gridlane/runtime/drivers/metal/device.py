@@ -12,11 +12,12 @@ from contextlib import suppress
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import DeviceError
 from gridlane.core.options import Target
+from gridlane.runtime.chunks import Block
 from gridlane.runtime.drivers.metal.adapters import Adapter
 from gridlane.runtime.drivers.metal.context import Context
 from gridlane.runtime.drivers.metal.event import MetalEvent
 from gridlane.runtime.drivers.metal.kernel import MetalKernel
-from gridlane.runtime.drivers.metal.memory import Block, Pool
+from gridlane.runtime.drivers.metal.memory import Pool
 from gridlane.runtime.drivers.metal.moving import Mover
 from gridlane.runtime.drivers.metal.pipelines import Pipelines
 from gridlane.runtime.drivers.metal.provider import LABEL

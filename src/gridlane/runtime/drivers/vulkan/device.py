@@ -11,6 +11,7 @@ from contextlib import suppress
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import DeviceError
 from gridlane.core.options import Target
+from gridlane.runtime.chunks import Block
 from gridlane.runtime.drivers.vulkan.adapters import KINDS, SOFTWARE, Adapter
 from gridlane.runtime.drivers.vulkan.context import Context
 from gridlane.runtime.drivers.vulkan.event import Clock, VulkanEvent
@@ -21,7 +22,6 @@ from gridlane.runtime.drivers.vulkan.memory import (
     COHERENT,
     LOCAL,
     VISIBLE,
-    Block,
     Pool,
 )
 from gridlane.runtime.drivers.vulkan.pipelines import PipelineCache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import struct as pack
 from typing import TYPE_CHECKING, Any
 
@@ -69,8 +68,7 @@ class VulkanKernel:
         self.report_address = 0
         if artifact.errors or artifact.prints:
             self._memory = device.stage(report.size(artifact))
-            host = (ctypes.c_ubyte * self._memory.size).from_address(self._memory.pointer)
-            self.report = report.Report(artifact, host)
+            self.report = report.Report(artifact, self._memory.host())
             self.report_address = self._memory.address
             device.reporting.add(self)
 
