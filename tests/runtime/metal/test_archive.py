@@ -9,8 +9,8 @@ import sys
 import numpy as np
 import pytest
 from tests.on_metal import EMULATED
+from tests.runtime.arrays import params, to_device, words
 from tests.runtime.metal.kernels import ADD_ONE, kernel
-from tests.runtime.vulkan.helpers import params, to_device, words
 
 from gridlane.core.errors import DeviceError
 from gridlane.emulation.metal import machine

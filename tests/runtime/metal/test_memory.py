@@ -9,8 +9,8 @@ import threading
 
 import numpy as np
 import pytest
+from tests.runtime.arrays import octets, params, to_device, words
 from tests.runtime.metal.kernels import ADD_ONE, kernel
-from tests.runtime.vulkan.helpers import octets, params, to_device, words
 
 from gridlane.core.errors import DeviceError
 from gridlane.emulation.metal import bridge

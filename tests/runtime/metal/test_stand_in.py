@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.runtime.arrays import params, to_device, words
 from tests.runtime.metal.kernels import ADD_ONE, kernel
-from tests.runtime.vulkan.helpers import params, to_device, words
 
 import gridlane.runtime.drivers.metal as driver
 from gridlane.emulation.metal import archive as archives

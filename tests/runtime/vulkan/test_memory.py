@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.runtime.vulkan.helpers import octets, params, to_device, words
+from tests.runtime.arrays import octets, params, to_device, words
 from tests.runtime.vulkan.shaders import ADD_ONE, kernel
 
 from gridlane.core.errors import DeviceError
