@@ -52,6 +52,30 @@ class QueuedStream:
         """Give a launch to the device."""
         raise NotImplementedError
 
+    def _upload(self, target: int, source: memoryview, keep: Any) -> None:
+        """Give a copy to the device."""
+        raise NotImplementedError
+
+    def _download(self, target: memoryview, source: int, keep: Any) -> None:
+        """Give a copy from the device to the host."""
+        raise NotImplementedError
+
+    def _copy(self, target: int, source: int, size: int, keep: Any) -> None:
+        """Give a copy within the device."""
+        raise NotImplementedError
+
+    def _fill(self, target: int, byte: int, size: int, keep: Any) -> None:
+        """Give the setting of bytes."""
+        raise NotImplementedError
+
+    def _write(self, target: int, source: memoryview) -> None:
+        """Copy to the device, behind the work so far; the source may change on return."""
+        raise NotImplementedError
+
+    def _read(self, target: memoryview, source: int) -> None:
+        """Copy to the host; finished on return."""
+        raise NotImplementedError
+
     def _finish(self) -> None:
         """Wait for the work that this stream has given to the device."""
         raise NotImplementedError
@@ -84,6 +108,36 @@ class QueuedStream:
             self._launch(kernel, params, gx, gy, gz, shared)
         if self.is_default and kernel.raises:
             self.synchronize()
+
+    def upload(self, target: int, source: memoryview, keep: Any = None) -> None:
+        """Append a copy to the device."""
+        self._do("_upload", target, source, keep)
+
+    def download(self, target: memoryview, source: int, keep: Any = None) -> None:
+        """Append a copy to the host."""
+        self._do("_download", target, source, keep)
+
+    def copy(self, target: int, source: int, size: int, keep: Any = None) -> None:
+        """Append a copy within the device."""
+        self._do("_copy", target, source, size, keep)
+
+    def fill(self, target: int, byte: int, size: int, keep: Any = None) -> None:
+        """Append setting bytes."""
+        self._do("_fill", target, byte, size, keep)
+
+    def write(self, target: int, source: memoryview) -> None:
+        """Copy to the device, behind the work so far; the source may change on return."""
+        self._check_waiting("a copy from memory that is not pinned")
+        self._catch_up()
+        self._write(target, source)
+
+    def read(self, target: memoryview, source: int) -> None:
+        """Copy to the host; finished on return. Raises where the device did not finish a kernel."""
+        self._check_waiting("a copy that the host waits for")
+        self._catch_up()
+        self._read(target, source)
+        self.device.flush()
+        self.device.check(late=True)
 
     def submit(self, work: Callable[[], object], always: bool = False) -> None:
         """Append a host function. It runs on a thread of this stream, which must not use the

@@ -1,4 +1,4 @@
-"""The suite that WebGPU, OpenGL and OpenGL ES share, on whatever drivers this machine has."""
+"""What is WebGPU's, OpenGL's and OpenGL ES's, on whatever drivers this machine has."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ import pytest
 from tests.runtime.heap.helpers import KINDS, opened
 
 
-@pytest.fixture(params=KINDS)
-def device(request, tmp_path, monkeypatch):
-    """A device, opened for the test. At the end nothing may be left in its heap."""
-    made = opened(request.param, monkeypatch, tmp_path / "programs")
+def ended(request, made):
+    """Gives a device to a test. At the end nothing may be left in its heap."""
     yield made
     request.node.funcargs.clear()
     gc.collect()
@@ -19,3 +17,9 @@ def device(request, tmp_path, monkeypatch):
         made.synchronize()
         assert made.pool.statistics().used == 0
     made.close()
+
+
+@pytest.fixture(params=KINDS)
+def device(request, tmp_path, monkeypatch):
+    """A device, opened for the test."""
+    yield from ended(request, opened(request.param, monkeypatch, tmp_path / "programs"))

@@ -1,12 +1,10 @@
-"""What the tests share: arrays on the device, parameter blocks, devices."""
+"""Devices for the tests, opened and ended."""
 
 from __future__ import annotations
 
 import os
-import struct
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 KINDS = ("webgpu", "opengl", "opengl es")
@@ -42,32 +40,3 @@ def opened(kind: str, monkeypatch, folder):
     monkeypatch.setattr(module, "atexit", SimpleNamespace(register=lambda function: None))
     monkeypatch.setattr(programs, "directory", lambda: folder)
     return opener(kind)()
-
-
-def to_device(device, array):
-    """A buffer with the bytes of an array."""
-    buffer = device.allocate(array.nbytes)
-    device.upload(buffer.address, octets(array))
-    return buffer
-
-
-def octets(array):
-    """The bytes of an array, not copied."""
-    return array.view(np.uint8).reshape(-1).data
-
-
-def words(device, buffer, dtype=np.uint32):
-    """What a buffer holds."""
-    out = np.empty(buffer.size, np.uint8)
-    device.download(out.data, buffer.address)
-    return out.view(dtype)
-
-
-def params(artifact, *values):
-    """The parameter block."""
-    block = bytearray(artifact.param_bytes)
-    for slot, value in zip(artifact.params, values, strict=True):
-        code = "Q" if slot.dtype is None else {"f32": "f"}.get(str(slot.dtype), "I")
-        value = getattr(value, "address", value)
-        struct.pack_into(f"<{code}", block, slot.offset, value)
-    return bytes(block)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.runtime.heap.helpers import octets, params, to_device, words
+from tests.runtime.arrays import octets, params, to_device, words
 from tests.runtime.heap.texts import ADD_ONE, kernel
 
 from gridlane.core.errors import DeviceError

@@ -6,7 +6,7 @@ import gc
 
 import numpy as np
 import pytest
-from tests.runtime.heap.helpers import params, to_device, words
+from tests.runtime.arrays import params, to_device, words
 from tests.runtime.heap.texts import ADD_ONE, kernel
 
 from gridlane.core import dtypes

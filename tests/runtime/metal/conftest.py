@@ -13,13 +13,18 @@ from gridlane.emulation.metal import bridge, framework, machine
 from gridlane.runtime.drivers.metal import adapters, provider
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _compiler():
+def require():
+    """Skip where the stand-in has no compiler; fail where it has to have one."""
     missing = "" if machine.compiler() else "no g++ with _Float16 and __float128"
     if missing and os.environ.get("CI"):
         pytest.fail(missing)  # .ci/run installs it
     if missing:
         pytest.skip(missing)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiler():
+    require()
 
 
 def forget():
@@ -53,13 +58,20 @@ def metal(monkeypatch):
 
 
 @pytest.fixture
-def device(request, metal, monkeypatch):
-    """A device, opened for the test."""
+def opening(metal, monkeypatch, tmp_path):
+    """Opens a device, with files that are the test's own."""
+    from gridlane.runtime.drivers.metal import archive, open_device
     from gridlane.runtime.drivers.metal import device as module
-    from gridlane.runtime.drivers.metal import open_device
 
     monkeypatch.setattr(module, "atexit", SimpleNamespace(register=lambda function: None))
-    opened = open_device()
+    monkeypatch.setattr(archive, "directory", lambda: tmp_path / "metal")
+    return open_device
+
+
+@pytest.fixture
+def device(request, opening):
+    """A device, opened for the test."""
+    opened = opening()
     yield opened
     opened.close()
     request.node.funcargs.clear()

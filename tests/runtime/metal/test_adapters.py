@@ -40,12 +40,13 @@ def test_macos_without_pyobjc(plain, monkeypatch):
 
 def test_the_stand_in_is_never_taken_unasked(plain, monkeypatch):
     """The modules of the system are those that are imported by name."""
-    from gridlane.emulation.metal import bridge
+    from gridlane.emulation.metal import bridge, foundation
 
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr("platform.mac_ver", lambda: ("15.5", ("", "", ""), "arm64"))
     monkeypatch.setitem(sys.modules, "Metal", framework)
     monkeypatch.setitem(sys.modules, "objc", bridge)
+    monkeypatch.setitem(sys.modules, "Foundation", foundation)
     found = provider.provider()
     assert (found.metal, found.macos, found.emulated) == (framework, (15, 5), False)
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.runtime.arrays import params, to_device, words
 from tests.runtime.metal.kernels import ADD_ONE, kernel
-from tests.runtime.vulkan.helpers import params, to_device, words
 
 from gridlane.core.errors import DeviceError
 from gridlane.emulation.metal import bridge

@@ -9,12 +9,12 @@ import threading
 
 import numpy as np
 import pytest
+from tests.runtime.arrays import octets, params, to_device, words
 from tests.runtime.metal.kernels import ADD_ONE, kernel
-from tests.runtime.vulkan.helpers import octets, params, to_device, words
 
 from gridlane.core.errors import DeviceError
 from gridlane.emulation.metal import bridge
-from gridlane.runtime.drivers.metal.memory import CHUNK, SMALL
+from gridlane.runtime.chunks import CHUNK, SMALL
 
 MEGABYTE = 1 << 20
 

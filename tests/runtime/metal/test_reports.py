@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.runtime.arrays import params, to_device, words
 from tests.runtime.metal.kernels import kernel
-from tests.runtime.vulkan.helpers import params, to_device, words
 
 from gridlane.core import dtypes
 from gridlane.core import gpu_abi as abi

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.runtime.arrays import params, to_device, words
 from tests.runtime.metal.kernels import ADD_ONE, kernel
-from tests.runtime.vulkan.helpers import params, to_device, words
 
 import gridlane.runtime.drivers.metal as driver
-from gridlane.emulation.metal import bridge, framework
+from gridlane.emulation.metal import archive as archives
+from gridlane.emulation.metal import bridge, foundation, framework
 from gridlane.emulation.metal.bridge import MetalAssertion
 from gridlane.runtime.drivers.metal.selectors import SELECTORS, owning, owning_metadata, types_of
 
@@ -31,11 +32,17 @@ class Bench:
         options.setMathMode_(framework.MTLMathModeSafe)
         library, error = metal.newLibraryWithSource_options_error_(text, options, None)
         assert error is None
-        function = library.newFunctionWithName_("k_main")
-        self.state, _ = metal.newComputePipelineStateWithFunction_error_(function, None)
+        self.described = framework.MTLComputePipelineDescriptor.new()
+        self.described.setComputeFunction_(library.newFunctionWithName_("k_main"))
+        self.state, _ = self.made()
         self.queue = metal.newCommandQueue()
         self.buffer = metal.newBufferWithLength_options_(4096, 0)
         self.params = struct.pack("<QI4x", self.buffer.gpuAddress(), 64)
+
+    def made(self, options=0):
+        """(pipeline, error) of what is described."""
+        make = self.device.newComputePipelineStateWithDescriptor_options_reflection_error_
+        return make(self.described, options, None, None)
 
     def encoder(self):
         """A command buffer, and an encoder with all that the kernel needs."""
@@ -221,6 +228,81 @@ def test_an_encoder_that_goes_before_it_ends(bench):
     assert bridge.living.pop("encoder that went before it ended") == 1
 
 
+# --- archives ---
+
+
+def archive_of(bench, path=None):
+    """(archive, error), of a file or empty."""
+    described = framework.MTLBinaryArchiveDescriptor.new()
+    if path is not None:
+        described.setUrl_(foundation.NSURL.fileURLWithPath_(str(path)))
+    return bench.device.newBinaryArchiveWithDescriptor_error_(described, None)
+
+
+def stored(bench, path):
+    """An archive with the kernel, in a file."""
+    archive, _ = archive_of(bench)
+    assert archive.addComputePipelineFunctionsWithDescriptor_error_(bench.described, None)[0]
+    url = foundation.NSURL.fileURLWithPath_(str(path))
+    assert archive.serializeToURL_error_(url, None) == (True, None)
+    return path
+
+
+FAIL_ON_MISS = framework.MTLPipelineOptionFailOnBinaryArchiveMiss
+
+
+def test_a_pipeline_of_an_archive(bench, tmp_path):
+    archive, error = archive_of(bench)
+    assert error is None
+    bench.described.setBinaryArchives_([archive])
+    state, error = bench.made(FAIL_ON_MISS)
+    assert state is None and "in no archive" in error.localizedDescription()
+    archive, error = archive_of(bench, stored(bench, tmp_path / "archive"))
+    assert error is None
+    bench.described.setBinaryArchives_([archive])
+    bench.state, error = bench.made(FAIL_ON_MISS)
+    assert error is None and bench.run().error() is None and (bench.words() == 1).all()
+
+
+def test_an_empty_archive_is_not_written(bench, tmp_path):
+    archive, _ = archive_of(bench)
+    url = foundation.NSURL.fileURLWithPath_(str(tmp_path / "archive"))
+    written, error = archive.serializeToURL_error_(url, None)
+    assert not written and error.domain() == "MTLBinaryArchiveDomain"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("damage", ["missing", "truncated", "changed", "foreign"])
+def test_a_file_that_is_no_archive(bench, tmp_path, damage, monkeypatch):
+    path = stored(bench, tmp_path / "archive")
+    data = bytearray(path.read_bytes())
+    data[1000] ^= 1  # in the first library
+    if damage == "missing":
+        path.unlink()
+    elif damage == "truncated":
+        path.write_bytes(path.read_bytes()[:-10])
+    elif damage == "changed":
+        path.write_bytes(data)
+    else:
+        monkeypatch.setattr(archives, "_identity", lambda: "of another g++")
+    archive, error = archive_of(bench, path)
+    assert archive is None
+    assert (error.domain(), error.code()) == ("MTLBinaryArchiveDomain", 1)
+
+
+def test_misuse_of_pipelines(bench):
+    with pytest.raises(MetalAssertion, match="options 8"):
+        bench.made(8)
+    with pytest.raises(MetalAssertion, match=r"argument 0 is \[1\]"):
+        bench.described.setBinaryArchives_([1])
+    bench.described = framework.MTLComputePipelineDescriptor.new()
+    with pytest.raises(MetalAssertion, match="without a function"):
+        bench.made()
+    archive, _ = archive_of(bench)
+    with pytest.raises(MetalAssertion, match="without a function"):
+        archive.addComputePipelineFunctionsWithDescriptor_error_(bench.described, None)
+
+
 # --- what the driver needs ---
 
 
@@ -299,10 +381,10 @@ def test_every_method_that_the_driver_calls_is_known():
 
 
 def test_the_stand_in_has_every_method_and_no_other():
-    from gridlane.emulation.metal import commands, device, options, sync
+    from gridlane.emulation.metal import archive, commands, device, foundation, options, sync
 
     for kind, methods in SELECTORS.items():
-        modules = (commands, device, options, sync)
+        modules = (archive, commands, device, foundation, options, sync)
         (cls,) = (
             vars(each)[kind]
             for each in modules
@@ -316,6 +398,10 @@ def test_metadata_of_owning_methods():
     assert owning_metadata("@@^@") == {
         "retval": {"type": b"@", "already_retained": True},
         "arguments": {2: {"type": b"@"}, 3: {"type": b"^@", "type_modifier": b"o"}},
+    }
+    assert owning_metadata("@0^@")["arguments"] == {
+        2: {"type": b"^@"},
+        3: {"type": b"^@", "type_modifier": b"o"},
     }
     assert set(owning()) == {
         selector for methods in SELECTORS.values() for selector in methods if "new" in selector

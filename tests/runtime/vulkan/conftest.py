@@ -40,13 +40,18 @@ def _missing() -> str:
     return ""
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _vulkan():
+def require():
+    """Skip where there is no Vulkan, or a tool is missing; fail where there has to be."""
     missing = _missing()
     if missing and os.environ.get("CI"):
         pytest.fail(missing)  # .ci/run installs them
     if missing:
         pytest.skip(missing)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _vulkan():
+    require()
 
 
 @pytest.fixture

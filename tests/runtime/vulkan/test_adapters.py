@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from tests.runtime.vulkan.helpers import params
+from tests.runtime.arrays import params
 from tests.runtime.vulkan.shaders import ADD_ONE, kernel
 
 from gridlane.core.errors import DeviceError

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.runtime.vulkan.helpers import params, to_device, words
+from tests.runtime.arrays import params, to_device, words
 from tests.runtime.vulkan.shaders import ADD_ONE, kernel
 
 from gridlane.compiler.vulkan import features_of

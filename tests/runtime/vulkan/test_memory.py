@@ -10,12 +10,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.runtime.vulkan.helpers import octets, params, to_device, words
+from tests.runtime.arrays import octets, params, to_device, words
 from tests.runtime.vulkan.shaders import ADD_ONE, kernel
 
 from gridlane.core.errors import DeviceError
+from gridlane.runtime.chunks import CHUNK, SMALL
 from gridlane.runtime.drivers.vulkan import transfers
-from gridlane.runtime.drivers.vulkan.memory import CHUNK, COHERENT, LOCAL, SMALL, VISIBLE, Pool
+from gridlane.runtime.drivers.vulkan.memory import COHERENT, LOCAL, VISIBLE, Pool
 
 MEGABYTE = 1 << 20
 
@@ -292,7 +293,7 @@ def test_memory_of_both(device, kind):
 
 
 def test_mapped_memory_needs_one_address(device, monkeypatch):
-    from gridlane.runtime.drivers.vulkan.memory import Block
+    from gridlane.runtime.chunks import Block
 
     monkeypatch.setattr(Block, "address", property(lambda self: 4096))
     with pytest.raises(DeviceError, match=r"NOT_SUPPORTED.*addresses of its own"):

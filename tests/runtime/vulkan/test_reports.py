@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.runtime.vulkan.helpers import params, to_device, words
+from tests.runtime.arrays import params, to_device, words
 from tests.runtime.vulkan.shaders import kernel
 
 from gridlane.core import dtypes

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.runtime.heap.helpers import opened, opener, params, to_device, words
+from tests.runtime.arrays import params, to_device, words
+from tests.runtime.heap.helpers import opened, opener
 from tests.runtime.heap.texts import ADD_ONE, kernel
 
 from gridlane.core.errors import DeviceError

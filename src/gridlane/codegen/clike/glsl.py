@@ -68,7 +68,7 @@ class Glsl(Words):
         return self.let(type_, name, text)
 
     def choose(self, condition: str, on_true: str, on_false: str) -> str:
-        """Not by ``?:``, which Mesa makes a branch of: with thousands of them it needs gigabytes."""
+        """Not by ``?:``, which Mesa makes a branch of: thousands of them take it gigabytes."""
         return f"mix({on_false}, {on_true}, {condition})"
 
     def bits(self, source: DType, target: DType, text: str) -> str:

@@ -132,10 +132,12 @@ def _fits(argument: Any, letter: str) -> bool:
         return isinstance(argument, int) and least <= argument < most
     if letter == "S":
         return isinstance(argument, tuple) and len(argument) == 3
-    if letter == "^@":
+    if letter in ("^@", "0"):
         return argument is None
     if letter == "^v":
         return isinstance(argument, bytes | bytearray | memoryview)
+    if isinstance(argument, list):
+        return all(isinstance(each, Object) for each in argument)
     return isinstance(argument, Object | str)
 
 

@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from gridlane.emulation.metal import archive
+from gridlane.emulation.metal.archive import MTLBinaryArchive
 from gridlane.emulation.metal.bridge import Object, require
 from gridlane.emulation.metal.commands import MTLCommandQueue
+from gridlane.emulation.metal.foundation import NSError
 from gridlane.emulation.metal.gpu import Gpu
-from gridlane.emulation.metal.machine import FailedCompilationError, Program
+from gridlane.emulation.metal.machine import (
+    FailedCompilationError,
+    Program,
+    folder,
+    kernels_of,
+)
 from gridlane.emulation.metal.memory import Memory
-from gridlane.emulation.metal.options import MTLCompileOptions, MTLResidencySetDescriptor
+from gridlane.emulation.metal.options import (
+    MTLBinaryArchiveDescriptor,
+    MTLCompileOptions,
+    MTLComputePipelineDescriptor,
+    MTLFunction,
+    MTLResidencySetDescriptor,
+)
 from gridlane.emulation.metal.sync import MTLFence, MTLResidencySet, MTLSharedEvent
-from gridlane.emulation.metal.text import Kernel, RefusedTextError
+from gridlane.emulation.metal.text import RefusedTextError
 
 NAME = "CPU emulation of a Metal device"
 FAMILIES = (1007, 5001)
 THREADS, THREADGROUP_BYTES = 1024, 32768
 LARGEST_BUFFER, WORKING_SET = 1 << 30, 2 << 30
+FAIL_ON_MISS = 4  # MTLPipelineOptionFailOnBinaryArchiveMiss
 FENCED_VERSION = 0x30002  # the first with fences, which every kernel of gridlane may use
-
-
-class NSError(Object):
-    """What went wrong."""
-
-    def __init__(self, domain: str, code: int, text: str) -> None:
-        super().__init__()
-        self._domain, self._code, self._text = domain, code, text
-
-    def domain(self) -> str:
-        return self._domain
-
-    def code(self) -> int:
-        return self._code
-
-    def localizedDescription(self) -> str:
-        return self._text
 
 
 class Bytes:
@@ -73,35 +69,24 @@ class MTLBuffer(Object):
         return self._memory.size
 
 
-class MTLFunction(Object):
-    """A kernel of a library."""
-
-    def __init__(self, program: Program, kernel: Kernel) -> None:
-        super().__init__()
-        self._program, self._kernel = program, kernel
-
-    def name(self) -> str:
-        return self._kernel.name
-
-
 class MTLLibrary(Object):
-    """A compiled text."""
+    """A text that the compiler takes. It is machine code when a pipeline is made."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, text: str) -> None:
         super().__init__()
-        self._program = program
+        self._text, self._kernels = text, kernels_of(text)
 
     def newFunctionWithName_(self, name: str) -> MTLFunction | None:
-        kernel = self._program.kernels[0].get(name)
-        return None if kernel is None else MTLFunction(self._program, kernel)
+        kernel = self._kernels.get(name)
+        return None if kernel is None else MTLFunction(self._text, kernel)
 
 
 class MTLComputePipelineState(Object):
     """A kernel, ready to be launched."""
 
-    def __init__(self, function: MTLFunction, threads: int) -> None:
+    def __init__(self, program: Program, name: str, threads: int) -> None:
         super().__init__()
-        self._program, self._kernel = function._program, function._kernel
+        self._program, self._kernel = program, program.kernels[0][name]
         self._sizes = self._program.sizes(self._kernel)
         self._threads = threads
 
@@ -124,6 +109,8 @@ class MTLDevice(Object):
 
     def __init__(self) -> None:
         super().__init__()
+        # The folder goes at the end of the process, but behind what is closed then and writes it.
+        folder()
         self._gpu = Gpu()
         self._allocated = [0]
         self._families: tuple[int, ...] = FAMILIES
@@ -183,14 +170,31 @@ class MTLDevice(Object):
         require(options._mode == "safe", "kernels are to be compiled without fast math")
         require(options._version >= FENCED_VERSION, f"version {options._version:#x} of MSL")
         try:
-            return MTLLibrary(Program([source])), None
+            return MTLLibrary(source), None
         except (FailedCompilationError, RefusedTextError) as failed:
             return None, NSError("MTLLibraryErrorDomain", 3, str(failed))
 
-    def newComputePipelineStateWithFunction_error_(
-        self, function: MTLFunction, error: None
+    def newBinaryArchiveWithDescriptor_error_(
+        self, descriptor: MTLBinaryArchiveDescriptor, error: None
+    ) -> tuple[MTLBinaryArchive | None, NSError | None]:
+        return archive.opened(descriptor._url)
+
+    def newComputePipelineStateWithDescriptor_options_reflection_error_(
+        self, descriptor: MTLComputePipelineDescriptor, options: int, reflection: None, error: None
     ) -> tuple[MTLComputePipelineState | None, NSError | None]:
-        return MTLComputePipelineState(function, self._threads), None
+        function = descriptor._function
+        require(function is not None, "a pipeline without a function")
+        require(options in (0, FAIL_ON_MISS), f"pipeline options {options}")
+        assert function is not None
+        found = (each._program(function) for each in descriptor._archives)
+        program = next(filter(None, found), None)
+        if program is None and options == FAIL_ON_MISS:
+            return None, NSError("CompilerError", 2, "the function is in no archive")
+        try:
+            program = program or Program([function._text])
+        except FailedCompilationError as failed:
+            return None, NSError("CompilerError", 2, str(failed))
+        return MTLComputePipelineState(program, function.name(), self._threads), None
 
     def newResidencySetWithDescriptor_error_(
         self, descriptor: MTLResidencySetDescriptor, error: None
@@ -198,6 +202,3 @@ class MTLDevice(Object):
         if not self._residency:
             return None, NSError("MTLDeviceError", 1, "no residency sets")
         return MTLResidencySet(), None
-
-    def _error(self, code: int, text: str) -> Any:
-        return NSError("MTLCommandBufferErrorDomain", code, text)

@@ -8,10 +8,17 @@ from gridlane.emulation.metal import bridge
 from gridlane.emulation.metal.bridge import Object
 from gridlane.emulation.metal.device import MTLDevice
 from gridlane.emulation.metal.machine import compile_ahead, compiler
-from gridlane.emulation.metal.options import MTLCompileOptions, MTLResidencySetDescriptor
+from gridlane.emulation.metal.options import (
+    MTLBinaryArchiveDescriptor,
+    MTLCompileOptions,
+    MTLComputePipelineDescriptor,
+    MTLResidencySetDescriptor,
+)
 
 __all__ = [
+    "MTLBinaryArchiveDescriptor",
     "MTLCompileOptions",
+    "MTLComputePipelineDescriptor",
     "MTLCopyAllDevices",
     "MTLResidencySetDescriptor",
     "MTLSize",
@@ -28,6 +35,8 @@ MTLGPUFamilyApple7 = 1007
 MTLGPUFamilyMetal3 = 5001
 MTLCommandBufferStatusCompleted = 4
 MTLCommandBufferStatusError = 5
+MTLPipelineOptionNone = 0
+MTLPipelineOptionFailOnBinaryArchiveMiss = 4
 MTLCommandBufferErrorDomain = "MTLCommandBufferErrorDomain"
 
 MACOS = (15, 0)

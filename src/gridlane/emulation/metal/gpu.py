@@ -10,10 +10,11 @@ import ctypes
 import random
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gridlane.core.config import config
 from gridlane.emulation.metal.bridge import autorelease_pool
+from gridlane.emulation.metal.foundation import NSError
 from gridlane.emulation.metal.machine import FailedRunError
 from gridlane.emulation.metal.memory import Memory
 
@@ -114,7 +115,7 @@ class Gpu:
                 touched = isinstance(error, FailedRunError) and error.address
                 failed = PAGE_FAULT if touched else INTERNAL, str(error)
             if failed is not None:
-                command._error = self._error(*failed)
+                command._error = NSError("MTLCommandBufferErrorDomain", *failed)
         with self._changed:
             if encoder is not None:
                 self._done.add(id(encoder))
@@ -130,11 +131,6 @@ class Gpu:
                 event._signal(value)
         command._status = COMPLETED if command._error is None else ERROR
         self._changed.notify_all()
-
-    def _error(self, code: int, text: str) -> Any:
-        from gridlane.emulation.metal.device import NSError  # which has this class
-
-        return NSError("MTLCommandBufferErrorDomain", code, text)
 
     def _execute(self, command: MTLCommandBuffer, encoder: MTLComputeCommandEncoder) -> None:
         there = {buffer._memory for each in command._queue._sets for buffer in each._now}

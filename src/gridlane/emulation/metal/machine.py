@@ -16,7 +16,7 @@ from pathlib import Path
 from gridlane.emulation.metal.text import HEAD, Kernel, as_cpp
 
 HERE = Path(__file__).parent
-COMPILER = "g++"
+COMPILER, LIBRARY = "g++", "metal_stdlib"
 FLAGS = (
     *("-std=c++17", "-O1", "-fPIC", "-shared", "-w", "-fno-strict-aliasing", "-ffp-contract=off"),
     "-fsanitize=signed-integer-overflow,shift,integer-divide-by-zero,float-cast-overflow",
@@ -70,19 +70,36 @@ def compiled(source: str) -> Path:
     Raises:
         FailedCompilationError: g++ refuses it, or is missing.
     """
-    name = hashlib.sha256(source.encode()).hexdigest()[:16]
-    path, made = folder() / f"{name}.cpp", folder() / f"{name}.so"
-    if made.exists():
-        return made
+    made = _made(source)
+    if not made.exists():
+        _run(str(_written(source)), "-o", str(made))
+    return made
+
+
+def _made(source: str) -> Path:
+    return folder() / f"{hashlib.sha256(source.encode()).hexdigest()[:16]}.so"
+
+
+def _written(source: str) -> Path:
+    path = _made(source).with_suffix(".cpp")
     path.write_text(source)
-    command = [COMPILER, *FLAGS, f"-I{HERE}", str(path), "-o", str(made)]
+    return path
+
+
+@cache
+def _library_ahead() -> None:
+    """Compile <metal_stdlib> itself, which is most of what a text has g++ do."""
+    _run("-x", "c++-header", str(HERE / LIBRARY), "-o", str(folder() / f"{LIBRARY}.gch"))
+
+
+def _run(*arguments: str) -> None:
+    command = [COMPILER, *FLAGS, f"-I{folder()}", f"-I{HERE}", *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True)
     except OSError as error:
         raise FailedCompilationError(f"the stand-in for Metal needs g++: {error}") from None
     if done.returncode:
         raise FailedCompilationError(done.stderr[:4000])
-    return made
 
 
 @cache
@@ -94,25 +111,60 @@ def runtime() -> ctypes.CDLL:
     return library
 
 
+def kernels_of(text: str) -> dict[str, Kernel]:
+    """The kernels of a text, by name, if it is a program; without making machine code of it.
+
+    Raises:
+        FailedCompilationError, RefusedTextError.
+    """
+    code, kernels = as_cpp(text, "k0")
+    if text not in _ahead:
+        with _lock:
+            _library_ahead()
+            _run("-fsyntax-only", str(_written(f"{HEAD}\n{code}")))
+    return _by_name(kernels)
+
+
+def _by_name(kernels: list[Kernel]) -> dict[str, Kernel]:
+    return {kernel.name: kernel for kernel in kernels}
+
+
 class Program:
     """Texts, compiled together.
 
     Attributes:
         kernels: of each text, by name.
+        path, first: the shared library, and the number of the first text in it.
+        compilations: how often machine code was made of texts in this process.
     """
 
+    compilations = 0
+
     def __init__(self, texts: Sequence[str]) -> None:
-        self._first = 0
         if len(texts) == 1 and texts[0] in _ahead:
-            whole, self._first = _ahead[texts[0]]
-            self._library, self.kernels = whole._library, [whole.kernels[self._first]]
+            whole, number = _ahead[texts[0]]
+            self._open(whole.path, number, [whole.kernels[number]])
             return
+        made = [as_cpp(text, f"k{number}") for number, text in enumerate(texts)]
+        source = "\n".join((HEAD, *(code for code, _ in made)))
+        with _lock:
+            _library_ahead()
+            Program.compilations += not _made(source).exists()
+            path = compiled(source)
+        self._open(path, 0, [_by_name(kernels) for _, kernels in made])
+
+    @classmethod
+    def of_code(cls, text: str, path: Path, first: int) -> Program:
+        """A text whose machine code is there."""
+        program = cls.__new__(cls)
+        program._open(path, first, [_by_name(as_cpp(text, f"k{first}")[1])])
+        return program
+
+    def _open(self, path: Path, first: int, kernels: list[dict[str, Kernel]]) -> None:
+        self.path, self.first, self.kernels = path, first, kernels
         with _lock:
             runtime()
-            made = [as_cpp(text, f"k{number}") for number, text in enumerate(texts)]
-            path = compiled("\n".join((HEAD, *(code for code, _ in made))))
             self._library = ctypes.CDLL(str(path))
-        self.kernels = [{kernel.name: kernel for kernel in kernels} for _, kernels in made]
 
     def sizes(self, kernel: Kernel) -> list[int]:
         """The bytes that each buffer of a kernel must have; 0 where its type does not say."""
@@ -123,7 +175,7 @@ class Program:
 
     def static_bytes(self, number: int) -> int:
         """Of the threadgroup arrays that the text with this number declares itself."""
-        name = f"k{self._first + number}_static"
+        name = f"k{self.first + number}_static"
         return ctypes.c_ulong.in_dll(self._library, name).value
 
     def run(

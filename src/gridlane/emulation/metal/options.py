@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gridlane.emulation.metal.bridge import Object, require
+
+if TYPE_CHECKING:
+    from gridlane.emulation.metal.archive import MTLBinaryArchive
+    from gridlane.emulation.metal.foundation import NSURL
+    from gridlane.emulation.metal.text import Kernel
 
 KNOWN_VERSIONS = (0x30000, 0x30001, 0x30002)
 
@@ -33,3 +40,40 @@ class MTLCompileOptions(_Made):
 
 class MTLResidencySetDescriptor(_Made):
     """What a residency set is to be like."""
+
+
+class MTLBinaryArchiveDescriptor(_Made):
+    """Which file an archive begins with; without a word, with none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._url: NSURL | None = None
+
+    def setUrl_(self, url: NSURL) -> None:
+        self._url = url
+
+
+class MTLFunction(Object):
+    """A kernel of a library."""
+
+    def __init__(self, text: str, kernel: Kernel) -> None:
+        super().__init__()
+        self._text, self._kernel = text, kernel
+
+    def name(self) -> str:
+        return self._kernel.name
+
+
+class MTLComputePipelineDescriptor(_Made):
+    """What a pipeline is to be made of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._function: MTLFunction | None = None
+        self._archives: list[MTLBinaryArchive] = []
+
+    def setComputeFunction_(self, function: MTLFunction) -> None:
+        self._function = function
+
+    def setBinaryArchives_(self, archives: list[MTLBinaryArchive]) -> None:
+        self._archives = list(archives)

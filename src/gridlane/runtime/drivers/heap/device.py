@@ -21,21 +21,17 @@ from gridlane.runtime.drivers.heap.kernel import HeapKernel
 from gridlane.runtime.drivers.heap.pool import ALIGNMENT, Pool
 from gridlane.runtime.drivers.heap.queue import Queue
 from gridlane.runtime.drivers.heap.stream import HeapStream
-from gridlane.runtime.errors import INVALID_HANDLE, NOT_SUPPORTED, KernelStop, fail
-from gridlane.runtime.hosted import attributes_of
+from gridlane.runtime.errors import NOT_SUPPORTED, KernelStop, fail
 from gridlane.runtime.protocol import Block, Buffer, HostMemory
+from gridlane.runtime.queued_device import QueuedDevice
 
 
-class HeapDevice:
+class HeapDevice(QueuedDevice[HeapStream]):
     """A device of a library of shaders: a heap, a queue, and kernels.
 
     Args:
         open_engine: opens the library's device; called again after that was lost.
     """
-
-    host_visible = False
-    # What kernels may count on; the code generator refuses what shaders have not.
-    compute_capability = (8, 0)
 
     def __init__(self, family: str, ordinal: int, open_engine: Callable[[], Engine]) -> None:
         self.ordinal = ordinal
@@ -55,8 +51,7 @@ class HeapDevice:
         """Kernels that may have told something that is not read yet."""
         self.stopped: weakref.WeakSet[HeapKernel] = weakref.WeakSet()
         self.queue.running = lambda: ", ".join(sorted(kernel.name for kernel in self.unread))
-        self._streams: weakref.WeakValueDictionary[int, HeapStream] = weakref.WeakValueDictionary()
-        self.default_stream = HeapStream(self, default=True)
+        self._begin_streams(HeapStream)
         self.move = HeapKernel(self, engine.move)
 
     # --- code ---
@@ -64,10 +59,6 @@ class HeapDevice:
     def target(self, block: Block) -> Target:
         """The text has the block shape in it."""
         return Target(self.engine.target, block=block, features=self.engine.features)
-
-    def finish(self, artifact: Artifact) -> Artifact:
-        """The driver compiles when a kernel is loaded."""
-        return artifact
 
     def load(self, artifact: Artifact) -> HeapKernel:
         """Give a text to the driver's compiler."""
@@ -93,9 +84,6 @@ class HeapDevice:
         memory = np.empty(size + ALIGNMENT, np.uint8)
         return Buffer(-(-memory.ctypes.data // ALIGNMENT) * ALIGNMENT, size, memory)
 
-    def register_host(self, address: int, size: int) -> None:
-        """Pin memory: copies are as correct without, and no faster with it."""
-
     def adopt(self, address: int, size: int) -> Buffer:
         """Memory inside an array of this device; no other library allocates here."""
         transfers.check(self, address, size)
@@ -105,51 +93,11 @@ class HeapDevice:
         """Bytes (free, in all) of what the heap may grow to."""
         return self.pool.available(), self.engine.facts.largest
 
-    def copy(self, target: int, source: int, size: int) -> None:
-        """Copy within the device."""
-        self.default_stream.copy(target, source, size)
-        self.default_stream.drain()
-
-    def upload(self, target: int, source: memoryview) -> None:
-        """Copy to the device."""
-        self.default_stream.write(target, source)
-
-    def download(self, target: memoryview, source: int) -> None:
-        """Copy to the host."""
-        self.default_stream.read(target, source)
-
-    def fill(self, target: int, byte: int, size: int) -> None:
-        """Set bytes."""
-        self.default_stream.fill(target, byte, size)
-        self.default_stream.drain()
-
     # --- queues ---
-
-    def new_stream(self) -> HeapStream:
-        """A stream of its own."""
-        stream = HeapStream(self)
-        self._streams[stream.handle] = stream
-        return stream
-
-    def stream_at(self, handle: int) -> HeapStream:
-        """The stream with this number; a thread has no default stream of its own here."""
-        if handle in (0, 1, 2):
-            return self.default_stream
-        found = self._streams.get(handle)
-        if found is None:
-            fail(INVALID_HANDLE, f"{handle:#x} is no stream of this device")
-        return found
 
     def new_event(self, timing: bool = True) -> HeapEvent:
         """An event; ``describe`` says of whose clock."""
         return HeapEvent(self, timing)
-
-    def synchronize(self) -> None:
-        """Wait for the work of all streams; raise the first error."""
-        self.default_stream.drain()
-        self.check()
-        for stream in (self.default_stream, *tuple(self._streams.values())):
-            stream.raise_error()
 
     def flush(self) -> None:
         """Read what kernels told, and write what they printed; called when work is done."""
@@ -199,25 +147,11 @@ class HeapDevice:
         with suppress(DeviceError), self.queue.lock:
             self.engine.end()
 
-    def forget_thread(self) -> None:
-        """Nothing is kept by threads."""
-
-    def activate(self) -> None:
-        """Nothing, likewise."""
-
     # --- facts ---
 
     def attributes(self) -> dict[str, int]:
         """CUDA's attributes, by what the library tells."""
-        own = {
-            "INTEGRATED": int(self.engine.facts.kind != "discrete"),
-            "CAN_MAP_HOST_MEMORY": 0,
-            "UNIFIED_ADDRESSING": 0,
-            "MANAGED_MEMORY": 0,
-            "CONCURRENT_MANAGED_ACCESS": 0,
-            "PAGEABLE_MEMORY_ACCESS": 0,
-        }
-        return attributes_of(self.limits, self.compute_capability) | own
+        return self._attributes(self.engine.facts.kind != "discrete")
 
     def describe(self) -> dict[str, object]:
         """What there is to know."""

@@ -12,53 +12,34 @@ from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
 from gridlane.runtime import report
 from gridlane.runtime.drivers.heap.engine import Engine, Read, Write
-from gridlane.runtime.errors import (
-    INVALID_IMAGE,
-    INVALID_VALUE,
-    NOT_SUPPORTED,
-    OUT_OF_RESOURCES,
-    KernelStop,
-    fail,
-)
-from gridlane.runtime.protocol import Block, Explain
+from gridlane.runtime.errors import INVALID_IMAGE, INVALID_VALUE, KernelStop, fail
+from gridlane.runtime.protocol import Block
+from gridlane.runtime.queued_kernel import LONGEST_GRID, QueuedBound, QueuedKernel, accept
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.heap.device import HeapDevice
 
 SHARED_STEP = 16
 """Bytes of dynamic shared memory come in steps of so many, as each size is a program of its own."""
-_LONGEST_GRID = 2**31 - 1
 
 
-class HeapKernel:
+class HeapKernel(QueuedKernel):
     """An artifact on a device; made again, when it is used, after the device was lost."""
 
     def __init__(self, device: HeapDevice, artifact: Artifact) -> None:
         engine = device.engine
-        if (artifact.target, artifact.format) != (engine.target, engine.format):
-            language = engine.format.upper()
-            fail(
-                INVALID_IMAGE, f"the {engine.target} device runs {language}, not {artifact.format}"
-            )
-        if artifact.cooperative:
-            told = f"{artifact.name}: {engine.target} does not say that all blocks of a grid run"
-            fail(NOT_SUPPORTED, f"{told} at once")
-        self.device, self.artifact, self.name = device, artifact, artifact.name
-        ends = [slot.offset + (slot.dtype.size if slot.dtype else 8) for slot in artifact.params]
-        self.param_size = max(ends, default=0)
-        self.explain: Explain | None = None
+        accept(artifact, engine.target, engine.format, engine.format.upper(), engine.target)
+        super().__init__(device, artifact)
         self.stopped: KernelStop | None = None
         """What a thread raised, and nobody was told yet."""
         self._programs: dict[int, Any] = {}
         self._engine: Engine | None = None
-        self.report: report.Report | None = None
-        self.report_address = 0
         if artifact.block is None:
             fail(
                 INVALID_IMAGE, f"{self.name}: the text is for a block shape, and does not say which"
             )
-        self._check_block(artifact.block)
-        self._check_shared(0)
+        self.check_block(artifact.block)
+        self.check_shared(artifact.static_shared, 0)
         if not artifact.uses_dynamic_shared:
             self.program(0)
 
@@ -73,7 +54,7 @@ class HeapKernel:
         room = -(-shared // SHARED_STEP) * SHARED_STEP if self.artifact.uses_dynamic_shared else 0
         made = self._programs.get(room)
         if made is None:
-            self._check_shared(shared)
+            self.check_shared(self.artifact.static_shared, shared)
             with self.device.queue.lock:
                 made = self._programs[room] = self.device.engine.program(self.artifact, room // 4)
         return made
@@ -93,22 +74,6 @@ class HeapKernel:
         self._memory = self.device.pool.allocate(abi.RECORDS_OFFSET + self.report.capacity)
         self.report_address = self._memory.address
         self._reset(self.report.capacity)
-
-    # --- limits ---
-
-    def _check_block(self, block: Block) -> None:
-        limits, what = self.device.limits, f"kernel {self.name}, block {block}"
-        if min(block) < 1 or any(size > most for size, most in zip(block, limits.max_block)):
-            fail(INVALID_VALUE, f"{what}; the largest is {limits.max_block}")
-        threads = block[0] * block[1] * block[2]
-        if threads > limits.max_threads:
-            fail(INVALID_VALUE, f"{what}: {threads} threads; the most is {limits.max_threads}")
-
-    def _check_shared(self, shared: int) -> None:
-        static, most = self.artifact.static_shared, self.device.limits.max_shared
-        if shared < 0 or static + shared > most:
-            told = f"{static} bytes of static and {shared} of dynamic shared memory"
-            fail(OUT_OF_RESOURCES, f"kernel {self.name}: {told}; a block has {most}")
 
     # --- what it tells ---
 
@@ -141,15 +106,6 @@ class HeapKernel:
         self.report.flush()
         self.stopped = self.stopped or self.report.stop()
 
-    # --- facts ---
-
-    def figures(self) -> None:
-        """Shaders tell nothing of registers."""
-
-    def occupancy(self, threads: int, shared: int = 0) -> int:
-        """The libraries do not tell; one block, which every device holds."""
-        return 1
-
     def bind(self, block: Block) -> HeapBound:
         """The kernel, for the block shape that its text has."""
         if self.artifact.block != block:
@@ -157,28 +113,13 @@ class HeapKernel:
         return HeapBound(self)
 
 
-class HeapBound:
+class HeapBound(QueuedBound):
     """A kernel and its block shape."""
 
     def __init__(self, kernel: HeapKernel) -> None:
-        self.kernel, self.artifact = kernel, kernel.artifact
-        self.raises = kernel.artifact.raises
-        self._coarse, self._size = kernel.artifact.coarse, kernel.param_size
+        super().__init__(kernel)
         self._queue: Any = None
         self._programs: dict[int, Any] = {}
-
-    @property
-    def explain(self) -> Explain | None:
-        """What the user is to see of a KernelStop."""
-        return self.kernel.explain
-
-    @explain.setter
-    def explain(self, value: Explain | None) -> None:
-        self.kernel.explain = value
-
-    def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
-        """Launch on the default stream."""
-        self.kernel.device.default_stream.launch(self, params, gx, gy, gz, shared)
 
     def put(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
         """Put a launch into the queue. Hot."""
@@ -190,9 +131,9 @@ class HeapBound:
         queue.enter()
         program = self._programs.get(shared)
         if program is None:
-            kernel._check_shared(shared)
+            kernel.check_shared(self.artifact.static_shared, shared)
             program = self._programs[shared] = kernel.program(shared)
-        if not (0 < gx <= _LONGEST_GRID and 0 < gy <= 65535 and 0 < gz <= 65535):
+        if not (0 < gx <= LONGEST_GRID and 0 < gy <= 65535 and 0 < gz <= 65535):
             fail(INVALID_VALUE, f"kernel {kernel.name}, grid {(gx, gy, gz)}")
         if len(params) < self._size:
             fail(INVALID_VALUE, f"kernel {kernel.name}: {len(params)} bytes of parameters")

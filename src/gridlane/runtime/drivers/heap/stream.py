@@ -40,40 +40,28 @@ class HeapStream(QueuedStream):
         kernel.put(params, gx, gy, gz, shared)
         self.point = self.queue.mark()
 
-    def upload(self, target: int, source: memoryview, keep: Any = None) -> None:
-        """Append a copy to the device."""
-        self._do("_transfer", keep, transfers.upload, target, source)
+    def _upload(self, target: int, source: memoryview, keep: Any) -> None:
+        self._transfer(transfers.upload, target, source)
 
-    def download(self, target: memoryview, source: int, keep: Any = None) -> None:
-        """Append a copy to the host."""
-        self._do("_transfer", keep, transfers.download, target, source)
+    def _download(self, target: memoryview, source: int, keep: Any) -> None:
+        self._transfer(transfers.download, target, source)
 
-    def copy(self, target: int, source: int, size: int, keep: Any = None) -> None:
-        """Append a copy within the device."""
-        self._do("_transfer", keep, transfers.copy, target, source, size)
+    def _copy(self, target: int, source: int, size: int, keep: Any) -> None:
+        self._transfer(transfers.copy, target, source, size)
 
-    def fill(self, target: int, byte: int, size: int, keep: Any = None) -> None:
-        """Append setting bytes."""
-        self._do("_transfer", keep, transfers.fill, target, byte, size)
+    def _fill(self, target: int, byte: int, size: int, keep: Any) -> None:
+        self._transfer(transfers.fill, target, byte, size)
 
-    def _transfer(self, keep: Any, function: Callable[..., None], *args: Any) -> None:
+    def _write(self, target: int, source: memoryview) -> None:
+        self._transfer(transfers.write, target, source)
+
+    def _read(self, target: memoryview, source: int) -> None:
+        self._transfer(transfers.download, target, source)
+        self.queue.flush()
+
+    def _transfer(self, function: Callable[..., None], *args: Any) -> None:
         function(self.device, *args)
         self.point = self.queue.mark()
-
-    def write(self, target: int, source: memoryview) -> None:
-        """Copy to the device, behind the work so far; the source may change on return."""
-        self._check_waiting("a copy from memory that is not pinned")
-        self._catch_up()
-        self._transfer(None, transfers.write, target, source)
-
-    def read(self, target: memoryview, source: int) -> None:
-        """Copy to the host; finished on return. Raises where the device did not finish a kernel."""
-        self._check_waiting("a copy that the host waits for")
-        self._catch_up()
-        self._transfer(None, transfers.download, target, source)
-        self.queue.flush()
-        self.device.flush()
-        self.device.check(late=True)
 
     # --- waiting ---
 

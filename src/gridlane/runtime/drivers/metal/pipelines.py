@@ -6,6 +6,7 @@ import weakref
 from dataclasses import dataclass
 from typing import Any
 
+from gridlane.runtime.drivers.metal.archive import Archive
 from gridlane.runtime.drivers.metal.context import Context
 from gridlane.runtime.errors import INVALID_IMAGE, NOT_SUPPORTED, fail
 
@@ -30,10 +31,11 @@ class Pipeline:
 
 
 class Pipelines:
-    """Makes pipelines. The system keeps machine code of its own between processes."""
+    """Makes pipelines, with what archive.py keeps between processes."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
+        self._archive = Archive(context)
         self._made: weakref.WeakValueDictionary[tuple[bytes, str], Pipeline] = (
             weakref.WeakValueDictionary()
         )
@@ -56,8 +58,7 @@ class Pipelines:
         function = self._library(code, entry).newFunctionWithName_(entry)
         if function is None:
             fail(INVALID_IMAGE, f"the text has no kernel {entry}")
-        make = self.context.device.newComputePipelineStateWithFunction_error_
-        state, error = make(function, None)
+        state, error = self._archive.state(function)
         if state is None:
             fail(INVALID_IMAGE, f"kernel {entry}: {_text(error)}")
         width = int(state.threadExecutionWidth())
@@ -82,6 +83,11 @@ class Pipelines:
         if library is None:
             fail(INVALID_IMAGE, f"Metal's compiler refuses kernel {entry}: {_text(error)}")
         return library
+
+    def end(self) -> None:
+        """Keep the machine code for the next process."""
+        with self.context.lock, self.context.pool():
+            self._archive.end()
 
 
 def _text(error: Any) -> str:

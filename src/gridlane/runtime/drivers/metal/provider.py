@@ -28,13 +28,14 @@ class Provider:
     """What the driver stands on.
 
     Attributes:
-        metal, objc: the modules Metal and objc.
+        metal, objc, foundation: the modules Metal, objc and Foundation.
         macos: the version of the system, (major, minor).
         emulated: whether all this is the stand-in.
     """
 
     metal: Any
     objc: Any
+    foundation: Any
     macos: tuple[int, int]
     emulated: bool
 
@@ -59,16 +60,17 @@ def provider() -> Provider:
 
 
 def _stand_in() -> Provider:
-    metal = import_module(f"{STAND_IN}.framework")
-    return Provider(metal, import_module(f"{STAND_IN}.bridge"), metal.MACOS, True)
+    names = ("framework", "bridge", "foundation")
+    metal, objc, foundation = (import_module(f"{STAND_IN}.{name}") for name in names)
+    return Provider(metal, objc, foundation, metal.MACOS, True)
 
 
 def _system() -> Provider:
     if sys.platform != "darwin":
         fail(NO_DEVICE, f"Metal is a part of macOS, and this is {platform.system()}", _ADVICE)
     try:
-        metal, objc = import_module("Metal"), import_module("objc")
+        metal, objc, foundation = map(import_module, ("Metal", "objc", "Foundation"))
     except ImportError as error:
         fail(NO_DEVICE, f"pyobjc does not load: {error}", "pip install 'gridlane[metal]'")
     major, minor = (*platform.mac_ver()[0].split("."), "0", "0")[:2]
-    return Provider(metal, objc, (int(major or 0), int(minor)), False)
+    return Provider(metal, objc, foundation, (int(major or 0), int(minor)), False)

@@ -1,7 +1,8 @@
 """The methods of Metal that the driver calls: their selectors and types, as pyobjc encodes them.
 
 The letters are Objective-C's: ``@`` object, ``Q`` unsigned and ``q`` signed 64-bit integer, ``Z``
-truth value, ``d`` double, ``v`` nothing, ``^@`` place of an error, ``^v`` bytes, ``S`` an MTLSize.
+truth value, ``d`` double, ``v`` nothing, ``^@`` place of an error, ``^v`` bytes, ``S`` an MTLSize,
+``0`` place of an object that nobody asks for: NULL.
 Facts of pyobjc-framework-Metal 12.2.2 (its ``_metadata.py``) and of Apple's headers. The stand-in
 has these methods and no others, and the tests check that the driver calls no others.
 """
@@ -27,7 +28,8 @@ SELECTORS: dict[str, dict[str, str]] = {
         "newFence": "@",
         "newSharedEvent": "@",
         "newLibraryWithSource:options:error:": "@@@^@",
-        "newComputePipelineStateWithFunction:error:": "@@^@",
+        "newBinaryArchiveWithDescriptor:error:": "@@^@",
+        "newComputePipelineStateWithDescriptor:options:reflection:error:": "@@Q0^@",
         "newResidencySetWithDescriptor:error:": "@@^@",
     },
     "MTLBuffer": {"contents": "^v", "gpuAddress": "Q", "length": "Q"},
@@ -70,11 +72,19 @@ SELECTORS: dict[str, dict[str, str]] = {
         "requestResidency": "v",
     },
     "MTLResidencySetDescriptor": {},
+    "MTLBinaryArchive": {
+        "addComputePipelineFunctionsWithDescriptor:error:": "Z@^@",
+        "serializeToURL:error:": "Z@^@",
+    },
+    "MTLBinaryArchiveDescriptor": {"setUrl:": "v@"},
+    "MTLComputePipelineDescriptor": {"setComputeFunction:": "v@", "setBinaryArchives:": "v@"},
+    "NSURL": {"fileURLWithPath:": "@@"},
     "NSError": {"code": "q", "domain": "@", "localizedDescription": "@"},
 }
 
 _ENCODED = {
     "S": b"{MTLSize=QQQ}",
+    "0": b"^@",
     **{letter: letter.encode() for letter in ("@", "Q", "q", "Z", "d", "v", "^@", "^v")},
 }
 

@@ -44,13 +44,6 @@ class MetalStream(QueuedStream):
     ) -> None:
         kernel.record(self, params, gx, gy, gz, shared)
 
-    def upload(self, target: int, source: memoryview, keep: Any = None) -> None:
-        """Append a copy to the device."""
-        self._do("_upload", target, source, keep)
-
-    def _upload(self, target: int, source: memoryview, keep: Any) -> None:
-        transfers.upload(self, target, source, keep)
-
     def download(self, target: memoryview, source: int, keep: Any = None) -> None:
         """Append a copy to the host."""
         if self._recorded is None and target.nbytes and not transfers.pinned(self.device, target):
@@ -58,37 +51,25 @@ class MetalStream(QueuedStream):
             # The host has to do the last step.
             self._put_off(partial(transfers.read, self, target, source, keep))
             return
-        self._do("_download", target, source, keep)
+        super().download(target, source, keep)
+
+    def _upload(self, target: int, source: memoryview, keep: Any) -> None:
+        transfers.upload(self, target, source, keep)
 
     def _download(self, target: memoryview, source: int, keep: Any) -> None:
         transfers.download(self, target, source, keep)
 
-    def copy(self, target: int, source: int, size: int, keep: Any = None) -> None:
-        """Append a copy within the device."""
-        self._do("_copy", target, source, size, keep)
-
     def _copy(self, target: int, source: int, size: int, keep: Any) -> None:
         transfers.copy(self, target, source, size)
-
-    def fill(self, target: int, byte: int, size: int, keep: Any = None) -> None:
-        """Append setting bytes."""
-        self._do("_fill", target, byte, size, keep)
 
     def _fill(self, target: int, byte: int, size: int, keep: Any) -> None:
         transfers.fill(self, target, byte, size)
 
-    def write(self, target: int, source: memoryview) -> None:
-        """Copy to the device, behind the work so far; the source may change on return."""
-        self._check_waiting("a copy from memory that is not pinned")
-        self._catch_up()
+    def _write(self, target: int, source: memoryview) -> None:
         transfers.write(self, target, source)
 
-    def read(self, target: memoryview, source: int) -> None:
-        """Copy to the host; finished on return."""
-        self._check_waiting("a copy that the host waits for")
-        self._catch_up()
+    def _read(self, target: memoryview, source: int) -> None:
         transfers.read(self, target, source)
-        self.device.flush()
 
     # --- waiting ---
 

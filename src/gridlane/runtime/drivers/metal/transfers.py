@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gridlane.runtime.drivers.metal.memory import Chunk
+from gridlane.runtime.chunks import Chunk
 from gridlane.runtime.errors import INVALID_VALUE, fail
 
 if TYPE_CHECKING:

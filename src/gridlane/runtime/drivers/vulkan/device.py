@@ -11,6 +11,7 @@ from contextlib import suppress
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import DeviceError
 from gridlane.core.options import Target
+from gridlane.runtime.chunks import Block
 from gridlane.runtime.drivers.vulkan.adapters import KINDS, SOFTWARE, Adapter
 from gridlane.runtime.drivers.vulkan.context import Context
 from gridlane.runtime.drivers.vulkan.event import Clock, VulkanEvent
@@ -21,23 +22,16 @@ from gridlane.runtime.drivers.vulkan.memory import (
     COHERENT,
     LOCAL,
     VISIBLE,
-    Block,
     Pool,
 )
 from gridlane.runtime.drivers.vulkan.pipelines import PipelineCache
 from gridlane.runtime.drivers.vulkan.recorder import Recorder
 from gridlane.runtime.drivers.vulkan.stream import VulkanStream
 from gridlane.runtime.drivers.vulkan.transfers import place
-from gridlane.runtime.errors import (
-    INVALID_HANDLE,
-    NOT_SUPPORTED,
-    OUT_OF_MEMORY,
-    KernelStop,
-    fail,
-)
-from gridlane.runtime.hosted import attributes_of
+from gridlane.runtime.errors import NOT_SUPPORTED, OUT_OF_MEMORY, KernelStop, fail
 from gridlane.runtime.protocol import Block as BlockShape
 from gridlane.runtime.protocol import Buffer, HostMemory, Limits
+from gridlane.runtime.queued_device import ReportingDevice
 from gridlane.runtime.quirks import quirks
 
 _EVERYTHING = LOCAL | VISIBLE | COHERENT | CACHED
@@ -46,12 +40,8 @@ _LARGE = 64
 """Multiprocessors of a large GPU."""
 
 
-class VulkanDevice:
+class VulkanDevice(ReportingDevice[VulkanStream]):
     """An adapter, opened: memory, a queue of work, and kernels."""
-
-    host_visible = False
-    # What kernels may count on; the code generator makes it of what the device has.
-    compute_capability = (8, 0)
 
     def __init__(self, adapter: Adapter, ordinal: int) -> None:
         self.adapter = adapter
@@ -59,9 +49,7 @@ class VulkanDevice:
         self.name = f"vulkan:{ordinal}" if ordinal else "vulkan"
         self.limits = _limits(adapter)
         self.kernels: weakref.WeakSet[VulkanKernel] = weakref.WeakSet()
-        self.reporting: weakref.WeakSet[VulkanKernel] = weakref.WeakSet()
-        self.unread: set[VulkanKernel] = set()
-        """Kernels that may have told something that is not read yet."""
+        self._begin_reports()
         self._pinned: weakref.WeakSet[Buffer] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._open()
@@ -74,10 +62,7 @@ class VulkanDevice:
         self.recorder = Recorder(context, self.staging)
         self.clock = Clock(context)
         self.pipeline_cache = PipelineCache(context)
-        self._streams: weakref.WeakValueDictionary[int, VulkanStream] = (
-            weakref.WeakValueDictionary()
-        )
-        self.default_stream = VulkanStream(self, default=True)
+        self._begin_streams(VulkanStream)
 
     # --- code ---
 
@@ -86,10 +71,6 @@ class VulkanDevice:
         software = self.adapter.kind == SOFTWARE
         features = for_code(self.adapter.found.names, software)
         return Target("vulkan", features=" ".join((features, *quirks(self.adapter.name))))
-
-    def finish(self, artifact: Artifact) -> Artifact:
-        """The driver compiles when a pipeline is made, and keeps it in a cache of its own."""
-        return artifact
 
     def load(self, artifact: Artifact) -> VulkanKernel:
         """Check SPIR-V and give it to the driver."""
@@ -139,9 +120,6 @@ class VulkanDevice:
         self._pinned.add(buffer)
         return buffer
 
-    def register_host(self, address: int, size: int) -> None:
-        """Pin memory: copies are as correct without, and no faster with it."""
-
     def adopt(self, address: int, size: int) -> Buffer:
         """Memory inside an array of this device; no other library allocates here."""
         return Buffer(address, size, place(self, address, size)[0])
@@ -153,73 +131,20 @@ class VulkanDevice:
             free = total - self.context.reserved[self.pool.heap]
         return max(0, free), total
 
-    def copy(self, target: int, source: int, size: int) -> None:
-        """Copy within the device."""
-        self.default_stream.copy(target, source, size)
-        self.default_stream.drain()
-
     def upload(self, target: int, source: memoryview) -> None:
         """Copy to the device."""
-        self.default_stream.write(target, source)
+        super().upload(target, source)
         if not self.pool.by_pointer:
             self.default_stream.drain()
 
-    def download(self, target: memoryview, source: int) -> None:
-        """Copy to the host."""
-        self.default_stream.read(target, source)
-
-    def fill(self, target: int, byte: int, size: int) -> None:
-        """Set bytes."""
-        self.default_stream.fill(target, byte, size)
-        self.default_stream.drain()
-
     # --- queues ---
-
-    def new_stream(self) -> VulkanStream:
-        """A stream of its own."""
-        stream = VulkanStream(self)
-        self._streams[stream.handle] = stream
-        return stream
-
-    def stream_at(self, handle: int) -> VulkanStream:
-        """The stream with this number; a thread has no default stream of its own here."""
-        if handle in (0, 1, 2):
-            return self.default_stream
-        found = self._streams.get(handle)
-        if found is None:
-            fail(INVALID_HANDLE, f"{handle:#x} is no stream of this device")
-        return found
 
     def new_event(self, timing: bool = True) -> VulkanEvent:
         """An event of the device's clock."""
         return VulkanEvent(self, timing)
 
-    def synchronize(self) -> None:
-        """Wait for the work of all streams; raise the first error."""
-        self.default_stream.drain()
-        self.check()
-        for stream in (self.default_stream, *tuple(self._streams.values())):
-            stream.raise_error()
-
-    def flush(self) -> None:
-        """Write what kernels printed; called when work is done."""
-        if not self.unread:
-            return
-        for kernel in tuple(self.reporting):
-            if kernel.report is not None and kernel.artifact.prints:
-                kernel.report.flush()
-
-    def check(self, late: bool = False) -> None:
-        """Raise the first error that a kernel reported, or of ``late`` ones the first; called when
-        work is done."""
-        if not self.unread:
-            return
-        for kernel in tuple(self.reporting):
-            stop: KernelStop | None = kernel.report.stop(late) if kernel.report else None
-            if stop is not None:
-                raise (kernel.explain(stop) if kernel.explain else stop) from None
-        if not late and not self.recorder.suspects:
-            self.unread.clear()
+    def _all_done(self) -> bool:
+        return not self.recorder.suspects
 
     def reset(self) -> None:
         """Wait for all work, forget what kernels raised, and give unused memory back; where the
@@ -231,9 +156,7 @@ class VulkanDevice:
             if self.context.fault is not None:
                 self._open_again()
                 return
-        for kernel in tuple(self.reporting):
-            if kernel.report is not None:
-                kernel.report.stop()
+        self._forget_reports()
         self.recorder.collect()
         self.pool.trim()
         self.staging.trim()
@@ -265,25 +188,11 @@ class VulkanDevice:
             self.staging.end()
             context.end()
 
-    def activate(self) -> None:
-        """Nothing: Vulkan keeps nothing by threads."""
-
-    def forget_thread(self) -> None:
-        """Nothing, likewise."""
-
     # --- facts ---
 
     def attributes(self) -> dict[str, int]:
         """CUDA's attributes, by what Vulkan tells."""
-        own = {
-            "INTEGRATED": int(self.adapter.kind != 2),
-            "CAN_MAP_HOST_MEMORY": 0,
-            "UNIFIED_ADDRESSING": 0,
-            "MANAGED_MEMORY": 0,
-            "CONCURRENT_MANAGED_ACCESS": 0,
-            "PAGEABLE_MEMORY_ACCESS": 0,
-        }
-        return attributes_of(self.limits, self.compute_capability) | own
+        return self._attributes(self.adapter.kind != 2)
 
     def describe(self) -> dict[str, object]:
         """What there is to know."""

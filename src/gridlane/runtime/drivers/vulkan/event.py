@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
 from gridlane.runtime.drivers.vulkan.api import constant, new, null, struct
 from gridlane.runtime.drivers.vulkan.context import Context
-from gridlane.runtime.errors import (
-    INVALID_HANDLE,
-    NOT_CAPTURED,
-    NOT_READY,
-    NOT_SUPPORTED,
-    fail,
-)
+from gridlane.runtime.errors import NOT_SUPPORTED, fail
+from gridlane.runtime.queued_event import Mark, QueuedEvent
 
 if TYPE_CHECKING:
-    from gridlane.runtime.drivers.vulkan.device import VulkanDevice
+    from gridlane.runtime.drivers.vulkan.recorder import Recorder
     from gridlane.runtime.drivers.vulkan.stream import VulkanStream
 
-_handles = itertools.count(0x1000)
 SLOTS = 256
 """Time stamps of a query pool."""
 
@@ -84,108 +76,45 @@ class Clock:
             self.context.vk.vkDestroyQueryPool(self.context.handle, pool, null())
 
 
-class _Mark:
-    """One recording of an event.
+class _Mark(Mark):
+    """A mark with a time stamp.
 
     Attributes:
-        recorded: whether the stream has come so far that the rest is known.
-        point: the submission after which it is passed.
         epoch: that of the work before it.
         slot: of its time stamp.
     """
 
-    __slots__ = ("__weakref__", "epoch", "point", "recorded", "slot")
+    __slots__ = ("epoch", "slot")
 
     def __init__(self) -> None:
-        self.recorded = threading.Event()
-        self.point = self.epoch = 0
+        super().__init__()
+        self.epoch = 0
         self.slot: Slot | None = None
 
 
-class VulkanEvent:
+class VulkanEvent(QueuedEvent[_Mark]):
     """A point in a stream; timed by the device."""
 
-    def __init__(self, device: VulkanDevice, timing: bool = True) -> None:
-        self.device = device
-        self.timing = timing
-        self.handle = next(_handles)
-        self._mark: _Mark | None = None
+    @property
+    def _order(self) -> Recorder:
+        return self.device.recorder
 
-    def record(self, stream: VulkanStream) -> None:
-        """Record behind the work that is in the stream now."""
-        if stream.capturing:
-            fail(NOT_CAPTURED, f"an event, on the device {self.device.name}")
-        self._check_device(stream)
+    def _new_mark(self) -> _Mark:
         mark = _Mark()
         if self.timing:
             mark.slot = self.device.clock.take(mark)
-        recorder = self.device.recorder
+        return mark
 
-        def set_mark() -> None:
-            if mark.slot is not None:
-                recorder.stamp(stream, *mark.slot)
-            mark.point, mark.epoch = recorder.mark(stream)
-            mark.recorded.set()
+    def _set(self, mark: _Mark, stream: VulkanStream) -> None:
+        if mark.slot is not None:
+            stream.recorder.stamp(stream, *mark.slot)
+        mark.point, mark.epoch = stream.recorder.mark(stream)
 
-        stream.do(set_mark)
-        self._mark = mark
+    def _follow(self, mark: _Mark, stream: VulkanStream) -> None:
+        with stream.context.lock:
+            stream.epoch = max(stream.epoch, mark.epoch)
+            stream.point = max(stream.point, mark.point)
 
-    def query(self) -> bool:
-        """Whether the stream has passed it."""
-        mark = self._mark
-        self.device.context.enter()
-        if mark is None:
-            return True
-        return mark.recorded.is_set() and self.device.recorder.passed(mark.point)
-
-    def synchronize(self) -> None:
-        """Wait until the stream has passed it."""
-        mark = self._mark
-        self.device.context.enter()
-        if mark is not None:
-            mark.recorded.wait()
-            self.device.recorder.wait(mark.point)
-
-    def wait(self, stream: VulkanStream) -> None:
-        """Make the later work of a stream wait for it."""
-        mark = self._mark
-        if mark is None:
-            return
-        if stream.capturing:
-            fail(NOT_CAPTURED, f"waiting for an event, on the device {self.device.name}")
-        self._check_device(stream)
-
-        def follow() -> None:
-            with stream.context.lock:
-                stream.epoch = max(stream.epoch, mark.epoch)
-                stream.point = max(stream.point, mark.point)
-
-        if mark.recorded.is_set():
-            stream.do(follow)
-        else:
-            stream.put_behind(mark.recorded.wait, follow)
-
-    def elapsed_ms(self, end: VulkanEvent) -> float:
-        """Milliseconds of the device's clock from this event to ``end``.
-
-        Raises:
-            DeviceError: INVALID_HANDLE when one was not recorded or does not time, NOT_READY when
-                one has not been passed.
-        """
-        named = (("first", self), ("second", end))
-        slots = [event._slot(name) for name, event in named]
-        for name, event in named:
-            if not event.query():
-                fail(NOT_READY, f"the {name} event")
-        return self.device.clock.between_ms(*slots)
-
-    def _slot(self, name: str) -> Slot:
-        if self._mark is None:
-            fail(INVALID_HANDLE, f"the {name} event was not recorded")
-        if self._mark.slot is None:
-            fail(INVALID_HANDLE, f"the {name} event was made with timing=False")
-        return self._mark.slot
-
-    def _check_device(self, stream: VulkanStream) -> None:
-        if stream.device is not self.device:
-            fail(INVALID_HANDLE, "the stream is another device's than the event")
+    def _between_ms(self, first: _Mark, second: _Mark) -> float:
+        assert first.slot is not None and second.slot is not None  # as both events time
+        return self.device.clock.between_ms(first.slot, second.slot)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import struct as pack
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +10,9 @@ from gridlane.runtime import report
 from gridlane.runtime.drivers.vulkan import spirv
 from gridlane.runtime.drivers.vulkan.api import bindings, constant, new, null, struct
 from gridlane.runtime.drivers.vulkan.context import Context
-from gridlane.runtime.errors import (
-    INVALID_HANDLE,
-    INVALID_IMAGE,
-    INVALID_VALUE,
-    NOT_SUPPORTED,
-    OUT_OF_RESOURCES,
-    fail,
-)
-from gridlane.runtime.protocol import Block, Explain
+from gridlane.runtime.errors import INVALID_HANDLE, INVALID_VALUE, fail
+from gridlane.runtime.protocol import Block
+from gridlane.runtime.queued_kernel import LONGEST_GRID, QueuedBound, QueuedKernel, accept
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.vulkan.device import VulkanDevice
@@ -28,27 +21,17 @@ if TYPE_CHECKING:
 WARP = 32
 SHARED_STEP = 16
 _FULL_SUBGROUPS = 0x2  # VkPipelineShaderStageCreateFlagBits
-_LONGEST_GRID = 2**31 - 1
 
 
-class VulkanKernel:
+class VulkanKernel(QueuedKernel):
     """An artifact on a device; made again, when it is used, after the device was lost."""
 
     def __init__(self, device: VulkanDevice, artifact: Artifact) -> None:
-        if artifact.target != "vulkan" or artifact.format != "spirv":
-            fail(INVALID_IMAGE, f"the vulkan device runs SPIR-V, not {artifact.format}")
-        if artifact.cooperative:
-            fail(
-                NOT_SUPPORTED,
-                f"{artifact.entry}: Vulkan does not say that all blocks of a grid run at once",
-            )
-        self.device, self.artifact, self.name = device, artifact, artifact.entry
+        accept(artifact, "vulkan", "spirv", "SPIR-V", "Vulkan")
+        super().__init__(device, artifact)
         self.facts = spirv.check(
             artifact.code, self.name, device.adapter.found.names, device.adapter.name
         )
-        ends = [slot.offset + (slot.dtype.size if slot.dtype else 8) for slot in artifact.params]
-        self.param_size = max(ends, default=0)
-        self.explain: Explain | None = None
         self.pipelines: dict[tuple[Block, int], Any] = {}
         self._load()
         device.kernels.add(self)
@@ -65,12 +48,10 @@ class VulkanKernel:
             "vkCreateShaderModule", "VkShaderModule", info, self.name
         )
         self.context.own(self, "vkDestroyShaderModule", self._module)
-        self.report: report.Report | None = None
-        self.report_address = 0
+        self.report, self.report_address = None, 0
         if artifact.errors or artifact.prints:
             self._memory = device.stage(report.size(artifact))
-            host = (ctypes.c_ubyte * self._memory.size).from_address(self._memory.pointer)
-            self.report = report.Report(artifact, host)
+            self.report = report.Report(artifact, self._memory.host())
             self.report_address = self._memory.address
             device.reporting.add(self)
 
@@ -100,19 +81,12 @@ class VulkanKernel:
         return made
 
     def _check(self, block: Block, shared: int) -> None:
-        limits, what = self.device.limits, f"kernel {self.name}, block {block}"
-        if min(block) < 1 or any(size > most for size, most in zip(block, limits.max_block)):
-            fail(INVALID_VALUE, f"{what}; the largest is {limits.max_block}")
-        threads = block[0] * block[1] * block[2]
-        if threads > limits.max_threads:
-            fail(INVALID_VALUE, f"{what}: {threads} threads; the most is {limits.max_threads}")
+        self.check_block(block)
         fixed = self.facts.local_size
         if fixed is not None and fixed != block:
+            what = f"kernel {self.name}, block {block}"
             fail(INVALID_VALUE, f"{what}: its code is for blocks of {fixed}")
-        static = self.artifact.static_shared
-        if shared < 0 or static + shared > limits.max_shared:
-            told = f"{static} bytes of static and {shared} of dynamic shared memory"
-            fail(OUT_OF_RESOURCES, f"{what}: {told}; a block has {limits.max_shared}")
+        self.check_shared(self.artifact.static_shared, shared)
 
     def _make(self, block: Block, shared: int) -> Any:
         warps = self._has_warps(block)
@@ -158,15 +132,6 @@ class VulkanKernel:
         """Whether each 32 threads in a row are a subgroup: then rows of the block are whole."""
         return "subgroup32" in self.device.adapter.found.names and block[0] % WARP == 0
 
-    # --- facts ---
-
-    def figures(self) -> None:
-        """Vulkan tells nothing of registers."""
-
-    def occupancy(self, threads: int, shared: int = 0) -> int:
-        """Vulkan does not tell; one block, which every device holds."""
-        return 1
-
     def bind(self, block: Block) -> VulkanBound:
         """The kernel for blocks of one shape."""
         if self.artifact.block not in (None, block):
@@ -174,29 +139,14 @@ class VulkanKernel:
         return VulkanBound(self, block)
 
 
-class VulkanBound:
+class VulkanBound(QueuedBound):
     """A kernel and its block shape."""
 
     def __init__(self, kernel: VulkanKernel, block: Block) -> None:
-        self.kernel, self.artifact, self.block = kernel, kernel.artifact, block
-        self.raises = kernel.artifact.raises
-        self._coarse = kernel.artifact.coarse
-        self._size = kernel.param_size
+        super().__init__(kernel)
+        self.block = block
         self._context: Context | None = None
         self._pipelines: dict[int, Any] = {}
-
-    @property
-    def explain(self) -> Explain | None:
-        """What the user is to see of a KernelStop."""
-        return self.kernel.explain
-
-    @explain.setter
-    def explain(self, value: Explain | None) -> None:
-        self.kernel.explain = value
-
-    def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
-        """Launch on the default stream."""
-        self.kernel.device.default_stream.launch(self, params, gx, gy, gz, shared)
 
     def record(
         self, stream: VulkanStream, params: bytes, gx: int, gy: int, gz: int, shared: int
@@ -213,7 +163,7 @@ class VulkanBound:
         pipeline = self._pipelines.get(shared)
         if pipeline is None:
             pipeline = self._pipelines[shared] = kernel.pipeline(self.block, shared)
-        if not (0 < gx <= _LONGEST_GRID and 0 < gy <= 65535 and 0 < gz <= 65535):
+        if not (0 < gx <= LONGEST_GRID and 0 < gy <= 65535 and 0 < gz <= 65535):
             fail(INVALID_VALUE, f"kernel {kernel.name}, grid {(gx, gy, gz)}")
         if len(params) < self._size:
             fail(INVALID_VALUE, f"kernel {kernel.name}: {len(params)} bytes of parameters")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gridlane.runtime.chunks import Chunk
 from gridlane.runtime.drivers.vulkan.api import bindings
-from gridlane.runtime.drivers.vulkan.memory import Chunk, host_view
 from gridlane.runtime.errors import INVALID_VALUE, fail
 
 if TYPE_CHECKING:
@@ -176,5 +176,5 @@ def fill(stream: VulkanStream, target: int, byte: int, size: int) -> None:
     for start, end in edges:
         if start < end:
             block = stream.device.stage(end - start)
-            host_view(block.pointer, end - start)[:] = bytes([byte]) * (end - start)
+            block.view()[:] = bytes([byte]) * (end - start)
             _move(stream, (block.chunk, block.offset), (chunk, start), end - start)

@@ -9,37 +9,10 @@ import weakref
 
 import numpy as np
 import pytest
-from tests.runtime.heap.helpers import octets, params, to_device, words
-from tests.runtime.heap.texts import ADD_ONE, kernel
+from tests.runtime.arrays import octets, params, to_device, words
+from tests.runtime.queued.programs import ADD_ONE, SLOW, kernel
 
 from gridlane.core.errors import DeviceError
-
-# x = x * 3 + 1, which shows the order of launches.
-STEP = (
-    "values: ptr, n: u32",
-    "if (i < n) { heap[values + i] = heap[values + i] * 3u + n; }",
-)
-# Takes longer than the clock's tick.
-SLOW = (
-    "values: ptr, n: u32",
-    """
-    VAR x = i;
-    for (VAR k = 0u; k < n; k++) { x = x * 1664525u + 1013904223u; }
-    heap[values + i] = x;
-    """,
-)
-
-
-@pytest.fixture
-def step(device):
-    """A function that launches x = 3 x + n on 64 words of a stream."""
-    artifact = kernel(device, *STEP)
-    bound = device.load(artifact).bind((64, 1, 1))
-
-    def launch(stream, buffer, n=64):
-        stream.launch(bound, params(artifact, buffer, n), 1, 1, 1, 0)
-
-    return launch
 
 
 def gated(stream, seen=None):
@@ -195,7 +168,7 @@ def test_what_work_uses_is_held_until_it_is_done(device):
     class Argument:
         pass
 
-    stream, argument, artifact = device.new_stream(), Argument(), kernel(device, *ADD_ONE)
+    stream, argument, artifact = device.new_stream(), Argument(), kernel(device, ADD_ONE)
     bound = device.load(artifact).bind((64, 1, 1))
     buffer, ref = device.allocate(4), weakref.ref(argument)
     gate = gated(stream)
@@ -209,7 +182,7 @@ def test_what_work_uses_is_held_until_it_is_done(device):
 
 
 def test_times(device):
-    artifact = kernel(device, *SLOW)
+    artifact = kernel(device, SLOW)
     bound = device.load(artifact).bind((64, 1, 1))
     buffer, stream = device.allocate(4 * 64 * 64), device.new_stream()
     events = [device.new_event() for _ in range(3)]

@@ -1,4 +1,4 @@
-"""What the tests share: arrays on the device, parameter blocks."""
+"""What tests of devices share: arrays on the device, parameter blocks."""
 
 from __future__ import annotations
 

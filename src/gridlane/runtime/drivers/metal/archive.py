@@ -1,0 +1,105 @@
+"""Machine code that is kept between processes: an MTLBinaryArchive, and a file of its bytes.
+
+Metal reads and writes archives as files of its own. What is kept is a copy of one, as
+runtime/kept_file.py keeps all that drivers believe: there is a file for each kind of device and
+version of the system. A device is known by its name, as the number that the system gives it may be
+another one when the machine starts again.
+"""
+
+from __future__ import annotations
+
+import platform
+import tempfile
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from gridlane.runtime import kept_file
+from gridlane.runtime.drivers.metal.adapters import Adapter
+from gridlane.runtime.drivers.metal.context import Context
+
+_MAGIC = b"glmtlarc"
+
+
+@cache
+def directory() -> Path | None:
+    """Where the files are; None where there is to be no cache."""
+    return kept_file.directory("metal")
+
+
+class Archive:
+    """Makes the states of pipelines, with the machine code that is in the archive or as new.
+
+    Nothing about its file is an error: without one, it begins empty.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._metal, self._device = context.metal, context.device
+        self._handle: Any = None
+        self._changed = False
+        """Whether there is machine code that the file has not."""
+        folder = directory()
+        if folder is None:
+            return
+        self._path = folder / _file_name(context.adapter)
+        # Metal may read the copy as long as it has the archive.
+        self._copies = tempfile.TemporaryDirectory(prefix="gridlane-metal-")
+        with context.pool():
+            self._handle = self._opened(kept_file.load(self._path, _MAGIC)) or self._opened(b"")
+
+    def _opened(self, data: bytes) -> Any:
+        """The MTLBinaryArchive with these bytes, or None where Metal does not take them."""
+        described = self._metal.MTLBinaryArchiveDescriptor.new()
+        if data:
+            copy = Path(self._copies.name, "old")
+            try:
+                copy.write_bytes(data)
+            except OSError:
+                return None
+            described.setUrl_(self._url(copy))
+        return self._device.newBinaryArchiveWithDescriptor_error_(described, None)[0]
+
+    def state(self, function: Any) -> tuple[Any, Any]:
+        """(MTLComputePipelineState, None) of an MTLFunction, or (None, NSError)."""
+        metal = self._metal
+        described = metal.MTLComputePipelineDescriptor.new()
+        described.setComputeFunction_(function)
+        make = self._device.newComputePipelineStateWithDescriptor_options_reflection_error_
+        if self._handle is None:
+            return make(described, metal.MTLPipelineOptionNone, None, None)
+        described.setBinaryArchives_([self._handle])
+        state, _ = make(described, metal.MTLPipelineOptionFailOnBinaryArchiveMiss, None, None)
+        if state is not None:
+            return state, None
+        # What cannot be added can be made all the same, or else Metal says why not.
+        added, _ = self._handle.addComputePipelineFunctionsWithDescriptor_error_(described, None)
+        self._changed |= bool(added)
+        return make(described, metal.MTLPipelineOptionNone, None, None)
+
+    def end(self) -> None:
+        """Write the file, if there is something new, and let the archive go."""
+        if self._handle is None:
+            return
+        if self._changed:
+            with suppress(OSError):
+                self._save()
+        self._handle = None
+        self._copies.cleanup()
+
+    def _save(self) -> None:
+        copy = Path(self._copies.name, "new")
+        written, _ = self._handle.serializeToURL_error_(self._url(copy), None)
+        if written and copy.stat().st_size <= kept_file.LARGEST:
+            kept_file.store(self._path, _MAGIC, copy.read_bytes())
+
+    def _url(self, path: Path) -> Any:
+        return self._context.adapter.provider.foundation.NSURL.fileURLWithPath_(str(path))
+
+
+def _file_name(adapter: Adapter) -> str:
+    """A name that differs where machine code may."""
+    facts = f"{adapter.name} {adapter.provider.macos} {platform.version()}"
+    return f"{sha256(facts.encode()).hexdigest()[:32]}.pipelines"

@@ -1,0 +1,152 @@
+"""What devices that Python drives have in common: streams by number, copies by the default stream,
+and what is asked of every device and means nothing to these."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from gridlane.core.artifact import Artifact
+from gridlane.runtime.errors import INVALID_HANDLE, KernelStop, fail
+from gridlane.runtime.hosted import attributes_of
+from gridlane.runtime.protocol import Limits
+from gridlane.runtime.queued_stream import QueuedStream
+
+_APART = {
+    "CAN_MAP_HOST_MEMORY": 0,
+    "UNIFIED_ADDRESSING": 0,
+    "MANAGED_MEMORY": 0,
+    "CONCURRENT_MANAGED_ACCESS": 0,
+    "PAGEABLE_MEMORY_ACCESS": 0,
+}
+"""CUDA's attributes of a device whose addresses are not the host's."""
+
+S = TypeVar("S", bound=QueuedStream)
+
+
+class QueuedDevice(Generic[S]):
+    """Base of these devices."""
+
+    host_visible = False
+    # What kernels may count on; the code generator makes it of what the device has, or refuses.
+    compute_capability = (8, 0)
+    name: str
+    ordinal: int
+    limits: Limits
+
+    def _begin_streams(self, make: Callable[..., S]) -> None:
+        """Begin with no other stream than the default one."""
+        self._make_stream = make
+        self._streams: weakref.WeakValueDictionary[int, S] = weakref.WeakValueDictionary()
+        self.default_stream = make(self, default=True)
+
+    # --- code ---
+
+    def finish(self, artifact: Artifact) -> Artifact:
+        """The driver compiles when a kernel is loaded or a pipeline of it is made."""
+        return artifact
+
+    # --- memory ---
+
+    def register_host(self, address: int, size: int) -> None:
+        """Pin memory: copies are as correct without, and no faster with it."""
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy within the device."""
+        self.default_stream.copy(target, source, size)
+        self.default_stream.drain()
+
+    def upload(self, target: int, source: memoryview) -> None:
+        """Copy to the device."""
+        self.default_stream.write(target, source)
+
+    def download(self, target: memoryview, source: int) -> None:
+        """Copy to the host."""
+        self.default_stream.read(target, source)
+
+    def fill(self, target: int, byte: int, size: int) -> None:
+        """Set bytes."""
+        self.default_stream.fill(target, byte, size)
+        self.default_stream.drain()
+
+    # --- queues ---
+
+    def new_stream(self) -> S:
+        """A stream of its own."""
+        stream = self._make_stream(self)
+        self._streams[stream.handle] = stream
+        return stream
+
+    def stream_at(self, handle: int) -> S:
+        """The stream with this number; a thread has no default stream of its own here."""
+        if handle in (0, 1, 2):
+            return self.default_stream
+        found = self._streams.get(handle)
+        if found is None:
+            fail(INVALID_HANDLE, f"{handle:#x} is no stream of this device")
+        return found
+
+    def synchronize(self) -> None:
+        """Wait for the work of all streams; raise the first error."""
+        self.default_stream.drain()
+        self.check()
+        for stream in (self.default_stream, *tuple(self._streams.values())):
+            stream.raise_error()
+
+    def check(self, late: bool = False) -> None:
+        """Raise the first error that a kernel reported, or of ``late`` ones the first; called when
+        work is done."""
+        raise NotImplementedError
+
+    def activate(self) -> None:
+        """Nothing: none is any thread's current device."""
+
+    def forget_thread(self) -> None:
+        """Nothing is kept by threads."""
+
+    # --- facts ---
+
+    def _attributes(self, integrated: bool) -> dict[str, int]:
+        """CUDA's attributes, by what the driver tells."""
+        own = {"INTEGRATED": int(integrated), **_APART}
+        return attributes_of(self.limits, self.compute_capability) | own
+
+
+class ReportingDevice(QueuedDevice[S]):
+    """Base of those whose kernels write reports into memory that the host sees."""
+
+    def _begin_reports(self) -> None:
+        self.reporting: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.unread: set[Any] = set()
+        """Kernels that may have told something that is not read yet."""
+
+    def _all_done(self) -> bool:
+        """Whether no kernel that runs may still tell something."""
+        raise NotImplementedError
+
+    def flush(self) -> None:
+        """Write what kernels printed; called when work is done."""
+        if not self.unread:
+            return
+        for kernel in tuple(self.reporting):
+            if kernel.report is not None and kernel.artifact.prints:
+                kernel.report.flush()
+
+    def check(self, late: bool = False) -> None:
+        """Raise the first error that a kernel reported, or of ``late`` ones the first; called when
+        work is done."""
+        if not self.unread:
+            return
+        for kernel in tuple(self.reporting):
+            stop: KernelStop | None = kernel.report.stop(late) if kernel.report else None
+            if stop is not None:
+                raise (kernel.explain(stop) if kernel.explain else stop) from None
+        if not late and self._all_done():
+            self.unread.clear()
+
+    def _forget_reports(self) -> None:
+        """Of what kernels raised."""
+        for kernel in tuple(self.reporting):
+            if kernel.report is not None:
+                kernel.report.stop()
