@@ -27,9 +27,9 @@ from gridlane.runtime.quirks import shader_features
 _SLICE_NS = 20_000_000
 """Of waiting with the context, between looks at signals of the process and at other threads."""
 _ADDRESSES = 1 << 32
-_LONGEST = 60_000
-"""Lines of a text that compilers of software devices are given: for 55,000 llvmpipe of Mesa 22.3
-took 7 GB and two minutes, for 83,000 more than 15 GB."""
+_LONGEST = 250_000
+"""Lines of a text that compilers of software devices are given: for 220,000 llvmpipe of Mesa 22.3
+took a minute and 1 GB, for twice as many more than three, and 2 GB."""
 _SOFTWARE = ("llvmpipe", "softpipe", "swiftshader")
 
 

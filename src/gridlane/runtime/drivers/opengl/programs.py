@@ -75,7 +75,7 @@ class Compiler:
         fail(
             OUT_OF_RESOURCES,
             f"kernel {name}: its GLSL has {lines} lines with functions in the place of calls, and "
-            f"this driver's compiler wants many gigabytes for more than {self._longest}",
+            f"this driver's compiler takes minutes and gigabytes for more than {self._longest}",
             "use float32, or fp64='emulate', or another device",
         )
 
