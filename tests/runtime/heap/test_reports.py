@@ -1,4 +1,4 @@
-"""What kernels raise and print, and devices that are lost."""
+"""What kernels print, several that raise, and devices that are lost."""
 
 from __future__ import annotations
 
@@ -8,24 +8,14 @@ import numpy as np
 import pytest
 from tests.runtime.arrays import params, to_device, words
 from tests.runtime.heap.texts import ADD_ONE, kernel
+from tests.runtime.queued.programs import RAISE
 
 from gridlane.core import dtypes
 from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import KernelErrorSite, PrintSite
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.errors import KernelStop
 
 ERRORS = (KernelErrorSite("ValueError", "odd"), KernelErrorSite("IndexError", "too far"))
-# One thread at most reports in these tests: no atomics.
-RAISE = f"""
-    VAR report = launch[6] >> 2u;
-    if (heap[values + i] != 0u) {{
-        heap[report + {abi.CLAIMED_OFFSET // 4}u] = 1u;
-        heap[report + {abi.THREAD_OFFSET // 4}u] = thread.x;
-        heap[report + {abi.BLOCK_OFFSET // 4}u] = block.x;
-        heap[report + {abi.ERROR_OFFSET // 4}u] = heap[values + i];
-    }}
-"""
 # Thread 0 prints for all.
 PRINT = f"""
     VAR report = launch[6] >> 2u;
@@ -47,7 +37,7 @@ SITE = PrintSite(("line ", None), (dtypes.u32,))
 @pytest.fixture
 def raising(device):
     """A kernel that raises error ``values[i] - 1``."""
-    artifact = kernel(device, "values: ptr", RAISE, (4, 1, 1), errors=ERRORS)
+    artifact = kernel(device, *RAISE["heap"], (4, 1, 1), errors=ERRORS)
     return artifact, device.load(artifact).bind((4, 1, 1))
 
 
@@ -55,38 +45,6 @@ def printing(device):
     """A kernel that prints ``lines`` numbers from ``n`` on."""
     artifact = kernel(device, "n: u32, lines: u32", PRINT, (4, 1, 1), prints=(SITE,))
     return artifact, device.load(artifact).bind((4, 1, 1))
-
-
-def test_a_kernel_that_raises(device, raising):
-    artifact, bound = raising
-    data = to_device(device, np.array([0] * 5 + [2, 0, 0], np.uint32))
-    with pytest.raises(IndexError, match="too far") as caught:
-        bound.launch(params(artifact, data), 2, 1, 1, 0)
-    stop = caught.value
-    assert isinstance(stop, KernelStop)
-    assert (stop.thread, stop.block) == ((1, 0, 0), (1, 0, 0))
-    good = to_device(device, np.zeros(8, np.uint32))
-    bound.launch(params(artifact, good), 2, 1, 1, 0)  # it is told once
-
-
-def test_errors_of_streams_surface_where_they_are_waited_for(device, raising):
-    artifact, bound = raising
-    data = to_device(device, np.array([0, 1] + [0] * 6, np.uint32))
-    stream = device.new_stream()
-    stream.launch(bound, params(artifact, data), 2, 1, 1, 0)
-    with pytest.raises(ValueError, match="odd"):
-        stream.synchronize()
-    stream.launch(bound, params(artifact, data), 2, 1, 1, 0)
-    bound.explain = lambda stop: RuntimeError(f"explained {stop.text}")
-    with pytest.raises(RuntimeError, match="explained odd"):
-        device.synchronize()
-    stream.launch(bound, params(artifact, data), 2, 1, 1, 0)
-    stream.drain()
-    with pytest.raises(RuntimeError, match="explained odd"):
-        stream.synchronize()
-    stream.launch(bound, params(artifact, data), 2, 1, 1, 0)
-    device.reset()
-    device.synchronize()
 
 
 def test_two_kernels_that_raise(device, raising):

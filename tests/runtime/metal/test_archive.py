@@ -138,6 +138,15 @@ def test_without_a_place_for_files(process, monkeypatch, tmp_path):
     assert not (tmp_path / "metal").exists()
 
 
+def test_without_a_place_for_copies(process, monkeypatch, tmp_path):
+    def refuse(**options):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(archive.tempfile, "TemporaryDirectory", refuse)
+    assert process(ADD_ONE) == process(ADD_ONE) == 1
+    assert not (tmp_path / "metal").exists()
+
+
 def test_a_device_that_makes_no_archives(process, metal, monkeypatch, tmp_path):
     refused = "newBinaryArchiveWithDescriptor_error_"
     monkeypatch.setattr(type(metal), refused, lambda self, descriptor, error: (None, None))

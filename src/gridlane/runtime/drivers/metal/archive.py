@@ -45,8 +45,12 @@ class Archive:
         if folder is None:
             return
         self._path = folder / _file_name(context.adapter)
-        # Metal may read the copy as long as it has the archive.
-        self._copies = tempfile.TemporaryDirectory(prefix="gridlane-metal-")
+        try:  # Metal may read the copy as long as it has the archive.
+            self._copies = tempfile.TemporaryDirectory(
+                prefix="gridlane-metal-", ignore_cleanup_errors=True
+            )
+        except OSError:
+            return
         with context.pool():
             self._handle = self._opened(kept_file.load(self._path, _MAGIC)) or self._opened(b"")
 
