@@ -207,12 +207,12 @@ def with_itself(cls: type[Op]) -> Iterator[Case]:
     if not takes(cls, dtypes.f32, dtypes.f32):
         return
 
-    make: Callable[..., Op] = cls
+    emit = emitting(cls)
 
     def build(b, *values):
         pairs = [(v, v) for v in values]
         pairs += [(b.neg(v), b.neg(v)) for v in values]
-        return [b.value(make(*pair)) for pair in pairs]
+        return [emit(b, *pair)[0] for pair in pairs]
 
     columns = [np.resize(special(dtype, 4), 48) for dtype in _SHORT_FLOATS]
     yield over(cls.name, "itself", list(_SHORT_FLOATS), columns, build)
