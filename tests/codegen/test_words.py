@@ -11,11 +11,12 @@ import subprocess
 
 import pytest
 
-from gridlane.compiler import generate
+from gridlane.compiler import generate, translate
 from gridlane.conformance.running import EXACT
 from gridlane.conformance.suite import cases, lack
+from gridlane.core.argtypes import float32
 from gridlane.core.errors import TargetError
-from gridlane.core.options import Target
+from gridlane.core.options import KernelOptions, Target
 
 VALIDATOR = shutil.which("glslangValidator")
 OPS = sorted({case.op for case in cases()})
@@ -47,3 +48,14 @@ def test_the_block_shape_is_asked_for(target: str) -> None:
     case = next(case for case in cases() if case.op == "barrier")
     with pytest.raises(TargetError, match="block shape"):
         generate(case.module, Target(target))
+
+
+def rounded(x):
+    x[0] = round(x[0], 1)
+
+
+@pytest.mark.parametrize("target", ["webgpu", "opengl", "metal"])
+def test_rounding_to_digits_needs_no_range_of_float64(target: str) -> None:
+    """It is computed in float64, here in pairs of float32."""
+    module = translate(rounded, (float32[::1],), KernelOptions())
+    assert generate(module, Target(target, (1, 1, 1)), KernelOptions()).code

@@ -52,6 +52,22 @@ def test_host_array_is_copied_and_copied_back(remote):
     assert x.tolist() == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("step", [1, -2])
+def test_an_array_given_twice_has_one_copy(remote, step):
+    """Of two copies, the one that was only read would come back last."""
+
+    def run(artifact, values, grid):
+        view(values, 0, "f8")[...] += 1
+
+    remote.run = run
+    x = np.arange(4.0)
+    values = launched(remote, x[::step], x[::step])
+    assert values[0, "data"] == values[1, "data"]
+    assert x.tolist() == ([1, 2, 3, 4] if step == 1 else [0, 2, 2, 4])
+    values = launched(remote, x, x[:2])
+    assert values[0, "data"] != values[1, "data"]
+
+
 def test_strided_host_array_is_copied_back_between_its_gaps(remote):
     def run(artifact, values, grid):
         view(values, 0, "f8")[...] = -1

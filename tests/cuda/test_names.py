@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from gridlane import cuda
@@ -27,6 +29,9 @@ def test_kernel_names_come_from_the_frontend():
 def test_missing_names_say_so():
     with pytest.raises(MissingError, match=r"does not have cuda.nvvm: cuda.jit compiles with LLVM"):
         cuda.nvvm
+    for name in ("float4", "float32x4", "uchar2", "int16x3"):
+        with pytest.raises(MissingError, match=rf"does not have cuda.{name}: keep the components"):
+            getattr(cuda, name)
     with pytest.raises(MissingError, match=r"does not have cuda.frobnicate"):
         cuda.frobnicate
     assert not hasattr(cuda, "frobnicate")
@@ -140,3 +145,10 @@ def test_import_loads_no_compiler_and_no_driver():
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
     assert done.stdout == "[]\n", done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("dtype", ["datetime64[s]", "timedelta64[D]"])
+def test_arrays_of_datetimes_go_as_integers(dtype):
+    kernel = cuda.jit(lambda x: None)
+    with pytest.raises(TypeError, match=re.escape(f"{dtype}; pass array.view(np.int64)")):
+        kernel[1, 1](np.arange(5).astype(dtype))

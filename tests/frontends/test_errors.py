@@ -95,6 +95,14 @@ def plain_function(a, n):
     a[0] = plain(n)
 
 
+def numpy_array(a, n):
+    a[0] = np.zeros(3)[n]
+
+
+def numpy_full(a, n):
+    a[0] = np.full(3, 1.0)[n]
+
+
 def host_function(a, n):
     a[0] = random.random()
 
@@ -268,6 +276,8 @@ CASES = [
     (array_attribute, TypingError, "has no attribute sorted; it has shape", "a.sorted"),
     (plain_function, UnsupportedError, "decorate it with @cuda.jit(device=True)", "plain(n)"),
     (host_function, UnsupportedError, "cannot be called in a kernel", "random.random()"),
+    (numpy_array, UnsupportedError, "numpy.zeros cannot be called in a kernel; cuda.local", None),
+    (numpy_full, UnsupportedError, "numpy.full cannot be called in a kernel; cuda.local", None),
     (whole_array, TypingError, "index the arrays, as in a[i]", "a + 1"),
     (array_truth, TypingError, "an array has no truth value", "a"),
     (array_comparison, TypingError, "array(float64, 1d, C) > int64 is not defined", "a > n"),

@@ -238,4 +238,5 @@ def from_numpy(dtype: np.dtype | type[np.generic]) -> ArgType:
     if dtype.fields is not None:
         fields = tuple((n, from_numpy(f[0]), int(f[1])) for n, f in dtype.fields.items())
         return RecordType(fields, dtype.itemsize, dtype)
-    raise TypeError(f"kernels cannot hold elements of numpy dtype {dtype}")
+    instead = "; pass array.view(np.int64)" if dtype.kind in "mM" else ""
+    raise TypeError(f"kernels cannot hold elements of numpy dtype {dtype}{instead}")

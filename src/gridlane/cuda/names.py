@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gridlane.core.errors import MissingError
 
 STUBS = "gridlane.frontends.python.stubs"
@@ -78,10 +80,14 @@ INSTEAD: dict[str, str] = {
     "set_memory_manager": "the device's allocator is fixed",
     "literal_unroll": "a loop over a tuple is unrolled when its items differ in type",
 }
+# Short vectors, which have two names each, float4 and float32x4.
+_VECTOR = re.compile(r"(u?(char|short|int|long|longlong)|float|double|(u?int|float)\d+x)[1-4]")
 
 
 def missing(name: str, module: str = "cuda") -> MissingError:
     """The error for a name that gridlane does not have."""
     text = f"gridlane does not have {module}.{name}"
     instead = INSTEAD.get(name)
+    if _VECTOR.fullmatch(name):
+        instead = "keep the components in a tuple, (x, y, z, w), or in scalars"
     return MissingError(f"{text}: {instead}" if instead else text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from gridlane.cuda.arguments import ArgHint, InOut
 from gridlane.cuda.devicearray import DeviceNDArray, as_device, from_interface, to_device
 
 Writeback = Callable[[], object]
+"""Copies back what a kernel wrote; a list of them is of one launch."""
 Convert = Callable[[Any, list[Writeback]], Any]
 
 
@@ -99,16 +101,53 @@ def _foreign(value: Any, want: ArgType) -> Convert:
     return lambda item, back: inner(as_host(item), back) if inner else as_host(item)
 
 
+@dataclass(frozen=True, slots=True)
+class _Copied:
+    """A host array that has a copy on the device, until that is copied back."""
+
+    array: np.ndarray
+    device: DeviceNDArray
+    write_back: Writeback
+
+    def __call__(self) -> None:
+        self.write_back()
+
+
 def _upload(
     array: np.ndarray, back: list[Writeback], copy_in: bool, copy_out: bool
 ) -> DeviceNDArray:
-    """A device array with the strides of a host array, gaps between elements left out of copies."""
+    """A device array for a host array. One that a launch gets twice has one copy, as a kernel that
+    works in place expects: of two, the copy that was not written could come back last."""
+    if not (copy_in and copy_out):
+        device, write_back = _copied(array, copy_in)
+        if copy_out:
+            back.append(write_back)
+        return device
+    for other in back:
+        if isinstance(other, _Copied) and _is_same(other.array, array):
+            return other.device
+    device, write_back = _copied(array, True)
+    back.append(_Copied(array, device, write_back))
+    return device
+
+
+def _is_same(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays have the same elements in the same places."""
+    return (a.shape, a.strides, a.dtype, geometry.address_of(a)) == (
+        b.shape,
+        b.strides,
+        b.dtype,
+        geometry.address_of(b),
+    )
+
+
+def _copied(array: np.ndarray, copy_in: bool) -> tuple[DeviceNDArray, Writeback]:
+    """A device array with the strides of a host array, gaps between elements left out of copies,
+    and what copies it back."""
     core = geometry.broadcast_core(array)
     if array.flags.aligned and (core.flags.c_contiguous or core.flags.f_contiguous):
         device = to_device(array.view(np.ndarray), copy=copy_in)
-        if copy_out:
-            back.append(lambda: device.copy_to_host(array))
-        return device
+        return device, lambda: device.copy_to_host(array)
     low, high = geometry.extent_of(array.shape, array.strides, array.dtype.itemsize)
     raw = np.zeros(high - low, np.uint8)
     mirror = np.ndarray(array.shape, array.dtype, raw, -low, array.strides)
@@ -122,6 +161,4 @@ def _upload(
         memory.copy_to_host(raw)
         array[...] = mirror
 
-    if copy_out:
-        back.append(write_back)
-    return device
+    return device, write_back

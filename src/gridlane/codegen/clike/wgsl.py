@@ -129,7 +129,11 @@ class Wgsl(Words):
     def fence(self, state: Emission, op: Op) -> None:
         assert isinstance(op, grid.Fence)
         if op.order is not MemoryOrder.RELAXED:
-            raise state.refuse(op, "WGSL orders memory by barriers of the block alone")
+            why = (
+                "WGSL orders memory by barriers of the block alone; write cuda.syncthreads() where "
+            )
+            why += "all threads of the block come, else end the kernel there and launch the rest"
+            raise state.refuse(op, why)
 
     def assemble(self, state: Emission, entry: str) -> str:
         shape = ", ".join(map(str, state.block or (1, 1, 1)))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import sys
 from typing import TYPE_CHECKING
 
 from gridlane.core.dtypes import DType, f64, i32, i64, u64
 from gridlane.core.errors import TypingError, UnsupportedError
 from gridlane.frontends.python import complexes, division, promotion
 from gridlane.frontends.python.attributes import extent
+from gridlane.frontends.python.calls.mathematics import is_finite
 from gridlane.frontends.python.calls.printing import print_parts
 from gridlane.frontends.python.calls.registry import handles
 from gridlane.frontends.python.compare import OPS
@@ -124,8 +124,8 @@ def _round_digits(t: Translator, value: Scalar, digits: Scalar) -> Scalar:
         power_of_ten = b.binary(math.Pow, b.const(10.0, dtype), b.cast(digits.value, dtype))
         scaled = b.mul(value.value, power_of_ten)
         result = b.div(b.unary(math.Rint, scaled), power_of_ten)
-    limit = b.const(sys.float_info.max, dtype)
-    finite = b.binary(arith.Le, b.unary(arith.Abs, scaled), limit)
+    # Not "at most the largest": that number is none where float64 is computed in float32's range.
+    finite = is_finite(t, Scalar(scaled))
     return Scalar(b.cast(b.select(finite, result, value.value), own))
 
 

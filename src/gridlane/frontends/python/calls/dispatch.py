@@ -85,10 +85,25 @@ def _make_namedtuple(
     return TupleOperand(tuple([given[name] for name in cls._fields]), cls._fields, cls)
 
 
+# Functions that kernels cannot call, and what there is instead.
+_INSTEAD: tuple[tuple[tuple[Any, ...], str], ...] = (
+    ((ord,), "write the number"),
+    (
+        (np.zeros, np.ones, np.empty, np.full, np.array, np.arange, np.zeros_like, np.empty_like),
+        "cuda.local.array(shape, dtype) is a thread's own array, to be filled in a loop",
+    ),
+)
+_CALLABLE = (
+    "kernels call the names of cuda, math, operator, numpy's scalar functions, and functions "
+    "decorated with @cuda.jit"
+)
+
+
 def _not_callable(t: Translator, target: Any) -> Exception:
     name = getattr(target, "__qualname__", None) or getattr(target, "__name__", repr(target))
     module = getattr(target, "__module__", None)
-    if isinstance(target, types.FunctionType):
+    is_numpy = isinstance(module, str) and module.partition(".")[0] == "numpy"
+    if isinstance(target, types.FunctionType) and not is_numpy:
         return t.fail(
             UnsupportedError,
             f"{name}() is a plain Python function; decorate it with @cuda.jit(device=True) to call "
@@ -100,10 +115,16 @@ def _not_callable(t: Translator, target: Any) -> Exception:
         where = f"{module}." if isinstance(module, str) and module != "builtins" else ""
         return t.fail(
             UnsupportedError,
-            f"{where}{name} cannot be called in a kernel; kernels call the names of cuda, math, "
-            "operator, numpy's scalar functions, and functions decorated with @cuda.jit",
+            f"{where}{name} cannot be called in a kernel; {_instead(target)}",
         )
     return t.fail(TypingError, f"{name} is not callable")
+
+
+def _instead(target: Any) -> str:
+    """What to write instead of a call that kernels cannot make."""
+    return next(
+        (words for known, words in _INSTEAD if any(target is one for one in known)), _CALLABLE
+    )
 
 
 def _call_local(
