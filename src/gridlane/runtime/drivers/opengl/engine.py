@@ -27,9 +27,9 @@ from gridlane.runtime.quirks import shader_features
 _SLICE_NS = 20_000_000
 """Of waiting with the context, between looks at signals of the process and at other threads."""
 _ADDRESSES = 1 << 32
-_LONGEST = 250_000
+_LONGEST = 400_000
 """Lines of a text that compilers of software devices are given: for 220,000 llvmpipe of Mesa 22.3
-took a minute and 1 GB, for twice as many more than three, and 2 GB."""
+took a minute and 1 GB, for 440,000 more than three, and 2 GB."""
 _SOFTWARE = ("llvmpipe", "softpipe", "swiftshader")
 
 
