@@ -260,3 +260,17 @@ WITH_OP: dict[type[Op], Function] = {
     arith.Bitcast: bitcast,
 }
 """Likewise, where the op's attributes matter."""
+
+
+_WHOLE: dict[type[Op], Function] = {
+    arith.Add: np.add,
+    arith.Sub: np.subtract,
+    arith.Mul: np.multiply,
+}
+
+
+def not_wrapped(op: type[Op], lhs: Array, rhs: Array, made: Array) -> Array:
+    """The result of an i32 op that is marked ``nowrap``. Where it wrapped all the same it is
+    undefined: a number that no program expects, so that what uses it shows."""
+    whole = _WHOLE[op](lhs.astype(np.int64), rhs.astype(np.int64))
+    return np.where(whole == made, made, ~made)

@@ -194,6 +194,8 @@ def run_op(frame: Frame, op: Op, mask: Array) -> None:
         made = filled(op.type, frame.block.lanes, op.value)  # type: ignore[attr-defined]  # Const
     elif kind in COMPUTE:
         made = COMPUTE[kind](*operands)
+        if getattr(op, "nowrap", False):
+            made = arith.not_wrapped(kind, *operands, made)
     elif kind in COMPUTE_WITH_OP:
         made = COMPUTE_WITH_OP[kind](op, *operands)
     else:

@@ -66,7 +66,8 @@ class _Marks:
             return
         left, right = self.known.get(op.lhs), self.known.get(op.rhs)
         if left is not None and right is not None:
-            op.nowrap = True
+            # Bounds that are all of the type are those of a result that may wrap.
+            op.nowrap = result != I32
             return
         if isinstance(op, arith.Mul) or (left is None and right is None):
             return

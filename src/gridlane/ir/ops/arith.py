@@ -75,7 +75,7 @@ def check_accepts(op: Op, type_: Type, accepts: str) -> None:
 
 @operation("add")
 class Add(Binary):
-    """lhs + rhs; integers wrap. ``nowrap``: it is known that they do not."""
+    """lhs + rhs; integers wrap. ``nowrap``: it is known that they do not; undefined if they do."""
 
     lhs: Value
     rhs: Value
