@@ -588,7 +588,8 @@ class KernelMaker(Maker):
                 lambda: warp.WarpReduce(
                     rng.choice(list(warp.WarpReduction)), mask, self.any(dtype)
                 ),
-                lambda: warp.ActiveMask(),
+                # In hardware lanes need not be together again behind an atomic, say.
+                *(() if self.lockstep else (lambda: warp.ActiveMask(),)),
             )
         )
         self.emit(made())

@@ -120,6 +120,19 @@ def casts() -> Iterator[Case]:
         yield case
 
 
+def widened_results() -> Iterator[Case]:
+    """What narrow integers make, in 32 bits and more: compilers that compute in those must wrap."""
+    for dtype in (dtypes.i8, u8, dtypes.i16, dtypes.u16):
+
+        def build(b, x, y):
+            made = [b.value(cls(x, y)) for cls in (arith.Add, arith.Sub, arith.Mul, arith.Shl)]
+            made += [b.value(cls(x)) for cls in (arith.Neg, arith.Abs, arith.Not)]
+            return [b.cast(value, wide) for value in made for wide in (i32, u32, i64)]
+
+        columns = grid_of(special(dtype), special(dtype))
+        yield over("cast", f"of-{dtype}-results", [dtype, dtype], columns, build)
+
+
 def bitcasts() -> Iterator[Case]:
     scalars = [d for d in ALL if not d.is_bool]
     for source in scalars:
@@ -251,6 +264,7 @@ def arithmetic() -> Iterator[Case]:
     yield from selects()
     yield from extremes()
     yield from casts()
+    yield from widened_results()
     yield from bitcasts()
     yield from constants()
     yield from exponents()

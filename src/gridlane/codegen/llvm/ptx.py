@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -110,7 +111,22 @@ def _link(module: llvm.ModuleRef, path: Path, symbols: frozenset[str]) -> None:
 
 def assembly(*how: Any) -> str:
     """PTX; takes what ``optimise`` takes."""
-    return target_machine(*how[1:4]).emit_assembly(optimise(*how))
+    return _wrapping(target_machine(*how[1:4]).emit_assembly(optimise(*how)))
+
+
+_NEGATED = re.compile(r"\bneg\.s16\s+(%rs\d+), (%rs\d+);")
+_MAGNITUDE = re.compile(r"\babs\.s16\s+(%rs\d+), (%rs\d+);")
+_WIDE = "{ .reg .b32 %wide; cvt.s32.s16 %wide, \\2; abs.s32 %wide, %wide; cvt.u16.u32 \\1, %wide; }"
+
+
+def _wrapping(text: str) -> str:
+    """The program without two instructions that ptxas (of CUDA 13.0) computes in 32 bits and does
+    not cut: where the result is widened, neg.s16 and abs.s16 of -32768 give 32768.
+
+    >>> _wrapping("neg.s16 %rs2, %rs1;")
+    'sub.u16 %rs2, 0, %rs1;'
+    """
+    return _MAGNITUDE.sub(_WIDE, _NEGATED.sub(r"sub.u16 \1, 0, \2;", text))
 
 
 def optimised_text(*how: Any) -> str:

@@ -204,6 +204,14 @@ class Code(Assembler):
             return raw
         return self.op(Opcode.BitwiseXor, u32, raw, self.flush_zero())
 
+    def settled_word(self, word: int) -> int:
+        """A u32, for compilers that would go on with what it was extended from."""
+        return (
+            word
+            if self.half_zero is None
+            else self.op(Opcode.BitwiseXor, u32, word, self.half_zero())
+        )
+
     def settled(self, half: int) -> int:
         """An f32 rounded to f16, for compilers that would otherwise go on with the f32."""
         if self.half_zero is None:

@@ -13,7 +13,7 @@ from functools import partial
 from gridlane.codegen.spirv import conversion
 from gridlane.codegen.spirv.code import Code, unsigned
 from gridlane.codegen.spirv.opcodes import Glsl, Opcode
-from gridlane.core.dtypes import DType, f32, f64, i64, u32, u64
+from gridlane.core.dtypes import DType, f32, f64, i32, i64, u32, u64
 from gridlane.ir.builder import constant, rounded
 from gridlane.ir.op import FastMath, Op
 from gridlane.ir.ops import arith, math, memory
@@ -263,6 +263,8 @@ def _compare(stem: str) -> Emit:
         type_ = next(op.operands()).type
         if not isinstance(type_, DType):  # pointers
             return code.compare(plain, *operands)
+        if type_.is_float and operands[0] == operands[1]:
+            return _with_itself(code, real, type_, operands[0])
         if type_.is_float:
             if type_.name == "bf16":
                 operands = [conversion.convert(code, value, type_, f32) for value in operands]
@@ -276,6 +278,22 @@ def _compare(stem: str) -> Emit:
     return emit_compare
 
 
+def _with_itself(code: Code, opcode: Opcode, dtype: DType, value: int) -> int:
+    """A float compared with itself asks whether it is NaN, by its bits: compilers may say no."""
+    raw, fraction = unsigned(dtype.bits), _FRACTION[dtype.name]
+    infinity = ((1 << (dtype.bits - 1 - fraction)) - 1) << fraction
+    size = code.masked(raw, code.bits(value, dtype), (1 << (dtype.bits - 1)) - 1)
+    nan = code.compare(Opcode.UGreaterThan, size, code.const(infinity, raw))
+    if opcode is Opcode.FUnordNotEqual:
+        return nan
+    never = code.compare(Opcode.UGreaterThan, size, code.const((1 << dtype.bits) - 1, raw))
+    return never if opcode in _STRICT else code.negated(nan)
+
+
+_FRACTION = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
+_STRICT = (Opcode.FOrdLessThan, Opcode.FOrdGreaterThan)
+
+
 # ---- one operand
 
 
@@ -283,7 +301,7 @@ def _negate(code: Code, op: Op, operands: list[int]) -> int:
     """Of floats the sign bit flips, also of NaN and 0, which FNegate does not promise."""
     dtype = type_of(op)
     if not dtype.is_float:
-        return code.op(Opcode.SNegate, dtype, *operands)
+        return _opposite(code, dtype, operands[0])
     raw = unsigned(dtype.bits)
     sign = code.sign_mask(dtype, 1 << (dtype.bits - 1))
     flipped = code.op(Opcode.BitwiseXor, raw, code.bits(operands[0], dtype), sign)
@@ -300,7 +318,20 @@ def _absolute(code: Code, op: Op, operands: list[int]) -> int:
     if not dtype.is_signed:
         return operands[0]
     negative = code.order(Opcode.SLessThan, dtype, operands[0], code.const(0, dtype))
-    return code.select(dtype, negative, code.op(Opcode.SNegate, dtype, *operands), operands[0])
+    return code.select(dtype, negative, _opposite(code, dtype, operands[0]), operands[0])
+
+
+def _opposite(code: Code, dtype: DType, value: int) -> int:
+    """0 - value. A narrow one wraps at the top of a word: NVIDIA's compiler goes on with the
+    opposite of the least one as a positive number, which has more bits."""
+    gone = 32 - dtype.bits
+    if gone <= 0:
+        return code.op(Opcode.SNegate, dtype, value)
+    whole = i32 if dtype.is_signed else u32
+    raised = code.shifted_up(whole, code.resized(value, dtype, whole), gone)
+    opcode = Opcode.ShiftRightArithmetic if dtype.is_signed else Opcode.ShiftRightLogical
+    negative = code.op(Opcode.SNegate, whole, raised)
+    return code.resized(code.op(opcode, whole, negative, code.const(gone, u32)), whole, dtype)
 
 
 def _copysign(code: Code, op: Op, operands: list[int]) -> int:
@@ -318,12 +349,12 @@ def _complement(code: Code, op: Op, operands: list[int]) -> int:
 
 
 def _popcount(code: Code, op: Op, operands: list[int]) -> int:
-    """Of 32 bits at a time, which is what Vulkan allows. Narrow ones go to the top of a word:
-    NVIDIA's compiler counts those that it extends by their signs, whatever it is told."""
+    """Of 32 bits at a time, which is what Vulkan allows. NVIDIA's compiler counts narrow ones with
+    the bits by which it extends their signs, whatever it is told: so they are hidden, and cut."""
     dtype = type_of(op)
     words = _words(code, dtype, operands[0])
     if dtype.bits < 32:
-        words = [code.shifted_up(u32, words[0], 32 - dtype.bits)]
+        words = [code.masked(u32, code.settled_word(words[0]), (1 << dtype.bits) - 1)]
     counts = [code.op(Opcode.BitCount, u32, word) for word in words]
     total = counts[0] if len(counts) == 1 else code.add(u32, *counts)
     return code.resized(total, u32, dtype)
