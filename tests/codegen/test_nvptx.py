@@ -363,3 +363,13 @@ def test_names() -> None:
 
 def test_classes_of_ops_are_known() -> None:
     assert all(issubclass(cls, Op) for cls in TABLE)
+
+
+@pytest.mark.parametrize("op, gone", [("neg", "neg.s16"), ("abs", "abs.s16")])
+def test_narrow_results_that_ptxas_does_not_cut(op: str, gone: str, tmp_path: Path) -> None:
+    body = f"%v: i16 = load %x %n: i16 = {op} %v %w: i32 = cast %n store %o, %w"
+    text = ptx_of(
+        parse_module(f"kernel @k(%x: ptr<i16, global>, %o: ptr<i32, global>) {{ {body} }}")
+    )
+    assert gone not in text
+    checked_by_ptxas([text], "sm_90", tmp_path)

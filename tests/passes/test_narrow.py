@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.devices import run_on
 
 from gridlane import compiler, cuda
 from gridlane.core.argtypes import float32, int32, int64, uint64
@@ -242,3 +243,40 @@ def test_parameters_are_measured(types, values, holds):
 
 def _one(a):
     return
+
+
+WRAPPING = """
+kernel @k(%p: ptr<i32, global> [path=("data")], %n: i32 [argument=1]) {
+  %lane: i32 = lane_id
+  %five: i32 = const 5
+  %most: i32 = const 2147483647
+  %small: i32 = mul %lane, %five
+  %wraps: i32 = add %small, %most
+  %any: i32 = mul %n, %n
+  %at: ptr<i32, global> = offset %p, %small
+  store %at, %wraps
+  store %p, %any
+}
+"""
+
+
+def test_what_may_wrap_is_not_marked():
+    """Nor is what has all numbers of its type for bounds; LLVM would make use of the mark."""
+    module = parse_module(WRAPPING)
+    pipelines.run(module, "cuda compact")
+    marks = {op.name: [] for op in module.kernel.body.walk()}
+    for op in module.kernel.body.walk():
+        marks[op.name].append(getattr(op, "nowrap", None))
+    assert marks["mul"] == [True, False] and marks["add"] == [False]
+
+
+def test_the_interpreter_shows_a_mark_that_is_wrong():
+    def stored(nowrap):
+        module = parse_module(WRAPPING)
+        (add,) = [op for op in module.kernel.body.walk() if op.name == "add"]
+        add.nowrap = nowrap
+        array = np.zeros(200, np.int32)
+        return run_on("interp", module, (1, 1, 1), (32, 1, 1), [array], (3,)).arrays[0]
+
+    right, wrong = stored(False), stored(True)
+    assert right[5] == -(2**31) + 4 and wrong[5] != right[5]

@@ -269,8 +269,9 @@ _WHOLE: dict[type[Op], Function] = {
 }
 
 
-def not_wrapped(op: type[Op], lhs: Array, rhs: Array, made: Array) -> Array:
+def not_wrapped(op: type[Op], operands: list[Any], made: Lanes) -> Lanes:
     """The result of an i32 op that is marked ``nowrap``. Where it wrapped all the same it is
     undefined: a number that no program expects, so that what uses it shows."""
-    whole = _WHOLE[op](lhs.astype(np.int64), rhs.astype(np.int64))
+    whole = _WHOLE[op](*[operand.astype(np.int64) for operand in operands])
+    assert isinstance(made, np.ndarray)
     return np.where(whole == made, made, ~made)

@@ -195,7 +195,7 @@ def run_op(frame: Frame, op: Op, mask: Array) -> None:
     elif kind in COMPUTE:
         made = COMPUTE[kind](*operands)
         if getattr(op, "nowrap", False):
-            made = arith.not_wrapped(kind, *operands, made)
+            made = arith.not_wrapped(kind, operands, made)
     elif kind in COMPUTE_WITH_OP:
         made = COMPUTE_WITH_OP[kind](op, *operands)
     else:
