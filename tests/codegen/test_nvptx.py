@@ -372,4 +372,5 @@ def test_narrow_results_that_ptxas_does_not_cut(op: str, gone: str, tmp_path: Pa
         parse_module(f"kernel @k(%x: ptr<i16, global>, %o: ptr<i32, global>) {{ {body} }}")
     )
     assert gone not in text
-    checked_by_ptxas([text], "sm_90", tmp_path)
+    if PTXAS is not None:
+        checked_by_ptxas([text], "sm_90", tmp_path)
