@@ -8,10 +8,10 @@ constant that something is divided by, as they multiply by its reciprocal.
 
 from __future__ import annotations
 
-from math import frexp
+from math import frexp, isfinite
 
 from gridlane.codegen.clike.emission import Emission
-from gridlane.core.dtypes import f32, u32
+from gridlane.core.dtypes import DType, f32, u32
 from gridlane.ir.builder import constant, rounded
 from gridlane.ir.op import FastMath, Op
 from gridlane.ir.ops import arith, memory
@@ -56,6 +56,15 @@ def hidden_zero(state: Emission, value: Value) -> str:
     """The text of a value that goes to a caller or a callee, which may add or multiply by it."""
     text = state.name(value)
     if not state.dialect.folds_zeros or value.type is not f32 or not _may_be_known_zero(value):
+        return text
+    return _hidden(state, text)
+
+
+def hidden_constant(state: Emission, value: bool | int | float, dtype: DType) -> str:
+    """The text of a constant; of infinity and NaN one that a compiler does not know, as it may
+    compute with such as if there were none, and take ``x < infinity`` for true."""
+    text = state.literal(value, dtype)
+    if not state.dialect.folds_zeros or dtype is not f32 or isfinite(value):
         return text
     return _hidden(state, text)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from gridlane.codegen.clike import floats
 from gridlane.codegen.clike.emission import Emission, emits
 from gridlane.codegen.clike.floats import narrow_bf16, widen_bf16
-from gridlane.codegen.clike.rounding import hidden_choice, kept_apart
+from gridlane.codegen.clike.rounding import hidden_choice, hidden_constant, kept_apart
 from gridlane.core.dtypes import DType, b1, bf16, by_name, f32, u32
 from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
@@ -311,7 +311,7 @@ def const(state: Emission, op: arith.Const) -> None:
         state.set(op.results[0], state.zero(op.type))
         return
     assert isinstance(op.type, DType)
-    text = state.literal(op.value, op.type)
+    text = hidden_constant(state, op.value, op.type)
     if state.dialect.names_constants:
         text = state.let(op.type, text)
     state.set(op.results[0], text)
