@@ -232,15 +232,21 @@ def with_itself(cls: type[Op]) -> Iterator[Case]:
 
 
 def extremes() -> Iterator[Case]:
-    """The smaller or larger of two floats by a comparison, which is not what min and max are."""
+    """The smaller or larger of two floats by a comparison, which is not what min and max are, and
+    the opposites of orders, which NaN keeps from being orders."""
     for dtype in _SHORT_FLOATS:
 
         def build(b, x, y):
             orders = [b.value(cls(x, y)) for cls in (arith.Lt, arith.Le, arith.Gt, arith.Ge)]
             return [b.select(order, *pair) for order in orders for pair in ((x, y), (y, x))]
 
+        def complements(b, x, y):
+            orders = (arith.Lt, arith.Le, arith.Gt, arith.Ge, arith.Eq, arith.Ne)
+            return [b.value(arith.Not(b.value(cls(x, y)))) for cls in orders]
+
         columns = grid_of(special(dtype, 2), special(dtype, 2))
         yield over("select", f"{dtype}-by-order", [dtype, dtype], columns, build)
+        yield over("not", f"{dtype}-order", [dtype, dtype], columns, complements)
 
 
 NARROWER = {"i64": i32, "u64": u32, "i32": dtypes.i16, "u32": u8, "f64": dtypes.f32}

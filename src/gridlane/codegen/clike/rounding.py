@@ -69,6 +69,18 @@ def hidden_constant(state: Emission, value: bool | int | float, dtype: DType) ->
     return _hidden(state, text)
 
 
+def hidden_complement(state: Emission, op: Op, text: str) -> str:
+    """What is true where the order of two floats is not, so that a compiler does not make the
+    opposite order of it, which is as false for NaN; "" for other conditions."""
+    compared = next(op.operands()).op
+    if not state.dialect.folds_zeros or not isinstance(compared, ORDERS):
+        return ""
+    if not isinstance(compared.lhs.type, DType) or not compared.lhs.type.is_float:
+        return ""
+    state.uses.add("zero")
+    return f"(({state.dialect.choose(text, '1u', '0u')} ^ zero) == 0u)"
+
+
 def hidden_choice(state: Emission, op: arith.Select) -> str:
     """The text of what a choice gives where its condition holds: of the smaller, or the larger, of
     two floats one that is not seen to be what was compared."""

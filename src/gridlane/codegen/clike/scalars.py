@@ -12,7 +12,12 @@ from collections.abc import Callable
 from gridlane.codegen.clike import floats
 from gridlane.codegen.clike.emission import Emission, emits
 from gridlane.codegen.clike.floats import narrow_bf16, widen_bf16
-from gridlane.codegen.clike.rounding import hidden_choice, hidden_constant, kept_apart
+from gridlane.codegen.clike.rounding import (
+    hidden_choice,
+    hidden_complement,
+    hidden_constant,
+    kept_apart,
+)
 from gridlane.core.dtypes import DType, b1, bf16, by_name, f32, u32
 from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
@@ -202,7 +207,7 @@ def _absolute(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str
 
 def _complement(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
     if dtype.is_bool:
-        return f"!{operands[0]}"
+        return hidden_complement(state, op, operands[0]) or f"!{operands[0]}"
     wide = computing(dtype)
     return resized(state, f"(~{resized(state, operands[0], dtype, wide)})", wide, dtype)
 
