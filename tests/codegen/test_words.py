@@ -6,6 +6,7 @@ That it computes what the interpreter does, and WGSL as well, tests/ops tests on
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -17,6 +18,7 @@ from gridlane.conformance.suite import cases, lack
 from gridlane.core.argtypes import float32
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
+from gridlane.ir.parser import parse_module
 
 VALIDATOR = shutil.which("glslangValidator")
 OPS = sorted({case.op for case in cases()})
@@ -59,3 +61,21 @@ def test_rounding_to_digits_needs_no_range_of_float64(target: str) -> None:
     """It is computed in float64, here in pairs of float32."""
     module = translate(rounded, (float32[::1],), KernelOptions())
     assert generate(module, Target(target, (1, 1, 1)), KernelOptions()).code
+
+
+HIDDEN = {
+    "%z: f32 = sub %x, %x": r"\| zero",
+    "%c: b1 = lt %x, %y %z: f32 = select %c, %x, %y": r"\^ zero",
+    "%c: b1 = lt %x, %y %n: b1 = not %c %z: f32 = select %n, %x, %y": r"\^ zero\) == 0u",
+    "%i: f32 = const inf %z: f32 = min %x, %i": r"\^ zero",
+}
+
+
+@pytest.mark.parametrize("target", ["webgpu", "opengl"])
+@pytest.mark.parametrize("body", HIDDEN)
+def test_what_compilers_without_nan_would_fold_is_hidden(body: str, target: str) -> None:
+    """Software devices keep NaN mostly, so the text is looked at."""
+    params = "%p: ptr<f32, global>, %x: f32 [argument=1], %y: f32 [argument=2]"
+    module = parse_module(f"kernel @k({params}) {{ {body} store %p, %z }}")
+    text = generate(module, Target(target, (32, 1, 1), "", "rounds")).code.decode()
+    assert re.search(HIDDEN[body], text)

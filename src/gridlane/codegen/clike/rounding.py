@@ -3,7 +3,9 @@
 A result that goes into another operation passes through its bits, with a zero in between that the
 compiler cannot know: so ``(a + b) - a`` stays what it is, and products are rounded. What a compiler
 may find to be zero is hidden likewise where compilers take 0 + x as x and 0 * x as 0, and a
-constant that something is divided by, as they multiply by its reciprocal.
+constant that something is divided by, as they multiply by its reciprocal. Where they take NaN and
+infinity for absent, so are constants of these, what is compared with itself or subtracted from
+itself, the choice of the smaller, which is no minimum, and the opposite of an order.
 """
 
 from __future__ import annotations

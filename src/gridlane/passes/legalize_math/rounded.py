@@ -15,7 +15,8 @@ from gridlane.passes.legalize_math.expression import Expression, Writer
 
 def _significand(w: Writer, bits: Expression) -> tuple[Expression, Expression]:
     """(m, e) of a positive finite number by its bits: m has the precision's bits, or is 0 of 0, and
-    e is what the exponent field of a normal number would be."""
+    e is what the exponent field of a normal number would be. ``exact.taken_apart`` computes with
+    the number itself, of which devices may make 0 when it is subnormal."""
     form = w.form
     hidden = 1 << form.fraction
     field, fraction = bits >> form.fraction, bits & (hidden - 1)
