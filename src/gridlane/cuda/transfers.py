@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.argtypes import ArgType, ArrayType
+from gridlane.core.errors import ArgumentError
 from gridlane.cuda import active, geometry
 from gridlane.cuda.argument_types import ALIGNED, as_host
 from gridlane.cuda.arguments import ArgHint, InOut
@@ -88,8 +89,16 @@ def _record(value: np.void, back: list[Writeback]) -> DeviceNDArray:
         for name in value.dtype.names or ():
             value[name] = host[name]
 
-    back.append(write_back)
+    back.append(write_back if value.flags.writeable else lambda: _check_unwritten(value, device))
     return device
+
+
+def _check_unwritten(value: np.void, device: DeviceNDArray) -> None:
+    host = device.copy_to_host()
+    if any(value[name].tobytes() != host[name].tobytes() for name in value.dtype.names or ()):
+        raise ArgumentError(
+            f"a kernel wrote into a read-only record ({value.dtype}); pass a copy of the record"
+        )
 
 
 def _foreign(value: Any, want: ArgType) -> Convert:
