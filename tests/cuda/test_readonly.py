@@ -198,6 +198,31 @@ def test_records_that_are_read_only():
     assert writable[0]["x"] == 7
 
 
+def test_device_memory_that_an_interface_says_is_read_only():
+    class Shown:
+        def __init__(self, readonly):
+            self.array = cuda.to_device(np.arange(4, dtype=np.int32))
+            found = self.array.__cuda_array_interface__
+            self.__cuda_array_interface__ = {**found, "data": (found["data"][0], readonly)}
+
+    @cuda.jit
+    def reads(a, out):
+        out[0] = a[3]
+
+    compiled, out = cuda.jit(inc), np.zeros(1, np.int32)
+    for readonly in (False, True, False):
+        shown = Shown(readonly)
+        reads[1, 1](shown, out)
+        assert out[0] == 3
+        if not readonly:
+            compiled[1, 4](shown)
+            assert shown.array.copy_to_host().tolist() == [1, 2, 3, 4]
+            continue
+        with pytest.raises(CompileError, match="read-only"):
+            compiled[1, 4](shown)
+        assert cuda.as_cuda_array(shown).__cuda_array_interface__["data"][1]
+
+
 def test_constant_arrays_cannot_be_filled():
     table = np.arange(4)
 
