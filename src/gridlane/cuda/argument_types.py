@@ -14,6 +14,7 @@ import numpy as np
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
 from gridlane.core.errors import ArgumentError
+from gridlane.cuda import active, geometry
 from gridlane.cuda.arguments import ArgHint
 from gridlane.cuda.devicearray import DeviceNDArray, DeviceRecord, as_device
 
@@ -75,16 +76,30 @@ def _element_type(dtype: np.dtype) -> ArgType:
 
 
 def _foreign_type(value: Any) -> ArgType:
+    shown = _shown(value)
+    return shown._key.argtype if isinstance(shown, DeviceNDArray) else _array_type(shown)
+
+
+def _shown(value: Any) -> DeviceNDArray | np.ndarray:
+    """The memory that another library's object shows, the device's or the host's."""
     device = as_device(value, sync=False)
     if device is not value:
-        return device._key.argtype
+        return device
     host = as_host(value)
     if host is None:
         raise ArgumentError(
             f"a kernel cannot take an object of type {type(value).__name__}; it takes numbers, "
             "arrays, records, tuples of these and None"
         )
-    return _array_type(host)
+    return host
+
+
+def is_in_place(value: np.ndarray) -> bool:
+    """Whether a host array shows memory that the device uses in place: mapped or managed. Sums of
+    such arrays are of their class, in plain memory."""
+    if not hasattr(type(value), "__cuda_array_interface__") or active.device().host_visible:
+        return False
+    return active.holds(geometry.address_of(value))
 
 
 def as_host(value: Any) -> np.ndarray | None:
@@ -142,18 +157,31 @@ def _hint_key(value: ArgHint) -> Hashable:
     return value.__class__, KEYS[value.value.__class__](value.value)
 
 
+def _mapped_key(value: np.ndarray) -> Hashable:
+    return is_in_place(value), _ndarray_key(value)
+
+
+def _subclass_key(cls: type) -> KeyFunction:
+    return _mapped_key if hasattr(cls, "__cuda_array_interface__") else _ndarray_key
+
+
 def _foreign_key(value: Any) -> Hashable:
     try:
-        return value.__class__, typeof(value)
+        shown = _shown(value)
     except ArgumentError:
         return REFUSED
+    # An object may show the device's memory now and the host's next time.
+    return value.__class__, shown.__class__, KEYS[shown.__class__](shown)
 
 
 class _Keys(dict[type, KeyFunction]):
     """The key functions by class; a class that is new is looked up through its bases."""
 
     def __missing__(self, cls: type) -> KeyFunction:
-        function = next((f for base, f in _BASES if issubclass(cls, base)), _foreign_key)
+        if issubclass(cls, np.ndarray):
+            function = _subclass_key(cls)
+        else:
+            function = next((f for base, f in _BASES if issubclass(cls, base)), _foreign_key)
         self[cls] = function
         return function
 
@@ -181,7 +209,6 @@ KEYS = _Keys(
 # On platforms with two C types of one width numpy has a scalar class for each.
 _BASES: tuple[tuple[type, KeyFunction], ...] = (
     (DeviceNDArray, _device_key),
-    (np.ndarray, _ndarray_key),
     (enum.Enum, _enum_key),
     (bool, KEYS[bool]),
     (np.void, _record_key),

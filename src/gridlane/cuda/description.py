@@ -26,8 +26,8 @@ class TypeKey:
 
 
 @cache
-def _array_key(dtype: np.dtype, ndim: int, layout: str) -> TypeKey:
-    return TypeKey(ArrayType(argtypes.from_numpy(dtype), ndim, layout))
+def _array_key(dtype: np.dtype, ndim: int, layout: str, readonly: bool = False) -> TypeKey:
+    return TypeKey(ArrayType(argtypes.from_numpy(dtype), ndim, layout, readonly))
 
 
 @cache
@@ -40,6 +40,10 @@ def _large(key: TypeKey) -> TypeKey:
 def record_key(dtype: np.dtype) -> TypeKey:
     """The key of a record type."""
     return TypeKey(argtypes.from_numpy(dtype))
+
+
+def _is_readonly(kind: ArgType) -> bool:
+    return isinstance(kind, ArrayType) and kind.readonly
 
 
 @cache
@@ -94,6 +98,12 @@ class ArrayDescription:
         small = compact.holds(shape, strides, itemsize)
         self._launch = self._key if small else _large(self._key), self._packed
 
+    def forbid_writing(self) -> None:
+        """Make the array one that kernels only read."""
+        small = self._launch[0] is self._key
+        self._key = _array_key(self.dtype, self.ndim, self._layout, True)
+        self._launch = self._key if small else _large(self._key), self._packed
+
     # --- what it is ---
 
     @property
@@ -145,7 +155,7 @@ class ArrayDescription:
         return {
             "shape": self.shape,
             "strides": None if plain else self.strides,
-            "data": (self.address if self.size else 0, False),
+            "data": (self.address if self.size else 0, _is_readonly(self._key.argtype)),
             "typestr": self.dtype.str,
             "descr": self.dtype.descr,
             "stream": stream,

@@ -323,11 +323,13 @@ def from_interface(interface: dict[str, Any], owner: Any = None, sync: bool = Tr
         stream = external_stream(stream)
         if sync and settings.CUDA_ARRAY_INTERFACE_SYNC:
             stream.synchronize()
-    address = interface["data"][0]
+    address, readonly = interface["data"]
     low, high = geometry.extent_of(shape, strides, dtype.itemsize)
     buffer = active.buffer_at(address + low, high - low)
     array = DeviceNDArray(shape, strides, dtype, stream or 0, buffer, address)
     array._owner = interface.get("owner", owner)  # type: ignore[attr-defined]
+    if readonly:
+        array.forbid_writing()
     return array
 
 

@@ -9,15 +9,15 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Hashable
-from dataclasses import replace
 from typing import Any
 
-from gridlane.core.argtypes import ArrayType, Signature
+from gridlane.core.argtypes import Signature
 from gridlane.core.config import config
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.options import KernelOptions
 from gridlane.cuda import active, settings
 from gridlane.cuda.argument_types import typeof
+from gridlane.cuda.arguments import In
 from gridlane.cuda.dimensions import MISSING_CONFIGURATION, Dim3, dim3
 from gridlane.cuda.inspection import Inspection
 from gridlane.cuda.kernel import Kernel
@@ -30,7 +30,7 @@ from gridlane.cuda.launch import (
     current_launch_config,
 )
 from gridlane.cuda.queued import QueuedConfigured
-from gridlane.cuda.signatures import Types, parse, resolve
+from gridlane.cuda.signatures import Types, as_readonly, parse, resolve, writable
 from gridlane.cuda.sources import with_source
 from gridlane.cuda.streams import as_stream
 from gridlane.cuda.warnings import NumbaPerformanceWarning
@@ -73,6 +73,7 @@ class Dispatcher(Inspection):
         self.targetoptions = targetoptions or {}
         self.is_device_function = device
         self.overloads: dict[Types, Kernel] = {}
+        self._reading: dict[Types, Kernel] = {}  # kernels of signatures, for read-only arrays
         self.specializations: dict[Types, Dispatcher] = {}
         self.device_signatures: tuple[Signature, ...] = ()
         self.extensions: list[Any] = list(self.targetoptions.get("extensions") or ())
@@ -175,16 +176,35 @@ class Dispatcher(Inspection):
         if self._specialized:
             kernel = next(iter(self.overloads.values()))
             check_convertible(self.__name__, self._parameters, args, kernel.argtypes)
-            return kernel
+            return self._for_access(kernel, args)
         types = tuple(map(typeof, args))
         kernel = self.overloads.get(types)
         if kernel is not None:
             return kernel
         if self._can_compile:
             return self._compile_for_args(*args)
-        # A read-only array reaches a kernel as a copy, so signatures need not say readonly.
-        plain = tuple(replace(t, readonly=False) if isinstance(t, ArrayType) else t for t in types)
-        return self.overloads[resolve(repr(self.py_func), self.overloads, plain)]
+        # Signatures need not say readonly: what a kernel may not write follows from the arguments.
+        plain = tuple(map(writable, types))
+        found = self.overloads[resolve(repr(self.py_func), self.overloads, plain)]
+        return self._for_access(found, args)
+
+    def _for_access(self, kernel: Kernel, args: tuple[Any, ...]) -> Kernel:
+        """The kernel of a signature, or where an array is read-only that the signature has
+        writable, the same compiled for that: it is refused if it stores there."""
+        # cuda.In gives the kernel a copy of its own.
+        have = [want if isinstance(a, In) else typeof(a) for a, want in zip(args, kernel.argtypes)]
+        types = tuple(map(as_readonly, kernel.argtypes, have))
+        if types == kernel.argtypes:
+            return kernel
+        with self._lock:
+            found = self._reading.get(types)
+            if found is None:
+                found = self._reading[types] = Kernel(self._source_func, types, self.options)
+            return found
+
+    def kernel_of(self, types: Types) -> Kernel:
+        """The kernel that a launch found for types."""
+        return self.overloads.get(types) or self._reading[types]
 
     def _compile_for_args(self, *args: Any) -> Kernel:
         # The launch makes the code next, and finds what is wrong with the source then.
@@ -209,6 +229,7 @@ class Dispatcher(Inspection):
     def forget(self, kernel: Kernel) -> None:
         """Drop a kernel that does not compile."""
         self.overloads.pop(kernel.argtypes, None)
+        self._reading.pop(kernel.argtypes, None)
 
     def _add(self, types: Types) -> Kernel:
         with self._lock:
@@ -238,6 +259,7 @@ class Dispatcher(Inspection):
         with self._lock:
             types = list(self.overloads)
             self.overloads.clear()
+            self._reading.clear()
             self._plans.clear()
             self._configured.clear()
             allowed, self._can_compile = self._can_compile, True

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from functools import cached_property
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
 
 from gridlane.core import trace
 from gridlane.core.argtypes import ArgType, Signature, none
@@ -18,21 +19,30 @@ from gridlane.cuda import active, notes
 from gridlane.cuda.dimensions import Dim3, check_shape
 from gridlane.runtime.protocol import BoundKernel, Device, LoadedKernel
 
+if TYPE_CHECKING:
+    from gridlane.ir.source import KernelSource
+
 
 class Kernel:
     """Compiled when it is first needed, and again for each new block shape."""
 
     def __init__(
-        self, py_func: Callable[..., Any], argtypes: tuple[ArgType, ...], options: KernelOptions
+        self, py_func: FunctionType, argtypes: tuple[ArgType, ...], options: KernelOptions
     ) -> None:
         self.py_func = py_func
         self.argtypes = argtypes
         self.options = options
         self.launch_config_sensitive = False
-        self._module: Any = None
         self._loaded: dict[tuple[int, Target], LoadedKernel] = {}
         self._bound: dict[tuple[int, Dim3, Variant], BoundKernel] = {}
         self._lock = threading.RLock()
+
+    @cached_property
+    def source(self) -> KernelSource:
+        """The function as the compiler takes it; made at the first launch, which loads modules."""
+        from gridlane.frontends.python.kernel_source import PythonSource
+
+        return PythonSource(self.py_func)
 
     @property
     def argument_types(self) -> tuple[ArgType, ...]:
@@ -55,9 +65,7 @@ class Kernel:
         from gridlane import compiler
 
         with self._lock:
-            if self._module is None:
-                self._module = compiler.translate(self.py_func, self.argtypes, self.options)
-            return self._module
+            return compiler.translate(self.source, self.argtypes, self.options)
 
     def artifact(self, block: Dim3) -> Artifact:
         """The compiled code for a block shape."""
@@ -85,7 +93,7 @@ class Kernel:
         key = device.ordinal, target
         if key not in self._loaded:
             artifact = compiler.compile_kernel(
-                self.py_func, self.argtypes, self.options, target, device.finish
+                self.source, self.argtypes, self.options, target, device.finish
             )
             if trace.enabled():
                 trace.event("load", kernel=self.py_func.__name__, device=device.name, block=block)

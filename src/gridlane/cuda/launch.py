@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gridlane.core import trace
-from gridlane.core.argtypes import ArrayType
 from gridlane.core.compact import ANY, COARSE, MANY_BLOCKS, Variant
 from gridlane.core.errors import ArgumentError, CompileError
 from gridlane.cuda import active, compact
@@ -24,7 +23,7 @@ from gridlane.cuda.dimensions import Dim3, check_shape, check_shared
 from gridlane.cuda.launcher import Launcher
 from gridlane.cuda.profiles import native_profile
 from gridlane.cuda.reader import make_reader
-from gridlane.cuda.signatures import conversion
+from gridlane.cuda.signatures import conversion, writable
 from gridlane.cuda.transfers import Convert, Writeback, converter
 from gridlane.runtime.errors import NOT_CAPTURED, KernelStop, fail
 from gridlane.runtime.protocol import BoundKernel, Limits
@@ -216,7 +215,7 @@ class Launching:
         found = self._plans.get(place)
         if found is None:
             dispatcher = self.dispatcher
-            bound = dispatcher.overloads[plan.argtypes].loaded(self.blockdim)
+            bound = dispatcher.kernel_of(plan.argtypes).loaded(self.blockdim)
             bound.explain = dispatcher.user_exception
             found = replace(plan, kernel=bound, launch=bound.launch, variant=ANY)
             self._plans[place] = found
@@ -365,10 +364,7 @@ def check_convertible(
     """Raise ArgumentError, naming the parameter, when an argument does not fit its type."""
     for n, (arg, type_) in enumerate(zip(args, want)):
         have = typeof(arg)
-        if isinstance(have, ArrayType):
-            have = replace(have, readonly=False)  # a read-only array is passed as a copy
-        plain = replace(type_, readonly=False) if isinstance(type_, ArrayType) else type_
-        if conversion(have, plain) is None:
+        if conversion(writable(have), writable(type_)) is None:
             raise ArgumentError(
                 f"{name}: argument {n + 1}, {parameters[n]!r}, is {have}, and the kernel's "
                 f"signature takes {type_}"

@@ -48,7 +48,7 @@ def convert(t: Translator, operand: Operand, spec: Spec) -> Operand:
         return _convert_array(t, operand, spec)
     if isinstance(spec, RecordSpec):
         assert isinstance(operand, RecordView)
-        return RecordView(spec.type, t.b.recast(operand.pointer, spec.pointer))
+        return RecordView(spec.type, t.b.recast(operand.pointer, spec.pointer), spec.readonly)
     return operand
 
 

@@ -56,6 +56,7 @@ class ArraySpec:
 class RecordSpec:
     type: argtypes.RecordType
     pointer: PointerType
+    readonly: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,8 @@ def spec_of(operand: Operand) -> Spec | None:
             return None
         return TupleSpec(items, operand.fields, operand.cls)  # type: ignore[arg-type]  # no None
     if isinstance(operand, RecordView):
-        return RecordSpec(operand.type, operand.pointer.type)  # type: ignore[arg-type]  # a pointer
+        kind = operand.pointer.type
+        return RecordSpec(operand.type, kind, operand.readonly)  # type: ignore[arg-type]  # a pointer
     if isinstance(operand, Static):
         return StaticSpec(operand.object)
     if isinstance(operand, Fragment):
@@ -143,7 +145,7 @@ def unify(lhs: Spec, rhs: Spec) -> Spec | None:
     if isinstance(lhs, ArraySpec) and isinstance(rhs, ArraySpec):
         return _unify_arrays(lhs, rhs)
     if isinstance(lhs, RecordSpec) and isinstance(rhs, RecordSpec) and lhs.type == rhs.type:
-        return RecordSpec(lhs.type, _common_pointer(lhs, rhs))
+        return RecordSpec(lhs.type, _common_pointer(lhs, rhs), lhs.readonly or rhs.readonly)
     return None
 
 
@@ -246,7 +248,7 @@ def rebuild(t: Translator, spec: Spec, values: Iterator[Value]) -> Operand:
         items = tuple([rebuild(t, item, values) for item in spec.items])
         return TupleOperand(items, spec.fields, spec.cls)
     if isinstance(spec, RecordSpec):
-        return RecordView(spec.type, next(values))
+        return RecordView(spec.type, next(values), spec.readonly)
     if isinstance(spec, FragmentSpec):
         return Fragment(next(values))
     if isinstance(spec, LiteralSpec):
