@@ -11,6 +11,7 @@ import numpy as np
 from gridlane.core.dtypes import DType
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import complex_edges as edges
+from gridlane.frontends.python import promotion
 from gridlane.frontends.python.conversion import to_complex
 from gridlane.frontends.python.operands import ComplexNumber, Operand, Scalar
 from gridlane.frontends.python.specs import ComplexSpec, ScalarSpec, complex_part, spec_of
@@ -26,13 +27,18 @@ def number(t: Translator, real: float, imag: float, part: DType) -> ComplexNumbe
     return ComplexNumber(t.b.const(real, part), t.b.const(imag, part))
 
 
-def both(t: Translator, lhs: Operand, rhs: Operand) -> tuple[ComplexNumber, ComplexNumber]:
+def both(
+    t: Translator,
+    lhs: Operand,
+    rhs: Operand,
+    rule: Callable[[DType], DType] = promotion.complex_arithmetic,
+) -> tuple[ComplexNumber, ComplexNumber]:
     """Two numbers as complex numbers of their common type."""
     specs = spec_of(lhs), spec_of(rhs)
     for side, spec in zip((lhs, rhs), specs, strict=True):
         if not isinstance(spec, ScalarSpec | ComplexSpec):
             raise t.fail(TypingError, f"a number is required here, not {side.type_name}")
-    part = complex_part(*specs)  # type: ignore[arg-type]  # checked above
+    part = complex_part(*specs, part_for=rule)  # type: ignore[arg-type]  # checked above
     return to_complex(t, lhs, part), to_complex(t, rhs, part)
 
 

@@ -67,13 +67,14 @@ def _squarings(base: Base, exponent: int, multiply: Callable[[Base, Base], Base]
 
 def _complex_power(t: Translator, lhs: Operand, rhs: Operand) -> Operand:
     exponent = constant(rhs.value) if isinstance(rhs, Scalar) else None
-    if type(exponent) is int and isinstance(lhs, ComplexNumber) and abs(exponent) < MULTIPLIED:
+    base, wide = complexes.both(t, lhs, rhs)
+    if type(exponent) is int and abs(exponent) < MULTIPLIED:
+        one = complexes.number(t, 1.0, 0.0, base.part)
         if exponent == 0:
-            return complexes.number(t, 1.0, 0.0, lhs.part)
-        result = _squarings(lhs, abs(exponent), lambda x, y: complexes.multiply(t, x, y))
-        one = complexes.number(t, 1.0, 0.0, lhs.part)
+            return one
+        result = _squarings(base, abs(exponent), lambda x, y: complexes.multiply(t, x, y))
         return result if exponent > 0 else complexes.divide(t, one, result)
-    return complexes.power(t, *complexes.both(t, lhs, rhs))
+    return complexes.power(t, base, wide)
 
 
 def _integer_power(t: Translator, base: Value, exponent: Value) -> Value:
@@ -88,7 +89,7 @@ def _integer_power(t: Translator, base: Value, exponent: Value) -> Value:
 
 
 def _power_helper(t: Translator, name: str, dtype: DType, count: DType) -> Function:
-    """base ** exponent by squaring, modulo 2^64, in one step for each bit of the exponent at most."""
+    """base ** exponent by squaring, modulo 2^64, in one step for each bit of the exponent."""
     base, exponent = Value(dtype, name="base"), Value(count, name="exponent")
     function = Function(name, [Param(base, 0), Param(exponent, 1)], (dtype,))
     b = Builder(t.unit.module, function)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gridlane.core.dtypes import DType, f64, i32, i64, u64
+from gridlane.core.dtypes import DType, f64, i8, i32, i64, u64
 from gridlane.core.errors import TypingError, UnsupportedError
 from gridlane.frontends.python import complexes, division, promotion
 from gridlane.frontends.python.attributes import extent
@@ -42,7 +42,7 @@ def absolute(t: Translator, x: Operand) -> Operand:
         return complexes.magnitude(t, x)
     number = scalar(t, x)
     if number.dtype.is_bool:
-        return number
+        return cast_scalar(t, number, i8)
     if number.lo >= 0 and number.dtype.is_integer:
         return number
     value = t.b.unary(arith.Abs, number.value)
@@ -104,7 +104,7 @@ def _round(t: Translator, number: Operand, ndigits: Operand | None) -> Operand:
             return cast_scalar(t, value, i64)
         return Scalar(t.b.cast(t.b.unary(math.Rint, value.value), i64))
     digits = integer(t, ndigits, "an integer number of digits")
-    value = cast_scalar(t, value, promotion.numpy_floating(value.dtype))
+    value = cast_scalar(t, value, promotion.math_narrow(value.dtype))
     return _round_digits(t, value, digits)
 
 
@@ -132,7 +132,9 @@ def _round_digits(t: Translator, value: Scalar, digits: Scalar) -> Scalar:
 @handles(divmod, params="x, y")
 def _divmod(t: Translator, x: Operand, y: Operand) -> Operand:
     a, b = scalar(t, x), scalar(t, y)
-    return TupleOperand((division.floor_divide(t, a, b), division.modulo(t, a, b)))
+    dtype = promotion.division_pair(a.dtype, b.dtype)
+    quotient = division.floor_divide_as(t, a, b, dtype)
+    return TupleOperand((quotient, division.modulo_as(t, a, b, dtype)))
 
 
 @handles(pow, params="base, exp")

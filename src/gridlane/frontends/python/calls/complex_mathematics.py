@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cmath
 from collections.abc import Callable
-from math import inf, pi
+from math import e, inf, log2, log10, pi
 from typing import TYPE_CHECKING
 
 from gridlane.frontends.python import complex_edges as edges
@@ -32,7 +32,7 @@ def complex_operand(t: Translator, x: Operand) -> ComplexNumber:
     if isinstance(x, ComplexNumber):
         return x
     real = scalar(t, x)
-    return to_complex(t, real, promotion.numpy_floating(real.dtype))
+    return to_complex(t, real, promotion.complex_arithmetic(real.dtype))
 
 
 def _times_i(t: Translator, z: ComplexNumber) -> ComplexNumber:
@@ -156,11 +156,18 @@ def _turned(function: ToComplex) -> ToComplex:
     return lambda t, z: _over_i(t, function(t, _times_i(t, z)))
 
 
-def base_ten(t: Translator, z: ComplexNumber) -> ComplexNumber:
-    """log z / log 10."""
-    found, b = complexes.principal_logarithm(t, z), t.b
-    scale = b.const(0.4342944819032518, z.part)
-    return ComplexNumber(b.mul(found.real, scale), b.mul(found.imag, scale))
+def _scaled_logarithm(factor: float) -> ToComplex:
+    """factor * log z."""
+
+    def emit(t: Translator, z: ComplexNumber) -> ComplexNumber:
+        found, b = complexes.principal_logarithm(t, z), t.b
+        scale = b.const(factor, z.part)
+        return ComplexNumber(b.mul(found.real, scale), b.mul(found.imag, scale))
+
+    return emit
+
+
+base_ten, base_two = _scaled_logarithm(log10(e)), _scaled_logarithm(log2(e))
 
 
 UNARY: dict[str, Emit] = {
