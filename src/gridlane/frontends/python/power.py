@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from gridlane.core.dtypes import DType, i64, u64
+from gridlane.core.dtypes import DType, b1, f32, i64, u64
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import complexes, promotion
 from gridlane.frontends.python.conversion import cast_scalar
@@ -37,9 +37,23 @@ def power(t: Translator, lhs: Operand, rhs: Operand) -> Operand:
     if type(exponent) is int and abs(exponent) < MULTIPLIED:
         return _constant_power(t, base, exponent, dtype)
     if dtype.is_float:
-        return Scalar(t.b.binary(math.Pow, base.value, t.b.cast(rhs.value, dtype)))
+        return Scalar(float_power(t, base.value, rhs))
     wide = cast_scalar(t, rhs, promotion.integer(rhs.dtype))
     return Scalar(_integer_power(t, base.value, wide.value))
+
+
+def float_power(t: Translator, base: Value, exponent: Scalar) -> Value:
+    """base ** exponent in the type of the base. An int32 may lose its last bits in float32, the one
+    that says whether the power of a negative base is negative among them; 64 bits count as the
+    float that they convert to, as in C."""
+    b, dtype, kind = t.b, base.type, exponent.dtype
+    assert isinstance(dtype, DType)
+    rounded = b.cast(exponent.value, dtype)
+    if dtype is not f32 or not kind.is_integer or kind.bits != 32:
+        return b.binary(math.Pow, base, rounded)
+    size = b.binary(math.Pow, b.unary(arith.Abs, base), rounded)
+    odd = b.cast(b.and_(exponent.value, b.const(1, kind)), b1)
+    return b.select(odd, b.binary(math.Copysign, size, base), size)
 
 
 def _constant_power(t: Translator, base: Scalar, exponent: int, dtype: DType) -> Scalar:

@@ -55,16 +55,25 @@ def absolute(t: Translator, x: Operand) -> Operand:
 
 def _extreme(t: Translator, name: str, kind: type[ast.cmpop], operands: list[Operand]) -> Operand:
     """``min`` or ``max``, from left to right: a later operand wins where it is really smaller
-    (larger), so a NaN in front stays, as in Python."""
+    (larger), so a NaN in front stays, as in Python. Of two floats a NaN loses, as in numba."""
     if len(operands) == 1 and isinstance(operands[0], TupleOperand):
         operands = list(operands[0].items)
     if not operands or (len(operands) == 1 and not isinstance(operands[0], Scalar)):
         raise t.fail(TypingError, f"{name}() takes two numbers or more, or a tuple of them")
-    result = scalar(t, operands[0], f"a number in {name}()")
-    for operand in operands[1:]:
-        other = scalar(t, operand, f"a number in {name}()")
+    numbers = [scalar(t, operand, f"a number in {name}()") for operand in operands]
+    if len(numbers) == 2 and all(number.dtype.is_float for number in numbers):
+        return _of_floats(t, kind, *numbers)
+    result = numbers[0]
+    for other in numbers[1:]:
         result = two_way(t, kind, result, other)
     return result
+
+
+def _of_floats(t: Translator, kind: type[ast.cmpop], lhs: Scalar, rhs: Scalar) -> Scalar:
+    """The smaller or larger of two floats; -0.0 is below 0.0."""
+    dtype = promotion.unify(lhs.dtype, rhs.dtype)
+    a, b = t.b.cast(lhs.value, dtype), t.b.cast(rhs.value, dtype)
+    return Scalar(t.b.binary(arith.Min if kind is ast.Lt else arith.Max, a, b))
 
 
 def two_way(t: Translator, kind: type[ast.cmpop], lhs: Scalar, rhs: Scalar) -> Scalar:

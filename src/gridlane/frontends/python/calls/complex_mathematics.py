@@ -7,6 +7,7 @@ from collections.abc import Callable
 from math import e, inf, log2, log10, pi
 from typing import TYPE_CHECKING
 
+from gridlane.core.dtypes import f64
 from gridlane.frontends.python import complex_edges as edges
 from gridlane.frontends.python import complexes, promotion
 from gridlane.frontends.python.calls.mathematics import (
@@ -147,8 +148,13 @@ def area_tangent(t: Translator, z: ComplexNumber) -> ComplexNumber:
     real = b.select(edges.is_zero(t, x), z.real, real)
     angle = b.binary(math.Atan2, b.add(y, y), b.sub(b.mul(less, more), square))
     quarter_turn = b.select(edges.is_nan(t, y), y, edges.like(t, pi / 2, y))
+    # So far from 0 that squares would overflow: x / |z|², at a right angle.
+    size = complexes.magnitude(t, z).value
+    distant = b.lt(b.const(1e150 if z.part is f64 else 1e18, z.part), size)
+    real = b.select(distant, b.div(b.div(z.real, size), size), real)
     far = ComplexNumber(edges.like(t, 0.0, z.real), quarter_turn)
-    return _or_far(t, z, ComplexNumber(real, b.mul(half, angle)), far)
+    turn = b.select(distant, quarter_turn, b.mul(half, angle))
+    return _or_far(t, z, ComplexNumber(real, turn), far)
 
 
 def _turned(function: ToComplex) -> ToComplex:

@@ -11,6 +11,7 @@ from gridlane.frontends.python import promotion
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.conversion import cast_scalar, integer, scalar
 from gridlane.frontends.python.operands import ComplexNumber, Operand, Scalar, TupleOperand
+from gridlane.frontends.python.power import float_power
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith
 from gridlane.ir.ops import math as ops
@@ -106,8 +107,9 @@ register((math.trunc,), "math.trunc", lambda t, x: _rounded(t, x, ops.Trunc), "x
 
 @handles(math.pow, params="x, y")
 def _pow(t: Translator, x: Operand, y: Operand) -> Operand:
-    a, b, _ = float_operands(t, x, y, promotion.math_power)
-    return Scalar(t.b.binary(ops.Pow, a, b))
+    base, exponent = scalar(t, x), scalar(t, y)
+    dtype = promotion.math_power(base.dtype, exponent.dtype)
+    return Scalar(float_power(t, t.b.cast(base.value, dtype), exponent))
 
 
 # ---- classification

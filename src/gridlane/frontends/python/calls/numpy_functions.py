@@ -217,7 +217,7 @@ def _sign(t: Translator, x: Operand) -> Operand:
     return Scalar(result)
 
 
-def _extreme(name: str, kind: type[ast.cmpop], op: type[Op], keep_nan: bool) -> None:
+def _extreme(name: str, kind: type[ast.cmpop], relation: type[Op], keep_nan: bool) -> None:
     """np.maximum and minimum give NaN where either is; fmax and fmin the number."""
 
     def emit(t: Translator, x: Operand, y: Operand) -> Operand:
@@ -226,19 +226,17 @@ def _extreme(name: str, kind: type[ast.cmpop], op: type[Op], keep_nan: bool) -> 
         if not dtype.is_float:
             return two_way(t, kind, a, b)
         u, v = t.b.cast(a.value, dtype), t.b.cast(b.value, dtype)
-        result = t.b.binary(op, u, v)
-        if keep_nan:
-            result = t.b.select(is_nan(t, Scalar(u)), u, result)
-            result = t.b.select(is_nan(t, Scalar(v)), v, result)
-        return Scalar(result)
+        # A comparison with NaN is false: v stays, unless the other rule says u. Of zeros u.
+        first = t.b.or_(t.b.value(relation(u, v)), is_nan(t, Scalar(u if keep_nan else v)))
+        return Scalar(t.b.select(first, u, v))
 
     register((getattr(np, name),), f"np.{name}", emit, "x1, x2")
 
 
-_extreme("minimum", ast.Lt, arith.Min, True)
-_extreme("maximum", ast.Gt, arith.Max, True)
-_extreme("fmin", ast.Lt, arith.Min, False)
-_extreme("fmax", ast.Gt, arith.Max, False)
+_extreme("minimum", ast.Lt, arith.Le, True)
+_extreme("maximum", ast.Gt, arith.Ge, True)
+_extreme("fmin", ast.Lt, arith.Le, False)
+_extreme("fmax", ast.Gt, arith.Ge, False)
 
 
 def _logical(name: str, op: type[Op]) -> None:
