@@ -103,7 +103,8 @@ def _emit(
         )
     features = target.features.split()
     module.gathers_loops = "short_loops" in features
-    known = module.known = kept_functions(language.dialect, options, module.gathers_loops)
+    module.hides_bit_selects = "swaps_selects" in features
+    known = module.known = kept_functions(language.dialect, options, module)
     rough = " rough" if language.rough and "rounds" not in features else ""
     notes = pipelines.run(module, f"{target.name}{rough}", options)
     if module.gathers_loops:

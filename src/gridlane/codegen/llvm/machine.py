@@ -10,6 +10,7 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
+from gridlane.codegen.llvm.bit_selects import hidden_choices, is_suspect
 from gridlane.core.errors import GridlaneError
 
 
@@ -18,6 +19,7 @@ def _initialise() -> None:
     """Register the native target; once a process."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()  # of what bit_selects.py writes
 
 
 @cache
@@ -76,14 +78,32 @@ def optimise(text: str, processor: str, features: str, level: int) -> llvm.Modul
 
 def object_code(text: str, processor: str = "", features: str = "", level: int = 2) -> bytes:
     """A relocatable object file."""
-    module = optimise(text, processor, features, level)
-    return target_machine(processor, features, level).emit_object(module)
+    machine = target_machine(processor, features, level)
+    code = machine.emit_object(optimise(text, processor, features, level))
+    if _is_x86(machine) and is_suspect(code):
+        code = machine.emit_object(_without_merging(text, processor, features, level))
+    return code
 
 
 def assembly(text: str, processor: str = "", features: str = "", level: int = 2) -> str:
-    """Optimised assembly."""
+    """Optimised assembly, of what ``object_code`` gives."""
+    machine = target_machine(processor, features, level)
     module = optimise(text, processor, features, level)
-    return target_machine(processor, features, level).emit_assembly(module)
+    if _is_x86(machine) and is_suspect(machine.emit_object(module)):
+        module = _without_merging(text, processor, features, level)
+    else:
+        module = optimise(text, processor, features, level)  # what is emitted is changed by that
+    return machine.emit_assembly(module)
+
+
+def _is_x86(machine: llvm.TargetMachine) -> bool:
+    return machine.triple.startswith(("x86_64", "i386", "i686"))
+
+
+def _without_merging(text: str, processor: str, features: str, level: int) -> llvm.ModuleRef:
+    """An optimised module in which no bit select is merged into a choice; see bit_selects.py."""
+    module = optimise(text, processor, features, level)
+    return llvm.parse_assembly(hidden_choices(str(module)))
 
 
 def optimised_text(text: str, processor: str = "", features: str = "", level: int = 2) -> str:
