@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 from gridlane.core.artifact import Artifact
-from gridlane.runtime.drivers.cpu_native import Linked, available_processors, pool
+from gridlane.runtime.drivers.cpu_native import Linked, available_processors, missing, pool
 from gridlane.runtime.errors import (
     INVALID_DEVICE,
     INVALID_IMAGE,
@@ -35,6 +35,15 @@ class CpuKernel(HostKernel):
     def __init__(self, artifact: Artifact) -> None:
         if artifact.format != "object" or artifact.target != "cpu" or artifact.block is None:
             fail(INVALID_IMAGE, f"the cpu device runs cpu object code, not {artifact.format}")
+        absent = missing(artifact.needs)
+        if absent:
+            fail(
+                INVALID_IMAGE,
+                f"{artifact.name} is compiled for another processor: this one lacks "
+                f"{', '.join(absent)}",
+                "choose with GRIDLANE_CPU a processor that has no more than this one, or leave it "
+                "out; `gridlane compile` writes code for any",
+            )
         super().__init__(artifact)
         self.code = Linked(f"kernel.{next(_names)}", artifact.code, (artifact.entry,))
         self._pool = pool()

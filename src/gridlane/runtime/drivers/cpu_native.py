@@ -11,11 +11,14 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from gridlane.core.config import config
+from gridlane.core.processors import ARM, X86
 from gridlane.runtime.drivers import cpu_pool
 
 POOL_BYTES = 512
 LIBRARIES = ("libmvec.so.1", "libm.so.6")
 """Where kernels find vector and scalar mathematical functions, beside the process itself."""
+
+_ARCHITECTURES = {"x86_64": X86, "amd64": X86, "aarch64": ARM, "arm64": ARM}
 
 _lock = threading.Lock()
 
@@ -49,6 +52,22 @@ class Linked:
     def __getitem__(self, symbol: str) -> int:
         """The address of an exported symbol."""
         return self.library[symbol]
+
+
+@cache
+def own_features() -> frozenset[str]:
+    """The architecture and the features of this processor."""
+    _jit()
+    found = llvm.get_host_cpu_features()
+    architecture = _ARCHITECTURES.get(platform.machine().lower(), platform.machine())
+    return frozenset([architecture, *(name for name, there in found.items() if there)])
+
+
+def missing(needs: tuple[str, ...]) -> list[str]:
+    """What this processor lacks of what code needs; of another architecture that alone."""
+    if not needs or needs[0] not in own_features():
+        return [f"the architecture {name}" for name in needs[:1]]
+    return [name for name in needs if name not in own_features()]
 
 
 def _pool_object() -> bytes:
