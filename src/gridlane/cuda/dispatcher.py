@@ -15,6 +15,7 @@ from typing import Any
 from gridlane.core.argtypes import ArrayType, Signature
 from gridlane.core.config import config
 from gridlane.core.errors import ArgumentError, LaunchError
+from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions
 from gridlane.cuda import active, settings
 from gridlane.cuda.argument_types import typeof
@@ -211,7 +212,7 @@ class Dispatcher(Inspection):
         self.overloads.pop(kernel.argtypes, None)
 
     def _add(self, types: Types) -> Kernel:
-        with self._lock:
+        with fork_waits(), self._lock:
             found = self.overloads.get(types)
             if found is not None:
                 return found
@@ -235,7 +236,7 @@ class Dispatcher(Inspection):
 
     def recompile(self) -> None:
         """Forget all compiled code, and compile the same signatures again."""
-        with self._lock:
+        with fork_waits(), self._lock:
             types = list(self.overloads)
             self.overloads.clear()
             self._plans.clear()
