@@ -8,12 +8,14 @@ import math
 import sys
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Hashable
 from typing import Any
 
 from gridlane.core.argtypes import Signature
 from gridlane.core.config import config
 from gridlane.core.errors import ArgumentError, LaunchError
+from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions
 from gridlane.cuda import active, settings
 from gridlane.cuda.argument_types import typeof
@@ -32,7 +34,7 @@ from gridlane.cuda.launch import (
 from gridlane.cuda.queued import QueuedConfigured
 from gridlane.cuda.signatures import Types, as_readonly, parse, resolve, writable
 from gridlane.cuda.sources import with_source
-from gridlane.cuda.streams import as_stream
+from gridlane.cuda.streams import Stream, as_stream
 from gridlane.cuda.warnings import NumbaPerformanceWarning
 from gridlane.runtime.errors import KernelStop
 
@@ -81,7 +83,8 @@ class Dispatcher(Inspection):
         self._parameters = tuple(inspect.signature(py_func).parameters)
         self._can_compile = True
         self._specialized = False
-        self._configured: dict[Hashable, Launching] = {}
+        self._configured: dict[Any, Launching] = {}
+        self._owners: weakref.WeakSet[Stream] = weakref.WeakSet()
         self._plans: dict[Dim3, dict[Hashable, Plan]] = {}
         self._lock = threading.RLock()
 
@@ -97,8 +100,25 @@ class Dispatcher(Inspection):
             found = self._configure(item)
             if len(self._configured) >= _MOST_CONFIGURED:
                 self._configured.clear()
-            self._configured[item] = found
+            self._keep(item, found)
         return found
+
+    def _keep(self, item: Any, launch: Launching) -> None:
+        """Keep a configured launch; one on a stream for as long as the user has the stream."""
+        owner = item[2] if len(item) > 2 else None
+        if isinstance(owner, Stream):
+            item = (*item[:2], launch.stream, *item[3:])  # equal, and not what the user has
+            if owner not in self._owners:
+                self._owners.add(owner)
+                forget = weakref.WeakMethod(self._forget_stream)
+                weakref.finalize(owner, _call_weakly, forget, launch.stream).atexit = False
+        self._configured[item] = launch
+
+    def _forget_stream(self, stream: Stream) -> None:
+        """Forget the launches on a stream."""
+        table = self._configured
+        for item in [key for key in list(table) if len(key) > 2 and key[2] == stream]:
+            del table[item]
 
     def _configure(self, item: Any) -> Launching:
         if not isinstance(item, tuple) or not 2 <= len(item) <= 4:
@@ -122,7 +142,9 @@ class Dispatcher(Inspection):
                 ),
                 stacklevel=3,
             )
-        return _launching()(self, grid, block, as_stream(stream), int(sharedmem))
+        queue = as_stream(stream)
+        own = Stream(queue.native) if isinstance(queue, Stream) else queue
+        return _launching()(self, grid, block, own, int(sharedmem))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Kernels need a grid and a block; device functions are called from kernels."""
@@ -232,7 +254,7 @@ class Dispatcher(Inspection):
         self._reading.pop(kernel.argtypes, None)
 
     def _add(self, types: Types) -> Kernel:
-        with self._lock:
+        with fork_waits(), self._lock:
             found = self.overloads.get(types)
             if found is not None:
                 return found
@@ -256,7 +278,7 @@ class Dispatcher(Inspection):
 
     def recompile(self) -> None:
         """Forget all compiled code, and compile the same signatures again."""
-        with self._lock:
+        with fork_waits(), self._lock:
             types = list(self.overloads)
             self.overloads.clear()
             self._reading.clear()
@@ -308,6 +330,13 @@ class Dispatcher(Inspection):
     def __reduce__(self) -> Any:
         rebuild = (self.py_func, self.options, self.targetoptions, self.is_device_function)
         return Dispatcher, rebuild
+
+
+def _call_weakly(method: weakref.WeakMethod[Callable[[Any], None]], argument: Any) -> None:
+    """Call a method of an object that may be gone."""
+    function = method()
+    if function is not None:
+        function(argument)
 
 
 def _exception_class(name: str, function: Callable[..., Any]) -> type[Exception] | None:

@@ -27,7 +27,7 @@ from gridlane.cuda.signatures import conversion, writable
 from gridlane.cuda.transfers import Convert, Writeback, converter
 from gridlane.runtime.errors import NOT_CAPTURED, KernelStop, fail
 from gridlane.runtime.protocol import BoundKernel, Limits
-from gridlane.runtime.stream import BUSY, wait_for_streams
+from gridlane.runtime.stream_queue import BUSY, wait_for_streams
 
 if TYPE_CHECKING:
     from gridlane.cuda.dispatcher import Dispatcher

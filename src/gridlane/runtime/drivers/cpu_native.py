@@ -19,6 +19,16 @@ LIBRARIES = ("libmvec.so.1", "libm.so.6")
 """Where kernels find vector and scalar mathematical functions, beside the process itself."""
 
 _ARCHITECTURES = {"x86_64": X86, "amd64": X86, "aarch64": ARM, "arm64": ARM}
+_PYTHON = (
+    "PyGILState_Ensure",
+    "PyGILState_Release",
+    "PyErr_CheckSignals",
+    "PyErr_Fetch",
+    "PyLong_FromLongLong",
+    "PyObject_CallFunctionObjArgs",
+    "Py_DecRef",
+)
+"""Functions of Python that the native code calls, in the order of its table."""
 
 _lock = threading.Lock()
 
@@ -82,10 +92,11 @@ class Pool:
     """The worker threads, and the native launch function.
 
     ``launch(plan, params, gx, gy, gz, shared, report)`` gives the error code, 0 for none.
+    ``stop(thread, wish)`` asks the launch of a thread to stop, or with 0 takes that back.
     """
 
     def __init__(self, threads: int) -> None:
-        symbols = ("gridlane_launch", "gridlane_start")
+        symbols = ("gridlane_launch", "gridlane_start", "gridlane_stop", "gridlane_python")
         self.code = Linked("gridlane.pool", _pool_object(), symbols)
         self.memory = ctypes.create_string_buffer(POOL_BYTES + 64)
         self.address = -(-ctypes.addressof(self.memory) // 64) * 64
@@ -93,8 +104,13 @@ class Pool:
         launch = ctypes.CFUNCTYPE(
             number, pointer, ctypes.c_char_p, number, number, number, number, pointer
         )
-        start = ctypes.CFUNCTYPE(number, pointer, number)
+        start = ctypes.CFUNCTYPE(number, pointer, number, ctypes.c_size_t)
+        stop = ctypes.CFUNCTYPE(None, ctypes.c_size_t, number)
+        table = (pointer * len(_PYTHON)).from_address(self.code["gridlane_python"])
+        for place, name in enumerate(_PYTHON):
+            table[place] = ctypes.cast(getattr(ctypes.pythonapi, name), pointer)
         self.launch = launch(self.code["gridlane_launch"])
+        self.stop = stop(self.code["gridlane_stop"])
         self._start = start(self.code["gridlane_start"])
         self.threads = threads
         self.start()
@@ -103,7 +119,8 @@ class Pool:
 
     def start(self) -> None:
         """Start the workers: one less than the threads, since the caller works too."""
-        self.workers = self._start(self.address, self.threads - 1)
+        main = threading.main_thread().ident or 0
+        self.workers = self._start(self.address, self.threads - 1, main)
 
 
 @cache
