@@ -14,6 +14,7 @@ import numpy as np
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
 from gridlane.core.errors import ArgumentError
+from gridlane.cuda import dlpack_read
 from gridlane.cuda.arguments import ArgHint
 from gridlane.cuda.devicearray import DeviceNDArray, DeviceRecord, as_device
 
@@ -95,14 +96,15 @@ def as_host(value: Any) -> np.ndarray | None:
         return np.asarray(value)
     try:
         return np.asarray(memoryview(value))
-    except (TypeError, ValueError):
-        return None
+    except (TypeError, ValueError, BufferError):
+        return dlpack_read.host_array(value) if dlpack_read.is_tensor(value) else None
 
 
 # --- keys ---
 
 REFUSED = "refused"
-"""The key of what kernels cannot take. No plan has it, and making one says what is wrong."""
+"""The key of what kernels cannot take as it is. No plan has it, and making one says what is
+wrong."""
 
 # Strings, because their hashes are kept and those of ArgTypes are not.
 _INT64, _UINT64 = "int", "big int"
@@ -142,18 +144,17 @@ def _hint_key(value: ArgHint) -> Hashable:
     return value.__class__, KEYS[value.value.__class__](value.value)
 
 
-def _foreign_key(value: Any) -> Hashable:
-    try:
-        return value.__class__, typeof(value)
-    except ArgumentError:
-        return REFUSED
+def foreign_key(value: Any) -> Hashable:
+    """The key of another library's array: none, as it is looked at once a launch, and then it is
+    an array of ours or numpy's; see foreign.py."""
+    return REFUSED
 
 
 class _Keys(dict[type, KeyFunction]):
     """The key functions by class; a class that is new is looked up through its bases."""
 
     def __missing__(self, cls: type) -> KeyFunction:
-        function = next((f for base, f in _BASES if issubclass(cls, base)), _foreign_key)
+        function = next((f for base, f in _BASES if issubclass(cls, base)), foreign_key)
         self[cls] = function
         return function
 

@@ -13,7 +13,7 @@ from gridlane.core import argtypes
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.python import stubs
 from gridlane.frontends.python.device_function import device_function_of
-from gridlane.frontends.python.scope import lookup
+from gridlane.frontends.python.scope import captured_interface, lookup
 from gridlane.frontends.python.source import FunctionSource, source_of
 
 _STUBS = (stubs.Stub, stubs.ValueStub, stubs.Dim3Stub, stubs.Namespace)
@@ -90,8 +90,8 @@ def _value(digest: Any, value: Any, seen: set[Any]) -> None:
         digest.update(repr(value).encode())
     elif isinstance(value, _STUBS):
         digest.update(value.name.encode())
-    elif hasattr(value, "__cuda_array_interface__") and not isinstance(value, type):
-        digest.update(repr(sorted(value.__cuda_array_interface__.items(), key=str)).encode())
+    elif (interface := captured_interface(value)) is not None:
+        digest.update(repr(sorted(interface.items(), key=str)).encode())
     else:
         module = getattr(value, "__module__", "")
         name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
