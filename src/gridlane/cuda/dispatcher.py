@@ -21,6 +21,7 @@ from gridlane.cuda import active, settings
 from gridlane.cuda.argument_types import typeof
 from gridlane.cuda.arguments import In
 from gridlane.cuda.dimensions import MISSING_CONFIGURATION, Dim3, dim3
+from gridlane.cuda.foreign import resolved
 from gridlane.cuda.inspection import Inspection
 from gridlane.cuda.kernel import Kernel
 from gridlane.cuda.launch import (
@@ -163,21 +164,28 @@ class Dispatcher(Inspection):
         """The plans of launches with this block shape."""
         return self._plans.setdefault(block, {})
 
-    def check_arguments(self, args: tuple[Any, ...]) -> None:
-        """Raise ArgumentError when the number or the types of arguments are wrong."""
+    def checked(self, args: tuple[Any, ...], stream: Any) -> tuple[Any, ...]:
+        """The arguments of a launch on ``stream``, those of other libraries ``resolved``.
+
+        Raises:
+            ArgumentError: their number or types are wrong.
+        """
         wanted = len(self._parameters)
         if len(args) != wanted:
             names = ", ".join(self._parameters)
             raise ArgumentError(
                 f"{self.__name__}({names}) takes {wanted} arguments, {len(args)} were given"
             )
+        found = []
         for n, arg in enumerate(args):
             try:
-                typeof(arg)
+                found.append(resolved(arg, stream))
+                typeof(found[n])
             except ArgumentError as error:
                 raise ArgumentError(
                     f"{self.__name__}: argument {n + 1}, {self._parameters[n]!r}: {error}"
-                ) from None
+                ) from error.__cause__
+        return tuple(found)
 
     def user_exception(self, error: KernelStop) -> Exception:
         """The exception to raise for a stopped kernel: the user's own class where it is one."""

@@ -158,7 +158,7 @@ class Launching:
         back: list[Writeback] = []
         if dispatcher.extensions:
             args = self._extended(args, back)
-        dispatcher.check_arguments(args)
+        given, args = args, dispatcher.checked(args, self.stream)
         key = tuple([KEYS[arg.__class__](arg) for arg in args])
         device = active.device()
         limits = device.limits
@@ -179,7 +179,7 @@ class Launching:
         check_shared(dispatcher.__name__, plan.static_shared, self.sharedmem, limits)
         stream = self.stream.native
         if not plan.converts and not dispatcher.extensions:
-            self._remember(key, plan, args)
+            self._remember(key, plan, args, given)
         if stream.capturing and (back or plan.waits):
             fail(
                 NOT_CAPTURED,
@@ -251,8 +251,11 @@ class Launching:
         types = kernel.argtypes
         return Plan(read, bound, bound.launch, used, shared, waits, types, variant), args
 
-    def _remember(self, key: Hashable, plan: Plan, args: tuple[Any, ...]) -> None:
-        """Make the next launch with arguments like these a fast one, where there is such."""
+    def _remember(
+        self, key: Hashable, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
+    ) -> None:
+        """Make the next launch with arguments like these, which the caller has ``given``, a fast
+        one, where there is such."""
 
 
 class Configured(Launching):
@@ -273,7 +276,9 @@ class Configured(Launching):
         except KernelStop as error:
             raise self.dispatcher.user_exception(error) from None
 
-    def _remember(self, key: Hashable, plan: Plan, args: tuple[Any, ...]) -> None:
+    def _remember(
+        self, key: Hashable, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
+    ) -> None:
         if self.stream.inline:
             self._fast[key] = plan
 
@@ -286,8 +291,10 @@ class NativeConfigured(Launching, Launcher):
     def _variant(self, args: tuple[Any, ...], limits: Limits) -> Variant:
         return variant_of(self, args, limits)
 
-    def _remember(self, key: Hashable, plan: Plan, args: tuple[Any, ...]) -> None:
-        profile = native_profile(self, plan, args)
+    def _remember(
+        self, key: Hashable, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
+    ) -> None:
+        profile = native_profile(self, plan, given)
         if profile is not None:
             self._install(*profile)
 

@@ -238,6 +238,12 @@ def external_stream(ptr: int) -> Any:
     return _BY_NUMBER.get(number) or ExternalStream(number)
 
 
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two streams are one; CUDA has two numbers for the default stream."""
+    first, second = one.handle, other.handle
+    return first == second or (first in (0, 1) and second in (0, 1))
+
+
 def event(timing: bool = True) -> Event:
     """A new event; ``timing=False`` for one that only orders work."""
     return Event(timing)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
 from gridlane.core.options import Target
 from gridlane.runtime.errors import INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED, fail
@@ -101,6 +102,14 @@ class HostDevice:
             f"{size} bytes at {address:#x} are not in an array of the device {self.name!r}",
             f"copy the data to the device {self.name!r} with cuda.to_device",
         )
+
+    def reaches(self, other: Any, address: int) -> bool:
+        """Memory of another device is out of bounds here."""
+        return False
+
+    def dlpack_device(self, address: int) -> tuple[int, int] | None:
+        """The host's memory where the device uses that; else DLPack has no kind for it."""
+        return (dlpack_abi.CPU, 0) if self.host_visible else None
 
     def memory_info(self) -> tuple[int, int]:
         """Of the machine's memory, as the device has no other."""

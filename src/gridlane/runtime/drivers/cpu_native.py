@@ -80,12 +80,12 @@ def missing(needs: tuple[str, ...]) -> list[str]:
     return [name for name in needs if name not in own_features()]
 
 
-def _pool_object() -> bytes:
-    """The pool's machine code. It is not optimised: its time goes by in the kernels it calls, and
-    so it is ready in a few milliseconds."""
+def object_of(text: str) -> bytes:
+    """Machine code of LLVM IR. It is not optimised, and so it is ready in a few milliseconds: for
+    functions whose time goes by in what they call."""
     _jit()
     machine = llvm.Target.from_default_triple().create_target_machine(opt=0, reloc="pic")
-    return machine.emit_object(llvm.parse_assembly(cpu_pool.text(platform.machine())))
+    return machine.emit_object(llvm.parse_assembly(text))
 
 
 class Pool:
@@ -97,7 +97,7 @@ class Pool:
 
     def __init__(self, threads: int) -> None:
         symbols = ("gridlane_launch", "gridlane_start", "gridlane_stop", "gridlane_python")
-        self.code = Linked("gridlane.pool", _pool_object(), symbols)
+        self.code = Linked("gridlane.pool", object_of(cpu_pool.text(platform.machine())), symbols)
         self.memory = ctypes.create_string_buffer(POOL_BYTES + 64)
         self.address = -(-ctypes.addressof(self.memory) // 64) * 64
         pointer, number = ctypes.c_void_p, ctypes.c_int32
