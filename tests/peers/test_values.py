@@ -1,8 +1,8 @@
 """gridlane answers what numba-cuda 0.30.4 answered on an NVIDIA H200: the same bits, within the ulp
 of docs/math.md where a function is not exact, or a row of docs/dialect.md.
 
-The interpreter, which shares the frontend with every device, takes all of the recorded facts. In a
-usual run each device takes some of the kernels, the same at each run, others than the other devices;
+The interpreter, which shares the frontend with every device, takes all of the recorded facts. In
+a usual run each device takes some of the kernels, always the same, others than the other devices;
 with ``-m nightly`` it takes all. Devices that compute float64 by integers leave out its
 functions, which are megabytes of text there (conformance/functions.py).
 """
