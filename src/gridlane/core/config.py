@@ -21,7 +21,7 @@ class Config:
         device: GRIDLANE_DEVICE, the device that ``cuda`` means: ``cpu`` (default),
             ``interp``, ``cuda``, ``vulkan``, ``webgpu``, ``opengl``, ``metal`` or, of several GPUs,
             ``cuda:1`` and the like.
-        trace: GRIDLANE_TRACE=1 prints a line for each launch.
+        trace: GRIDLANE_TRACE=1 prints a line for each launch, none of which is a fast one then.
         threads: GRIDLANE_THREADS, worker threads of the CPU device; 0 means one a core.
         cache: GRIDLANE_CACHE=0 turns the disk cache off.
         cache_dir: GRIDLANE_CACHE_DIR, where compiled kernels are kept.
