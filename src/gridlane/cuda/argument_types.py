@@ -14,6 +14,7 @@ import numpy as np
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
 from gridlane.core.errors import ArgumentError
+from gridlane.cuda import active, dlpack_read, geometry
 from gridlane.cuda.arguments import ArgHint
 from gridlane.cuda.devicearray import DeviceNDArray, DeviceRecord, as_device
 
@@ -75,16 +76,30 @@ def _element_type(dtype: np.dtype) -> ArgType:
 
 
 def _foreign_type(value: Any) -> ArgType:
+    shown = _shown(value)
+    return shown._key.argtype if isinstance(shown, DeviceNDArray) else _array_type(shown)
+
+
+def _shown(value: Any) -> DeviceNDArray | np.ndarray:
+    """The memory that another library's object shows, the device's or the host's."""
     device = as_device(value, sync=False)
     if device is not value:
-        return device._key.argtype
+        return device
     host = as_host(value)
     if host is None:
         raise ArgumentError(
             f"a kernel cannot take an object of type {type(value).__name__}; it takes numbers, "
             "arrays, records, tuples of these and None"
         )
-    return _array_type(host)
+    return host
+
+
+def is_in_place(value: np.ndarray) -> bool:
+    """Whether a host array shows memory that the device uses in place: mapped or managed. Sums of
+    such arrays are of their class, in plain memory."""
+    if not hasattr(type(value), "__cuda_array_interface__") or active.device().host_visible:
+        return False
+    return active.holds(geometry.address_of(value))
 
 
 def as_host(value: Any) -> np.ndarray | None:
@@ -95,14 +110,15 @@ def as_host(value: Any) -> np.ndarray | None:
         return np.asarray(value)
     try:
         return np.asarray(memoryview(value))
-    except (TypeError, ValueError):
-        return None
+    except (TypeError, ValueError, BufferError):
+        return dlpack_read.host_array(value) if dlpack_read.is_tensor(value) else None
 
 
 # --- keys ---
 
 REFUSED = "refused"
-"""The key of what kernels cannot take. No plan has it, and making one says what is wrong."""
+"""The key of what kernels cannot take as it is. No plan has it, and making one says what is
+wrong."""
 
 # Strings, because their hashes are kept and those of ArgTypes are not.
 _INT64, _UINT64 = "int", "big int"
@@ -142,18 +158,28 @@ def _hint_key(value: ArgHint) -> Hashable:
     return value.__class__, KEYS[value.value.__class__](value.value)
 
 
-def _foreign_key(value: Any) -> Hashable:
-    try:
-        return value.__class__, typeof(value)
-    except ArgumentError:
-        return REFUSED
+def _mapped_key(value: np.ndarray) -> Hashable:
+    return is_in_place(value), _ndarray_key(value)
+
+
+def _subclass_key(cls: type) -> KeyFunction:
+    return _mapped_key if hasattr(cls, "__cuda_array_interface__") else _ndarray_key
+
+
+def foreign_key(value: Any) -> Hashable:
+    """The key of another library's array: none, as it is looked at once a launch, and then it is
+    an array of ours or numpy's; see foreign.py."""
+    return REFUSED
 
 
 class _Keys(dict[type, KeyFunction]):
     """The key functions by class; a class that is new is looked up through its bases."""
 
     def __missing__(self, cls: type) -> KeyFunction:
-        function = next((f for base, f in _BASES if issubclass(cls, base)), _foreign_key)
+        if issubclass(cls, np.ndarray):
+            function = _subclass_key(cls)
+        else:
+            function = next((f for base, f in _BASES if issubclass(cls, base)), foreign_key)
         self[cls] = function
         return function
 
@@ -181,7 +207,6 @@ KEYS = _Keys(
 # On platforms with two C types of one width numpy has a scalar class for each.
 _BASES: tuple[tuple[type, KeyFunction], ...] = (
     (DeviceNDArray, _device_key),
-    (np.ndarray, _ndarray_key),
     (enum.Enum, _enum_key),
     (bool, KEYS[bool]),
     (np.void, _record_key),

@@ -26,8 +26,12 @@ class TypeKey:
 
 
 @cache
-def _array_key(dtype: np.dtype, ndim: int, layout: str) -> TypeKey:
-    return TypeKey(ArrayType(argtypes.from_numpy(dtype), ndim, layout))
+def _array_key(
+    dtype: np.dtype, ndim: int, layout: str, readonly: bool, device: str | None
+) -> TypeKey:
+    """The key of arrays of a type in the memory of one device, by its name: a launch on another
+    device finds nothing by it, and looks closer."""
+    return TypeKey(ArrayType(argtypes.from_numpy(dtype), ndim, layout, readonly))
 
 
 @cache
@@ -37,8 +41,8 @@ def _large(key: TypeKey) -> TypeKey:
 
 
 @cache
-def record_key(dtype: np.dtype) -> TypeKey:
-    """The key of a record type."""
+def record_key(dtype: np.dtype, device: str | None) -> TypeKey:
+    """The key of a record type in the memory of a device."""
     return TypeKey(argtypes.from_numpy(dtype))
 
 
@@ -54,6 +58,7 @@ class ArrayDescription:
         shape, strides (bytes), dtype, ndim, size: as numpy's.
         stream: the stream that copies use when they are given none; 0 the default one.
         gpu_data: the memory; ``address`` that of the first element.
+        readonly: whether it must not be written.
     """
 
     __cuda_memory__ = True
@@ -67,7 +72,9 @@ class ArrayDescription:
         stream: Any = 0,
         gpu_data: Buffer | None = None,
         address: int | None = None,
+        readonly: bool = False,
     ) -> None:
+        self.readonly = readonly
         self.dtype = dtype = np.dtype(dtype)
         self.shape = shape = geometry.as_shape(shape)
         itemsize = dtype.itemsize
@@ -88,7 +95,9 @@ class ArrayDescription:
         self.address = gpu_data.address if address is None else address
         self._layout = geometry.layout_of(shape, strides, itemsize)
         # What a launch reads: the type, and the parameters that the kernel gets.
-        self._key = _array_key(dtype, self.ndim, self._layout)
+        device = gpu_data.device
+        place = None if device is None else device.name
+        self._key = _array_key(dtype, self.ndim, self._layout, readonly, place)
         self._packed = _descriptor(self.ndim).pack(self.address, *shape, *strides)
         # Both in one look, for the native path.
         small = compact.holds(shape, strides, itemsize)
@@ -140,15 +149,22 @@ class ArrayDescription:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The memory as libraries of CUDA read it. AttributeError where they could not."""
+        active.check_cuda_memory(self.gpu_data.device)
         stream = as_stream(self.stream).handle if self.stream else None
+        return self.__gridlane_array__ | {"stream": stream}
+
+    @property
+    def __gridlane_array__(self) -> dict[str, Any]:
+        """The same, whatever the device: for kernels that capture the array."""
         plain = self._is("C")
         return {
             "shape": self.shape,
             "strides": None if plain else self.strides,
-            "data": (self.address if self.size else 0, False),
+            "data": (self.address if self.size else 0, self.readonly),
             "typestr": self.dtype.str,
             "descr": self.dtype.descr,
-            "stream": stream,
+            "stream": None,
             "version": 3,
         }
 

@@ -8,17 +8,20 @@ import math
 import sys
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Hashable
-from dataclasses import replace
 from typing import Any
 
-from gridlane.core.argtypes import ArrayType, Signature
+from gridlane.core.argtypes import Signature
 from gridlane.core.config import config
 from gridlane.core.errors import ArgumentError, LaunchError
+from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions
 from gridlane.cuda import active, settings
 from gridlane.cuda.argument_types import typeof
+from gridlane.cuda.arguments import In
 from gridlane.cuda.dimensions import MISSING_CONFIGURATION, Dim3, dim3
+from gridlane.cuda.foreign import resolved
 from gridlane.cuda.inspection import Inspection
 from gridlane.cuda.kernel import Kernel
 from gridlane.cuda.launch import (
@@ -30,9 +33,9 @@ from gridlane.cuda.launch import (
     current_launch_config,
 )
 from gridlane.cuda.queued import QueuedConfigured
-from gridlane.cuda.signatures import Types, parse, resolve
+from gridlane.cuda.signatures import Types, as_readonly, parse, resolve, writable
 from gridlane.cuda.sources import with_source
-from gridlane.cuda.streams import as_stream
+from gridlane.cuda.streams import Stream, as_stream
 from gridlane.cuda.warnings import NumbaPerformanceWarning
 from gridlane.runtime.errors import KernelStop
 
@@ -73,6 +76,7 @@ class Dispatcher(Inspection):
         self.targetoptions = targetoptions or {}
         self.is_device_function = device
         self.overloads: dict[Types, Kernel] = {}
+        self._reading: dict[Types, Kernel] = {}  # kernels of signatures, for read-only arrays
         self.specializations: dict[Types, Dispatcher] = {}
         self.device_signatures: tuple[Signature, ...] = ()
         self.extensions: list[Any] = list(self.targetoptions.get("extensions") or ())
@@ -80,7 +84,8 @@ class Dispatcher(Inspection):
         self._parameters = tuple(inspect.signature(py_func).parameters)
         self._can_compile = True
         self._specialized = False
-        self._configured: dict[Hashable, Launching] = {}
+        self._configured: dict[Any, Launching] = {}
+        self._owners: weakref.WeakSet[Stream] = weakref.WeakSet()
         self._plans: dict[Dim3, dict[Hashable, Plan]] = {}
         self._lock = threading.RLock()
 
@@ -96,8 +101,25 @@ class Dispatcher(Inspection):
             found = self._configure(item)
             if len(self._configured) >= _MOST_CONFIGURED:
                 self._configured.clear()
-            self._configured[item] = found
+            self._keep(item, found)
         return found
+
+    def _keep(self, item: Any, launch: Launching) -> None:
+        """Keep a configured launch; one on a stream for as long as the user has the stream."""
+        owner = item[2] if len(item) > 2 else None
+        if isinstance(owner, Stream):
+            item = (*item[:2], launch.stream, *item[3:])  # equal, and not what the user has
+            if owner not in self._owners:
+                self._owners.add(owner)
+                forget = weakref.WeakMethod(self._forget_stream)
+                weakref.finalize(owner, _call_weakly, forget, launch.stream).atexit = False
+        self._configured[item] = launch
+
+    def _forget_stream(self, stream: Stream) -> None:
+        """Forget the launches on a stream."""
+        table = self._configured
+        for item in [key for key in list(table) if len(key) > 2 and key[2] == stream]:
+            del table[item]
 
     def _configure(self, item: Any) -> Launching:
         if not isinstance(item, tuple) or not 2 <= len(item) <= 4:
@@ -121,7 +143,9 @@ class Dispatcher(Inspection):
                 ),
                 stacklevel=3,
             )
-        return _launching()(self, grid, block, as_stream(stream), int(sharedmem))
+        queue = as_stream(stream)
+        own = Stream(queue.native) if isinstance(queue, Stream) else queue
+        return _launching()(self, grid, block, own, int(sharedmem))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Kernels need a grid and a block; device functions are called from kernels."""
@@ -140,21 +164,28 @@ class Dispatcher(Inspection):
         """The plans of launches with this block shape."""
         return self._plans.setdefault(block, {})
 
-    def check_arguments(self, args: tuple[Any, ...]) -> None:
-        """Raise ArgumentError when the number or the types of arguments are wrong."""
+    def checked(self, args: tuple[Any, ...], stream: Any) -> tuple[Any, ...]:
+        """The arguments of a launch on ``stream``, those of other libraries ``resolved``.
+
+        Raises:
+            ArgumentError: their number or types are wrong.
+        """
         wanted = len(self._parameters)
         if len(args) != wanted:
             names = ", ".join(self._parameters)
             raise ArgumentError(
                 f"{self.__name__}({names}) takes {wanted} arguments, {len(args)} were given"
             )
+        found = []
         for n, arg in enumerate(args):
             try:
-                typeof(arg)
+                found.append(resolved(arg, stream))
+                typeof(found[n])
             except ArgumentError as error:
                 raise ArgumentError(
                     f"{self.__name__}: argument {n + 1}, {self._parameters[n]!r}: {error}"
-                ) from None
+                ) from error.__cause__
+        return tuple(found)
 
     def user_exception(self, error: KernelStop) -> Exception:
         """The exception to raise for a stopped kernel: the user's own class where it is one."""
@@ -175,16 +206,35 @@ class Dispatcher(Inspection):
         if self._specialized:
             kernel = next(iter(self.overloads.values()))
             check_convertible(self.__name__, self._parameters, args, kernel.argtypes)
-            return kernel
+            return self._for_access(kernel, args)
         types = tuple(map(typeof, args))
         kernel = self.overloads.get(types)
         if kernel is not None:
             return kernel
         if self._can_compile:
             return self._compile_for_args(*args)
-        # A read-only array reaches a kernel as a copy, so signatures need not say readonly.
-        plain = tuple(replace(t, readonly=False) if isinstance(t, ArrayType) else t for t in types)
-        return self.overloads[resolve(repr(self.py_func), self.overloads, plain)]
+        # Signatures need not say readonly: what a kernel may not write follows from the arguments.
+        plain = tuple(map(writable, types))
+        found = self.overloads[resolve(repr(self.py_func), self.overloads, plain)]
+        return self._for_access(found, args)
+
+    def _for_access(self, kernel: Kernel, args: tuple[Any, ...]) -> Kernel:
+        """The kernel of a signature, or where an array is read-only that the signature has
+        writable, the same compiled for that: it is refused if it stores there."""
+        # cuda.In gives the kernel a copy of its own.
+        have = [want if isinstance(a, In) else typeof(a) for a, want in zip(args, kernel.argtypes)]
+        types = tuple(map(as_readonly, kernel.argtypes, have))
+        if types == kernel.argtypes:
+            return kernel
+        with self._lock:
+            found = self._reading.get(types)
+            if found is None:
+                found = self._reading[types] = Kernel(self._source_func, types, self.options)
+            return found
+
+    def kernel_of(self, types: Types) -> Kernel:
+        """The kernel that a launch found for types."""
+        return self.overloads.get(types) or self._reading[types]
 
     def _compile_for_args(self, *args: Any) -> Kernel:
         # The launch makes the code next, and finds what is wrong with the source then.
@@ -209,9 +259,10 @@ class Dispatcher(Inspection):
     def forget(self, kernel: Kernel) -> None:
         """Drop a kernel that does not compile."""
         self.overloads.pop(kernel.argtypes, None)
+        self._reading.pop(kernel.argtypes, None)
 
     def _add(self, types: Types) -> Kernel:
-        with self._lock:
+        with fork_waits(), self._lock:
             found = self.overloads.get(types)
             if found is not None:
                 return found
@@ -235,9 +286,10 @@ class Dispatcher(Inspection):
 
     def recompile(self) -> None:
         """Forget all compiled code, and compile the same signatures again."""
-        with self._lock:
+        with fork_waits(), self._lock:
             types = list(self.overloads)
             self.overloads.clear()
+            self._reading.clear()
             self._plans.clear()
             self._configured.clear()
             allowed, self._can_compile = self._can_compile, True
@@ -286,6 +338,13 @@ class Dispatcher(Inspection):
     def __reduce__(self) -> Any:
         rebuild = (self.py_func, self.options, self.targetoptions, self.is_device_function)
         return Dispatcher, rebuild
+
+
+def _call_weakly(method: weakref.WeakMethod[Callable[[Any], None]], argument: Any) -> None:
+    """Call a method of an object that may be gone."""
+    function = method()
+    if function is not None:
+        function(argument)
 
 
 def _exception_class(name: str, function: Callable[..., Any]) -> type[Exception] | None:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gridlane.core import trace
-from gridlane.core.argtypes import ArrayType
 from gridlane.core.compact import ANY, COARSE, MANY_BLOCKS, Variant
 from gridlane.core.errors import ArgumentError, CompileError
 from gridlane.cuda import active, compact
@@ -24,11 +23,11 @@ from gridlane.cuda.dimensions import Dim3, check_shape, check_shared
 from gridlane.cuda.launcher import Launcher
 from gridlane.cuda.profiles import native_profile
 from gridlane.cuda.reader import make_reader
-from gridlane.cuda.signatures import conversion
+from gridlane.cuda.signatures import conversion, writable
 from gridlane.cuda.transfers import Convert, Writeback, converter
 from gridlane.runtime.errors import NOT_CAPTURED, KernelStop, fail
 from gridlane.runtime.protocol import BoundKernel, Limits
-from gridlane.runtime.stream import BUSY, wait_for_streams
+from gridlane.runtime.stream_queue import BUSY, wait_for_streams
 
 if TYPE_CHECKING:
     from gridlane.cuda.dispatcher import Dispatcher
@@ -159,7 +158,7 @@ class Launching:
         back: list[Writeback] = []
         if dispatcher.extensions:
             args = self._extended(args, back)
-        dispatcher.check_arguments(args)
+        given, args = args, dispatcher.checked(args, self.stream)
         key = tuple([KEYS[arg.__class__](arg) for arg in args])
         device = active.device()
         limits = device.limits
@@ -181,7 +180,7 @@ class Launching:
         stream = self.stream.native
         traced = trace.enabled()
         if not plan.converts and not dispatcher.extensions and not traced:
-            self._remember(key, plan, args)  # a launch that is traced comes here each time
+            self._remember(key, plan, args, given)  # a launch that is traced comes here each time
         if stream.capturing and (back or plan.waits):
             fail(
                 NOT_CAPTURED,
@@ -219,7 +218,7 @@ class Launching:
         found = self._plans.get(place)
         if found is None:
             dispatcher = self.dispatcher
-            bound = dispatcher.overloads[plan.argtypes].loaded(self.blockdim)
+            bound = dispatcher.kernel_of(plan.argtypes).loaded(self.blockdim)
             bound.explain = dispatcher.user_exception
             found = replace(plan, kernel=bound, launch=bound.launch, variant=ANY)
             self._plans[place] = found
@@ -253,8 +252,11 @@ class Launching:
         types = kernel.argtypes
         return Plan(read, bound, bound.launch, used, shared, waits, types, variant), args
 
-    def _remember(self, key: Hashable, plan: Plan, args: tuple[Any, ...]) -> None:
-        """Make the next launch with arguments like these a fast one, where there is such."""
+    def _remember(
+        self, key: Hashable, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
+    ) -> None:
+        """Make the next launch with arguments like these, which the caller has ``given``, a fast
+        one, where there is such."""
 
 
 class Configured(Launching):
@@ -275,7 +277,9 @@ class Configured(Launching):
         except KernelStop as error:
             raise self.dispatcher.user_exception(error) from None
 
-    def _remember(self, key: Hashable, plan: Plan, args: tuple[Any, ...]) -> None:
+    def _remember(
+        self, key: Hashable, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
+    ) -> None:
         if self.stream.inline:
             self._fast[key] = plan
 
@@ -288,8 +292,10 @@ class NativeConfigured(Launching, Launcher):
     def _variant(self, args: tuple[Any, ...], limits: Limits) -> Variant:
         return variant_of(self, args, limits)
 
-    def _remember(self, key: Hashable, plan: Plan, args: tuple[Any, ...]) -> None:
-        profile = native_profile(self, plan, args)
+    def _remember(
+        self, key: Hashable, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
+    ) -> None:
+        profile = native_profile(self, plan, given)
         if profile is not None:
             self._install(*profile)
 
@@ -348,10 +354,7 @@ def check_convertible(
     """Raise ArgumentError, naming the parameter, when an argument does not fit its type."""
     for n, (arg, type_) in enumerate(zip(args, want)):
         have = typeof(arg)
-        if isinstance(have, ArrayType):
-            have = replace(have, readonly=False)  # a read-only array is passed as a copy
-        plain = replace(type_, readonly=False) if isinstance(type_, ArrayType) else type_
-        if conversion(have, plain) is None:
+        if conversion(writable(have), writable(type_)) is None:
             raise ArgumentError(
                 f"{name}: argument {n + 1}, {parameters[n]!r}, is {have}, and the kernel's "
                 f"signature takes {type_}"

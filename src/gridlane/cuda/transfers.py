@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.argtypes import ArgType, ArrayType
+from gridlane.core.errors import ArgumentError
 from gridlane.cuda import active, geometry
-from gridlane.cuda.argument_types import ALIGNED, as_host
+from gridlane.cuda.argument_types import ALIGNED, is_in_place
 from gridlane.cuda.arguments import ArgHint, InOut
-from gridlane.cuda.devicearray import DeviceNDArray, as_device, from_interface, to_device
+from gridlane.cuda.devicearray import DeviceNDArray, from_interface, to_device
 
 Writeback = Callable[[], object]
 """Copies back what a kernel wrote; a list of them is of one launch."""
@@ -23,6 +24,11 @@ Convert = Callable[[Any, list[Writeback]], Any]
 def converter(value: Any, want: ArgType) -> Convert | None:
     """What to do with arguments like ``value`` before a launch; None when nothing."""
     if isinstance(value, DeviceNDArray):
+        if value.readonly and not getattr(want, "readonly", False):
+            raise ArgumentError(
+                f"a read-only device array of {value.dtype} goes to a parameter of type {want}, "
+                "which the kernel may write; let the signature say readonly, or pass a copy"
+            )
         return None
     if isinstance(value, ArgHint):
         return _hinted(value, want)
@@ -33,19 +39,10 @@ def converter(value: Any, want: ArgType) -> Convert | None:
     if isinstance(value, enum.Enum):
         return lambda member, back: member.value
     if isinstance(value, np.ndarray):
-        return _shown if _is_on_device(value) else _array(value, want)
+        return _shown if is_in_place(value) else _array(value, want)
     if isinstance(value, np.void):
         return _record
-    if value is None or isinstance(value, (int, float, complex, np.generic)):
-        return None
-    return _foreign(value, want)
-
-
-def _is_on_device(value: np.ndarray) -> bool:
-    """Whether a host array shows memory that the device uses in place: mapped or managed."""
-    if active.device().host_visible or not hasattr(value, "__cuda_array_interface__"):
-        return False
-    return active.holds(geometry.address_of(value))
+    return None
 
 
 def _shown(value: Any, back: list[Writeback]) -> Any:
@@ -88,17 +85,16 @@ def _record(value: np.void, back: list[Writeback]) -> DeviceNDArray:
         for name in value.dtype.names or ():
             value[name] = host[name]
 
-    back.append(write_back)
+    back.append(write_back if value.flags.writeable else lambda: _check_unwritten(value, device))
     return device
 
 
-def _foreign(value: Any, want: ArgType) -> Convert:
-    if as_device(value, sync=False) is not value:
-        return lambda item, back: as_device(item)
-    host = as_host(value)
-    assert host is not None, "typeof refuses what shows no memory"
-    inner = _array(host, want)
-    return lambda item, back: inner(as_host(item), back) if inner else as_host(item)
+def _check_unwritten(value: np.void, device: DeviceNDArray) -> None:
+    host = device.copy_to_host()
+    if any(value[name].tobytes() != host[name].tobytes() for name in value.dtype.names or ()):
+        raise ArgumentError(
+            f"a kernel wrote into a read-only record ({value.dtype}); pass a copy of the record"
+        )
 
 
 @dataclass(frozen=True, slots=True)

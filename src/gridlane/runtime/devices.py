@@ -10,6 +10,7 @@ import threading
 from importlib import import_module
 
 from gridlane.core.errors import UnsupportedBackend
+from gridlane.core.forks import fork_waits
 from gridlane.runtime.errors import INVALID_DEVICE, NO_DEVICE, fail
 from gridlane.runtime.protocol import Device
 
@@ -78,7 +79,7 @@ def get_device(name: str) -> Device:
         return device
     kind, ordinal = family(name)
     name = f"{kind}:{ordinal}" if ordinal else kind
-    with _lock:
+    with fork_waits(), _lock:
         if name not in _opened:
             _opened[name] = import_module(DRIVERS[kind]).open_device(ordinal)
         return _opened[name]

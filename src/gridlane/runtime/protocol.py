@@ -282,11 +282,21 @@ class Device(Protocol):
         ...
 
     def adopt(self, address: int, size: int) -> Buffer:
-        """Memory of this device that another library allocated.
+        """Memory of this device that another library allocated; where it is another GPU's, the
+        buffer says so.
 
         Raises:
             DeviceError: INVALID_VALUE, the address is not this device's.
         """
+        ...
+
+    def reaches(self, other: Device, address: int) -> bool:
+        """Whether kernels here can use memory of another device."""
+        ...
+
+    def dlpack_device(self, address: int) -> tuple[int, int] | None:
+        """DLPack's (kind, number) of memory at an address, 0 for none; None where DLPack has no
+        kind for the device's memory."""
         ...
 
     def memory_info(self) -> tuple[int, int]:

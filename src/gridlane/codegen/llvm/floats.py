@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from gridlane.codegen.llvm import scalars
-from gridlane.codegen.llvm.text import Body, literal, scalar_name, splat, widen
+from gridlane.codegen.llvm.text import Body, held_as_bits, literal, scalar_name, splat, widen
 from gridlane.core.dtypes import DType, f32, f64
 
 
 def narrow_fma(body: Body, operands: list[str], own: DType, lanes: int) -> str:
-    """A fused multiply-add of f16 or bf16, through f64, where the product is exact and the sum is
-    rounded to odd, so that only the last rounding counts."""
+    """A fused multiply-add of f16, bf16 or f32, through f64, where the product is exact and the sum
+    is rounded to odd, so that only the last rounding counts."""
     a, b, c = [scalars.convert(body, v, own, f64, lanes) for v in operands]
     product = body.op(f"fmul {widen('double', lanes)} {a}, {b}")
     total = _sum_to_odd(body, product, c, lanes)
@@ -94,7 +94,7 @@ def neighbour(body: Body, a: str, b: str, own: DType, lanes: int) -> str:
         return splat(str(value), bits, lanes)
 
     raw, other = as_bits(a), as_bits(b)
-    compared = f32 if own.name == "bf16" else own
+    compared = f32 if held_as_bits(own) else own
     x, y = [scalars.convert(body, v, own, compared, lanes) for v in (a, b)]
     real = widen(scalar_name(compared), lanes)
     zero = splat(literal(0.0, compared), scalar_name(compared), lanes)

@@ -20,6 +20,7 @@ from gridlane.frontends.python.operands import (
     Static,
     TupleOperand,
 )
+from gridlane.frontends.python.scope import captured_interface
 from gridlane.ir.ops import memory
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Value
@@ -50,9 +51,8 @@ def operand_of(t: Translator, value: Any, name: str = "") -> Operand:
         from gridlane.frontends.python.calls import VALUES
 
         return VALUES[value](t)
-    if getattr(value, "__cuda_array_interface__", None) is not None and not isinstance(value, type):
-        return captured_array(t, value.__cuda_array_interface__)
-    return Static(value)
+    interface = captured_interface(value)
+    return Static(value) if interface is None else captured_array(t, interface)
 
 
 def _int(t: Translator, value: int) -> Operand:
@@ -80,7 +80,7 @@ def _numpy_scalar(t: Translator, value: np.generic) -> Operand:
         return _complex(t, complex(value), argtypes.from_numpy(value.dtype).part)  # type: ignore  # a complex dtype
     if value.dtype.fields is not None:
         view = constant_array(t, np.array([value], value.dtype))
-        return RecordView(view.type.element, view.pointer)  # type: ignore[arg-type]  # a record
+        return RecordView(view.type.element, view.pointer, True)  # type: ignore[arg-type]  # a record
     return Static(value)
 
 

@@ -19,3 +19,11 @@ def lookup(function: types.FunctionType, name: str) -> tuple[bool, Any]:
     if name in function.__globals__:
         return True, function.__globals__[name]
     return hasattr(builtins, name), getattr(builtins, name, None)
+
+
+def captured_interface(value: Any) -> dict[str, Any] | None:
+    """The array interface of a device array, ours or another library's; None of anything else."""
+    if isinstance(value, type):
+        return None
+    ours = getattr(value, "__gridlane_array__", None)
+    return getattr(value, "__cuda_array_interface__", None) if ours is None else ours
