@@ -11,6 +11,7 @@ from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions
 from gridlane.ir.stages import MATRIX, STAGES
 from gridlane.ir.values import Module
+from gridlane.passes.branch_out_of_scopes import branch_out_of_scopes
 from gridlane.passes.coarsen import coarsen_blocks
 from gridlane.passes.copy_at_once import copy_at_once
 from gridlane.passes.inline import inline_calls, inline_others
@@ -207,6 +208,8 @@ PIPELINES: dict[str, tuple[Pass | Asked, ...]] = {
     "vulkan quads": (join_loads,),
     # Behind all others of a target, for devices that end loops.
     "short loops": (_watch_loops, promote_variables),
+    # Behind that, for languages whose compilers take long for blocks that are left.
+    "plain branches": (branch_out_of_scopes,),
     "interp": (),
     "metal": (
         inline_calls,
