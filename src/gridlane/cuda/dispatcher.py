@@ -10,6 +10,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Hashable
+from numbers import Integral
 from typing import Any
 
 from gridlane.core.argtypes import Signature
@@ -145,6 +146,8 @@ class Dispatcher(Inspection):
             )
         queue = as_stream(stream)
         own = Stream(queue.native) if isinstance(queue, Stream) else queue
+        if not isinstance(sharedmem, Integral):
+            raise TypeError(f"sharedmem must be a number of bytes, got {sharedmem!r}")
         return _launching()(self, grid, block, own, int(sharedmem))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

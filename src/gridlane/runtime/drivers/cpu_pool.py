@@ -8,8 +8,8 @@ A plan (one per loaded kernel, 64 bytes): 0 ptr entry, 8 ptr pool, 16 i64 scratc
 bytes, 24 i64 work of a block (rough operations), 32 ptr the Python function that prints.
 
 The launch gives the kernel's error code, 0 for none, STOPPED or NO_MEMORY for a launch that was
-stopped (see cpu_stop.py). The report (40 bytes): 0 i32 thread, 8 i64 block, 16 the Python exception that stopped
-the launch, as three pointers.
+stopped (see cpu_stop.py). The report (40 bytes): 0 i32 thread, 8 i64 block, 16 the Python exception
+that stopped the launch, as three pointers.
 
 The pool (512 bytes): 0 i64 state, 64 i64 next block, 72 i64 blocks, 80 i64 blocks to take at once,
 88 ptr plan, 96 ptr params, 104 ptr context, 112 i64 arena bytes, 128 i32 parked workers, 132 i32
