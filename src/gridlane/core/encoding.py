@@ -63,14 +63,15 @@ def encode(value: Any) -> bytes:
     Raises:
         NotEncodable: it is nothing of this, or holds something else.
     """
-    encoder = _ENCODERS.get(type(value))
+    kind: Any = type(value)
+    encoder = _ENCODERS.get(kind)
     if encoder is not None:
         return encoder(value)
     if isinstance(value, np.dtype):
         return frame(b"n", encode(describe_dtype(cast("np.dtype[Any]", value))))
     if isinstance(value, type):
         return frame(b"k", encode(named_class(value)))
-    raise NotEncodable(f"an object of {type(value).__qualname__} has no encoding")
+    raise NotEncodable(f"an object of {kind.__qualname__} has no encoding")
 
 
 def named_class(cls: type) -> tuple[str, str, tuple[str, ...]]:
