@@ -371,6 +371,27 @@ def test_one_object_and_two_that_are_equal():
     assert fingerprint(kernel_with(one, one)) != fingerprint(kernel_with(one, other))
 
 
+def test_device_functions_by_their_constants():
+    """Each call has its own constants; what is needed at compile time is baked in."""
+
+    @cuda.jit(device=True)
+    def pick(pair):
+        array = cuda.local.array(pair[0], float64)
+        array[0] = pair[1]
+        return math.copysign(1.0, array[0])
+
+    @cuda.jit
+    def kernel(out):
+        out[0] = pick((2, 0.0))
+        out[1] = pick((2, -0.0))
+        out[2] = pick((3, 0.0))
+        out[3] = pick((2, 0))
+
+    out = np.zeros(4)
+    kernel[1, 1](out)
+    assert out.tolist() == [1, -1, 1, 1]
+
+
 # --- what is not cached, and what is frozen ---
 
 

@@ -67,6 +67,9 @@ class Row:
     of_value: PointTest | None = None
     unseen: str = ""
 
+    def __str__(self) -> str:
+        return self.name
+
     def covers_type(self, expression: str, kinds: Kinds, numba: str, ours: str) -> bool:
         """Whether a result type is this difference."""
         fits = self.of_type is not None and re.fullmatch(self.expressions, expression)

@@ -22,7 +22,7 @@ class Config:
         device: GRIDLANE_DEVICE, the device that ``cuda`` means: ``cpu`` (default),
             ``interp``, ``cuda``, ``vulkan``, ``webgpu``, ``opengl``, ``metal`` or, of several GPUs,
             ``cuda:1`` and the like.
-        trace: GRIDLANE_TRACE=1 prints a line for each launch.
+        trace: GRIDLANE_TRACE=1 prints a line for each launch, none of which is a fast one then.
         cpu: GRIDLANE_CPU, the processor that the CPU target makes code for, ``NAME[,+feature,
             -feature]``; "" (default) is the one that Python runs on.
         threads: GRIDLANE_THREADS, worker threads of the CPU device; 0 means one a core.

@@ -11,7 +11,7 @@ from gridlane.core.errors import UnsupportedError
 from gridlane.cuda import active, array_interface, dlpack, dlpack_read, geometry, settings
 from gridlane.cuda.description import ArrayDescription, record_key
 from gridlane.cuda.indexing import dummy_of, has_ellipsis, pick
-from gridlane.cuda.streams import as_stream, external_stream, is_same
+from gridlane.cuda.streams import as_stream, comes_after, external_stream
 from gridlane.cuda.transport import (
     check_compatible,
     extent_bytes,
@@ -315,8 +315,8 @@ class DeviceRecord(DeviceNDArray):
 def as_device(value: Any, sync: bool = True, consumer: Any = None) -> Any:
     """A device array when ``value`` shows its memory as one, else ``value``.
 
-    ``sync`` waits for the stream that the value names, unless that is the ``consumer``, the stream
-    that uses it next.
+    ``sync`` waits for the stream that the value names, unless the work of ``consumer``, the stream
+    that uses it next, comes after that anyway.
     """
     if isinstance(value, (DeviceNDArray, np.ndarray)):
         return value
@@ -354,7 +354,7 @@ def from_interface(
     stream = interface.get("stream")
     if stream is not None:
         stream = external_stream(stream)
-        ordered = consumer is not None and is_same(stream, consumer)
+        ordered = consumer is not None and comes_after(consumer, stream)
         if sync and not ordered and settings.CUDA_ARRAY_INTERFACE_SYNC:
             stream.synchronize()
     address, readonly = interface["data"]

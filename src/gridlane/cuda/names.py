@@ -66,7 +66,7 @@ SUBMODULES |= {
         "active argument_types arguments arrays compilation decorators description device",
         "devicearray dlpack dlpack_code dlpack_python dlpack_read foreign graphs",
         "dimensions dispatcher errors generated geometry gufunc indexing inspection kernel launch",
-        "launcher profiles",
+        "launcher launcher_foreign profiles",
         "names numba_compat random reader reduction refused settings signatures sources streams",
         "transfers transport types ufunc warnings",
     )

@@ -170,9 +170,10 @@ def fused(state: Emission, op: arith.Fma) -> None:
     lanes = 0 if state.shapes.of(op.results[0]).uniform else state.lanes
     held = state.vector if lanes else state.uniform
     operands = [held(v) for v in op.operands()]
-    if own is f64 or (own is f32 and state.machine.fuses):
-        # Without the instruction f64 is left to libm, lane by lane.
+    if own.bits >= 32 and state.machine.fuses:
         made = state.body.intrinsic("fma", scalar_name(own), lanes, operands, flags(op.fast))
+    elif own is f64:
+        made = floats.wide_fma(state.body, operands, lanes)
     else:
         made = floats.narrow_fma(state.body, operands, own, lanes)
     _give(state, op, 0, made, lanes)
