@@ -3,6 +3,7 @@ and globals freeze; everything else stays a compile-time object."""
 
 from __future__ import annotations
 
+import enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from gridlane.frontends.python.operands import (
     NONE,
     ArrayView,
     ComplexNumber,
+    EnumMember,
     Operand,
     RecordView,
     Static,
@@ -59,7 +61,8 @@ def _int(t: Translator, value: int) -> Operand:
     dtype = integer_type(int(value))
     if dtype is None:
         raise ConstantError(f"{value} does not fit in 64 bits", t.b.loc)
-    return t.number(int(value), dtype)
+    number = t.number(int(value), dtype)
+    return EnumMember(number, value) if isinstance(value, enum.Enum) else number
 
 
 def _complex(t: Translator, value: complex, part: DType = f64) -> Operand:
