@@ -103,6 +103,29 @@ def test_tensors_of_the_host_are_arguments(device, versioned):
     assert tensor.array.base.tolist() == [2, 1, 4, 3, 6, 5, 8, 7]
 
 
+def test_tensors_of_the_host_wherever_arrays_are_taken(device):
+    """They have neither the buffer protocol nor ``__array__``."""
+    values = np.arange(6, dtype=np.float32).reshape(2, 3)
+    array = cuda.to_device(Tensor(values))
+    assert array.copy_to_host().tolist() == values.tolist() and array.shape == (2, 3)
+    array.copy_to_device(Tensor(values + 1))
+    array[1] = Tensor(np.full(3, 9, np.float32))
+    assert array.copy_to_host().tolist() == [[1, 2, 3], [9, 9, 9]]
+
+    @cuda.vectorize(["float32(float32, float32)"])
+    def both(x, y):
+        return x + y
+
+    @cuda.guvectorize(["void(float32[:], float32[:])"], "(n)->(n)")
+    def twice(x, out):
+        for i in range(x.shape[0]):
+            out[i] = x[i] * 2
+
+    tensor = Tensor(np.arange(4, dtype=np.float32))
+    assert np.asarray(both(tensor, tensor)).tolist() == [0, 2, 4, 6]
+    assert np.asarray(twice(tensor)).tolist() == [0, 2, 4, 6]
+
+
 def test_from_dlpack_of_the_host(device):
     values = np.arange(8, dtype=np.float32)[::2]
     array = cuda.from_dlpack(values)

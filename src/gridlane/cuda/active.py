@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-import weakref
 from functools import cache
 
 from gridlane.core import dlpack_abi
@@ -16,7 +15,7 @@ from gridlane.runtime.devices import device_count, family, get_device
 from gridlane.runtime.errors import INVALID_DEVICE, device_error, fail
 from gridlane.runtime.protocol import Buffer, Device, HostMemory
 
-_live: weakref.WeakKeyDictionary[Device, LiveMap] = weakref.WeakKeyDictionary()
+_live: dict[Device, LiveMap] = {}
 """The memory of each device that was allocated here."""
 _thread = threading.local()
 

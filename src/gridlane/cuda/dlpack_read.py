@@ -86,6 +86,13 @@ def host_array(value: Any) -> np.ndarray:
     return array
 
 
+def as_numpy(value: Any) -> np.ndarray:
+    """A numpy array of what numpy makes one of, or over a tensor in the host's memory."""
+    if is_tensor(value) and not isinstance(value, (np.ndarray, np.generic)):
+        return host_array(value)
+    return np.asanyarray(value)
+
+
 def place_of(value: Any) -> tuple[int, int]:
     """DLPack's (kind, number) of a tensor's memory."""
     shown = value.__dlpack_device__()
