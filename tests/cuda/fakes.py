@@ -113,13 +113,13 @@ class FakeCompiler:
     def __init__(self):
         self.compiled = []
 
-    def translate(self, py_func, types, options):
+    def translate(self, source, types, options):
         return SimpleNamespace(static_shared=lambda: [], globals={}, functions={})
 
-    def compile_kernel(self, py_func, types, options, target, finish):
-        self.compiled.append((py_func.__name__, types, target.block))
+    def compile_kernel(self, source, types, options, target, finish):
+        self.compiled.append((source.name, types, target.block))
         slots, size = slots_of(types)
-        return Artifact(target.name, "fake", b"", py_func.__name__, slots, size, block=target.block)
+        return Artifact(target.name, "fake", b"", source.name, slots, size, block=target.block)
 
 
 def view(values, argument, dtype, *path):

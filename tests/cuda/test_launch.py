@@ -89,16 +89,15 @@ def test_in_is_not_copied_back(fake):
     assert x.tolist() == [0, 0] and y.tolist() == [9, 9]
 
 
-def test_read_only_array_is_not_written(fake):
-    def run(artifact, values, grid):
-        view(values, 0, "f8")[...] = 9
-
+def test_read_only_arrays_have_a_kernel_of_their_own(fake):
     x = np.zeros(2)
-    x.flags.writeable = False
     kernel = cuda.jit("void(float64[:])")(lambda x: None)
-    fake.run = run
-    kernel[1, 1](x)
-    assert x.tolist() == [0, 0]
+    for writeable in (True, False, False, True):
+        x.flags.writeable = writeable
+        kernel[1, 1](x)
+    wanted = [types[0].readonly for _, types, _ in fake.compiler.compiled]
+    assert wanted == [False, True] and len(fake.launches) == 4
+    assert len(kernel.overloads) == 1
 
 
 def test_tuples_complex_none_and_enums(fake):
@@ -178,6 +177,12 @@ def test_configured_launches_are_kept(fake):
 def test_impossible_shapes(fake, grid, block, words):
     with pytest.raises(LaunchError, match=words):
         kernel_of(0)[grid, block]()
+
+
+@pytest.mark.parametrize("shared", ["8", 2.5, None])
+def test_dynamic_shared_memory_is_a_number_of_bytes(fake, shared):
+    with pytest.raises(TypeError, match="sharedmem must be a number of bytes"):
+        kernel_of(0)[1, 1, 0, shared]
 
 
 def test_too_much_shared_memory(fake):

@@ -1,4 +1,4 @@
-"""From a Python function to an Artifact: all that knows frontends, passes and codegen.
+"""From the source of a kernel to an Artifact: all that knows frontends, passes and codegen.
 
 A kernel that the disk cache has needs none of these, so they are imported at their first use.
 """
@@ -6,20 +6,21 @@ A kernel that the disk cache has needs none of these, so they are imported at th
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from gridlane.compiler.cache import default_cache, make_key
+from gridlane.compiler.cache import DiskCache, default_cache, make_key
 from gridlane.compiler.identity import identity_of
+from gridlane.core import trace
 from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact
+from gridlane.core.encoding import NotEncodable, encode
 from gridlane.core.options import KernelOptions, Target
-from gridlane.frontends.python.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     from gridlane.compiler.generation import generate, text, translate
+    from gridlane.ir.source import KernelSource
 
-__all__ = ["compile_kernel", "generate", "text", "translate"]
+__all__ = ["artifact_key", "compile_kernel", "generate", "text", "translate"]
 
 
 def __getattr__(name: str) -> Any:
@@ -31,35 +32,45 @@ def __getattr__(name: str) -> Any:
 
 
 def compile_kernel(
-    function: FunctionType,
+    source: KernelSource,
     arguments: tuple[ArgType, ...],
     options: KernelOptions,
     target: Target,
     finish: Callable[[Artifact], Artifact] = lambda artifact: artifact,
+    cache: DiskCache | None = None,
 ) -> Artifact:
-    """Translate and generate, through the disk cache.
+    """Translate and generate, through the disk cache: ``cache``, or the process's own.
 
     ``finish`` does what is left to do where only the device's driver can; its result is cached.
     """
-    cache = default_cache()
-    if cache is None:
-        return finish(_made(function, arguments, options, target))
-    key = make_key(
-        fingerprint(function, options),
-        repr((arguments, options, target)),
-        identity_of(target),
-    )
+    cache = cache or default_cache()
+    key = None if cache is None else artifact_key(source, arguments, options, target)
+    if cache is None or key is None:
+        return finish(_made(source, arguments, options, target))
     found = cache.get(key)
     if found is not None:
         return found
-    artifact = finish(_made(function, arguments, options, target))
+    artifact = finish(_made(source, arguments, options, target))
     cache.put(key, artifact)
     return artifact
 
 
+def artifact_key(
+    source: KernelSource, arguments: tuple[ArgType, ...], options: KernelOptions, target: Target
+) -> str | None:
+    """The key of an artifact; None where it cannot be told from all others."""
+    try:
+        launch = encode((arguments, options, target))
+        return make_key(source.key(), launch, encode(identity_of(target)))
+    except NotEncodable as reason:
+        if trace.enabled():
+            trace.event("not-cached", kernel=source.name, reason=f'"{reason}"')
+        return None
+
+
 def _made(
-    function: FunctionType, arguments: tuple[ArgType, ...], options: KernelOptions, target: Target
+    source: KernelSource, arguments: tuple[ArgType, ...], options: KernelOptions, target: Target
 ) -> Artifact:
     from gridlane.compiler.generation import generate, translate
 
-    return generate(translate(function, arguments, options), target, options)
+    return generate(translate(source, arguments, options), target, options)

@@ -12,9 +12,7 @@ all that follows; what does not fit is removed and compiled again. Files appear 
 from __future__ import annotations
 
 import os
-import stat
 import struct
-import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,21 +25,23 @@ from gridlane.compiler.cache_key import make_key
 from gridlane.core import trace
 from gridlane.core.artifact import Artifact
 from gridlane.core.config import config
+from gridlane.core.private_files import Folder, Found
 
 __all__ = ["CacheStats", "DiskCache", "decode", "default_cache", "encode", "make_key"]
 
 MAGIC = b"gridlane"
-VERSION = 1
+VERSION = 2
 _HEADER = struct.Struct("<8sI32s")
 _LENGTH = struct.Struct("<I")
 
-SUFFIX = ".kernel"
+SUFFIX = f".kernel{VERSION}"
+_OLDER = (".kernel",)  # of earlier versions, whose keys nobody asks for
 DEFAULT_LIMIT = 512 * 2**20
 """Bytes that the cache may take."""
 _LARGEST = 64 * 2**20  # bytes of an entry; no kernel comes near
 _TOUCH_S = 3600.0  # an entry's time of use is this precise
 _SWEEP_S = 3600.0  # between looks at the size of the directory
-_SWEPT = ".swept"  # its time is that of the last look, by any process
+_SWEPT = f".swept{VERSION}"  # its time is that of the last look, by any process
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,6 @@ class DiskCache:
     def __init__(self, root: Path | str, limit: int = DEFAULT_LIMIT) -> None:
         self.root = Path(root)
         self.limit = limit
-        self._prefix = os.path.join(root, "")
-        self._trusted: bool | None = None
         self._writable = True
         self._unswept = 0  # bytes written since this process looked at the size
 
@@ -72,76 +70,63 @@ class DiskCache:
 
     def get(self, key: str) -> Artifact | None:
         """The artifact kept under ``key``, or None. A damaged entry is removed."""
-        path = self._path(key)
-        if self._trusted is None:
-            self._trusted = self._trust()
-        if not self._trusted:
-            return None
+        name = _name(key)
         try:
-            info = os.stat(path)
-            if not stat.S_ISREG(info.st_mode) or info.st_size > _LARGEST:
-                raise ValueError("not an entry")
-            with open(path, "rb", buffering=0) as file:
-                data = file.read()
-            artifact = decode(key, data)
+            with Folder(self.root) as folder:
+                return self._read(folder, name, key)
         except FileNotFoundError:
             return None
         except OSError as error:
-            _report("cache-unreadable", path=path, error=error)
+            _report("cache-unreadable", name=name, error=error)
             return None
+
+    def _read(self, folder: Folder, name: str, key: str) -> Artifact | None:
+        try:
+            data, used = folder.read(name, _LARGEST)
+            artifact = decode(key, data)
         except ValueError as error:
-            _report("cache-corrupt", path=path, error=error)
-            _remove(path)
+            _report("cache-corrupt", path=self.root / name, error=error)
+            folder.remove(name)
             return None
-        if time.time() - info.st_mtime > _TOUCH_S:
-            with suppress(OSError):
-                os.utime(path)
+        if time.time() - used > _TOUCH_S:
+            folder.touch(name)
         return artifact
 
     def put(self, key: str, artifact: Artifact) -> None:
         """Keep an artifact under ``key``; where that fails, it fails once and silently."""
-        path = self._path(key)
+        name = _name(key)
         if not self._writable:
             return
         data = encode(key, artifact)
         if len(data) > _LARGEST:
             return
-        aside = f"{self._prefix}.{key}.{os.getpid()}.{threading.get_ident()}.tmp"
         try:
-            os.makedirs(self.root, mode=0o700, exist_ok=True)
-            if not self._trusted:
-                self._trusted = self._trust()
-                if not self._trusted:
-                    raise PermissionError(self.problem())
-            _write_new(aside, data)
-            os.replace(aside, path)
+            with Folder(self.root, make=True) as folder:
+                folder.write(name, data)
+                self._unswept += len(data)
+                if self._unswept > self.limit // 16 or _sweep_is_due(folder):
+                    self._sweep(folder)
         except OSError as error:
             self._writable = False
-            _remove(aside)
             _report("cache-off", directory=self.root, error=error)
-            return
-        self._unswept += len(data)
-        if self._unswept > self.limit // 16 or self._sweep_is_due():
-            self.sweep()
-
-    def _path(self, key: str) -> str:
-        if not key.isalnum():
-            raise ValueError(f"a cache key is made of letters and digits, not {key!r}")
-        return self._prefix + key + SUFFIX
 
     # --- the directory ---
 
     def clear(self) -> int:
         """Remove every entry; the number of them."""
-        paths = [path for _, _, path in self._entries()]
-        for path in paths:
-            _remove(path)
-        self._remove_leftovers(0.0)
-        return len(paths)
+        with suppress(OSError), Folder(self.root) as folder:
+            entries = [file.name for file in folder.files() if _is_entry(file)]
+            for name in entries:
+                folder.remove(name)
+            _remove_leftovers(folder, 0.0)
+            return len(entries)
+        return 0
 
     def stats(self) -> CacheStats:
         """How much there is."""
-        sizes = [size for _, size, _ in self._entries()]
+        sizes: list[int] = []
+        with suppress(OSError), Folder(self.root) as folder:
+            sizes = [file.size for file in folder.files() if _is_entry(file)]
         return CacheStats(len(sizes), sum(sizes), self.limit)
 
     def problem(self) -> str:
@@ -153,72 +138,61 @@ class DiskCache:
             return f"{place} is not a directory"
         if not os.access(place, os.W_OK | os.X_OK):
             return f"{place} is not writable"
-        if place == self.root and not self._trust():
-            return f"{place} belongs to someone else, or everyone may write to it"
+        if place == self.root:
+            try:
+                with Folder(place):
+                    return ""
+            except OSError as error:
+                return str(error)
         return ""
 
     def sweep(self) -> None:
-        """Remove the entries longest unused until the cache is well below its limit."""
+        """Remove entries of older versions, and those longest unused until the cache is well below
+        its limit."""
+        with suppress(OSError), Folder(self.root) as folder:
+            self._sweep(folder)
+
+    def _sweep(self, folder: Folder) -> None:
         self._unswept = 0
         with suppress(OSError):
-            Path(self._prefix + _SWEPT).touch(mode=0o600)
-        self._remove_leftovers(_SWEEP_S)
-        entries = sorted(self._entries())
-        total = sum(size for _, size, _ in entries)
+            folder.write(_SWEPT, b"")
+        _remove_leftovers(folder, _SWEEP_S)
+        entries = sorted(filter(_is_entry, folder.files()), key=lambda file: file.used)
+        total = sum(file.size for file in entries)
         if total <= self.limit:
             return
-        for _, size, path in entries:
-            _remove(path)
-            total -= size
+        for file in entries:
+            folder.remove(file.name)
+            total -= file.size
             if total <= self.limit * 3 // 4:
                 break
         _report("cache-swept", directory=self.root, bytes=total)
 
-    def _trust(self) -> bool:
-        """Whether nobody else can put code for us to run here; also while it does not exist."""
-        if not hasattr(os, "getuid"):
-            return True
-        try:
-            info = os.stat(self.root)
-        except OSError:
-            return True
-        return info.st_uid == os.getuid() and not info.st_mode & stat.S_IWOTH
 
-    def _sweep_is_due(self) -> bool:
-        try:
-            return time.time() - os.stat(self._prefix + _SWEPT).st_mtime > _SWEEP_S
-        except OSError:
-            return True
-
-    def _files(self) -> list[tuple[float, int, str]]:
-        """Time of last use, size and path of each file; other processes may remove them."""
-        found = []
-        with suppress(OSError), os.scandir(self.root) as items:
-            for item in items:
-                with suppress(OSError):
-                    info = item.stat(follow_symlinks=False)
-                    found.append((info.st_mtime, info.st_size, item.path))
-        return found
-
-    def _entries(self) -> list[tuple[float, int, str]]:
-        return [file for file in self._files() if file[2].endswith(SUFFIX)]
-
-    def _remove_leftovers(self, age: float) -> None:
-        """Remove what processes that died while writing left behind."""
-        for used, _, path in self._files():
-            if path.endswith(".tmp") and time.time() - used >= age:
-                _remove(path)
+def _name(key: str) -> str:
+    if not key.isalnum():
+        raise ValueError(f"a cache key is made of letters and digits, not {key!r}")
+    return key + SUFFIX
 
 
-def _write_new(path: str, data: bytes) -> None:
-    """Write a file that only its owner may use; it must not exist."""
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(data)
+def _is_entry(file: Found) -> bool:
+    return file.name.endswith(SUFFIX)
 
 
-def _remove(path: str) -> None:
-    with suppress(OSError):
-        os.unlink(path)
+def _sweep_is_due(folder: Folder) -> bool:
+    try:
+        return time.time() - folder.read(_SWEPT, 0)[1] > _SWEEP_S
+    except (OSError, ValueError):
+        return True
+
+
+def _remove_leftovers(folder: Folder, age: float) -> None:
+    """Remove what processes that died while writing left behind, and what older versions did."""
+    now = time.time()
+    for file in folder.files():
+        unfinished = file.name.endswith(".tmp") and now - file.used >= age
+        if unfinished or file.name.endswith(_OLDER) or file.name == ".swept":
+            folder.remove(file.name)
 
 
 def _report(kind: str, **details: object) -> None:

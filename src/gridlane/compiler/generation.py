@@ -7,15 +7,17 @@ from types import FunctionType
 from typing import Any
 
 from gridlane.compiler.layout import lay_out
+from gridlane.compiler.local_memory import check_local_memory
 from gridlane.compiler.sites import error_sites
 from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact
 from gridlane.core.config import config
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
-from gridlane.frontends.python import translation
+from gridlane.frontends.python.kernel_source import PythonSource
 from gridlane.ir.op import clone_region
 from gridlane.ir.printer import print_module
+from gridlane.ir.source import KernelSource
 from gridlane.ir.values import Function, Module, Param, Value, Var
 
 SHADERS = ("metal", "opengl", "webgpu")
@@ -24,14 +26,16 @@ TARGETS = ("cpu", "interp", "cuda", "vulkan", *SHADERS)
 
 
 def translate(
-    function: FunctionType, arguments: tuple[ArgType, ...], options: KernelOptions
+    source: KernelSource | FunctionType, arguments: tuple[ArgType, ...], options: KernelOptions
 ) -> Module:
     """The IR of a kernel for argument types.
 
     Raises:
         CompileError: the kernel is outside the dialect or its types do not fit; located.
     """
-    module = translation.translate(function, arguments, options)
+    if isinstance(source, FunctionType):
+        source = PythonSource(source)
+    module = source.translate(arguments, options)
     if "ir" in config().dump:
         print(print_module(module), file=sys.stderr)
     return module
@@ -56,6 +60,7 @@ def lowered(module: Module, target: Target, options: KernelOptions) -> tuple[Art
     Raises:
         CompileError: as generate.
     """
+    check_local_memory(module)
     if target.name == "interp":
         return _interpreted(module, target), module
     changed = copied(module)

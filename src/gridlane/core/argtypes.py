@@ -144,7 +144,8 @@ class ArrayType(ArgType):
 
     @property
     def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only
-        return f"array({self.element}, {self.ndim}d, {self.layout})"
+        plain = f"array({self.element}, {self.ndim}d, {self.layout})"
+        return f"readonly {plain}" if self.readonly else plain
 
     @property
     def dtype(self) -> ArgType:

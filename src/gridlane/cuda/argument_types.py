@@ -14,7 +14,7 @@ import numpy as np
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
 from gridlane.core.errors import ArgumentError
-from gridlane.cuda import dlpack_read
+from gridlane.cuda import active, dlpack_read, geometry
 from gridlane.cuda.arguments import ArgHint
 from gridlane.cuda.devicearray import DeviceNDArray, DeviceRecord, as_device
 
@@ -76,16 +76,30 @@ def _element_type(dtype: np.dtype) -> ArgType:
 
 
 def _foreign_type(value: Any) -> ArgType:
+    shown = _shown(value)
+    return shown._key.argtype if isinstance(shown, DeviceNDArray) else _array_type(shown)
+
+
+def _shown(value: Any) -> DeviceNDArray | np.ndarray:
+    """The memory that another library's object shows, the device's or the host's."""
     device = as_device(value, sync=False)
     if device is not value:
-        return device._key.argtype
+        return device
     host = as_host(value)
     if host is None:
         raise ArgumentError(
             f"a kernel cannot take an object of type {type(value).__name__}; it takes numbers, "
             "arrays, records, tuples of these and None"
         )
-    return _array_type(host)
+    return host
+
+
+def is_in_place(value: np.ndarray) -> bool:
+    """Whether a host array shows memory that the device uses in place: mapped or managed. Sums of
+    such arrays are of their class, in plain memory."""
+    if not hasattr(type(value), "__gridlane_array__") or active.device().host_visible:
+        return False
+    return active.holds(geometry.address_of(value))
 
 
 def as_host(value: Any) -> np.ndarray | None:
@@ -144,6 +158,14 @@ def _hint_key(value: ArgHint) -> Hashable:
     return value.__class__, KEYS[value.value.__class__](value.value)
 
 
+def _mapped_key(value: np.ndarray) -> Hashable:
+    return is_in_place(value), _ndarray_key(value)
+
+
+def _subclass_key(cls: type) -> KeyFunction:
+    return _mapped_key if hasattr(cls, "__gridlane_array__") else _ndarray_key
+
+
 def foreign_key(value: Any) -> Hashable:
     """The key of another library's array: none, as it is looked at once a launch, and then it is
     an array of ours or numpy's; see foreign.py."""
@@ -154,7 +176,10 @@ class _Keys(dict[type, KeyFunction]):
     """The key functions by class; a class that is new is looked up through its bases."""
 
     def __missing__(self, cls: type) -> KeyFunction:
-        function = next((f for base, f in _BASES if issubclass(cls, base)), foreign_key)
+        if issubclass(cls, np.ndarray):
+            function = _subclass_key(cls)
+        else:
+            function = next((f for base, f in _BASES if issubclass(cls, base)), foreign_key)
         self[cls] = function
         return function
 
@@ -182,7 +207,6 @@ KEYS = _Keys(
 # On platforms with two C types of one width numpy has a scalar class for each.
 _BASES: tuple[tuple[type, KeyFunction], ...] = (
     (DeviceNDArray, _device_key),
-    (np.ndarray, _ndarray_key),
     (enum.Enum, _enum_key),
     (bool, KEYS[bool]),
     (np.void, _record_key),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.errors import UnsupportedError
-from gridlane.cuda import active, dlpack, dlpack_read, geometry, settings
+from gridlane.cuda import active, array_interface, dlpack, dlpack_read, geometry, settings
 from gridlane.cuda.description import ArrayDescription, record_key
 from gridlane.cuda.indexing import dummy_of, has_ellipsis, pick
 from gridlane.cuda.streams import as_stream, comes_after, external_stream
@@ -323,6 +323,8 @@ def as_device(value: Any, sync: bool = True, consumer: Any = None) -> Any:
     if isinstance(value, (DeviceNDArray, np.ndarray)):
         return value
     interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is not None:
+        array_interface.check(interface)
     # Two bytes without a meaning are how a bfloat16 is shown where there is no better way.
     if interface is None or interface["typestr"] in ("<V2", "|V2"):
         if not dlpack_read.is_tensor(value):
@@ -337,9 +339,11 @@ def from_interface(
     """A device array over memory that ``__cuda_array_interface__`` describes.
 
     Raises:
+        ArgumentError: the interface is malformed.
         NotImplementedError: a masked array.
         DeviceError: INVALID_VALUE, the memory is not this device's.
     """
+    array_interface.check(interface)
     if interface.get("mask") is not None:
         raise NotImplementedError("Masked arrays are not supported")
     shape = tuple(interface["shape"])

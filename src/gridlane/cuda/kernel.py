@@ -4,35 +4,46 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from functools import cached_property
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
 
 from gridlane.core import trace
 from gridlane.core.argtypes import ArgType, Signature, none
 from gridlane.core.artifact import Artifact
 from gridlane.core.compact import ANY, Variant
 from gridlane.core.errors import LaunchError
+from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
 from gridlane.cuda import active, notes
 from gridlane.cuda.dimensions import Dim3, check_shape
 from gridlane.runtime.protocol import BoundKernel, Device, LoadedKernel
+
+if TYPE_CHECKING:
+    from gridlane.ir.source import KernelSource
 
 
 class Kernel:
     """Compiled when it is first needed, and again for each new block shape."""
 
     def __init__(
-        self, py_func: Callable[..., Any], argtypes: tuple[ArgType, ...], options: KernelOptions
+        self, py_func: FunctionType, argtypes: tuple[ArgType, ...], options: KernelOptions
     ) -> None:
         self.py_func = py_func
         self.argtypes = argtypes
         self.options = options
         self.launch_config_sensitive = False
-        self._module: Any = None
         self._loaded: dict[tuple[int, Target], LoadedKernel] = {}
         self._bound: dict[tuple[int, Dim3, Variant], BoundKernel] = {}
         self._lock = threading.RLock()
+
+    @cached_property
+    def source(self) -> KernelSource:
+        """The function as the compiler takes it; made at the first launch, which loads modules."""
+        from gridlane.frontends.python.kernel_source import PythonSource
+
+        return PythonSource(self.py_func)
 
     @property
     def argument_types(self) -> tuple[ArgType, ...]:
@@ -54,10 +65,8 @@ class Kernel:
         """The typed IR, an ir.Module. Raises what is wrong with the source (CompileError)."""
         from gridlane import compiler
 
-        with self._lock:
-            if self._module is None:
-                self._module = compiler.translate(self.py_func, self.argtypes, self.options)
-            return self._module
+        with fork_waits(), self._lock:
+            return compiler.translate(self.source, self.argtypes, self.options)
 
     def artifact(self, block: Dim3) -> Artifact:
         """The compiled code for a block shape."""
@@ -71,7 +80,7 @@ class Kernel:
         found = self._bound.get(key)
         if found is not None:
             return found
-        with self._lock:
+        with fork_waits(), self._lock:
             if key not in self._bound:
                 check_shape(self.py_func.__name__, (1, 1, 1), block, device.limits)
                 self._bound[key] = self._load(device, block, variant).bind(block)
@@ -85,7 +94,7 @@ class Kernel:
         key = device.ordinal, target
         if key not in self._loaded:
             artifact = compiler.compile_kernel(
-                self.py_func, self.argtypes, self.options, target, device.finish
+                self.source, self.argtypes, self.options, target, device.finish
             )
             if trace.enabled():
                 trace.event("load", kernel=self.py_func.__name__, device=device.name, block=block)
@@ -96,7 +105,7 @@ class Kernel:
     def any_loaded(self) -> LoadedKernel:
         """The code for some block shape; compiled for one warp when there is none yet."""
         device = active.device()
-        with self._lock:
+        with fork_waits(), self._lock:
             for (ordinal, _), kernel in self._loaded.items():
                 if ordinal == device.ordinal:
                     return kernel
@@ -192,4 +201,5 @@ class Kernel:
         target = active.device().target((32, 1, 1))
         if target.name == "interp":  # it runs the IR itself; the code to read is the CPU's
             target = Target("cpu", block=target.block)
-        return compiler.text(self.module, target, stage, self.options)
+        with fork_waits():
+            return compiler.text(self.module, target, stage, self.options)

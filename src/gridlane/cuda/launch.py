@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gridlane.core import trace
-from gridlane.core.argtypes import ArrayType
 from gridlane.core.compact import ANY, COARSE, MANY_BLOCKS, Variant
 from gridlane.core.errors import ArgumentError, CompileError
 from gridlane.cuda import active, compact
@@ -24,11 +23,11 @@ from gridlane.cuda.dimensions import Dim3, check_shape, check_shared
 from gridlane.cuda.launcher import Launcher
 from gridlane.cuda.profiles import native_profile
 from gridlane.cuda.reader import make_reader
-from gridlane.cuda.signatures import conversion
+from gridlane.cuda.signatures import conversion, writable
 from gridlane.cuda.transfers import Convert, Writeback, converter
 from gridlane.runtime.errors import NOT_CAPTURED, KernelStop, fail
 from gridlane.runtime.protocol import BoundKernel, Limits
-from gridlane.runtime.stream import BUSY, wait_for_streams
+from gridlane.runtime.stream_queue import BUSY, wait_for_streams
 
 if TYPE_CHECKING:
     from gridlane.cuda.dispatcher import Dispatcher
@@ -179,14 +178,17 @@ class Launching:
             plan = self._plan_for_any(plan, (device.ordinal, key, ANY))
         check_shared(dispatcher.__name__, plan.static_shared, self.sharedmem, limits)
         stream = self.stream.native
-        if not plan.converts and not dispatcher.extensions:
-            self._remember(key, plan, args, given)
+        traced = trace.enabled()
+        if not plan.converts and not dispatcher.extensions and not traced:
+            self._remember(key, plan, args, given)  # a launch that is traced comes here each time
         if stream.capturing and (back or plan.waits):
             fail(
                 NOT_CAPTURED,
                 f"{dispatcher.__name__}: a launch with a host array is waited for",
                 "copy it with cuda.to_device before the capture",
             )
+        if traced:
+            _tell(self, plan, len(back))
         stream.launch(plan.kernel, params, self.gx, self.gy, self.gz, self.sharedmem, args)
         if back or (plan.waits and not stream.inline):
             stream.synchronize()
@@ -216,7 +218,7 @@ class Launching:
         found = self._plans.get(place)
         if found is None:
             dispatcher = self.dispatcher
-            bound = dispatcher.overloads[plan.argtypes].loaded(self.blockdim)
+            bound = dispatcher.kernel_of(plan.argtypes).loaded(self.blockdim)
             bound.explain = dispatcher.user_exception
             found = replace(plan, kernel=bound, launch=bound.launch, variant=ANY)
             self._plans[place] = found
@@ -243,8 +245,6 @@ class Launching:
         args = _converted(converts, args, back)
         artifact = bound.artifact
         bound.explain = dispatcher.user_exception
-        if trace.enabled():
-            bound = _Traced(dispatcher.__name__, bound, self.blockdim)
         read = make_reader(kernel.argtypes, args, artifact.params, artifact.param_bytes)
         used = converts if any(converts) else ()
         waits = any(map(_holds_host_array, args))
@@ -331,39 +331,21 @@ def _converted(
     return tuple(f(arg, back) if f else arg for f, arg in zip(converts, args))
 
 
-class _Traced:
-    """A bound kernel that prints a line on stderr for each launch."""
-
-    def __init__(self, name: str, kernel: BoundKernel, block: Dim3) -> None:
-        self.artifact = kernel.artifact
-        self.explain = kernel.explain
-        self._name, self._block, self._device = name, block, active.device().name
-        self._kernel: Any = kernel
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._kernel, name)  # what a device's own stream needs of its kernel
-
-    def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
-        """Say so, and launch."""
-        self.say(gx, gy, gz, shared)
-        self._kernel.launch(params, gx, gy, gz, shared)
-
-    def record(self, stream: Any, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
-        """The same, for a stream of Vulkan."""
-        self.say(gx, gy, gz, shared)
-        self._kernel.record(stream, params, gx, gy, gz, shared)
-
-    def say(self, gx: int, gy: int, gz: int, shared: int) -> None:
-        """The line."""
-        grid = (gx, gy, gz)
-        trace.event(
-            "launch",
-            kernel=self._name,
-            device=self._device,
-            grid=grid,
-            block=self._block,
-            shared=shared,
-        )
+def _tell(launch: Launching, plan: Plan, copies: int) -> None:
+    """Say of a launch what is launched where, by which code, and what that does in another way."""
+    artifact = plan.kernel.artifact
+    kind = " coarse" if plan.variant.coarse else " compact" if plan.variant.compact else ""
+    trace.event(
+        "launch",
+        kernel=launch.dispatcher.__name__,
+        device=active.device().name,
+        grid=tuple(launch.griddim),
+        block=tuple(launch.blockdim),
+        shared=plan.static_shared + launch.sharedmem,
+        route=f"{artifact.format}{kind}",
+        copies=copies,
+        emulated="; ".join(artifact.notes) or "nothing",
+    )
 
 
 def check_convertible(
@@ -372,10 +354,7 @@ def check_convertible(
     """Raise ArgumentError, naming the parameter, when an argument does not fit its type."""
     for n, (arg, type_) in enumerate(zip(args, want)):
         have = typeof(arg)
-        if isinstance(have, ArrayType):
-            have = replace(have, readonly=False)  # a read-only array is passed as a copy
-        plain = replace(type_, readonly=False) if isinstance(type_, ArrayType) else type_
-        if conversion(have, plain) is None:
+        if conversion(writable(have), writable(type_)) is None:
             raise ArgumentError(
                 f"{name}: argument {n + 1}, {parameters[n]!r}, is {have}, and the kernel's "
                 f"signature takes {type_}"

@@ -163,6 +163,22 @@ def _one_axis(have: ArrayType, want: ArrayType) -> bool:
     return have.ndim <= 1 and have.layout != "A"
 
 
+def writable(have: ArgType) -> ArgType:
+    """A type with all of its arrays writable."""
+    if isinstance(have, TupleType):
+        return replace(have, items=tuple(map(writable, have.items)))
+    return replace(have, readonly=False) if isinstance(have, ArrayType) else have
+
+
+def as_readonly(want: ArgType, have: ArgType) -> ArgType:
+    """``want`` with those arrays read-only that are so in ``have``, which converts to it."""
+    if isinstance(want, TupleType) and isinstance(have, TupleType):
+        return replace(want, items=tuple(map(as_readonly, want.items, have.items)))
+    if isinstance(want, ArrayType) and isinstance(have, ArrayType) and have.readonly:
+        return replace(want, readonly=True)
+    return want
+
+
 def resolve(name: str, candidates: Iterable[Types], have: Types) -> Types:
     """The one of ``candidates`` that fits arguments of types ``have`` best.
 

@@ -12,7 +12,7 @@ import numpy as np
 from gridlane.core.argtypes import ArgType, ArrayType
 from gridlane.core.errors import ArgumentError
 from gridlane.cuda import active, geometry
-from gridlane.cuda.argument_types import ALIGNED
+from gridlane.cuda.argument_types import ALIGNED, is_in_place
 from gridlane.cuda.arguments import ArgHint, InOut
 from gridlane.cuda.devicearray import DeviceNDArray, from_interface, to_device
 
@@ -24,11 +24,6 @@ Convert = Callable[[Any, list[Writeback]], Any]
 def converter(value: Any, want: ArgType) -> Convert | None:
     """What to do with arguments like ``value`` before a launch; None when nothing."""
     if isinstance(value, DeviceNDArray):
-        if value.readonly and not getattr(want, "readonly", False):
-            raise ArgumentError(
-                f"a read-only device array of {value.dtype} goes to a parameter of type {want}, "
-                "which the kernel may write; let the signature say readonly, or pass a copy"
-            )
         return None
     if isinstance(value, ArgHint):
         return _hinted(value, want)
@@ -39,21 +34,14 @@ def converter(value: Any, want: ArgType) -> Convert | None:
     if isinstance(value, enum.Enum):
         return lambda member, back: member.value
     if isinstance(value, np.ndarray):
-        return _shown if _is_on_device(value) else _array(value, want)
+        return _shown if is_in_place(value) else _array(value, want)
     if isinstance(value, np.void):
         return _record
     return None
 
 
-def _is_on_device(value: np.ndarray) -> bool:
-    """Whether a host array shows memory that the device uses in place: mapped or managed."""
-    if active.device().host_visible or not hasattr(value, "__cuda_array_interface__"):
-        return False
-    return active.holds(geometry.address_of(value))
-
-
 def _shown(value: Any, back: list[Writeback]) -> Any:
-    return from_interface(value.__cuda_array_interface__, value)
+    return from_interface(value.__gridlane_array__, value)
 
 
 def _each(inner: list[Convert | None]) -> Convert:
@@ -92,8 +80,16 @@ def _record(value: np.void, back: list[Writeback]) -> DeviceNDArray:
         for name in value.dtype.names or ():
             value[name] = host[name]
 
-    back.append(write_back)
+    back.append(write_back if value.flags.writeable else lambda: _check_unwritten(value, device))
     return device
+
+
+def _check_unwritten(value: np.void, device: DeviceNDArray) -> None:
+    host = device.copy_to_host()
+    if any(value[name].tobytes() != host[name].tobytes() for name in value.dtype.names or ()):
+        raise ArgumentError(
+            f"a kernel wrote into a read-only record ({value.dtype}); pass a copy of the record"
+        )
 
 
 @dataclass(frozen=True, slots=True)

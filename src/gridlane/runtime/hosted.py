@@ -19,8 +19,8 @@ from gridlane.runtime.stream import (
     Stream,
     by_handle,
     live_streams,
-    wait_for_streams,
 )
+from gridlane.runtime.stream_queue import wait_for_streams
 
 _FIXED = {
     "INTEGRATED": 1,
@@ -131,6 +131,10 @@ class HostDevice:
         if found is None:
             fail(INVALID_HANDLE, f"{handle:#x} is no stream of this device")
         return found
+
+    def stop_thread(self, thread: int, wish: bool) -> None:
+        """Ask the launch of a thread to end early, or take that back."""
+        raise NotImplementedError
 
     def new_event(self, timing: bool = True) -> Event:
         """An event of the host's clock."""

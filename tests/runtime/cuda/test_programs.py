@@ -13,6 +13,7 @@ import pytest
 from tests.runtime.cuda.scaling import scale_on_host
 
 from gridlane import cuda
+from gridlane.core import trace
 from gridlane.core.errors import DeviceError
 
 
@@ -27,6 +28,16 @@ def test_a_launch_has_the_arguments_and_the_geometry(machine, scale, slow):
         assert (ran.grid, ran.block, ran.shared) == ((2, 3, 1), (4, 5, 1), 64)
     assert len(machine.launches) == 3 and len(slow) == 1
     assert out.copy_to_host().tolist() == [4.5 * n for n in range(8)]
+
+
+def test_each_launch_is_traced(machine, scale, slow, monkeypatch, capfd):
+    monkeypatch.setattr(trace, "enabled", lambda: True)
+    x, out = cuda.to_device(np.ones(4, np.float32)), cuda.device_array(4, np.float32)
+    for _ in range(3):
+        scale[1, 32](x, out, 2.0)
+    said = capfd.readouterr().err
+    assert said.count("launch kernel=scale_on_host device=cuda grid=(1, 1, 1)") == 3, said
+    assert len(machine.launches) == 3
 
 
 def test_arrays_of_the_host_are_copied(machine, scale, slow):

@@ -80,7 +80,7 @@ def _numpy_scalar(t: Translator, value: np.generic) -> Operand:
         return _complex(t, complex(value), argtypes.from_numpy(value.dtype).part)  # type: ignore  # a complex dtype
     if value.dtype.fields is not None:
         view = constant_array(t, np.array([value], value.dtype))
-        return RecordView(view.type.element, view.pointer)  # type: ignore[arg-type]  # a record
+        return RecordView(view.type.element, view.pointer, True)  # type: ignore[arg-type]  # a record
     return Static(value)
 
 

@@ -88,7 +88,7 @@ def load(t: Translator, address: Value, kind: argtypes.ArgType, readonly: bool =
         real = _read(t, b.field_pointer(address, 0))
         return ComplexNumber(real, _read(t, b.field_pointer(address, 1)))
     if isinstance(kind, argtypes.RecordType):
-        return RecordView(kind, address)
+        return RecordView(kind, address, readonly)
     assert isinstance(kind, argtypes.NestedArrayType)
     array = argtypes.ArrayType(kind.element, len(kind.shape), "C", readonly)
     shape = tuple([b.const(extent, i64) for extent in kind.shape])
@@ -127,7 +127,8 @@ def store(t: Translator, place: Place, value: Operand) -> None:
     if place.readonly:
         raise t.fail(
             TypingError,
-            "this array is read-only: constant memory, or an argument declared so; use another",
+            "this array is read-only: constant memory, or an argument that may not be written; "
+            "store to another array, or pass a copy",
         )
     if place.view is not None:
         broadcast_store(t, place.view, value, store_element)
@@ -201,7 +202,7 @@ def record_place(t: Translator, record: RecordView, name: str) -> Place:
     """Where a field of a record is."""
     for number, (field, kind, _) in enumerate(record.type.fields):
         if field == name:
-            readonly = record.space is Space.CONSTANT
+            readonly = record.readonly or record.space is Space.CONSTANT
             return Place(kind, t.b.field_pointer(record.pointer, number), readonly=readonly)
     names = ", ".join(field for field, _, _ in record.type.fields)
     raise t.fail(TypingError, f"the record has no field {name!r}; it has {names}")
@@ -224,7 +225,8 @@ def _field_view(t: Translator, array: ArrayView, name: str) -> Place:
     """``array['field']``: the field of every record, as a strided view."""
     if not isinstance(array.type.element, argtypes.RecordType):
         raise t.fail(TypingError, f"{array.type} has no fields; index it with integers")
-    place = record_place(t, RecordView(array.type.element, array.pointer), name)
+    record = RecordView(array.type.element, array.pointer, array.type.readonly)
+    place = record_place(t, record, name)
     kind = argtypes.ArrayType(place.element, array.type.ndim, "A", array.type.readonly)
     view = ArrayView(kind, place.pointer, array.shape, strides_of(t, array))
     return Place(place.element, place.pointer, view, place.readonly)

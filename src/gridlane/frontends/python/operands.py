@@ -105,10 +105,11 @@ class ArrayView(Operand):
 
 @dataclass(slots=True, eq=False)
 class RecordView(Operand):
-    """A record in memory."""
+    """A record in memory; ``readonly`` where it lies in an array that is."""
 
     type: argtypes.RecordType
     pointer: Value
+    readonly: bool = False
 
     @property
     def space(self) -> Space:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from gridlane.core.errors import UnsupportedError
 from gridlane.core.source import UNKNOWN, Loc
 from gridlane.frontends.python.liveness import Flow, analyse
+from gridlane.frontends.python.reads import Reads
 
 Definition = ast.FunctionDef | ast.Lambda
 
@@ -18,7 +19,8 @@ Definition = ast.FunctionDef | ast.Lambda
 class FunctionSource:
     """The parsed source of one function; shared by all translations of it.
 
-    ``line_offset`` is what to add to a line of ``node`` to get the line in ``file``.
+    ``line_offset`` is what to add to a line of ``node`` to get the line in ``file``. ``reads`` is
+    what it takes from around it, once that was asked for.
     """
 
     node: Definition
@@ -28,6 +30,7 @@ class FunctionSource:
     text: str
     flows: dict[ast.AST, Flow] = field(default_factory=dict)
     locations: dict[ast.AST, Loc] = field(default_factory=dict)
+    reads: Reads | None = None
 
     def locate(self, node: ast.AST) -> Loc:
         """The place of a node in the user's file."""

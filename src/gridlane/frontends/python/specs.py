@@ -6,12 +6,13 @@ together again, so that any operand can live in variables and pass through calls
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gridlane.core import argtypes
-from gridlane.core.dtypes import DType, i64
+from gridlane.core.dtypes import DType, f32, f64, i64
+from gridlane.core.encoding import encode
 from gridlane.frontends.python import promotion
 from gridlane.frontends.python.operands import (
     NONE,
@@ -56,6 +57,7 @@ class ArraySpec:
 class RecordSpec:
     type: argtypes.RecordType
     pointer: PointerType
+    readonly: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +85,21 @@ class StaticSpec:
         return isinstance(other, StaticSpec) and _same_object(self.object, other.object)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LiteralSpec:
-    """A number baked into a function that needs it at compile time."""
+    """A number baked into a function that needs it at compile time, equal to the same bits only:
+    zeros of either sign are two functions, and a NaN is one."""
 
     dtype: DType
     value: int | float | bool
+
+    def __hash__(self) -> int:
+        return hash((self.dtype, encode(self.value)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LiteralSpec) or self.dtype is not other.dtype:
+            return False
+        return encode(self.value) == encode(other.value)
 
 
 Spec = (
@@ -121,7 +132,8 @@ def spec_of(operand: Operand) -> Spec | None:
             return None
         return TupleSpec(items, operand.fields, operand.cls)  # type: ignore[arg-type]  # no None
     if isinstance(operand, RecordView):
-        return RecordSpec(operand.type, operand.pointer.type)  # type: ignore[arg-type]  # a pointer
+        kind = operand.pointer.type
+        return RecordSpec(operand.type, kind, operand.readonly)  # type: ignore[arg-type]  # a pointer
     if isinstance(operand, Static):
         return StaticSpec(operand.object)
     if isinstance(operand, Fragment):
@@ -143,18 +155,18 @@ def unify(lhs: Spec, rhs: Spec) -> Spec | None:
     if isinstance(lhs, ArraySpec) and isinstance(rhs, ArraySpec):
         return _unify_arrays(lhs, rhs)
     if isinstance(lhs, RecordSpec) and isinstance(rhs, RecordSpec) and lhs.type == rhs.type:
-        return RecordSpec(lhs.type, _common_pointer(lhs, rhs))
+        return RecordSpec(lhs.type, _common_pointer(lhs, rhs), lhs.readonly or rhs.readonly)
     return None
 
 
-def complex_part(*sides: ScalarSpec | ComplexSpec) -> DType:
-    """The float type of a complex result: float32 only when every side fits in it."""
-    part = None
-    for side in sides:
-        own = side.part if isinstance(side, ComplexSpec) else promotion.numpy_floating(side.dtype)
-        part = own if part is None else promotion.unify(part, own)
-    assert part is not None
-    return promotion.unify(part, promotion.f32)
+def complex_part(
+    *sides: ScalarSpec | ComplexSpec,
+    part_for: Callable[[DType], DType] = promotion.complex_part,
+) -> DType:
+    """The type of the parts of a complex result: float32 only when every side fits in it, by the
+    rule for numbers that are not complex."""
+    parts = [side.part if isinstance(side, ComplexSpec) else part_for(side.dtype) for side in sides]
+    return f64 if f64 in parts else f32
 
 
 def _unify_tuples(lhs: TupleSpec, rhs: TupleSpec) -> Spec | None:
@@ -246,7 +258,7 @@ def rebuild(t: Translator, spec: Spec, values: Iterator[Value]) -> Operand:
         items = tuple([rebuild(t, item, values) for item in spec.items])
         return TupleOperand(items, spec.fields, spec.cls)
     if isinstance(spec, RecordSpec):
-        return RecordView(spec.type, next(values))
+        return RecordView(spec.type, next(values), spec.readonly)
     if isinstance(spec, FragmentSpec):
         return Fragment(next(values))
     if isinstance(spec, LiteralSpec):

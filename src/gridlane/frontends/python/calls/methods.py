@@ -14,7 +14,7 @@ from gridlane.frontends.python.attributes import size, transposed
 from gridlane.frontends.python.calls.casts import as_type
 from gridlane.frontends.python.compare import compare
 from gridlane.frontends.python.conversion import cast_scalar, integer
-from gridlane.frontends.python.indexing import load, store_element
+from gridlane.frontends.python.indexing import Place, load, store, store_element
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
     NONE,
@@ -28,7 +28,7 @@ from gridlane.frontends.python.operands import (
 from gridlane.frontends.python.views import broadcast_store
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, memory
-from gridlane.ir.types import pointer
+from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Value
 
 if TYPE_CHECKING:
@@ -162,13 +162,14 @@ def _item(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
 
     if arguments:
         return subscript(t, array, TupleOperand(tuple(arguments)))
-    return load(t, array.pointer, array.type.element)
+    return load(t, array.pointer, array.type.element, array.type.readonly)
 
 
 def _fill(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
     if len(arguments) != 1:
         raise t.fail(TypingError, "fill() takes one value")
-    broadcast_store(t, array, arguments[0], store_element)
+    readonly = array.type.readonly or array.space is Space.CONSTANT
+    store(t, Place(array.type.element, array.pointer, array, readonly), arguments[0])
     return NONE
 
 

@@ -1,0 +1,216 @@
+"""The bytes of the Python objects that functions take from around them, as part of a key."""
+
+from __future__ import annotations
+
+import enum
+import sys
+import types
+from abc import ABCMeta
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from gridlane.core import argtypes
+from gridlane.core.encoding import NotEncodable, encode, frame, named_class
+from gridlane.frontends.python import stubs
+from gridlane.frontends.python.device_function import DeviceFunction, device_function_of
+from gridlane.frontends.python.scope import captured_interface
+
+_STUBS = (stubs.Stub, stubs.ValueStub, stubs.Dim3Stub, stubs.Namespace)
+_METACLASSES = (type, ABCMeta, enum.EnumType)
+_PLAIN = (type(None), type(...), bool, int, float, complex)
+_HEAP_TYPE = 1 << 9
+"""In a class's flags: it was made by a class statement, so its attributes can change."""
+
+
+class Capture:
+    """Encodes values for one key. ``function`` encodes a device function's Python function.
+
+    An object that comes a second time is encoded as the number of its first time: objects are
+    compared by identity in kernels, and structures may have cycles.
+
+    Attributes:
+        loose: names of attributes that are read of objects under another name than their own.
+    """
+
+    def __init__(self, loose: Iterable[str], function: Callable[[Any], bytes]) -> None:
+        self.loose = sorted(loose)
+        self._followed: list[Any] = []
+        self._function = function
+        self._numbers: dict[int, tuple[int, Any]] = {}  # the object too, so that it stays alive
+
+    def value(self, value: Any) -> bytes:
+        """The bytes of a value, with all that a kernel can make of it.
+
+        Raises:
+            NotEncodable: some of that cannot be told.
+        """
+        if type(value) in _PLAIN:
+            return encode(value)
+        return self.once(value, self._object)
+
+    def once(self, value: Any, make: Callable[[Any], bytes]) -> bytes:
+        """``make(value)`` at an object's first time, later the number of that."""
+        known = self._numbers.get(id(value))
+        if known is not None:
+            return frame(b"<", encode(known[0]))
+        self._numbers[id(value)] = len(self._numbers), value
+        return make(value)
+
+    def path(self, value: Any, names: tuple[str, ...]) -> bytes:
+        """The bytes of ``value.name.name``. What has a meaning of its own in kernels, such as an
+        array, ends the path: its attributes follow from its bytes."""
+        for name in names:
+            if _is_operand(value):
+                break
+            found, value = _attribute(value, name)
+            if not found:
+                return frame(b"-")
+        return self.value(value)
+
+    def may_read(self, names: Iterable[str]) -> bool:
+        """Whether an object that was encoded has an attribute of these names."""
+        return any(_readable(value, name)[0] for value in self._followed for name in names)
+
+    # --- kinds of objects, in the order in which the translator tells them apart ---
+
+    def _object(self, value: Any) -> bytes:
+        if isinstance(value, type):
+            return self._class(value)
+        device = device_function_of(value)
+        if device is not None:
+            return self._device(value, device)
+        if isinstance(value, (np.generic, np.ndarray)):
+            return _array(value)
+        if isinstance(value, enum.Enum):
+            return self._member(value)
+        if isinstance(value, (bool, int, float)):
+            return frame(b"N", encode(type(value)), encode(_number(value)))
+        if isinstance(value, tuple):
+            return frame(b"T", encode(type(value)), *map(self.value, value))
+        if isinstance(value, _STUBS):
+            return frame(b"S", encode((type(value), value.name)))
+        if type(value) in (str, bytes) or isinstance(value, (np.dtype, argtypes.ArgType)):
+            return encode(value)
+        if isinstance(value, types.ModuleType):
+            place = getattr(value, "__file__", None)
+            return frame(b"M", encode((value.__name__, place)), self._loose(value))
+        interface = captured_interface(value)
+        if interface is not None:
+            return _device_array(interface)
+        return _named(value)
+
+    def _device(self, value: Any, device: DeviceFunction) -> bytes:
+        declared = tuple([(each.return_type, each.args) for each in device.signatures])
+        facts = encode((device.options, declared))
+        return frame(b"D", facts, self._function(device.py_func), self._loose(value))
+
+    def _class(self, cls: type) -> bytes:
+        """A class: its name, whether that is how to find it, what a kernel asks it for."""
+        if type(cls) not in _METACLASSES:
+            raise NotEncodable(f"the class {cls.__qualname__} has a metaclass of its own")
+        bases = tuple([named_class(base) for base in cls.__bases__])
+        found = _find(cls.__module__, cls.__qualname__) is cls
+        if found and not cls.__flags__ & _HEAP_TYPE:
+            return encode(cls)
+        parts = [encode((found, bases)), encode(cls)]
+        if isinstance(cls, enum.EnumType):
+            parts += [self.value(member) for member in cls.__members__.values()]
+        return frame(b"C", *parts, self._loose(cls))
+
+    def _member(self, member: enum.Enum) -> bytes:
+        cls: Any = type(member)
+        if cls.__eq__ not in (enum.Enum.__eq__, object.__eq__, int.__eq__, str.__eq__):
+            raise NotEncodable(f"{cls.__qualname__} compares its members in a way of its own")
+        shown = encode((cls, member.name, str(member)))
+        return frame(b"E", shown, self.value(member.value), self._loose(member))
+
+    def _loose(self, value: Any) -> bytes:
+        """The attributes that may be read of an object under another name."""
+        self._followed.append(value)
+        parts = []
+        for name in self.loose:
+            found, inner = _readable(value, name)
+            if found:
+                parts += [encode(name), self.value(inner)]
+        return frame(b"L", *parts)
+
+
+def _readable(owner: Any, name: str) -> tuple[bool, Any]:
+    """Whether an object has an attribute that kernels can use, which methods are not, and it."""
+    found, value = _attribute(owner, name)
+    if isinstance(owner, types.ModuleType) or device_function_of(value) is not None:
+        return found, value
+    is_method = hasattr(type(value), "__get__") or isinstance(value, types.BuiltinMethodType)
+    return found and not is_method, value
+
+
+def _attribute(value: Any, name: str) -> tuple[bool, Any]:
+    try:
+        return True, getattr(value, name)
+    except AttributeError:
+        return False, None
+    except Exception as error:  # whatever a property raises; the translator meets it, or nobody
+        raise NotEncodable(f"its attribute {name} raises {error!r:.60}") from None
+
+
+def _is_operand(value: Any) -> bool:
+    """Whether the translator makes something else of an object than the object itself."""
+    if value is None or type(value) is complex:
+        return True
+    if isinstance(value, (int, float, tuple, np.generic, np.ndarray, stubs.ValueStub)):
+        return True
+    return captured_interface(value) is not None
+
+
+def _number(value: Any) -> int | float:
+    return int(value) if isinstance(value, int) else float(value)
+
+
+def _array(value: np.ndarray | np.generic) -> bytes:
+    """An array or scalar of numpy: it becomes a constant of the module, in its order."""
+    dtype = value.dtype
+    if dtype.hasobject:
+        raise NotEncodable(f"an array of {dtype} holds objects")
+    flags = value.flags
+    order = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
+    parts = encode((type(value), dtype, tuple(map(int, value.shape)), order))
+    return frame(b"A", parts, encode(value.tobytes(order)))
+
+
+def _device_array(interface: dict[str, Any]) -> bytes:
+    """An array in device memory: the kernel holds its address."""
+    strides = interface.get("strides")
+    descr = interface.get("descr")
+    address, readonly = interface["data"]
+    facts = (
+        tuple(map(int, interface["shape"])),
+        None if strides is None else tuple(map(int, strides)),
+        interface["typestr"],
+        None if descr is None or "V" not in interface["typestr"] else np.dtype(descr),
+        int(address or 0),
+        bool(readonly),
+    )
+    return frame(b"G", encode(facts))
+
+
+def _named(value: Any) -> bytes:
+    """A function or the like, if it can be found by its name: ``math.sin``, ``numpy.add``."""
+    kind = type(value)
+    if kind.__module__.partition(".")[0] in ("builtins", "numpy"):
+        name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+        module = getattr(value, "__module__", None) or "numpy"
+        if isinstance(name, str) and isinstance(module, str) and _find(module, name) is value:
+            return frame(b"F", encode((kind, module, name)))
+    raise NotEncodable(
+        f"an object of {kind.__module__}.{kind.__qualname__}, of which only attributes can be told"
+    )
+
+
+def _find(module: str, name: str) -> Any:
+    """What a qualified name stands for, or None."""
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
