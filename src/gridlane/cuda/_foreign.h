@@ -155,7 +155,12 @@ static int suits(const Foreign *foreign, const Seen *seen)
     if (empty)
         return 1;
     unsigned long long first = seen->address + (unsigned long long)low, mapped = 0;
-    return foreign->attribute(&mapped, DEVICE_POINTER, first) == 0 && mapped == first;
+    int code;
+    /* The driver may have to wait for a thread that waits for a host function and so for the GIL. */
+    Py_BEGIN_ALLOW_THREADS
+    code = foreign->attribute(&mapped, DEVICE_POINTER, first);
+    Py_END_ALLOW_THREADS
+    return code == 0 && mapped == first;
 }
 
 /* The stream of an interface: none, the default one, whose work comes before a launch on any stream

@@ -329,7 +329,7 @@ def as_device(value: Any, sync: bool = True, consumer: Any = None) -> Any:
     if interface is None or interface["typestr"] in ("<V2", "|V2"):
         if not dlpack_read.is_tensor(value):
             return value
-        interface = dlpack_read.read(value)
+        interface = dlpack_read.read(value, consumer)
     return value if interface is None else from_interface(interface, value, sync, consumer)
 
 
@@ -344,6 +344,8 @@ def from_interface(
         DeviceError: INVALID_VALUE, the memory is not this device's.
     """
     array_interface.check(interface)
+    if "owner" not in interface:  # what DLPack shows has one
+        active.check_reads_interface()
     if interface.get("mask") is not None:
         raise NotImplementedError("Masked arrays are not supported")
     shape = tuple(interface["shape"])
