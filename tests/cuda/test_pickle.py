@@ -68,7 +68,7 @@ def test_a_closure_is_refused_in_words():
     def inner(x):
         x[0] = 9
 
-    with pytest.raises(pickle.PicklingError, match="inner cannot be pickled.*top level"):
+    with pytest.raises(pickle.PicklingError, match=r"inner cannot be pickled.*top level"):
         pickle.dumps(inner)
 
 
