@@ -65,9 +65,11 @@ SUBMODULES |= {
     for line in (
         "active argument_types arguments arrays compilation decorators description device",
         "devicearray dlpack dlpack_code dlpack_python dlpack_read foreign graphs",
-        "dimensions dispatcher errors generated geometry gufunc indexing inspection kernel launch",
+        "dimensions dispatcher errors generated geometry gufunc host_ufunc indexing inspection",
+        "kernel launch",
         "launcher profiles",
-        "names numba_compat random reader reduction refused settings signatures sources streams",
+        "names numba_compat random reader reduction refused result_types settings signatures",
+        "sources streams",
         "transfers transport types ufunc warnings",
     )
     for name in line.split()
