@@ -50,9 +50,15 @@ def operand_of(t: Translator, value: Any, name: str = "") -> Operand:
         from gridlane.frontends.python.calls import VALUES
 
         return VALUES[value](t)
-    if getattr(value, "__cuda_array_interface__", None) is not None and not isinstance(value, type):
-        return captured_array(t, value.__cuda_array_interface__)
-    return Static(value)
+    interface = None if isinstance(value, type) else _interface(t, value)
+    return Static(value) if interface is None else captured_array(t, interface)
+
+
+def _interface(t: Translator, value: Any) -> dict[str, Any] | None:
+    try:
+        return t.unit.around.attribute(value, "__cuda_array_interface__")
+    except AttributeError:
+        return None
 
 
 def _int(t: Translator, value: int) -> Operand:
@@ -86,6 +92,7 @@ def _numpy_scalar(t: Translator, value: np.generic) -> Operand:
 
 def constant_array(t: Translator, array: np.ndarray) -> ArrayView:
     """A numpy array as constant memory of the module, which keeps its order, C or Fortran."""
+    array = t.unit.around.array(array)
     element = _element_type(t, array)
     known = t.unit.arrays.get(id(array))
     fortran = array.flags.f_contiguous and not array.flags.c_contiguous
