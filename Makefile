@@ -7,11 +7,12 @@ PY     := $(BIN)/python
 OUT    ?= build
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fuzz conformance bench clean
+.PHONY: help demo test test-all checks lint fuzz conformance bench clean
 
 help:
 	@echo "make demo   set up, draw a ray-traced picture with a numba.cuda program, print its time"
-	@echo "make test   set up, then lint, type-check and run all tests"
+	@echo "make test   set up, then lint, type-check and run the tests"
+	@echo "make test-all  the same, and all that takes longer, on new random cases"
 	@echo "make lint   ruff, import-linter and pyright only"
 	@echo "make fuzz   thousands of new random kernels, on the interpreter and the devices"
 	@echo "make conformance  try every op on every device here; the matrix of docs/conformance.md"
@@ -44,13 +45,26 @@ lint: $(VENV)/.installed-dev
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/lint-imports --no-cache
 	$(BIN)/pyright --pythonpath $(PY)
 
-# pytest exits with 5 when it finds no test, which is no failure for docstrings.
-test: lint
+# What one core does while the other begins with the tests. pytest exits with 5 when it finds no
+# test, which is no failure for docstrings.
+checks: lint
 	$(PY) -m pytest --quiet --doctest-modules src/gridlane || test $$? -eq 5
-	$(PY) -m pytest -n 2
+
+PYTEST := $(PY) -m pytest -n 2 --dist worksteal
+BESIDE_CHECKS = mkdir -p $(OUT); \
+	$(MAKE) --no-print-directory checks > $(OUT)/checks.log 2>&1 & checks=$$!; \
+	$(1); tests=$$?; \
+	wait $$checks; checks=$$?; cat $(OUT)/checks.log; \
+	test $$tests -eq 0 -a $$checks -eq 0
+
+test: $(VENV)/.installed-dev
+	@$(call BESIDE_CHECKS,$(PYTEST))
+
+test-all: $(VENV)/.installed-dev
+	@$(call BESIDE_CHECKS,GRIDLANE_TEST_EFFORT=nightly $(PYTEST) -m '')
 
 fuzz: $(VENV)/.installed-dev
-	env -u CI $(PY) -m pytest -n 2 tests/property
+	GRIDLANE_TEST_EFFORT=nightly $(PYTEST) tests/property
 
 conformance: $(VENV)/.installed-dev
 	@mkdir -p $(OUT)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests import programs
 
 ROOT = Path(__file__).parents[2]
 WITHOUT_OURS = {
@@ -15,9 +16,15 @@ WITHOUT_OURS = {
 }
 
 
+def environment_in(folder: Path, more: dict[str, str]) -> dict[str, str]:
+    """The environment of a program, with a cache of its own."""
+    ours = {"PYTHONPATH": str(ROOT / "src"), "GRIDLANE_CACHE_DIR": str(folder / "kernels")}
+    return {**WITHOUT_OURS, **ours, **more}
+
+
 @pytest.fixture
 def python(tmp_path):
-    """Run Python in the test's folder: ``python(words, stdin="", **environment)``."""
+    """Run a new Python in the test's folder: ``python(words, stdin="", **environment)``."""
 
     def run(*words, stdin="", **environment):
         return subprocess.run(
@@ -27,21 +34,26 @@ def python(tmp_path):
             capture_output=True,
             text=True,
             timeout=120,
-            env={
-                **WITHOUT_OURS,
-                "PYTHONPATH": str(ROOT / "src"),
-                "GRIDLANE_CACHE_DIR": str(tmp_path / "kernels"),
-                **environment,
-            },
+            env=environment_in(tmp_path, environment),
         )
 
     return run
 
 
 @pytest.fixture
-def gridlane(python):
+def gridlane(tmp_path):
     """Run the command in the test's folder."""
-    return lambda *words, **rest: python("-m", "gridlane", *words, **rest)
+
+    def run(*words, stdin="", **environment):
+        return programs.run(
+            ["-m", "gridlane", *map(str, words)],
+            tmp_path,
+            environment_in(tmp_path, environment),
+            stdin,
+            seconds=120,
+        )
+
+    return run
 
 
 @pytest.fixture

@@ -89,6 +89,12 @@ def same(theirs, ours):
 
 
 @pytest.fixture
+def gridlane(python):
+    """Run the command in a new process: how one begins and ends is what is tested here."""
+    return lambda *words, **rest: python("-m", "gridlane", *words, **rest)
+
+
+@pytest.fixture
 def folder(tmp_path):
     (tmp_path / "sibling.py").write_text("VALUE = 11\n")
     (tmp_path / "broken.py").write_text("def f():\n    raise OSError('broken')\n\nf()\n")

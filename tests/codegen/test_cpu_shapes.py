@@ -6,15 +6,21 @@ Every text here is also given to LLVM's own parser and verifier.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from gridlane.codegen.llvm import machine
 from gridlane.codegen.llvm.cpu import emit_kernel
 from gridlane.compiler.layout import lay_out
+from gridlane.core.processors import X86
 from gridlane.ir.parser import parse_module
 from gridlane.ir.verifier import verify
 from gridlane.passes import pipelines
+
+WIDE = frozenset({"avx512f", "avx512bw", "avx512vl"})
+MACHINE = replace(machine.host(), architecture=X86, has=WIDE)
+"""One with vectors of 64 bytes, whatever the host."""
 
 INDEX = """
   %t: i32 = thread_idx x
@@ -34,8 +40,8 @@ def emitted(body: str, params: str = "", block: tuple[int, int, int] = (256, 1, 
     module = parse_module(f"{head}\n{body}\n}}")
     verify(module)
     pipelines.run(module, "cpu")
-    text = emit_kernel(module, lay_out(module.kernel)[0], block, 64).text
-    machine.optimise(text, "", "", 1)
+    text = emit_kernel(module, lay_out(module.kernel)[0], block, MACHINE).text
+    machine.optimised_text(text, machine.host(), 1)
     return text
 
 

@@ -46,6 +46,7 @@ WHOLE = Artifact(
     work=77,
     symbols=("_ZGVeN16v_sinf",),
     notes=("f16 is computed in f32",),
+    needs=("x86-64", "avx2"),
     uses_dynamic_shared=True,
     cooperative=True,
     coarse=4,

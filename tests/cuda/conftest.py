@@ -9,6 +9,12 @@ from gridlane import compiler
 from gridlane.cuda import active
 
 
+@pytest.fixture(autouse=True)
+def without_cuda(monkeypatch):
+    """What the CPU shows depends on whether a test before has loaded CUDA's driver."""
+    monkeypatch.setattr(active, "has_cuda_driver", lambda: False)
+
+
 @pytest.fixture
 def fake(monkeypatch):
     """A fake host-visible device and a fake compiler; returns the device."""

@@ -164,7 +164,7 @@ def test_mapped_memory_is_the_devices(fake):
     assert cuda.as_cuda_array(mapped).copy_to_host().tolist() == [3] * 4
 
 
-def test_interface(device):
+def test_interface(fake):
     x = cuda.to_device(np.arange(12.0).reshape(3, 4))
 
     class Foreign:
@@ -176,6 +176,15 @@ def test_interface(device):
     np.testing.assert_array_equal(mine.copy_to_host(), np.arange(12.0).reshape(3, 4)[:, 1:])
     with pytest.raises(TypeError, match="cuda array interface"):
         cuda.as_cuda_array(np.zeros(1))
+
+
+def test_memory_that_is_not_cudas_is_not_shown_as_such(remote):
+    x = cuda.to_device(np.zeros(3))
+    assert not hasattr(x, "__cuda_array_interface__") and cuda.is_cuda_array(x)
+    with pytest.raises(AttributeError, match="device 'fake' is not CUDA's; use __dlpack__"):
+        x.__cuda_array_interface__
+    mapped = cuda.mapped_array(3)
+    assert not hasattr(mapped, "__cuda_array_interface__") and not cuda.is_cuda_array(mapped)
 
 
 def test_foreign_memory_is_refused(device):

@@ -9,7 +9,6 @@ import pytest
 from tests import on_vulkan
 
 from gridlane import cuda
-from gridlane.core import trace
 from gridlane.core.errors import DeviceError, KernelError
 from gridlane.cuda import active
 from gridlane.cuda.launch import Launching
@@ -187,12 +186,3 @@ def _stream_of(device):
     made = Stream()
     made.native = device.new_stream()
     return made
-
-
-def test_each_launch_is_traced(monkeypatch, capfd):
-    monkeypatch.setattr(trace, "enabled", lambda: True)
-    step, x = kernel_of(), cuda.to_device(np.arange(SIZE))
-    for _ in range(3):
-        step[2, 32](x, 2, 1)
-    said = capfd.readouterr().err
-    assert said.count("launch kernel=step device=vulkan grid=(2, 1, 1)") == 3, said

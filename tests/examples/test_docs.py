@@ -9,10 +9,10 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests import programs
 from tests.devices import DEVICES
 
 ROOT = Path(__file__).parents[2]
@@ -35,8 +35,7 @@ def found(pattern: re.Pattern[str]) -> list:
 
 def gridlane(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    command = [sys.executable, "-m", "gridlane", *words]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    return programs.run(["-m", "gridlane", *words], folder, environment)
 
 
 @pytest.mark.parametrize("device", RUN_ON)

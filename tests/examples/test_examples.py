@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests import programs
 from tests.devices import DEVICES
 
 ROOT = Path(__file__).parents[2]
@@ -63,17 +63,9 @@ def run_example(name: str, device: str, *more: str) -> str:
 
 def process(name: str, device: str, *more: str) -> subprocess.CompletedProcess[str]:
     """Run one through the command line to whatever end."""
-    return subprocess.run(
-        [
-            *(sys.executable, "-m", "gridlane", "run", str(EXAMPLES / f"{name}.py")),
-            *(*ARGUMENTS[name]["interp" if device == "interp" else "cpu"].split(), *more),
-        ],
-        cwd=ROOT,
-        env={**os.environ, "GRIDLANE_DEVICE": device},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    arguments = ARGUMENTS[name]["interp" if device == "interp" else "cpu"].split()
+    words = ["-m", "gridlane", "run", str(EXAMPLES / f"{name}.py"), *arguments, *more]
+    return programs.run(words, ROOT, {**os.environ, "GRIDLANE_DEVICE": device})
 
 
 def test_every_example_is_listed() -> None:

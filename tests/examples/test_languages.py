@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
 import pytest
+from tests import programs
 from tests.examples.languages import TARGETS
 from tests.examples.test_examples import ARGUMENTS, EXAMPLES, ROOT
 
@@ -18,14 +17,9 @@ REFUSED = {"tensor_matmul": "has no fragment_fill"}
 def test_languages(name: str) -> None:
     # The CPU refuses one of them, which the interpreter runs.
     device = "interp" if name in REFUSED else "cpu"
-    command = [sys.executable, str(ROOT / "tests" / "examples" / "languages.py")]
-    done = subprocess.run(
-        [*command, str(EXAMPLES / f"{name}.py"), *ARGUMENTS[name]["interp"].split()],
-        env={**os.environ, "GRIDLANE_DEVICE": device},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    script = str(ROOT / "tests" / "examples" / "languages.py")
+    words = [script, str(EXAMPLES / f"{name}.py"), *ARGUMENTS[name]["interp"].split()]
+    done = programs.run(words, ROOT, {**os.environ, "GRIDLANE_DEVICE": device})
     assert done.returncode == 0, done.stdout + done.stderr
     made = [line.split() for line in done.stdout.splitlines() if line.startswith("made ")]
     refused = [line for line in done.stdout.splitlines() if line.startswith("refused ")]

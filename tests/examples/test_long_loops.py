@@ -4,11 +4,10 @@ reported where they do not."""
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+from pathlib import Path
 
 import pytest
-from tests import on_shaders, on_vulkan
+from tests import on_shaders, on_vulkan, programs
 
 PROGRAM = """
 import numpy as np
@@ -57,15 +56,10 @@ assert (out.copy_to_host() == expected(2, 2)).all()
 
 
 @pytest.mark.parametrize("device", ["vulkan", "webgpu", "opengl"])
-def test_a_program(device):
+def test_a_program(device: str, tmp_path: Path) -> None:
     there = on_vulkan.found() if device == "vulkan" else on_shaders.found()
     if device not in there:
         pytest.skip(f"no device of {device}")
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env={**os.environ, "GRIDLANE_DEVICE": device},
-        capture_output=True,
-        text=True,
-    )
+    done = programs.run(["-c", PROGRAM], tmp_path, {**os.environ, "GRIDLANE_DEVICE": device})
     assert done.returncode == 0, done.stderr
     assert set(done.stdout.split()) <= {"reported", "right"} and done.stdout.count("\n") == 2

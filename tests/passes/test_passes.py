@@ -9,10 +9,15 @@ import pytest
 from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
 from gridlane.ir.verifier import verify
+from gridlane.passes.branch_out_of_scopes import branch_out_of_scopes
 from gridlane.passes.inline import inline_calls
 from gridlane.passes.promote import promote_variables
 
-PASSES = {"inline": inline_calls, "promote": promote_variables}
+PASSES = {
+    "branch": branch_out_of_scopes,
+    "inline": inline_calls,
+    "promote": promote_variables,
+}
 FILES = sorted(Path(__file__).parent.glob("*.txt"))
 
 

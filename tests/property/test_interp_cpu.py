@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests import on_vulkan
 from tests.devices import DEVICES, assert_same, run_on
+from tests.effort import examples
 from tests.property.random_ir import random_program
 
 from gridlane.conformance.suite import WORDS
@@ -19,11 +18,16 @@ from gridlane.ir.verifier import verify
 
 SETTINGS = settings(deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 
-QUICK = [device for device in DEVICES if device not in WORDS]
-"""Devices for which a kernel takes a fraction of a second; others take seconds to compile some."""
+OTHERS = [device for device in DEVICES if device not in (*WORDS, "cpu")]
+"""Devices that have 64-bit integers and floats, as the CPU does."""
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.integers(1, 40)
+
+
+def apart(seed: int, part: int) -> int:
+    """The seed of another program in each part, where CI draws the same seeds for all."""
+    return seed + part * 2**32
 
 
 def check(device: str, seed: int, size: int) -> None:
@@ -47,43 +51,32 @@ def check(device: str, seed: int, size: int) -> None:
         ) from None
 
 
-@pytest.mark.parametrize("device", QUICK)
+@pytest.mark.parametrize("part", range(4))  # so that the workers of a run share them
 @given(seed=seeds, size=sizes)
-@settings(SETTINGS, max_examples=200)
-def test_devices_agree(device: str, seed: int, size: int) -> None:
-    check(device, seed, size)
+@settings(SETTINGS, max_examples=examples(60, 600))
+def test_the_cpu_agrees(part: int, seed: int, size: int) -> None:
+    check("cpu", apart(seed, part), size)
+
+
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("device", OTHERS)
+@given(seed=seeds, size=sizes)
+@settings(SETTINGS, max_examples=examples(12, 200))
+def test_devices_agree(device: str, part: int, seed: int, size: int) -> None:
+    """Their compilers take from a tenth of a second to seconds for each program."""
+    check(device, apart(seed, part + 4), size)
 
 
 @pytest.mark.parametrize("part", range(2))
 @pytest.mark.parametrize("device", [device for device in DEVICES if device in WORDS])
 @given(seed=seeds, size=sizes)
-@settings(SETTINGS, max_examples=40 if os.environ.get("CI") else 400)
+@settings(SETTINGS, max_examples=examples(8, 200))
 def test_words_agree(device: str, part: int, seed: int, size: int) -> None:
-    check(device, seed + (part + 1) * 2**33, size)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))  # so that the workers of a run share them
-@pytest.mark.parametrize("device", [device for device in QUICK if device != "vulkan"])
-@given(seed=seeds, size=sizes)
-@settings(SETTINGS, max_examples=500)
-def test_devices_agree_on_many(device: str, part: int, seed: int, size: int) -> None:
-    # Other programs in each part, also where CI draws the same seeds for all.
-    check(device, seed + (part + 1) * 2**32, size)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not ("vulkan" in QUICK or os.environ.get("CI")), reason="no Vulkan driver")
-@pytest.mark.parametrize("part", range(4))
-@given(seed=seeds, size=sizes)
-@settings(SETTINGS, max_examples=150 if os.environ.get("CI") else 500)
-def test_vulkan_agrees_on_many(part: int, seed: int, size: int) -> None:
-    """Its compiler takes a tenth of a second for each."""
-    check("vulkan", seed + (part + 1) * 2**32, size)
+    check(device, apart(seed, part + 8), size)
 
 
 @given(seed=seeds, size=sizes)
-@settings(SETTINGS, max_examples=200)
+@settings(SETTINGS, max_examples=examples(100, 1000))
 def test_random_programs_are_valid_and_print(seed: int, size: int) -> None:
     module = random_program(seed, size).module
     verify(module)
@@ -92,7 +85,7 @@ def test_random_programs_are_valid_and_print(seed: int, size: int) -> None:
 
 
 @given(seed=seeds, size=sizes)
-@settings(SETTINGS, max_examples=50)
+@settings(SETTINGS, max_examples=examples(25, 200))
 def test_random_programs_run(seed: int, size: int) -> None:
     program = random_program(seed, size)
     launch = (program.module, program.grid, program.block, program.arrays, program.scalars)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.devices import assert_same, run_on
+from tests.effort import examples
 from tests.property.random_ir import Program, random_program
 
 from gridlane.core.compact import LIMIT
@@ -34,7 +35,7 @@ def compact_program(seed: int, size: int) -> Program:
 
 
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 40))
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=300)
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(120, 1000))
 def test_the_answer_stays(seed: int, size: int) -> None:
     program = compact_program(seed, size)
     text = print_module(program.module)

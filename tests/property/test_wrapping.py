@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.devices import DEVICES, assert_same, run_on
+from tests.effort import examples
 
 from gridlane.conformance.kernels import Kernel
 from gridlane.core.dtypes import INTEGERS, DType, i32, i64, u64
@@ -20,6 +21,8 @@ from gridlane.ir.values import Module, Value
 COMPARES = (arith.Lt, arith.Le, arith.Gt, arith.Ge)
 BLOCKS = ((64, 1, 1), (16, 1, 1), (40, 1, 1))
 THREADS = 192
+
+seeds = st.integers(0, 2**32)
 
 
 def constant(rng: random.Random, b: Builder, dtype: DType) -> Value:
@@ -65,10 +68,21 @@ def program(seed: int) -> tuple[Module, tuple[int, int, int]]:
     return kernel.module, rng.choice(BLOCKS)
 
 
-@pytest.mark.parametrize("device", DEVICES)
-@settings(max_examples=150)
-@given(seed=st.integers(0, 2**32))
+@settings(max_examples=examples(150, 1000))
+@given(seed=seeds)
+def test_the_cpu_agrees(seed: int) -> None:
+    check("cpu", seed)
+
+
+@pytest.mark.parametrize("device", [device for device in DEVICES if device != "cpu"])
+@settings(max_examples=examples(20, 300))
+@given(seed=seeds)
 def test_devices_agree(device: str, seed: int) -> None:
+    check(device, seed)
+
+
+def check(device: str, seed: int) -> None:
+    """A device gives the interpreter's answer."""
     module, block = program(seed)
     arrays = [np.zeros(THREADS, dtype) for dtype in (np.int64, np.uint64, np.int32)]
     launch = (module, (3, 1, 1), block, arrays)

@@ -12,7 +12,7 @@ import pytest
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cpu import CpuDevice
 from gridlane.runtime.event import Event
-from gridlane.runtime.stream import BUSY
+from gridlane.runtime.stream_queue import BUSY
 
 DEVICE = CpuDevice()
 DEFAULT = DEVICE.default_stream
@@ -72,7 +72,7 @@ def test_a_dropped_stream_ends_its_thread():
     stream = Stream()
     stream.submit(lambda: None)
     stream.synchronize()
-    thread, ref = stream._queue.thread, weakref.ref(stream)
+    thread, ref = stream.queue.thread, weakref.ref(stream)
     del stream
     gc.collect()
     assert ref() is None
@@ -129,3 +129,71 @@ def test_event_misuse(case):
     with pytest.raises(DeviceError, match=name[case]):
         start.elapsed_ms(end)
     gate.set()
+
+
+def _ends(run):
+    """Run something that may hang, on a thread; what it gave."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(run()), daemon=True)
+    thread.start()
+    thread.join(timeout=20)
+    assert found, "it did not end"
+    return found[0]
+
+
+def test_two_callbacks_that_use_the_default_stream():
+    first, second, seen = Stream(), Stream(), []
+    both = threading.Barrier(2, timeout=10)
+
+    def callback():
+        both.wait()
+        DEFAULT.submit(lambda: seen.append(1))
+
+    first.submit(callback)
+    second.submit(callback)
+    _ends(lambda: (first.synchronize(), second.synchronize()))
+    assert seen == [1, 1]
+
+
+def test_a_callback_waits_for_another_stream():
+    first, second, seen, gate = Stream(), Stream(), [], threading.Event()
+    second.submit(gate.wait)
+    second.submit(lambda: seen.append("second"))
+    first.submit(lambda: (second.synchronize(), seen.append("first")))
+    gate.set()
+    _ends(first.synchronize)
+    assert seen == ["second", "first"]
+
+
+def test_callbacks_that_wait_for_each_other_are_refused():
+    first, second = Stream(), Stream()
+    both = threading.Barrier(2, timeout=10)
+    first.submit(lambda: (both.wait(), second.synchronize()))
+    second.submit(lambda: (both.wait(), first.synchronize()))
+    errors = []
+    for stream in first, second:
+        _ends(lambda stream=stream: _error_of(stream, errors))
+    assert len(errors) == 1 and "NOT_PERMITTED" in str(errors[0])
+
+
+def _error_of(stream, errors):
+    try:
+        stream.synchronize()
+    except DeviceError as error:
+        errors.append(error)
+    return True
+
+
+def test_an_event_of_a_stream_that_waits_is_refused():
+    first, second = Stream(), Stream()
+    begun, gate = threading.Event(), threading.Event()
+    event = Event()
+    first.submit(lambda: (begun.set(), gate.wait(), second.synchronize()))
+    event.record(first)
+    assert begun.wait(10)
+    event.wait(second)
+    gate.set()
+    errors = []
+    for stream in first, second:
+        _ends(lambda stream=stream: _error_of(stream, errors))
+    assert len(errors) == 1 and "NOT_PERMITTED" in str(errors[0])

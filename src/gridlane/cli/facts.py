@@ -52,14 +52,15 @@ def _llvm() -> str:
         from llvmlite import binding
 
         numbers = ".".join(map(str, binding.llvm_version_info))
-        return f"{numbers}, for {binding.get_host_cpu_name()}"
+        chosen = f", GRIDLANE_CPU={config().cpu}" if config().cpu else ""
+        return f"{numbers}, for {binding.get_host_cpu_name()}{chosen}"
     except (ImportError, OSError) as error:
         return f"does not load: {error}"
 
 
 def _vector_math() -> str:
     try:
-        from gridlane.codegen.llvm.cpu.mathlib import LIBRARY, vector_library
+        from gridlane.codegen.llvm.vector_library import LIBRARY, vector_library
     except (ImportError, OSError) as error:
         return f"unknown: {error}"
     if vector_library() is not None:

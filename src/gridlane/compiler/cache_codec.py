@@ -24,7 +24,7 @@ PLAIN: dict[str, type] = {
     "uses_dynamic_shared": bool,
     "cooperative": bool,
 }
-SHAPED = ("code", "params", "block", "errors", "prints", "symbols", "notes")
+SHAPED = ("code", "params", "block", "errors", "prints", "symbols", "notes", "needs")
 
 
 def to_json(artifact: Artifact) -> bytes:
@@ -39,6 +39,7 @@ def to_json(artifact: Artifact) -> bytes:
     fields["prints"] = [(p.parts, [d.name for d in p.dtypes]) for p in artifact.prints]
     fields["symbols"] = artifact.symbols
     fields["notes"] = artifact.notes
+    fields["needs"] = artifact.needs
     return json.dumps(fields, separators=(",", ":")).encode()
 
 
@@ -64,6 +65,7 @@ def from_json(metadata: bytes, code: bytes) -> Artifact:
             prints=tuple(map(_print_site, _list(fields["prints"]))),
             symbols=_texts(fields["symbols"]),
             notes=_texts(fields["notes"]),
+            needs=_texts(fields["needs"]),
         )
     except KeyError as error:
         raise ValueError(f"no {error}") from None

@@ -28,18 +28,20 @@ class Language:
         shaped: the text has the block shape in it.
         rough: quotients and square roots may be some ulp off, unless the device's feature
             ``rounds`` says that they are not.
+        branches: scopes become branches; see passes/branch_out_of_scopes.py.
     """
 
     format: str
     dialect: type[Dialect]
     shaped: bool = False
     rough: bool = False
+    branches: bool = False
 
 
 LANGUAGES: dict[str, Language] = {
     "metal": Language("msl", Metal),
-    "opengl": Language("glsl", Glsl, shaped=True, rough=True),
-    "opengl es": Language("glsl", GlslEs, shaped=True, rough=True),
+    "opengl": Language("glsl", Glsl, shaped=True, rough=True, branches=True),
+    "opengl es": Language("glsl", GlslEs, shaped=True, rough=True, branches=True),
     "webgpu": Language("wgsl", Wgsl, shaped=True, rough=True),
 }
 
@@ -103,11 +105,14 @@ def _emit(
         )
     features = target.features.split()
     module.gathers_loops = "short_loops" in features
-    known = module.known = kept_functions(language.dialect, options, module.gathers_loops)
+    module.hides_bit_selects = "swaps_selects" in features
+    known = module.known = kept_functions(language.dialect, options, module)
     rough = " rough" if language.rough and "rounds" not in features else ""
     notes = pipelines.run(module, f"{target.name}{rough}", options)
     if module.gathers_loops:
         pipelines.run(module, "short loops")
+    if language.branches:
+        pipelines.run(module, "plain branches")
     offsets = tuple(slot.offset for slot in lay_out(module.kernel)[0])
     code = emit_kernel(module, language.dialect(), options, offsets, target.block, known)
     return code, notes

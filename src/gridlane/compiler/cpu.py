@@ -6,6 +6,8 @@ import sys
 
 from gridlane.codegen.llvm import machine
 from gridlane.codegen.llvm.cpu import emit_kernel
+from gridlane.codegen.llvm.machine import Machine
+from gridlane.codegen.llvm.vector_library import has_vector_library
 from gridlane.compiler.layout import lay_out
 from gridlane.compiler.sites import error_sites, print_sites
 from gridlane.core.artifact import Artifact
@@ -20,26 +22,26 @@ MAX_THREADS = 1024
 
 def generate(module: Module, target: Target, options: KernelOptions) -> Artifact:
     """An object file for one block shape. Changes the module."""
-    code, artifact = _emit(module, target)
+    made = machine.machine_for(target)
+    code, artifact = _emit(module, target, made)
     dump = config().dump
     if "llvm" in dump:
         print(code.text, file=sys.stderr)
     level = 2 if options.opt else 0
     if "asm" in dump:
-        print(
-            machine.assembly(code.text, target.processor, target.features, level), file=sys.stderr
-        )
-    return artifact(machine.object_code(code.text, target.processor, target.features, level))
+        print(machine.assembly(code.text, made, level), file=sys.stderr)
+    return artifact(machine.object_code(code.text, made, level))
 
 
 def text(module: Module, target: Target, options: KernelOptions, stage: str) -> str:
     """Optimised LLVM IR or assembly. Changes the module."""
-    code, _ = _emit(module, target)
+    made = machine.machine_for(target)
+    code, _ = _emit(module, target, made)
     make = {"llvm": machine.optimised_text, "asm": machine.assembly}[stage]
-    return make(code.text, target.processor, target.features, 2 if options.opt else 0)
+    return make(code.text, made, 2 if options.opt else 0)
 
 
-def _emit(module: Module, target: Target):
+def _emit(module: Module, target: Target, made: Machine):
     """The vectorised kernel, and a function that makes its artifact from object code."""
     block = target.block or (256, 1, 1)
     threads = block[0] * block[1] * block[2]
@@ -49,8 +51,10 @@ def _emit(module: Module, target: Target):
         )
     slots, size = lay_out(module.kernel)
     errors = error_sites(module)
+    if made.fuses and not has_vector_library(made):
+        pipelines.run(module, "cpu without libmvec")
     pipelines.run(module, "cpu")
-    code = emit_kernel(module, slots, block, machine.vector_bytes(target.features))
+    code = emit_kernel(module, slots, block, made)
 
     def artifact(object_code: bytes) -> Artifact:
         return Artifact(
@@ -68,6 +72,7 @@ def _emit(module: Module, target: Target):
             work=code.work,
             symbols=code.symbols,
             uses_dynamic_shared=code.uses_dynamic_shared,
+            needs=made.needs,
         )
 
     return code, artifact

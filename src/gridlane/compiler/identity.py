@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from gridlane.compiler.libdevice import find_libdevice
+from gridlane.core.config import config
 from gridlane.core.options import Target
 
 
-def identity_of(target: Target) -> tuple[str | int, ...]:
-    """The processor for the CPU, the library of functions for NVIDIA GPUs."""
+def identity_of(target: Target) -> tuple[str | int | bool | None, ...]:
+    """The processor and the vector functions for the CPU, the library of functions for NVIDIA's."""
     if target.name == "cpu":
-        from gridlane.codegen.llvm import machine  # LLVM, which other targets may do without
+        # LLVM, which other targets may do without.
+        from gridlane.codegen.llvm.machine import host
+        from gridlane.codegen.llvm.vector_library import vector_library
 
-        name, features = machine.host()
-        return target.processor or name, target.features or features
+        here, library = host(), vector_library() is not None
+        asked = (target.processor, target.features, config().cpu)
+        return (*asked, here.triple, here.processor, here.features, library)
     if target.name == "cuda":
         path = find_libdevice()
         if path is None:

@@ -41,6 +41,7 @@ OPTIONAL = frozenset(
         "denorm64",
         "software",
         "short_loops",
+        "swaps_selects",
         "lone_barriers",
         "fences_wait",
     ]
@@ -58,9 +59,11 @@ beside it, so they are held in words.
 ``subgroup32``: subgroups are 32 consecutive threads, all of them full. ``lone_barriers``: a barrier
 does not wait for threads that have ended or went another way, as in CUDA. ``fma``: Fma of
 GLSL.std.450 rounds once. ``software``: threads are lanes of the CPU's vectors, where coarse code is
-slower. ``short_loops``: the device ends loops; see passes/watch_loops.py. ``fences_wait``: a memory
-barrier waits for the block, as if it were one of control; lavapipe's does, and gives up threads
-that come to more of them than others do. What it is given instead is too weak for other devices.
+slower. ``short_loops``: the device ends loops; see passes/watch_loops.py. ``swaps_selects``: its
+compiler chooses wrongly between a bit select and what that is of; see codegen/joined_bits.py.
+``fences_wait``: a memory barrier waits for the block, as if it were one of control; lavapipe's
+does, and gives up threads that come to more of them than others do. What it is given instead is too
+weak for other devices.
 ``denorm32`` and the like: subnormal numbers of that width are kept when told.
 """
 

@@ -71,6 +71,8 @@ class Artifact:
         symbols: libraries' functions that the code calls.
         notes: what the compiler did that the user should know (emulation, fallbacks).
         uses_dynamic_shared: the kernel uses shared memory whose size is given at launch.
+        needs: of code for a processor that was named: its architecture, and the features that a
+            host must have to run it.
         cooperative: blocks wait for each other, so all must be on the device at once.
     """
 
@@ -91,6 +93,7 @@ class Artifact:
     uses_dynamic_shared: bool = False
     cooperative: bool = False
     coarse: int = 1
+    needs: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from gridlane.core import processors
 from gridlane.core.options import FP64
 
 METAL = ("", "emulated")
@@ -21,7 +22,9 @@ class Config:
         device: GRIDLANE_DEVICE, the device that ``cuda`` means: ``cpu`` (default),
             ``interp``, ``cuda``, ``vulkan``, ``webgpu``, ``opengl``, ``metal`` or, of several GPUs,
             ``cuda:1`` and the like.
-        trace: GRIDLANE_TRACE=1 prints a line for each launch.
+        trace: GRIDLANE_TRACE=1 prints a line for each launch, none of which is a fast one then.
+        cpu: GRIDLANE_CPU, the processor that the CPU target makes code for, ``NAME[,+feature,
+            -feature]``; "" (default) is the one that Python runs on.
         threads: GRIDLANE_THREADS, worker threads of the CPU device; 0 means one a core.
         cache: GRIDLANE_CACHE=0 turns the disk cache off.
         cache_dir: GRIDLANE_CACHE_DIR, where compiled kernels are kept.
@@ -38,6 +41,7 @@ class Config:
     """
 
     device: str
+    cpu: str
     trace: bool
     threads: int
     cache: bool
@@ -63,6 +67,12 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
     threads = get("GRIDLANE_THREADS", "0")
     if not threads.isdigit():
         raise ValueError(f"GRIDLANE_THREADS={threads!r}: a number of threads, or 0 for one a core")
+    cpu = get("GRIDLANE_CPU", "")
+    if cpu:
+        try:
+            processors.parse(cpu)
+        except ValueError as error:
+            raise ValueError(f"GRIDLANE_CPU={cpu!r}: {error}") from None
     fp64 = get("GRIDLANE_FP64", FP64[0])
     if fp64 not in FP64:
         raise ValueError(f"GRIDLANE_FP64={fp64!r}: one of {', '.join(FP64)}")
@@ -74,6 +84,7 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         raise ValueError(f"GRIDLANE_METAL_SEED={seed!r}: a number")
     return Config(
         device=get("GRIDLANE_DEVICE", "cpu"),
+        cpu=cpu,
         trace=get("GRIDLANE_TRACE", "0") not in ("", "0"),
         threads=int(threads),
         cache=get("GRIDLANE_CACHE", "1") not in ("", "0"),

@@ -7,6 +7,15 @@ blocks ``first`` to ``last`` - 1 of the grid, x fastest. The context is one per 
     16  i32 error code + 1, 0 while there is none;  20 i32 thread;  24 i64 block
     32  ptr void print(i32 site, ptr cells)
 
+The pool's own fields follow, which kernels do not touch:
+
+    40  i32 stop: not 0 when the launch is to end early; 1 stopped, 2 no memory for an arena
+    48  ptr the Python function of ``print``, with the same arguments
+    64  ptr type, 72 ptr value, 80 ptr traceback: the Python exception that stopped the launch
+
+A kernel can be left at any instruction, by ``longjmp`` from a signal handler: it owns nothing that
+must be given back, and calls nothing that does but ``print``, which the pool guards.
+
 The arena is one per worker, aligned to 64: the kernel's scratch (``Artifact.scratch`` bytes, a
 multiple of 64), static shared arrays, dynamic shared memory.
 """
@@ -19,4 +28,7 @@ ERROR_OFFSET = 16
 ERROR_THREAD_OFFSET = 20
 ERROR_BLOCK_OFFSET = 24
 PRINT_OFFSET = 32
-CONTEXT_BYTES = 64
+CONTEXT_BYTES = 128
+
+STOPPED, NO_MEMORY = -1, -2
+"""The error codes of launches that ended early; no kernel reports them."""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import threading
 import weakref
 from functools import cache
 
+from gridlane.core import dlpack_abi
 from gridlane.core.config import config
 from gridlane.cuda import launcher
+from gridlane.runtime.addresses import LiveMap
 from gridlane.runtime.devices import device_count, family, get_device
 from gridlane.runtime.errors import INVALID_DEVICE, device_error, fail
 from gridlane.runtime.protocol import Buffer, Device, HostMemory
 
-_live: weakref.WeakValueDictionary[int, Buffer] = weakref.WeakValueDictionary()
+_live: weakref.WeakKeyDictionary[Device, LiveMap] = weakref.WeakKeyDictionary()
+"""The memory of each device that was allocated here."""
 _thread = threading.local()
 
 
@@ -63,16 +68,25 @@ def allocate(size: int) -> Buffer:
 
     Nothing is allocated for 0 bytes: the address is 0, as CUDA's is.
     """
-    if not size:
-        return Buffer(0, 0)
     owner = device()
+    if not size:
+        return Buffer(0, 0, device=owner)
     try:
         buffer = owner.allocate(size)
     except MemoryError:
         raise device_error(2, f"{size} bytes") from None
+    return _noted(buffer, owner)
+
+
+def _noted(buffer: Buffer, owner: Device) -> Buffer:
     buffer.device = owner
-    _live[buffer.address] = buffer
+    _live_of(owner).add(buffer)
     return buffer
+
+
+def _live_of(owner: Device) -> LiveMap:
+    found = _live.get(owner)
+    return _live.setdefault(owner, LiveMap()) if found is None else found
 
 
 def allocate_host(size: int, kind: HostMemory) -> Buffer:
@@ -81,36 +95,71 @@ def allocate_host(size: int, kind: HostMemory) -> Buffer:
     Raises:
         DeviceError: NOT_SUPPORTED, the device has memory of its own; OUT_OF_MEMORY.
     """
+    owner = device()
     if not size:
-        return Buffer(0, 0)
-    buffer = device().allocate_host(size, kind)
-    _live[buffer.address] = buffer
-    return buffer
+        return Buffer(0, 0, device=owner)
+    return _noted(owner.allocate_host(size, kind), owner)
+
+
+def borrowed(address: int, size: int, owner: object) -> Buffer:
+    """Memory of the host that somebody else owns, on a device that uses it in place."""
+    return Buffer(address if size else 0, size, owner, device())
 
 
 def holds(address: int) -> bool:
-    """Whether an address lies in memory that was allocated here."""
-    return any(b.address <= address < b.address + b.size for b in list(_live.values()))
+    """Whether an address lies in memory of this thread's device that was allocated here."""
+    return _live_of(device()).find(address, 1) is not None
 
 
 def allocated_bytes() -> int:
     """Bytes of the arrays that are alive."""
-    return sum(buffer.size for buffer in list(_live.values()))
+    return sum(buffer.size for live in list(_live.values()) for buffer in live.buffers())
+
+
+def check_cuda_memory(owner: Device | None) -> None:
+    """Raise AttributeError where memory must not be shown as CUDA's.
+
+    The CPU's is, as numba's simulator has it, in a process without CUDA's driver: no library there
+    could take the address for a GPU's.
+    """
+    owner = owner or device()
+    if owner.dlpack_device(0) == (dlpack_abi.CUDA, owner.ordinal):
+        return
+    if not owner.host_visible:
+        why = f"the memory of the device {owner.name!r} is not CUDA's"
+    elif has_cuda_driver():
+        why = (
+            f"the memory of the device {owner.name!r} is the host's, and this process has loaded "
+            "CUDA's driver, whose libraries would take it for a GPU's"
+        )
+    else:
+        return
+    raise AttributeError(f"no __cuda_array_interface__: {why}; use __dlpack__ or copy_to_host")
+
+
+def has_cuda_driver() -> bool:
+    """Whether the library of CUDA's driver is in this process; it does not load it."""
+    try:
+        ctypes.CDLL("libcuda.so.1", os.RTLD_NOLOAD)
+    except OSError:
+        return False
+    return True
 
 
 def buffer_at(address: int, size: int) -> Buffer:
     """The live allocation that holds ``size`` bytes at ``address``, inside it or at its start;
-    where another library has made it, the device says whether it knows the address.
+    where another library or another GPU has made it, the device says whether it knows the address.
 
     Raises:
         DeviceError: INVALID_VALUE, the memory is not this device's.
     """
+    owner = device()
     if not size:
-        return Buffer(0, 0)
-    exact = _live.get(address)
-    if exact is not None and size <= exact.size:
-        return exact
-    for buffer in list(_live.values()):
-        if buffer.address <= address and address + size <= buffer.address + buffer.size:
-            return buffer
-    return device().adopt(address, size)
+        return Buffer(0, 0, device=owner)
+    found = _live_of(owner).find(address, size)
+    if found is not None:
+        return found
+    buffer = owner.adopt(address, size)
+    there = buffer.device = buffer.device or owner
+    known = None if there is owner else _live_of(there).find(address, size)
+    return known or buffer

@@ -14,7 +14,7 @@ import numpy as np
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
 from gridlane.core.errors import ArgumentError
-from gridlane.cuda import active, geometry
+from gridlane.cuda import active, dlpack_read, geometry
 from gridlane.cuda.arguments import ArgHint
 from gridlane.cuda.devicearray import DeviceNDArray, DeviceRecord, as_device
 
@@ -97,7 +97,7 @@ def _shown(value: Any) -> DeviceNDArray | np.ndarray:
 def is_in_place(value: np.ndarray) -> bool:
     """Whether a host array shows memory that the device uses in place: mapped or managed. Sums of
     such arrays are of their class, in plain memory."""
-    if not hasattr(type(value), "__cuda_array_interface__") or active.device().host_visible:
+    if not hasattr(type(value), "__gridlane_array__") or active.device().host_visible:
         return False
     return active.holds(geometry.address_of(value))
 
@@ -110,14 +110,15 @@ def as_host(value: Any) -> np.ndarray | None:
         return np.asarray(value)
     try:
         return np.asarray(memoryview(value))
-    except (TypeError, ValueError):
-        return None
+    except (TypeError, ValueError, BufferError):
+        return dlpack_read.host_array(value) if dlpack_read.is_tensor(value) else None
 
 
 # --- keys ---
 
 REFUSED = "refused"
-"""The key of what kernels cannot take. No plan has it, and making one says what is wrong."""
+"""The key of what kernels cannot take as it is. No plan has it, and making one says what is
+wrong."""
 
 # Strings, because their hashes are kept and those of ArgTypes are not.
 _INT64, _UINT64 = "int", "big int"
@@ -162,16 +163,13 @@ def _mapped_key(value: np.ndarray) -> Hashable:
 
 
 def _subclass_key(cls: type) -> KeyFunction:
-    return _mapped_key if hasattr(cls, "__cuda_array_interface__") else _ndarray_key
+    return _mapped_key if hasattr(cls, "__gridlane_array__") else _ndarray_key
 
 
-def _foreign_key(value: Any) -> Hashable:
-    try:
-        shown = _shown(value)
-    except ArgumentError:
-        return REFUSED
-    # An object may show the device's memory now and the host's next time.
-    return value.__class__, shown.__class__, KEYS[shown.__class__](shown)
+def foreign_key(value: Any) -> Hashable:
+    """The key of another library's array: none, as it is looked at once a launch, and then it is
+    an array of ours or numpy's; see foreign.py."""
+    return REFUSED
 
 
 class _Keys(dict[type, KeyFunction]):
@@ -181,7 +179,7 @@ class _Keys(dict[type, KeyFunction]):
         if issubclass(cls, np.ndarray):
             function = _subclass_key(cls)
         else:
-            function = next((f for base, f in _BASES if issubclass(cls, base)), _foreign_key)
+            function = next((f for base, f in _BASES if issubclass(cls, base)), foreign_key)
         self[cls] = function
         return function
 

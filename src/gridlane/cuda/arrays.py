@@ -124,6 +124,12 @@ class MappedNDArray(np.ndarray):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
+        active.check_cuda_memory(None)
+        return self.__gridlane_array__
+
+    @property
+    def __gridlane_array__(self) -> dict[str, Any]:
+        """The same, whatever the device."""
         stream = as_stream(self.stream).handle if self.stream else None
         return dict(self.__array_interface__, stream=stream, version=3)
 
@@ -195,8 +201,8 @@ def pinned(*arylist: np.ndarray) -> Iterator[list[np.ndarray]]:
 
 
 def is_cuda_array(obj: Any) -> bool:
-    """Whether an object has ``__cuda_array_interface__``."""
-    return hasattr(obj, "__cuda_array_interface__")
+    """Whether an object is a device array or has ``__cuda_array_interface__``."""
+    return isinstance(obj, DeviceNDArray) or hasattr(obj, "__cuda_array_interface__")
 
 
 def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:

@@ -26,7 +26,11 @@ class TypeKey:
 
 
 @cache
-def _array_key(dtype: np.dtype, ndim: int, layout: str, readonly: bool = False) -> TypeKey:
+def _array_key(
+    dtype: np.dtype, ndim: int, layout: str, readonly: bool, device: str | None
+) -> TypeKey:
+    """The key of arrays of a type in the memory of one device, by its name: a launch on another
+    device finds nothing by it, and looks closer."""
     return TypeKey(ArrayType(argtypes.from_numpy(dtype), ndim, layout, readonly))
 
 
@@ -37,13 +41,9 @@ def _large(key: TypeKey) -> TypeKey:
 
 
 @cache
-def record_key(dtype: np.dtype) -> TypeKey:
-    """The key of a record type."""
+def record_key(dtype: np.dtype, device: str | None) -> TypeKey:
+    """The key of a record type in the memory of a device."""
     return TypeKey(argtypes.from_numpy(dtype))
-
-
-def _is_readonly(kind: ArgType) -> bool:
-    return isinstance(kind, ArrayType) and kind.readonly
 
 
 @cache
@@ -58,6 +58,7 @@ class ArrayDescription:
         shape, strides (bytes), dtype, ndim, size: as numpy's.
         stream: the stream that copies use when they are given none; 0 the default one.
         gpu_data: the memory; ``address`` that of the first element.
+        readonly: whether it must not be written.
     """
 
     __cuda_memory__ = True
@@ -71,7 +72,9 @@ class ArrayDescription:
         stream: Any = 0,
         gpu_data: Buffer | None = None,
         address: int | None = None,
+        readonly: bool = False,
     ) -> None:
+        self.readonly = readonly
         self.dtype = dtype = np.dtype(dtype)
         self.shape = shape = geometry.as_shape(shape)
         itemsize = dtype.itemsize
@@ -92,16 +95,12 @@ class ArrayDescription:
         self.address = gpu_data.address if address is None else address
         self._layout = geometry.layout_of(shape, strides, itemsize)
         # What a launch reads: the type, and the parameters that the kernel gets.
-        self._key = _array_key(dtype, self.ndim, self._layout)
+        device = gpu_data.device
+        place = None if device is None else device.name
+        self._key = _array_key(dtype, self.ndim, self._layout, readonly, place)
         self._packed = _descriptor(self.ndim).pack(self.address, *shape, *strides)
         # Both in one look, for the native path.
         small = compact.holds(shape, strides, itemsize)
-        self._launch = self._key if small else _large(self._key), self._packed
-
-    def forbid_writing(self) -> None:
-        """Make the array one that kernels only read."""
-        small = self._launch[0] is self._key
-        self._key = _array_key(self.dtype, self.ndim, self._layout, True)
         self._launch = self._key if small else _large(self._key), self._packed
 
     # --- what it is ---
@@ -150,15 +149,22 @@ class ArrayDescription:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The memory as libraries of CUDA read it. AttributeError where they could not."""
+        active.check_cuda_memory(self.gpu_data.device)
         stream = as_stream(self.stream).handle if self.stream else None
+        return self.__gridlane_array__ | {"stream": stream}
+
+    @property
+    def __gridlane_array__(self) -> dict[str, Any]:
+        """The same, whatever the device: for kernels that capture the array."""
         plain = self._is("C")
         return {
             "shape": self.shape,
             "strides": None if plain else self.strides,
-            "data": (self.address if self.size else 0, _is_readonly(self._key.argtype)),
+            "data": (self.address if self.size else 0, self.readonly),
             "typestr": self.dtype.str,
             "descr": self.dtype.descr,
-            "stream": stream,
+            "stream": None,
             "version": 3,
         }
 

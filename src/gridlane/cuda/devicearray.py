@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.errors import UnsupportedError
-from gridlane.cuda import active, dlpack, geometry, settings
+from gridlane.cuda import active, array_interface, dlpack, dlpack_read, geometry, settings
 from gridlane.cuda.description import ArrayDescription, record_key
 from gridlane.cuda.indexing import dummy_of, has_ellipsis, pick
-from gridlane.cuda.streams import as_stream, external_stream
+from gridlane.cuda.streams import as_stream, comes_after, external_stream
 from gridlane.cuda.transport import (
     check_compatible,
     extent_bytes,
@@ -36,15 +36,32 @@ class DeviceNDArray(ArrayDescription):
         return host if dtype is None else host.astype(dtype, copy=False)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """DLPack's (kind, number) of the device."""
-        return dlpack.device_of()
+        """DLPack's (kind, number) of the memory; BufferError where it has no kind for that."""
+        return dlpack.device_of(self)
 
-    def __dlpack__(self, *, stream: Any = None, **ignored: Any) -> Any:
-        """A DLPack capsule over the memory. ``stream`` is the consumer's: its later work comes
-        after this array's work so far; -1 leaves that to the caller."""
-        if stream != -1 and self.stream:
-            as_stream(self.stream).synchronize()
-        return dlpack.export(self)
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: Any = None,
+    ) -> Any:
+        """A DLPack capsule over the memory; see ``dlpack.export``."""
+        return dlpack.export(self, stream, max_version, dl_device, copy)
+
+    def _duplicate(self) -> DeviceNDArray:
+        """A copy on the device, with the same strides."""
+        self._stream(0).synchronize()
+        clone = type(self)(self.shape, self.strides, self.dtype)
+        low = geometry.extent_of(self.shape, self.strides, self.dtype.itemsize)[0]
+        if self.size:
+            active.device().copy(clone.address + low, self.address + low, self.alloc_size)
+        return clone
+
+    def _check_writable(self) -> None:
+        if self.readonly:
+            raise ValueError("the device array is read-only: its owner lets nobody write to it")
 
     # --- copies ---
 
@@ -84,6 +101,7 @@ class DeviceNDArray(ArrayDescription):
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         """Copy a host or device array of the same shape and dtype into this one."""
+        self._check_writable()
         stream = self._stream(stream)
         if not self.size:
             return
@@ -115,9 +133,8 @@ class DeviceNDArray(ArrayDescription):
     # --- views ---
 
     def _view(self, shape: Any, strides: Any, dtype: Any = None, offset: int = 0) -> DeviceNDArray:
-        return type(self)(
-            shape, strides, dtype or self.dtype, self.stream, self.gpu_data, self.address + offset
-        )
+        dtype, address = dtype or self.dtype, self.address + offset
+        return type(self)(shape, strides, dtype, self.stream, self.gpu_data, address, self.readonly)
 
     def bind(self, stream: Any = 0) -> DeviceNDArray:
         """The same array with a stream of its own for copies."""
@@ -215,7 +232,9 @@ class DeviceNDArray(ArrayDescription):
             view.stream = stream or self.stream
             return view
         if self.dtype.names is not None and view.dtype.names is not None:
-            return DeviceRecord(view.dtype, stream or self.stream, self.gpu_data, view.address)
+            return DeviceRecord(
+                view.dtype, stream or self.stream, self.gpu_data, view.address, self.readonly
+            )
         return view.copy_to_host(stream=stream)[()]
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -223,6 +242,7 @@ class DeviceNDArray(ArrayDescription):
 
     def setitem(self, key: Any, value: Any, stream: Any = 0) -> None:
         """Assign a scalar, a host array or a device array, broadcast as numpy does."""
+        self._check_writable()
         picked, offset = pick(self, key)
         target = self._view(picked.shape, picked.strides, picked.dtype, offset)
         value = as_device(value)
@@ -253,23 +273,29 @@ class DeviceRecord(DeviceNDArray):
     """A record in device memory; fields are read with ``r["name"]`` and written likewise."""
 
     def __init__(
-        self, dtype: Any, stream: Any = 0, gpu_data: Any = None, address: int | None = None
+        self,
+        dtype: Any,
+        stream: Any = 0,
+        gpu_data: Any = None,
+        address: int | None = None,
+        readonly: bool = False,
     ) -> None:
-        super().__init__((), (), dtype, stream, gpu_data, address)
-        self._key = record_key(self.dtype)
+        super().__init__((), (), dtype, stream, gpu_data, address, readonly)
+        device = self.gpu_data.device
+        self._key = record_key(self.dtype, None if device is None else device.name)
         self._launch = self._key, self._packed
 
     def _view(self, shape: Any, strides: Any, dtype: Any = None, offset: int = 0) -> DeviceNDArray:
-        dtype = dtype or self.dtype
+        dtype, address = dtype or self.dtype, self.address + offset
         return DeviceNDArray(
-            shape, strides, dtype, self.stream, self.gpu_data, self.address + offset
+            shape, strides, dtype, self.stream, self.gpu_data, address, self.readonly
         )
 
     def getitem(self, item: Any, stream: Any = 0) -> Any:
         """The value of a field."""
         view = self._view((), (), *self._field(item))
         if view.dtype.names is not None:
-            return DeviceRecord(view.dtype, stream, self.gpu_data, view.address)
+            return DeviceRecord(view.dtype, stream, self.gpu_data, view.address, self.readonly)
         return view.copy_to_host(stream=stream)[()]
 
     def setitem(self, key: Any, value: Any, stream: Any = 0) -> None:
@@ -286,29 +312,36 @@ class DeviceRecord(DeviceNDArray):
 # --- module functions ---
 
 
-def as_device(value: Any, sync: bool = True) -> Any:
+def as_device(value: Any, sync: bool = True, consumer: Any = None) -> Any:
     """A device array when ``value`` shows its memory as one, else ``value``.
 
-    ``sync`` waits for the stream that the value names.
+    ``sync`` waits for the stream that the value names, unless the work of ``consumer``, the stream
+    that uses it next, comes after that anyway.
     """
     if isinstance(value, (DeviceNDArray, np.ndarray)):
         return value
     interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is not None:
+        array_interface.check(interface)
     # Two bytes without a meaning are how a bfloat16 is shown where there is no better way.
     if interface is None or interface["typestr"] in ("<V2", "|V2"):
-        if not hasattr(value, "__dlpack_device__"):
+        if not dlpack_read.is_tensor(value):
             return value
-        interface = dlpack.read(value)
-    return value if interface is None else from_interface(interface, value, sync)
+        interface = dlpack_read.read(value)
+    return value if interface is None else from_interface(interface, value, sync, consumer)
 
 
-def from_interface(interface: dict[str, Any], owner: Any = None, sync: bool = True) -> Any:
+def from_interface(
+    interface: dict[str, Any], owner: Any = None, sync: bool = True, consumer: Any = None
+) -> Any:
     """A device array over memory that ``__cuda_array_interface__`` describes.
 
     Raises:
+        ArgumentError: the interface is malformed.
         NotImplementedError: a masked array.
         DeviceError: INVALID_VALUE, the memory is not this device's.
     """
+    array_interface.check(interface)
     if interface.get("mask") is not None:
         raise NotImplementedError("Masked arrays are not supported")
     shape = tuple(interface["shape"])
@@ -321,15 +354,14 @@ def from_interface(interface: dict[str, Any], owner: Any = None, sync: bool = Tr
     stream = interface.get("stream")
     if stream is not None:
         stream = external_stream(stream)
-        if sync and settings.CUDA_ARRAY_INTERFACE_SYNC:
+        ordered = consumer is not None and comes_after(consumer, stream)
+        if sync and not ordered and settings.CUDA_ARRAY_INTERFACE_SYNC:
             stream.synchronize()
     address, readonly = interface["data"]
     low, high = geometry.extent_of(shape, strides, dtype.itemsize)
     buffer = active.buffer_at(address + low, high - low)
-    array = DeviceNDArray(shape, strides, dtype, stream or 0, buffer, address)
+    array = DeviceNDArray(shape, strides, dtype, stream or 0, buffer, address, bool(readonly))
     array._owner = interface.get("owner", owner)  # type: ignore[attr-defined]
-    if readonly:
-        array.forbid_writing()
     return array
 
 

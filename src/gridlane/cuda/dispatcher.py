@@ -5,20 +5,25 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import pickle
 import sys
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Hashable
+from numbers import Integral
 from typing import Any
 
 from gridlane.core.argtypes import Signature
 from gridlane.core.config import config
 from gridlane.core.errors import ArgumentError, LaunchError
+from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions
 from gridlane.cuda import active, settings
 from gridlane.cuda.argument_types import typeof
 from gridlane.cuda.arguments import In
 from gridlane.cuda.dimensions import MISSING_CONFIGURATION, Dim3, dim3
+from gridlane.cuda.foreign import resolved
 from gridlane.cuda.inspection import Inspection
 from gridlane.cuda.kernel import Kernel
 from gridlane.cuda.launch import (
@@ -32,7 +37,7 @@ from gridlane.cuda.launch import (
 from gridlane.cuda.queued import QueuedConfigured
 from gridlane.cuda.signatures import Types, as_readonly, parse, resolve, writable
 from gridlane.cuda.sources import with_source
-from gridlane.cuda.streams import as_stream
+from gridlane.cuda.streams import Stream, as_stream
 from gridlane.cuda.warnings import NumbaPerformanceWarning
 from gridlane.runtime.errors import KernelStop
 
@@ -81,7 +86,8 @@ class Dispatcher(Inspection):
         self._parameters = tuple(inspect.signature(py_func).parameters)
         self._can_compile = True
         self._specialized = False
-        self._configured: dict[Hashable, Launching] = {}
+        self._configured: dict[Any, Launching] = {}
+        self._owners: weakref.WeakSet[Stream] = weakref.WeakSet()
         self._plans: dict[Dim3, dict[Hashable, Plan]] = {}
         self._lock = threading.RLock()
 
@@ -97,8 +103,25 @@ class Dispatcher(Inspection):
             found = self._configure(item)
             if len(self._configured) >= _MOST_CONFIGURED:
                 self._configured.clear()
-            self._configured[item] = found
+            self._keep(item, found)
         return found
+
+    def _keep(self, item: Any, launch: Launching) -> None:
+        """Keep a configured launch; one on a stream for as long as the user has the stream."""
+        owner = item[2] if len(item) > 2 else None
+        if isinstance(owner, Stream):
+            item = (*item[:2], launch.stream, *item[3:])  # equal, and not what the user has
+            if owner not in self._owners:
+                self._owners.add(owner)
+                forget = weakref.WeakMethod(self._forget_stream)
+                weakref.finalize(owner, _call_weakly, forget, launch.stream).atexit = False
+        self._configured[item] = launch
+
+    def _forget_stream(self, stream: Stream) -> None:
+        """Forget the launches on a stream."""
+        table = self._configured
+        for item in [key for key in list(table) if len(key) > 2 and key[2] == stream]:
+            del table[item]
 
     def _configure(self, item: Any) -> Launching:
         if not isinstance(item, tuple) or not 2 <= len(item) <= 4:
@@ -122,7 +145,11 @@ class Dispatcher(Inspection):
                 ),
                 stacklevel=3,
             )
-        return _launching()(self, grid, block, as_stream(stream), int(sharedmem))
+        queue = as_stream(stream)
+        own = Stream(queue.native) if isinstance(queue, Stream) else queue
+        if not isinstance(sharedmem, Integral):
+            raise TypeError(f"sharedmem must be a number of bytes, got {sharedmem!r}")
+        return _launching()(self, grid, block, own, int(sharedmem))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Kernels need a grid and a block; device functions are called from kernels."""
@@ -141,21 +168,28 @@ class Dispatcher(Inspection):
         """The plans of launches with this block shape."""
         return self._plans.setdefault(block, {})
 
-    def check_arguments(self, args: tuple[Any, ...]) -> None:
-        """Raise ArgumentError when the number or the types of arguments are wrong."""
+    def checked(self, args: tuple[Any, ...], stream: Any) -> tuple[Any, ...]:
+        """The arguments of a launch on ``stream``, those of other libraries ``resolved``.
+
+        Raises:
+            ArgumentError: their number or types are wrong.
+        """
         wanted = len(self._parameters)
         if len(args) != wanted:
             names = ", ".join(self._parameters)
             raise ArgumentError(
                 f"{self.__name__}({names}) takes {wanted} arguments, {len(args)} were given"
             )
+        found = []
         for n, arg in enumerate(args):
             try:
-                typeof(arg)
+                found.append(resolved(arg, stream))
+                typeof(found[n])
             except ArgumentError as error:
                 raise ArgumentError(
                     f"{self.__name__}: argument {n + 1}, {self._parameters[n]!r}: {error}"
-                ) from None
+                ) from error.__cause__
+        return tuple(found)
 
     def user_exception(self, error: KernelStop) -> Exception:
         """The exception to raise for a stopped kernel: the user's own class where it is one."""
@@ -232,7 +266,7 @@ class Dispatcher(Inspection):
         self._reading.pop(kernel.argtypes, None)
 
     def _add(self, types: Types) -> Kernel:
-        with self._lock:
+        with fork_waits(), self._lock:
             found = self.overloads.get(types)
             if found is not None:
                 return found
@@ -256,7 +290,7 @@ class Dispatcher(Inspection):
 
     def recompile(self) -> None:
         """Forget all compiled code, and compile the same signatures again."""
-        with self._lock:
+        with fork_waits(), self._lock:
             types = list(self.overloads)
             self.overloads.clear()
             self._reading.clear()
@@ -306,8 +340,38 @@ class Dispatcher(Inspection):
         return f"CUDADispatcher({self.py_func!r})"
 
     def __reduce__(self) -> Any:
-        rebuild = (self.py_func, self.options, self.targetoptions, self.is_device_function)
-        return Dispatcher, rebuild
+        """By its name, as functions are; a specialised one by its kernel and types."""
+        found = _object_named(self.__module__, self.__qualname__)
+        if found is self:
+            return self.__qualname__
+        if self._specialized and getattr(found, "py_func", None) is self.py_func:
+            return Dispatcher.specialize, (found, *next(iter(self.overloads)))
+        raise pickle.PicklingError(
+            f"{self.__qualname__} cannot be pickled: another process finds a kernel by its name, "
+            f"and {self.__module__}.{self.__qualname__} is not this one; define it at the top "
+            "level of a module"
+        )
+
+    def __copy__(self) -> Dispatcher:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Dispatcher:
+        return self
+
+
+def _object_named(module: str, path: str) -> Any:
+    """What a loaded module has under a qualified name, or None."""
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _call_weakly(method: weakref.WeakMethod[Callable[[Any], None]], argument: Any) -> None:
+    """Call a method of an object that may be gone."""
+    function = method()
+    if function is not None:
+        function(argument)
 
 
 def _exception_class(name: str, function: Callable[..., Any]) -> type[Exception] | None:
@@ -317,9 +381,7 @@ def _exception_class(name: str, function: Callable[..., Any]) -> type[Exception]
     for value in (*seen.nonlocals.values(), *seen.globals.values()):
         if isinstance(value, type) and (value.__module__, value.__qualname__) == (module, path):
             return value if issubclass(value, Exception) else None
-    found: Any = sys.modules.get(module)
-    for part in path.split("."):
-        found = getattr(found, part, None)
+    found = _object_named(module, path)
     return found if isinstance(found, type) and issubclass(found, Exception) else None
 
 

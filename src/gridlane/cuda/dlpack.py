@@ -1,154 +1,160 @@
 """DLPack: device arrays to and from other libraries without a copy.
 
-The structures are those of dlpack.h, version 0.8, which every library reads: a capsule "dltensor"
-with a DLManagedTensor. https://dmlc.github.io/dlpack/latest/c_api.html
+``export`` is what ``__dlpack__`` of a device array gives; dlpack_read.py takes what other
+libraries' objects give. https://dmlc.github.io/dlpack/latest/python_spec.html
 """
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
+from gridlane.core.config import config
+from gridlane.core.dlpack_abi import (
+    BFLOAT,
+    BOOL,
+    COMPLEX,
+    COPIED,
+    CPU,
+    CUDA,
+    FLOAT,
+    READ_ONLY,
+    SIGNED,
+    UNSIGNED,
+    device_name,
+)
 from gridlane.cuda import active
+from gridlane.cuda.streams import as_stream
 
-CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
-_SIGNED, _UNSIGNED, _FLOAT, _BFLOAT, _COMPLEX, _BOOL = 0, 1, 2, 4, 5, 6
-_KINDS = {"i": _SIGNED, "u": _UNSIGNED, "f": _FLOAT, "c": _COMPLEX, "b": _BOOL}
-_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-_NAME, _USED = b"dltensor", b"used_dltensor"
-
-
-class _Device(ctypes.Structure):
-    _fields_ = (("type", ctypes.c_int32), ("id", ctypes.c_int32))
-
-
-class _DataType(ctypes.Structure):
-    _fields_ = (("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16))
+_KINDS = {"i": SIGNED, "u": UNSIGNED, "f": FLOAT, "c": COMPLEX, "b": BOOL}
+_NAMES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
+DTYPES: dict[tuple[int, int], np.dtype] = {
+    (_KINDS[dtype.kind], 8 * dtype.itemsize): dtype for dtype in map(np.dtype, ("?", *_NAMES))
+} | {(BFLOAT, 16): np.dtype(ml_dtypes.bfloat16)}
+"""The element types that kernels have, by DLPack's (code, bits)."""
+_ELEMENTS = {dtype: element for element, dtype in DTYPES.items()}
+VERSION = (1, 0)
+"""The version of capsules that are made, and the newest that is read."""
 
 
-class _Tensor(ctypes.Structure):
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("device", _Device),
-        ("ndim", ctypes.c_int32),
-        ("dtype", _DataType),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    )
+def _chosen() -> Any:
+    """The native module where it was built and GRIDLANE_NATIVE does not say no."""
+    if config().native:
+        try:
+            from gridlane.cuda import _dlpack
+        except ImportError:
+            pass
+        else:
+            return _dlpack
+    from gridlane.cuda import dlpack_python
+
+    return dlpack_python
 
 
-class _Managed(ctypes.Structure):
-    _fields_ = (
-        ("tensor", _Tensor),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-    )
+capsules: Any = _chosen()
+"""``export`` and ``Tensor``, as dlpack_python.py describes them."""
 
 
-_api = ctypes.pythonapi
-_new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
-    ("PyCapsule_New", _api)
-)
-_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", _api)
-)
-# By address: a capsule that is being destroyed must not be counted as a Python object.
-_is_named = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
-    ("PyCapsule_IsValid", _api)
-)
-_raw_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", _api)
-)
-
-_exported: dict[int, tuple[Any, ...]] = {}
-"""What exported tensors hold, by the address of their structure, until their consumer is done."""
+# --- out ---
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-def _release(address: int) -> None:
-    """The deleter of exported tensors; consumers call it from any thread."""
-    _exported.pop(address, None)
-
-
-@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-def _destroy(capsule: int) -> None:
-    """The destructor of a capsule: nobody took the tensor when it still has its first name."""
-    if _is_named(capsule, _NAME):
-        _exported.pop(_raw_pointer(capsule, _NAME) or 0, None)
-
-
-def device_of() -> tuple[int, int]:
-    """DLPack's (kind, number) of this thread's device."""
-    device = active.device()
-    return (CPU, 0) if device.host_visible else (CUDA, device.ordinal)
-
-
-def export(array: Any) -> Any:
-    """A capsule over a device array's memory, which it keeps alive.
+def device_of(array: Any) -> tuple[int, int]:
+    """DLPack's (kind, number) of a device array's memory.
 
     Raises:
-        BufferError: the elements are of a type that DLPack has not, or strides are not multiples
-            of the element's size.
+        BufferError: DLPack has no kind for the memory of this device.
     """
+    owner = array.gpu_data.device or active.device()
+    found = owner.dlpack_device(array.address if array.size else 0)
+    if found is None:
+        raise BufferError(
+            f"DLPack has no kind of device for the memory of {owner.name!r}; copy the array to the "
+            "host with copy_to_host, or give __dlpack__ dl_device=(1, 0)"
+        )
+    return found
+
+
+def export(
+    array: Any, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
+) -> Any:
+    """A capsule over a device array's memory, or over that of a copy, which it keeps alive.
+
+    Args:
+        stream: the consumer's, whose later work comes after the array's work so far. -1 leaves the
+            order to the caller.
+        max_version: DLPack's version that the consumer reads; without one, the capsule is of the
+            kind before 1.0.
+        dl_device: (kind, number) to export to: the array's own, or the host's.
+        copy: True for a copy, False for none, None for one where ``dl_device`` needs it.
+
+    Raises:
+        BufferError: DLPack cannot describe the array, or not in this way.
+        ValueError: the device has no such stream.
+    """
+    wanted = None if dl_device is None else tuple(map(int, dl_device))
+    versioned = max_version is not None and max_version[0] >= VERSION[0]
+    if wanted == (CPU, 0) and not (array.gpu_data.device or active.device()).host_visible:
+        if copy is False:
+            raise BufferError(f"{array!r} is not in the host's memory, and copy=False")
+        return _capsule(array.copy_to_host(), (CPU, 0), COPIED, versioned)
+    device = device_of(array)
+    if wanted not in (None, device):
+        raise BufferError(
+            f"{array!r} is in memory of {device_name(*device)} and is not exported to "
+            f"{device_name(*wanted)}; it goes to its own device and to kDLCPU 0"
+        )
+    if copy:
+        array = array._duplicate()
+        device = device_of(array)
+    _order(array, stream, device[0])
+    flags = COPIED if copy else READ_ONLY if array.readonly else 0
+    return _capsule(array, device, flags, versioned)
+
+
+def _capsule(array: Any, device: tuple[int, int], flags: int, versioned: bool) -> Any:
+    """A capsule over an array of ours or of numpy's."""
     dtype = array.dtype
-    code = _BFLOAT if dtype == _BFLOAT16 else _KINDS.get(dtype.kind)
-    if code is None or any(stride % dtype.itemsize for stride in array.strides):
-        raise BufferError(f"DLPack cannot describe {array!r}")
-    shape = (ctypes.c_int64 * max(1, array.ndim))(*array.shape)
-    steps = [stride // dtype.itemsize for stride in array.strides]
-    strides = (ctypes.c_int64 * max(1, array.ndim))(*steps)
-    managed = _Managed()
-    tensor = managed.tensor
-    tensor.data = array.address
-    tensor.device = _Device(*device_of())
-    tensor.ndim = array.ndim
-    tensor.dtype = _DataType(code, dtype.itemsize * 8, 1)
-    tensor.shape = ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64))
-    tensor.strides = ctypes.cast(strides, ctypes.POINTER(ctypes.c_int64))
-    managed.deleter = ctypes.cast(_release, ctypes.c_void_p)
-    address = ctypes.addressof(managed)
-    _exported[address] = (managed, shape, strides, array)
-    return _new(address, _NAME, ctypes.cast(_destroy, ctypes.c_void_p))
+    element, strides = _ELEMENTS.get(dtype), array.strides
+    if element is None:
+        raise BufferError(f"DLPack has no element type for {dtype}")
+    if any(stride % dtype.itemsize for stride in strides):
+        raise BufferError(
+            f"DLPack counts strides in elements, and strides {strides} are not multiples of "
+            f"{dtype.itemsize} bytes"
+        )
+    if flags & READ_ONLY and not versioned:
+        raise BufferError(
+            "the array is read-only, which DLPack says from version 1.0 on: give __dlpack__ "
+            "max_version=(1, 0)"
+        )
+    address = array.ctypes.data if isinstance(array, np.ndarray) else array.address
+    steps = tuple(stride // dtype.itemsize for stride in strides)
+    bits = flags if versioned else None
+    return capsules.export(array, address, device, element, tuple(array.shape), steps, bits)
 
 
-def read(value: Any) -> dict[str, Any] | None:
-    """What ``value.__dlpack__`` shows, as an array interface with its ``dtype`` and ``owner``.
-
-    None for memory that is not this thread's device's: a host array on a GPU, say.
-
-    Raises:
-        TypeError: the elements are of a type that kernels have not.
-    """
-    kind, number = map(int, value.__dlpack_device__())
-    if device_of()[0] == CPU or kind not in (CUDA, CUDA_HOST, CUDA_MANAGED):
-        return None
-    if kind == CUDA and number != device_of()[1]:
-        return None
-    capsule = value.__dlpack__(stream=1)  # ordered before the default stream's later work
-    tensor = ctypes.cast(_pointer(capsule, _NAME) or 0, ctypes.POINTER(_Managed)).contents.tensor
-    dtype = _dtype(tensor.dtype)
-    shape = tuple(tensor.shape[n] for n in range(tensor.ndim))
-    strides = None
-    if tensor.strides:
-        strides = tuple(tensor.strides[n] * dtype.itemsize for n in range(tensor.ndim))
-    return {
-        "shape": shape,
-        "strides": strides,
-        "dtype": dtype,
-        "data": ((tensor.data or 0) + tensor.byte_offset, False),
-        # A capsule that nobody consumed deletes its tensor when it goes.
-        "owner": (capsule, value),
-    }
-
-
-def _dtype(type_: _DataType) -> np.dtype:
-    if type_.lanes == 1 and type_.code == _BFLOAT and type_.bits == 16:
-        return _BFLOAT16
-    kinds = {code: kind for kind, code in _KINDS.items()}
-    if type_.lanes != 1 or type_.code not in kinds or type_.bits % 8:
-        raise TypeError(f"DLPack type {type_.code}, {type_.bits} bits, is not one of kernels")
-    return np.dtype(f"{kinds[type_.code]}{type_.bits // 8}")
+def _order(array: Any, stream: Any, kind: int) -> None:
+    """Make the consumer's work come after the array's so far."""
+    if stream == -1:
+        return
+    owner = array.gpu_data.device or active.device()
+    own = as_stream(array.stream).native if array.stream else owner.default_stream
+    if kind == CUDA:
+        if stream == 0:
+            raise ValueError("DLPack has no stream 0: 1 is the default stream, 2 a thread's own")
+        consumer = owner.stream_at(int(stream or 1))
+        for source in {id(each): each for each in (owner.default_stream, own)}.values():
+            if source.handle != consumer.handle:
+                event = owner.new_event(timing=False)
+                event.record(source)
+                event.wait(consumer)
+        return
+    if stream is not None and kind == CPU:
+        raise ValueError(f"memory of kDLCPU has no streams, so stream is None; got {stream!r}")
+    if stream is not None and int(stream) > 2:
+        owner.stream_at(int(stream))  # which refuses what is no stream
+    # The consumer may be the host, or a library whose work no stream of ours can wait for.
+    own.synchronize()
+    owner.default_stream.synchronize()

@@ -14,6 +14,7 @@ from gridlane.core.argtypes import ArgType, Signature, none
 from gridlane.core.artifact import Artifact
 from gridlane.core.compact import ANY, Variant
 from gridlane.core.errors import LaunchError
+from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
 from gridlane.cuda import active, notes
 from gridlane.cuda.dimensions import Dim3, check_shape
@@ -64,7 +65,7 @@ class Kernel:
         """The typed IR, an ir.Module. Raises what is wrong with the source (CompileError)."""
         from gridlane import compiler
 
-        with self._lock:
+        with fork_waits(), self._lock:
             return compiler.translate(self.source, self.argtypes, self.options)
 
     def artifact(self, block: Dim3) -> Artifact:
@@ -79,7 +80,7 @@ class Kernel:
         found = self._bound.get(key)
         if found is not None:
             return found
-        with self._lock:
+        with fork_waits(), self._lock:
             if key not in self._bound:
                 check_shape(self.py_func.__name__, (1, 1, 1), block, device.limits)
                 self._bound[key] = self._load(device, block, variant).bind(block)
@@ -104,7 +105,7 @@ class Kernel:
     def any_loaded(self) -> LoadedKernel:
         """The code for some block shape; compiled for one warp when there is none yet."""
         device = active.device()
-        with self._lock:
+        with fork_waits(), self._lock:
             for (ordinal, _), kernel in self._loaded.items():
                 if ordinal == device.ordinal:
                     return kernel
@@ -200,4 +201,5 @@ class Kernel:
         target = active.device().target((32, 1, 1))
         if target.name == "interp":  # it runs the IR itself; the code to read is the CPU's
             target = Target("cpu", block=target.block)
-        return compiler.text(self.module, target, stage, self.options)
+        with fork_waits():
+            return compiler.text(self.module, target, stage, self.options)

@@ -27,7 +27,7 @@ from gridlane.cuda.signatures import conversion, writable
 from gridlane.cuda.transfers import Convert, Writeback, converter
 from gridlane.runtime.errors import NOT_CAPTURED, KernelStop, fail
 from gridlane.runtime.protocol import BoundKernel, Limits
-from gridlane.runtime.stream import BUSY, wait_for_streams
+from gridlane.runtime.stream_queue import BUSY, wait_for_streams
 
 if TYPE_CHECKING:
     from gridlane.cuda.dispatcher import Dispatcher
@@ -158,7 +158,7 @@ class Launching:
         back: list[Writeback] = []
         if dispatcher.extensions:
             args = self._extended(args, back)
-        dispatcher.check_arguments(args)
+        given, args = args, dispatcher.checked(args, self.stream)
         key = tuple([KEYS[arg.__class__](arg) for arg in args])
         device = active.device()
         limits = device.limits
@@ -178,14 +178,17 @@ class Launching:
             plan = self._plan_for_any(plan, (device.ordinal, key, ANY))
         check_shared(dispatcher.__name__, plan.static_shared, self.sharedmem, limits)
         stream = self.stream.native
-        if not plan.converts and not dispatcher.extensions:
-            self._remember(key, plan, args)
+        traced = trace.enabled()
+        if not plan.converts and not dispatcher.extensions and not traced:
+            self._remember(key, plan, args, given)  # a launch that is traced comes here each time
         if stream.capturing and (back or plan.waits):
             fail(
                 NOT_CAPTURED,
                 f"{dispatcher.__name__}: a launch with a host array is waited for",
                 "copy it with cuda.to_device before the capture",
             )
+        if traced:
+            _tell(self, plan, len(back))
         stream.launch(plan.kernel, params, self.gx, self.gy, self.gz, self.sharedmem, args)
         if back or (plan.waits and not stream.inline):
             stream.synchronize()
@@ -242,8 +245,6 @@ class Launching:
         args = _converted(converts, args, back)
         artifact = bound.artifact
         bound.explain = dispatcher.user_exception
-        if trace.enabled():
-            bound = _Traced(dispatcher.__name__, bound, self.blockdim)
         read = make_reader(kernel.argtypes, args, artifact.params, artifact.param_bytes)
         used = converts if any(converts) else ()
         waits = any(map(_holds_host_array, args))
@@ -251,8 +252,11 @@ class Launching:
         types = kernel.argtypes
         return Plan(read, bound, bound.launch, used, shared, waits, types, variant), args
 
-    def _remember(self, key: Hashable, plan: Plan, args: tuple[Any, ...]) -> None:
-        """Make the next launch with arguments like these a fast one, where there is such."""
+    def _remember(
+        self, key: Hashable, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
+    ) -> None:
+        """Make the next launch with arguments like these, which the caller has ``given``, a fast
+        one, where there is such."""
 
 
 class Configured(Launching):
@@ -273,7 +277,9 @@ class Configured(Launching):
         except KernelStop as error:
             raise self.dispatcher.user_exception(error) from None
 
-    def _remember(self, key: Hashable, plan: Plan, args: tuple[Any, ...]) -> None:
+    def _remember(
+        self, key: Hashable, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
+    ) -> None:
         if self.stream.inline:
             self._fast[key] = plan
 
@@ -286,8 +292,10 @@ class NativeConfigured(Launching, Launcher):
     def _variant(self, args: tuple[Any, ...], limits: Limits) -> Variant:
         return variant_of(self, args, limits)
 
-    def _remember(self, key: Hashable, plan: Plan, args: tuple[Any, ...]) -> None:
-        profile = native_profile(self, plan, args)
+    def _remember(
+        self, key: Hashable, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
+    ) -> None:
+        profile = native_profile(self, plan, args, given)
         if profile is not None:
             self._install(*profile)
 
@@ -323,39 +331,21 @@ def _converted(
     return tuple(f(arg, back) if f else arg for f, arg in zip(converts, args))
 
 
-class _Traced:
-    """A bound kernel that prints a line on stderr for each launch."""
-
-    def __init__(self, name: str, kernel: BoundKernel, block: Dim3) -> None:
-        self.artifact = kernel.artifact
-        self.explain = kernel.explain
-        self._name, self._block, self._device = name, block, active.device().name
-        self._kernel: Any = kernel
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._kernel, name)  # what a device's own stream needs of its kernel
-
-    def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
-        """Say so, and launch."""
-        self.say(gx, gy, gz, shared)
-        self._kernel.launch(params, gx, gy, gz, shared)
-
-    def record(self, stream: Any, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
-        """The same, for a stream of Vulkan."""
-        self.say(gx, gy, gz, shared)
-        self._kernel.record(stream, params, gx, gy, gz, shared)
-
-    def say(self, gx: int, gy: int, gz: int, shared: int) -> None:
-        """The line."""
-        grid = (gx, gy, gz)
-        trace.event(
-            "launch",
-            kernel=self._name,
-            device=self._device,
-            grid=grid,
-            block=self._block,
-            shared=shared,
-        )
+def _tell(launch: Launching, plan: Plan, copies: int) -> None:
+    """Say of a launch what is launched where, by which code, and what that does in another way."""
+    artifact = plan.kernel.artifact
+    kind = " coarse" if plan.variant.coarse else " compact" if plan.variant.compact else ""
+    trace.event(
+        "launch",
+        kernel=launch.dispatcher.__name__,
+        device=active.device().name,
+        grid=tuple(launch.griddim),
+        block=tuple(launch.blockdim),
+        shared=plan.static_shared + launch.sharedmem,
+        route=f"{artifact.format}{kind}",
+        copies=copies,
+        emulated="; ".join(artifact.notes) or "nothing",
+    )
 
 
 def check_convertible(

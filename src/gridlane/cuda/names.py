@@ -18,6 +18,7 @@ _BY_MODULE: dict[str, str] = {
         mapped_array_like managed_array pinned as_cuda_array is_cuda_array open_ipc_array
         from_cuda_array_interface
     """,
+    "foreign": "from_dlpack",
     "streams": """
         stream default_stream legacy_default_stream per_thread_default_stream external_stream
         event event_elapsed_time synchronize
@@ -63,9 +64,9 @@ SUBMODULES |= {
     name: name
     for line in (
         "active argument_types arguments arrays compilation decorators description device",
-        "devicearray dlpack graphs",
+        "devicearray dlpack dlpack_code dlpack_python dlpack_read foreign graphs",
         "dimensions dispatcher errors generated geometry gufunc indexing inspection kernel launch",
-        "launcher profiles",
+        "launcher launcher_foreign profiles",
         "names numba_compat random reader reduction refused settings signatures sources streams",
         "transfers transport types ufunc warnings",
     )

@@ -51,7 +51,9 @@ class QueuedConfigured(Launching):
     def _variant(self, args: tuple[Any, ...], limits: Limits) -> Variant:
         return variant_of(self, args, limits)
 
-    def _remember(self, key: Hashable, plan: Plan, args: tuple[Any, ...]) -> None:
+    def _remember(
+        self, key: Hashable, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
+    ) -> None:
         # Streams that were named by number are looked up and refused by the slow way.
         known = self._own is not None or self.stream.handle == 0
         if not known or plan.waits or not isinstance(key, tuple):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from gridlane.cuda import active
 from gridlane.cuda.graphs import Graph
@@ -89,11 +90,24 @@ class AnyStream:
         return future
 
 
-class Stream(AnyStream):
-    """An ordered queue of work beside the default stream; made by ``cuda.stream()``."""
+class Stream(AnyStream, weakref.ref[Any]):
+    """An ordered queue of work beside the default stream; made by ``cuda.stream()``.
 
-    def __init__(self) -> None:
-        self.native = active.device().new_stream()
+    Two of them are equal when they are the same stream of the device. That, and their hash, is
+    weakref.ref's, of the device's stream: tables of launches are asked for streams at each launch,
+    and a method in Python would cost more than the rest of the look-up.
+    """
+
+    def __new__(cls, native: protocol.Stream | None = None) -> Self:
+        """A new stream, or another object for one."""
+        if native is None:
+            native = active.device().new_stream()
+        made = super().__new__(cls, native)
+        made.native = native
+        return made
+
+    def __init__(self, native: protocol.Stream | None = None) -> None:
+        """All is done by ``__new__``; weakref.ref would want its argument here."""
 
     def __repr__(self) -> str:
         return f"<CUDA stream {self.handle} on {active.device().name}>"
@@ -222,6 +236,16 @@ def external_stream(ptr: int) -> Any:
     """The stream whose ``handle`` is ``ptr``; where none is, using it is an INVALID_HANDLE."""
     number = int(ptr)
     return _BY_NUMBER.get(number) or ExternalStream(number)
+
+
+def comes_after(later: Any, earlier: Any) -> bool:
+    """Whether work that is given to ``later`` now comes after that of ``earlier`` so far, without
+    anybody's waiting: they are one stream, or ``earlier`` is the default one, of whose two numbers
+    either will do."""
+    first, second = earlier.handle, later.handle
+    if first in (0, 1):
+        return second in (0, 1) or not getattr(later.native, "apart", False)
+    return first == second
 
 
 def event(timing: bool = True) -> Event:

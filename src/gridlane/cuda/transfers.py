@@ -12,9 +12,9 @@ import numpy as np
 from gridlane.core.argtypes import ArgType, ArrayType
 from gridlane.core.errors import ArgumentError
 from gridlane.cuda import active, geometry
-from gridlane.cuda.argument_types import ALIGNED, as_host, is_in_place
+from gridlane.cuda.argument_types import ALIGNED, is_in_place
 from gridlane.cuda.arguments import ArgHint, InOut
-from gridlane.cuda.devicearray import DeviceNDArray, as_device, from_interface, to_device
+from gridlane.cuda.devicearray import DeviceNDArray, from_interface, to_device
 
 Writeback = Callable[[], object]
 """Copies back what a kernel wrote; a list of them is of one launch."""
@@ -37,13 +37,11 @@ def converter(value: Any, want: ArgType) -> Convert | None:
         return _shown if is_in_place(value) else _array(value, want)
     if isinstance(value, np.void):
         return _record
-    if value is None or isinstance(value, (int, float, complex, np.generic)):
-        return None
-    return _foreign(value, want)
+    return None
 
 
 def _shown(value: Any, back: list[Writeback]) -> Any:
-    return from_interface(value.__cuda_array_interface__, value)
+    return from_interface(value.__gridlane_array__, value)
 
 
 def _each(inner: list[Convert | None]) -> Convert:
@@ -92,15 +90,6 @@ def _check_unwritten(value: np.void, device: DeviceNDArray) -> None:
         raise ArgumentError(
             f"a kernel wrote into a read-only record ({value.dtype}); pass a copy of the record"
         )
-
-
-def _foreign(value: Any, want: ArgType) -> Convert:
-    if as_device(value, sync=False) is not value:
-        return lambda item, back: as_device(item)
-    host = as_host(value)
-    assert host is not None, "typeof refuses what shows no memory"
-    inner = _array(host, want)
-    return lambda item, back: inner(as_host(item), back) if inner else as_host(item)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ def _if(frame: Frame, op: control.If, mask: Array) -> Array:
 def _loop(frame: Frame, op: control.Loop, mask: Array) -> Array:
     behind = np.zeros_like(mask)
     while mask.any():
+        frame.block.launch.check()
         exits = Exits(frame.block.lanes)
         frame.loops.append(exits)
         mask = frame.run_region(frame, op.body, mask) | exits.to_step

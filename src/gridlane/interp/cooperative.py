@@ -94,6 +94,7 @@ class Meeting:
             while running:
                 running = self._round(running)
         finally:
+            self.launch.stopped = True  # also for a block in an endless loop
             for seat in running:
                 if not seat.done:
                     seat.stop()

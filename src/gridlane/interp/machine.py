@@ -58,6 +58,7 @@ def run(
     params: list[int | float | bool],
     memory: Memory,
     dynamic_shared: int = 0,
+    unwanted: Callable[[], bool] | None = None,
 ) -> RunResult:
     """Run the kernel of a valid module to its end.
 
@@ -65,13 +66,15 @@ def run(
         grid, block: blocks of the grid and threads of a block, along x, y, z.
         params: a number for each parameter of the kernel; pointers are addresses in ``memory``.
         dynamic_shared: bytes.
+        unwanted: whether the grid is to end early; asked in each iteration of each loop.
 
     Raises:
-        KernelError: a bad memory access, or a barrier that not all threads or blocks reach.
+        KernelError: a bad memory access, a barrier that not all threads or blocks reach, or an
+            early end.
     """
     launch = Launch(module, _three(grid), _three(block), memory, dynamic_shared, run_function)
     result = RunResult()
-    launch.prints = result.prints
+    launch.prints, launch.unwanted = result.prints, unwanted
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _frames_needed(module)))
     constants = [_global(launch, name) for name in _globals_in(module, Space.CONSTANT)]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.core.errors import KernelError
 from gridlane.interp.copies import Copies
 from gridlane.interp.memory import Memory
 from gridlane.interp.values import WARP, Array, Lanes, filled
@@ -22,7 +23,8 @@ RunFunction = Callable[["Block", Function, tuple[Lanes, ...], Array], tuple[Lane
 @dataclass(slots=True, eq=False)
 class Launch:
     """A grid. ``run_function`` is how calls run; ``globals`` has the addresses of the globals;
-    ``meet`` is how a block waits for the others of its grid, at an op."""
+    ``meet`` is how a block waits for the others of its grid, at an op; ``unwanted`` says whether
+    somebody has asked the grid to end early, and ``stopped`` that it does."""
 
     module: Module
     grid: Shape
@@ -31,9 +33,19 @@ class Launch:
     dynamic_shared: int
     run_function: RunFunction
     meet: Callable[[Shape, Op], None] | None = None
+    unwanted: Callable[[], bool] | None = None
+    stopped: bool = False
     globals: dict[str, int] = field(default_factory=dict)
     prints: list[str] = field(default_factory=list)
     error: tuple[int, Shape, Shape] | None = None
+
+    def check(self) -> None:
+        """End the grid where that is asked for; each loop comes here in each iteration."""
+        if self.stopped or (self.unwanted is not None and self.unwanted()):
+            raise KernelError(
+                f"{self.module.kernel.name} was stopped before its end, by an exception in a "
+                "thread that waited for it"
+            )
 
 
 class Block:

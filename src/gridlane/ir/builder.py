@@ -148,7 +148,7 @@ class Builder:
         if value.type is type_:
             return value
         known = constant(value)
-        if known is not None and (type(known) is not float or type_.is_float):
+        if known is not None and (type(known) is not float or not type_.is_integer):
             return self.const(known, type_)
         return self.value(arith.Cast(value, type_))
 

@@ -146,6 +146,7 @@ class Module:
     ``coarse``: how many blocks of the launch along x the kernel does in one. ``known``: names of
     library functions that need no body, as the code generator has what they become.
     ``gathers_loops``: all loops are to be in the kernel, where a pass watches them.
+    ``hides_bit_selects``: the code generator hides what ``codegen/joined_bits.py`` finds.
     """
 
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
@@ -154,6 +155,7 @@ class Module:
     coarse: int = 1
     known: Container[str] = ()
     gathers_loops: bool = False
+    hides_bit_selects: bool = False
 
     @property
     def kernel(self) -> Function:

@@ -129,7 +129,7 @@ def _expand(callee: Function, caller: Function, call: control.Call) -> tuple[lis
     """The ops that stand for a call, and the values of its results."""
     mapped = {p.value: v for p, v in zip(callee.params, call.arguments, strict=True)}
     renamed = {var: Var(f"{callee.name}.{var.name}", var.type) for var in callee.variables}
-    _declare(caller, list(renamed.values()))
+    declare_variables(caller, list(renamed.values()))
     ops: list[Op] = []
     for var in renamed.values():
         _write(ops, var, _zero(ops, var.type, call.loc), call.loc)
@@ -141,7 +141,7 @@ def _expand(callee: Function, caller: Function, call: control.Call) -> tuple[lis
     if len(returns) == 1 and body.ops[-1] is returns[0]:
         return ops + body.ops[:-1], list(returns[0].values)
     outputs = [Var(f"{callee.name}.result", type_) for type_ in callee.results]
-    _declare(caller, outputs)
+    declare_variables(caller, outputs)
     _leave_instead_of_return(body, outputs)
     ops.append(_at(control.ScopeOp(body), call.loc))
     reads = [_at(memory.ReadVar(var), call.loc) for var in outputs]
@@ -167,7 +167,7 @@ def _leave_instead_of_return(region: Region, outputs: list[Var]) -> None:
     region.ops = ops
 
 
-def _declare(function: Function, variables: list[Var]) -> None:
+def declare_variables(function: Function, variables: list[Var]) -> None:
     """Add variables, with names that the function does not have."""
     taken = {var.name for var in function.variables}
     for var in variables:

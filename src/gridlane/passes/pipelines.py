@@ -11,6 +11,7 @@ from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions
 from gridlane.ir.stages import MATRIX, STAGES
 from gridlane.ir.values import Module
+from gridlane.passes.branch_out_of_scopes import branch_out_of_scopes
 from gridlane.passes.coarsen import coarsen_blocks
 from gridlane.passes.copy_at_once import copy_at_once
 from gridlane.passes.inline import inline_calls, inline_others
@@ -36,6 +37,13 @@ def _without_libdevice(module: Module) -> None:
     from gridlane.passes.legalize_math import NVPTX, legalize_math
 
     legalize_math(module, NVPTX)
+
+
+def _without_libmvec(module: Module) -> None:
+    """Give CPUs our functions, which run on whole vectors, in the place of libm's."""
+    from gridlane.passes.legalize_math import CPU, legalize_math
+
+    legalize_math(module, CPU)
 
 
 def _own_functions(module: Module) -> None:
@@ -180,6 +188,8 @@ PIPELINES: dict[str, tuple[Pass | Asked, ...]] = {
     "cpu": (inline_calls, copy_at_once, promote_variables),
     # What legalize_math writes are functions, so it comes before the others inline calls.
     "cuda without libdevice": (_without_libdevice,),
+    # Likewise. Code for machines that fuse: the functions of f64 count on it.
+    "cpu without libmvec": (_without_libmvec,),
     "cuda before 8.0": (inline_calls, copy_at_once),
     "cuda": (inline_calls, promote_variables, wish_unrolling),
     # Narrowing sees values, not variables, once they are forwarded.
@@ -207,6 +217,8 @@ PIPELINES: dict[str, tuple[Pass | Asked, ...]] = {
     "vulkan quads": (join_loads,),
     # Behind all others of a target, for devices that end loops.
     "short loops": (_watch_loops, promote_variables),
+    # Behind that, for languages whose compilers take long for blocks that are left.
+    "plain branches": (branch_out_of_scopes,),
     "interp": (),
     "metal": (
         inline_calls,

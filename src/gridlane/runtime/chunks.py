@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from bisect import bisect_right, insort
 from dataclasses import dataclass, field
 from typing import Any
 
+from gridlane.runtime.addresses import AddressMap
 from gridlane.runtime.errors import INVALID_VALUE, OUT_OF_MEMORY, fail
 from gridlane.runtime.pool import PoolStatistics
 
@@ -80,33 +80,6 @@ def rounded(size: int) -> int:
     return -(-size // step) * step
 
 
-class AddressMap:
-    """Chunks by the addresses that they cover."""
-
-    def __init__(self) -> None:
-        self._starts: list[int] = []
-        self._chunks: dict[int, Chunk] = {}
-
-    def add(self, start: int, chunk: Chunk) -> None:
-        """Note a chunk that begins at ``start``."""
-        insort(self._starts, start)
-        self._chunks[start] = chunk
-
-    def remove(self, start: int) -> None:
-        """Forget the chunk that begins there."""
-        self._starts.remove(start)
-        del self._chunks[start]
-
-    def find(self, address: int, size: int) -> tuple[Chunk, int] | None:
-        """(chunk, offset) of bytes that lie in one chunk, or None."""
-        n = bisect_right(self._starts, address) - 1
-        if n < 0:
-            return None
-        start = self._starts[n]
-        chunk = self._chunks[start]
-        return (chunk, address - start) if address + size <= start + chunk.size else None
-
-
 class ChunkPool:
     """Memory of one kind; what is given back is kept for later allocations of the same size.
 
@@ -118,7 +91,8 @@ class ChunkPool:
     def __init__(self, context: Any) -> None:
         self.context = context
         self.limit: int | None = None
-        self.addresses, self.pointers = AddressMap(), AddressMap()
+        self.addresses: AddressMap[Chunk] = AddressMap()
+        self.pointers: AddressMap[Chunk] = AddressMap()
         self._free: dict[int, list[tuple[Chunk, int]]] = {}
         self._chunks: list[Chunk] = []
         self._open: Chunk | None = None
@@ -187,9 +161,9 @@ class ChunkPool:
     def _added(self, size: int, asked: int) -> Chunk:
         chunk = self._new_chunk(size, asked)
         self._chunks.append(chunk)
-        self.addresses.add(chunk.address, chunk)
+        self.addresses.add(chunk.address, chunk.size, chunk)
         if chunk.pointer:
-            self.pointers.add(chunk.pointer, chunk)
+            self.pointers.add(chunk.pointer, chunk.size, chunk)
         return chunk
 
     # --- keeping house ---

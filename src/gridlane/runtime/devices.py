@@ -10,6 +10,7 @@ import threading
 from importlib import import_module
 
 from gridlane.core.errors import UnsupportedBackend
+from gridlane.core.forks import fork_waits
 from gridlane.runtime.errors import INVALID_DEVICE, NO_DEVICE, fail
 from gridlane.runtime.protocol import Device
 
@@ -55,7 +56,10 @@ def family(name: str) -> tuple[str, int]:
         fail(NO_DEVICE, f"{name!r}", f"devices are {', '.join(DRIVERS)}")
     if colon and not (number.isascii() and number.isdigit()):
         fail(INVALID_DEVICE, f"{name!r}: a number follows the colon")
-    return kind, int(number or 0)
+    ordinal = int(number or 0)
+    if ordinal >= 2**31:
+        fail(INVALID_DEVICE, f"{name!r}: no machine has so many")
+    return kind, ordinal
 
 
 def device_count(kind: str) -> int:
@@ -78,7 +82,7 @@ def get_device(name: str) -> Device:
         return device
     kind, ordinal = family(name)
     name = f"{kind}:{ordinal}" if ordinal else kind
-    with _lock:
+    with fork_waits(), _lock:
         if name not in _opened:
             _opened[name] = import_module(DRIVERS[kind]).open_device(ordinal)
         return _opened[name]

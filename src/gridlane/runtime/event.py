@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from time import perf_counter_ns
 
 from gridlane.runtime.errors import INVALID_HANDLE, NOT_CAPTURED, NOT_READY, fail
 from gridlane.runtime.stream import AnyStream
+from gridlane.runtime.stream_queue import Mark
 
 _handles = itertools.count(0x1000)
-
-
-class _Mark:
-    """One recording of an event."""
-
-    __slots__ = ("passed", "time")
-
-    def __init__(self) -> None:
-        self.time = 0
-        self.passed = threading.Event()
-
-    def __call__(self) -> None:
-        self.time = perf_counter_ns()
-        self.passed.set()
 
 
 class Event:
@@ -36,13 +22,13 @@ class Event:
     def __init__(self, timing: bool = True) -> None:
         self.timing = timing
         self.handle = next(_handles)
-        self._mark: _Mark | None = None
+        self._mark: Mark | None = None
 
     def record(self, stream: AnyStream) -> None:
         """Record the event after the work that is in ``stream`` now."""
         if stream.capturing:
             fail(NOT_CAPTURED, f"an event, on the device {stream.device.name}")
-        mark = _Mark()
+        mark = Mark(perf_counter_ns, stream.queue)
         stream.submit(mark, always=True)
         self._mark = mark
 
@@ -53,7 +39,7 @@ class Event:
     def synchronize(self) -> None:
         """Wait until the stream has passed the event."""
         if self._mark is not None:
-            self._mark.passed.wait()
+            self._mark.wait()
 
     def wait(self, stream: AnyStream) -> None:
         """Make the later work of ``stream`` wait for this event."""
@@ -61,7 +47,7 @@ class Event:
         if mark is not None and stream.capturing:
             fail(NOT_CAPTURED, f"waiting for an event, on the device {stream.device.name}")
         if mark is not None:
-            stream.submit(mark.passed.wait, always=True)
+            stream.submit(mark.wait, always=True)
 
     def elapsed_ms(self, end: Event) -> float:
         """Milliseconds from this event to ``end``.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
 from gridlane.core.options import Target
 from gridlane.runtime.errors import INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED, fail
@@ -18,8 +19,8 @@ from gridlane.runtime.stream import (
     Stream,
     by_handle,
     live_streams,
-    wait_for_streams,
 )
+from gridlane.runtime.stream_queue import wait_for_streams
 
 _FIXED = {
     "INTEGRATED": 1,
@@ -102,6 +103,14 @@ class HostDevice:
             f"copy the data to the device {self.name!r} with cuda.to_device",
         )
 
+    def reaches(self, other: Any, address: int) -> bool:
+        """Memory of another device is out of bounds here."""
+        return False
+
+    def dlpack_device(self, address: int) -> tuple[int, int] | None:
+        """The host's memory where the device uses that; else DLPack has no kind for it."""
+        return (dlpack_abi.CPU, 0) if self.host_visible else None
+
     def memory_info(self) -> tuple[int, int]:
         """Of the machine's memory, as the device has no other."""
         page, total = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
@@ -122,6 +131,10 @@ class HostDevice:
         if found is None:
             fail(INVALID_HANDLE, f"{handle:#x} is no stream of this device")
         return found
+
+    def stop_thread(self, thread: int, wish: bool) -> None:
+        """Ask the launch of a thread to end early, or take that back."""
+        raise NotImplementedError
 
     def new_event(self, timing: bool = True) -> Event:
         """An event of the host's clock."""

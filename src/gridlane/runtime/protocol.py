@@ -54,6 +54,7 @@ class NativeLaunch:
 
     Attributes:
         address: of cuLaunchKernel.
+        pointer_attribute: of cuPointerGetAttribute.
         function, stream: the CUfunction and CUstream.
         param_size: bytes of the parameter block.
         flag: of a byte to set at each launch.
@@ -62,6 +63,7 @@ class NativeLaunch:
     """
 
     address: int
+    pointer_attribute: int
     function: int
     stream: int
     param_size: int
@@ -282,11 +284,21 @@ class Device(Protocol):
         ...
 
     def adopt(self, address: int, size: int) -> Buffer:
-        """Memory of this device that another library allocated.
+        """Memory of this device that another library allocated; where it is another GPU's, the
+        buffer says so.
 
         Raises:
             DeviceError: INVALID_VALUE, the address is not this device's.
         """
+        ...
+
+    def reaches(self, other: Device, address: int) -> bool:
+        """Whether kernels here can use memory of another device."""
+        ...
+
+    def dlpack_device(self, address: int) -> tuple[int, int] | None:
+        """DLPack's (kind, number) of memory at an address, 0 for none; None where DLPack has no
+        kind for the device's memory."""
         ...
 
     def memory_info(self) -> tuple[int, int]:

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
 from gridlane.runtime.errors import INVALID_HANDLE, KernelStop, fail
 from gridlane.runtime.hosted import attributes_of
@@ -51,6 +52,15 @@ class QueuedDevice(Generic[S]):
 
     def register_host(self, address: int, size: int) -> None:
         """Pin memory: copies are as correct without, and no faster with it."""
+
+    def reaches(self, other: Any, address: int) -> bool:
+        """Devices that Python drives share no memory."""
+        return False
+
+    def dlpack_device(self, address: int) -> tuple[int, int] | None:
+        """DLPack has a kind for each library but OpenGL."""
+        kind = dlpack_abi.KINDS.get(self.name.partition(":")[0])
+        return None if kind is None else (kind, self.ordinal)
 
     def copy(self, target: int, source: int, size: int) -> None:
         """Copy within the device."""

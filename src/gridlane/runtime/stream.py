@@ -9,69 +9,15 @@ from __future__ import annotations
 
 import atexit
 import itertools
-import threading
 import weakref
 from collections.abc import Callable
 from functools import partial
-from queue import SimpleQueue
 from typing import Any
 
 from gridlane.runtime.errors import ILLEGAL_STATE, NOT_CAPTURED, NOT_PERMITTED, KernelStop, fail
 from gridlane.runtime.graph import RecordedGraph
 from gridlane.runtime.protocol import BoundKernel, Device
-
-Work = Callable[[], object]
-
-
-class _Queue:
-    """What a stream and its worker share. The worker must not hold the stream itself, so that a
-    stream that nobody holds can end its worker."""
-
-    __slots__ = ("__weakref__", "error", "idle", "items", "pending", "thread")
-
-    def __init__(self) -> None:
-        self.items: SimpleQueue[tuple[Work, bool] | None] = SimpleQueue()
-        self.idle = threading.Condition()
-        self.pending = 0
-        self.error: BaseException | None = None
-        self.thread: threading.Thread | None = None
-
-
-BUSY: set[_Queue] = set()
-"""Queues with unfinished work. The launch path looks at its truth value only."""
-
-
-def _work(queue: _Queue) -> None:
-    """Body of a worker thread."""
-    while (item := queue.items.get()) is not None:
-        work, always = item
-        if always or queue.error is None:
-            try:
-                work()
-            except BaseException as error:  # surfaces at the next synchronize
-                queue.error = queue.error or error
-        del item, work  # arguments of kernels are held no longer than the kernel runs
-        with queue.idle:
-            queue.pending -= 1
-            if not queue.pending:
-                BUSY.discard(queue)
-                queue.idle.notify_all()
-
-
-def _wait(queue: _Queue) -> None:
-    """Wait until a queue is empty; a worker does not wait for itself."""
-    if queue.thread is threading.current_thread():
-        return
-    with queue.idle:
-        while queue.pending:
-            queue.idle.wait()
-
-
-def wait_for_streams() -> None:
-    """Wait for every stream. Errors stay with their streams."""
-    for queue in tuple(BUSY):
-        _wait(queue)
-
+from gridlane.runtime.stream_queue import BUSY, Queue, Work, own_queue, wait, wait_for_streams
 
 atexit.register(wait_for_streams)
 
@@ -172,12 +118,11 @@ class Stream(_Copies):
 
     def __init__(self, device: Device) -> None:
         self.device = device
-        self._queue = _Queue()
+        self.queue = Queue(device)  # pyright: ignore[reportArgumentType]  # it is a HostDevice
         self.handle = next(_handles)
         _by_handle[self.handle] = self
         self._recorded: list[tuple[Work, bool]] | None = None
-        self._closer = weakref.finalize(self, self._queue.items.put, None)
-        self._closer.atexit = False
+        weakref.finalize(self, Queue.end, self.queue).atexit = False
 
     @property
     def capturing(self) -> bool:  # type: ignore[override]  # the default stream never is
@@ -207,24 +152,16 @@ class Stream(_Copies):
         if self._recorded is not None:
             self._recorded.append((work, always))
             return
-        queue = self._queue
-        with queue.idle:
-            queue.pending += 1
-            BUSY.add(queue)
-            if queue.thread is None:
-                queue.thread = threading.Thread(
-                    target=_work, args=(queue,), name=f"gridlane-stream-{self.handle}", daemon=True
-                )
-                queue.thread.start()
-            queue.items.put((work, always))
+        self.queue.put(work, always)
 
     def synchronize(self) -> None:
         """Wait for the work so far; raise the first error of it."""
         self._check_waiting("waiting for the stream")
-        queue = self._queue
-        if queue.thread is threading.current_thread():
+        queue = self.queue
+        if queue is own_queue():
             fail(NOT_PERMITTED, "a stream's callback cannot wait for its own stream")
-        _wait(queue)
+        if not wait(queue):
+            fail(NOT_PERMITTED, "a stream's callback cannot wait for a stream that waits for it")
         error, queue.error = queue.error, None
         if error is not None:
             raise error
@@ -232,12 +169,13 @@ class Stream(_Copies):
     def drain(self) -> None:
         """Wait for the work so far, and leave an error for ``synchronize``."""
         self._check_waiting("waiting for the stream")
-        _wait(self._queue)
+        if not wait(self.queue):
+            fail(NOT_PERMITTED, "a stream's callback cannot wait for a stream that waits for it")
 
     def query(self) -> bool:
         """Whether all work is done."""
         self._check_waiting("asking whether the work is done")
-        return not self._queue.pending
+        return not self.queue.pending
 
 
 class DefaultStream(_Copies):
@@ -245,6 +183,7 @@ class DefaultStream(_Copies):
 
     inline = True
     handle = 0
+    queue = None
 
     def __init__(self, device: Device) -> None:
         self.device = device

@@ -175,14 +175,41 @@ CUresult cuMemHostUnregister(void *address)
     return done(current()->sticky);
 }
 
-/* Only the kind of memory: 1 the host's, 2 a device's. */
+/* Whether kernels of a context can use a block; copies between devices ask for less. */
+static int mapped_in(Context *context, const Block *block)
+{
+    int owner = block->context->device, here = context->device;
+    if (block->memory == MANAGED_MEMORY || block->memory == HOST_MEMORY || owner == here)
+        return reaches(context, block);
+    if (block->memory == POOL_MEMORY)
+        return block->pool->peers[here];
+    return block->memory == REGISTERED ? block->mapped : context->peers[owner];
+}
+
+/* The kind of memory (2; 1 is the host's and 2 a device's), its address for kernels (3), whether it
+   is managed (8), and its device (9). */
 CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr pointer)
 {
     BEGIN("cuPointerGetAttribute", CURRENT, "%d, %#llx", attribute, pointer);
     Block *block = block_at((void *)pointer, 1, 0);
-    if (block == NULL || attribute != 2)
+    if (block == NULL)
         return done(INVALID_VALUE);
     int host = block->memory == HOST_MEMORY || block->memory == REGISTERED;
-    *(unsigned *)value = host ? 1 : 2;
-    return done(SUCCESS);
+    switch (attribute) {
+    case 2:
+        *(unsigned *)value = host ? 1 : 2;
+        return done(SUCCESS);
+    case 3:
+        if (!mapped_in(current(), block))
+            return done(INVALID_VALUE);
+        *(CUdeviceptr *)value = pointer;
+        return done(SUCCESS);
+    case 8:
+        *(unsigned char *)value = block->memory == MANAGED_MEMORY;
+        return done(SUCCESS);
+    case 9:
+        *(int *)value = block->context->device;
+        return done(SUCCESS);
+    }
+    return done(INVALID_VALUE);
 }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
+from pathlib import Path
 
 import pytest
+from tests import programs
 from tests.runtime.heap.helpers import opener
 
 PROGRAM = """
@@ -74,9 +75,7 @@ print(cuda.get_current_device().name.decode())
 def ran(source: str, device: str) -> subprocess.CompletedProcess[str]:
     opener(device)
     environment = {**os.environ, "GRIDLANE_DEVICE": device}
-    return subprocess.run(
-        [sys.executable, "-c", source], env=environment, capture_output=True, text=True
-    )
+    return programs.run(["-c", source], Path.cwd(), environment)
 
 
 @pytest.mark.parametrize("device", ["webgpu", "opengl"])
@@ -119,5 +118,5 @@ from gridlane.runtime.devices import device_count, get_device
 assert device_count({device!r}) == 0
 get_device({device!r})
 """
-    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    done = programs.run(["-c", source], Path.cwd(), os.environ)
     assert "NO_DEVICE" in done.stderr and f"pip install gridlane[{device}]" in done.stderr

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+from pathlib import Path
+
+from tests import programs
 
 PROGRAM = """
 import numpy as np
@@ -49,9 +50,7 @@ print(cuda.get_current_device().name.decode())
 """
 
 
-def test_a_program():
+def test_a_program(tmp_path: Path) -> None:
     environment = {**os.environ, "GRIDLANE_DEVICE": "vulkan"}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True
-    )
+    done = programs.run(["-c", PROGRAM], tmp_path, environment)
     assert done.returncode == 0 and done.stdout.strip(), done.stderr

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from gridlane.codegen.clike.emission import Emission, emits
 from gridlane.codegen.clike.floats import bits_of, from_bits
 from gridlane.codegen.clike.memory import Place, alignment, place_of
+from gridlane.codegen.clike.rounding import hidden_bits
 from gridlane.codegen.clike.scalars import combined
 from gridlane.core.dtypes import DType, b1, u32
 from gridlane.ir.op import Op
@@ -155,7 +156,7 @@ class _Word:
         if self.shift:
             kept = f"({seen} & ~({self.mask} << {self.shift}))"
             moved = f"({state.dialect.convert(u32, raw)} << {self.shift})"
-            desired = state.let(u32, f"{kept} | {moved}")
+            desired = state.let(u32, hidden_bits(state, f"{kept} | {moved}"))
         found, done = state.dialect.exchange_if(state, self.place, seen, desired)
         with state.block_of(f"if ({done}) {{"):
             state.line("break;")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gridlane.codegen.clike.emission import Emission
+from gridlane.codegen.clike.rounding import hidden_bits
 from gridlane.core.dtypes import DType, b1, bf16, f32, u16, u32
 from gridlane.ir.op import Op
 from gridlane.ir.ops.math import Trunc
@@ -56,6 +57,8 @@ def copy_sign(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str
     sign, whole = 1 << (dtype.bits - 1), dtype.unsigned
     a, b = (bits_of(state, dtype, text) for text in operands)
     joined = f"({a} & {state.literal(sign - 1, whole)}) | ({b} & {state.literal(sign, whole)})"
+    if whole is u32:
+        joined = hidden_bits(state, joined)
     return from_bits(state, dtype, state.dialect.convert(whole, joined))
 
 

@@ -18,17 +18,18 @@ from gridlane.codegen.clike.rounding import hidden_between, hidden_zero
 from gridlane.codegen.clike.types import require_types
 from gridlane.core.options import KernelOptions
 from gridlane.ir.ops import control
-from gridlane.ir.values import Function, Value
+from gridlane.ir.values import Function, Module, Value
 
-_KEPT: dict[tuple[type[Dialect], KernelOptions, bool], Functions] = {}
+_KEPT: dict[tuple[object, ...], Functions] = {}
 
 
 def kept_functions(
-    dialect: type[Dialect], options: KernelOptions, gathers_loops: bool = False
+    dialect: type[Dialect], options: KernelOptions, module: Module | None = None
 ) -> Functions:
     """The library functions that kernels of this process had in a language. The options choose
-    what passes make of a function, as does ``Module.gathers_loops``."""
-    return _KEPT.setdefault((dialect, options, gathers_loops), {})
+    what passes make of a function, as does what is asked of its module."""
+    asked = (module.gathers_loops, module.hides_bit_selects) if module else (False, False)
+    return _KEPT.setdefault((dialect, options, *asked), {})
 
 
 def forget() -> None:

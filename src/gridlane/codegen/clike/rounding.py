@@ -13,6 +13,7 @@ from __future__ import annotations
 from math import frexp, isfinite
 
 from gridlane.codegen.clike.emission import Emission
+from gridlane.codegen.joined_bits import may_select_bits
 from gridlane.core.dtypes import DType, f32, u32
 from gridlane.ir.builder import constant, rounded
 from gridlane.ir.op import FastMath, Op
@@ -93,6 +94,25 @@ def hidden_choice(state: Emission, op: arith.Select) -> str:
     if not isinstance(compared, ORDERS) or set(compared.operands()) != chosen:
         return text
     return _hidden(state, text)
+
+
+def hidden_bits(state: Emission, text: str) -> str:
+    """A u32 of bits of two, for compilers that go wrong when they find where these come from."""
+    if not state.module.hides_bit_selects:
+        return text
+    state.uses.add("zero")
+    return f"(({text}) ^ zero)"
+
+
+def hidden_select(state: Emission, op: Op, text: str) -> str:
+    """The text of an op, hidden where it may be a bit select; see ``codegen/joined_bits.py``."""
+    if not state.module.hides_bit_selects or not may_select_bits(op):
+        return text
+    dtype = op.results[0].type
+    assert isinstance(dtype, DType) and dtype.bits == 32  # languages that need it have no others
+    state.uses.add("zero")
+    zero = "zero" if dtype is u32 else state.dialect.convert(dtype, "zero")
+    return f"({text}) ^ {zero}"
 
 
 def _hidden(state: Emission, text: str, symbol: str = "^") -> str:

@@ -16,6 +16,7 @@ from gridlane.codegen.clike.rounding import (
     hidden_choice,
     hidden_complement,
     hidden_constant,
+    hidden_select,
     kept_apart,
 )
 from gridlane.core.dtypes import DType, b1, bf16, by_name, f32, u32
@@ -295,7 +296,8 @@ def scalar(state: Emission, op: Op) -> None:
         state.give(op.results[0], SCALARS[type(op)](state, op, u32, texts))
         return
     assert isinstance(first, DType)
-    state.give(op.results[0], _through(state, SCALARS[type(op)], op, first, operands))
+    made = _through(state, SCALARS[type(op)], op, first, operands)
+    state.give(op.results[0], hidden_select(state, op, made))
 
 
 def _through(state: Emission, emit: Emit, op: Op, dtype: DType, operands: list[str]) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gridlane.codegen.llvm.scalars import extend_bf16, round_bf16
-from gridlane.codegen.llvm.text import Body, scalar_name
+from gridlane.codegen.llvm.scalars import extend_bits, round_to_bits
+from gridlane.codegen.llvm.text import Body, held_as_bits, scalar_name
 from gridlane.core.dtypes import DType, f32
 from gridlane.ir.ops.atomic import AtomicKind
 from gridlane.ir.ops.grid import MemoryOrder
@@ -121,8 +121,8 @@ def combine(body: Body, kind: AtomicKind, type_: DType, old: str, value: str) ->
     name = scalar_name(type_)
     if kind is AtomicKind.EXCHANGE:
         return value
-    if type_.name == "bf16":
-        return _combine_bf16(body, kind, old, value)
+    if held_as_bits(type_):
+        return _combine_bits(body, kind, type_, old, value)
     if kind in (AtomicKind.ADD, AtomicKind.SUB):
         word = ("f" if type_.is_float else "") + kind.value
         return body.op(f"{word} {name} {old}, {value}")
@@ -142,9 +142,10 @@ def combine(body: Body, kind: AtomicKind, type_: DType, old: str, value: str) ->
     return body.op(f"select i1 {better}, {name} {value}, {name} {old}")
 
 
-def _combine_bf16(body: Body, kind: AtomicKind, old: str, value: str) -> str:
-    wide = [extend_bf16(body, bits, 0) for bits in (old, value)]
-    return round_bf16(body, combine(body, kind, f32, wide[0], wide[1]), 0)
+def _combine_bits(body: Body, kind: AtomicKind, type_: DType, old: str, value: str) -> str:
+    """Likewise of a float that is held as its bits."""
+    wide = [extend_bits(body, bits, type_, 0) for bits in (old, value)]
+    return round_to_bits(body, combine(body, kind, f32, wide[0], wide[1]), type_, 0)
 
 
 def _wrapping_step(body: Body, kind: AtomicKind, name: str, old: str, limit: str) -> str:

@@ -1,16 +1,73 @@
-"""LLVM through llvmlite: target machines, optimisation, object code and assembly.
+"""LLVM through llvmlite: the machines of the CPU target, optimisation, object code and assembly.
 
-The host's machine has the functions ``object_code``, ``assembly``, ``optimised_text``; NVIDIA's is
-in ptx.py.
+NVIDIA's machines are in ptx.py.
 """
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from functools import cache
 
 import llvmlite.binding as llvm
 
-from gridlane.core.errors import GridlaneError
+from gridlane.codegen.llvm.bit_selects import hidden_choices, is_suspect
+from gridlane.core import processors
+from gridlane.core.config import config
+from gridlane.core.errors import GridlaneError, TargetError
+from gridlane.core.options import Target
+from gridlane.core.processors import ARM, LIBMVEC, X86
+
+_TRIPLES = {X86: "x86_64-unknown-linux-gnu", ARM: "aarch64-unknown-linux-gnu"}
+_FAMILIES = {"x86_64": X86, "amd64": X86, "aarch64": ARM, "arm64": ARM}
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What code is made for.
+
+    Attributes:
+        architecture: a key of ``processors.PROCESSORS``, or LLVM's word for another one.
+        processor, features: as LLVM takes them.
+        has: the features that it has, of ``processors.FEATURES``.
+        named: it was asked for by name, and need not be the host.
+        vector_library: the target has glibc's vector functions; None: as the host has them.
+    """
+
+    architecture: str
+    triple: str
+    processor: str
+    features: str
+    has: frozenset[str]
+    named: bool = False
+    vector_library: bool | None = None
+
+    @property
+    def vector_bytes(self) -> int:
+        """Length of the vectors: 64 with AVX-512, 32 with AVX2, else 16."""
+        if {"avx512f", "avx512bw", "avx512vl"} <= self.has:
+            return 64
+        return 32 if "avx2" in self.has else 16
+
+    @property
+    def converts_halves(self) -> bool:
+        """Whether instructions convert f16 from and to f32."""
+        return self.architecture != X86 or "f16c" in self.has
+
+    @property
+    def fuses(self) -> bool:
+        """Whether an instruction multiplies and adds with one rounding."""
+        return self.architecture != X86 or bool(self.has & {"fma", "fma4", "avx512f"})
+
+    @property
+    def rounds_to_integers(self) -> bool:
+        """Whether instructions round floats to integers as floor, ceil, trunc and rint do."""
+        return self.architecture != X86 or "sse4.1" in self.has
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What a host must have to run the code; () for code that is the host's own."""
+        return (self.architecture, *sorted(self.has)) if self.named else ()
 
 
 @cache
@@ -18,45 +75,107 @@ def _initialise() -> None:
     """Register the native target; once a process."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()  # of what bit_selects.py writes
 
 
 @cache
-def host() -> tuple[str, str]:
-    """(processor name, feature string) of this machine."""
-    _initialise()
-    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+def _initialise_all() -> None:
+    """Register the targets of other architectures, too."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
 
 
 @cache
-def target_machine(processor: str, features: str, level: int) -> llvm.TargetMachine:
-    """The target machine; "" is the host's."""
+def host() -> Machine:
+    """This machine."""
     _initialise()
-    name, own = host()
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=processor or name,
-        features=features or own,
-        opt=level,
-        reloc="pic",
-        codemodel="default",
+    triple, found = llvm.get_default_triple(), llvm.get_host_cpu_features()
+    family = triple.partition("-")[0]
+    return Machine(
+        _FAMILIES.get(family, family),
+        triple,
+        llvm.get_host_cpu_name(),
+        found.flatten(),
+        frozenset(name for name, there in found.items() if there),
     )
 
 
-def vector_bytes(features: str = "") -> int:
-    """Length of the machine's vectors: 64 with AVX-512, 32 with AVX2, else 16."""
-    enabled = (features or host()[1]).split(",")
-    if "+avx512f" in enabled and "+avx512bw" in enabled and "+avx512vl" in enabled:
-        return 64
-    return 32 if "+avx2" in enabled else 16
+def machine_for(target: Target) -> Machine:
+    """The machine of a target of the name ``cpu``: the target's own, else the one that GRIDLANE_CPU
+    names, else the host.
+
+    Raises:
+        TargetError: nothing is known by a name.
+    """
+    if not target.processor and not target.features:
+        return _named(config().cpu) if config().cpu else host()
+    parts = (target.processor or processors.HOST, target.features)
+    return _named(",".join(filter(None, parts)))
 
 
-def optimise(text: str, processor: str, features: str, level: int) -> llvm.ModuleRef:
+@cache
+def _named(text: str) -> Machine:
+    """The machine of a choice of the user's."""
+    try:
+        choice = processors.parse(text)
+    except ValueError as error:
+        raise TargetError(f"the cpu target: {error}") from None
+    here = host()
+    own = choice.processor == processors.HOST
+    architecture = choice.architecture or here.architecture
+    changes = [change for change in choice.changes if change[1:] != LIBMVEC]
+    if own or architecture == here.architecture:
+        triple, library = here.triple, None
+    else:
+        _initialise_all()
+        triple, library = _TRIPLES[architecture], False
+    if len(changes) != len(choice.changes):
+        library = f"+{LIBMVEC}" in choice.changes
+    features = ",".join([here.features, *changes] if own else changes)
+    processor = here.processor if own else choice.processor
+    asked = processors.FEATURES.get(architecture, ())
+    has = _features_of(triple, processor, features, asked)
+    return Machine(architecture, triple, processor, features, has, True, library)
+
+
+def _features_of(
+    triple: str, processor: str, features: str, asked: tuple[str, ...]
+) -> frozenset[str]:
+    """Which of some features LLVM takes a processor to have.
+
+    LLVM's interface does not tell, but its inliner does: it inlines a function that is compiled
+    with a feature only into one that has the feature, too.
+    """
+    attributes = f'"target-cpu"="{processor}" "target-features"="{features}'
+    lines = [f'attributes #{len(asked)} = {{ {attributes}" }}']
+    calls: list[str] = []
+    for n, feature in enumerate(asked):
+        comma = "," if features else ""
+        lines.append(f'attributes #{n} = {{ {attributes}{comma}+{feature}" }}')
+        store = f"store volatile i32 {n}, ptr %p"
+        lines.append(f"define internal void @f{n}(ptr %p) #{n} {{\n {store}\n ret void\n}}")
+        calls.append(f" call void @f{n}(ptr %p)\n")
+    lines.append(f"define void @all(ptr %p) #{len(asked)} {{\n{''.join(calls)} ret void\n}}")
+    module = _optimised("\n".join(lines), triple, processor, features, 2)
+    left = set(map(int, re.findall(r"call [^\n]*@f(\d+)\(", str(module))))
+    return frozenset(feature for n, feature in enumerate(asked) if n not in left)
+
+
+@cache
+def target_machine(triple: str, processor: str, features: str, level: int) -> llvm.TargetMachine:
+    """LLVM's machine."""
+    return llvm.Target.from_triple(triple).create_target_machine(
+        cpu=processor, features=features, opt=level, reloc="pic", codemodel="default"
+    )
+
+
+def _optimised(text: str, triple: str, processor: str, features: str, level: int) -> llvm.ModuleRef:
     """Parse, verify and optimise a module.
 
     Raises:
         GridlaneError: LLVM refuses the text: a defect in code generation.
     """
-    machine = target_machine(processor, features, level)
+    machine = target_machine(triple, processor, features, level)
     try:
         module = llvm.parse_assembly(text)
         module.verify()
@@ -74,18 +193,37 @@ def optimise(text: str, processor: str, features: str, level: int) -> llvm.Modul
     return module
 
 
-def object_code(text: str, processor: str = "", features: str = "", level: int = 2) -> bytes:
+def _made(text: str, machine: Machine, level: int) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
+    """An optimised module, and LLVM's machine for it."""
+    parts = (machine.triple, machine.processor, machine.features, level)
+    return _optimised(text, *parts), target_machine(*parts)
+
+
+def object_code(text: str, machine: Machine, level: int = 2) -> bytes:
     """A relocatable object file."""
-    module = optimise(text, processor, features, level)
-    return target_machine(processor, features, level).emit_object(module)
+    module, target = _made(text, machine, level)
+    code = target.emit_object(module)
+    if machine.architecture == X86 and is_suspect(code):
+        code = target.emit_object(_without_merging(text, machine, level))
+    return code
 
 
-def assembly(text: str, processor: str = "", features: str = "", level: int = 2) -> str:
-    """Optimised assembly."""
-    module = optimise(text, processor, features, level)
-    return target_machine(processor, features, level).emit_assembly(module)
+def assembly(text: str, machine: Machine, level: int = 2) -> str:
+    """Optimised assembly, of what ``object_code`` gives."""
+    module, target = _made(text, machine, level)
+    if machine.architecture == X86 and is_suspect(target.emit_object(module)):
+        module = _without_merging(text, machine, level)
+    else:
+        module, _ = _made(text, machine, level)  # what is emitted is changed by that
+    return target.emit_assembly(module)
 
 
-def optimised_text(text: str, processor: str = "", features: str = "", level: int = 2) -> str:
+def _without_merging(text: str, machine: Machine, level: int) -> llvm.ModuleRef:
+    """An optimised module in which no bit select is merged into a choice; see bit_selects.py."""
+    module, _ = _made(text, machine, level)
+    return llvm.parse_assembly(hidden_choices(str(module)))
+
+
+def optimised_text(text: str, machine: Machine, level: int = 2) -> str:
     """Optimised LLVM IR."""
-    return str(optimise(text, processor, features, level))
+    return str(_made(text, machine, level)[0])

@@ -9,7 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gridlane.codegen.llvm.text import Body, flags, literal, mangle, scalar_name, splat, widen
+from gridlane.codegen.llvm import halves, rounding
+from gridlane.codegen.llvm.text import (
+    Body,
+    flags,
+    held_as_bits,
+    literal,
+    mangle,
+    scalar_name,
+    splat,
+    widen,
+)
 from gridlane.core.dtypes import DType
 from gridlane.core.dtypes import f32 as _F32
 from gridlane.core.dtypes import f64 as _F64
@@ -26,14 +36,25 @@ def emit(body: Body, op: Op, lanes: int, operands: list[str]) -> str | None:
     if function is None:
         return None
     first = next(op.operands()).type
-    if isinstance(first, DType) and first.name == "bf16" and type(op) not in _BF16_AS_BITS:
+    if isinstance(first, DType) and held_as_bits(first) and type(op) not in _AS_BITS:
         return _through_f32(body, op, lanes, operands, function)
     return function(body, op, lanes, operands)
 
 
-# ---- bf16: held as i16, computed in f32, rounded once (exact for + - * / sqrt: 24 >= 2*8 + 2)
+# ---- floats held as i16: bf16, and f16 where nothing converts it. They are computed in f32 and
+# rounded once (exact for + - * / sqrt: 24 >= 2*11 + 2)
 
-_BF16_AS_BITS = (arith.Select, arith.Bitcast, arith.Cast)
+_AS_BITS = (arith.Select, arith.Bitcast, arith.Cast)
+
+
+def extend_bits(body: Body, value: str, own: DType, lanes: int) -> str:
+    """The bits of a bf16 or f16 as f32."""
+    return (extend_bf16 if own.name == "bf16" else halves.extended)(body, value, lanes)
+
+
+def round_to_bits(body: Body, value: str, own: DType, lanes: int) -> str:
+    """f32 rounded to the bits of a bf16 or f16, nearest even; NaN stays NaN."""
+    return (round_bf16 if own.name == "bf16" else halves.rounded)(body, value, lanes)
 
 
 def extend_bf16(body: Body, value: str, lanes: int) -> str:
@@ -60,9 +81,11 @@ def round_bf16(body: Body, value: str, lanes: int) -> str:
 
 
 def _through_f32(body: Body, op: Op, lanes: int, operands: list[str], function: Emit) -> str:
-    """Compute an op on bf16 in f32 and round the result."""
+    """Compute an op on floats that are held as bits in f32, and round the result."""
     from_bits = [
-        extend_bf16(body, name, lanes) if value.type.name == "bf16" else name  # type: ignore[union-attr]  # scalars
+        extend_bits(body, name, value.type, lanes)
+        if isinstance(value.type, DType) and held_as_bits(value.type)
+        else name
         for value, name in zip(op.operands(), operands, strict=True)
     ]
     made = _FLOAT_NAME.set("float")
@@ -70,12 +93,14 @@ def _through_f32(body: Body, op: Op, lanes: int, operands: list[str], function: 
         result = function(body, op, lanes, from_bits)
     finally:
         _FLOAT_NAME.reset(made)
-    is_float = op.results[0].type.name == "bf16"  # type: ignore[union-attr]  # scalars
-    return round_bf16(body, result, lanes) if is_float else result
+    made_type = op.results[0].type
+    if isinstance(made_type, DType) and held_as_bits(made_type):
+        return round_to_bits(body, result, made_type, lanes)
+    return result
 
 
 class _Override:
-    """The register type that bf16 ops compute in, while one is being emitted."""
+    """The register type that ops on such floats compute in, while one is being emitted."""
 
     def __init__(self) -> None:
         self.name = ""
@@ -351,6 +376,18 @@ def _intrinsic(stem: str) -> Emit:
     return emit_intrinsic
 
 
+def _integral(stem: str) -> Emit:
+    """Rounding to an integer."""
+    plain = _intrinsic(stem)
+
+    def emit_integral(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
+        if body.rounds:
+            return plain(body, op, lanes, operands)
+        return rounding.rounded(body, stem, operands[0], type_of(op, lanes)[0], lanes)
+
+    return emit_integral
+
+
 # ---- selection and conversion
 
 
@@ -378,11 +415,11 @@ def convert(body: Body, value: str, source: DType, target: DType, lanes: int) ->
     """A scalar conversion as ``ir.ops.arith.Cast`` defines it."""
     if source is target:
         return value
-    if source.name == "bf16":
-        wide = extend_bf16(body, value, lanes)
+    if held_as_bits(source):
+        wide = extend_bits(body, value, source, lanes)
         return convert(body, wide, _F32, target, lanes)
-    if target.name == "bf16":
-        return round_bf16(body, _to_f32_for_bf16(body, value, source, lanes), lanes)
+    if held_as_bits(target):
+        return round_to_bits(body, _to_f32_for_bits(body, value, source, lanes), target, lanes)
     a, b = widen(scalar_name(source), lanes), widen(scalar_name(target), lanes)
     if target.is_bool:
         zero = splat(literal(0, source), scalar_name(source), lanes)
@@ -434,9 +471,9 @@ def _saturated(body: Body, value: str, source: DType, target: DType, lanes: int)
     return number
 
 
-def _to_f32_for_bf16(body: Body, value: str, source: DType, lanes: int) -> str:
-    """A number as an f32 that rounds to bf16 as the number itself does: wide sources are rounded
-    to odd, which keeps what the second rounding must know."""
+def _to_f32_for_bits(body: Body, value: str, source: DType, lanes: int) -> str:
+    """A number as an f32 that rounds to bf16 or f16 as the number itself does: wide sources are
+    rounded to odd, which keeps what the second rounding must know."""
     if source.name in ("f32", "f16", "b1") or (source.is_integer and source.bits <= 16):
         return convert(body, value, source, _F32, lanes)
     exact = value if source.name == "f64" else convert(body, value, source, _F64, lanes)
@@ -514,10 +551,10 @@ TABLE: dict[type[Op], Emit] = {
     arith.Bitcast: _bitcast,
     arith.Fma: _intrinsic("fma"),
     math.Sqrt: _intrinsic("sqrt"),
-    math.Floor: _intrinsic("floor"),
-    math.Ceil: _intrinsic("ceil"),
-    math.Trunc: _intrinsic("trunc"),
-    math.Rint: _intrinsic("rint"),
-    math.Round: _intrinsic("round"),
+    math.Floor: _integral("floor"),
+    math.Ceil: _integral("ceil"),
+    math.Trunc: _integral("trunc"),
+    math.Rint: _integral("rint"),
+    math.Round: _integral("round"),
     math.Copysign: _intrinsic("copysign"),
 }

@@ -7,7 +7,9 @@ a tree of Python objects. ``lanes`` is 0 for a scalar, else the length of the ve
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from gridlane.core.dtypes import DType
 from gridlane.ir.op import FastMath
 from gridlane.ir.types import PointerType, Type
 
-_SCALARS = {"b1": "i1", "f16": "half", "bf16": "i16", "f32": "float", "f64": "double"}
+_SCALARS = {"b1": "i1", "bf16": "i16", "f32": "float", "f64": "double"}
 _MANGLED = {"half": "f16", "float": "f32", "double": "f64", "ptr": "p0"}
 
 _FLAGS = {
@@ -29,11 +31,33 @@ _FLAGS = {
 }
 
 
+_HALF = ContextVar("half", default="half")
+"""What holds an f16 in the code that is being written."""
+
+
+@contextmanager
+def halves_as_bits(wanted: bool = True) -> Iterator[None]:
+    """Hold f16 as bf16 is held, in i16, for machines without instructions for it: LLVM would call
+    functions of a library that need not be there."""
+    before = _HALF.set("i16" if wanted else "half")
+    try:
+        yield
+    finally:
+        _HALF.reset(before)
+
+
+def held_as_bits(type_: DType) -> bool:
+    """Whether a float type is held as an integer, and computed with in f32."""
+    return type_.name == "bf16" or (type_.name == "f16" and _HALF.get() == "i16")
+
+
 def scalar_name(type_: Type) -> str:
     """LLVM's name of a scalar or pointer type in a register."""
     if isinstance(type_, PointerType):
         return "ptr"
     assert isinstance(type_, DType), type_
+    if type_.name == "f16":
+        return _HALF.get()
     return _SCALARS.get(type_.name) or f"i{type_.bits}"
 
 
@@ -76,7 +100,7 @@ def literal(value: bool | int | float, type_: Type) -> str:
         return "true" if value else "false"
     if type_.is_integer:
         return str(int(value))
-    if type_.name == "bf16":
+    if held_as_bits(type_):
         return str(int(np.array(value, type_.numpy).view(np.uint16)))
     if type_.name == "f16":
         return f"0xH{int(np.array(value, np.float16).view(np.uint16)):04X}"
@@ -94,9 +118,13 @@ def vector_constant(values: Iterable[object], name: str) -> str:
 
 
 class Body:
-    """A function body: lines, fresh names, the current block, and what the module must declare."""
+    """A function body: lines, fresh names, the current block, and what the module must declare.
 
-    def __init__(self) -> None:
+    ``rounds``: the machine has instructions that round floats to integers.
+    """
+
+    def __init__(self, rounds: bool = True) -> None:
+        self.rounds = rounds
         self.lines: list[str] = []
         self.allocas: list[str] = []
         self.declared: dict[str, str] = {}

@@ -72,7 +72,7 @@ class Cell:
         others = code.op(Opcode.BitwiseAnd, self.word, word, code.op(Opcode.Not, self.word, mask))
         wide = code.resized(bits, unsigned(self.dtype.bits), self.word)
         up = code.op(Opcode.ShiftLeftLogical, self.word, wide, self.shift)
-        return code.op(Opcode.BitwiseOr, self.word, others, up)
+        return code.joined(self.word, others, up)
 
 
 def _cell_of(state: Emission, spot: Spot, dtype: DType) -> Cell:

@@ -57,6 +57,9 @@ class Code(Assembler):
         and where its compiler sees a sign change, although that was written in integers."""
         self.half_zero: Callable[[], int] | None = None
         """The same, where the compiler goes on with an f32 that was rounded to f16."""
+        self.select_zero: Callable[[], int] | None = None
+        """The same, where the compiler chooses wrongly between a bit select and what it is of; see
+        ``codegen/joined_bits.py``."""
 
     # ---- types and constants
 
@@ -211,6 +214,17 @@ class Code(Assembler):
             if self.half_zero is None
             else self.op(Opcode.BitwiseXor, u32, word, self.half_zero())
         )
+
+    def settled_bits(self, whole: DType, bits: int) -> int:
+        """An integer of bits of two, for compilers that go wrong when they find that out."""
+        if self.select_zero is None:
+            return bits
+        zero = self.unsigned_resized(self.select_zero(), 32, whole.bits)
+        return self.op(Opcode.BitwiseXor, whole, bits, zero)
+
+    def joined(self, whole: DType, one: int, other: int) -> int:
+        """The bits of two integers that have none in common."""
+        return self.settled_bits(whole, self.op(Opcode.BitwiseOr, whole, one, other))
 
     def settled(self, half: int) -> int:
         """An f32 rounded to f16, for compilers that would otherwise go on with the f32."""

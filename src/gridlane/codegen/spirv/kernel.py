@@ -69,6 +69,8 @@ def emit_kernel(
     code.capabilities.update(_ALWAYS)
     if state.has("folds_zeros"):
         code.unknown_zero = partial(gridops.unknown_zero, state)
+    if state.has("swaps_selects"):
+        code.select_zero = partial(gridops.unknown_zero, state)
     if state.has("folds_halves"):
         code.half_zero = partial(gridops.unknown_zero, state)
     if state.has("flushes32") and not options.fastmath:

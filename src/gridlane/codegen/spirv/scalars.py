@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from gridlane.codegen.joined_bits import may_select_bits
 from gridlane.codegen.spirv import conversion
 from gridlane.codegen.spirv.code import Code, unsigned
 from gridlane.codegen.spirv.opcodes import Glsl, Opcode
@@ -25,7 +26,10 @@ Emit = Callable[[Code, Op, list[int]], int]
 def emit(code: Code, op: Op, operands: list[int]) -> int | None:
     """Emit an op of this family; None when it belongs to another."""
     function = TABLE.get(type(op))
-    return None if function is None else function(code, op, operands)
+    if function is None:
+        return None
+    made = function(code, op, operands)
+    return code.settled_bits(type_of(op), made) if may_select_bits(op) else made
 
 
 def type_of(op: Op) -> DType:
@@ -340,7 +344,7 @@ def _copysign(code: Code, op: Op, operands: list[int]) -> int:
     mask = code.sign_mask(dtype, sign - 1)
     size = code.op(Opcode.BitwiseAnd, raw, code.bits(operands[0], dtype), mask)
     signs = code.masked(raw, code.bits(operands[1], dtype), sign)
-    return code.from_bits(code.op(Opcode.BitwiseOr, raw, size, signs), dtype)
+    return code.from_bits(code.joined(raw, size, signs), dtype)
 
 
 def _complement(code: Code, op: Op, operands: list[int]) -> int:
@@ -416,7 +420,7 @@ def _round(code: Code, op: Op, operands: list[int]) -> int:
         next_ = code.real(Opcode.FAdd, dtype, whole, code.from_bits(one, dtype))
         made = code.bits(code.select(dtype, up, next_, whole), dtype)
         size = code.masked(raw, made, (1 << (dtype.bits - 1)) - 1)
-        return code.from_bits(code.op(Opcode.BitwiseOr, raw, size, sign), dtype)
+        return code.from_bits(code.joined(raw, size, sign), dtype)
 
     dtype = type_of(op)
     if dtype.name == "bf16":

@@ -145,7 +145,7 @@ def _store(state: Emission, spot: Spot, value: int, bits: int) -> None:
     if spot.place.space is Space.LOCAL:
         kept = code.op(Opcode.Load, word, pointer, *_flags(spot))
         kept = code.op(Opcode.BitwiseAnd, word, kept, others)
-        code.do(Opcode.Store, pointer, code.op(Opcode.BitwiseOr, word, kept, wide), *_flags(spot))
+        code.do(Opcode.Store, pointer, code.joined(word, kept, wide), *_flags(spot))
         return
     # Threads may write the other bytes of the word at the same time.
     scope = code.const(Scope.Workgroup, u32), code.const(0, u32)

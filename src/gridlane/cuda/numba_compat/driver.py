@@ -6,6 +6,7 @@ from typing import Any
 
 from gridlane.core.errors import DeviceError
 from gridlane.cuda import active
+from gridlane.cuda.arrays import is_cuda_array
 from gridlane.cuda.device import (
     Context,
     CudaDevice,
@@ -57,7 +58,7 @@ driver = _Driver()
 
 def is_device_memory(value: Any) -> bool:
     """Whether an object is, or shows, device memory."""
-    return hasattr(value, "__cuda_array_interface__") or as_device(value) is not value
+    return is_cuda_array(value) or as_device(value) is not value
 
 
 def _have_nvjitlink() -> bool:

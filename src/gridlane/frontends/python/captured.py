@@ -15,7 +15,7 @@ from gridlane.core import argtypes
 from gridlane.core.encoding import NotEncodable, encode, frame, named_class
 from gridlane.frontends.python import stubs
 from gridlane.frontends.python.device_function import DeviceFunction, device_function_of
-from gridlane.frontends.python.scope import Surroundings
+from gridlane.frontends.python.scope import Surroundings, captured_interface
 
 _STUBS = (stubs.Stub, stubs.ValueStub, stubs.Dim3Stub, stubs.Namespace)
 _METACLASSES = (type, ABCMeta, enum.EnumType)
@@ -99,10 +99,11 @@ class Capture:
         if isinstance(value, types.ModuleType):
             place = getattr(value, "__file__", None)
             return frame(b"M", encode((value.__name__, place)), self._loose(value))
-        interface = self._attribute(value, "__cuda_array_interface__")[1]
-        if interface is not None:
-            return _device_array(interface)
-        return _named(value)
+        try:
+            interface = self._around.interface(value)
+        except Exception as error:  # of another library's property
+            raise NotEncodable(f"its array interface raises {error!r:.60}") from None
+        return _named(value) if interface is None else _device_array(interface)
 
     def _device(self, value: Any, device: DeviceFunction) -> bytes:
         declared = tuple([(each.return_type, each.args) for each in device.signatures])
@@ -174,7 +175,7 @@ def _is_operand(value: Any) -> bool:
         return True
     if isinstance(value, (int, float, tuple, np.generic, np.ndarray, stubs.ValueStub)):
         return True
-    return not isinstance(value, type) and hasattr(value, "__cuda_array_interface__")
+    return captured_interface(value) is not None
 
 
 def _number(value: Any) -> int | float:

@@ -180,6 +180,10 @@ def identical(t: Translator, lhs: Operand, rhs: Operand) -> Value:
         return _scalars(t, ast.Eq, lhs, rhs)
     if isinstance(lhs, TupleOperand) and isinstance(rhs, TupleOperand):
         return _tuples(t, ast.Eq, lhs, rhs)
+    if all(isinstance(side, Scalar | ComplexNumber) for side in (lhs, rhs)):
+        if lhs.type_name != rhs.type_name:
+            return t.b.const(False, b1)
+        return compare(t, ast.Eq, lhs, rhs)
     same = lhs is rhs
     if isinstance(lhs, Static) and isinstance(rhs, Static):
         same = lhs.object is rhs.object

@@ -11,6 +11,7 @@ import numpy as np
 from gridlane.core.dtypes import DType
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import complex_edges as edges
+from gridlane.frontends.python import promotion
 from gridlane.frontends.python.conversion import to_complex
 from gridlane.frontends.python.operands import ComplexNumber, Operand, Scalar
 from gridlane.frontends.python.specs import ComplexSpec, ScalarSpec, complex_part, spec_of
@@ -26,13 +27,18 @@ def number(t: Translator, real: float, imag: float, part: DType) -> ComplexNumbe
     return ComplexNumber(t.b.const(real, part), t.b.const(imag, part))
 
 
-def both(t: Translator, lhs: Operand, rhs: Operand) -> tuple[ComplexNumber, ComplexNumber]:
+def both(
+    t: Translator,
+    lhs: Operand,
+    rhs: Operand,
+    rule: Callable[[DType], DType] = promotion.complex_arithmetic,
+) -> tuple[ComplexNumber, ComplexNumber]:
     """Two numbers as complex numbers of their common type."""
     specs = spec_of(lhs), spec_of(rhs)
     for side, spec in zip((lhs, rhs), specs, strict=True):
         if not isinstance(spec, ScalarSpec | ComplexSpec):
             raise t.fail(TypingError, f"a number is required here, not {side.type_name}")
-    part = complex_part(*specs)  # type: ignore[arg-type]  # checked above
+    part = complex_part(*specs, part_for=rule)  # type: ignore[arg-type]  # checked above
     return to_complex(t, lhs, part), to_complex(t, rhs, part)
 
 
@@ -101,13 +107,9 @@ def exponential(t: Translator, a: ComplexNumber) -> ComplexNumber:
     return ComplexNumber(edges.directed(t, a.real, size, cosine), edges.scaled(t, size, sine))
 
 
-def logarithm(t: Translator, a: ComplexNumber) -> ComplexNumber:
-    """The principal natural logarithm."""
-    return ComplexNumber(t.b.unary(math.Log, magnitude(t, a).value), phase(t, a).value)
-
-
 def principal_logarithm(t: Translator, a: ComplexNumber) -> ComplexNumber:
-    """The same, as exact as elsewhere where the size is about 1, whose logarithm is about 0."""
+    """The principal natural logarithm, as exact as elsewhere where the size is about 1, whose
+    logarithm is about 0."""
     b, one = t.b, t.b.const(1.0, a.part)
     real, imag = (b.unary(arith.Abs, part) for part in (a.real, a.imag))
     less = b.lt(real, imag)
@@ -120,9 +122,16 @@ def principal_logarithm(t: Translator, a: ComplexNumber) -> ComplexNumber:
 
 
 def power(t: Translator, a: ComplexNumber, b: ComplexNumber) -> ComplexNumber:
-    """a ** b = exp(b * log(a)); 0 ** b is 0, and 0 ** 0 is 1."""
+    """a ** b in polar coordinates; 0 ** b is 0, and 0 ** 0 is 1. An imaginary part of 0 takes no
+    part, so that an infinite a does not make it NaN."""
     build = t.b
-    result = exponential(t, multiply(t, b, logarithm(t, a)))
+    size, angle = magnitude(t, a).value, phase(t, a).value
+    radius = build.binary(math.Pow, size, b.real)
+    turned = build.div(radius, build.unary(math.Exp, build.mul(angle, b.imag)))
+    turn = build.mul(angle, b.real)
+    further = build.add(turn, build.mul(b.imag, build.unary(math.Log, size)))
+    is_real = edges.is_zero(t, b.imag)
+    result = polar(t, build.select(is_real, radius, turned), build.select(is_real, turn, further))
     zero, one = build.const(0.0, a.part), build.const(1.0, a.part)
     is_zero = equal(t, a, number(t, 0.0, 0.0, a.part))
     exponent_zero = equal(t, b, number(t, 0.0, 0.0, a.part))

@@ -50,15 +50,8 @@ def operand_of(t: Translator, value: Any, name: str = "") -> Operand:
         from gridlane.frontends.python.calls import VALUES
 
         return VALUES[value](t)
-    interface = None if isinstance(value, type) else _interface(t, value)
+    interface = t.unit.around.interface(value)
     return Static(value) if interface is None else captured_array(t, interface)
-
-
-def _interface(t: Translator, value: Any) -> dict[str, Any] | None:
-    try:
-        return t.unit.around.attribute(value, "__cuda_array_interface__")
-    except AttributeError:
-        return None
 
 
 def _int(t: Translator, value: int) -> Operand:

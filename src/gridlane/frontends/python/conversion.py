@@ -120,6 +120,8 @@ def cast_to(t: Translator, operand: Operand, kind: argtypes.ArgType) -> Operand:
     if isinstance(kind, argtypes.ComplexType):
         return to_complex(t, operand, kind.part)
     if isinstance(kind, argtypes.ScalarType):
+        if isinstance(operand, ComplexNumber) and kind.dtype.is_bool:
+            return Scalar(truth(t, operand))
         if isinstance(operand, ComplexNumber):
             raise t.fail(
                 TypingError,

@@ -50,7 +50,11 @@ def true_divide(t: Translator, lhs: Scalar, rhs: Scalar) -> Scalar:
 
 def floor_divide(t: Translator, lhs: Scalar, rhs: Scalar) -> Scalar:
     """lhs // rhs."""
-    dtype = promotion.arithmetic(lhs.dtype, rhs.dtype)
+    return floor_divide_as(t, lhs, rhs, promotion.modular(lhs.dtype, rhs.dtype))
+
+
+def floor_divide_as(t: Translator, lhs: Scalar, rhs: Scalar, dtype: DType) -> Scalar:
+    """lhs // rhs, computed in a type."""
     a, b = _operands(t, lhs, rhs, dtype)
     if dtype.is_float:
         return Scalar(_float_floordiv(t, a.value, b.value))
@@ -66,7 +70,11 @@ def floor_divide(t: Translator, lhs: Scalar, rhs: Scalar) -> Scalar:
 
 def modulo(t: Translator, lhs: Scalar, rhs: Scalar) -> Scalar:
     """lhs % rhs, with the sign of rhs."""
-    dtype = promotion.arithmetic(lhs.dtype, rhs.dtype)
+    return modulo_as(t, lhs, rhs, promotion.modular(lhs.dtype, rhs.dtype))
+
+
+def modulo_as(t: Translator, lhs: Scalar, rhs: Scalar, dtype: DType) -> Scalar:
+    """lhs % rhs, computed in a type."""
     a, b = _operands(t, lhs, rhs, dtype)
     if dtype.is_float:
         return Scalar(_float_mod(t, a.value, b.value))

@@ -14,6 +14,7 @@ from gridlane.frontends.python.compare import compare, contains, identical
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import convert, integer, truth
 from gridlane.frontends.python.indexing import subscript
+from gridlane.frontends.python.literals import folded
 from gridlane.frontends.python.operands import (
     NONE,
     LocalFunction,
@@ -25,7 +26,7 @@ from gridlane.frontends.python.operands import (
 )
 from gridlane.frontends.python.operators import BINARY, UNARY
 from gridlane.frontends.python.refine import refined
-from gridlane.frontends.python.specs import flatten, spec_of, unify
+from gridlane.frontends.python.specs import ScalarSpec, flatten, spec_of, unify
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, control
 from gridlane.ir.values import Region, Value
@@ -52,12 +53,27 @@ def _tuple(t: Translator, node: ast.Tuple) -> Operand:
     return TupleOperand(tuple([t.expr(item) for item in node.elts]))
 
 
+def _literal(t: Translator, node: ast.BinOp | ast.UnaryOp) -> Operand | None:
+    """An expression of literals alone as one constant."""
+    try:
+        value = folded(node)
+    except OverflowError as error:
+        raise t.fail(ConstantError, str(error)) from None
+    return None if value is None else operand_of(t, value)
+
+
 def _binary(t: Translator, node: ast.BinOp) -> Operand:
+    known = _literal(t, node)
+    if known is not None:
+        return known
     lhs, rhs = t.expr(node.left), t.expr(node.right)
     return BINARY[type(node.op)](t, lhs, rhs)
 
 
 def _unary(t: Translator, node: ast.UnaryOp) -> Operand:
+    known = _literal(t, node)
+    if known is not None:
+        return known
     operand = t.expr(node.operand)
     if type(node.op) is ast.Not:
         return Scalar(t.b.not_(truth(t, operand)))
@@ -96,7 +112,7 @@ def _boolean(t: Translator, node: ast.BoolOp) -> Operand:
     for number, item in enumerate(node.values[1:]):
         test = truth(t, result)
         known = constant(test)
-        if known is not None:
+        if known is not None and _decides(node.values[number]):
             if bool(known) is not is_and:
                 break
             result = t.expr(item)
@@ -106,6 +122,12 @@ def _boolean(t: Translator, node: ast.BoolOp) -> Operand:
         result = _decide(t, is_and, test, result, region, other)
     t.env = before
     return result
+
+
+def _decides(node: ast.expr) -> bool:
+    """Whether a constant leaves one side of an ``and`` out, with its type: a literal or a global,
+    not a call such as ``np.int32(3)``."""
+    return not any(isinstance(part, ast.Call) for part in ast.walk(node))
 
 
 def _decide(
@@ -148,7 +170,7 @@ def choose(
             f"the sides give {on_true.type_name} and {on_false.type_name}, which have no common "
             "type; convert one of them",
         )
-    if isinstance(on_true, Scalar) and _harmless(then) and _harmless(orelse):
+    if isinstance(spec, ScalarSpec) and _harmless(then) and _harmless(orelse):
         return _select(t, test, sides, spec)
     op = control.If(test, then, orelse)
     # The If comes after its sides have been translated, so it is put in before the reads behind it.
@@ -156,13 +178,13 @@ def choose(
     return joins.through(t, "chosen", spec, sides)
 
 
-def _select(t: Translator, test: Value, sides: Any, spec: Any) -> Operand:
+def _select(t: Translator, test: Value, sides: Any, spec: ScalarSpec) -> Operand:
     values: list[Value] = []
     for region, operand in sides:
         t.b.region.ops.extend(region.ops)
         values += flatten(convert(t, operand, spec))
     result = t.b.select(test, values[0], values[1])
-    return Scalar(result, getattr(spec, "lo", None), getattr(spec, "hi", None))
+    return Scalar(result, spec.lo, spec.hi)
 
 
 def _ternary(t: Translator, node: ast.IfExp) -> Operand:

@@ -172,13 +172,20 @@ def negative(t: Translator, operand: Operand) -> Operand:
         return ComplexNumber(t.b.neg(operand.real), t.b.neg(operand.imag))
     number = _one(t, "-", operand)
     known = constant(number.value)
-    dtype: DType = promotion.unary(number.dtype)
+    own, dtype = _own(number), promotion.unary(number.dtype)
     if known is not None:
-        return t.number(-known, dtype)
-    a = cast_scalar(t, number, dtype)
+        return cast_scalar(t, t.number(-known, own), dtype)
     if dtype.is_float:
-        return Scalar(t.b.neg(a.value))
-    return Scalar(t.b.neg(a.value), *bounds.clamp(dtype, -a.hi, -a.lo))
+        return Scalar(t.b.neg(number.value))
+    a = cast_scalar(t, number, own)
+    limits = bounds.clamp(own, -a.hi, -a.lo)
+    return cast_scalar(t, Scalar(t.b.neg(a.value), *limits), dtype)
+
+
+def _own(number: Scalar) -> DType:
+    """The type in which ``-x`` and ``~x`` are computed: the operand's, which is widened after, so
+    that ``-uint8(1)`` is 255. A bool counts as an int64."""
+    return promotion.unary(number.dtype) if number.dtype.is_bool else number.dtype
 
 
 def positive(t: Translator, operand: Operand) -> Operand:
@@ -198,8 +205,8 @@ def invert(t: Translator, operand: Operand) -> Operand:
     dtype = promotion.integer(number.dtype)
     known = constant(number.value)
     if type(known) is int:
-        return t.number(~known, dtype)
-    return Scalar(t.b.not_(cast_scalar(t, number, dtype).value))
+        return cast_scalar(t, t.number(~known, number.dtype), dtype)
+    return cast_scalar(t, Scalar(t.b.not_(number.value)), dtype)
 
 
 def _one(t: Translator, symbol: str, operand: Operand) -> Scalar:

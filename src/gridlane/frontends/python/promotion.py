@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from gridlane.core import dtypes
-from gridlane.core.dtypes import DType, bf16, f16, f32, f64, i64, u64
+from gridlane.core.dtypes import DType, b1, bf16, f16, f32, f64, i32, i64, u8, u16, u64
 
 
 @cache
@@ -43,15 +43,22 @@ def integer(*operands: DType) -> DType:
 
 @cache
 def arithmetic(lhs: DType, rhs: DType) -> DType:
-    """The type of ``+ - * // %``.
+    """The type of ``+ - *``. A uint16 or uint8 next to a narrow float takes it a step further.
 
     >>> from gridlane.core.dtypes import i16, i32, u8, u32
     >>> arithmetic(i32, i32), arithmetic(u8, u32), arithmetic(i16, f32), arithmetic(i32, f32)
     (i64, u64, f32, f64)
     """
-    if lhs.is_float or rhs.is_float:
-        return unify(lhs, rhs)
-    return integer(lhs, rhs)
+    if not (lhs.is_float or rhs.is_float):
+        return integer(lhs, rhs)
+    return _STEPPED.get(frozenset((lhs, rhs))) or unify(lhs, rhs)
+
+
+_STEPPED = {
+    frozenset((u16, f16)): f64,
+    frozenset((u16, f32)): f64,
+    frozenset((u8, f16)): f32,
+}
 
 
 @cache
@@ -62,11 +69,70 @@ def division(lhs: DType, rhs: DType) -> DType:
 
 
 @cache
+def modular(lhs: DType, rhs: DType) -> DType:
+    """The type of ``//`` and ``%``, which have no float16."""
+    return at_least_single(arithmetic(lhs, rhs))
+
+
+@cache
+def division_pair(lhs: DType, rhs: DType) -> DType:
+    """The type of ``divmod``, of which there is one for int64, uint64, float32 and float64."""
+    if u64 in (lhs, rhs) and (lhs.is_signed or rhs.is_signed):
+        return f64
+    if b1 in (lhs, rhs) and lhs is not rhs and _is_unsigned(rhs if lhs is b1 else lhs):
+        return u64
+    return modular(lhs, rhs)
+
+
+@cache
 def power(lhs: DType, rhs: DType) -> DType:
-    """The type of ``**``: a float base with an integer exponent keeps its type."""
+    """The type of ``**``: a float base with an integer exponent keeps its type, but float16."""
     if lhs.is_float and not rhs.is_float:
-        return lhs
-    return arithmetic(lhs, rhs)
+        return at_least_single(lhs)
+    if lhs is b1 and rhs is i32:  # the one pair of integers with a function in numba's library
+        return f32
+    return modular(lhs, rhs)
+
+
+@cache
+def math_power(lhs: DType, rhs: DType) -> DType:
+    """The type of ``math.pow``, whose float32 takes integers of up to 32 bits as exponents."""
+    if lhs is f32 and rhs is u16:
+        return f32
+    return f32 if _narrow(lhs) and (_narrow(rhs) or rhs is i32) else f64
+
+
+@cache
+def math_pair(lhs: DType, rhs: DType) -> DType:
+    """The type of ``math``'s functions of two numbers: float32 if both fit."""
+    return f32 if _narrow(lhs) and _narrow(rhs) else f64
+
+
+@cache
+def math_floats(lhs: DType, rhs: DType) -> DType:
+    """The type of ``math.atan2`` and ``hypot``, which take two integers as float64."""
+    return math_pair(lhs, rhs) if lhs.is_float or rhs.is_float else f64
+
+
+@cache
+def math_narrow(operand: DType) -> DType:
+    """The type of ``math.frexp`` and ``ldexp`` and of ``cuda.fma`` and ``cbrt``."""
+    return f32 if _narrow(operand) else f64
+
+
+def _narrow(operand: DType) -> bool:
+    """Whether float32 is wide enough for a type to numba, whose rules for uint16 are those of
+    uint32."""
+    return operand.bits <= 32 if operand.is_float else operand.bits <= 16 and operand is not u16
+
+
+def _is_unsigned(operand: DType) -> bool:
+    return operand.is_integer and not operand.is_signed
+
+
+def at_least_single(operand: DType) -> DType:
+    """The type itself; float32 for float16."""
+    return f32 if operand is f16 else operand
 
 
 @cache
@@ -82,11 +148,60 @@ def floating(operand: DType) -> DType:
 
 
 @cache
-def numpy_floating(*operands: DType) -> DType:
-    """The type in which numpy computes a function that is defined on floats."""
-    kind = operands[0]
-    for item in operands[1:]:
-        kind = unify(kind, item)
-    if kind.is_float:
-        return kind
-    return f32 if kind.bits <= 16 else f64
+def floating_without_half(operand: DType) -> DType:
+    """The same for the functions that have no float16."""
+    return at_least_single(floating(operand))
+
+
+@cache
+def numpy_floating(operand: DType) -> DType:
+    """The type in which numpy computes a function of one float: float32 for up to 16 bits."""
+    if operand.is_float:
+        return operand
+    return f32 if operand.bits <= 16 else f64
+
+
+@cache
+def numpy_pair(lhs: DType, rhs: DType) -> DType:
+    """The type in which a ufunc computes on two numbers, when it is defined on all of them. It is
+    float32 for a float32 with any integer.
+
+    >>> from gridlane.core.dtypes import i16, u32
+    >>> numpy_pair(f32, u32), numpy_pair(i16, u32), numpy_pair(f32, f64)
+    (f32, i64, f64)
+    """
+    if f32 in (lhs, rhs) and not (lhs.is_float and rhs.is_float):
+        return f32
+    return unify(lhs, rhs)
+
+
+@cache
+def numpy_floating_pair(lhs: DType, rhs: DType) -> DType:
+    """The same of a ufunc that is defined on floats."""
+    if lhs.is_float or rhs.is_float:
+        return numpy_pair(lhs, rhs)
+    return unify(numpy_floating(lhs), numpy_floating(rhs))
+
+
+@cache
+def complex_part(operand: DType) -> DType:
+    """The type of the parts of a complex number that a variable takes a number as."""
+    return unify(numpy_floating(operand), f32)
+
+
+@cache
+def complex_arithmetic(operand: DType) -> DType:
+    """The type of the parts of a complex number that arithmetic takes a number as."""
+    return f64 if operand is u16 else complex_part(operand)
+
+
+@cache
+def numpy_complex(operand: DType) -> DType:
+    """The type of the parts of a complex number that a ufunc takes a number as."""
+    return f64 if operand is f64 else f32
+
+
+@cache
+def complex_call(operand: DType) -> DType:
+    """The type of the parts that ``complex(...)`` takes a number as: float32 stays."""
+    return f32 if operand in (b1, f16, f32) else f64

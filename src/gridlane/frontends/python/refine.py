@@ -85,5 +85,6 @@ def _tighten(
     if kind in (ast.Lt, ast.LtE, ast.Eq):
         # What is below something is not an overflowed sum: the bound is real again.
         hi = min(hi, min(other.hi, other.dtype.max) - (kind is ast.Lt))
-    if (lo, hi) != (bound.lo, bound.hi):
+    # Nothing gets to where no value is left; there the bounds stay, so that they are never empty.
+    if lo <= hi and (lo, hi) != (bound.lo, bound.hi):
         found[node.id] = Scalar(bound.value, lo, hi)

@@ -25,6 +25,14 @@ def lookup(function: types.FunctionType, name: str) -> tuple[bool, Any]:
     return hasattr(builtins, name), getattr(builtins, name, None)
 
 
+def captured_interface(value: Any) -> dict[str, Any] | None:
+    """The array interface of a device array, ours or another library's; None of anything else."""
+    if isinstance(value, type):
+        return None
+    ours = getattr(value, "__gridlane_array__", None)
+    return getattr(value, "__cuda_array_interface__", None) if ours is None else ours
+
+
 class Surroundings:
     """What is around a kernel, as it is when it is first looked at.
 
@@ -53,6 +61,13 @@ class Surroundings:
             self._seen[id(owner), "attribute", name] = known
         if not known[1]:
             raise AttributeError(known[2])
+        return known[2]
+
+    def interface(self, value: Any) -> dict[str, Any] | None:
+        """As the function ``captured_interface``."""
+        known = self._seen.get((id(value), "interface"))
+        if known is None:
+            known = self._seen[id(value), "interface"] = value, True, captured_interface(value)
         return known[2]
 
     def signature(self, function: types.FunctionType) -> inspect.Signature:

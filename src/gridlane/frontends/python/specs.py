@@ -6,12 +6,12 @@ together again, so that any operand can live in variables and pass through calls
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gridlane.core import argtypes
-from gridlane.core.dtypes import DType, i64
+from gridlane.core.dtypes import DType, f32, f64, i64
 from gridlane.core.encoding import encode
 from gridlane.frontends.python import promotion
 from gridlane.frontends.python.operands import (
@@ -159,14 +159,14 @@ def unify(lhs: Spec, rhs: Spec) -> Spec | None:
     return None
 
 
-def complex_part(*sides: ScalarSpec | ComplexSpec) -> DType:
-    """The float type of a complex result: float32 only when every side fits in it."""
-    part = None
-    for side in sides:
-        own = side.part if isinstance(side, ComplexSpec) else promotion.numpy_floating(side.dtype)
-        part = own if part is None else promotion.unify(part, own)
-    assert part is not None
-    return promotion.unify(part, promotion.f32)
+def complex_part(
+    *sides: ScalarSpec | ComplexSpec,
+    part_for: Callable[[DType], DType] = promotion.complex_part,
+) -> DType:
+    """The type of the parts of a complex result: float32 only when every side fits in it, by the
+    rule for numbers that are not complex."""
+    parts = [side.part if isinstance(side, ComplexSpec) else part_for(side.dtype) for side in sides]
+    return f64 if f64 in parts else f32
 
 
 def _unify_tuples(lhs: TupleSpec, rhs: TupleSpec) -> Spec | None:

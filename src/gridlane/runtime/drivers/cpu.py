@@ -6,11 +6,14 @@ import ctypes
 import itertools
 import platform
 import sys
+from functools import partial
 
 import numpy as np
 
 from gridlane.core.artifact import Artifact
-from gridlane.runtime.drivers.cpu_native import Linked, available_processors, pool
+from gridlane.core.cpu_abi import NO_MEMORY, STOPPED
+from gridlane.core.errors import KernelError
+from gridlane.runtime.drivers.cpu_native import Linked, available_processors, missing, pool
 from gridlane.runtime.errors import (
     INVALID_DEVICE,
     INVALID_IMAGE,
@@ -26,7 +29,10 @@ _ALIGN = 256
 _HUGE = 2 << 20
 """Large arrays begin at a multiple of this, so that the system can back them with huge pages."""
 _names = itertools.count()
-_PRINT = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_void_p)
+_Report = ctypes.c_int64 * 5
+_restore = ctypes.pythonapi.PyErr_Restore  # raises, as ctypes looks for an exception behind it
+_restore.argtypes = [ctypes.c_void_p] * 3
+_restore.restype = None
 
 
 class CpuKernel(HostKernel):
@@ -35,29 +41,48 @@ class CpuKernel(HostKernel):
     def __init__(self, artifact: Artifact) -> None:
         if artifact.format != "object" or artifact.target != "cpu" or artifact.block is None:
             fail(INVALID_IMAGE, f"the cpu device runs cpu object code, not {artifact.format}")
+        absent = missing(artifact.needs)
+        if absent:
+            fail(
+                INVALID_IMAGE,
+                f"{artifact.name} is compiled for another processor: this one lacks "
+                f"{', '.join(absent)}",
+                "choose with GRIDLANE_CPU a processor that has no more than this one, or leave it "
+                "out; `gridlane compile` writes code for any",
+            )
         super().__init__(artifact)
         self.code = Linked(f"kernel.{next(_names)}", artifact.code, (artifact.entry,))
         self._pool = pool()
-        self._print = _PRINT(self._print_line) if artifact.prints else None
+        self._print = partial(_print_line, artifact)  # held, as the plan has its address
         plan = np.zeros(8, np.int64)
         plan[0] = self.code[artifact.entry]
         plan[1] = self._pool.address
         plan[2] = artifact.scratch + artifact.static_shared
         plan[3] = artifact.work
-        plan[4] = (ctypes.cast(self._print, ctypes.c_void_p).value or 0) if self._print else 0
+        plan[4] = id(self._print)
         self._plan = plan
         self._plan_address = plan.ctypes.data
         self._run = self._pool.launch
 
     def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
         """Run a grid to its end; hot."""
-        report = (ctypes.c_int64 * 2)()
+        report = _Report()
         code = self._run(self._plan_address, params, gx, gy, gz, shared, ctypes.addressof(report))
         if code:
             self._fail(code, report, gx, gy)
 
     def _fail(self, code: int, report: ctypes.Array[ctypes.c_int64], gx: int, gy: int) -> None:
-        """Raise what the kernel reported."""
+        """Raise what the kernel reported, or what stopped it."""
+        if code == STOPPED:
+            if report[2]:
+                _restore(report[2] or None, report[3] or None, report[4] or None)
+            raise KernelError(
+                f"{self.artifact.entry} was stopped before its end, by an exception in a thread "
+                "that waited for it"
+            )
+        if code == NO_MEMORY:
+            size = self.artifact.scratch + self.artifact.static_shared
+            fail(OUT_OF_MEMORY, f"{size} bytes that each worker needs for {self.artifact.entry}")
         assert self.artifact.block is not None
         x, y, _ = self.artifact.block
         thread, block = report[0] & 0xFFFFFFFF, report[1]
@@ -67,9 +92,10 @@ class CpuKernel(HostKernel):
             (block % gx, block // gx % gy, block // (gx * gy)),
         )
 
-    def _print_line(self, site: int, cells: int) -> None:
-        """Called by a running kernel for one lane's line."""
-        sys.stdout.write(line(self.artifact.prints[site], cells) + "\n")
+
+def _print_line(artifact: Artifact, site: int, cells: int) -> None:
+    """Called by a running kernel for one lane's line; what it raises stops the kernel."""
+    sys.stdout.write(line(artifact.prints[site], cells) + "\n")
 
 
 class CpuDevice(HostDevice):
@@ -113,6 +139,10 @@ class CpuDevice(HostDevice):
     def load(self, artifact: Artifact) -> CpuKernel:
         """Link an artifact's object code."""
         return CpuKernel(artifact)
+
+    def stop_thread(self, thread: int, wish: bool) -> None:
+        """Ask the launch of a thread to end early, or take that back."""
+        pool().stop(thread, wish)
 
     def describe(self) -> dict[str, object]:
         """Facts for ``gridlane devices``."""

@@ -11,11 +11,24 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from gridlane.core.config import config
+from gridlane.core.processors import ARM, X86
 from gridlane.runtime.drivers import cpu_pool
 
 POOL_BYTES = 512
 LIBRARIES = ("libmvec.so.1", "libm.so.6")
 """Where kernels find vector and scalar mathematical functions, beside the process itself."""
+
+_ARCHITECTURES = {"x86_64": X86, "amd64": X86, "aarch64": ARM, "arm64": ARM}
+_PYTHON = (
+    "PyGILState_Ensure",
+    "PyGILState_Release",
+    "PyErr_CheckSignals",
+    "PyErr_Fetch",
+    "PyLong_FromLongLong",
+    "PyObject_CallFunctionObjArgs",
+    "Py_DecRef",
+)
+"""Functions of Python that the native code calls, in the order of its table."""
 
 _lock = threading.Lock()
 
@@ -51,31 +64,53 @@ class Linked:
         return self.library[symbol]
 
 
-def _pool_object() -> bytes:
-    """The pool's machine code. It is not optimised: its time goes by in the kernels it calls, and
-    so it is ready in a few milliseconds."""
+@cache
+def own_features() -> frozenset[str]:
+    """The architecture and the features of this processor."""
+    _jit()
+    found = llvm.get_host_cpu_features()
+    architecture = _ARCHITECTURES.get(platform.machine().lower(), platform.machine())
+    return frozenset([architecture, *(name for name, there in found.items() if there)])
+
+
+def missing(needs: tuple[str, ...]) -> list[str]:
+    """What this processor lacks of what code needs; of another architecture that alone."""
+    if not needs or needs[0] not in own_features():
+        return [f"the architecture {name}" for name in needs[:1]]
+    return [name for name in needs if name not in own_features()]
+
+
+def object_of(text: str) -> bytes:
+    """Machine code of LLVM IR. It is not optimised, and so it is ready in a few milliseconds: for
+    functions whose time goes by in what they call."""
     _jit()
     machine = llvm.Target.from_default_triple().create_target_machine(opt=0, reloc="pic")
-    return machine.emit_object(llvm.parse_assembly(cpu_pool.text(platform.machine())))
+    return machine.emit_object(llvm.parse_assembly(text))
 
 
 class Pool:
     """The worker threads, and the native launch function.
 
     ``launch(plan, params, gx, gy, gz, shared, report)`` gives the error code, 0 for none.
+    ``stop(thread, wish)`` asks the launch of a thread to stop, or with 0 takes that back.
     """
 
     def __init__(self, threads: int) -> None:
-        symbols = ("gridlane_launch", "gridlane_start")
-        self.code = Linked("gridlane.pool", _pool_object(), symbols)
+        symbols = ("gridlane_launch", "gridlane_start", "gridlane_stop", "gridlane_python")
+        self.code = Linked("gridlane.pool", object_of(cpu_pool.text(platform.machine())), symbols)
         self.memory = ctypes.create_string_buffer(POOL_BYTES + 64)
         self.address = -(-ctypes.addressof(self.memory) // 64) * 64
         pointer, number = ctypes.c_void_p, ctypes.c_int32
         launch = ctypes.CFUNCTYPE(
             number, pointer, ctypes.c_char_p, number, number, number, number, pointer
         )
-        start = ctypes.CFUNCTYPE(number, pointer, number)
+        start = ctypes.CFUNCTYPE(number, pointer, number, ctypes.c_size_t)
+        stop = ctypes.CFUNCTYPE(None, ctypes.c_size_t, number)
+        table = (pointer * len(_PYTHON)).from_address(self.code["gridlane_python"])
+        for place, name in enumerate(_PYTHON):
+            table[place] = ctypes.cast(getattr(ctypes.pythonapi, name), pointer)
         self.launch = launch(self.code["gridlane_launch"])
+        self.stop = stop(self.code["gridlane_stop"])
         self._start = start(self.code["gridlane_start"])
         self.threads = threads
         self.start()
@@ -84,7 +119,8 @@ class Pool:
 
     def start(self) -> None:
         """Start the workers: one less than the threads, since the caller works too."""
-        self.workers = self._start(self.address, self.threads - 1)
+        main = threading.main_thread().ident or 0
+        self.workers = self._start(self.address, self.threads - 1, main)
 
 
 @cache

@@ -5,7 +5,11 @@ It needs no C compiler on the user's machine and holds no Python lock. A launch 
     i32 gridlane_launch(ptr plan, ptr params, i32 gx, i32 gy, i32 gz, i32 shared, ptr report)
 
 A plan (one per loaded kernel, 64 bytes): 0 ptr entry, 8 ptr pool, 16 i64 scratch and static shared
-bytes, 24 i64 work of a block (rough operations), 32 ptr print callback.
+bytes, 24 i64 work of a block (rough operations), 32 ptr the Python function that prints.
+
+The launch gives the kernel's error code, 0 for none, STOPPED or NO_MEMORY for a launch that was
+stopped (see cpu_stop.py). The report (40 bytes): 0 i32 thread, 8 i64 block, 16 the Python exception
+that stopped the launch, as three pointers.
 
 The pool (512 bytes): 0 i64 state, 64 i64 next block, 72 i64 blocks, 80 i64 blocks to take at once,
 88 ptr plan, 96 ptr params, 104 ptr context, 112 i64 arena bytes, 128 i32 parked workers, 132 i32
@@ -22,6 +26,9 @@ the lock taken and runs its grid itself. Workers spin a while for the next job, 
 
 from __future__ import annotations
 
+from gridlane.core import cpu_abi as abi
+from gridlane.runtime.drivers import cpu_stop
+
 _PAUSE = {
     "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
     "aarch64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
@@ -37,6 +44,9 @@ SMALL_WORK = 40_000
 TAKE_WORK = 60_000
 """Work to take from the counter at once: some tens of microseconds."""
 
+MOST_STACK = 256 << 10
+"""A larger arena is not on the thread's stack."""
+
 _TEXT = r"""
 declare ptr @aligned_alloc(i64, i64)
 declare void @free(ptr)
@@ -50,66 +60,36 @@ declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_broadcast(ptr)
 declare i32 @sched_yield()
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i64 @llvm.umin.i64(i64, i64)
 declare i64 @llvm.umax.i64(i64, i64)
 $PAUSE_DECLARE
 
-; Take blocks until none is left.
-define internal void @take_blocks(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %bytes) {
+; Run blocks with an arena: on the stack, or in memory of its own where it is large.
+define internal void @with_arena(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %total,
+                                 i64 %bytes, i1 %alone, ptr %record) {
 entry:
-  %heap = icmp ugt i64 %bytes, 262144
+  %heap = icmp ugt i64 %bytes, $MOST_STACK
   br i1 %heap, label %large, label %small
 large:
   %rounded0 = add i64 %bytes, 63
   %rounded = and i64 %rounded0, -64
   %got = call ptr @aligned_alloc(i64 64, i64 %rounded)
-  br label %run
-small:
-  %stack = alloca i8, i64 %bytes, align 64
-  br label %run
-run:
-  %arena = phi ptr [ %got, %large ], [ %stack, %small ]
-  %entry.p = load ptr, ptr %plan
-  %next.p = getelementptr i8, ptr %pool, i64 64
-  %total.p = getelementptr i8, ptr %pool, i64 72
-  %take.p = getelementptr i8, ptr %pool, i64 80
-  %total = load i64, ptr %total.p
-  %take = load i64, ptr %take.p
-  br label %again
-again:
-  %first = atomicrmw add ptr %next.p, i64 %take monotonic
-  %some = icmp ult i64 %first, %total
-  br i1 %some, label %work, label %done
-work:
-  %end = add i64 %first, %take
-  %last = call i64 @llvm.umin.i64(i64 %end, i64 %total)
-  call void %entry.p(ptr %params, ptr %context, i64 %first, i64 %last, ptr %arena)
-  br label %again
-done:
-  br i1 %heap, label %release, label %out
-release:
-  call void @free(ptr %arena)
-  br label %out
-out:
+  %none = icmp eq ptr %got, null
+  br i1 %none, label %poor, label %rich
+poor:
+  %stop.p = getelementptr i8, ptr %context, i64 40
+  %said = cmpxchg ptr %stop.p, i32 0, i32 2 acq_rel monotonic
   ret void
-}
-
-; All blocks on this thread.
-define internal void @run_alone(ptr %plan, ptr %params, ptr %context, i64 %total, i64 %bytes) {
-entry:
-  %entry.p = load ptr, ptr %plan
-  %heap = icmp ugt i64 %bytes, 262144
-  br i1 %heap, label %large, label %small
-large:
-  %rounded0 = add i64 %bytes, 63
-  %rounded = and i64 %rounded0, -64
-  %got = call ptr @aligned_alloc(i64 64, i64 %rounded)
-  call void %entry.p(ptr %params, ptr %context, i64 0, i64 %total, ptr %got)
+rich:
+  call void @run_blocks(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %total, i1 %alone,
+                        ptr %record, ptr %got)
   call void @free(ptr %got)
   ret void
 small:
   %stack = alloca i8, i64 %bytes, align 64
-  call void %entry.p(ptr %params, ptr %context, i64 0, i64 %total, ptr %stack)
+  call void @run_blocks(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %total, i1 %alone,
+                        ptr %record, ptr %stack)
   ret void
 }
 
@@ -122,6 +102,8 @@ entry:
   %params.p = getelementptr i8, ptr %pool, i64 96
   %context.p = getelementptr i8, ptr %pool, i64 104
   %bytes.p = getelementptr i8, ptr %pool, i64 112
+  %total.p = getelementptr i8, ptr %pool, i64 72
+  %record = call ptr @own_record()
   br label %idle
 idle:
   %seen = phi i64 [ 0, %entry ], [ %number, %leave ]
@@ -144,7 +126,9 @@ work:
   %params = load ptr, ptr %params.p
   %context = load ptr, ptr %context.p
   %bytes = load i64, ptr %bytes.p
-  call void @take_blocks(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %bytes)
+  %total = load i64, ptr %total.p
+  call void @with_arena(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %total, i64 %bytes,
+                        i1 false, ptr %record)
   br label %leave
 leave:
   %before = atomicrmw sub ptr %pool, i64 2 acq_rel
@@ -179,9 +163,10 @@ woken:
   br label %spin
 }
 
-define i32 @gridlane_start(ptr %pool, i32 %workers) {
+define i32 @gridlane_start(ptr %pool, i32 %workers, i64 %main) {
 entry:
   %thread = alloca ptr
+  call void @start_stopping(i64 %main)
   call void @llvm.memset.p0.i64(ptr %pool, i8 0, i64 512, i1 false)
   %mutex = getelementptr i8, ptr %pool, i64 192
   %cond = getelementptr i8, ptr %pool, i64 320
@@ -252,8 +237,11 @@ out:
   ret void
 }
 
-define internal void @close_job(ptr %pool) {
+; Wait until all workers have left. Those that entered a stopped launch too late to be told so
+; are told here.
+define internal void @close_job(ptr %pool, ptr %context) {
 entry:
+  %stop.p = getelementptr i8, ptr %context, i64 40
   %closed = atomicrmw and ptr %pool, i64 -2 acq_rel
   br label %spin
 spin:
@@ -270,6 +258,11 @@ wait:
   br i1 %yield, label %give, label %again
 give:
   %y = call i32 @sched_yield()
+  %stop = load atomic i32, ptr %stop.p acquire, align 4
+  %stopped = icmp ne i32 %stop, 0
+  br i1 %stopped, label %tell, label %again
+tell:
+  call void @signal_all(ptr %context)
   br label %again
 again:
   br label %spin
@@ -280,13 +273,15 @@ out:
 define i32 @gridlane_launch(ptr %plan, ptr %params, i32 %gx, i32 %gy, i32 %gz, i32 %shared,
                             ptr %report) {
 entry:
-  %context = alloca [64 x i8], align 64
-  call void @llvm.memset.p0.i64(ptr %context, i8 0, i64 64, i1 false)
+  %context = alloca [$CONTEXT_BYTES x i8], align 64
+  call void @llvm.memset.p0.i64(ptr %context, i8 0, i64 $CONTEXT_BYTES, i1 false)
   %gy.p = getelementptr i8, ptr %context, i64 4
   %gz.p = getelementptr i8, ptr %context, i64 8
   %shared.p = getelementptr i8, ptr %context, i64 12
   %error.p = getelementptr i8, ptr %context, i64 16
   %print.p = getelementptr i8, ptr %context, i64 32
+  %stop.p = getelementptr i8, ptr %context, i64 40
+  %function.p = getelementptr i8, ptr %context, i64 48
   store i32 %gx, ptr %context
   store i32 %gy, ptr %gy.p
   store i32 %gz, ptr %gz.p
@@ -298,8 +293,11 @@ entry:
   %pool = load ptr, ptr %pool.f
   %fixed = load i64, ptr %bytes.f
   %work = load i64, ptr %work.f
-  %print = load ptr, ptr %print.f
-  store ptr %print, ptr %print.p
+  %function = load ptr, ptr %print.f
+  store ptr @print, ptr %print.p
+  store ptr %function, ptr %function.p
+  %record = call ptr @own_record()
+  call void @count_launch(ptr %record)
   %dynamic = zext i32 %shared to i64
   %bytes0 = add i64 %fixed, %dynamic
   %bytes = add i64 %bytes0, 64
@@ -326,25 +324,34 @@ try:
 together:
   call void @open_job(ptr %pool, ptr %plan, ptr %params, ptr %context, i64 %total,
                       i64 %bytes, i64 %work, i64 %workers)
-  call void @take_blocks(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %bytes)
-  call void @close_job(ptr %pool)
+  call void @with_arena(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %total, i64 %bytes,
+                        i1 false, ptr %record)
+  call void @close_job(ptr %pool, ptr %context)
   store atomic i32 0, ptr %lock release, align 4
   br label %finish
 alone:
-  call void @run_alone(ptr %plan, ptr %params, ptr %context, i64 %total, i64 %bytes)
+  call void @with_arena(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %total, i64 %bytes,
+                        i1 true, ptr %record)
   br label %finish
 finish:
-  %code = load i32, ptr %error.p
+  %reported = load i32, ptr %error.p
+  %stop = load atomic i32, ptr %stop.p acquire, align 4
+  %stopped = icmp ne i32 %stop, 0
+  %early = sub i32 0, %stop
+  %code = select i1 %stopped, i32 %early, i32 %reported
   %fine = icmp eq i32 %code, 0
   br i1 %fine, label %out, label %tell
 tell:
   %thread.p = getelementptr i8, ptr %context, i64 20
   %block.p = getelementptr i8, ptr %context, i64 24
+  %exception = getelementptr i8, ptr %context, i64 64
   %thread = load i32, ptr %thread.p
   %block = load i64, ptr %block.p
   store i32 %thread, ptr %report
   %rb = getelementptr i8, ptr %report, i64 8
   store i64 %block, ptr %rb
+  %re = getelementptr i8, ptr %report, i64 16
+  call void @llvm.memcpy.p0.p0.i64(ptr %re, ptr %exception, i64 24, i1 false)
   br label %out
 out:
   ret i32 %code
@@ -360,6 +367,8 @@ def text(machine: str) -> str:
         ("$SPINS", SPINS),
         ("$SMALL_WORK", SMALL_WORK),
         ("$TAKE_WORK", TAKE_WORK),
+        ("$MOST_STACK", MOST_STACK),
+        ("$CONTEXT_BYTES", abi.CONTEXT_BYTES),
     ):
         replaced = replaced.replace(name, str(number))
-    return replaced
+    return replaced + cpu_stop.text()

@@ -5,6 +5,7 @@ Its memory is its own. Addresses are far apart, so that an index out of bounds h
 
 from __future__ import annotations
 
+import os
 import struct
 import threading
 import weakref
@@ -42,8 +43,15 @@ class InterpDevice(HostDevice):
         super().__init__()
         self.memory = Memory()
         self.lock = threading.RLock()
+        self.unwanted: set[int] = set()
+        """Threads whose launch is to end early."""
         # A buffer may end at any moment, in the middle of a kernel even; its memory goes later.
         self._ended: deque[int] = deque()
+        os.register_at_fork(after_in_child=self._begin_in_child)
+
+    def _begin_in_child(self) -> None:
+        """Another thread may have held the lock at the fork, and is gone."""
+        self.lock = threading.RLock()
 
     def allocate(self, size: int) -> Buffer:
         """Memory of ``size`` bytes, filled with 0xFF, which is a NaN in every float."""
@@ -79,6 +87,10 @@ class InterpDevice(HostDevice):
         """Set bytes."""
         with self.lock:
             self._bytes(target, size)[:] = byte
+
+    def stop_thread(self, thread: int, wish: bool) -> None:
+        """Ask the launch of a thread to end early, or take that back."""
+        (self.unwanted.add if wish else self.unwanted.discard)(thread)
 
     def attributes(self) -> dict[str, int]:
         """As other host devices, with cooperative launches."""
@@ -119,7 +131,9 @@ class InterpKernel(HostKernel):
             fail(COOPERATIVE_TOO_LARGE, f"{gx * gy * gz} blocks; there is room for {MOST_BLOCKS}")
         with device.lock:
             device._collect()
-            result = run(self.module, (gx, gy, gz), block, values, device.memory, shared)
+            unwanted = partial(device.unwanted.__contains__, threading.get_ident())
+            grid = (gx, gy, gz)
+            result = run(self.module, grid, block, values, device.memory, shared, unwanted)
         for line in result.prints:
             print(line)
         if result.error is not None:

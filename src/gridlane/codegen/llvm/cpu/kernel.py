@@ -10,7 +10,8 @@ from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform
 from gridlane.codegen.llvm.cpu.layout import Layout, choose
 from gridlane.codegen.llvm.cpu.plan import Planner
 from gridlane.codegen.llvm.cpu.shapes import analyse
-from gridlane.codegen.llvm.text import memory_name, scalar_name
+from gridlane.codegen.llvm.machine import Machine
+from gridlane.codegen.llvm.text import Body, halves_as_bits, memory_name, scalar_name
 from gridlane.core import cpu_abi as abi
 from gridlane.core.artifact import ParamSlot
 from gridlane.ir.op import Op
@@ -42,7 +43,7 @@ def emit_kernel(
     module: Module,
     slots: tuple[ParamSlot, ...],
     block: tuple[int, int, int],
-    vector_bytes: int,
+    machine: Machine,
 ) -> KernelCode:
     """Vectorise a kernel whose calls are inlined, for one block shape.
 
@@ -50,12 +51,22 @@ def emit_kernel(
         module: its kernel is the only function.
         slots: where each parameter of the kernel lies in the parameter block.
         block: threads along x, y, z.
-        vector_bytes: length of the machine's vectors.
+        machine: what the code is for.
     """
+    with halves_as_bits(not machine.converts_halves):
+        return _emitted(module, slots, block, machine)
+
+
+def _emitted(
+    module: Module,
+    slots: tuple[ParamSlot, ...],
+    block: tuple[int, int, int],
+    machine: Machine,
+) -> KernelCode:
     kernel = module.kernel
-    layout = choose(kernel, block, vector_bytes)
+    layout = choose(kernel, block, machine.vector_bytes)
     shapes = analyse(kernel, layout)
-    state = Emission(module, shapes, layout, vector_bytes=vector_bytes)
+    state = Emission(module, shapes, layout, machine, Body(machine.rounds_to_integers))
     ops = shapes.places.order
     state.used = {value for op in ops for value in op.operands()}
     _prologue(state, slots)
@@ -64,7 +75,7 @@ def emit_kernel(
     _each_block(state, blocks)
     scratch = -(-state.scratch // 64) * 64
     return KernelCode(
-        _module_text(state, kernel.name, scratch, vector_bytes),
+        _module_text(state, kernel.name, scratch, machine.vector_bytes),
         kernel.name,
         static_shared=state.shared_bytes,
         scratch=scratch,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from gridlane.codegen.llvm.cpu.layout import Layout
 from gridlane.codegen.llvm.cpu.shapes import Kind, Shape, Shapes
+from gridlane.codegen.llvm.machine import Machine
 from gridlane.codegen.llvm.text import (
     Body,
     literal,
@@ -93,6 +94,7 @@ class Emission:
     module: Module
     shapes: Shapes
     layout: Layout
+    machine: Machine
     body: Body = field(default_factory=Body)
     values: dict[Value, Rep] = field(default_factory=dict)
     variables: dict[Var, object] = field(default_factory=dict)
@@ -106,7 +108,6 @@ class Emission:
     work: int = 0
     used: set[Value] = field(default_factory=set)
     symbols: set[str] = field(default_factory=set)
-    vector_bytes: int = 16
     prints: list[Op] = field(default_factory=list)
     crossing: dict[Value, object] = field(default_factory=dict)
     scratch: int = 0

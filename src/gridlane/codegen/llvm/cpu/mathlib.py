@@ -8,20 +8,16 @@ one, unless the op is fast-math.
 
 from __future__ import annotations
 
-import ctypes
-from functools import cache
-
 from gridlane.codegen.llvm import floats, scalars
 from gridlane.codegen.llvm.cpu.dispatch import emits
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform, Varying
 from gridlane.codegen.llvm.cpu.perlane import for_each_lane
 from gridlane.codegen.llvm.cpu.polynomials import FUNCTIONS
 from gridlane.codegen.llvm.text import flags, literal, mangle, scalar_name, splat, widen
+from gridlane.codegen.llvm.vector_library import vector_function
 from gridlane.core.dtypes import DType, f32, f64
 from gridlane.ir.op import FastMath, Op
 from gridlane.ir.ops import arith, math
-
-LIBRARY = "libmvec.so.1"
 
 _UNARY = (
     *(math.Cbrt, math.Exp, math.Exp2, math.Exp10, math.Expm1),
@@ -31,33 +27,6 @@ _UNARY = (
     *(math.Erf, math.Erfc, math.Tgamma, math.Lgamma),
 )
 _BINARY = (math.Pow, math.Atan2, math.Hypot)
-
-_ISA_LANES = {"e": 64, "d": 32, "b": 16}
-"""libmvec's letter for each vector length in bytes: AVX-512, AVX2, SSE."""
-
-
-@cache
-def vector_library() -> ctypes.CDLL | None:
-    """libmvec, when the system has it."""
-    try:
-        return ctypes.CDLL(LIBRARY)
-    except OSError:
-        return None
-
-
-@cache
-def vector_function(name: str, type_: str, lanes: int, operands: int, widest: int) -> str | None:
-    """The libmvec symbol of a function on ``lanes``, or None. ``widest``: bytes of a vector."""
-    library = vector_library()
-    if library is None or name in ("tgamma", "lgamma"):
-        return None
-    size = 4 if type_ == "float" else 8
-    for letter, length in _ISA_LANES.items():
-        if length == lanes * size and length <= widest:
-            suffix = "f" if size == 4 else ""
-            symbol = f"_ZGV{letter}N{lanes}{'v' * operands}_{name}{suffix}"
-            return symbol if hasattr(library, symbol) else None
-    return None
 
 
 @emits(*_UNARY, *_BINARY)
@@ -93,7 +62,7 @@ def _call(state: Emission, name: str, type_: str, lanes: int, operands: list[str
         return _libm(state, f"{name}{suffix}", type_, operands)
     step = lanes
     while step > 1:
-        symbol = vector_function(name, type_, step, len(operands), state.vector_bytes)
+        symbol = vector_function(state.machine, name, type_, step, len(operands))
         if symbol is not None:
             return _in_pieces(state, symbol, type_, step, _harmless(state, type_, operands))
         step //= 2
@@ -201,8 +170,10 @@ def fused(state: Emission, op: arith.Fma) -> None:
     lanes = 0 if state.shapes.of(op.results[0]).uniform else state.lanes
     held = state.vector if lanes else state.uniform
     operands = [held(v) for v in op.operands()]
-    if own.bits >= 32:
+    if own.bits >= 32 and state.machine.fuses:
         made = state.body.intrinsic("fma", scalar_name(own), lanes, operands, flags(op.fast))
+    elif own is f64:
+        made = floats.wide_fma(state.body, operands, lanes)
     else:
         made = floats.narrow_fma(state.body, operands, own, lanes)
     _give(state, op, 0, made, lanes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gridlane.core.dtypes import DType, f64, i32, i64, u64
+from gridlane.core.dtypes import DType, f64, i8, i32, i64, u64
 from gridlane.core.errors import TypingError, UnsupportedError
 from gridlane.frontends.python import complexes, division, promotion
 from gridlane.frontends.python.attributes import extent
@@ -42,7 +42,7 @@ def absolute(t: Translator, x: Operand) -> Operand:
         return complexes.magnitude(t, x)
     number = scalar(t, x)
     if number.dtype.is_bool:
-        return number
+        return cast_scalar(t, number, i8)
     if number.lo >= 0 and number.dtype.is_integer:
         return number
     value = t.b.unary(arith.Abs, number.value)
@@ -55,16 +55,25 @@ def absolute(t: Translator, x: Operand) -> Operand:
 
 def _extreme(t: Translator, name: str, kind: type[ast.cmpop], operands: list[Operand]) -> Operand:
     """``min`` or ``max``, from left to right: a later operand wins where it is really smaller
-    (larger), so a NaN in front stays, as in Python."""
+    (larger), so a NaN in front stays, as in Python. Of two floats a NaN loses, as in numba."""
     if len(operands) == 1 and isinstance(operands[0], TupleOperand):
         operands = list(operands[0].items)
     if not operands or (len(operands) == 1 and not isinstance(operands[0], Scalar)):
         raise t.fail(TypingError, f"{name}() takes two numbers or more, or a tuple of them")
-    result = scalar(t, operands[0], f"a number in {name}()")
-    for operand in operands[1:]:
-        other = scalar(t, operand, f"a number in {name}()")
+    numbers = [scalar(t, operand, f"a number in {name}()") for operand in operands]
+    if len(numbers) == 2 and all(number.dtype.is_float for number in numbers):
+        return _of_floats(t, kind, *numbers)
+    result = numbers[0]
+    for other in numbers[1:]:
         result = two_way(t, kind, result, other)
     return result
+
+
+def _of_floats(t: Translator, kind: type[ast.cmpop], lhs: Scalar, rhs: Scalar) -> Scalar:
+    """The smaller or larger of two floats; -0.0 is below 0.0."""
+    dtype = promotion.unify(lhs.dtype, rhs.dtype)
+    a, b = t.b.cast(lhs.value, dtype), t.b.cast(rhs.value, dtype)
+    return Scalar(t.b.binary(arith.Min if kind is ast.Lt else arith.Max, a, b))
 
 
 def two_way(t: Translator, kind: type[ast.cmpop], lhs: Scalar, rhs: Scalar) -> Scalar:
@@ -104,7 +113,7 @@ def _round(t: Translator, number: Operand, ndigits: Operand | None) -> Operand:
             return cast_scalar(t, value, i64)
         return Scalar(t.b.cast(t.b.unary(math.Rint, value.value), i64))
     digits = integer(t, ndigits, "an integer number of digits")
-    value = cast_scalar(t, value, promotion.numpy_floating(value.dtype))
+    value = cast_scalar(t, value, promotion.math_narrow(value.dtype))
     return _round_digits(t, value, digits)
 
 
@@ -132,7 +141,9 @@ def _round_digits(t: Translator, value: Scalar, digits: Scalar) -> Scalar:
 @handles(divmod, params="x, y")
 def _divmod(t: Translator, x: Operand, y: Operand) -> Operand:
     a, b = scalar(t, x), scalar(t, y)
-    return TupleOperand((division.floor_divide(t, a, b), division.modulo(t, a, b)))
+    dtype = promotion.division_pair(a.dtype, b.dtype)
+    quotient = division.floor_divide_as(t, a, b, dtype)
+    return TupleOperand((quotient, division.modulo_as(t, a, b, dtype)))
 
 
 @handles(pow, params="base, exp")

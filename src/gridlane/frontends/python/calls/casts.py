@@ -9,6 +9,7 @@ import numpy as np
 from gridlane.core import argtypes
 from gridlane.core.dtypes import b1, f64, i64
 from gridlane.core.errors import ConstantError, TypingError
+from gridlane.frontends.python import promotion
 from gridlane.frontends.python.calls.registry import handles
 from gridlane.frontends.python.conversion import cast_scalar, cast_to, scalar, to_complex, truth
 from gridlane.frontends.python.operands import (
@@ -73,7 +74,10 @@ def _complex(t: Translator, real: Operand | None, imag: Operand | None) -> Opera
     specs = [spec_of(item) for item in parts]
     if not all(isinstance(spec, ScalarSpec | ComplexSpec) for spec in specs):
         raise t.fail(TypingError, f"complex() takes numbers, not {real.type_name}")
-    part = complex_part(*specs)  # type: ignore[arg-type]  # checked above
+    rule = promotion.complex_call
+    part = complex_part(*specs, part_for=rule)  # type: ignore[arg-type]  # checked above
+    if imag is None and isinstance(specs[0], ComplexSpec):
+        part = f64
     if imag is None:
         return to_complex(t, real, part)
     return ComplexNumber(*[t.b.cast(scalar(t, item).value, part) for item in parts])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import cmath
 from collections.abc import Callable
-from math import inf, pi
+from math import e, inf, log2, log10, pi
 from typing import TYPE_CHECKING
 
+from gridlane.core.dtypes import f64
 from gridlane.frontends.python import complex_edges as edges
 from gridlane.frontends.python import complexes, promotion
 from gridlane.frontends.python.calls.mathematics import (
@@ -32,7 +33,7 @@ def complex_operand(t: Translator, x: Operand) -> ComplexNumber:
     if isinstance(x, ComplexNumber):
         return x
     real = scalar(t, x)
-    return to_complex(t, real, promotion.numpy_floating(real.dtype))
+    return to_complex(t, real, promotion.complex_arithmetic(real.dtype))
 
 
 def _times_i(t: Translator, z: ComplexNumber) -> ComplexNumber:
@@ -147,8 +148,13 @@ def area_tangent(t: Translator, z: ComplexNumber) -> ComplexNumber:
     real = b.select(edges.is_zero(t, x), z.real, real)
     angle = b.binary(math.Atan2, b.add(y, y), b.sub(b.mul(less, more), square))
     quarter_turn = b.select(edges.is_nan(t, y), y, edges.like(t, pi / 2, y))
+    # So far from 0 that squares would overflow: x / |z|², at a right angle.
+    size = complexes.magnitude(t, z).value
+    distant = b.lt(b.const(1e150 if z.part is f64 else 1e18, z.part), size)
+    real = b.select(distant, b.div(b.div(z.real, size), size), real)
     far = ComplexNumber(edges.like(t, 0.0, z.real), quarter_turn)
-    return _or_far(t, z, ComplexNumber(real, b.mul(half, angle)), far)
+    turn = b.select(distant, quarter_turn, b.mul(half, angle))
+    return _or_far(t, z, ComplexNumber(real, turn), far)
 
 
 def _turned(function: ToComplex) -> ToComplex:
@@ -156,11 +162,18 @@ def _turned(function: ToComplex) -> ToComplex:
     return lambda t, z: _over_i(t, function(t, _times_i(t, z)))
 
 
-def base_ten(t: Translator, z: ComplexNumber) -> ComplexNumber:
-    """log z / log 10."""
-    found, b = complexes.principal_logarithm(t, z), t.b
-    scale = b.const(0.4342944819032518, z.part)
-    return ComplexNumber(b.mul(found.real, scale), b.mul(found.imag, scale))
+def _scaled_logarithm(factor: float) -> ToComplex:
+    """factor * log z."""
+
+    def emit(t: Translator, z: ComplexNumber) -> ComplexNumber:
+        found, b = complexes.principal_logarithm(t, z), t.b
+        scale = b.const(factor, z.part)
+        return ComplexNumber(b.mul(found.real, scale), b.mul(found.imag, scale))
+
+    return emit
+
+
+base_ten, base_two = _scaled_logarithm(log10(e)), _scaled_logarithm(log2(e))
 
 
 UNARY: dict[str, Emit] = {

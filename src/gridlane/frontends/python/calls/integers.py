@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gridlane.core.dtypes import i32, u32, u64
+from gridlane.core.dtypes import DType, f32, i8, u32, u64
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import promotion, stubs
 from gridlane.frontends.python.calls.registry import handles
@@ -19,11 +19,9 @@ if TYPE_CHECKING:
 
 
 def _bits(t: Translator, x: Operand) -> Scalar:
-    """An integer widened to 32 or 64 bits, as the device's instructions take them."""
+    """An integer whose bits are looked at in its own width; a bool is an int8."""
     number = integer(t, x)
-    if number.dtype.bits >= 32:
-        return number
-    return cast_scalar(t, number, u32 if not number.dtype.is_signed else i32)
+    return cast_scalar(t, number, i8) if number.dtype.is_bool else number
 
 
 @handles(stubs.popc)
@@ -40,25 +38,33 @@ def _clz(t: Translator, x: Operand) -> Operand:
 
 @handles(stubs.brev)
 def _brev(t: Translator, x: Operand) -> Operand:
-    return Scalar(t.b.unary(arith.Brev, _bits(t, x).value))
+    """Of 32 bits, but of a uint64."""
+    number = integer(t, x)
+    return Scalar(t.b.unary(arith.Brev, cast_scalar(t, number, _word(number.dtype)).value))
+
+
+def _word(dtype: DType) -> DType:
+    return u64 if dtype is u64 else u32
 
 
 @handles(stubs.ffs)
 def _ffs(t: Translator, x: Operand) -> Operand:
     """The width minus the leading zeros of the lowest one bit alone: x & -x."""
-    number, b = _bits(t, x), t.b
+    number, b = integer(t, x), t.b
+    if number.dtype.bits < 32:
+        number = cast_scalar(t, number, u32)
     lowest = b.and_(number.value, b.neg(number.value))
     zeros = b.unary(arith.Clz, lowest)
     place = b.sub(b.const(number.dtype.bits, number.dtype), zeros)
-    result = u64 if number.dtype.bits == 64 else u32
-    return cast_scalar(t, Scalar(place, 0, number.dtype.bits), result)
+    return cast_scalar(t, Scalar(place, 0, number.dtype.bits), u32)
 
 
 @handles(stubs.fma)
 def _fma(t: Translator, a: Operand, b: Operand, c: Operand) -> Operand:
     numbers = [scalar(t, item) for item in (a, b, c)]
-    dtype = promotion.floating(promotion.unify(numbers[0].dtype, numbers[1].dtype))
-    dtype = promotion.floating(promotion.unify(dtype, numbers[2].dtype))
+    dtype = f32
+    for number in numbers:
+        dtype = promotion.unify(dtype, promotion.math_narrow(number.dtype))
     x, y, z = (t.b.cast(item.value, dtype) for item in numbers)
     return Scalar(t.b.fma(x, y, z))
 
@@ -66,7 +72,7 @@ def _fma(t: Translator, a: Operand, b: Operand, c: Operand) -> Operand:
 @handles(stubs.cbrt)
 def _cbrt(t: Translator, x: Operand) -> Operand:
     number = scalar(t, x)
-    return Scalar(t.b.unary(math.Cbrt, t.b.cast(number.value, promotion.floating(number.dtype))))
+    return Scalar(t.b.unary(math.Cbrt, t.b.cast(number.value, promotion.math_narrow(number.dtype))))
 
 
 @handles(stubs.selp)

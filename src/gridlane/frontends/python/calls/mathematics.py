@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gridlane.core.dtypes import DType, b1, i32, i64
+from gridlane.core.dtypes import DType, b1, f16, f64, i32
 from gridlane.frontends.python import promotion
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.conversion import cast_scalar, integer, scalar
 from gridlane.frontends.python.operands import ComplexNumber, Operand, Scalar, TupleOperand
+from gridlane.frontends.python.power import float_power
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith
 from gridlane.ir.ops import math as ops
@@ -38,16 +40,28 @@ BINARY: dict[str, type[Op]] = {
 }
 
 
-def float_operand(t: Translator, x: Operand) -> Scalar:
-    """A number in the float type that ``math`` computes in."""
+OF_HALVES = {"cos", "exp", "exp2", "fabs", "log", "log10", "log2", "sin", "sqrt", "tanh"}
+"""Those of them that compute on float16 in float16; the others in float32."""
+
+Rule = Callable[[DType, DType], DType]
+
+
+def float_operand(
+    t: Translator,
+    x: Operand,
+    rule: Callable[[DType], DType] = promotion.floating_without_half,
+) -> Scalar:
+    """A number in the float type that a rule computes in."""
     number = scalar(t, x)
-    return cast_scalar(t, number, promotion.floating(number.dtype))
+    return cast_scalar(t, number, rule(number.dtype))
 
 
-def float_operands(t: Translator, x: Operand, y: Operand) -> tuple[Value, Value, DType]:
+def float_operands(
+    t: Translator, x: Operand, y: Operand, rule: Rule = promotion.math_pair
+) -> tuple[Value, Value, DType]:
     """Two numbers in their common float type."""
     a, b = scalar(t, x), scalar(t, y)
-    dtype = promotion.floating(promotion.arithmetic(a.dtype, b.dtype))
+    dtype = rule(a.dtype, b.dtype)
     return t.b.cast(a.value, dtype), t.b.cast(b.value, dtype), dtype
 
 
@@ -57,15 +71,19 @@ def _register() -> None:
         if target is None:
             continue
 
-        def one(t: Translator, x: Operand, op=op) -> Operand:  # type: ignore[no-untyped-def]
-            return Scalar(t.b.unary(op, float_operand(t, x).value))
+        rule = promotion.floating if name in OF_HALVES else promotion.floating_without_half
+
+        def one(t: Translator, x: Operand, op=op, rule=rule) -> Operand:
+            return Scalar(t.b.unary(op, float_operand(t, x, rule).value))
 
         register((target,), f"math.{name}", one, "x")
     for name, op in BINARY.items():
         target = getattr(math, name)
 
-        def two(t: Translator, x: Operand, y: Operand, op=op) -> Operand:
-            a, b, _ = float_operands(t, x, y)
+        rule = promotion.math_floats if name in ("atan2", "hypot") else promotion.math_pair
+
+        def two(t: Translator, x: Operand, y: Operand, op=op, rule=rule) -> Operand:
+            a, b, _ = float_operands(t, x, y, rule)
             return Scalar(t.b.binary(op, a, b))
 
         register((target,), f"math.{name}", two, "x, y")
@@ -75,11 +93,11 @@ _register()
 
 
 def _rounded(t: Translator, x: Operand, op: type[Op]) -> Operand:
-    """To int64, as Python's math.floor, ceil and trunc."""
-    number = scalar(t, x)
-    if not number.dtype.is_float:
-        return cast_scalar(t, number, i64)
-    return Scalar(t.b.cast(t.b.unary(op, number.value), i64))
+    """A float of the operand's type, float64 of an integer, as numba has it."""
+    number = float_operand(t, x, promotion.floating)
+    if scalar(t, x).dtype.is_float:
+        return Scalar(t.b.unary(op, number.value))
+    return number
 
 
 register((math.floor,), "math.floor", lambda t, x: _rounded(t, x, ops.Floor), "x")
@@ -89,11 +107,9 @@ register((math.trunc,), "math.trunc", lambda t, x: _rounded(t, x, ops.Trunc), "x
 
 @handles(math.pow, params="x, y")
 def _pow(t: Translator, x: Operand, y: Operand) -> Operand:
-    """An integer exponent keeps the type of a float base."""
     base, exponent = scalar(t, x), scalar(t, y)
-    dtype = promotion.floating(promotion.power(base.dtype, exponent.dtype))
-    a, b = t.b.cast(base.value, dtype), t.b.cast(exponent.value, dtype)
-    return Scalar(t.b.binary(ops.Pow, a, b))
+    dtype = promotion.math_power(base.dtype, exponent.dtype)
+    return Scalar(float_power(t, t.b.cast(base.value, dtype), exponent))
 
 
 # ---- classification
@@ -159,7 +175,8 @@ def radians(t: Translator, x: Operand) -> Operand:
 @handles(math.modf, params="x")
 def _modf(t: Translator, x: Operand) -> Operand:
     """(fraction, whole), both with the sign of x; of an infinity (0, inf)."""
-    number, b = float_operand(t, x), t.b
+    half = scalar(t, x).dtype is f16
+    number, b = float_operand(t, x, lambda dtype: f64 if half else promotion.floating(dtype)), t.b
     whole = b.unary(ops.Trunc, number.value)
     fraction = b.sub(number.value, whole)
     fraction = b.select(is_infinite(t, number), b.const(0.0, number.dtype), fraction)
@@ -169,7 +186,7 @@ def _modf(t: Translator, x: Operand) -> Operand:
 
 @handles(math.frexp, params="x")
 def _frexp(t: Translator, x: Operand) -> Operand:
-    op = t.b.emit(ops.Frexp(float_operand(t, x).value))
+    op = t.b.emit(ops.Frexp(float_operand(t, x, promotion.math_narrow).value))
     return TupleOperand((Scalar(op.results[0]), Scalar(op.results[1])))
 
 
@@ -183,7 +200,8 @@ def _ldexp(t: Translator, x: Operand, i: Operand) -> Operand:
         value = b.binary(arith.Min, value, b.const(1 << 20, kind))
         if kind.is_signed:
             value = b.binary(arith.Max, value, b.const(-(1 << 20), kind))
-    return Scalar(t.b.value(ops.Ldexp(float_operand(t, x).value, t.b.cast(value, i32))))
+    base = float_operand(t, x, promotion.math_narrow)
+    return Scalar(t.b.value(ops.Ldexp(base.value, t.b.cast(value, i32))))
 
 
 @handles(math.remainder, params="x, y")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gridlane.core.dtypes import DType
+from gridlane.core.dtypes import DType, i8
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import complexes, division, promotion
 from gridlane.frontends.python.calls.builtin import absolute, two_way
 from gridlane.frontends.python.calls.complex_mathematics import UNARY as COMPLEX_UNARY
+from gridlane.frontends.python.calls.complex_mathematics import base_two
 from gridlane.frontends.python.calls.mathematics import (
     degrees,
     is_finite,
@@ -36,6 +38,8 @@ from gridlane.ir.ops import arith, math
 if TYPE_CHECKING:
     from gridlane.frontends.python.translator import Translator
 
+Emit = Callable[["Translator", Operand], Operand]
+
 _FLOAT_UNARY: dict[str, type[Op]] = {
     **{name: getattr(math, name.capitalize()) for name in ("sqrt", "cbrt", "exp", "exp2", "expm1")},
     **{name: getattr(math, name.capitalize()) for name in ("log", "log2", "log10", "log1p", "sin")},
@@ -55,7 +59,7 @@ _FLOAT_BINARY: dict[str, type[Op]] = {
 _COMPLEX = {
     name.replace("a", "arc", 1) if name[0] == "a" else name: emit
     for name, emit in COMPLEX_UNARY.items()
-} | {"log": complexes.principal_logarithm}
+} | {"log": complexes.principal_logarithm, "log2": base_two}
 
 
 def _number(t: Translator, x: Operand, name: str) -> Scalar:
@@ -91,7 +95,7 @@ def _register_floats() -> None:
 
         def two(t: Translator, x: Operand, y: Operand, name=name, op=op) -> Operand:
             a, b = _number(t, x, name), _number(t, y, name)
-            dtype = promotion.numpy_floating(a.dtype, b.dtype)
+            dtype = promotion.numpy_floating_pair(a.dtype, b.dtype)
             return Scalar(t.b.binary(op, t.b.cast(a.value, dtype), t.b.cast(b.value, dtype)))
 
         register((getattr(np, name),), f"np.{name}", two, "x1, x2")
@@ -133,7 +137,9 @@ def _register_operators() -> None:
         def emit(t: Translator, x: Operand, y: Operand, kind=kind) -> Operand:
             result = BINARY[kind](t, x, y)
             if isinstance(x, Scalar) and isinstance(y, Scalar):
-                return _narrowed(t, result, promotion.unify(x.dtype, y.dtype))
+                dtype = promotion.unify(x.dtype, y.dtype)
+                shift = kind in (ast.LShift, ast.RShift) and dtype.is_bool
+                return _narrowed(t, result, i8 if shift else dtype)
             return result
 
         register((getattr(np, name),), f"np.{name}", emit, "x1, x2")
@@ -148,7 +154,15 @@ def _register_operators() -> None:
             return Scalar(compare(t, relation, x, y))
 
         register((getattr(np, name),), f"np.{name}", test, "x1, x2")
-    register((np.true_divide,), "np.true_divide", BINARY[ast.Div], "x1, x2")
+
+
+@handles(np.true_divide, params="x1, x2")
+def _true_divide(t: Translator, x1: Operand, x2: Operand) -> Operand:
+    if isinstance(x1, ComplexNumber) or isinstance(x2, ComplexNumber):
+        return complexes.divide(t, *complexes.both(t, x1, x2, promotion.numpy_complex))
+    a, b = _number(t, x1, "true_divide"), _number(t, x2, "true_divide")
+    dtype = promotion.numpy_floating_pair(a.dtype, b.dtype)
+    return division.true_divide(t, cast_scalar(t, a, dtype), cast_scalar(t, b, dtype))
 
 
 _register_operators()
@@ -166,8 +180,14 @@ _own_type(ast.USub, "negative")
 _own_type(ast.UAdd, "positive")
 _own_type(ast.Invert, "invert")
 register((np.absolute,), "np.absolute", absolute, "x")
-register((np.degrees, np.rad2deg), "np.degrees", degrees, "x")
-register((np.radians, np.deg2rad), "np.radians", radians, "x")
+
+
+def _angle(emit: Callable[[Translator, Operand], Operand], name: str) -> Emit:
+    return lambda t, x: emit(t, _float(t, x, name))
+
+
+register((np.degrees, np.rad2deg), "np.degrees", _angle(degrees, "degrees"), "x")
+register((np.radians, np.deg2rad), "np.radians", _angle(radians, "radians"), "x")
 for _target, _test in ((np.isnan, is_nan), (np.isinf, is_infinite), (np.isfinite, is_finite)):
     register((_target,), f"np.{_target.__name__}", lambda t, x, f=_test: Scalar(f(t, x)), "x")
 
@@ -197,28 +217,27 @@ def _sign(t: Translator, x: Operand) -> Operand:
     return Scalar(result)
 
 
-def _extreme(name: str, kind: type[ast.cmpop], op: type[Op], keep_nan: bool) -> None:
+def _extreme(name: str, kind: type[ast.cmpop], relation: type[Op], keep_nan: bool) -> None:
     """np.maximum and minimum give NaN where either is; fmax and fmin the number."""
 
     def emit(t: Translator, x: Operand, y: Operand) -> Operand:
         a, b = _number(t, x, name), _number(t, y, name)
-        dtype = promotion.unify(a.dtype, b.dtype)
+        dtype = promotion.numpy_pair(a.dtype, b.dtype)
         if not dtype.is_float:
             return two_way(t, kind, a, b)
         u, v = t.b.cast(a.value, dtype), t.b.cast(b.value, dtype)
-        result = t.b.binary(op, u, v)
-        if keep_nan:
-            result = t.b.select(is_nan(t, Scalar(u)), u, result)
-            result = t.b.select(is_nan(t, Scalar(v)), v, result)
-        return Scalar(result)
+        # A comparison with NaN is false: v stays, unless the other rule says u. Of zeros u.
+        ordered = t.b.value(relation(u, v))  # type: ignore[call-arg]  # a Compare
+        first = t.b.or_(ordered, is_nan(t, Scalar(u if keep_nan else v)))
+        return Scalar(t.b.select(first, u, v))
 
     register((getattr(np, name),), f"np.{name}", emit, "x1, x2")
 
 
-_extreme("minimum", ast.Lt, arith.Min, True)
-_extreme("maximum", ast.Gt, arith.Max, True)
-_extreme("fmin", ast.Lt, arith.Min, False)
-_extreme("fmax", ast.Gt, arith.Max, False)
+_extreme("minimum", ast.Lt, arith.Le, True)
+_extreme("maximum", ast.Gt, arith.Ge, True)
+_extreme("fmin", ast.Lt, arith.Le, False)
+_extreme("fmax", ast.Gt, arith.Ge, False)
 
 
 def _logical(name: str, op: type[Op]) -> None:
@@ -249,7 +268,8 @@ def _signbit(t: Translator, x: Operand) -> Operand:
 def _conjugate(t: Translator, x: Operand) -> Operand:
     if isinstance(x, ComplexNumber):
         return ComplexNumber(x.real, t.b.neg(x.imag))
-    return _number(t, x, "conjugate")
+    number = _number(t, x, "conjugate")
+    return cast_scalar(t, number, i8) if number.dtype.is_bool else number
 
 
 @handles(np.real, params="val")

@@ -79,8 +79,16 @@ class CudaDevice:
         return memory.Registered(self.context, address, size)
 
     def adopt(self, address: int, size: int) -> Buffer:
-        """Another library's memory."""
-        return memory.adopt(self.context, address, size)
+        """Another library's memory, of this GPU or another one."""
+        return memory.adopt(self, address, size)
+
+    def reaches(self, other: object, address: int) -> bool:
+        """Whether the GPUs are peers that can, the memory is managed, or the host's and mapped."""
+        return isinstance(other, CudaDevice) and memory.is_mapped(self.context, address)
+
+    def dlpack_device(self, address: int) -> tuple[int, int]:
+        """Of memory of a GPU, of the host, or managed, as the driver knows it."""
+        return memory.dlpack_device(self.context, address)
 
     def memory_info(self) -> tuple[int, int]:
         """Bytes (free, in all) of the device."""

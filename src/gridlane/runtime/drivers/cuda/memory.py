@@ -7,7 +7,9 @@ import threading
 import weakref
 from typing import Any
 
+from gridlane.core import dlpack_abi
 from gridlane.core.errors import DeviceError
+from gridlane.runtime.devices import get_device
 from gridlane.runtime.drivers.cuda.api import bindings, call, enum
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.errors import INVALID_VALUE, OUT_OF_MEMORY, fail
@@ -173,20 +175,53 @@ def _unregister(context: Context, address: int, generation: int) -> None:
     context.give_back(generation, ("cuCtxSynchronize",), ("cuMemHostUnregister", address))
 
 
-def adopt(context: Context, address: int, size: int) -> Buffer:
-    """Memory that another library allocated, if the driver knows the address."""
-    kind = enum("CUpointer_attribute", "CU_POINTER_ATTRIBUTE_MEMORY_TYPE")
+def _attribute(context: Context, name: str, address: int) -> Any:
+    """What the driver knows of an address; None where it does not know that."""
+    number = enum("CUpointer_attribute", f"CU_POINTER_ATTRIBUTE_{name}")
     try:
-        context.call("cuPointerGetAttribute", kind, bindings().CUdeviceptr(address))
+        return context.call("cuPointerGetAttribute", number, bindings().CUdeviceptr(address))
     except DeviceError as error:
         if error.number != INVALID_VALUE:
             raise
+        return None
+
+
+_OF_HOST = 1
+"""CU_MEMORYTYPE_HOST."""
+
+
+def adopt(device: Any, address: int, size: int) -> Buffer:
+    """Memory that another library allocated, if the driver knows the address."""
+    kind = _attribute(device.context, "MEMORY_TYPE", address)
+    if kind is None:
         fail(
             INVALID_VALUE,
             f"{size} bytes at {address:#x} are not memory of a CUDA device",
             "copy the data to the device with cuda.to_device",
         )
-    return Buffer(address, size)
+    buffer = Buffer(address, size, device=device)
+    if int(kind) != _OF_HOST and not _attribute(device.context, "IS_MANAGED", address):
+        ordinal = int(_attribute(device.context, "DEVICE_ORDINAL", address))
+        if ordinal != device.ordinal:
+            buffer.device = get_device(f"cuda:{ordinal}" if ordinal else "cuda")
+    return buffer
+
+
+def is_mapped(context: Context, address: int) -> bool:
+    """Whether kernels of the context can use an address as it is."""
+    seen = _attribute(context, "DEVICE_POINTER", address)
+    return seen is not None and int(seen) == address
+
+
+def dlpack_device(context: Context, address: int) -> tuple[int, int]:
+    """DLPack's (kind, number) of memory; that of the GPU's for the null pointer."""
+    kind = _attribute(context, "MEMORY_TYPE", address) if address else None
+    if kind is None:
+        return dlpack_abi.CUDA, context.ordinal
+    ordinal = int(_attribute(context, "DEVICE_ORDINAL", address))
+    if _attribute(context, "IS_MANAGED", address):  # wherever its pages are now
+        return dlpack_abi.CUDA_MANAGED, ordinal
+    return (dlpack_abi.CUDA_HOST, 0) if int(kind) == _OF_HOST else (dlpack_abi.CUDA, ordinal)
 
 
 def host_address(view: memoryview) -> int:

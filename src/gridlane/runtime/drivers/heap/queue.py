@@ -11,6 +11,7 @@ import struct
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from copy import copy
 from typing import Any
 
@@ -49,6 +50,7 @@ class Queue:
         self.running: Callable[[], str] = str
         """Names the kernels that may be running, for a fault."""
         self._done = 0
+        self._giving = False
         self._commands: list[Command] = []
         self._arena = bytearray(ARENA)
         self._at = 0
@@ -131,8 +133,8 @@ class Queue:
             commands, at = self._commands, self._at
             if not commands:
                 return
+            self.progress += 1  # before the list is empty; see ``newest``
             self._commands, self._at = [], 0
-            self.progress += 1
             if self.fault is not None:
                 raise copy(self.fault)
             self._guarded(lambda: self.engine.submit(commands, memoryview(self._arena)[:at]))
@@ -142,16 +144,45 @@ class Queue:
         with self.lock:
             return self.progress if self._commands else self.progress - 1
 
+    def newest(self) -> int:
+        """The number of what was put last, or one more while another thread gives it; unlike
+        ``mark`` for who does not wait for that."""
+        return self.progress if self._commands else self.progress - 1
+
     def passed(self, number: int) -> bool:
-        """Whether the device has done what has a number; it is given what is in the list."""
-        with self.lock:
-            fence = self._fence(number)
+        """Whether the device has done what has a number; it is given what is in the list. Never
+        waits: drivers may wait for work that runs before they take more, so another thread gives
+        it to them, and while somebody does that the answer is no."""
+        if number <= self._done:
+            return True
+        if self.fault is not None:
+            raise copy(self.fault)
+        if self._giving or not self.lock.acquire(blocking=False):
+            return False
+        try:
+            fence = self._fence_of(number)
             if fence is None:
-                return True
+                self._give(number)
+                return False
             if not self._guarded(lambda: self.engine.passed(fence[1])):
                 return False
             self._arrived(fence[0])
             return True
+        finally:
+            self.lock.release()
+
+    def _give(self, number: int) -> None:
+        """Give the list to the device up to a number, and a fence, on a thread of its own."""
+
+        def give() -> None:
+            try:
+                with self.lock, suppress(DeviceError):  # a fault is kept for those who ask
+                    self._fence(number)
+            finally:
+                self._giving = False
+
+        self._giving = True
+        threading.Thread(target=give, name="gridlane-give", daemon=True).start()
 
     def wait(self, number: int) -> None:
         """Wait until the device has done what has a number."""
@@ -168,12 +199,15 @@ class Queue:
             self.flush()
         if number <= self._done:
             return None
-        for fence in self._fences:
-            if fence[0] >= number:
-                return fence
+        if found := self._fence_of(number):
+            return found
         made = self.progress - 1, self._guarded(self.engine.fence)
         self._fences.append(made)
         return made
+
+    def _fence_of(self, number: int) -> tuple[int, Any] | None:
+        """The first point behind a number that there is already."""
+        return next((fence for fence in self._fences if fence[0] >= number), None)
 
     def _arrived(self, number: int) -> None:
         self._done = max(self._done, number)

@@ -77,4 +77,4 @@ class HeapStream(QueuedStream):
     _finish = _wait
 
     def _passed(self) -> bool:
-        return self.queue.passed(self._last())
+        return self.queue.passed(self.queue.newest() if self.is_default else self._last())

@@ -1,0 +1,73 @@
+"""Keeps LLVM from merging a bit select into a choice by lanes, where that goes wrong.
+
+With AVX-512, LLVM (15 to 22 at least, llvm-project issue 157929) makes one masked ``vpternlog`` of
+``choose(mask, (x & k) | (y & ~k), x)``. Where an operand comes from memory, the table of some of
+them is that of another order of the operands. Such an instruction is seen in object code; code that
+has one is made again with what is chosen hidden.
+"""
+
+from __future__ import annotations
+
+import re
+
+
+def _bytes(condition: str) -> bytes:
+    """A class of a pattern, of the bytes whose bits are as ``condition`` says: 0, 1, or x."""
+    ones = int(condition.replace("x", "0"), 2)
+    known = int(condition.replace("0", "1").replace("x", "0"), 2)
+    found = (b"\\x%02x" % byte for byte in range(256) if byte & known == ones)
+    return b"[" + b"".join(found) + b"]"
+
+
+_PREFIX = b"\x62" + _bytes("xxxxx011") + _bytes("xxxxx101")
+"""EVEX, with map 0F3A and prefix 66."""
+_MASKED_TERNARY = re.compile(
+    _PREFIX + b"(?!" + _bytes("xxxxx000") + b")[\\x00-\\xff]" + b"\x25" + b"[\\x00-\\xbf]"
+)
+"""A vpternlog under a mask that is not k0, whose last operand is memory."""
+
+_CHOICE = re.compile(
+    r"  (?P<head>%\S+ = select (?:[a-z]+ )*<(?P<lanes>\d+) x i1> %\S+), "
+    r"(?P<type><\d+ x (?P<kind>i32|i64|float|double)>) (?P<one>%[^,\s]+|.+?), "
+    r"(?P=type) (?P<other>%[^,\s]+|.+)"
+)
+_WORDS = {"i32": "i32", "i64": "i64", "float": "i32", "double": "i64"}
+
+
+def is_suspect(code: bytes) -> bool:
+    """Whether object code has an instruction that may be the wrong one. Some are right."""
+    return _MASKED_TERNARY.search(code) is not None
+
+
+def hidden_choices(text: str) -> str:
+    """The module with an operand of each choice by lanes hidden, so that none is merged with what
+    made it, nor with what that was made of."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if found := _CHOICE.fullmatch(line):
+            lines[number] = _hidden(found, f"%hidden.{number}")
+    return "\n".join(lines)
+
+
+def _hidden(found: re.Match[str], name: str) -> str:
+    """A choice whose first operand, or the second if that is a constant, is joined with a zero that
+    LLVM does not know."""
+    one, other, type_, kind = (found[key] for key in ("one", "other", "type", "kind"))
+    source = one if one.startswith("%") else other
+    if not source.startswith("%"):
+        return found[0]
+    word = _WORDS[kind]
+    words = f"<{found['lanes']} x {word}>"
+    made = f"{name}.made"
+    lines = [
+        f'{name}.zero = call {word} asm "xorl ${{0:k}}, ${{0:k}}", "=r,~{{flags}}"()',
+        f"{name}.first = insertelement {words} poison, {word} {name}.zero, i64 0",
+        f"{name}.zeros = shufflevector {words} {name}.first, {words} poison, "
+        f"<{found['lanes']} x i32> zeroinitializer",
+        f"{name}.bits = bitcast {type_} {source} to {words}",
+        f"{name}.same = xor {words} {name}.bits, {name}.zeros",
+        f"{made} = bitcast {words} {name}.same to {type_}",
+    ]
+    one, other = (made, other) if source == one else (one, made)
+    lines.append(f"{found['head']}, {type_} {one}, {type_} {other}")
+    return "\n".join(f"  {line}" for line in lines)
