@@ -22,7 +22,6 @@ from gridlane.frontends.python.operands import (
     Static,
     TupleOperand,
 )
-from gridlane.frontends.python.scope import captured_interface
 from gridlane.ir.ops import memory
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Value
@@ -53,7 +52,7 @@ def operand_of(t: Translator, value: Any, name: str = "") -> Operand:
         from gridlane.frontends.python.calls import VALUES
 
         return VALUES[value](t)
-    interface = captured_interface(value)
+    interface = t.unit.around.interface(value)
     return Static(value) if interface is None else captured_array(t, interface)
 
 
@@ -89,6 +88,7 @@ def _numpy_scalar(t: Translator, value: np.generic) -> Operand:
 
 def constant_array(t: Translator, array: np.ndarray) -> ArrayView:
     """A numpy array as constant memory of the module, which keeps its order, C or Fortran."""
+    array = t.unit.around.array(array)
     element = _element_type(t, array)
     known = t.unit.arrays.get(id(array))
     fortran = array.flags.f_contiguous and not array.flags.c_contiguous
