@@ -42,7 +42,15 @@ USES = {
 
 
 @pytest.mark.parametrize("use", USES)
-@pytest.mark.parametrize(("key", "value"), [(k, v) for k, vs in CASES.items() for v in vs], ids=str)
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        # Numbers, as the texts of some values differ between the processes of a run.
+        pytest.param(key, value, id=f"{key}-{number}")
+        for key, values in CASES.items()
+        for number, value in enumerate(values)
+    ],
+)
 def test_a_malformed_field(use, key, value):
     array = cuda.to_device(np.zeros(8, np.float32))
     interface = dict(array.__cuda_array_interface__)
