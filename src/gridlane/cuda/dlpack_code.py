@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+import threading
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from gridlane.core.forks import fork_waits
 
 _FINALIZING = "Py_IsFinalizing" if sys.version_info >= (3, 13) else "_Py_IsFinalizing"
 
@@ -105,9 +108,17 @@ class Code:
     holder: Any
 
 
-@cache
+_once = threading.RLock()
+
+
 def linked() -> Code:
     """The functions, compiled at their first use."""
+    with fork_waits(), _once:
+        return _linked()
+
+
+@cache
+def _linked() -> Code:
     from gridlane.runtime.drivers.cpu_native import Linked, object_of  # loads LLVM
 
     names = ("gridlane_delete_plain", "gridlane_delete_versioned", "gridlane_destroy")
@@ -118,4 +129,4 @@ def linked() -> Code:
 
 def ours() -> tuple[int, ...]:
     """The deleters of capsules that were made here."""
-    return linked().deleters if linked.cache_info().currsize else ()
+    return linked().deleters if _linked.cache_info().currsize else ()

@@ -9,10 +9,10 @@ after the interpreter has ended.
 from __future__ import annotations
 
 import ctypes
-import os
 import threading
 from typing import Any
 
+from gridlane.core.forks import fork_waits
 from gridlane.cuda import dlpack_code
 
 MOST_AXES = 64
@@ -75,9 +75,6 @@ for _names in (_NAMES, _USED):  # capsules point to these names, and may be the 
 _CAPSULE = type(_new(1, b"", None))
 _DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _taking = threading.Lock()
-os.register_at_fork(
-    before=_taking.acquire, after_in_parent=_taking.release, after_in_child=_taking.release
-)
 
 
 def export(
@@ -133,7 +130,7 @@ class Tensor:
     _managed: Any = None
 
     def __init__(self, capsule: Any) -> None:
-        with _taking:
+        with fork_waits(), _taking:
             managed = self._managed = _taken(capsule)
         self.versioned = isinstance(managed, Versioned)
         if isinstance(managed, Versioned) and managed.major != 1:

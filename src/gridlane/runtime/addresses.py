@@ -7,6 +7,7 @@ import threading
 import weakref
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -51,9 +52,14 @@ class AddressMap(Generic[T]):
 
 _lock = threading.RLock()
 """Of all live maps: one, so that a fork can wait until none is in the middle of a change."""
-os.register_at_fork(
-    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-)
+
+
+def _after_fork() -> None:
+    with suppress(RuntimeError):  # this was imported while another thread was forking
+        _lock.release()
+
+
+os.register_at_fork(before=_lock.acquire, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 class _Reference(weakref.ref[Any]):

@@ -11,6 +11,7 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from gridlane.core.config import config
+from gridlane.core.forks import fork_waits
 from gridlane.core.processors import ARM, X86
 from gridlane.runtime.drivers import cpu_pool
 
@@ -31,6 +32,8 @@ _PYTHON = (
 """Functions of Python that the native code calls, in the order of its table."""
 
 _lock = threading.Lock()
+_once = threading.RLock()
+"""Held while what a process has one of is made, by the thread that needs it first."""
 
 
 @cache
@@ -56,8 +59,10 @@ class Linked:
         builder = llvm.JITLibraryBuilder().add_current_process().add_object_img(code)
         for symbol in symbols:
             builder = builder.export_symbol(symbol)
+        with fork_waits(), _once:
+            linker = _jit()
         with _lock:
-            self.library = builder.link(_jit(), name)
+            self.library = builder.link(linker, name)
 
     def __getitem__(self, symbol: str) -> int:
         """The address of an exported symbol."""
@@ -67,7 +72,8 @@ class Linked:
 @cache
 def own_features() -> frozenset[str]:
     """The architecture and the features of this processor."""
-    _jit()
+    with fork_waits(), _once:
+        _jit()
     found = llvm.get_host_cpu_features()
     architecture = _ARCHITECTURES.get(platform.machine().lower(), platform.machine())
     return frozenset([architecture, *(name for name, there in found.items() if there)])
@@ -83,7 +89,8 @@ def missing(needs: tuple[str, ...]) -> list[str]:
 def object_of(text: str) -> bytes:
     """Machine code of LLVM IR. It is not optimised, and so it is ready in a few milliseconds: for
     functions whose time goes by in what they call."""
-    _jit()
+    with fork_waits(), _once:
+        _jit()
     machine = llvm.Target.from_default_triple().create_target_machine(opt=0, reloc="pic")
     return machine.emit_object(llvm.parse_assembly(text))
 
@@ -123,9 +130,14 @@ class Pool:
         self.workers = self._start(self.address, self.threads - 1, main)
 
 
-@cache
 def pool() -> Pool:
     """The process's pool."""
+    with fork_waits(), _once:
+        return _pool()
+
+
+@cache
+def _pool() -> Pool:
     return Pool(config().threads or available_processors())
 
 

@@ -1,0 +1,75 @@
+"""What a process has one of, however many threads need it first."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from gridlane.cuda import dlpack_code
+from gridlane.runtime.drivers import cpu_native
+
+FIRST = """
+import threading
+import numpy as np
+from gridlane import cuda
+from gridlane.cuda import dlpack_python
+
+@cuda.jit
+def add_one(x):
+    x[cuda.grid(1)] += 1
+
+errors, start = [], threading.Barrier(8)
+
+def work():
+    try:
+        start.wait()
+        x = np.zeros(32)
+        add_one[1, 32](x)
+        assert (x == 1).all()
+        dlpack_python.export(x, x.ctypes.data, (1, 0), (2, 64), (32,), (1,), None)
+    except BaseException as error:
+        errors.append(error)
+
+threads = [threading.Thread(target=work) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert not errors, errors
+"""
+
+
+@pytest.mark.parametrize(
+    "module, inner, outer", [(cpu_native, "_pool", "pool"), (dlpack_code, "_linked", "linked")]
+)
+def test_threads_make_it_once(monkeypatch, module, inner, outer):
+    made, start, meeting = [], threading.Barrier(4), threading.Barrier(2)
+
+    def slowly():
+        made.append(object())
+        try:
+            meeting.wait(0.1)  # for a second maker, who must not come
+        except threading.BrokenBarrierError:
+            pass
+        return made[-1]
+
+    monkeypatch.setattr(module, inner, functools.cache(slowly))
+    threads = [
+        threading.Thread(target=lambda: (start.wait(), getattr(module, outer)())) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1
+
+
+def test_first_launches_of_several_threads(tmp_path):
+    program = tmp_path / "first.py"
+    program.write_text(FIRST)
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
