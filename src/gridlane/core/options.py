@@ -43,9 +43,9 @@ class Target:
     Attributes:
         name: ``cpu``, ``interp``, ``cuda``, ``vulkan``, ``metal``, ``opengl`` or ``webgpu``.
         block: block shape that the code may take as constant, or None for any.
-        processor: LLVM's name of the processor; "" is the host's, and for cuda it is ``sm_90``
-            and the like.
-        features: LLVM's feature string; "" is the host's or the processor's own. For vulkan,
+        processor: LLVM's name of the processor; for cpu one of ``core.processors``, or "" for that
+            of GRIDLANE_CPU, else the host's; for cuda ``sm_90`` and the like.
+        features: LLVM's feature string, for cpu what the processor has more and less. For vulkan,
             words of ``compiler.vulkan``; for opengl, ``es`` asks for OpenGL ES; for opengl and
             webgpu, ``rounds`` says that f32 quotients and square roots are rounded right.
         identity: what else machine code depends on, such as the driver that assembles it.

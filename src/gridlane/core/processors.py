@@ -54,8 +54,8 @@ FEATURES: dict[str, tuple[str, ...]] = {
         *("avx512cd", "avx512dq", "avx512f", "avx512fp16", "avx512ifma", "avx512vbmi"),
         *("avx512vbmi2", "avx512vl", "avx512vnni", "avx512vpopcntdq", "avxifma", "avxneconvert"),
         *("avxvnni", "avxvnniint16", "avxvnniint8", "bmi", "bmi2", "ccmp", "cf", "cmov", "crc32"),
-        *("cx16", "egpr", "f16c", "fma", "fma4", "gfni", "lzcnt", "movbe", "ndd", "nf", "pclmul"),
-        *("popcnt", "ppx", "prfchw", "push2pop2", "sahf", "sse3", "sse4.1", "sse4.2", "sse4a"),
+        *("egpr", "f16c", "fma", "fma4", "gfni", "lzcnt", "movbe", "ndd", "nf", "pclmul"),
+        *("popcnt", "ppx", "prfchw", "push2pop2", "sse3", "sse4.1", "sse4.2", "sse4a"),
         *("ssse3", "tbm", "vaes", "vpclmulqdq", "xop", "zu"),
     ),
     ARM: (
