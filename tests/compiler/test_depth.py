@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from gridlane.cuda.sources import with_source
 from gridlane.frontends.python.kernel_source import PythonSource
 
 
-def _made(name, lines):
+def _made(name, lines) -> Any:
     """What a text defines as ``name``; its lines can be read as a file's."""
     text, file = "\n".join(lines) + "\n", f"<{name} {len(lines)}>"
     linecache.cache[file] = len(text), None, text.splitlines(True), file
