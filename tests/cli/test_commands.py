@@ -162,7 +162,7 @@ def test_without_a_gpu_doctor_says_what_to_do(command, monkeypatch):
     monkeypatch.setattr(doctor, "climb", stopped)
     output = " ".join(command("doctor").output.split())
     assert "cuda is not available (" in output
-    assert "cuda-bindings (pip install 'gridlane[cuda]')" in output and "--gpus all" in output
+    assert "cuda-bindings, pip install 'gridlane[cuda]'" in output and "--gpus all" in output
 
 
 NOT_AVAILABLE = {

@@ -32,7 +32,7 @@ def attribute(value, number, pointer):
 ATTRIBUTE = ctypes.cast(attribute, ctypes.c_void_p).value
 
 
-def wanted(way=BY_INTERFACE, expected="<f4", ndim=2, layout="C", readonly=0, limit=0, stream=0):
+def wanted(way=BY_INTERFACE, expected="<f4", ndim=2, layout="C", readonly=0, limit=LIMIT, stream=0):
     return way, expected, ndim, LAYOUTS.index(layout), 4, readonly, limit, ATTRIBUTE, stream
 
 
@@ -104,7 +104,8 @@ def test_what_fits(cls):
 
 
 def test_limits(cls):
-    """Code for small arrays gets none that is larger than it counts on."""
+    """Code for small arrays gets none that is larger than it counts on, and code for large ones
+    none that has code of its own."""
     most = LIMIT // 4
     fits = [(most,), (4,)], [(1, 1), (LIMIT, LIMIT)], [(2, 1), (LIMIT - 4, 4)]
     large = [(most + 1,), (4,)], [(1, 1), (LIMIT + 1, 4)], [(2, 1), (LIMIT - 3, 4)]
@@ -112,8 +113,8 @@ def test_limits(cls):
         layout = "C" if all(n == 1 for n in shape) or len(shape) == 1 else "A"
         value = Theirs(shape=shape, strides=strides)
         want = {"ndim": len(shape), "layout": layout}
-        assert (launched(cls, wanted(limit=LIMIT, **want), value)[0] is not None) is good
-        assert launched(cls, wanted(**want), value)[0] is not None
+        assert (launched(cls, wanted(**want), value)[0] is not None) is good
+        assert (launched(cls, wanted(limit=-LIMIT, **want), value)[0] is None) is good
 
 
 @pytest.mark.skipif(_native is None, reason="the extension was not built")
@@ -128,7 +129,9 @@ def test_the_two_see_the_same():
             order = choose.choice("CF")
             strides = np.ndarray(tuple(max(1, min(n, 3)) for n in shape), "f4", order=order).strides
         value = Theirs(shape=shape, strides=strides, data=(choose.choice((8192, 4096, 8)), False))
-        want = wanted(ndim=ndim, layout=choose.choice("CFA"), limit=choose.choice((0, LIMIT)))
+        want = wanted(
+            ndim=ndim, layout=choose.choice("CFA"), limit=choose.choice((-LIMIT, LIMIT, LIMIT))
+        )
         one, two = (launched(each, want, value)[0] for each in (PythonLauncher, _native.Launcher))
         assert one == two, (shape, strides, want)
         seen.add((one is None, want[3]))
@@ -224,7 +227,7 @@ def test_calls_leave_no_references(cls):
 @pytest.mark.parametrize(
     "want",
     [None, (), 3, wanted(ndim=9), wanted(ndim=-1), wanted(way=2), wanted()[:-2] + (0, 0)]
-    + [wanted(ndim=1), (*wanted()[:4], 0, *wanted()[5:])],
+    + [wanted(ndim=1), (*wanted()[:4], 0, *wanted()[5:]), wanted(limit=0), wanted(limit=-(2**63))],
 )
 def test_the_native_class_checks_what_is_wanted(want):
     with pytest.raises(ValueError, match="not a matcher"):

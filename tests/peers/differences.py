@@ -189,6 +189,11 @@ ROWS = [
         unseen="no point has a uint64 from 2^63 on that rounds to an int64's float",
     ),
     Row(
+        "identity of members",
+        "a is b",
+        unseen="no operand is a member of an enum",
+    ),
+    Row(
         "float16 as an integer",
         r"(int|np\.u?int.*)\(a\)",
         unseen="no value of float16 is recorded",

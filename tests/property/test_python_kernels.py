@@ -72,8 +72,8 @@ def test_devices_do_what_python_does(device: str) -> None:
         check(seed, device)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @given(seed=st.integers(1000, 2**32 - 1))
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 def test_devices_do_what_python_does_in_many(device: str, seed: int) -> None:
     check(seed, device)

@@ -17,6 +17,7 @@ from gridlane.cli.facts import facts
 from gridlane.cli.failure import check_settings
 from gridlane.cli.tables import console, table
 from gridlane.core.config import config
+from gridlane.core.extras import install
 from gridlane.runtime.devices import names
 
 TIMEOUT_S = 120
@@ -52,18 +53,18 @@ LADDER: dict[str, tuple[str, str]] = {
 # What to do where another advice fits a kind of device better.
 ADVICE: dict[tuple[str, str], str] = {
     ("webgpu", "available"): (
-        "WebGPU needs PyPI's wgpu (pip install 'gridlane[webgpu]') and a driver of Vulkan, Metal "
+        f"WebGPU needs PyPI's wgpu, {install('webgpu')}, and a driver of Vulkan, Metal "
         "or Direct3D 12; for the CPU, Debian has one in mesa-vulkan-drivers"
     ),
     ("opengl", "available"): (
-        "OpenGL needs PyPI's moderngl (pip install 'gridlane[opengl]'), EGL (Debian: libegl1) and "
+        f"OpenGL needs PyPI's moderngl, {install('opengl')}, EGL (Debian: libegl1) and "
         "a driver of OpenGL 4.3 or OpenGL ES 3.1; for the CPU, Debian has one in libgl1-mesa-dri. "
         "Windows and macOS have no EGL: use webgpu there"
     ),
     ("cuda", "available"): (
-        "a GPU needs NVIDIA's driver (nvidia-smi shows what that sees), cuda-bindings (pip install "
-        "'gridlane[cuda]') and, in a container, to be handed in (--gpus all); the devices cpu and "
-        "interp run the same programs without"
+        "a GPU needs NVIDIA's driver (nvidia-smi shows what that sees), cuda-bindings, "
+        f"{install('cuda')}, and, in a container, to be handed in (--gpus all); the devices cpu "
+        "and interp run the same programs without"
     ),
     ("cuda", "initialised"): (
         "nvidia-smi shows who uses the GPU and its memory, and whether one process may have it for "
@@ -74,8 +75,8 @@ ADVICE: dict[tuple[str, str], str] = {
         "driver that refuses the PTX or lacks a function is too old, update it"
     ),
     ("metal", "available"): (
-        "it takes macOS 15 or newer on an Apple M1 or newer, and pyobjc-framework-Metal (pip "
-        "install 'gridlane[metal]'); elsewhere GRIDLANE_METAL=emulated, with g++, makes it a "
+        "it takes macOS 15 or newer on an Apple M1 or newer, and pyobjc-framework-Metal, "
+        f"{install('metal')}; elsewhere GRIDLANE_METAL=emulated, with g++, makes it a "
         "stand-in on the CPU, to try programs with"
     ),
     ("metal", "executed"): (
@@ -84,8 +85,8 @@ ADVICE: dict[tuple[str, str], str] = {
     ),
     ("vulkan", "available"): (
         "it takes Vulkan's loader (Debian: libvulkan1), a driver of Vulkan 1.3 (the GPU's own, or "
-        "Mesa's: mesa-vulkan-drivers, which runs on the CPU as well) and the package vulkan (pip "
-        "install 'gridlane[vulkan]'); vulkaninfo --summary shows what the loader sees, and "
+        "Mesa's: mesa-vulkan-drivers, which runs on the CPU as well) and the package vulkan, "
+        f"{install('vulkan')}; vulkaninfo --summary shows what the loader sees, and "
         "VK_DRIVER_FILES names the drivers that it may take; in a container, /dev/dri has to be "
         "handed in"
     ),

@@ -19,6 +19,8 @@ from gridlane.cuda.names import MODULES, STUBS, SUBMODULES, missing
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return _public()
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in SUBMODULES:
@@ -35,5 +37,10 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+def _public() -> list[str]:
+    """The names that programs use, on the host and in kernels."""
+    return sorted({*MODULES, *import_module(STUBS).NAMESPACE})
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *MODULES, *SUBMODULES})
+    return sorted({*globals(), *_public(), *SUBMODULES})

@@ -14,7 +14,7 @@ typedef int (*PointerAttribute)(void *value, int attribute, unsigned long long p
 typedef struct {
     int way, ndim, layout, readonly;
     int64_t itemsize;
-    int64_t limit;      /* of lengths, strides and reach, in bytes; 0 for none */
+    int64_t limit;      /* of lengths, strides and reach, in bytes; negative to be beyond it */
     PyObject *expected; /* the typestr, or the dtype's object; borrowed of the matcher's tuple */
     PointerAttribute attribute;
     unsigned long long stream;
@@ -69,6 +69,7 @@ static int read_foreign(Foreign *foreign, PyObject *wanted)
     foreign->limit = limit;
     foreign->attribute = (PointerAttribute)(uintptr_t)attribute;
     return foreign->ndim < 0 || foreign->ndim > MOST_FOREIGN_AXES || !attribute || itemsize <= 0 ||
+                   !limit || limit == INT64_MIN ||
                    foreign->way < BY_INTERFACE || foreign->way > BY_TENSOR
                ? -1
                : 0;
@@ -130,22 +131,21 @@ static int fill_strides(const Foreign *foreign, Seen *seen)
 /* Whether what was seen is of the layout and size that the code is for, in memory of the device. */
 static int suits(const Foreign *foreign, const Seen *seen)
 {
-    int empty = 0;
+    int empty = 0, small = 1;
     int64_t low = 0, reach = foreign->itemsize;
+    int64_t limit = foreign->limit < 0 ? -foreign->limit : foreign->limit;
     for (int axis = 0; axis < foreign->ndim; axis++) {
         int64_t length = seen->shape[axis], stride = seen->strides[axis], span;
         if (length < 0 || stride == INT64_MIN)
             return 0;
-        if (foreign->limit && (length > foreign->limit || stride > foreign->limit ||
-                               stride < -foreign->limit))
-            return 0;
+        small &= length <= limit && stride <= limit && stride >= -limit;
         empty |= length == 0;
         if (__builtin_mul_overflow(length ? length - 1 : 0, stride < 0 ? -stride : stride, &span) ||
             __builtin_add_overflow(reach, span, &reach))
             return 0;
         low += stride < 0 ? -span : 0;
     }
-    if (foreign->limit && reach > foreign->limit)
+    if ((small && reach <= limit) != (foreign->limit > 0))
         return 0;
     int layout = empty || dense(foreign, seen, 1) ? LAYOUT_C
                  : dense(foreign, seen, 0)        ? LAYOUT_F
@@ -155,7 +155,12 @@ static int suits(const Foreign *foreign, const Seen *seen)
     if (empty)
         return 1;
     unsigned long long first = seen->address + (unsigned long long)low, mapped = 0;
-    return foreign->attribute(&mapped, DEVICE_POINTER, first) == 0 && mapped == first;
+    int code;
+    /* The driver may have to wait for a thread that waits for a host function and so for the GIL. */
+    Py_BEGIN_ALLOW_THREADS
+    code = foreign->attribute(&mapped, DEVICE_POINTER, first);
+    Py_END_ALLOW_THREADS
+    return code == 0 && mapped == first;
 }
 
 /* The stream of an interface: none, the default one, whose work comes before a launch on any stream

@@ -110,6 +110,8 @@ class DeviceNDArray(ArrayDescription):
             if core._layout == "A":
                 raise ValueError(NOT_CONTIGUOUS)
         ary = as_device(ary)
+        if not isinstance(ary, DeviceNDArray):
+            ary = dlpack_read.as_numpy(ary)
         mine, other = geometry.broadcast_core(self), geometry.broadcast_core(ary)
         if isinstance(ary, DeviceNDArray):
             check_compatible(mine, other)
@@ -248,7 +250,7 @@ class DeviceNDArray(ArrayDescription):
         value = as_device(value)
         if isinstance(value, DeviceNDArray):
             value = value.copy_to_host(stream=stream)
-        value = np.asanyarray(value)
+        value = dlpack_read.as_numpy(value)
         if value.ndim > target.ndim:
             raise ValueError(f"Can't assign {value.ndim}-D array to {target.ndim}-D self")
         offset = target.ndim - value.ndim
@@ -327,7 +329,7 @@ def as_device(value: Any, sync: bool = True, consumer: Any = None) -> Any:
     if interface is None or interface["typestr"] in ("<V2", "|V2"):
         if not dlpack_read.is_tensor(value):
             return value
-        interface = dlpack_read.read(value)
+        interface = dlpack_read.read(value, consumer)
     return value if interface is None else from_interface(interface, value, sync, consumer)
 
 
@@ -342,6 +344,8 @@ def from_interface(
         DeviceError: INVALID_VALUE, the memory is not this device's.
     """
     array_interface.check(interface)
+    if "owner" not in interface:  # what DLPack shows has one
+        active.check_reads_interface()
     if interface.get("mask") is not None:
         raise NotImplementedError("Masked arrays are not supported")
     shape = tuple(interface["shape"])
@@ -385,7 +389,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
         array: DeviceNDArray = DeviceRecord(obj.dtype, stream)
         host = np.asarray(obj)
     else:
-        host = np.asanyarray(obj)
+        host = dlpack_read.as_numpy(obj)
         core = geometry.broadcast_core(host)
         if not (core.flags.c_contiguous or core.flags.f_contiguous):
             raise ValueError(NOT_CONTIGUOUS)

@@ -5,7 +5,7 @@ A matcher of one wants
     way         0 for what has ``__cuda_array_interface__``, 1 for a tensor as PyTorch's is
     expected    the interface's typestr, or the object that the tensor's dtype is
     ndim, layout, itemsize, readonly    of the array; the layout by its place in ``LAYOUTS``
-    limit       the largest length, stride and reach in bytes, or 0 for any
+    limit       the largest length, stride and reach in bytes; negative for an array beyond it
     attribute   address of a function with cuPointerGetAttribute's signature, which says whether
                 kernels can use the memory
     stream      the launch's
@@ -91,9 +91,8 @@ def _suits(wanted: Wanted, address: int, shape: tuple[int, ...], strides: tuple[
     reach = itemsize + sum((n - 1) * abs(step) for n, step in zip(shape, strides) if n)
     if reach not in _INT64 or any(step not in _INT64 for step in strides):
         return False
-    if limit and (reach > limit or any(n > limit for n in shape)):
-        return False
-    if limit and any(abs(step) > limit for step in strides):
+    largest = max((reach, *shape, *map(abs, strides)))
+    if (largest <= abs(limit)) is not (limit > 0):
         return False
     if geometry.layout_of(shape, strides, itemsize) != LAYOUTS[layout]:
         return False

@@ -66,7 +66,7 @@ def _matchers(
         own = [slot for slot in slots if slot.argument == number]
         matcher = _matcher(own, value, limit)
         if theirs is not value and matcher is not None:
-            matcher = _foreign(matcher, value, theirs, limit, entry)
+            matcher = _foreign(matcher, value, theirs, entry)
         if matcher is None:
             return None
         matchers.append(matcher)
@@ -87,9 +87,7 @@ def _matcher(slots: list[ParamSlot], value: Any, limit: int | None) -> Matcher |
     return _number(slots[0].offset, slots[0].dtype, value, limit)
 
 
-def _foreign(
-    matcher: Matcher, value: Any, theirs: Any, limit: int | None, entry: NativeLaunch
-) -> Matcher | None:
+def _foreign(matcher: Matcher, value: Any, theirs: Any, entry: NativeLaunch) -> Matcher | None:
     """The matcher of another library's array that the kernel got as ``value``, of which
     ``matcher`` is."""
     kind, _, _, offset, size = matcher
@@ -97,7 +95,8 @@ def _foreign(
         return None
     layout, cls = launcher_foreign.LAYOUTS.index(value._layout), type(theirs)
     facts = value.ndim, layout, value.itemsize, int(value.readonly)
-    place = limit or 0, entry.pointer_attribute, entry.stream
+    small = value._launch[0] is value._key
+    place = LIMIT if small else -LIMIT, entry.pointer_attribute, entry.stream
     for way in (launcher_foreign.BY_TENSOR, launcher_foreign.BY_INTERFACE):
         expected = _expected(way, value, theirs)
         if expected is None:

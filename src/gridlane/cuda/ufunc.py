@@ -16,6 +16,7 @@ from gridlane.cuda.arrays import device_array
 from gridlane.cuda.decorators import jit
 from gridlane.cuda.devicearray import DeviceNDArray, as_device, to_device
 from gridlane.cuda.dispatcher import Dispatcher
+from gridlane.cuda.dlpack_read import as_numpy
 from gridlane.cuda.generated import define
 from gridlane.cuda.signatures import parse
 
@@ -93,7 +94,8 @@ class UFunc:
         args = tuple(a if isinstance(a, _SCALARS) else as_device(a) for a in args)
         out = as_device(out)
         args = tuple(
-            a if isinstance(a, (DeviceNDArray, *_SCALARS)) else np.asarray(a) for a in args
+            a if isinstance(a, (DeviceNDArray, *_SCALARS)) else np.asarray(as_numpy(a))
+            for a in args
         )
         types = self._resolve(args)
         result = self.functions[types]
@@ -180,19 +182,31 @@ def flattened(arg: Any, dtype: np.dtype, shape: geometry.Shape, stream: Any) -> 
     return to_device(np.ascontiguousarray(np.broadcast_to(arg, shape)).reshape(size), stream)
 
 
-def vectorize(ftylist_or_function: Any = (), target: str = "cuda", **options: Any) -> Any:
+_HOSTS = ("cpu", "parallel")
+
+
+def vectorize(ftylist_or_function: Any = (), target: str | None = None, **options: Any) -> Any:
     """Make a ufunc of a function of scalars.
 
     Args:
-        ftylist_or_function: signatures with result types, as ``["float32(float32, float32)"]``.
-        target: ``"cuda"``.
+        ftylist_or_function: signatures with result types, as ``["float32(float32, float32)"]``; or
+            the function, for a ufunc that is compiled for the types that it meets.
+        target: ``"cuda"``, by default where there are signatures, takes arrays of exactly their
+            types, and of the device; ``"cpu"`` and ``"parallel"`` take arrays of the host.
     """
-    if target != "cuda":
-        raise ValueError(f"Unsupported target: {target}; gridlane has 'cuda'")
-    signatures = ftylist_or_function
+    function = ftylist_or_function if callable(ftylist_or_function) else None
+    signatures: Any = [] if function else ftylist_or_function
     if isinstance(signatures, str):
         signatures = [signatures]
-    if callable(signatures) or not signatures:
+    if target not in (None, "cuda", *_HOSTS):
+        raise ValueError(f"Unsupported target: {target}; gridlane has 'cuda' and 'cpu'")
+    if target in _HOSTS or (target is None and not signatures):
+        from gridlane.cuda.host_ufunc import HostUFunc  # which needs this module
+
+        if function:
+            return HostUFunc(function)
+        return lambda function: HostUFunc(function, list(signatures))
+    if not signatures:
         raise UnsupportedError(
             "vectorize without signatures: list them, as in "
             "@vectorize(['float32(float32, float32)'], target='cuda')"

@@ -11,7 +11,7 @@ from importlib import import_module
 
 from gridlane.core.errors import UnsupportedBackend
 from gridlane.core.forks import fork_waits
-from gridlane.runtime.errors import INVALID_DEVICE, NO_DEVICE, fail
+from gridlane.runtime.errors import INVALID_DEVICE, fail, no_device
 from gridlane.runtime.protocol import Device
 
 # name: the module with ``open_device(ordinal)`` and ``device_count()``
@@ -53,7 +53,7 @@ def family(name: str) -> tuple[str, int]:
     if kind in UNSUPPORTED:
         raise UnsupportedBackend(UNSUPPORTED[kind])
     if kind not in DRIVERS and kind not in _opened:
-        fail(NO_DEVICE, f"{name!r}", f"devices are {', '.join(DRIVERS)}")
+        no_device("", f"{name!r}", f"devices are {', '.join(DRIVERS)}")
     if colon and not (number.isascii() and number.isdigit()):
         fail(INVALID_DEVICE, f"{name!r}: a number follows the colon")
     ordinal = int(number or 0)

@@ -55,6 +55,17 @@ def fail(number: int, what: str = "", advice: str = "") -> NoReturn:
     raise device_error(number, what, advice)
 
 
+def no_device(kind: str, what: str, advice: str = "") -> NoReturn:
+    """Raise that there is no device of a kind, by the kind's name: CUDA has no part in it.
+
+    Raises:
+        DeviceError: with CUDA's number of that, 100.
+    """
+    row = TABLE[NO_DEVICE]
+    name = f"{kind.upper()}_NO_DEVICE" if kind else "NO_DEVICE"
+    raise DeviceError(name, NO_DEVICE, f"{row.meaning}: {what}", advice or row.advice)
+
+
 class KernelStop(KernelError):
     """A kernel stopped itself. ``exception`` is the name of what it raised; ``thread`` and
     ``block`` are the indices of the first thread that reported, (x, y, z) each; ``late``: it was

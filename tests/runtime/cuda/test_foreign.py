@@ -401,6 +401,17 @@ def test_tensors_of_dlpack_alone(machine, scale, slow, versioned):
     gc.collect()
 
 
+def test_the_producer_is_told_the_launch_s_stream(machine, scale):
+    tensor, stream = OnGpu(), cuda.stream()
+    scale[1, 8, stream](tensor, tensor, 1.0)
+    assert [asked["stream"] for asked in tensor.asked] == [stream.handle] * 2
+    pinned = OnGpu(place=(3, 0))
+    scale[1, 8, stream](pinned, pinned, 1.0)
+    assert pinned.asked == [{"max_version": (1, 0)}] * 2
+    stream.synchronize()
+    tensor = pinned = stream = None
+
+
 def test_a_tensor_of_another_gpu_is_refused(machine):
     tensor = OnGpu(place=(2, 1))
     with pytest.raises(ArgumentError, match=r"kDLCUDA 1, .* is 'cuda'; cuda.select_device\(1\)"):

@@ -119,4 +119,6 @@ assert device_count({device!r}) == 0
 get_device({device!r})
 """
     done = programs.run(["-c", source], Path.cwd(), os.environ)
-    assert "NO_DEVICE" in done.stderr and f"pip install gridlane[{device}]" in done.stderr
+    assert f"{device.upper()}_NO_DEVICE (100)" in done.stderr and "CUDA" not in done.stderr
+    assert f"pip install 'gridlane[{device}]'" in done.stderr
+    assert f"pip install -e '.[{device}]'" in done.stderr

@@ -107,7 +107,7 @@ def test_a_loader_without_drivers():
         capture_output=True,
         text=True,
     )
-    assert told.returncode == 1 and "CUDA_ERROR_NO_DEVICE (100)" in told.stderr
+    assert told.returncode == 1 and "VULKAN_NO_DEVICE (100)" in told.stderr
     assert "the loader finds no driver" in told.stderr and "mesa-vulkan-drivers" in told.stderr
 
 

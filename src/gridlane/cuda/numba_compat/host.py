@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from typing import Any
 
-from gridlane.core.errors import UnsupportedError
+from gridlane.core.argtypes import ArgType, ArrayType, NoneType, Signature, none
+from gridlane.core.errors import GridlaneError, UnsupportedError
+from gridlane.cuda.argument_types import KEYS, typeof
 from gridlane.cuda.decorators import jit as cuda_jit
-from gridlane.cuda.signatures import is_signature
+from gridlane.cuda.kernel import Kernel
+from gridlane.cuda.result_types import calling, result_type
+from gridlane.cuda.signatures import Types, is_signature, parse
 
 prange = range
 
@@ -16,28 +21,142 @@ prange = range
 class HostFunction:
     """A function that kernels may call, and that the host runs in Python.
 
-    gridlane compiles kernels only, so on the host the answer is the same and no faster.
+    gridlane compiles kernels only, so on the host the answer is the same and no faster. What is
+    inspected is what kernels call: the function for the types that it was called with or given.
+
+    Attributes:
+        py_func: the Python function.
+        targetoptions: the options that it was decorated with.
     """
 
-    def __init__(self, function: Callable[..., Any], fastmath: bool) -> None:
+    __name__: str
+
+    def __init__(
+        self, function: Callable[..., Any], signatures: Sequence[Any], options: dict[str, Any]
+    ) -> None:
         functools.update_wrapper(self, function, updated=())
         self.py_func = function
-        self._device = cuda_jit(function, device=True, fastmath=fastmath)
+        self.targetoptions = options
+        self._device = cuda_jit(function, device=True, fastmath=bool(options.get("fastmath")))
+        self._types: dict[Hashable, Types | None] = {}
+        for signature in signatures:
+            with suppress(GridlaneError, TypeError, ValueError):  # types that the host alone has
+                types = parse(signature).args
+                self._types[types] = types
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        key = tuple([KEYS[arg.__class__](arg) for arg in args])
+        if key not in self._types:
+            self._meet(key, args)
         return self.py_func(*args, **kwargs)
+
+    def _meet(self, key: Hashable, args: tuple[Any, ...]) -> None:
+        """Note the types of arguments; None where a kernel could not have them."""
+        try:
+            self._types[key] = tuple(map(typeof, args))
+        except (GridlaneError, TypeError, ValueError):
+            self._types[key] = None
 
     @property
     def __gridlane_function__(self) -> Any:
         return self._device.__gridlane_function__
 
+    # ---- what numba's dispatchers have
+
+    @property
+    def signatures(self) -> list[Types]:
+        """The tuples of argument types that it was given or called with."""
+        return list(dict.fromkeys(types for types in self._types.values() if types is not None))
+
+    @property
+    def nopython_signatures(self) -> list[Signature]:
+        """The same with their result types; those that kernels can call."""
+        return [self.overloads[types].signature for types in self.overloads]
+
+    @property
+    def overloads(self) -> dict[Types, Overload]:
+        """What kernels call, for each of the signatures that compiles."""
+        found: dict[Types, Overload] = {}
+        for types in self.signatures:
+            with suppress(GridlaneError):
+                found[types] = Overload(self._device, types)
+        return found
+
+    def compile(self, sig: Any) -> Overload:
+        """What kernels call for a signature.
+
+        Raises:
+            CompileError: what is wrong with the source for it, and where.
+        """
+        types = parse(sig).args
+        made = Overload(self._device, types)
+        self._types[types] = types
+        return made
+
+    def inspect_types(self, file: Any = None, signature: Any = None) -> None:
+        """Print the typed IR of a kernel that calls it, under each signature."""
+        for overload in self._chosen(signature).values():
+            print(self.__name__, overload.signature, file=file)
+            print("-" * 80, file=file)
+            print(overload.kernel.inspect_ir(), file=file)
+            print("=" * 80, file=file)
+
+    def inspect_llvm(self, signature: Any = None) -> Any:
+        """LLVM IR of a kernel that calls it, for a signature or for each."""
+        return self._inspected("inspect_llvm", signature)
+
+    def inspect_asm(self, signature: Any = None) -> Any:
+        """Assembly of a kernel that calls it, for a signature or for each."""
+        return self._inspected("inspect_asm", signature)
+
+    def disable_compile(self, val: bool = True) -> None:
+        """Accepted: on the host nothing is compiled."""
+
+    def recompile(self) -> None:
+        """Accepted: kernels compile it with themselves."""
+
+    def _chosen(self, signature: Any) -> dict[Types, Overload]:
+        if signature is None:
+            return self.overloads
+        types = parse(signature).args
+        return {types: Overload(self._device, types)}
+
+    def _inspected(self, name: str, signature: Any) -> Any:
+        made = {
+            types: getattr(overload.kernel, name)()
+            for types, overload in self._chosen(signature).items()
+        }
+        return made if signature is None else next(iter(made.values()))
+
+
+class Overload:
+    """A device function for arguments of given types.
+
+    Attributes:
+        signature: with the result type.
+        kernel: one that calls it, and stores the result where there is one.
+    """
+
+    def __init__(self, core: Any, types: Types) -> None:
+        try:
+            result: ArgType | NoneType = result_type(core, types)
+        except UnsupportedError:  # it returns nothing, or several values
+            result = none
+        self.signature = Signature(result, types)
+        stored = result is not none
+        caller = calling(core, len(types), stored)
+        out = (ArrayType(result, 1, "C"),) if stored else ()
+        self.kernel: Kernel = cuda_jit(caller).compile((*types, *out))
+
 
 def jit(func_or_sig: Any = None, *args: Any, **options: Any) -> Any:
     """Make a function that kernels may call; signatures and options for the host are accepted."""
-    fastmath = bool(options.get("fastmath"))
-    if func_or_sig is None or isinstance(func_or_sig, list) or is_signature(func_or_sig):
-        return lambda function: HostFunction(function, fastmath)
-    return HostFunction(func_or_sig, fastmath)
+    if isinstance(func_or_sig, list) or is_signature(func_or_sig):
+        signatures = func_or_sig if isinstance(func_or_sig, list) else [func_or_sig]
+        return lambda function: HostFunction(function, signatures, options)
+    if func_or_sig is None:
+        return lambda function: HostFunction(function, (), options)
+    return HostFunction(func_or_sig, (), options)
 
 
 njit = jit

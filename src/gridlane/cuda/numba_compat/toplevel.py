@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridlane import cuda
+# What is not in ``__all__`` is a name of the module all the same.
+from gridlane import cuda as cuda
 from gridlane.core.argtypes import from_numpy as from_dtype
-from gridlane.cuda import settings as config
+from gridlane.cuda import settings as config  # noqa: F401  # numba.config
 from gridlane.cuda import types
 from gridlane.cuda.argument_types import typeof
 from gridlane.cuda.gufunc import guvectorize
 from gridlane.cuda.names import missing
-from gridlane.cuda.numba_compat import core, errors
-from gridlane.cuda.numba_compat import core as np
-from gridlane.cuda.numba_compat.errors import (
-    NumbaDeprecationWarning,
-    NumbaPerformanceWarning,
-    NumbaWarning,
-)
-from gridlane.cuda.numba_compat.host import generated_jit, jit, njit, prange
+from gridlane.cuda.numba_compat import core as core
+from gridlane.cuda.numba_compat import core as np  # noqa: F401  # numba.np
+from gridlane.cuda.numba_compat import errors
+from gridlane.cuda.numba_compat.host import generated_jit as generated_jit
+from gridlane.cuda.numba_compat.host import jit, njit, prange
 from gridlane.cuda.types import none, void
 from gridlane.cuda.ufunc import vectorize
 
@@ -26,8 +24,9 @@ from gridlane.cuda.ufunc import vectorize
 __version__ = "0.61.2"
 version_info = (0, 61, 2)
 
-# The scalars: numba.float32, numba.f4 …
+# The scalars: numba.float32, numba.f4 …; and numba's errors and warnings.
 globals().update(types.SCALAR_NAMES)
+globals().update({name: getattr(errors, name) for name in errors.__all__})
 
 
 def __getattr__(name: str) -> Any:
@@ -36,25 +35,20 @@ def __getattr__(name: str) -> Any:
     raise missing(name, "numba")
 
 
+_OURS = {"bfloat16", "f2", "float16", "float_"}
+"""Scalars whose names numba does not give."""
+
+# What numba's own ``__all__`` has, as far as it is here: no module, and np least of all.
 __all__ = [
-    "NumbaDeprecationWarning",
-    "NumbaPerformanceWarning",
-    "NumbaWarning",
-    "config",
-    "core",
-    "cuda",
-    "errors",
     "from_dtype",
-    "generated_jit",
     "guvectorize",
     "jit",
     "njit",
     "none",
-    "np",
     "prange",
     "typeof",
-    "types",
     "vectorize",
     "void",
 ]
-__all__ += types.SCALAR_NAMES
+__all__ += [name for name in types.SCALAR_NAMES if name not in _OURS]
+__all__ += errors.__all__

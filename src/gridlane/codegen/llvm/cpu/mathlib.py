@@ -1,5 +1,7 @@
-"""Mathematical functions: glibc's vector library where it has them, else in line for exp and log,
-else libm lane by lane.
+"""Mathematical functions: glibc's vector library where it has them, else libm lane by lane.
+
+Where there is no such library, and the machine can fuse, ``legalize_math`` has written functions in
+other ops before this; fast exp and log of the machines that are left are in line.
 
 glibc documents at most 4 ulp for libmvec; tests/ops measure what it does here. f16 and bf16 compute
 in f32 and round once; f32 does so in f64, which makes nearly every result the correctly rounded

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from gridlane.core.errors import DeviceError
+from gridlane.core.extras import install
 from gridlane.runtime.errors import NEWER_DRIVER, NO_DEVICE, NOT_SUPPORTED, device_error, fail
 
 # After these the context is lost: every later call of it fails with the same number.
@@ -30,7 +31,7 @@ def bindings() -> Any:
         # The extra ``cuda``; loaded when a GPU is asked for.
         driver: Any = import_module("cuda.bindings.driver")
     except ImportError as error:
-        fail(NO_DEVICE, f"cuda-bindings does not load ({error})", "pip install 'gridlane[cuda]'")
+        fail(NO_DEVICE, f"cuda-bindings does not load ({error})", install("cuda"))
     try:
         code = int(driver.cuInit(0)[0])
     except RuntimeError as error:  # libcuda is looked for at the first call

@@ -8,7 +8,7 @@ from __future__ import annotations
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.metal.adapters import all_adapters, usable
 from gridlane.runtime.drivers.metal.device import MetalDevice
-from gridlane.runtime.errors import INVALID_DEVICE, NO_DEVICE, fail
+from gridlane.runtime.errors import INVALID_DEVICE, fail, no_device
 
 __all__ = ["MetalDevice", "device_count", "open_device", "open_for_compiling"]
 
@@ -25,7 +25,7 @@ def open_device(ordinal: int = 0) -> MetalDevice:
     """A device by its number; called once for each.
 
     Raises:
-        DeviceError: NO_DEVICE, there is no Metal or it has no device; INVALID_DEVICE.
+        DeviceError: METAL_NO_DEVICE, there is no Metal or it has no device; INVALID_DEVICE.
     """
     found = usable()
     if ordinal >= len(found):
@@ -37,5 +37,5 @@ def open_for_compiling() -> MetalDevice:
     """A device of its own to try Metal's compiler with, be it one that kernels cannot run on."""
     found = all_adapters()
     if not found:
-        fail(NO_DEVICE, "Metal shows no device")
+        no_device("metal", "Metal shows no device")
     return MetalDevice(found[0], 0)

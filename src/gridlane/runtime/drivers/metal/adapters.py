@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from gridlane.runtime.drivers.metal.provider import Provider, provider
-from gridlane.runtime.errors import NO_DEVICE, fail
+from gridlane.runtime.errors import no_device
 
 OLDEST_MACOS = (15, 0)
 """The first whose compiler reads MSL 3.2, which has fences apart from barriers."""
@@ -51,7 +51,7 @@ def usable() -> tuple[Adapter, ...]:
     """The devices that this driver can use.
 
     Raises:
-        DeviceError: NO_DEVICE, there is none, and why.
+        DeviceError: METAL_NO_DEVICE, there is none, and why.
     """
     every = all_adapters()
     able = tuple(adapter for adapter in every if not adapter.missing)
@@ -59,8 +59,8 @@ def usable() -> tuple[Adapter, ...]:
         return able
     told = "; ".join(f"{adapter.name}: {adapter.missing}" for adapter in every)
     if provider().emulated:
-        fail(NO_DEVICE, told or "the stand-in for Metal has no g++", "install g++ 12 or newer")
-    fail(NO_DEVICE, told or "Metal shows no device", "use an Apple M1 or newer with macOS 15")
+        no_device("metal", told or "the stand-in for Metal has no g++", "install g++ 12 or newer")
+    no_device("metal", told or "Metal shows no device", "use an Apple M1 or newer with macOS 15")
 
 
 def _adapter(there: Provider, device: Any) -> Adapter:

@@ -11,8 +11,9 @@ from importlib import import_module
 from typing import Any
 
 from gridlane.core.config import config
+from gridlane.core.extras import install
 from gridlane.runtime.drivers.metal.selectors import owning, owning_metadata
-from gridlane.runtime.errors import NO_DEVICE, fail
+from gridlane.runtime.errors import no_device
 
 STAND_IN = "gridlane.emulation.metal"
 LABEL = "CPU emulation"
@@ -50,7 +51,7 @@ def provider() -> Provider:
     """The modules, told who owns what their methods return.
 
     Raises:
-        DeviceError: NO_DEVICE, there is no Metal here.
+        DeviceError: METAL_NO_DEVICE, there is no Metal here.
     """
     made = _stand_in() if config().metal == "emulated" else _system()
     for selector, signature in owning().items():
@@ -67,10 +68,10 @@ def _stand_in() -> Provider:
 
 def _system() -> Provider:
     if sys.platform != "darwin":
-        fail(NO_DEVICE, f"Metal is a part of macOS, and this is {platform.system()}", _ADVICE)
+        no_device("metal", f"Metal is a part of macOS, and this is {platform.system()}", _ADVICE)
     try:
         metal, objc, foundation = map(import_module, ("Metal", "objc", "Foundation"))
     except ImportError as error:
-        fail(NO_DEVICE, f"pyobjc does not load: {error}", "pip install 'gridlane[metal]'")
+        no_device("metal", f"pyobjc does not load: {error}", install("metal"))
     major, minor = (*platform.mac_ver()[0].split("."), "0", "0")[:2]
     return Provider(metal, objc, foundation, (int(major or 0), int(minor)), False)

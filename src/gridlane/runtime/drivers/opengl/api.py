@@ -9,7 +9,7 @@ from ctypes.util import find_library
 from functools import cache
 from typing import Any
 
-from gridlane.runtime.errors import NEWER_DRIVER, NO_DEVICE, fail
+from gridlane.runtime.errors import NEWER_DRIVER, fail, no_device
 
 _SIZE = ctypes.c_ssize_t
 
@@ -94,7 +94,7 @@ def egl() -> ctypes.CDLL:
         library = ctypes.CDLL(name or "libEGL.so.1")
     except OSError:
         advice = "install it (Debian: libegl1) and a driver (for the CPU: libgl1-mesa-dri)"
-        fail(NO_DEVICE, "libEGL does not load", advice)
+        no_device("opengl", "libEGL does not load", advice)
     library.eglGetProcAddress.restype = c_void_p
     library.eglGetProcAddress.argtypes = (c_char_p,)
     return library

@@ -14,8 +14,9 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any
 
+from gridlane.core.extras import install
 from gridlane.runtime.drivers.opengl.api import egl
-from gridlane.runtime.errors import NO_DEVICE, fail
+from gridlane.runtime.errors import no_device
 
 _MOST = 16
 """Devices of EGL that are looked for."""
@@ -86,7 +87,7 @@ def bindings() -> Any:
         return import_module("moderngl")  # the extra ``opengl``; loaded when asked for
     except ImportError as error:
         told = f"the package moderngl does not load ({error})"
-        fail(NO_DEVICE, told, "pip install gridlane[opengl]")
+        no_device("opengl", told, install("opengl"))
 
 
 def _desktop(index: int) -> Context:
@@ -106,7 +107,7 @@ def usable() -> tuple[Callable[[], Context], ...]:
     """What makes a context, of each device of EGL that has one.
 
     Raises:
-        DeviceError: NO_DEVICE, there is none.
+        DeviceError: OPENGL_NO_DEVICE, there is none.
     """
     bindings()
     found: list[Callable[[], Context]] = []
@@ -121,8 +122,8 @@ def usable() -> tuple[Callable[[], Context], ...]:
             found.append(partial(make, index))
             break
     if not found:
-        fail(
-            NO_DEVICE,
+        no_device(
+            "opengl",
             f"EGL shows no device with OpenGL 4.3 or OpenGL ES 3.1 ({told or 'it has none'})",
             "install a driver (for the CPU: Debian's libegl1 and libgl1-mesa-dri)",
         )

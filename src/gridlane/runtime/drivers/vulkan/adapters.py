@@ -22,7 +22,7 @@ from gridlane.runtime.drivers.vulkan.api import (
     struct,
     text,
 )
-from gridlane.runtime.errors import NO_DEVICE, fail
+from gridlane.runtime.errors import no_device
 
 OLDEST = (1, 3)
 _PORTABILITY = "VK_KHR_portability_enumeration"
@@ -119,7 +119,7 @@ def instance() -> Instance:
     handle = new("VkInstance *")
     result = lib.vkCreateInstance(info, null(), handle)
     if result == NO_DRIVER:
-        fail(NO_DEVICE, "the loader finds no driver of Vulkan", _DRIVER)
+        no_device("vulkan", "the loader finds no driver of Vulkan", _DRIVER)
     check(result, "vkCreateInstance")
     del memory
     made = handle[0]
@@ -153,15 +153,15 @@ def usable() -> tuple[Adapter, ...]:
     """The devices that this driver can use.
 
     Raises:
-        DeviceError: NO_DEVICE, there is none, and why.
+        DeviceError: VULKAN_NO_DEVICE, there is none, and why.
     """
     every = all_adapters()
     able = tuple(adapter for adapter in every if not adapter.missing)
     if able:
         return able
     told = "; ".join(f"{adapter.name} lacks {adapter.missing}" for adapter in every)
-    fail(
-        NO_DEVICE,
+    no_device(
+        "vulkan",
         told or "no driver of Vulkan shows a device",
         _DRIVER,
     )

@@ -14,7 +14,15 @@ from importlib import import_module
 from typing import Any
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.errors import NEWER_DRIVER, NO_DEVICE, OUT_OF_MEMORY, device_error, fail
+from gridlane.core.extras import install
+from gridlane.runtime.errors import (
+    NEWER_DRIVER,
+    NO_DEVICE,
+    OUT_OF_MEMORY,
+    device_error,
+    fail,
+    no_device,
+)
 
 SUCCESS, TIMEOUT = 0, 2
 LOST = -4
@@ -57,12 +65,10 @@ def bindings() -> Any:
         # The extra ``vulkan``; loaded when such a device is asked for.
         return import_module("vulkan")
     except ImportError as error:
-        fail(
-            NO_DEVICE, f"the package vulkan does not load ({error})", "pip install gridlane[vulkan]"
-        )
+        no_device("vulkan", f"the package vulkan does not load ({error})", install("vulkan"))
     except OSError:
-        fail(
-            NO_DEVICE,
+        no_device(
+            "vulkan",
             "libvulkan, Vulkan's loader, does not load",
             "install it (Debian: libvulkan1) and a driver (for the CPU: mesa-vulkan-drivers)",
         )

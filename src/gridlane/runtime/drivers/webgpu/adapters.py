@@ -7,8 +7,9 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from gridlane.core.extras import install
 from gridlane.runtime.drivers.heap.engine import Facts
-from gridlane.runtime.errors import NO_DEVICE, fail
+from gridlane.runtime.errors import no_device
 from gridlane.runtime.protocol import Limits
 
 # wgpu's adapter type: in words, and the place in the order of devices.
@@ -44,7 +45,7 @@ def bindings() -> Any:
     try:
         return import_module("wgpu")  # the extra ``webgpu``; loaded when asked for
     except (ImportError, OSError, RuntimeError) as error:
-        fail(NO_DEVICE, f"the package wgpu does not load ({error})", "pip install gridlane[webgpu]")
+        no_device("webgpu", f"the package wgpu does not load ({error})", install("webgpu"))
 
 
 @cache
@@ -53,17 +54,17 @@ def usable() -> tuple[Any, ...]:
     driver of another interface as well.
 
     Raises:
-        DeviceError: NO_DEVICE, there is none.
+        DeviceError: WEBGPU_NO_DEVICE, there is none.
     """
     try:
         every = bindings().gpu.enumerate_adapters_sync()
     except Exception as error:  # the library raises whatever it likes where drivers are broken
-        fail(NO_DEVICE, f"wgpu finds no adapter ({error})")
+        no_device("webgpu", f"wgpu finds no adapter ({error})")
     native = [each for each in every if each.info["backend_type"] != "OpenGL"]
     found = sorted(native or every, key=lambda each: _kind(each)[1])
     if not found:
-        fail(
-            NO_DEVICE,
+        no_device(
+            "webgpu",
             "wgpu finds no adapter",
             "install a driver of Vulkan (for the CPU: Debian's mesa-vulkan-drivers)",
         )

@@ -20,7 +20,7 @@ from gridlane.runtime.drivers.webgpu.adapters import (
     limits_of,
 )
 from gridlane.runtime.drivers.webgpu.texts import MOVE, complaint
-from gridlane.runtime.errors import INVALID_IMAGE, NO_DEVICE, OUT_OF_MEMORY, fail
+from gridlane.runtime.errors import INVALID_IMAGE, OUT_OF_MEMORY, fail, no_device
 from gridlane.runtime.quirks import shader_features
 
 SLOTS = 256
@@ -86,7 +86,7 @@ class WebGpuEngine:
                 required_features=[TIMESTAMPS] if timed else [], required_limits=wanted
             )
         except Exception as error:  # the library raises whatever it likes
-            fail(NO_DEVICE, f"{adapter.info['device']} does not open ({error})")
+            no_device("webgpu", f"{adapter.info['device']} does not open ({error})")
         granted = self._gpu.limits
         self.facts = facts_of(adapter, granted, timed)
         self.features = " ".join(shader_features(self.facts.name))
