@@ -9,12 +9,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gridlane.compiler.cache import DiskCache, default_cache, make_key
+from gridlane.compiler.depth import at_any_depth
 from gridlane.compiler.identity import identity_of
 from gridlane.core import trace
 from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact
 from gridlane.core.encoding import NotEncodable, encode
 from gridlane.core.options import KernelOptions, Target
+from gridlane.core.source import UNKNOWN
 
 if TYPE_CHECKING:
     from gridlane.compiler.generation import generate, text, translate
@@ -61,7 +63,9 @@ def artifact_key(
     """The key of an artifact; None where it cannot be told from all others."""
     try:
         launch = encode((arguments, options, target))
-        return make_key(source.key(), launch, encode(identity_of(target)))
+        return make_key(
+            at_any_depth(source.name, UNKNOWN, source.key), launch, encode(identity_of(target))
+        )
     except NotEncodable as reason:
         if trace.enabled():
             trace.event("not-cached", kernel=source.name, reason=f'"{reason}"')

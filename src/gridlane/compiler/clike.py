@@ -11,6 +11,7 @@ from gridlane.codegen.clike.glsl import Glsl, GlslEs
 from gridlane.codegen.clike.msl import Metal
 from gridlane.codegen.clike.wgsl import Wgsl
 from gridlane.compiler.layout import lay_out
+from gridlane.compiler.nesting import check_nesting
 from gridlane.compiler.sites import error_sites, print_sites
 from gridlane.core.artifact import Artifact
 from gridlane.core.config import config
@@ -113,6 +114,8 @@ def _emit(
         pipelines.run(module, "short loops")
     if language.branches:
         pipelines.run(module, "plain branches")
+    if module.gathers_loops:
+        check_nesting(module)
     offsets = tuple(slot.offset for slot in lay_out(module.kernel)[0])
     code = emit_kernel(module, language.dialect(), options, offsets, target.block, known)
     return code, notes

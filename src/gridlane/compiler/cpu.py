@@ -18,6 +18,8 @@ from gridlane.ir.values import Module
 from gridlane.passes import pipelines
 
 MAX_THREADS = 1024
+MOST_WORK = 1 << 31
+"""Nested loops multiply the estimate of a block's work; more than this makes no difference."""
 
 
 def generate(module: Module, target: Target, options: KernelOptions) -> Artifact:
@@ -69,7 +71,7 @@ def _emit(module: Module, target: Target, made: Machine):
             scratch=code.scratch,
             errors=errors,
             prints=print_sites(code.prints),
-            work=code.work,
+            work=min(code.work, MOST_WORK),
             symbols=code.symbols,
             uses_dynamic_shared=code.uses_dynamic_shared,
             needs=made.needs,

@@ -6,6 +6,7 @@ import sys
 from types import FunctionType
 from typing import Any
 
+from gridlane.compiler.depth import at_any_depth
 from gridlane.compiler.layout import lay_out
 from gridlane.compiler.local_memory import check_local_memory
 from gridlane.compiler.sites import error_sites
@@ -14,6 +15,7 @@ from gridlane.core.artifact import Artifact
 from gridlane.core.config import config
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
+from gridlane.core.source import UNKNOWN
 from gridlane.frontends.python.kernel_source import PythonSource
 from gridlane.ir.op import clone_region
 from gridlane.ir.printer import print_module
@@ -35,7 +37,7 @@ def translate(
     """
     if isinstance(source, FunctionType):
         source = PythonSource(source)
-    module = source.translate(arguments, options)
+    module = at_any_depth(source.name, UNKNOWN, source.translate, arguments, options)
     if "ir" in config().dump:
         print(print_module(module), file=sys.stderr)
     return module
@@ -60,6 +62,11 @@ def lowered(module: Module, target: Target, options: KernelOptions) -> tuple[Art
     Raises:
         CompileError: as generate.
     """
+    kernel = module.kernel
+    return at_any_depth(kernel.name, kernel.loc, _lowered, module, target, options)
+
+
+def _lowered(module: Module, target: Target, options: KernelOptions) -> tuple[Artifact, Module]:
     check_local_memory(module)
     if target.name == "interp":
         return _interpreted(module, target), module
@@ -98,7 +105,10 @@ def text(module: Module, target: Target, stage: str, options: KernelOptions | No
         return print_module(module)
     if target.name == "interp":
         raise TargetError(f"target {target.name} has no stage {stage!r}; it has ir")
-    return _backend(target).text(copied(module), target, options or KernelOptions(), stage)
+    make, name, loc = _backend(target).text, module.kernel.name, module.kernel.loc
+    return at_any_depth(
+        name, loc, lambda: make(copied(module), target, options or KernelOptions(), stage)
+    )
 
 
 def _interpreted(module: Module, target: Target) -> Artifact:

@@ -6,6 +6,7 @@ import sys
 
 from gridlane.codegen.spirv import KernelCode, disassembled, emit_kernel
 from gridlane.compiler.layout import lay_out
+from gridlane.compiler.nesting import check_nesting
 from gridlane.compiler.sites import error_sites, print_sites
 from gridlane.core.artifact import Artifact
 from gridlane.core.config import config
@@ -138,4 +139,5 @@ def _emit(module: Module, target: Target, options: KernelOptions) -> KernelCode:
             pipelines.run(module, "vulkan quads")
     if "short_loops" in features:
         pipelines.run(module, "short loops")
+        check_nesting(module)
     return emit_kernel(module, slots, options, features)

@@ -341,15 +341,15 @@ class Dispatcher(Inspection):
 
     def __reduce__(self) -> Any:
         """By its name, as functions are; a specialised one by its kernel and types."""
-        found = _object_named(self.__module__, self.__qualname__)
+        name: str = self.py_func.__qualname__
+        found = _object_named(self.__module__, name)
         if found is self:
-            return self.__qualname__
+            return name
         if self._specialized and getattr(found, "py_func", None) is self.py_func:
             return Dispatcher.specialize, (found, *next(iter(self.overloads)))
         raise pickle.PicklingError(
-            f"{self.__qualname__} cannot be pickled: another process finds a kernel by its name, "
-            f"and {self.__module__}.{self.__qualname__} is not this one; define it at the top "
-            "level of a module"
+            f"{name} cannot be pickled: another process finds a kernel by its name, and "
+            f"{self.__module__}.{name} is not this one; define it at the top level of a module"
         )
 
     def __copy__(self) -> Dispatcher:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 from gridlane.core.errors import TargetError
@@ -209,7 +210,14 @@ def _relocate(region: Region, caller: Loc) -> None:
     # By identity: a location has all its callers in it, which is much to hash for each op.
     known: dict[int, tuple[Loc, Loc]] = {}
     for op in region.walk():
-        number = id(op.loc)
-        if number not in known:
-            known[number] = op.loc, op.loc.inlined_at(caller)
-        op.loc = known[number][1]
+        op.loc = _moved(op.loc, caller, known)
+
+
+def _moved(loc: Loc, caller: Loc, known: dict[int, tuple[Loc, Loc]]) -> Loc:
+    """A location that was reached through one more call. What calls share stays shared, so that
+    deep calls do not cost the square of their depth for each op."""
+    found = known.get(id(loc))
+    if found is None:
+        outer = caller if loc.caller is None else _moved(loc.caller, caller, known)
+        found = known[id(loc)] = loc, replace(loc, caller=outer)
+    return found[1]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gridlane.frontends.python.translator import Translator
 
 DEPTH = 200
-"""Calls nest at most so deep; what nests deeper recurses with a new type each time."""
+"""Calls nest at most so deep."""
 
 
 def call_device(
@@ -111,8 +111,14 @@ def _compiled(t: Translator, device: DeviceFunction, specs: tuple[Spec, ...]) ->
 
 def _check_recursion(t: Translator, device: DeviceFunction) -> None:
     active = [function for function, _ in t.unit.active]
-    if device.py_func in active or len(active) > DEPTH:
-        at = active.index(device.py_func) if device.py_func in active else 0
+    if len(active) > DEPTH and device.py_func not in active:
+        raise t.fail(
+            UnsupportedError,
+            f"calls of device functions nest more than {DEPTH} deep, from "
+            f"{active[0].__name__}() to {device.py_func.__name__}(): turn the chain into a loop",
+        )
+    if device.py_func in active:
+        at = active.index(device.py_func)
         chain = [item.__name__ for item in (*active[at:], device.py_func)]
         raise t.fail(
             UnsupportedError,

@@ -1,0 +1,54 @@
+"""Checks how deep branches and loops lie in each other, for devices that count them."""
+
+from __future__ import annotations
+
+from gridlane.core.errors import UnsupportedError
+from gridlane.core.source import UNKNOWN, Loc
+from gridlane.ir.op import Op
+from gridlane.ir.ops.control import Call, If, Loop, ScopeOp
+from gridlane.ir.values import Module, Region
+
+MOST_LEVELS = 64
+"""Mesa's llvmpipe has a stack of 80 masks, and takes both sides of branches beyond it; what code
+generators put round the kernel's own branches needs the rest."""
+
+
+def check_nesting(module: Module) -> None:
+    """Refuse a kernel whose branches or loops nest deeper than llvmpipe takes.
+
+    Raises:
+        UnsupportedError: at the first that is too deep.
+    """
+    for kind, words in ((If, "branches"), ((Loop, ScopeOp), "loops")):
+        depth, loc = _deepest(module, module.kernel.body, kind, {})
+        if depth > MOST_LEVELS:
+            raise UnsupportedError(
+                f"{module.kernel.name} has {words} {depth} deep in each other, and this device's "
+                f"compiler, Mesa's llvmpipe, takes {MOST_LEVELS}: of a long chain of elif, make "
+                "several statements, or look the result up in an array",
+                loc,
+            )
+
+
+Kinds = type[Op] | tuple[type[Op], ...]
+
+
+def _deepest(
+    module: Module, region: Region, kind: Kinds, known: dict[str, tuple[int, Loc]]
+) -> tuple[int, Loc]:
+    """Levels of ops of a kind, in a region and the functions that it calls; where the deepest
+    is."""
+    best = 0, UNKNOWN
+    for op in region.ops:
+        found = []
+        if isinstance(op, Call):
+            if op.callee not in known:
+                known[op.callee] = 0, op.loc
+                body = module.functions[op.callee].body
+                known[op.callee] = _deepest(module, body, kind, known)
+            found.append(known[op.callee])
+        for inner in op.regions():
+            levels, loc = _deepest(module, inner, kind, known)
+            found.append((levels + isinstance(op, kind), loc if levels else op.loc))
+        best = max([best, *found], key=lambda each: each[0])
+    return best
