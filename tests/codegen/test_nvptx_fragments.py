@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from benchmarks.nvidia import tensor_kernel
 from tests.codegen.test_nvptx import PTXAS, checked_by_ptxas, kernel_ptx, ptx_of
+from tests.effort import NIGHTLY
 from tests.frontends.running import launch
 
 from gridlane import cuda
@@ -43,13 +44,14 @@ def generated(case: Case, processor: str) -> str | None:
 
 @pytest.mark.parametrize("processor", ["sm_70", "sm_75", "sm_80", "sm_90", "sm_100"])
 def test_every_case_is_generated_or_refused(processor: str, tmp_path: Path) -> None:
-    # A few of each op; all of them where the tests run on a GPU anyway.
-    texts = [generated(case, processor) for case in CASES[:: 1 if processor == "sm_90" else 5]]
+    # A few of each op; at night all of them.
+    usual = 3 if processor == "sm_90" else 10
+    texts = [generated(case, processor) for case in CASES[:: 1 if NIGHTLY else usual]]
     kept = [text for text in texts if text is not None]
     assert (processor == "sm_70") == (not kept)
     assert not any(".local" in text for text in kept), "fragments stay in registers"
     if PTXAS is not None and kept:
-        checked_by_ptxas(kept[::5] if processor == "sm_90" else kept[::2], processor, tmp_path)
+        checked_by_ptxas(kept if NIGHTLY else kept[::2], processor, tmp_path)
 
 
 def product(a, b, c):

@@ -15,14 +15,15 @@ import numpy as np
 import pytest
 
 from gridlane import cuda
+from gridlane.compiler.cache import DiskCache
 from gridlane.core import trace
 from gridlane.core.argtypes import float32, float64, int32
 from gridlane.core.encoding import NotEncodable
-from gridlane.core.errors import ConstantError
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.python.device_function import DeviceFunction
 from gridlane.frontends.python.fingerprint import fingerprint
 from gridlane.frontends.python.kernel_source import PythonSource
+from gridlane.ir.printer import print_module
 
 Point = namedtuple("Point", "x y")
 Swapped = namedtuple("Point", "y x")  # the same name, other fields
@@ -360,6 +361,24 @@ def test_functions_that_call_each_other():
     assert fingerprint(kernel) == fingerprint(kernel)
 
 
+def test_functions_that_call_deep():
+    def chain(depth, value):
+        inner = device_of(value)
+        for _ in range(depth):
+            inner = calling(inner)
+        return kernel_of(inner)
+
+    def calling(inner):
+        def outer(x):
+            return inner(x)
+
+        return DeviceFunction(outer)
+
+    assert fingerprint(chain(2000, 1)) == fingerprint(chain(2000, 1))
+    assert fingerprint(chain(2000, 1)) != fingerprint(chain(2000, 2))
+    assert fingerprint(chain(2000, 1)) != fingerprint(chain(2001, 1))
+
+
 def test_one_object_and_two_that_are_equal():
     def kernel_with(one, other):
         def kernel(out):
@@ -369,6 +388,27 @@ def test_one_object_and_two_that_are_equal():
 
     one, other = np.dtype([("a", "i4")]), np.dtype([("a", "i4")])
     assert fingerprint(kernel_with(one, one)) != fingerprint(kernel_with(one, other))
+
+
+def test_device_functions_by_their_constants():
+    """Each call has its own constants; what is needed at compile time is baked in."""
+
+    @cuda.jit(device=True)
+    def pick(pair):
+        array = cuda.local.array(pair[0], float64)
+        array[0] = pair[1]
+        return math.copysign(1.0, array[0])
+
+    @cuda.jit
+    def kernel(out):
+        out[0] = pick((2, 0.0))
+        out[1] = pick((2, -0.0))
+        out[2] = pick((3, 0.0))
+        out[3] = pick((2, 0))
+
+    out = np.zeros(4)
+    kernel[1, 1](out)
+    assert out.tolist() == [1, -1, 1, 1]
 
 
 # --- what is not cached, and what is frozen ---
@@ -405,21 +445,57 @@ def test_a_source_keeps_its_values():
     kernel.__closure__[0].cell_contents = 2
     assert source.key() == key
     assert source.translate((float64[::1],), KernelOptions()) is module
-    with pytest.raises(ConstantError, match=r"has changed since .*kernel\.recompile\(\)"):
-        source.translate((float32[::1],), KernelOptions())
+    assert "const 0x1.0" in print_module(source.translate((float32[::1],), KernelOptions()))
     assert PythonSource(kernel).key() != key
 
 
-def test_values_freeze_for_all_block_shapes():
-    kernel = cuda.jit(kernel_of(1))
+class Settings:
+    size = 1
+
+
+def frozen_kernel():
+    """A kernel that reads one value in each way, and what changes it."""
+    around, table = types.SimpleNamespace(size=1), np.array([1])
+
+    def helper(x, size=1):
+        return x + size
+
+    helper_ = DeviceFunction(helper)
+    cell = 1
+
+    def kernel(out):
+        out[0] = SIZE + Settings.size + around.size + cell + table[0] + helper_(1)
+
+    def change(monkeypatch):
+        nonlocal cell
+        cell = around.size = table[0] = 100
+        monkeypatch.setitem(globals(), "SIZE", 100)
+        monkeypatch.setattr(Settings, "size", 100)
+        helper.__defaults__ = (100,)
+
+    return kernel, change
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_values_freeze_for_all_launches(monkeypatch, tmp_path, warm):
+    """Also where the first code came from the cache, and the second has to be made."""
+    monkeypatch.setattr("gridlane.compiler.default_cache", lambda: DiskCache(tmp_path / "cache"))
     out = np.zeros(1)
+    if warm:
+        cuda.jit(frozen_kernel()[0])[1, 1](out)
+    function, change = frozen_kernel()
+    kernel = cuda.jit(function)
     kernel[1, 1](out)
-    kernel.py_func.__closure__[0].cell_contents = 2
-    try:
-        kernel[1, 2](out)
-    except ConstantError as error:  # the first shape's code came from the cache
-        assert "recompile" in str(error)
-    assert out[0] == 1
+    assert out[0] == 7
+    change(monkeypatch)
+    for block in (2, 1, 3):
+        out[0] = 0
+        kernel[1, block](out)
+        assert out[0] == 7, block
     kernel.recompile()
     kernel[1, 2](out)
-    assert out[0] == 2
+    assert out[0] == 601
+    monkeypatch.undo()
+    again = cuda.jit(frozen_kernel()[0])  # nothing of the above has another's key
+    again[1, 2](out)
+    assert out[0] == 7

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import product
+
+import numpy as np
 import pytest
 from tests.cpus.cases import QUICK, assert_right, by_op, expected, require, run
 
+from gridlane.conformance.cases import emitting, over
 from gridlane.conformance.functions import NAMES, allowed, distance, function_case, types_of
+from gridlane.core.dtypes import DType, f32, f64
 from gridlane.core.options import KernelOptions
+from gridlane.ir.ops import arith
 
 USUAL = ("x86-64", "haswell")
 ALL = ("x86-64", "x86-64-v2", "x86-64-v3", "haswell", "x86-64-v4")
@@ -20,6 +26,30 @@ def test_op(op: str) -> None:
         wanted = expected(case)
         for processor in USUAL:
             assert_right(case, run(case, processor, QUICK), wanted, processor)
+
+
+EDGES = {
+    "f32": (0.0, 1.0, 3.0, 2.0**-149, 2.0**-126, 1 + 2.0**-23, 2.0**127, 1e-20, np.inf, np.nan),
+    "f64": (
+        *(0.0, 1.0, 3.0, 2.0**-1074, 2.0**-1022, 1 + 2.0**-52, 2.0**1023, 1e-200, 1e200, 2.0**-450),
+        *(2.0**450, 2.0**900, 2.0**-900, np.inf, np.nan),
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", [f32, f64], ids=str)
+def test_fused_multiply_adds_round_once_without_the_instruction(dtype: DType) -> None:
+    require("x86-64")
+    edges = [sign * x for x in EDGES[dtype.name] for sign in (1.0, -1.0)]
+    random = np.random.default_rng(5)
+    triples = random.permutation(list(product(edges, repeat=3)))[:4000].T
+    some = random.standard_normal((3, 1000)) * 2.0 ** random.integers(-60, 60, (3, 1000))
+    some[2, ::2] = -(some[0] * some[1])[::2] * (1 + 2.0**-50)  # sums that cancel
+    columns = [np.append(a, b).astype(dtype.numpy) for a, b in zip(triples, some, strict=True)]
+    case = over("fma", f"{dtype}-edges", [dtype] * 3, columns, emitting(arith.Fma))
+    wanted = expected(case)
+    for options in (QUICK, KernelOptions()):
+        assert_right(case, run(case, "x86-64", options), wanted, "x86-64")
 
 
 @pytest.mark.nightly

@@ -193,7 +193,7 @@ def test_foreign_memory_is_refused(device):
             shape=(4,), typestr="<f8", data=(0x7000_0000_0000, False), version=3
         )
 
-    with pytest.raises(DeviceError, match="not in an array of the device"):
+    with pytest.raises(DeviceError, match="the device 'fake'"):
         cuda.as_cuda_array(Foreign())
 
 

@@ -103,6 +103,29 @@ def test_tensors_of_the_host_are_arguments(device, versioned):
     assert tensor.array.base.tolist() == [2, 1, 4, 3, 6, 5, 8, 7]
 
 
+def test_tensors_of_the_host_wherever_arrays_are_taken(device):
+    """They have neither the buffer protocol nor ``__array__``."""
+    values = np.arange(6, dtype=np.float32).reshape(2, 3)
+    array = cuda.to_device(Tensor(values))
+    assert array.copy_to_host().tolist() == values.tolist() and array.shape == (2, 3)
+    array.copy_to_device(Tensor(values + 1))
+    array[1] = Tensor(np.full(3, 9, np.float32))
+    assert array.copy_to_host().tolist() == [[1, 2, 3], [9, 9, 9]]
+
+    @cuda.vectorize(["float32(float32, float32)"])
+    def both(x, y):
+        return x + y
+
+    @cuda.guvectorize(["void(float32[:], float32[:])"], "(n)->(n)")
+    def twice(x, out):
+        for i in range(x.shape[0]):
+            out[i] = x[i] * 2
+
+    tensor = Tensor(np.arange(4, dtype=np.float32))
+    assert np.asarray(both(tensor, tensor)).tolist() == [0, 2, 4, 6]
+    assert np.asarray(twice(tensor)).tolist() == [0, 2, 4, 6]
+
+
 def test_from_dlpack_of_the_host(device):
     values = np.arange(8, dtype=np.float32)[::2]
     array = cuda.from_dlpack(values)
@@ -121,14 +144,18 @@ def test_memory_of_cuda_is_not_taken_by_others(device):
     with pytest.raises(ArgumentError, match=f"memory of kDLCUDA 0, .* device is {device.name!r}"):
         cuda.jit(add_one)[1, 32](tensor)
 
-    class Theirs:
-        __cuda_array_interface__ = dict(
-            shape=(4,), typestr="<f4", data=(4096, False), version=3, strides=None
-        )
-
-    cuda_array = Theirs()
-    with pytest.raises((DeviceError, ArgumentError), match=f"device {device.name!r}"):
-        cuda.jit(add_one)[1, 32](cuda_array)
+    # Even where the number is that of an address here, as a small one is on WebGPU.
+    mine, kernel = cuda.to_device(np.zeros(4, np.float32)), cuda.jit(add_one)
+    for address in (4096, mine.address):
+        shown = dict(shape=(4,), typestr="<f4", data=(address, False), version=3)
+        theirs = type("Theirs", (), {"__cuda_array_interface__": shown})()
+        if device.host_visible and address == mine.address:
+            kernel[1, 32](theirs)  # as numba's simulator has it
+            continue
+        for use in (kernel[1, 32], cuda.as_cuda_array, cuda.to_device):
+            with pytest.raises(DeviceError, match=f"device {device.name!r}"):
+                use(theirs)
+    assert mine.copy_to_host().tolist() == [float(device.host_visible)] * 4
 
 
 def test_a_number_of_another_library_s_memory_is_not_one_of_ours(device):

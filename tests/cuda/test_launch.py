@@ -179,6 +179,12 @@ def test_impossible_shapes(fake, grid, block, words):
         kernel_of(0)[grid, block]()
 
 
+@pytest.mark.parametrize("shared", ["8", 2.5, None])
+def test_dynamic_shared_memory_is_a_number_of_bytes(fake, shared):
+    with pytest.raises(TypeError, match="sharedmem must be a number of bytes"):
+        kernel_of(0)[1, 1, 0, shared]
+
+
 def test_too_much_shared_memory(fake):
     with pytest.raises(LaunchError, match="shared memory"):
         kernel_of(0)[1, 1, 0, 1 << 20]()

@@ -44,7 +44,7 @@ class Foreign:
         if isinstance(array, np.ndarray):
             self.__array_interface__ = array.__array_interface__
         else:
-            self.__cuda_array_interface__ = array.__cuda_array_interface__
+            self.__cuda_array_interface__ = array.__gridlane_array__
 
 
 class Level(enum.IntEnum):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from gridlane import cuda
 from gridlane.cuda.signatures import Conversion, conversion, parse
 from gridlane.cuda.types import (
     Tuple,
@@ -67,3 +69,27 @@ def test_bad_signatures(text):
 )
 def test_conversions(have, want, rank):
     assert conversion(have, want) == rank
+
+
+@pytest.mark.parametrize(
+    ("signature", "value", "want"),
+    [
+        ("uint64", -1, 2**64 - 1),
+        ("uint64", 2**64 - 2, 2**64 - 2),
+        ("int64", 2**63, -(2**63)),
+        ("int64", 2**64 - 1, -1),
+        ("uint8", -1, 255),
+        ("int16", 40000, 40000 - 65536),
+    ],
+)
+def test_an_integer_wraps_to_the_type_of_a_signature(signature, value, want):
+    def store(x, n):
+        x[0] = n
+
+    kernel = cuda.jit(f"void(uint64[::1], {signature})")(store)
+    x = np.zeros(1, np.uint64)
+    for _ in range(2):
+        kernel[1, 1](x, value)
+    assert x[0] == want % 2**64
+    kernel[1, 1](x, 1)
+    assert x[0] == 1

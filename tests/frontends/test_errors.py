@@ -133,8 +133,8 @@ def float_bits(a, n):
     a[0] = a[1] & 1
 
 
-def unpack_array(a, n):
-    x, y = a
+def unpack_number(a, n):
+    x, y = n
 
 
 def unpack_count(a, n):
@@ -284,7 +284,7 @@ CASES = [
     (float_index, TypingError, "an integer index is required here, not float64", "a[n / 2]"),
     (too_many_indices, TypingError, "2 indices for an array of 1 dimensions", "a[n, n]"),
     (float_bits, TypingError, "& takes integers and bools, not float64", "a[1] & 1"),
-    (unpack_array, TypingError, "cannot be unpacked: only a tuple", "x, y"),
+    (unpack_number, TypingError, "cannot be unpacked: only tuples", "x, y"),
     (unpack_count, TypingError, "3 values cannot be unpacked to 2 names", "x, y"),
     (returns_value, TypingError, "a kernel returns nothing, but this returns int64", "return n"),
     (mixed_join, TypingError, "int64 or array(float64, 1d, C); give it one type", "x"),

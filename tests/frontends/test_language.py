@@ -393,3 +393,28 @@ def test_arrays_swap_in_loops():
     a, b = np.array([1.0]), np.array([2.0])
     assert returned(kernel, a, b, 4) == 1
     assert returned(kernel, a, b, 5) == 2
+
+
+def test_min_and_max_of_two_floats_ignore_nan_and_order_zeros():
+    def extremes(a, b, out):
+        for i in range(a.size):
+            x, y = a[i], b[i]
+            out[i, 0], out[i, 1] = min(x, y), max(x, y)
+            out[i, 2], out[i, 3] = min(x, 0.0), max(0.0, x)
+            out[i, 4], out[i, 5] = min(-0.0, x), max(x, -0.0)
+            out[i, 6], out[i, 7] = min(x, 1.5), max(x, math.nan)
+
+    values = [math.nan, -math.inf, -1.0, -0.0, 0.0, 2.0]
+    a, b = (axis.ravel() for axis in np.meshgrid(values, values))
+    out = np.zeros((a.size, 8))
+    launch(extremes, 1, 1, a, b, out)
+
+    def pick(choose, x, y):
+        if math.isnan(x) or math.isnan(y):
+            return y if math.isnan(x) else x
+        return choose(x, y, key=lambda value: (value, math.copysign(1, value)))
+
+    for x, y, row in zip(a.tolist(), b.tolist(), out.tolist()):
+        wanted = [pick(min, x, y), pick(max, x, y), pick(min, x, 0.0), pick(max, x, 0.0)]
+        wanted += [pick(min, x, -0.0), pick(max, x, -0.0), pick(min, x, 1.5), x]
+        assert [repr(value) for value in row] == [repr(value) for value in wanted], (x, y)

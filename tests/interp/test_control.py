@@ -242,9 +242,11 @@ def test_variables_start_as_zero_in_every_block():
     assert set(got) == {1}
 
 
-def test_barrier_in_a_branch_is_an_error():
-    with pytest.raises(KernelError, match=r"thread \(0, 0, 0\) does, \(2, 0, 0\) does not"):
-        run(HEAD + "%b: b1 = lt %t, %two if %b { barrier } }")
+@pytest.mark.parametrize("other", ["barrier", "orelse { barrier }"])
+def test_threads_at_different_barriers_are_an_error(other):
+    then = "%b: b1 = lt %t, %two if %b { barrier }"
+    with pytest.raises(KernelError, match=r"thread \(2, 0, 0\) does not come to that"):
+        run(HEAD + f"{then} {other} }}")
 
 
 def test_barrier_does_not_wait_for_ended_threads():
@@ -260,13 +262,26 @@ def test_barrier_does_not_wait_for_ended_threads():
     assert got == [0, 0] + [62] * 62
 
 
-def test_barrier_in_a_function_waits_for_those_that_returned_from_it():
+def test_barrier_does_not_wait_for_threads_that_end_later():
+    got, _ = run(
+        HEAD
+        + """
+      %b: b1 = lt %t, %two
+      %true: b1 = const true
+      if %b {
+        %c: i32 = barrier_reduce count, %true
+        store %a, %c
+      }
+    }"""
+    )
+    assert got == [2, 2] + [0] * 62
+
+
+def test_barrier_in_a_function_does_not_wait_for_those_that_returned_from_it():
+    function = """device @f(%b: b1) { if %b { return } barrier }"""
+    run(function + HEAD + "%b: b1 = lt %t, %two call @f, (%b) }")
     with pytest.raises(KernelError, match="not all threads of block"):
-        run(
-            """device @f(%b: b1) { if %b { return } barrier }"""
-            + HEAD
-            + "%b: b1 = lt %t, %two call @f, (%b) }"
-        )
+        run(function + HEAD + "%b: b1 = lt %t, %two call @f, (%b) barrier }")
 
 
 def test_print_keeps_the_order_of_the_lanes():

@@ -67,6 +67,9 @@ class Row:
     of_value: PointTest | None = None
     unseen: str = ""
 
+    def __str__(self) -> str:
+        return self.name
+
     def covers_type(self, expression: str, kinds: Kinds, numba: str, ours: str) -> bool:
         """Whether a result type is this difference."""
         fits = self.of_type is not None and re.fullmatch(self.expressions, expression)
@@ -184,6 +187,11 @@ ROWS = [
         "int64 beside uint64",
         r"a (<|<=|>|>=|==|!=) b",
         unseen="no point has a uint64 from 2^63 on that rounds to an int64's float",
+    ),
+    Row(
+        "identity of members",
+        "a is b",
+        unseen="no operand is a member of an enum",
     ),
     Row(
         "float16 as an integer",

@@ -8,7 +8,7 @@ from cuda.bindings import driver, runtime
 from gridlane.core.artifact import KernelErrorSite
 from gridlane.core.errors import DeviceError, KernelError
 from gridlane.core.source import Loc
-from gridlane.runtime import errors
+from gridlane.runtime import devices, errors
 from gridlane.runtime.error_table import NAMES, TABLE
 
 
@@ -79,3 +79,22 @@ def test_kernel_exception_is_its_builtin_too(name, builtin):
     assert error.exception == name and error.thread == (1, 2, 3)
     assert "tid=[1, 2, 3] ctaid=[4, 5, 6]: what" in str(error)
     assert "In function 'f', file kernel.py, line 12" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("cuda:-1", "INVALID_DEVICE"),
+        ("cuda:x", "a number follows the colon"),
+        ("cpu:", "a number follows the colon"),
+        ("cpu:\u0663", "a number follows the colon"),
+        ("cpu:99999999999999999999", "no machine has so many"),
+        ("cpu:1", "device 0 only"),
+        ("interp:3", "device 0 only"),
+        ("nope", "devices are cpu"),
+        ("", "devices are cpu"),
+    ],
+)
+def test_names_of_devices_that_are_not(name, words):
+    with pytest.raises(DeviceError, match=words):
+        devices.get_device(name)

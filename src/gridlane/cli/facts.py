@@ -65,7 +65,7 @@ def _vector_math() -> str:
         return f"unknown: {error}"
     if vector_library() is not None:
         return f"{LIBRARY} (exp, log, sin and the like on whole vectors)"
-    return f"no {LIBRARY} (part of glibc): exp, log, sin and the like go lane by lane, slower"
+    return f"no {LIBRARY} (part of glibc): exp, log, sin and the like are gridlane's own, slower"
 
 
 def _threads() -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gridlane.compiler.cache import default_cache, make_key
+from gridlane.compiler.cache import DiskCache, default_cache, make_key
 from gridlane.compiler.identity import identity_of
 from gridlane.core import trace
 from gridlane.core.argtypes import ArgType
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gridlane.compiler.generation import generate, text, translate
     from gridlane.ir.source import KernelSource
 
-__all__ = ["compile_kernel", "generate", "text", "translate"]
+__all__ = ["artifact_key", "compile_kernel", "generate", "text", "translate"]
 
 
 def __getattr__(name: str) -> Any:
@@ -37,13 +37,14 @@ def compile_kernel(
     options: KernelOptions,
     target: Target,
     finish: Callable[[Artifact], Artifact] = lambda artifact: artifact,
+    cache: DiskCache | None = None,
 ) -> Artifact:
-    """Translate and generate, through the disk cache.
+    """Translate and generate, through the disk cache: ``cache``, or the process's own.
 
     ``finish`` does what is left to do where only the device's driver can; its result is cached.
     """
-    cache = default_cache()
-    key = None if cache is None else _key(source, arguments, options, target)
+    cache = cache or default_cache()
+    key = None if cache is None else artifact_key(source, arguments, options, target)
     if cache is None or key is None:
         return finish(_made(source, arguments, options, target))
     found = cache.get(key)
@@ -54,7 +55,7 @@ def compile_kernel(
     return artifact
 
 
-def _key(
+def artifact_key(
     source: KernelSource, arguments: tuple[ArgType, ...], options: KernelOptions, target: Target
 ) -> str | None:
     """The key of an artifact; None where it cannot be told from all others."""

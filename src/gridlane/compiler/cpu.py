@@ -7,6 +7,7 @@ import sys
 from gridlane.codegen.llvm import machine
 from gridlane.codegen.llvm.cpu import emit_kernel
 from gridlane.codegen.llvm.machine import Machine
+from gridlane.codegen.llvm.vector_library import has_vector_library
 from gridlane.compiler.layout import lay_out
 from gridlane.compiler.sites import error_sites, print_sites
 from gridlane.core.artifact import Artifact
@@ -50,6 +51,8 @@ def _emit(module: Module, target: Target, made: Machine):
         )
     slots, size = lay_out(module.kernel)
     errors = error_sites(module)
+    if made.fuses and not has_vector_library(made):
+        pipelines.run(module, "cpu without libmvec")
     pipelines.run(module, "cpu")
     code = emit_kernel(module, slots, block, made)
 

@@ -7,6 +7,7 @@ from types import FunctionType
 from typing import Any
 
 from gridlane.compiler.layout import lay_out
+from gridlane.compiler.local_memory import check_local_memory
 from gridlane.compiler.sites import error_sites
 from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact
@@ -59,6 +60,7 @@ def lowered(module: Module, target: Target, options: KernelOptions) -> tuple[Art
     Raises:
         CompileError: as generate.
     """
+    check_local_memory(module)
     if target.name == "interp":
         return _interpreted(module, target), module
     changed = copied(module)

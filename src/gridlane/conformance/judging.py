@@ -18,6 +18,7 @@ import numpy as np
 
 from gridlane.compiler.generation import lowered
 from gridlane.conformance.cases import Case
+from gridlane.conformance.compiling import through_cache
 from gridlane.conformance.flushing import FLUSHED, flush, flushed, may_flush
 from gridlane.conformance.functions import NAMES, allowed, distance
 from gridlane.conformance.kernels import elementwise
@@ -27,6 +28,7 @@ from gridlane.core.artifact import Artifact
 from gridlane.core.dtypes import DType, i32
 from gridlane.core.errors import CompileError, DeviceError, TargetError
 from gridlane.ir.op import Op
+from gridlane.ir.source import ModuleSource
 from gridlane.ir.types import PointerType
 from gridlane.ir.values import Module
 from gridlane.runtime.protocol import Device
@@ -97,6 +99,7 @@ def judged(case: Case, device: Device) -> Judgement:
         return Judgement(case.op, name, How.REFUSED, wrong=f"is refused: {error.message}")
     except CompileError as error:
         return Judgement(case.op, name, How.REFUSED, wrong=error.message)
+    artifact = through_cache(device, ModuleSource(case.module), target, EXACT, artifact)
     how = _how(case, final)
     if refused is not None:
         return Judgement(case.op, name, how, wrong=f"is not refused: {refused.says}")

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from gridlane import interp
-from gridlane.compiler import generate
+from gridlane.conformance.compiling import compiled
 from gridlane.core.artifact import Artifact
 from gridlane.core.compact import ANY, LIMIT, Variant
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import KernelError
 from gridlane.core.options import KernelOptions
+from gridlane.ir.source import ModuleSource
 from gridlane.ir.types import PointerType
 from gridlane.ir.values import Module
 from gridlane.runtime.devices import get_device
@@ -62,7 +63,7 @@ def run_on(
     outcomes = []
     for variant in variants(target.name, module, scalars):
         target = replace(target, variant=variant)
-        artifact = generate(module, target, options)
+        artifact = compiled(opened, ModuleSource(module), (), target, options)
         copies = [np.array(array) for array in arrays]
         outcomes.append(run_artifact(opened, artifact, grid, block, copies, scalars, shared))
     first, last = outcomes[0], outcomes[-1]

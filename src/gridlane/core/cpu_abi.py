@@ -9,7 +9,7 @@ blocks ``first`` to ``last`` - 1 of the grid, x fastest. The context is one per 
 
 The pool's own fields follow, which kernels do not touch:
 
-    40  i32 stop: not 0 when the launch is to end early
+    40  i32 stop: not 0 when the launch is to end early; 1 stopped, 2 no memory for an arena
     48  ptr the Python function of ``print``, with the same arguments
     64  ptr type, 72 ptr value, 80 ptr traceback: the Python exception that stopped the launch
 
@@ -30,5 +30,5 @@ ERROR_BLOCK_OFFSET = 24
 PRINT_OFFSET = 32
 CONTEXT_BYTES = 128
 
-STOPPED = -1
-"""The error code of a launch that was stopped; no kernel reports it."""
+STOPPED, NO_MEMORY = -1, -2
+"""The error codes of launches that ended early; no kernel reports them."""

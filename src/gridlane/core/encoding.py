@@ -63,7 +63,7 @@ def encode(value: Any) -> bytes:
     Raises:
         NotEncodable: it is nothing of this, or holds something else.
     """
-    kind: type = type(value)
+    kind = cast("type[Any]", type(value))
     encoder = _ENCODERS.get(kind)
     if encoder is not None:
         return encoder(value)

@@ -10,18 +10,21 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "_foreign.h"
+
 #define MOST_PROFILES 8
 #define MOST_PARAMETERS 4096 /* bytes, the least that every device takes */
 
-enum kind { ARRAY, INTEGER, REAL, BOOLEAN, NOTHING, NUMBER };
+enum kind { ARRAY, INTEGER, REAL, BOOLEAN, NOTHING, NUMBER, FOREIGN };
 
 typedef struct {
     int kind;
     int size;         /* bytes in the parameter block */
     int offset;       /* there */
     int64_t most;     /* the largest magnitude of an integer; 0 for any */
-    PyObject *wanted; /* the type key of an array; owned */
+    PyObject *wanted; /* the type key of an array, what is wanted of a foreign one; owned */
     PyTypeObject *type;
+    Foreign *foreign; /* owned */
 } Matcher;
 
 typedef int (*Launch)(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
@@ -61,6 +64,7 @@ static void release(Profile *profile)
     for (Py_ssize_t n = 0; n < profile->count; n++) {
         Py_XDECREF(profile->matchers[n].wanted);
         Py_XDECREF((PyObject *)profile->matchers[n].type);
+        PyMem_Free(profile->matchers[n].foreign);
     }
     Py_XDECREF(profile->keep);
     PyMem_Free(profile->matchers);
@@ -119,6 +123,8 @@ static int take(const Matcher *matcher, PyObject *value, unsigned char *block)
     }
     case NOTHING:
         return value == Py_None;
+    case FOREIGN:
+        return Py_TYPE(value) == matcher->type ? take_foreign(matcher->foreign, value, place) : 0;
     case NUMBER: {
         if (Py_TYPE(value) != matcher->type)
             return 0;
@@ -213,8 +219,9 @@ static int read_matcher(Matcher *matcher, PyObject *item, size_t size)
     if (!PyArg_ParseTuple(item, "iOOii", &matcher->kind, &type, &wanted, &matcher->offset,
                           &matcher->size))
         return -1;
-    int known = matcher->kind >= ARRAY && matcher->kind <= NUMBER;
-    int simple = matcher->kind != ARRAY && matcher->kind != NUMBER;
+    int known = matcher->kind >= ARRAY && matcher->kind <= FOREIGN;
+    int foreign = matcher->kind == FOREIGN;
+    int simple = matcher->kind != ARRAY && matcher->kind != NUMBER && !foreign;
     int bounded = matcher->kind == INTEGER || matcher->kind == NUMBER;
     if (bounded && wanted != Py_None) {
         matcher->most = PyLong_AsLongLong(wanted);
@@ -222,6 +229,16 @@ static int read_matcher(Matcher *matcher, PyObject *item, size_t size)
             return -1;
         if (matcher->most <= 0 || matcher->size != 8)
             known = 0;
+    }
+    if (foreign) {
+        matcher->foreign = PyMem_Calloc(1, sizeof(Foreign));
+        if (matcher->foreign == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        known = read_foreign(matcher->foreign, wanted) == 0 &&
+                matcher->size == 8 + 16 * matcher->foreign->ndim;
+        PyErr_Clear();
     }
     if (!known || matcher->offset < 0 || matcher->size < 0 || (simple && matcher->size > 8) ||
         (size_t)matcher->offset + (size_t)matcher->size > size ||
@@ -371,7 +388,7 @@ PyMODINIT_FUNC PyInit__native(void)
     name_slowly = PyUnicode_InternFromString("_launch_slowly");
     name_failed = PyUnicode_InternFromString("_failed");
     PyObject *made = PyModule_Create(&module);
-    if (made == NULL || !name_launch || !name_slowly || !name_failed)
+    if (made == NULL || !name_launch || !name_slowly || !name_failed || intern_foreign_names() < 0)
         return NULL;
     PyObject *type = PyType_FromSpec(&launcher_spec);
     if (type == NULL || PyModule_AddObject(made, "Launcher", type) < 0) {

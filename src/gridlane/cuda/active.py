@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-import weakref
 from functools import cache
 
 from gridlane.core import dlpack_abi
@@ -13,10 +12,10 @@ from gridlane.core.config import config
 from gridlane.cuda import launcher
 from gridlane.runtime.addresses import LiveMap
 from gridlane.runtime.devices import device_count, family, get_device
-from gridlane.runtime.errors import INVALID_DEVICE, device_error, fail
+from gridlane.runtime.errors import INVALID_DEVICE, INVALID_VALUE, device_error, fail
 from gridlane.runtime.protocol import Buffer, Device, HostMemory
 
-_live: weakref.WeakKeyDictionary[Device, LiveMap] = weakref.WeakKeyDictionary()
+_live: dict[Device, LiveMap] = {}
 """The memory of each device that was allocated here."""
 _thread = threading.local()
 
@@ -135,6 +134,19 @@ def check_cuda_memory(owner: Device | None) -> None:
     else:
         return
     raise AttributeError(f"no __cuda_array_interface__: {why}; use __dlpack__ or copy_to_host")
+
+
+def check_reads_interface() -> None:
+    """Raise where ``__cuda_array_interface__`` cannot be of this thread's device, whatever number
+    it has for an address: INVALID_VALUE."""
+    owner = device()
+    if not owner.host_visible and owner.dlpack_device(0) != (dlpack_abi.CUDA, owner.ordinal):
+        fail(
+            INVALID_VALUE,
+            f"__cuda_array_interface__ shows memory of CUDA, and the device {owner.name!r} has "
+            "other memory",
+            "copy the data to the host, and pass it as a numpy array",
+        )
 
 
 def has_cuda_driver() -> bool:

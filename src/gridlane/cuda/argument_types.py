@@ -97,7 +97,7 @@ def _shown(value: Any) -> DeviceNDArray | np.ndarray:
 def is_in_place(value: np.ndarray) -> bool:
     """Whether a host array shows memory that the device uses in place: mapped or managed. Sums of
     such arrays are of their class, in plain memory."""
-    if not hasattr(type(value), "__cuda_array_interface__") or active.device().host_visible:
+    if not hasattr(type(value), "__gridlane_array__") or active.device().host_visible:
         return False
     return active.holds(geometry.address_of(value))
 
@@ -163,7 +163,7 @@ def _mapped_key(value: np.ndarray) -> Hashable:
 
 
 def _subclass_key(cls: type) -> KeyFunction:
-    return _mapped_key if hasattr(cls, "__cuda_array_interface__") else _ndarray_key
+    return _mapped_key if hasattr(cls, "__gridlane_array__") else _ndarray_key
 
 
 def foreign_key(value: Any) -> Hashable:

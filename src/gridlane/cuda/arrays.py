@@ -125,6 +125,11 @@ class MappedNDArray(np.ndarray):
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         active.check_cuda_memory(None)
+        return self.__gridlane_array__
+
+    @property
+    def __gridlane_array__(self) -> dict[str, Any]:
+        """The same, whatever the device."""
         stream = as_stream(self.stream).handle if self.stream else None
         return dict(self.__array_interface__, stream=stream, version=3)
 

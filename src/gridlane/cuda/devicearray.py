@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.errors import UnsupportedError
-from gridlane.cuda import active, dlpack, dlpack_read, geometry, settings
+from gridlane.cuda import active, array_interface, dlpack, dlpack_read, geometry, settings
 from gridlane.cuda.description import ArrayDescription, record_key
 from gridlane.cuda.indexing import dummy_of, has_ellipsis, pick
-from gridlane.cuda.streams import as_stream, external_stream, is_same
+from gridlane.cuda.streams import as_stream, comes_after, external_stream
 from gridlane.cuda.transport import (
     check_compatible,
     extent_bytes,
@@ -110,6 +110,8 @@ class DeviceNDArray(ArrayDescription):
             if core._layout == "A":
                 raise ValueError(NOT_CONTIGUOUS)
         ary = as_device(ary)
+        if not isinstance(ary, DeviceNDArray):
+            ary = dlpack_read.as_numpy(ary)
         mine, other = geometry.broadcast_core(self), geometry.broadcast_core(ary)
         if isinstance(ary, DeviceNDArray):
             check_compatible(mine, other)
@@ -248,7 +250,7 @@ class DeviceNDArray(ArrayDescription):
         value = as_device(value)
         if isinstance(value, DeviceNDArray):
             value = value.copy_to_host(stream=stream)
-        value = np.asanyarray(value)
+        value = dlpack_read.as_numpy(value)
         if value.ndim > target.ndim:
             raise ValueError(f"Can't assign {value.ndim}-D array to {target.ndim}-D self")
         offset = target.ndim - value.ndim
@@ -315,17 +317,19 @@ class DeviceRecord(DeviceNDArray):
 def as_device(value: Any, sync: bool = True, consumer: Any = None) -> Any:
     """A device array when ``value`` shows its memory as one, else ``value``.
 
-    ``sync`` waits for the stream that the value names, unless that is the ``consumer``, the stream
-    that uses it next.
+    ``sync`` waits for the stream that the value names, unless the work of ``consumer``, the stream
+    that uses it next, comes after that anyway.
     """
     if isinstance(value, (DeviceNDArray, np.ndarray)):
         return value
     interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is not None:
+        array_interface.check(interface)
     # Two bytes without a meaning are how a bfloat16 is shown where there is no better way.
     if interface is None or interface["typestr"] in ("<V2", "|V2"):
         if not dlpack_read.is_tensor(value):
             return value
-        interface = dlpack_read.read(value)
+        interface = dlpack_read.read(value, consumer)
     return value if interface is None else from_interface(interface, value, sync, consumer)
 
 
@@ -335,9 +339,13 @@ def from_interface(
     """A device array over memory that ``__cuda_array_interface__`` describes.
 
     Raises:
+        ArgumentError: the interface is malformed.
         NotImplementedError: a masked array.
         DeviceError: INVALID_VALUE, the memory is not this device's.
     """
+    array_interface.check(interface)
+    if "owner" not in interface:  # what DLPack shows has one
+        active.check_reads_interface()
     if interface.get("mask") is not None:
         raise NotImplementedError("Masked arrays are not supported")
     shape = tuple(interface["shape"])
@@ -350,7 +358,7 @@ def from_interface(
     stream = interface.get("stream")
     if stream is not None:
         stream = external_stream(stream)
-        ordered = consumer is not None and is_same(stream, consumer)
+        ordered = consumer is not None and comes_after(consumer, stream)
         if sync and not ordered and settings.CUDA_ARRAY_INTERFACE_SYNC:
             stream.synchronize()
     address, readonly = interface["data"]
@@ -381,7 +389,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
         array: DeviceNDArray = DeviceRecord(obj.dtype, stream)
         host = np.asarray(obj)
     else:
-        host = np.asanyarray(obj)
+        host = dlpack_read.as_numpy(obj)
         core = geometry.broadcast_core(host)
         if not (core.flags.c_contiguous or core.flags.f_contiguous):
             raise ValueError(NOT_CONTIGUOUS)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import pickle
 import sys
 import threading
 import warnings
 import weakref
 from collections.abc import Callable, Hashable
+from numbers import Integral
 from typing import Any
 
 from gridlane.core.argtypes import Signature
@@ -145,6 +147,8 @@ class Dispatcher(Inspection):
             )
         queue = as_stream(stream)
         own = Stream(queue.native) if isinstance(queue, Stream) else queue
+        if not isinstance(sharedmem, Integral):
+            raise TypeError(f"sharedmem must be a number of bytes, got {sharedmem!r}")
         return _launching()(self, grid, block, own, int(sharedmem))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -336,8 +340,31 @@ class Dispatcher(Inspection):
         return f"CUDADispatcher({self.py_func!r})"
 
     def __reduce__(self) -> Any:
-        rebuild = (self.py_func, self.options, self.targetoptions, self.is_device_function)
-        return Dispatcher, rebuild
+        """By its name, as functions are; a specialised one by its kernel and types."""
+        found = _object_named(self.__module__, self.__qualname__)
+        if found is self:
+            return self.__qualname__
+        if self._specialized and getattr(found, "py_func", None) is self.py_func:
+            return Dispatcher.specialize, (found, *next(iter(self.overloads)))
+        raise pickle.PicklingError(
+            f"{self.__qualname__} cannot be pickled: another process finds a kernel by its name, "
+            f"and {self.__module__}.{self.__qualname__} is not this one; define it at the top "
+            "level of a module"
+        )
+
+    def __copy__(self) -> Dispatcher:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Dispatcher:
+        return self
+
+
+def _object_named(module: str, path: str) -> Any:
+    """What a loaded module has under a qualified name, or None."""
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found
 
 
 def _call_weakly(method: weakref.WeakMethod[Callable[[Any], None]], argument: Any) -> None:
@@ -354,9 +381,7 @@ def _exception_class(name: str, function: Callable[..., Any]) -> type[Exception]
     for value in (*seen.nonlocals.values(), *seen.globals.values()):
         if isinstance(value, type) and (value.__module__, value.__qualname__) == (module, path):
             return value if issubclass(value, Exception) else None
-    found: Any = sys.modules.get(module)
-    for part in path.split("."):
-        found = getattr(found, part, None)
+    found = _object_named(module, path)
     return found if isinstance(found, type) and issubclass(found, Exception) else None
 
 

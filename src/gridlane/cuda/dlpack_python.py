@@ -9,6 +9,7 @@ after the interpreter has ended.
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from typing import Any
 
@@ -74,6 +75,9 @@ for _names in (_NAMES, _USED):  # capsules point to these names, and may be the 
 _CAPSULE = type(_new(1, b"", None))
 _DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _taking = threading.Lock()
+os.register_at_fork(
+    before=_taking.acquire, after_in_parent=_taking.release, after_in_child=_taking.release
+)
 
 
 def export(

@@ -50,9 +50,12 @@ def is_tensor(value: Any) -> bool:
     return hasattr(value, "__dlpack_device__") and not isinstance(value, type)
 
 
-def read(value: Any) -> dict[str, Any] | None:
+def read(value: Any, consumer: Any = None) -> dict[str, Any] | None:
     """The memory of a tensor that this thread's device uses in place, as an array interface with
     its ``dtype`` and ``owner``; None for memory of the host.
+
+    Args:
+        consumer: the stream that uses it next; the default one where it is None.
 
     Raises:
         ArgumentError: it is memory of another device.
@@ -63,7 +66,10 @@ def read(value: Any) -> dict[str, Any] | None:
     if mine is not None and mine[0] == CUDA and place[0] in _OF_CUDA:
         if place[0] == CUDA and place != mine:
             _refuse(value, place, f"cuda.select_device({place[1]}) makes that this thread's device")
-        return _interface(_taken(value, place, stream=1))  # before the default stream's later work
+        if place[0] == CUDA_HOST:
+            return _interface(_taken(value, place))
+        stream = 1 if consumer is None else consumer.handle or 1
+        return _interface(_taken(value, place, stream=stream))
     if place[0] in _OF_HOST:
         return None
     if place == mine:
@@ -84,6 +90,13 @@ def host_array(value: Any) -> np.ndarray:
     if shown.readonly:
         array.flags.writeable = False
     return array
+
+
+def as_numpy(value: Any) -> np.ndarray:
+    """A numpy array of what numpy makes one of, or over a tensor in the host's memory."""
+    if is_tensor(value) and not isinstance(value, (np.ndarray, np.generic)):
+        return host_array(value)
+    return np.asanyarray(value)
 
 
 def place_of(value: Any) -> tuple[int, int]:

@@ -89,6 +89,7 @@ def resolved(value: Any, stream: Any = None) -> Any:
     if KEYS[cls] is not foreign_key:
         return value
     try:
+        _check_plain(value)
         found = as_device(value, consumer=stream)
         host = as_host(value) if found is value else None
     except GridlaneError:
@@ -100,6 +101,17 @@ def resolved(value: Any, stream: Any = None) -> Any:
     if isinstance(found, DeviceNDArray):
         check_device(found)
     return found if host is None else host
+
+
+def _check_plain(value: Any) -> None:
+    """Raise where a library keeps other numbers in memory than its array has."""
+    for question, answer in (("is_conj", "resolve_conj"), ("is_neg", "resolve_neg")):
+        ask = getattr(value, question, None)
+        if callable(ask) and ask() is True:
+            raise ArgumentError(
+                f"the {type(value).__name__} is a view whose numbers are conjugated or negated "
+                f"when they are read, and kernels read memory; pass its {answer}()"
+            )
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -15,6 +15,7 @@ from gridlane.cuda.arrays import device_array
 from gridlane.cuda.decorators import jit
 from gridlane.cuda.devicearray import DeviceNDArray, as_device, to_device
 from gridlane.cuda.dispatcher import Dispatcher
+from gridlane.cuda.dlpack_read import as_numpy
 from gridlane.cuda.generated import define
 from gridlane.cuda.geometry import Shape
 from gridlane.cuda.signatures import parse
@@ -122,7 +123,8 @@ class GUFunc:
         if out is not None and len(args) > nin:
             raise ValueError("cannot specify argument 'out' as both positional and keyword")
         arrays = [
-            a if isinstance(a, DeviceNDArray) else np.asarray(a) for a in map(as_device, args)
+            a if isinstance(a, DeviceNDArray) else np.asarray(as_numpy(a))
+            for a in map(as_device, args)
         ]
         if out is not None:
             given = out if isinstance(out, tuple) else (out,)

@@ -295,7 +295,7 @@ class NativeConfigured(Launching, Launcher):
     def _remember(
         self, key: Hashable, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
     ) -> None:
-        profile = native_profile(self, plan, given)
+        profile = native_profile(self, plan, args, given)
         if profile is not None:
             self._install(*profile)
 

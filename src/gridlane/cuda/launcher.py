@@ -5,7 +5,8 @@ A Launcher holds up to ``MOST_PROFILES`` profiles, the latest used first. A prof
 
     matchers    for each argument (kind, class, wanted, offset, size): what it must be, and which
                 ``size`` bytes at ``offset`` of the parameter block come from it. Wanted are the key
-                of an array, and the largest magnitude of an integer of 64 bits or None
+                of an array, what launcher_foreign.py says for one of another library, and the
+                largest magnitude of an integer of 64 bits or None
     size        bytes of the parameter block
     launch      address of a function with cuLaunchKernel's signature
     function    the CUfunction
@@ -31,12 +32,13 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.config import config
+from gridlane.cuda import launcher_foreign
 
 MOST_PROFILES = 8
 
-ARRAY, INTEGER, REAL, BOOLEAN, NOTHING, NUMBER = range(6)
+ARRAY, INTEGER, REAL, BOOLEAN, NOTHING, NUMBER, FOREIGN = range(7)
 """Kinds of matchers: a device array (its ``_launch`` is (key, bytes)), Python's int, float, bool
-and None, a numpy scalar."""
+and None, a numpy scalar, another library's array."""
 
 _FUNCTION = ctypes.CFUNCTYPE(
     ctypes.c_int,
@@ -155,6 +157,8 @@ def _octets(kind: int, cls: Any, wanted: Any, length: int, value: Any) -> bytes 
         return b"" if value is None else None
     if type(value) is not cls:
         return None
+    if kind == FOREIGN:
+        return launcher_foreign.octets(wanted, value)
     if wanted is not None and not _within(int(value), wanted):
         return None
     octets = bytes(memoryview(value).cast("B")) if value.ndim else value.tobytes()

@@ -70,8 +70,8 @@ def _scalar(text: str, value: Any, dtype: DType) -> tuple[str, str]:
     # Python's int is an i64 or u64, as its type's key says; anything else must say it fits.
     if isinstance(value, bool) or (have is None and not isinstance(value, int)):
         return code, f"wrap_{dtype}({text})"
-    if have is None:
-        fits = dtype in (i64, u64)
+    if have is None:  # a signature may ask for the other one
+        fits = dtype is (i64 if value < 2**63 else u64)
     else:
         fits = np.can_cast(have, dtype.numpy, "safe")
     return code, text if fits else f"wrap_{dtype}({text})"

@@ -238,10 +238,14 @@ def external_stream(ptr: int) -> Any:
     return _BY_NUMBER.get(number) or ExternalStream(number)
 
 
-def is_same(one: Any, other: Any) -> bool:
-    """Whether two streams are one; CUDA has two numbers for the default stream."""
-    first, second = one.handle, other.handle
-    return first == second or (first in (0, 1) and second in (0, 1))
+def comes_after(later: Any, earlier: Any) -> bool:
+    """Whether work that is given to ``later`` now comes after that of ``earlier`` so far, without
+    anybody's waiting: they are one stream, or ``earlier`` is the default one, of whose two numbers
+    either will do."""
+    first, second = earlier.handle, later.handle
+    if first in (0, 1):
+        return second in (0, 1) or not getattr(later.native, "apart", False)
+    return first == second
 
 
 def event(timing: bool = True) -> Event:

@@ -24,11 +24,6 @@ Convert = Callable[[Any, list[Writeback]], Any]
 def converter(value: Any, want: ArgType) -> Convert | None:
     """What to do with arguments like ``value`` before a launch; None when nothing."""
     if isinstance(value, DeviceNDArray):
-        if value.readonly and not getattr(want, "readonly", False):
-            raise ArgumentError(
-                f"a read-only device array of {value.dtype} goes to a parameter of type {want}, "
-                "which the kernel may write; let the signature say readonly, or pass a copy"
-            )
         return None
     if isinstance(value, ArgHint):
         return _hinted(value, want)
@@ -46,7 +41,7 @@ def converter(value: Any, want: ArgType) -> Convert | None:
 
 
 def _shown(value: Any, back: list[Writeback]) -> Any:
-    return from_interface(value.__cuda_array_interface__, value)
+    return from_interface(value.__gridlane_array__, value)
 
 
 def _each(inner: list[Convert | None]) -> Convert:

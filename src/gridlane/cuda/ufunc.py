@@ -16,6 +16,7 @@ from gridlane.cuda.arrays import device_array
 from gridlane.cuda.decorators import jit
 from gridlane.cuda.devicearray import DeviceNDArray, as_device, to_device
 from gridlane.cuda.dispatcher import Dispatcher
+from gridlane.cuda.dlpack_read import as_numpy
 from gridlane.cuda.generated import define
 from gridlane.cuda.signatures import parse
 
@@ -93,7 +94,8 @@ class UFunc:
         args = tuple(a if isinstance(a, _SCALARS) else as_device(a) for a in args)
         out = as_device(out)
         args = tuple(
-            a if isinstance(a, (DeviceNDArray, *_SCALARS)) else np.asarray(a) for a in args
+            a if isinstance(a, (DeviceNDArray, *_SCALARS)) else np.asarray(as_numpy(a))
+            for a in args
         )
         types = self._resolve(args)
         result = self.functions[types]

@@ -40,16 +40,22 @@ def _lane_id(frame: Frame, op: grid.LaneId, mask: Array) -> Array:
 
 
 def _barrier(frame: Frame, op: Op, mask: Array) -> None:
+    """Threads that end without coming here are not waited for, so a barrier that some threads pass
+    is wrong only once these come to another one."""
     block = frame.block
+    late = block.passed_by & mask
+    if late.any():
+        assert block.passed is not None
+        passed, here = block.passed.loc, block.thread(int(late.argmax()))
+        text = (
+            f"{op.name}: not all threads of block {block.index} come to the same barrier: thread "
+            f"{here} does not come to that at {passed}, where others wait, and comes to this one "
+            f"(at {op.loc})"
+        )
+        raise KernelError("\n".join(filter(None, (text, describe(op.loc), describe(passed)))))
     missing = block.threads & ~block.ended & ~mask
-    if not missing.any():
-        return
-    here, absent = (block.thread(int(lanes.argmax())) for lanes in (mask, missing))
-    text = (
-        f"{op.name}: not all threads of block {block.index} reach this barrier: thread {here} "
-        f"does, {absent} does not (at {op.loc})"
-    )
-    raise KernelError("\n".join(filter(None, (text, describe(op.loc)))))
+    if missing.any():
+        block.passed_by, block.passed = block.passed_by | missing, op
 
 
 def _grid_sync(frame: Frame, op: grid.GridSync, mask: Array) -> Array:

@@ -69,7 +69,7 @@ def run(
         unwanted: whether the grid is to end early; asked in each iteration of each loop.
 
     Raises:
-        KernelError: a bad memory access, a barrier that not all threads or blocks reach, or an
+        KernelError: a bad memory access, threads or blocks that wait at different barriers, or an
             early end.
     """
     launch = Launch(module, _three(grid), _three(block), memory, dynamic_shared, run_function)

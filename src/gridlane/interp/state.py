@@ -52,7 +52,8 @@ class Block:
     """A block: its lanes, full warps of them, of which ``threads`` are threads.
 
     ``ended`` are the lanes that have returned from the kernel or raised; ``copies`` those that
-    are under way.
+    are under way; ``passed_by`` the lanes that did not come to a barrier where others were, the
+    last of which is ``passed``.
     """
 
     def __init__(self, launch: Launch, index: Shape, dynamic_shared: int) -> None:
@@ -66,6 +67,8 @@ class Block:
         self.lane = number % WARP
         self.thread_index = (number % x, number // x % y, number // (x * y))
         self.ended = np.zeros(self.lanes, np.bool_)
+        self.passed_by = np.zeros(self.lanes, np.bool_)
+        self.passed: Op | None = None
         self.copies = Copies(self.lanes)
 
     def thread(self, lane: int) -> Shape:

@@ -11,6 +11,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from gridlane.core.dtypes import DType, b1
+from gridlane.core.encoding import encode
 from gridlane.ir.op import FieldKind, Op
 from gridlane.ir.ops import arith, memory
 from gridlane.ir.rewriting import erase_dead, replace_values
@@ -100,6 +101,8 @@ class _Numbers:
                 item = self.same(item, depth)
             elif kind is FieldKind.OPERANDS:
                 item = tuple([self.same(part, depth) for part in item])
+            elif isinstance(item, float):
+                item = encode(item)  # 0.0 == -0.0
             fields.append(item)
         return tuple(fields)
 

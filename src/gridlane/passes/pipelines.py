@@ -39,6 +39,13 @@ def _without_libdevice(module: Module) -> None:
     legalize_math(module, NVPTX)
 
 
+def _without_libmvec(module: Module) -> None:
+    """Give CPUs our functions, which run on whole vectors, in the place of libm's."""
+    from gridlane.passes.legalize_math import CPU, legalize_math
+
+    legalize_math(module, CPU)
+
+
 def _own_functions(module: Module) -> None:
     """Give shaders our functions: those of their languages are far off, and differ."""
     from gridlane.passes.legalize_math import NOTHING, legalize_math
@@ -181,6 +188,8 @@ PIPELINES: dict[str, tuple[Pass | Asked, ...]] = {
     "cpu": (inline_calls, copy_at_once, promote_variables),
     # What legalize_math writes are functions, so it comes before the others inline calls.
     "cuda without libdevice": (_without_libdevice,),
+    # Likewise. Code for machines that fuse: the functions of f64 count on it.
+    "cpu without libmvec": (_without_libmvec,),
     "cuda before 8.0": (inline_calls, copy_at_once),
     "cuda": (inline_calls, promote_variables, wish_unrolling),
     # Narrowing sees values, not variables, once they are forwarded.

@@ -77,10 +77,11 @@ class LiveMap:
     def add(self, buffer: Any) -> None:
         """Note a buffer, by its ``address`` and ``size``."""
         reference = _Reference(buffer, self._ended.append)
-        reference.start = buffer.address
+        reference.start = start = buffer.address
         with _lock:
-            self._settle()
-            self._map.add(buffer.address, buffer.size, reference)
+            if self._ended:
+                self._settle()
+            self._map.add(start, buffer.size, reference)
 
     def find(self, address: int, size: int) -> Any:
         """The buffer that holds bytes, inside it or at its start; None where none does."""

@@ -56,7 +56,10 @@ def family(name: str) -> tuple[str, int]:
         no_device("", f"{name!r}", f"devices are {', '.join(DRIVERS)}")
     if colon and not (number.isascii() and number.isdigit()):
         fail(INVALID_DEVICE, f"{name!r}: a number follows the colon")
-    return kind, int(number or 0)
+    ordinal = int(number or 0)
+    if ordinal >= 2**31:
+        fail(INVALID_DEVICE, f"{name!r}: no machine has so many")
+    return kind, ordinal
 
 
 def device_count(kind: str) -> int:

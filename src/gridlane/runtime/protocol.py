@@ -54,6 +54,7 @@ class NativeLaunch:
 
     Attributes:
         address: of cuLaunchKernel.
+        pointer_attribute: of cuPointerGetAttribute.
         function, stream: the CUfunction and CUstream.
         param_size: bytes of the parameter block.
         flag: of a byte to set at each launch.
@@ -62,6 +63,7 @@ class NativeLaunch:
     """
 
     address: int
+    pointer_attribute: int
     function: int
     stream: int
     param_size: int

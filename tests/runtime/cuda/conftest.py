@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.fake_cuda import apart
 from tests.fake_cuda.library import Fake
+from tests.runtime.cuda.scaling import scale, slow  # noqa: F401  # fixtures
 
 HERE = Path(__file__).parent
 _fake: list[Fake] = []

@@ -10,64 +10,11 @@ import threading
 
 import numpy as np
 import pytest
+from tests.runtime.cuda.scaling import scale_on_host
 
 from gridlane import cuda
 from gridlane.core import trace
 from gridlane.core.errors import DeviceError
-from gridlane.cuda import dispatcher, launch
-from gridlane.cuda.launcher import PythonLauncher
-
-try:
-    from gridlane.cuda._native import Launcher as NativeLauncher
-except ImportError:  # no C compiler where this was installed
-    NativeLauncher = None
-
-
-def scale_on_host(x, out, factor):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = x[i] * factor
-
-
-def emulate_scale(ran):
-    """What the kernel does, by the bytes of its parameters."""
-    source, count, _, target, size, _ = struct.unpack_from("<6q", ran.params)
-    (factor,) = struct.unpack_from("<d", ran.params, 48)
-    kind = ctypes.c_float * size
-    out = np.frombuffer(kind.from_address(target), np.float32)
-    out[:] = np.frombuffer(kind.from_address(source), np.float32)[:count] * factor
-
-
-def variants():
-    yield "python", PythonLauncher
-    if NativeLauncher is not None:
-        yield "native", NativeLauncher
-
-
-@pytest.fixture(params=list(variants()), ids=lambda variant: variant[0])
-def slow(request, monkeypatch):
-    """The arguments of launches that went the slow way, with one launcher and with the other."""
-    seen = []
-
-    class Configured(launch.Launching, request.param[1]):
-        __slots__ = launch.SLOTS
-        _remember = launch.NativeConfigured._remember
-        _failed = launch.NativeConfigured._failed
-
-        def _launch_slowly(self, args):
-            seen.append(args)
-            super()._launch_slowly(args)
-
-    monkeypatch.setattr(dispatcher, "NativeConfigured", Configured)
-    return seen
-
-
-@pytest.fixture
-def scale(machine):
-    """The kernel, compiled for the fake device."""
-    machine.on_launch("*scale_on_host*", emulate_scale)
-    machine.on_launch("*", emulate_scale)
-    return cuda.jit(scale_on_host)
 
 
 def test_a_launch_has_the_arguments_and_the_geometry(machine, scale, slow):

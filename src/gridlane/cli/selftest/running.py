@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from gridlane import compiler
 from gridlane.cli.selftest.cases import Case
+from gridlane.conformance.compiling import compiled
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import CompileError, DeviceError, KernelError
 from gridlane.core.options import KernelOptions
+from gridlane.frontends.python.kernel_source import PythonSource
 
 RIGHT, CLOSE, SUBNORMAL, REFUSED, WRONG, FAILED = (
     *("right", "close", "but subnormals", "refused", "WRONG", "FAILED"),
@@ -59,9 +60,9 @@ def rows(case: Case, device: Any, reference: Any, launch: bool = True) -> Iterat
     def all_rows(verdict: str, detail: str) -> list[Row]:
         return [Row(case.name, row, types, verdict, detail) for row in case.rows]
 
-    module = compiler.translate(case.function, case.arguments(), KernelOptions())
+    kernel, arguments, options = PythonSource(case.function), case.arguments(), KernelOptions()
     try:
-        artifact = compiler.generate(module, device.target(case.block))
+        artifact = compiled(device, kernel, arguments, device.target(case.block), options)
         loaded = device.load(artifact)
         got = _run(device, loaded, artifact, case) if launch else None
     except CompileError as error:
@@ -73,7 +74,7 @@ def rows(case: Case, device: Any, reference: Any, launch: bool = True) -> Iterat
     if got is None:
         yield from all_rows(RIGHT, "compiled")
         return
-    code = compiler.generate(module, reference.target(case.block))
+    code = compiled(reference, kernel, arguments, reference.target(case.block), options)
     wanted = _run(reference, reference.load(code), code, case)
     if got.raised != wanted.raised or got.lines != wanted.lines:
         told = f"{got.raised or 'no error'}, {len(got.lines)} lines"

@@ -16,15 +16,118 @@ def narrow_fma(body: Body, operands: list[str], own: DType, lanes: int) -> str:
     return scalars.convert(body, total, f64, own, lanes)
 
 
-def _sum_to_odd(body: Body, a: str, b: str, lanes: int) -> str:
-    """The f64 sum, with its last bit set when it is inexact (Knuth's two-sum gives the error)."""
-    real, whole, mask = widen("double", lanes), widen("i64", lanes), widen("i1", lanes)
+_PRODUCTS = (2.0**-450, 2.0**450)
+"""Sizes of factors whose product, and its error, are normal numbers."""
+_ADDENDS = (2.0**-900, 2.0**900)
+"""Sizes of addends that such a product is added to without overflow."""
+_SPLIT = 2.0**27 + 1.0
+"""Veltkamp's factor, which halves the 53 bits of a significand."""
+
+
+def wide_fma(body: Body, operands: list[str], lanes: int) -> str:
+    """A fused multiply-add of f64 without the instruction: in error-free sums and products where
+    no operand is very large or small, else by libm."""
+    real, mask = widen("double", lanes), widen("i1", lanes)
+    a, b, c = operands
+    plain = body.op(f"fadd {real} {body.op(f'fmul {real} {a}, {b}')}, {c}")
+    # With a zero, an infinity or a NaN among them there is but one rounding, or none: of factors
+    # always, as addends of a product that neither overflows nor underflows.
+    special_a, special_b, special_c = [_is_special(body, value, lanes) for value in operands]
+    special = body.op(f"or {mask} {special_a}, {special_b}")
+    easy = body.op(f"or {mask} {special}, {special_c}")
+    addend = body.op(f"or {mask} {_within(body, c, *_ADDENDS, lanes)}, {special_c}")
+    factors = [_within(body, value, *_PRODUCTS, lanes) for value in (a, b)]
+    usual = body.op(f"and {mask} {body.op(f'and {mask} {factors[0]}, {factors[1]}')}, {addend}")
+    known = body.op(f"or {mask} {usual}, {special}")
+    exact, rare, done = body.label("exact"), body.label("rare"), body.label("fused")
+    body.branch_if(_all(body, known, lanes), exact, rare)
+    body.start(exact)
+    total = _fused_sum(body, a, b, c, lanes)
+    chosen = body.op(f"select {mask} {easy}, {real} {plain}, {real} {total}")
+    body.branch(done)
+    body.start(rare)
+    called = body.intrinsic("fma", "double", lanes, operands)
+    body.branch(done)
+    body.start(done)
+    return body.op(f"phi {real} [ {chosen}, %{exact} ], [ {called}, %{rare} ]")
+
+
+def _is_special(body: Body, value: str, lanes: int) -> str:
+    """Whether a number is 0, infinite or a NaN."""
+    real = widen("double", lanes)
+    zero = splat(literal(0.0, f64), "double", lanes)
+    nothing = body.op(f"fmul {real} {value}, {zero}")
+    odd = body.op(f"fcmp une {real} {nothing}, {zero}")
+    none = body.op(f"fcmp oeq {real} {value}, {zero}")
+    return body.op(f"or {widen('i1', lanes)} {odd}, {none}")
+
+
+def _within(body: Body, value: str, least: float, most: float, lanes: int) -> str:
+    """Whether the size of a number is in a range."""
+    real, mask = widen("double", lanes), widen("i1", lanes)
+    size = body.intrinsic("fabs", "double", lanes, [value])
+    low, high = [splat(literal(edge, f64), "double", lanes) for edge in (least, most)]
+    above = body.op(f"fcmp oge {real} {size}, {low}")
+    below = body.op(f"fcmp ole {real} {size}, {high}")
+    return body.op(f"and {mask} {above}, {below}")
+
+
+def _all(body: Body, test: str, lanes: int) -> str:
+    """Whether it holds in all lanes."""
+    if not lanes:
+        return test
+    bits = body.op(f"bitcast {widen('i1', lanes)} {test} to i{lanes}")
+    return body.op(f"icmp eq i{lanes} {bits}, -1")
+
+
+def _fused_sum(body: Body, a: str, b: str, c: str, lanes: int) -> str:
+    """a * b + c as Boldo and Melquiond round it once: the product and the sum with their errors,
+    which together are rounded to odd, and to nearest last."""
+
+    def op(word: str, x: str, y: str) -> str:
+        return body.op(f"{word} {widen('double', lanes)} {x}, {y}")
+
+    product, low = _product(body, a, b, lanes)
+    high, left = _sum(body, c, low, lanes)
+    total, rest = _sum(body, product, high, lanes)
+    return op("fadd", total, _sum_to_odd(body, left, rest, lanes))
+
+
+def _sum(body: Body, a: str, b: str, lanes: int) -> tuple[str, str]:
+    """The f64 sum and its error (Knuth)."""
+    real = widen("double", lanes)
     total = body.op(f"fadd {real} {a}, {b}")
     second = body.op(f"fsub {real} {total}, {a}")
     first = body.op(f"fsub {real} {total}, {second}")
     lost_b = body.op(f"fsub {real} {b}, {second}")
     lost_a = body.op(f"fsub {real} {a}, {first}")
-    error = body.op(f"fadd {real} {lost_a}, {lost_b}")
+    return total, body.op(f"fadd {real} {lost_a}, {lost_b}")
+
+
+def _product(body: Body, a: str, b: str, lanes: int) -> tuple[str, str]:
+    """The f64 product and its error (Dekker)."""
+    real = widen("double", lanes)
+    product = body.op(f"fmul {real} {a}, {b}")
+    (ah, al), (bh, bl) = _halves(body, a, lanes), _halves(body, b, lanes)
+    parts = [body.op(f"fmul {real} {x}, {y}") for x, y in ((ah, bh), (ah, bl), (al, bh), (al, bl))]
+    error = body.op(f"fsub {real} {parts[0]}, {product}")
+    for part in parts[1:]:
+        error = body.op(f"fadd {real} {error}, {part}")
+    return product, error
+
+
+def _halves(body: Body, value: str, lanes: int) -> tuple[str, str]:
+    """Two numbers of 26 bits whose sum is an f64 (Veltkamp)."""
+    real = widen("double", lanes)
+    scaled = body.op(f"fmul {real} {value}, {splat(literal(_SPLIT, f64), 'double', lanes)}")
+    high = body.op(f"fsub {real} {scaled}, {body.op(f'fsub {real} {scaled}, {value}')}")
+    return high, body.op(f"fsub {real} {value}, {high}")
+
+
+def _sum_to_odd(body: Body, a: str, b: str, lanes: int) -> str:
+    """The f64 sum, with its last bit set when it is inexact (Knuth's two-sum gives the error)."""
+    real, whole, mask = widen("double", lanes), widen("i64", lanes), widen("i1", lanes)
+    total, error = _sum(body, a, b, lanes)
     zero = splat(literal(0.0, f64), "double", lanes)
     inexact = body.op(f"fcmp one {real} {error}, {zero}")
     raw = body.op(f"bitcast {real} {total} to {whole}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gridlane.codegen.llvm import halves
+from gridlane.codegen.llvm import halves, rounding
 from gridlane.codegen.llvm.text import (
     Body,
     flags,
@@ -376,6 +376,18 @@ def _intrinsic(stem: str) -> Emit:
     return emit_intrinsic
 
 
+def _integral(stem: str) -> Emit:
+    """Rounding to an integer."""
+    plain = _intrinsic(stem)
+
+    def emit_integral(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
+        if body.rounds:
+            return plain(body, op, lanes, operands)
+        return rounding.rounded(body, stem, operands[0], type_of(op, lanes)[0], lanes)
+
+    return emit_integral
+
+
 # ---- selection and conversion
 
 
@@ -539,10 +551,10 @@ TABLE: dict[type[Op], Emit] = {
     arith.Bitcast: _bitcast,
     arith.Fma: _intrinsic("fma"),
     math.Sqrt: _intrinsic("sqrt"),
-    math.Floor: _intrinsic("floor"),
-    math.Ceil: _intrinsic("ceil"),
-    math.Trunc: _intrinsic("trunc"),
-    math.Rint: _intrinsic("rint"),
-    math.Round: _intrinsic("round"),
+    math.Floor: _integral("floor"),
+    math.Ceil: _integral("ceil"),
+    math.Trunc: _integral("trunc"),
+    math.Rint: _integral("rint"),
+    math.Round: _integral("round"),
     math.Copysign: _intrinsic("copysign"),
 }

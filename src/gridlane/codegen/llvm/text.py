@@ -118,9 +118,13 @@ def vector_constant(values: Iterable[object], name: str) -> str:
 
 
 class Body:
-    """A function body: lines, fresh names, the current block, and what the module must declare."""
+    """A function body: lines, fresh names, the current block, and what the module must declare.
 
-    def __init__(self) -> None:
+    ``rounds``: the machine has instructions that round floats to integers.
+    """
+
+    def __init__(self, rounds: bool = True) -> None:
+        self.rounds = rounds
         self.lines: list[str] = []
         self.allocas: list[str] = []
         self.declared: dict[str, str] = {}

@@ -44,6 +44,67 @@ def queries() -> Iterator[Case]:
     yield case("lane_id", "", lanes, (5, 6, 3), (2, 3, 2))
 
 
+def _without_some() -> Iterator[Case]:
+    """Barriers to which some threads do not come: these are not waited for and do not count."""
+    for kind in grid.Reduction:
+
+        def early(kernel: Kernel) -> list[np.ndarray]:
+            """Some have ended before."""
+            b = kernel.builder
+            target = kernel.own(kernel.array(i32))
+            with b.if_(b.lt(kernel.local, b.const(40, i32))):
+                b.return_()
+            least = b.const(40 if kind is grid.Reduction.ALL else 50, i32)
+            holds = b.value(arith.Ge(kernel.local, least))
+            b.store(target, b.value(grid.BarrierReduce(kind, holds)))
+            return [out(i32)]
+
+        yield case("barrier_reduce", f"early-{kind.value}", early)
+
+        def passed_by(kernel: Kernel) -> list[np.ndarray]:
+            """Some pass it by and end."""
+            b = kernel.builder
+            target = kernel.own(kernel.array(i32))
+            with b.if_(b.lt(kernel.local, b.const(40, i32))):
+                holds = b.lt(kernel.local, b.const(40, i32))
+                b.store(target, b.value(grid.BarrierReduce(kind, holds)))
+            return [out(i32)]
+
+        yield case("barrier_reduce", f"passed-by-{kind.value}", passed_by)
+
+    def one_by_one(kernel: Kernel) -> list[np.ndarray]:
+        """A thread ends in each iteration, and the others meet at a barrier."""
+        b = kernel.builder
+        target = kernel.own(kernel.array(i32))
+        turn, one = b.variable("turn", i32), b.const(1, i32)
+        with b.loop() as loop:
+            b.break_if(b.value(arith.Ge(b.read(turn), b.const(5, i32))))
+            with b.if_(b.eq(kernel.local, b.mul(b.read(turn), b.const(7, i32)))):
+                b.return_()
+            true = b.const(True, b1)
+            b.store(target, b.value(grid.BarrierReduce(grid.Reduction.COUNT, true)))
+            with b.inside(loop.step):
+                b.write(turn, b.add(b.read(turn), one))
+        return [out(i32)]
+
+    yield case("barrier_reduce", "one-by-one", one_by_one)
+
+    def warp(kernel: Kernel) -> list[np.ndarray]:
+        """Lanes of a warp have ended; the mask names them still."""
+        b = kernel.builder
+        kernel.module.globals["tile"] = Global("tile", i32, THREADS, Space.SHARED)
+        tile = b.value(memory.GlobalAddress("tile", pointer(i32, Space.SHARED)))
+        target = kernel.own(kernel.array(i32))
+        with b.if_(b.lt(kernel.local, b.const(10, i32))):
+            b.return_()
+        b.store(b.offset(tile, kernel.local), b.mul(kernel.local, b.const(3, i32)))
+        b.emit(grid.SyncWarp(b.const(0xFFFFFFFF, u32)))
+        b.store(target, b.load(b.offset(tile, b.value(arith.Xor(kernel.local, b.const(1, i32))))))
+        return [out(i32)]
+
+    yield case("sync_warp", "early", warp)
+
+
 def barriers() -> Iterator[Case]:
     for kind in grid.Reduction:
         for limit in (0, 1, 50, THREADS):
@@ -56,17 +117,7 @@ def barriers() -> Iterator[Case]:
 
             yield case("barrier_reduce", f"{kind.value}-{limit}", count)
 
-    def early(kernel: Kernel) -> list[np.ndarray]:
-        """Threads that have ended are not waited for and do not count."""
-        b = kernel.builder
-        target = kernel.own(kernel.array(i32))
-        with b.if_(b.lt(kernel.local, b.const(40, i32))):
-            b.return_()
-        true = b.const(True, b1)
-        b.store(target, b.value(grid.BarrierReduce(grid.Reduction.COUNT, true)))
-        return [out(i32)]
-
-    yield case("barrier_reduce", "early", early)
+    yield from _without_some()
 
     def in_loop(kernel: Kernel) -> list[np.ndarray]:
         """Neighbours pass values on, three times, with a barrier each time."""

@@ -118,10 +118,11 @@ def kernels_of(text: str) -> dict[str, Kernel]:
         FailedCompilationError, RefusedTextError.
     """
     code, kernels = as_cpp(text, "k0")
-    if text not in _ahead:
+    if text not in _ahead and text not in _accepted:
         with _lock:
             _library_ahead()
             _run("-fsyntax-only", str(_written(f"{HEAD}\n{code}")))
+        _accepted.add(text)
     return _by_name(kernels)
 
 
@@ -214,6 +215,8 @@ class Program:
             raise FailedRunError(f"kernel {kernel.name}: {went.decode()}", touched.value)
 
 
+_accepted: set[str] = set()
+"""Texts that are programs."""
 _ahead: dict[str, tuple[Program, int]] = {}
 """Texts that were compiled with others, and their places among these."""
 

@@ -71,7 +71,7 @@ def record_place_of_array(t: Translator, base: ArrayView, name: str):  # type: i
 
 def _static(t: Translator, base: Static, name: str) -> Operand:
     try:
-        value = getattr(base.object, name)
+        value = t.unit.around.attribute(base.object, name)
     except AttributeError as error:
         raise t.fail(NameLookupError, str(error)) from None
     return operand_of(t, value, name)

@@ -15,7 +15,7 @@ from gridlane.core import argtypes
 from gridlane.core.encoding import NotEncodable, encode, frame, named_class
 from gridlane.frontends.python import stubs
 from gridlane.frontends.python.device_function import DeviceFunction, device_function_of
-from gridlane.frontends.python.scope import captured_interface
+from gridlane.frontends.python.scope import Surroundings, captured_interface
 
 _STUBS = (stubs.Stub, stubs.ValueStub, stubs.Dim3Stub, stubs.Namespace)
 _METACLASSES = (type, ABCMeta, enum.EnumType)
@@ -25,7 +25,7 @@ _HEAP_TYPE = 1 << 9
 
 
 class Capture:
-    """Encodes values for one key. ``function`` encodes a device function's Python function.
+    """Encodes values for one key. ``function`` numbers a device function's Python function.
 
     An object that comes a second time is encoded as the number of its first time: objects are
     compared by identity in kernels, and structures may have cycles.
@@ -34,7 +34,10 @@ class Capture:
         loose: names of attributes that are read of objects under another name than their own.
     """
 
-    def __init__(self, loose: Iterable[str], function: Callable[[Any], bytes]) -> None:
+    def __init__(
+        self, around: Surroundings, loose: Iterable[str], function: Callable[[Any], bytes]
+    ) -> None:
+        self._around = around
         self.loose = sorted(loose)
         self._followed: list[Any] = []
         self._function = function
@@ -64,14 +67,14 @@ class Capture:
         for name in names:
             if _is_operand(value):
                 break
-            found, value = _attribute(value, name)
+            found, value = self._attribute(value, name)
             if not found:
                 return frame(b"-")
         return self.value(value)
 
     def may_read(self, names: Iterable[str]) -> bool:
         """Whether an object that was encoded has an attribute of these names."""
-        return any(_readable(value, name)[0] for value in self._followed for name in names)
+        return any(self._readable(value, name)[0] for value in self._followed for name in names)
 
     # --- kinds of objects, in the order in which the translator tells them apart ---
 
@@ -82,7 +85,7 @@ class Capture:
         if device is not None:
             return self._device(value, device)
         if isinstance(value, (np.generic, np.ndarray)):
-            return _array(value)
+            return self._array(value)
         if isinstance(value, enum.Enum):
             return self._member(value)
         if isinstance(value, (bool, int, float)):
@@ -96,10 +99,11 @@ class Capture:
         if isinstance(value, types.ModuleType):
             place = getattr(value, "__file__", None)
             return frame(b"M", encode((value.__name__, place)), self._loose(value))
-        interface = captured_interface(value)
-        if interface is not None:
-            return _device_array(interface)
-        return _named(value)
+        try:
+            interface = self._around.interface(value)
+        except Exception as error:  # of another library's property
+            raise NotEncodable(f"its array interface raises {error!r:.60}") from None
+        return _named(value) if interface is None else _device_array(interface)
 
     def _device(self, value: Any, device: DeviceFunction) -> bytes:
         declared = tuple([(each.return_type, each.args) for each in device.signatures])
@@ -131,28 +135,38 @@ class Capture:
         self._followed.append(value)
         parts = []
         for name in self.loose:
-            found, inner = _readable(value, name)
+            found, inner = self._readable(value, name)
             if found:
                 parts += [encode(name), self.value(inner)]
         return frame(b"L", *parts)
 
+    def _readable(self, owner: Any, name: str) -> tuple[bool, Any]:
+        """Whether an object has an attribute that kernels can use, which methods are not, and
+        it."""
+        found, value = self._attribute(owner, name)
+        if isinstance(owner, types.ModuleType) or device_function_of(value) is not None:
+            return found, value
+        is_method = hasattr(type(value), "__get__") or isinstance(value, types.BuiltinMethodType)
+        return found and not is_method, value
 
-def _readable(owner: Any, name: str) -> tuple[bool, Any]:
-    """Whether an object has an attribute that kernels can use, which methods are not, and it."""
-    found, value = _attribute(owner, name)
-    if isinstance(owner, types.ModuleType) or device_function_of(value) is not None:
-        return found, value
-    is_method = hasattr(type(value), "__get__") or isinstance(value, types.BuiltinMethodType)
-    return found and not is_method, value
+    def _attribute(self, value: Any, name: str) -> tuple[bool, Any]:
+        try:
+            return True, self._around.attribute(value, name)
+        except AttributeError:
+            return False, None
+        except Exception as error:  # of a property; the translator meets it, or nobody
+            raise NotEncodable(f"its attribute {name} raises {error!r:.60}") from None
 
-
-def _attribute(value: Any, name: str) -> tuple[bool, Any]:
-    try:
-        return True, getattr(value, name)
-    except AttributeError:
-        return False, None
-    except Exception as error:  # whatever a property raises; the translator meets it, or nobody
-        raise NotEncodable(f"its attribute {name} raises {error!r:.60}") from None
+    def _array(self, value: np.ndarray | np.generic) -> bytes:
+        """An array or scalar of numpy: it becomes a constant of the module, in its order."""
+        dtype = value.dtype
+        if dtype.hasobject:
+            raise NotEncodable(f"an array of {dtype} holds objects")
+        kept = self._around.array(value) if isinstance(value, np.ndarray) else value
+        flags = kept.flags
+        order = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
+        parts = encode((type(value), dtype, tuple(map(int, value.shape)), order))
+        return frame(b"A", parts, encode(kept.tobytes(order)))
 
 
 def _is_operand(value: Any) -> bool:
@@ -166,17 +180,6 @@ def _is_operand(value: Any) -> bool:
 
 def _number(value: Any) -> int | float:
     return int(value) if isinstance(value, int) else float(value)
-
-
-def _array(value: np.ndarray | np.generic) -> bytes:
-    """An array or scalar of numpy: it becomes a constant of the module, in its order."""
-    dtype = value.dtype
-    if dtype.hasobject:
-        raise NotEncodable(f"an array of {dtype} holds objects")
-    flags = value.flags
-    order = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
-    parts = encode((type(value), dtype, tuple(map(int, value.shape)), order))
-    return frame(b"A", parts, encode(value.tobytes(order)))
 
 
 def _device_array(interface: dict[str, Any]) -> bytes:

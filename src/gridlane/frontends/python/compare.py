@@ -11,6 +11,7 @@ from gridlane.frontends.python import complexes, promotion
 from gridlane.frontends.python.operands import (
     ArrayView,
     ComplexNumber,
+    EnumMember,
     Operand,
     Scalar,
     Static,
@@ -18,7 +19,7 @@ from gridlane.frontends.python.operands import (
 )
 from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith
+from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.values import Value
 
 if TYPE_CHECKING:
@@ -174,8 +175,12 @@ def _objects(t: Translator, kind: Kind, lhs: Static, rhs: Static) -> Value:
 
 def identical(t: Translator, lhs: Operand, rhs: Operand) -> Value:
     """``lhs is rhs``: objects now; numbers are the same when type and value are, as in numba."""
+    if isinstance(lhs, EnumMember) and isinstance(rhs, EnumMember):
+        return t.b.const(lhs.member is rhs.member, b1)
     if isinstance(lhs, Scalar) and isinstance(rhs, Scalar):
-        if lhs.dtype is not rhs.dtype:
+        members = isinstance(lhs, EnumMember) or isinstance(rhs, EnumMember)
+        never = members and not (_may_be_member(lhs) and _may_be_member(rhs))
+        if never or lhs.dtype is not rhs.dtype:
             return t.b.const(False, b1)
         return _scalars(t, ast.Eq, lhs, rhs)
     if isinstance(lhs, TupleOperand) and isinstance(rhs, TupleOperand):
@@ -195,6 +200,14 @@ def identical(t: Translator, lhs: Operand, rhs: Operand) -> Value:
             f"{lhs.type_name} is {rhs.type_name}: their identity is not known; compare with ==",
         )
     return t.b.const(same, b1)
+
+
+def _may_be_member(side: Scalar) -> bool:
+    """Whether a number may be a member of an enum: an argument, or what variables and functions
+    pass on, but not what is computed or loaded."""
+    op = side.value.op
+    passed = memory.ReadVar, arith.Select, control.Call
+    return isinstance(side, EnumMember) or op is None or isinstance(op, passed)
 
 
 def contains(t: Translator, item: Operand, container: Operand) -> Value:

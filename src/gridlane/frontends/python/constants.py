@@ -3,6 +3,7 @@ and globals freeze; everything else stays a compile-time object."""
 
 from __future__ import annotations
 
+import enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,12 +16,12 @@ from gridlane.frontends.python.operands import (
     NONE,
     ArrayView,
     ComplexNumber,
+    EnumMember,
     Operand,
     RecordView,
     Static,
     TupleOperand,
 )
-from gridlane.frontends.python.scope import captured_interface
 from gridlane.ir.ops import memory
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Value
@@ -51,7 +52,7 @@ def operand_of(t: Translator, value: Any, name: str = "") -> Operand:
         from gridlane.frontends.python.calls import VALUES
 
         return VALUES[value](t)
-    interface = captured_interface(value)
+    interface = t.unit.around.interface(value)
     return Static(value) if interface is None else captured_array(t, interface)
 
 
@@ -59,7 +60,8 @@ def _int(t: Translator, value: int) -> Operand:
     dtype = integer_type(int(value))
     if dtype is None:
         raise ConstantError(f"{value} does not fit in 64 bits", t.b.loc)
-    return t.number(int(value), dtype)
+    number = t.number(int(value), dtype)
+    return EnumMember(number, value) if isinstance(value, enum.Enum) else number
 
 
 def _complex(t: Translator, value: complex, part: DType = f64) -> Operand:
@@ -86,6 +88,7 @@ def _numpy_scalar(t: Translator, value: np.generic) -> Operand:
 
 def constant_array(t: Translator, array: np.ndarray) -> ArrayView:
     """A numpy array as constant memory of the module, which keeps its order, C or Fortran."""
+    array = t.unit.around.array(array)
     element = _element_type(t, array)
     known = t.unit.arrays.get(id(array))
     fortran = array.flags.f_contiguous and not array.flags.c_contiguous

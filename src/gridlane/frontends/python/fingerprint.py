@@ -8,22 +8,23 @@ import types
 from gridlane.core.encoding import NotEncodable, encode, frame
 from gridlane.frontends.python.captured import Capture
 from gridlane.frontends.python.reads import Reads, reads_of
-from gridlane.frontends.python.scope import lookup
+from gridlane.frontends.python.scope import Surroundings
 from gridlane.frontends.python.source import FunctionSource, source_of
 
 
-def fingerprint(function: types.FunctionType) -> bytes:
+def fingerprint(function: types.FunctionType, around: Surroundings | None = None) -> bytes:
     """32 bytes that change when the function's source or a value that it takes from a closure or
-    global changes, through the device functions that it calls.
+    global changes, through the device functions that it calls. Values are those of ``around``.
 
     Raises:
         NotEncodable: it reads an object of which it cannot be told what the kernel makes of it.
         UnsupportedError: a function has no source.
     """
     loose: set[str] = set()
+    around = around or Surroundings()
     while True:
-        walk = _Walk(loose)
-        data = walk.function(function)
+        walk = _Walk(around, loose)
+        data = walk.everything(function)
         if not walk.capture.may_read(walk.loose - loose):
             return hashlib.sha256(data).digest()
         loose = walk.loose  # of all functions, known only now
@@ -36,13 +37,28 @@ class _Walk:
         loose: the attributes that they read of objects under other names than their own.
     """
 
-    def __init__(self, loose: set[str]) -> None:
+    def __init__(self, around: Surroundings, loose: set[str]) -> None:
         self.loose: set[str] = set()
-        self.capture = Capture(loose, self.function)
+        self.around = around
+        self.capture = Capture(around, loose, self.number)
+        self._functions: list[types.FunctionType] = []
+        self._numbers: dict[types.FunctionType, int] = {}
 
-    def function(self, function: types.FunctionType) -> bytes:
-        """The bytes of a function; its number where it was met before."""
-        return self.capture.once(function, self._text)
+    def everything(self, function: types.FunctionType) -> bytes:
+        """The bytes of a function and of all that it calls, one after the other: calls may nest
+        deeper than Python's stack."""
+        self.number(function)
+        texts: list[bytes] = []
+        while len(texts) < len(self._functions):
+            texts.append(self._text(self._functions[len(texts)]))
+        return b"".join(texts)
+
+    def number(self, function: types.FunctionType) -> bytes:
+        """The number of a function: how many were met before it."""
+        if function not in self._numbers:
+            self._numbers[function] = len(self._functions)
+            self._functions.append(function)
+        return encode(self._numbers[function])
 
     def _text(self, function: types.FunctionType) -> bytes:
         """The text of a function, where that stands, and the values that it reads."""
@@ -53,14 +69,15 @@ class _Walk:
         parts = [
             encode((place.file, place.line, place.column, source.name, source.text)),
             encode(code.co_varnames[: code.co_argcount]),
-            self.capture.value(function.__defaults__),
         ]
-        for name, value in sorted((function.__kwdefaults__ or {}).items()):
-            parts += [encode(name), self.capture.value(value)]
+        if function.__defaults__ or function.__kwdefaults__:
+            for name, parameter in self.around.signature(function).parameters.items():
+                if parameter.default is not parameter.empty:
+                    parts += [encode(name), self.capture.value(parameter.default)]
         reads = _reads(source, function)
         self.loose |= reads.loose
         for path in [*((name,) for name in reads.bare), *reads.paths]:
-            found, value = lookup(function, path[0])
+            found, value = self.around.lookup(function, path[0])
             told = self.capture.path(value, path[1:]) if found else frame(b"-")
             parts += [encode(path), told]
         return frame(b"P", *parts)

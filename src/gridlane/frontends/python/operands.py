@@ -67,6 +67,16 @@ class Scalar(Operand):
         return self.lo >= 0 and self.hi <= self.dtype.max
 
 
+class EnumMember(Scalar):
+    """A member of an IntEnum that the kernel names: its number, with the member beside it."""
+
+    __slots__ = ("member",)
+
+    def __init__(self, number: Scalar, member: Any) -> None:
+        super().__init__(number.value, number.lo, number.hi)
+        self.member = member
+
+
 @dataclass(slots=True, eq=False)
 class ComplexNumber(Operand):
     """A complex number of two floats."""

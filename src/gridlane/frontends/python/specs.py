@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gridlane.core import argtypes
 from gridlane.core.dtypes import DType, f32, f64, i64
+from gridlane.core.encoding import encode
 from gridlane.frontends.python import promotion
 from gridlane.frontends.python.operands import (
     NONE,
@@ -84,12 +85,21 @@ class StaticSpec:
         return isinstance(other, StaticSpec) and _same_object(self.object, other.object)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LiteralSpec:
-    """A number baked into a function that needs it at compile time."""
+    """A number baked into a function that needs it at compile time, equal to the same bits only:
+    zeros of either sign are two functions, and a NaN is one."""
 
     dtype: DType
     value: int | float | bool
+
+    def __hash__(self) -> int:
+        return hash((self.dtype, encode(self.value)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LiteralSpec) or self.dtype is not other.dtype:
+            return False
+        return encode(self.value) == encode(other.value)
 
 
 Spec = (

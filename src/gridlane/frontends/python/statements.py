@@ -6,18 +6,26 @@ import ast
 import builtins
 from typing import TYPE_CHECKING, Any
 
+from gridlane.core.dtypes import i64
 from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
 from gridlane.frontends.python.attributes import set_attribute
 from gridlane.frontends.python.conversion import truth
-from gridlane.frontends.python.indexing import Place, item_of, place_of, store
+from gridlane.frontends.python.indexing import Place, element_at, item_of, place_of, store
 from gridlane.frontends.python.iteration import static_items
 from gridlane.frontends.python.joins import join, save
 from gridlane.frontends.python.loops import for_, while_
-from gridlane.frontends.python.operands import NONE, LocalFunction, Operand, Scalar, Static
+from gridlane.frontends.python.operands import (
+    NONE,
+    ArrayView,
+    LocalFunction,
+    Operand,
+    Scalar,
+    Static,
+)
 from gridlane.frontends.python.operators import BINARY
 from gridlane.frontends.python.refine import refined
 from gridlane.ir.builder import constant
-from gridlane.ir.ops import control
+from gridlane.ir.ops import arith, control
 from gridlane.ir.values import Region
 
 if TYPE_CHECKING:
@@ -60,18 +68,34 @@ def assign_to(t: Translator, target: ast.expr, value: Operand) -> None:
 def _unpack(t: Translator, target: ast.Tuple | ast.List, value: Operand) -> None:
     with t.at(target):
         items = static_items(t, value)
+        if isinstance(value, ArrayView) and value.shape:
+            _require_extent(t, value, len(target.elts))
+            items = [element_at(t, value, t.integer(n)) for n in range(len(target.elts))]
         if items is None:
             raise t.fail(
                 TypingError,
-                f"{value.type_name} cannot be unpacked: only a tuple has a number of items that is "
-                "known when the kernel is compiled; index it instead",
+                f"{value.type_name} cannot be unpacked: only tuples and arrays can; index it "
+                "instead",
             )
-        if len(items) != len(target.elts):
-            raise t.fail(
-                TypingError, f"{len(items)} values cannot be unpacked to {len(target.elts)} names"
-            )
+        _require_count(t, len(items), len(target.elts))
     for one, item in zip(target.elts, items, strict=True):
         assign_to(t, one, item)
+
+
+def _require_count(t: Translator, count: int, names: int) -> None:
+    if count != names:
+        raise t.fail(TypingError, f"{count} values cannot be unpacked to {names} names")
+
+
+def _require_extent(t: Translator, array: ArrayView, names: int) -> None:
+    """Have an array as many items as there are names; where it has not, the thread ends."""
+    extent = constant(array.shape[0])
+    if extent is not None:
+        _require_count(t, int(extent), names)
+        return
+    with t.b.if_(t.b.binary(arith.Ne, array.shape[0], t.b.const(names, i64))):
+        stop(t, "ValueError", f"an array of another extent is unpacked to {names} names")
+    t.dead = False
 
 
 def _augmented(t: Translator, node: ast.AugAssign) -> None:

@@ -9,6 +9,7 @@ from gridlane.core.errors import CompileError
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.python import functions
 from gridlane.frontends.python.results import result_type, spec_of_type
+from gridlane.frontends.python.scope import Surroundings
 from gridlane.frontends.python.unit import Unit
 from gridlane.ir.values import Module
 from gridlane.passes.promote import drop_dead
@@ -19,6 +20,7 @@ def translate(
     args: tuple[ArgType, ...],
     options: KernelOptions,
     is_kernel: bool = True,
+    around: Surroundings | None = None,
 ) -> Module:
     """The IR of a kernel for argument types, with the device functions that it calls.
 
@@ -26,6 +28,7 @@ def translate(
         function: the Python function.
         args: types of its arguments; see docs/architecture.md for the flat parameters they become.
         options: of the kernel; they hold for its device functions too.
+        around: what is around the function; as it is now by default.
         is_kernel: False makes a module of the device function alone, without a kernel.
 
     Raises:
@@ -33,7 +36,7 @@ def translate(
     """
     if not is_kernel:
         return translate_device(function, args, options)[0]
-    unit = Unit(Module(), options)
+    unit = Unit(Module(), options, around or Surroundings())
     try:
         root = functions.compile_kernel(unit, function, tuple(args))
     except CompileError as error:

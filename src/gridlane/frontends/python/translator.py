@@ -19,7 +19,6 @@ from gridlane.core.errors import CompileError, NameLookupError, TypingError, Uns
 from gridlane.core.source import Loc
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.operands import Conflict, Operand, Scalar
-from gridlane.frontends.python.scope import lookup
 from gridlane.frontends.python.source import FunctionSource, source_of
 from gridlane.frontends.python.unit import Unit
 from gridlane.ir.builder import Builder, Number, constant
@@ -151,7 +150,7 @@ class Translator:
                 if name in frame.carriers and name in frame.flow.live_head:
                     raise UnboundYet(message, self.b.loc, frame)
             raise NameLookupError(message, self.b.loc)
-        found, value = lookup(self.function, name)
+        found, value = self.unit.around.lookup(self.function, name)
         if not found:
             raise NameLookupError(
                 f"{name} is not defined: it is neither a variable of {self.source.name}(), nor of "

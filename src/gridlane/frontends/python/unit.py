@@ -9,6 +9,7 @@ from typing import Any
 from gridlane.core.errors import ConstantError
 from gridlane.core.options import KernelOptions
 from gridlane.core.source import Loc
+from gridlane.frontends.python.scope import Surroundings
 from gridlane.frontends.python.specs import Spec
 from gridlane.ir.ops import control, memory
 from gridlane.ir.types import Space, Type
@@ -37,6 +38,7 @@ class Unit:
     """One module in the making.
 
     Attributes:
+        around: the values that names and attributes have.
         compiled: device functions by Python function and argument specs.
         active: the functions being translated, outermost first, with the place of the call.
         literals: for a function, the parameters that it needs as compile-time constants.
@@ -46,6 +48,7 @@ class Unit:
 
     module: Module
     options: KernelOptions
+    around: Surroundings = field(default_factory=Surroundings)
     compiled: dict[tuple[Any, ...], Compiled] = field(default_factory=dict)
     active: list[tuple[types.FunctionType, Loc]] = field(default_factory=list)
     literals: dict[types.FunctionType, set[int]] = field(default_factory=dict)

@@ -98,7 +98,14 @@ class DynamicSharedSize(Op):
 
 @operation("barrier")
 class Barrier(Op):
-    """Wait for every thread of the block that has not ended; orders shared and global memory."""
+    """Wait for every thread of the block that comes here; orders shared and global memory.
+
+    Threads that have ended, by a return or an error, do not count: so NVIDIA's hardware has it
+    from 7.0 on. Nor do threads that end later without coming to a barrier, but what they write
+    until then is not ordered. That a thread passes this barrier by and comes to another one, or to
+    this one later, is an error of the kernel: the interpreter says so, a device may order less or
+    wait for ever.
+    """
 
     barrier = True
 
@@ -114,7 +121,7 @@ class Reduction(Enum):
 @operation("barrier_reduce")
 class BarrierReduce(Op):
     """A barrier that returns to every thread the number of true predicates as i32, or 1/0 for
-    all and any. Threads that have ended do not count."""
+    all and any. Threads that do not come here neither count nor are waited for; see Barrier."""
 
     kind: Reduction
     predicate: Value
@@ -137,7 +144,8 @@ class GridSync(Op):
 
 @operation("sync_warp")
 class SyncWarp(Op):
-    """Wait for the warp's lanes in ``mask`` (u32); orders their memory accesses."""
+    """Wait for the warp's lanes in ``mask`` (u32); orders their memory accesses. Lanes that have
+    ended do not count, whether or not they are in the mask."""
 
     mask: Value
     cross_lane = True

@@ -19,7 +19,7 @@ from gridlane.ir.op import Op
 from gridlane.ir.values import Function, Module, Param, Region, Value
 from gridlane.passes.legalize_math.expression import FORMATS, NARROW, Expression, Writer
 from gridlane.passes.legalize_math.functions import FUNCTIONS, UNWIDENED
-from gridlane.passes.legalize_math.natives import NOTHING, NVPTX, Natives
+from gridlane.passes.legalize_math.natives import CPU, NOTHING, NVPTX, Natives
 from gridlane.passes.library import library_function
 
 Keep: TypeAlias = Callable[[type[Op], DType], bool]
@@ -106,4 +106,13 @@ def _written(module: Module, name: str, op: type[Op], dtype: DType) -> Function:
     return function
 
 
-__all__ = ["FUNCTIONS", "NOTHING", "NVPTX", "Keep", "Natives", "function_for", "legalize_math"]
+__all__ = [
+    "CPU",
+    "FUNCTIONS",
+    "NOTHING",
+    "NVPTX",
+    "Keep",
+    "Natives",
+    "function_for",
+    "legalize_math",
+]

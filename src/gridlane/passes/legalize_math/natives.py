@@ -28,5 +28,7 @@ _NVPTX: Ops = frozenset((math.Rsqrt, math.Ldexp, math.Frexp, math.Nextafter))
 NVPTX = Natives(_NVPTX, _NVPTX, _NVPTX)
 """An NVIDIA GPU without libdevice. The approximate instructions for sin, cos, exp2 and log2 are too
 far off to count."""
+CPU = NVPTX
+"""A CPU without a library of vector functions."""
 NOTHING = Natives(frozenset(), frozenset(), frozenset())
 """A target that has arithmetic, sqrt and the roundings alone."""

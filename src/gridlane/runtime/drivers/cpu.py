@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from gridlane.core.artifact import Artifact
-from gridlane.core.cpu_abi import STOPPED
+from gridlane.core.cpu_abi import NO_MEMORY, STOPPED
 from gridlane.core.errors import KernelError
 from gridlane.runtime.drivers.cpu_native import Linked, available_processors, missing, pool
 from gridlane.runtime.errors import (
@@ -80,6 +80,9 @@ class CpuKernel(HostKernel):
                 f"{self.artifact.entry} was stopped before its end, by an exception in a thread "
                 "that waited for it"
             )
+        if code == NO_MEMORY:
+            size = self.artifact.scratch + self.artifact.static_shared
+            fail(OUT_OF_MEMORY, f"{size} bytes that each worker needs for {self.artifact.entry}")
         assert self.artifact.block is not None
         x, y, _ = self.artifact.block
         thread, block = report[0] & 0xFFFFFFFF, report[1]

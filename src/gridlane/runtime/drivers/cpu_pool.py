@@ -7,9 +7,9 @@ It needs no C compiler on the user's machine and holds no Python lock. A launch 
 A plan (one per loaded kernel, 64 bytes): 0 ptr entry, 8 ptr pool, 16 i64 scratch and static shared
 bytes, 24 i64 work of a block (rough operations), 32 ptr the Python function that prints.
 
-The launch gives the kernel's error code, 0 for none, STOPPED for a launch that was stopped (see
-cpu_stop.py). The report (40 bytes): 0 i32 thread, 8 i64 block, 16 the Python exception that stopped
-the launch, as three pointers.
+The launch gives the kernel's error code, 0 for none, STOPPED or NO_MEMORY for a launch that was
+stopped (see cpu_stop.py). The report (40 bytes): 0 i32 thread, 8 i64 block, 16 the Python exception
+that stopped the launch, as three pointers.
 
 The pool (512 bytes): 0 i64 state, 64 i64 next block, 72 i64 blocks, 80 i64 blocks to take at once,
 88 ptr plan, 96 ptr params, 104 ptr context, 112 i64 arena bytes, 128 i32 parked workers, 132 i32
@@ -75,6 +75,13 @@ large:
   %rounded0 = add i64 %bytes, 63
   %rounded = and i64 %rounded0, -64
   %got = call ptr @aligned_alloc(i64 64, i64 %rounded)
+  %none = icmp eq ptr %got, null
+  br i1 %none, label %poor, label %rich
+poor:
+  %stop.p = getelementptr i8, ptr %context, i64 40
+  %said = cmpxchg ptr %stop.p, i32 0, i32 2 acq_rel monotonic
+  ret void
+rich:
   call void @run_blocks(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %total, i1 %alone,
                         ptr %record, ptr %got)
   call void @free(ptr %got)
@@ -330,7 +337,8 @@ finish:
   %reported = load i32, ptr %error.p
   %stop = load atomic i32, ptr %stop.p acquire, align 4
   %stopped = icmp ne i32 %stop, 0
-  %code = select i1 %stopped, i32 $STOPPED, i32 %reported
+  %early = sub i32 0, %stop
+  %code = select i1 %stopped, i32 %early, i32 %reported
   %fine = icmp eq i32 %code, 0
   br i1 %fine, label %out, label %tell
 tell:
@@ -361,7 +369,6 @@ def text(machine: str) -> str:
         ("$TAKE_WORK", TAKE_WORK),
         ("$MOST_STACK", MOST_STACK),
         ("$CONTEXT_BYTES", abi.CONTEXT_BYTES),
-        ("$STOPPED", abi.STOPPED),
     ):
         replaced = replaced.replace(name, str(number))
     return replaced + cpu_stop.text()

@@ -20,6 +20,10 @@ _MASK = VARYING
 _CHEAP = 6
 """A value needed in another segment is computed again there if that takes at most this many ops."""
 
+_MOST_STACK = 64 << 10
+"""Bytes of local arrays, of all lanes, that may be on the stack of a thread, of which there may be
+little."""
+
 
 class Blocks:
     """Emission of one block's work.
@@ -106,11 +110,23 @@ class Blocks:
             if len(homes[var]) > 1 or (zeroed and self.several):
                 self.places[var] = state.place(var.type, shape)
             state.variables[var] = state.reserve(var.type, shape)
-        if self.several:
-            for op in state.shapes.places.order:
-                if isinstance(op, memory.LocalArray):
-                    size = op.count * op.element.size * state.lanes
-                    self.array_places[op] = state.take(-(-size // 64) * 64)
+        self._arrays()
+
+    def _arrays(self) -> None:
+        """Give local arrays scratch: of all chunks where segments share them, of one where they
+        are too large for the stack."""
+        state = self.state
+        found = [op for op in state.shapes.places.order if isinstance(op, memory.LocalArray)]
+        sizes = [-(-op.count * op.element.size * state.lanes // 64) * 64 for op in found]
+        if not self.several and sum(sizes) <= _MOST_STACK:
+            return
+        for op, size in zip(found, sizes, strict=True):
+            if self.several:
+                self.array_places[op] = state.take(size)
+            else:
+                offset = -(-state.scratch // 64) * 64
+                self.array_places[op] = offset, 0
+                state.scratch = offset + size
 
     # ---- the block
 

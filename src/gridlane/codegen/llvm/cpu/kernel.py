@@ -11,7 +11,7 @@ from gridlane.codegen.llvm.cpu.layout import Layout, choose
 from gridlane.codegen.llvm.cpu.plan import Planner
 from gridlane.codegen.llvm.cpu.shapes import analyse
 from gridlane.codegen.llvm.machine import Machine
-from gridlane.codegen.llvm.text import halves_as_bits, memory_name, scalar_name
+from gridlane.codegen.llvm.text import Body, halves_as_bits, memory_name, scalar_name
 from gridlane.core import cpu_abi as abi
 from gridlane.core.artifact import ParamSlot
 from gridlane.ir.op import Op
@@ -66,7 +66,7 @@ def _emitted(
     kernel = module.kernel
     layout = choose(kernel, block, machine.vector_bytes)
     shapes = analyse(kernel, layout)
-    state = Emission(module, shapes, layout, machine)
+    state = Emission(module, shapes, layout, machine, Body(machine.rounds_to_integers))
     ops = shapes.places.order
     state.used = {value for op in ops for value in op.operands()}
     _prologue(state, slots)

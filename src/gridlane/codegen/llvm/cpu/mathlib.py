@@ -1,5 +1,7 @@
-"""Mathematical functions: glibc's vector library where it has them, else in line for exp and log,
-else libm lane by lane.
+"""Mathematical functions: glibc's vector library where it has them, else libm lane by lane.
+
+Where there is no such library, and the machine can fuse, ``legalize_math`` has written functions in
+other ops before this; fast exp and log of the machines that are left are in line.
 
 glibc documents at most 4 ulp for libmvec; tests/ops measure what it does here. f16 and bf16 compute
 in f32 and round once; f32 does so in f64, which makes nearly every result the correctly rounded
@@ -170,9 +172,10 @@ def fused(state: Emission, op: arith.Fma) -> None:
     lanes = 0 if state.shapes.of(op.results[0]).uniform else state.lanes
     held = state.vector if lanes else state.uniform
     operands = [held(v) for v in op.operands()]
-    if own is f64 or (own is f32 and state.machine.fuses):
-        # Without the instruction f64 is left to libm, lane by lane.
+    if own.bits >= 32 and state.machine.fuses:
         made = state.body.intrinsic("fma", scalar_name(own), lanes, operands, flags(op.fast))
+    elif own is f64:
+        made = floats.wide_fma(state.body, operands, lanes)
     else:
         made = floats.narrow_fma(state.body, operands, own, lanes)
     _give(state, op, 0, made, lanes)

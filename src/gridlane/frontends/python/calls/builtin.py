@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math as math_
 from typing import TYPE_CHECKING
 
 from gridlane.core.dtypes import DType, f64, i8, i32, i64, u64
@@ -70,10 +71,26 @@ def _extreme(t: Translator, name: str, kind: type[ast.cmpop], operands: list[Ope
 
 
 def _of_floats(t: Translator, kind: type[ast.cmpop], lhs: Scalar, rhs: Scalar) -> Scalar:
-    """The smaller or larger of two floats; -0.0 is below 0.0."""
+    """The smaller or larger of two floats; -0.0 is below 0.0. Beside a constant that is one
+    comparison, which is false for NaN and right for both zeros."""
     dtype = promotion.unify(lhs.dtype, rhs.dtype)
     a, b = t.b.cast(lhs.value, dtype), t.b.cast(rhs.value, dtype)
-    return Scalar(t.b.binary(arith.Min if kind is ast.Lt else arith.Max, a, b))
+    a, b = (b, a) if constant(b) is None else (a, b)
+    limit = constant(b)
+    if limit is None or math_.isnan(limit):
+        return Scalar(t.b.binary(arith.Min if kind is ast.Lt else arith.Max, a, b))
+    relation = _BESIDE_CONSTANT[kind, math_.copysign(1.0, limit)]
+    return Scalar(t.b.select(t.b.binary(OPS[relation], a, b), a, b))
+
+
+_BESIDE_CONSTANT = {
+    (ast.Lt, 1.0): ast.LtE,
+    (ast.Lt, -1.0): ast.Lt,
+    (ast.Gt, 1.0): ast.Gt,
+    (ast.Gt, -1.0): ast.GtE,
+}
+"""What takes a number rather than a constant: by whether the smaller or the larger is looked for,
+and the constant's sign."""
 
 
 def two_way(t: Translator, kind: type[ast.cmpop], lhs: Scalar, rhs: Scalar) -> Scalar:

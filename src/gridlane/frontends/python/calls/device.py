@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING
 
 from gridlane.core import argtypes
@@ -129,7 +128,7 @@ def _bind(
     function = device.py_func
     if not keywords and device.plain_parameters == len(arguments):
         return arguments
-    signature = inspect.signature(function)
+    signature = t.unit.around.signature(function)
     try:
         bound = signature.bind(*arguments, **keywords)
     except TypeError as error:

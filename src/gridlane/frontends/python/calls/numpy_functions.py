@@ -227,7 +227,8 @@ def _extreme(name: str, kind: type[ast.cmpop], relation: type[Op], keep_nan: boo
             return two_way(t, kind, a, b)
         u, v = t.b.cast(a.value, dtype), t.b.cast(b.value, dtype)
         # A comparison with NaN is false: v stays, unless the other rule says u. Of zeros u.
-        first = t.b.or_(t.b.value(relation(u, v)), is_nan(t, Scalar(u if keep_nan else v)))
+        ordered = t.b.value(relation(u, v))  # type: ignore[call-arg]  # a Compare
+        first = t.b.or_(ordered, is_nan(t, Scalar(u if keep_nan else v)))
         return Scalar(t.b.select(first, u, v))
 
     register((getattr(np, name),), f"np.{name}", emit, "x1, x2")

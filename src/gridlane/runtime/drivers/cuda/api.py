@@ -95,10 +95,10 @@ def library() -> ctypes.CDLL | None:
 
 
 @cache
-def launch_address() -> int:
-    """The address of cuLaunchKernel in the driver that is loaded; 0 where it cannot be told."""
+def address_of(name: str) -> int:
+    """The address of a function in the driver that is loaded; 0 where it cannot be told."""
     found = library()
-    return ctypes.cast(found.cuLaunchKernel, ctypes.c_void_p).value or 0 if found else 0
+    return ctypes.cast(getattr(found, name), ctypes.c_void_p).value or 0 if found else 0
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.cuda.api import bindings, enum, launch_address
+from gridlane.runtime.drivers.cuda.api import address_of, bindings, enum
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.report import Report
 from gridlane.runtime.errors import INVALID_IMAGE, NOT_CAPTURED, NOT_FOUND, fail
@@ -186,7 +186,7 @@ class CudaBound:
     def native_launch(self, stream: Any) -> NativeLaunch | None:
         """How to launch on a stream without this class; None for launches that must be waited for,
         cooperative ones, and streams that need care."""
-        kernel, address = self.kernel, launch_address()
+        kernel, address = self.kernel, address_of("cuLaunchKernel")
         kernel.ready()
         if kernel.context.captures:  # what is recorded must be kept alive
             return None
@@ -195,6 +195,7 @@ class CudaBound:
         sound = kernel.context.sound
         return NativeLaunch(
             address=address,
+            pointer_attribute=address_of("cuPointerGetAttribute"),
             function=kernel.function,
             stream=stream.handle,
             param_size=kernel.param_size,

@@ -1,0 +1,106 @@
+"""Kernels and device functions go to other processes by their names."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from gridlane import cuda
+
+
+@cuda.jit(device=True)
+def twice(value):
+    return value * 2
+
+
+@cuda.jit
+def kernel(x):
+    x[0] = twice(x[0]) + 1
+
+
+@cuda.jit("void(int64[::1])", fastmath=True)
+def with_a_signature(x):
+    x[0] = 7
+
+
+class Owner:
+    @cuda.jit
+    def method(x):
+        x[0] = 5
+
+
+def _run(kernel):
+    x = np.full(1, 3)
+    kernel[1, 1](x)
+    return x[0]
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("one", [kernel, twice, with_a_signature, Owner.method])
+def test_by_name(one, protocol):
+    assert pickle.loads(pickle.dumps(one, protocol)) is one
+
+
+def test_a_specialised_kernel():
+    special = kernel.specialize(np.zeros(1, np.int64))
+    again = pickle.loads(pickle.dumps(special))
+    assert again.specialized and _run(again) == 7
+
+
+@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy])
+def test_copies(make):
+    def inner(x):
+        x[0] = 9
+
+    closure = cuda.jit(inner)
+    assert _run(make(kernel)) == 7 and _run(make(closure)) == 9
+    assert make({"kernel": kernel})["kernel"] is kernel
+
+
+def test_a_closure_is_refused_in_words():
+    @cuda.jit
+    def inner(x):
+        x[0] = 9
+
+    with pytest.raises(pickle.PicklingError, match=r"inner cannot be pickled.*top level"):
+        pickle.dumps(inner)
+
+
+PROGRAM = """
+import multiprocessing
+import numpy as np
+from gridlane import cuda
+
+@cuda.jit
+def kernel(x):
+    x[0] = x[0] * 2 + 1
+
+def run(one):
+    x = np.full(1, 3)
+    one[1, 1](x)
+    return int(x[0])
+
+if __name__ == "__main__":
+    for method in "fork", "spawn":
+        with multiprocessing.get_context(method).Pool(1) as pool:
+            print(pool.map(run, [kernel]))
+"""
+
+
+def test_in_other_processes(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    done = subprocess.run(
+        [sys.executable, path],
+        env={**os.environ, "GRIDLANE_DEVICE": "cpu"},
+        capture_output=True,
+        text=True,
+        timeout=90,
+    )
+    assert done.stdout == "[7]\n[7]\n", done.stderr

@@ -1,0 +1,78 @@
+"""Arrays unpack to as many names as they have items."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.frontends.running import DEBUG, cuda, device, launch
+
+from gridlane.core.errors import TypingError
+
+
+def test_rows_of_an_array_unpack():
+    def kernel(p, out):
+        i = cuda.grid(1)
+        a, b = p[i]
+        out[i] = a - b
+
+    p = np.arange(8, dtype=np.float32).reshape(4, 2) ** 2
+    for points in (p, np.asfortranarray(p), np.repeat(p, 2, axis=1)[:, ::2]):
+        out = np.zeros(4, np.float32)
+        launch(kernel, 1, 4, points, out)
+        assert out.tolist() == (p[:, 0] - p[:, 1]).tolist()
+
+
+def test_columns_unpack_to_views_and_loops_unpack_items():
+    def kernel(p, out):
+        (a, b), (c, d), rest = p
+        out[0] = a + 10 * b + 100 * c + 1000 * d + 10000 * rest[1]
+        for x, y in p:
+            out[1] += x * y
+
+    p, out = np.arange(1, 7, dtype=np.int64).reshape(3, 2), np.zeros(2, np.int64)
+    launch(kernel, 1, 1, p, out)
+    assert out.tolist() == [64321, 2 + 12 + 30]
+
+
+def test_items_are_read_before_names_are_bound():
+    def kernel(p):
+        p[1], p[0] = p
+
+    p = np.array([3, 5])
+    launch(kernel, 1, 1, p)
+    assert p.tolist() == [5, 3]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_another_extent_ends_the_thread(count):
+    @device
+    def total(p):
+        a, b = p
+        return a + b
+
+    def kernel(p, out):
+        out[0] = 1
+        a, b = p
+        out[0] = a + b
+
+    def calling(p, out):
+        out[0] = 1
+        out[0] = total(p)
+
+    for function in (kernel, calling):
+        out = np.zeros(1)
+        _, result = launch(function, 1, 1, np.ones(count), out, options=DEBUG)
+        assert out[0] == 1 and result.error is not None
+    out = np.zeros(1)
+    launch(kernel, 1, 1, np.ones(count), out)
+    assert out[0] == 1
+
+
+def test_a_known_extent_is_checked_while_compiling():
+    def kernel(out):
+        local = cuda.local.array(3, np.float32)
+        a, b = local
+        out[0] = a + b
+
+    with pytest.raises(TypingError, match="3 values cannot be unpacked to 2 names"):
+        launch(kernel, 1, 1, np.zeros(1))
