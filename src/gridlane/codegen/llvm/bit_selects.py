@@ -31,6 +31,8 @@ _CHOICE = re.compile(
     r"(?P<type><\d+ x (?P<kind>i32|i64|float|double)>) (?P<one>%[^,\s]+|.+?), "
     r"(?P=type) (?P<other>%[^,\s]+|.+)"
 )
+_ZERO = "@gridlane.zero"
+"""What LLVM does not know to be 0, as it is read as if others wrote it."""
 _WORDS = {"i32": "i32", "i64": "i64", "float": "i32", "double": "i64"}
 
 
@@ -46,7 +48,7 @@ def hidden_choices(text: str) -> str:
     for number, line in enumerate(lines):
         if found := _CHOICE.fullmatch(line):
             lines[number] = _hidden(found, f"%hidden.{number}")
-    return "\n".join(lines)
+    return "\n".join([*lines, f"{_ZERO} = internal global i64 0"])
 
 
 def _hidden(found: re.Match[str], name: str) -> str:
@@ -60,7 +62,7 @@ def _hidden(found: re.Match[str], name: str) -> str:
     words = f"<{found['lanes']} x {word}>"
     made = f"{name}.made"
     lines = [
-        f'{name}.zero = call {word} asm "xorl ${{0:k}}, ${{0:k}}", "=r,~{{flags}}"()',
+        f"{name}.zero = load volatile {word}, ptr {_ZERO}",
         f"{name}.first = insertelement {words} poison, {word} {name}.zero, i64 0",
         f"{name}.zeros = shufflevector {words} {name}.first, {words} poison, "
         f"<{found['lanes']} x i32> zeroinitializer",

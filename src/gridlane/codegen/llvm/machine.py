@@ -75,7 +75,6 @@ def _initialise() -> None:
     """Register the native target; once a process."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    llvm.initialize_native_asmparser()  # of what bit_selects.py writes
 
 
 @cache
