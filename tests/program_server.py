@@ -8,6 +8,7 @@ with. A forked program runs as ``python`` runs one, to the end of the interprete
 from __future__ import annotations
 
 import gc
+import io
 import json
 import os
 import re
@@ -89,6 +90,11 @@ def become(request: dict[str, Any]) -> None:
     os.environ.update(request["environment"])
     os.chdir(request["folder"])
     sys.stdin = open(0, encoding="utf-8", closefd=False)
+    encoding, _, errors = os.environ.get("PYTHONIOENCODING", "").partition(":")
+    if encoding:
+        for stream in (sys.stdout, sys.stderr):
+            assert isinstance(stream, io.TextIOWrapper)
+            stream.reconfigure(encoding=encoding, errors=errors or None)
     sys.path[:] = [*filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)), *sys.path]
 
 
