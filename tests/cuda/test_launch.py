@@ -110,6 +110,25 @@ def test_tuples_complex_none_and_enums(fake):
     assert values[3,] == 2
 
 
+def test_what_a_number_or_an_array_would_not_stand_for_is_refused(fake):
+    """An Enum's member is more than its value, a masked array more than its data."""
+    member = enum.Enum("Colour", "RED GREEN").GREEN
+    masked = np.ma.array(np.arange(4.0), mask=[True, False, False, True])
+    kernel = kernel_of(1)
+    for _ in range(2):  # no plan is kept either
+        for value in (member, (1, member)):
+            with pytest.raises(
+                ArgumentError, match=r"pass Colour\.GREEN\.value, or make Colour an"
+            ):
+                kernel[1, 1](value)
+        for value in (masked, (masked,)):
+            with pytest.raises(ArgumentError, match=r"mask of a masked array; pass its filled\(\)"):
+                kernel[1, 1](value)
+    with pytest.raises(ValueError, match="lose the mask"):
+        cuda.to_device(masked)
+    assert not fake.launches
+
+
 def test_record_is_passed_by_address_and_copied_back(fake):
     dtype = np.dtype([("a", "i4"), ("b", "f8")], align=True)
 

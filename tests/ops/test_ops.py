@@ -43,7 +43,7 @@ def tried() -> Iterator[Any]:
             yield pytest.param(number, device, id=f"{case}-{device}", marks=marks)
 
 
-@pytest.mark.parametrize(("number", "device"), tried())
+@pytest.mark.parametrize(("number", "device"), list(tried()))
 def test_op(number: int, device: str) -> None:
     case = cases()[number]
     if str(case) in OTHERWISE.get(device, {}):

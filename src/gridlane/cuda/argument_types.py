@@ -38,7 +38,7 @@ def typeof(value: Any, _name: str = "") -> ArgType:
     if isinstance(value, (bool, np.bool_)):
         return argtypes.boolean
     if isinstance(value, enum.Enum):
-        return typeof(value.value)
+        return _member_type(value)
     if isinstance(value, int) and not isinstance(value, np.generic):
         if not -(2**63) <= value < 2**64:
             raise ArgumentError(f"the integer {value} does not fit into 64 bits")
@@ -62,10 +62,28 @@ def typeof(value: Any, _name: str = "") -> ArgType:
     return _foreign_type(value)
 
 
+def _member_type(member: enum.Enum) -> ArgType:
+    """The type of an IntEnum's member, which is a number in kernels."""
+    if isinstance(member, int):
+        return typeof(member.value)
+    raise ArgumentError(
+        f"{member} is a member of an Enum, and kernels could not tell it from its value; pass "
+        f"{member}.value, or make {type(member).__name__} an IntEnum"
+    )
+
+
 def _array_type(array: np.ndarray) -> ArrayType:
+    if _is_masked(type(array)):
+        raise ArgumentError(
+            "a kernel would ignore the mask of a masked array; pass its filled() or its data"
+        )
     flags = array.flags.num
     layout = "C" if flags & C_CONTIGUOUS else "F" if flags & F_CONTIGUOUS else "A"
     return ArrayType(_element_type(array.dtype), array.ndim, layout, not flags & WRITEABLE)
+
+
+def _is_masked(cls: type) -> bool:
+    return cls is not np.ndarray and issubclass(cls, np.ma.MaskedArray)
 
 
 def _element_type(dtype: np.dtype) -> ArgType:
@@ -151,6 +169,8 @@ def _record_key(value: np.void) -> Hashable:
 
 
 def _enum_key(value: enum.Enum) -> Hashable:
+    if not isinstance(value, int):
+        return REFUSED
     return enum.Enum, KEYS[value.value.__class__](value.value)
 
 
@@ -163,6 +183,8 @@ def _mapped_key(value: np.ndarray) -> Hashable:
 
 
 def _subclass_key(cls: type) -> KeyFunction:
+    if _is_masked(cls):
+        return _constant(REFUSED)
     return _mapped_key if hasattr(cls, "__gridlane_array__") else _ndarray_key
 
 

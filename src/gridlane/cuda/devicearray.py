@@ -344,7 +344,7 @@ def from_interface(
         DeviceError: INVALID_VALUE, the memory is not this device's.
     """
     array_interface.check(interface)
-    if "owner" not in interface:  # what DLPack shows has one
+    if "owner" not in interface:  # what DLPack shows has one, and so have our mapped arrays
         active.check_reads_interface()
     if interface.get("mask") is not None:
         raise NotImplementedError("Masked arrays are not supported")
@@ -376,8 +376,10 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
     allocates.
 
     Raises:
-        ValueError: the array's elements do not follow each other.
+        ValueError: the array's elements do not follow each other, or it is masked.
     """
+    if isinstance(obj, np.ma.MaskedArray):
+        raise ValueError("a copy would lose the mask of a masked array; copy its filled() or data")
     if to is not None:
         if copy:
             to.copy_to_device(obj, stream=stream)

@@ -41,7 +41,7 @@ def converter(value: Any, want: ArgType) -> Convert | None:
 
 
 def _shown(value: Any, back: list[Writeback]) -> Any:
-    return from_interface(value.__gridlane_array__, value)
+    return from_interface({**value.__gridlane_array__, "owner": value})
 
 
 def _each(inner: list[Convert | None]) -> Convert:
