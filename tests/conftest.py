@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
+import pytest
 from hypothesis import settings
 from tests.effort import NIGHTLY
 
@@ -12,3 +14,10 @@ from tests.effort import NIGHTLY
 settings.register_profile("ci", derandomize=True, deadline=None, database=None)
 settings.register_profile("local", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") and not NIGHTLY else "local")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Leave what the tests are made of out of garbage collection: many tests ask for one, to see
+    that nothing is left of what they made."""
+    gc.collect()
+    gc.freeze()
