@@ -16,8 +16,9 @@ settings.register_profile("local", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") and not NIGHTLY else "local")
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Leave what the tests are made of out of garbage collection: many tests ask for one, to see
-    that nothing is left of what they made."""
+@pytest.fixture(scope="module", autouse=True)
+def _young_heap() -> None:
+    """Leave what is alive before a file's tests out of garbage collection: many tests ask for one,
+    to see that nothing is left of what they made, and a run's heap is large."""
     gc.collect()
     gc.freeze()
