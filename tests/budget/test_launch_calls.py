@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import tracemalloc
 
@@ -64,9 +65,11 @@ def calls_of(launch):
         elif event == "c_call":
             native.append(argument.__name__)
 
+    gc.disable()  # or what others left is collected here
     sys.setprofile(count)
     launch()
     sys.setprofile(None)
+    gc.enable()
     python.remove("run")
     native.remove("setprofile")
     return python, native
