@@ -13,6 +13,8 @@ HOST = "host"
 """The processor that this process runs on."""
 
 X86, ARM = "x86-64", "aarch64"
+FAMILIES = {"x86_64": X86, "amd64": X86, "aarch64": ARM, "arm64": ARM}
+"""The architectures by the names that systems and LLVM have for them."""
 
 PROCESSORS: dict[str, tuple[str, ...]] = {
     X86: (

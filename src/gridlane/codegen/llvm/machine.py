@@ -16,10 +16,9 @@ from gridlane.core import processors
 from gridlane.core.config import config
 from gridlane.core.errors import GridlaneError, TargetError
 from gridlane.core.options import Target
-from gridlane.core.processors import ARM, LIBMVEC, X86
+from gridlane.core.processors import ARM, FAMILIES, LIBMVEC, X86
 
 _TRIPLES = {X86: "x86_64-unknown-linux-gnu", ARM: "aarch64-unknown-linux-gnu"}
-_FAMILIES = {"x86_64": X86, "amd64": X86, "aarch64": ARM, "arm64": ARM}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ def host() -> Machine:
     triple, found = llvm.get_default_triple(), llvm.get_host_cpu_features()
     family = triple.partition("-")[0]
     return Machine(
-        _FAMILIES.get(family, family),
+        FAMILIES.get(family, family),
         triple,
         llvm.get_host_cpu_name(),
         found.flatten(),

@@ -12,14 +12,13 @@ import llvmlite.binding as llvm
 
 from gridlane.core.config import config
 from gridlane.core.forks import fork_waits
-from gridlane.core.processors import ARM, X86
+from gridlane.core.processors import FAMILIES
 from gridlane.runtime.drivers import cpu_pool
 
 POOL_BYTES = 512
 LIBRARIES = ("libmvec.so.1", "libm.so.6")
 """Where kernels find vector and scalar mathematical functions, beside the process itself."""
 
-_ARCHITECTURES = {"x86_64": X86, "amd64": X86, "aarch64": ARM, "arm64": ARM}
 _PYTHON = (
     "PyGILState_Ensure",
     "PyGILState_Release",
@@ -75,7 +74,7 @@ def own_features() -> frozenset[str]:
     with fork_waits(), _once:
         _jit()
     found = llvm.get_host_cpu_features()
-    architecture = _ARCHITECTURES.get(platform.machine().lower(), platform.machine())
+    architecture = FAMILIES.get(platform.machine().lower(), platform.machine())
     return frozenset([architecture, *(name for name, there in found.items() if there)])
 
 
