@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 INTERNAL, PAGE_FAULT = 1, 3  # MTLCommandBufferError
 COMPLETED, ERROR = 4, 5
+LONGEST_STEP = 10.0
+"""Seconds that a thread gets for the dispatch it is in; one that is endless is left behind."""
 
 
 class Gpu:
@@ -70,10 +72,13 @@ class Gpu:
             self._changed.notify_all()
 
     def end(self) -> None:
-        """End the thread; what is committed afterwards is never done."""
+        """End the thread and wait for it, as it holds the last command buffer until then. What is
+        committed afterwards is never done."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(LONGEST_STEP)
 
     # --- its thread ---
 
