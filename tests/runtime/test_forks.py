@@ -9,7 +9,7 @@ import sys
 import pytest
 
 PRELUDE = """
-import faulthandler, multiprocessing, os, sys, threading, time
+import faulthandler, linecache, multiprocessing, os, signal, sys, threading, time
 import numpy as np
 from gridlane import cuda
 from gridlane.core.errors import DeviceError
@@ -31,6 +31,7 @@ def works():
 def child_says(run):
     child = os.fork()
     if not child:
+        signal.alarm(20)  # the parent's watch is a thread that the child lacks
         code = 1
         try:
             code = 0 if run() else 1
@@ -39,7 +40,8 @@ def child_says(run):
     return os.waitpid(child, 0)[1] == 0
 
 if __name__ == "__main__":
-    faulthandler.dump_traceback_later(60, exit=True)
+    faulthandler.register(signal.SIGALRM, chain=True)
+    faulthandler.dump_traceback_later(80, exit=True)
 """
 
 BUSY_STREAM = """
@@ -70,17 +72,33 @@ BUSY_STREAM = """
 THREADS = """
     going = True
 
+    done = []
+
     def launch():
-        while going:
-            assert works()
+        assert works()
 
     def compiles():
-        while going:
-            # a function of its own each time
-            exec("@cuda.jit\\ndef k(x):\\n    x[0] = x[0] * 2 + 1", {"cuda": cuda}, found := {})
-            found["k"][1, 1](np.zeros(1))
+        # a kernel of its own each time
+        number = len(done)
+        text = f"@cuda.jit\\ndef k(x):\\n    x[0] = x[0] * 2 + {number}"
+        name = f"kernel-{number}.py"
+        linecache.cache[name] = len(text), None, text.splitlines(True), name
+        exec(compile(text, name, "exec"), {"cuda": cuda}, found := {})
+        x = np.ones(1)
+        found["k"][1, 1](x)
+        assert x[0] == 2 + number
+        done.append(number)
 
-    threads = [threading.Thread(target=run, daemon=True) for run in (launch, launch, compiles)]
+    def repeats(work):
+        while going:
+            work()
+        ended.append(work)
+
+    ended = []
+    threads = [
+        threading.Thread(target=repeats, args=[work], daemon=True)
+        for work in (launch, launch, compiles)
+    ]
     for thread in threads:
         thread.start()
     for _ in range(5):
@@ -88,7 +106,26 @@ THREADS = """
     going = False
     for thread in threads:
         thread.join()
-    assert works()
+    assert works() and len(ended) == 3 and done
+"""
+
+LOCKS = """
+    from gridlane.core.forks import fork_waits
+    from gridlane.runtime.addresses import LiveMap
+
+    within, buffers = threading.Event(), LiveMap()
+
+    def compiles():
+        with fork_waits():
+            within.set()
+            time.sleep(0.2)  # the fork has begun, and waits for this thread
+            buffers.find(0, 1)
+
+    thread = threading.Thread(target=compiles, daemon=True)
+    thread.start()
+    within.wait()
+    assert child_says(lambda: buffers.find(0, 1) is None) and works()
+    thread.join()
 """
 
 PROCESSES = """
@@ -98,7 +135,12 @@ PROCESSES = """
             assert pool.starmap(works, [()] * 2) == [True] * 2
 """
 
-PROGRAMS = {"a busy stream": BUSY_STREAM, "threads": THREADS, "processes": PROCESSES}
+PROGRAMS = {
+    "a busy stream": BUSY_STREAM,
+    "threads": THREADS,
+    "locks": LOCKS,
+    "processes": PROCESSES,
+}
 
 
 @pytest.mark.parametrize("device", ["cpu", "interp"])

@@ -149,3 +149,11 @@ def by_name(name: str) -> DType:
 def from_numpy(dtype: np.dtype) -> DType | None:
     """The scalar type that represents a numpy dtype, or None (complex, records, strings …)."""
     return _BY_NUMPY.get(dtype)
+
+
+# All facts are computed here: before Python 3.12 a cached_property has a lock, which stays locked
+# in the child of a fork when another thread was computing one.
+_FACTS = [name for name, value in vars(DType).items() if isinstance(value, cached_property)]
+for _dtype in ALL:
+    for _name in _FACTS:
+        getattr(_dtype, _name)

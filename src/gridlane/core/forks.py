@@ -1,12 +1,12 @@
-"""Forks wait for compilation: a lock that another thread held at the fork stays locked in the
-child, where that thread is not."""
+"""Forks wait for compilation, and hold some locks: a lock that another thread held at the fork
+stays locked in the child, where that thread is not."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 
 class _Thread(threading.local):
@@ -16,6 +16,7 @@ class _Thread(threading.local):
 _thread = _Thread()
 _free = threading.Condition(threading.RLock())
 _compiling = 0
+_held: list[threading.RLock] = []
 
 
 @contextmanager
@@ -34,13 +35,25 @@ def fork_waits() -> Generator[None]:
             _free.notify_all()
 
 
+def hold_at_forks(lock: threading.RLock) -> threading.RLock:
+    """Have each fork hold a lock, behind the compilation that may need it; returns the lock."""
+    with _free:
+        _held.append(lock)
+    return lock
+
+
 def _before() -> None:
     _free.acquire()
     while _compiling > _thread.depth:
         _free.wait()
+    for lock in _held:
+        lock.acquire()
 
 
 def _after() -> None:
+    for lock in _held:
+        with suppress(RuntimeError):  # it was added while another thread was forking
+            lock.release()
     _free.release()
 
 

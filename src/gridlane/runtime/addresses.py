@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import weakref
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from contextlib import suppress
 from typing import Any, Generic, TypeVar
+
+from gridlane.core.forks import hold_at_forks
 
 T = TypeVar("T")
 
@@ -50,16 +50,8 @@ class AddressMap(Generic[T]):
         return [self._pieces[start][1] for start in self._starts]
 
 
-_lock = threading.RLock()
+_lock = hold_at_forks(threading.RLock())
 """Of all live maps: one, so that a fork can wait until none is in the middle of a change."""
-
-
-def _after_fork() -> None:
-    with suppress(RuntimeError):  # this was imported while another thread was forking
-        _lock.release()
-
-
-os.register_at_fork(before=_lock.acquire, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 class _Reference(weakref.ref[Any]):
