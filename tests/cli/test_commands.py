@@ -132,7 +132,7 @@ def test_what_there_is_for_gpus(command, monkeypatch, tmp_path):
     monkeypatch.setattr(facts, "BINDINGS", "no-such-bindings")
     monkeypatch.setattr(facts, "VULKAN", "no-such-vulkan")
     monkeypatch.setattr(cuda_target, "find_ptxas", lambda: "/no/ptxas")
-    monkeypatch.setitem(sys.modules, "gridlane.cuda._native", None)
+    monkeypatch.setitem(sys.modules, "gridlane.launch._native", None)
     config.cache_clear()
     found = dict(facts.facts())
     assert found["NVIDIA driver"] == "580.95.05"

@@ -124,7 +124,7 @@ class FakeCompiler:
 
 def view(values, argument, dtype, *path):
     """The array argument of a launch as a numpy array over its memory."""
-    from gridlane.cuda.geometry import view_of
+    from gridlane.launch.geometry import view_of
 
     prefix = (argument, *path)
     shape = [int(v) for k, v in sorted(values.items()) if k[:-1] == (*prefix, "shape")]

@@ -133,7 +133,7 @@ def test_record_is_passed_by_address_and_copied_back(fake):
     dtype = np.dtype([("a", "i4"), ("b", "f8")], align=True)
 
     def run(artifact, values, grid):
-        from gridlane.cuda.geometry import view_of
+        from gridlane.launch.geometry import view_of
 
         view_of(int(values[0, "record"]), (), (), dtype, None)["b"] = 3.5
 

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from gridlane import cuda
-from gridlane.cuda import launcher
-from gridlane.cuda.launcher import ARRAY, BOOLEAN, INTEGER, NOTHING, NUMBER, REAL
+from gridlane.launch import launcher
+from gridlane.launch.launcher import ARRAY, BOOLEAN, INTEGER, NOTHING, NUMBER, REAL
 
 try:
-    from gridlane.cuda import _native
+    from gridlane.launch import _native
 except ImportError:  # no C compiler where this was installed
     _native = None
 

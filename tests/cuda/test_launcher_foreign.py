@@ -13,8 +13,8 @@ import pytest
 from tests.cuda.test_launcher import CLASSES, Driver, _native, made
 
 from gridlane.core.compact import LIMIT
-from gridlane.cuda.launcher import FOREIGN, PythonLauncher
-from gridlane.cuda.launcher_foreign import BY_INTERFACE, BY_TENSOR, LAYOUTS
+from gridlane.launch.launcher import FOREIGN, PythonLauncher
+from gridlane.launch.launcher_foreign import BY_INTERFACE, BY_TENSOR, LAYOUTS
 
 MAPPED = range(4096, 1 << 40)
 """Addresses that kernels can use."""

@@ -11,9 +11,9 @@ from gridlane.core.argtypes import float32, int32, int64, uint64
 from gridlane.core.compact import LIMIT, Variant
 from gridlane.core.dtypes import DType, i64, u64
 from gridlane.core.options import KernelOptions, Target
-from gridlane.cuda import compact
 from gridlane.ir.parser import parse_module
 from gridlane.ir.verifier import verify
+from gridlane.launch import compact
 from gridlane.passes import pipelines
 from gridlane.passes.intervals import clamp, meet, widened
 

@@ -133,7 +133,7 @@ def _launcher() -> str:
     if not config().native:
         return "by Python (GRIDLANE_NATIVE=0)"
     try:
-        from gridlane.cuda._native import __file__ as extension
+        from gridlane.launch._native import __file__ as extension
     except ImportError as error:
         return (
             f"by Python, slower: the C extension is not built ({error}); with a C compiler and "

@@ -9,7 +9,7 @@ from functools import cache
 
 from gridlane.core import dlpack_abi
 from gridlane.core.config import config
-from gridlane.cuda import launcher
+from gridlane.launch import launcher
 from gridlane.runtime.addresses import LiveMap
 from gridlane.runtime.devices import device_count, family, get_device
 from gridlane.runtime.errors import INVALID_DEVICE, INVALID_VALUE, device_error, fail

@@ -14,9 +14,10 @@ import numpy as np
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
 from gridlane.core.errors import ArgumentError
-from gridlane.cuda import active, dlpack_read, geometry
+from gridlane.cuda import active, dlpack_read
 from gridlane.cuda.arguments import ArgHint
 from gridlane.cuda.devicearray import DeviceNDArray, DeviceRecord, as_device
+from gridlane.launch import geometry
 
 KeyFunction = Callable[[Any], Hashable]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.errors import DeviceError, UnsupportedError
-from gridlane.cuda import active, geometry, transport
+from gridlane.cuda import active, transport
 from gridlane.cuda.devicearray import (
     DeviceNDArray,
     DeviceRecord,
@@ -18,6 +18,7 @@ from gridlane.cuda.devicearray import (
 )
 from gridlane.cuda.streams import as_stream
 from gridlane.cuda.transport import PinnedMemory
+from gridlane.launch import geometry
 from gridlane.runtime.errors import NOT_SUPPORTED
 from gridlane.runtime.protocol import HostMemory
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType
-from gridlane.cuda import active, compact, geometry
+from gridlane.cuda import active
 from gridlane.cuda.streams import as_stream
+from gridlane.launch import compact, geometry
 from gridlane.runtime.protocol import Buffer
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.errors import UnsupportedError
-from gridlane.cuda import active, array_interface, dlpack, dlpack_read, geometry, settings
+from gridlane.cuda import active, array_interface, dlpack, dlpack_read, settings
 from gridlane.cuda.description import ArrayDescription, record_key
 from gridlane.cuda.indexing import dummy_of, has_ellipsis, pick
 from gridlane.cuda.streams import as_stream, comes_after, external_stream
@@ -18,6 +18,7 @@ from gridlane.cuda.transport import (
     is_pinned,
     upload,
 )
+from gridlane.launch import geometry
 
 NOT_CONTIGUOUS = (
     "Array contains non-contiguous buffer and cannot be transferred as a single memory region. "

@@ -22,7 +22,6 @@ from gridlane.core.options import KernelOptions
 from gridlane.cuda import active, settings
 from gridlane.cuda.argument_types import typeof
 from gridlane.cuda.arguments import In
-from gridlane.cuda.dimensions import MISSING_CONFIGURATION, Dim3, dim3
 from gridlane.cuda.foreign import resolved
 from gridlane.cuda.inspection import Inspection
 from gridlane.cuda.kernel import Kernel
@@ -39,6 +38,7 @@ from gridlane.cuda.signatures import Types, as_readonly, parse, resolve, writabl
 from gridlane.cuda.sources import with_source
 from gridlane.cuda.streams import Stream, as_stream
 from gridlane.cuda.warnings import NumbaPerformanceWarning
+from gridlane.launch.dimensions import MISSING_CONFIGURATION, Dim3, dim3
 from gridlane.runtime.errors import KernelStop
 
 # Grids that depend on the data could fill the table of configured launches without end.

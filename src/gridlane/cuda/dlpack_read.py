@@ -19,7 +19,8 @@ from gridlane.core.dlpack_abi import (
     device_name,
 )
 from gridlane.core.errors import ArgumentError
-from gridlane.cuda import active, dlpack, geometry
+from gridlane.cuda import active, dlpack
+from gridlane.launch import geometry
 
 _OF_HOST = (CPU, CUDA_HOST, ROCM_HOST)
 """Kinds of memory that the host reads and writes as its own."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.core.errors import CompileError as CudaLoweringError
 from gridlane.core.errors import DeviceError, KernelError, LaunchError
-from gridlane.cuda.dimensions import MISSING_CONFIGURATION
+from gridlane.launch.dimensions import MISSING_CONFIGURATION
 
 KernelRuntimeError = KernelError
 missing_launch_config_msg = MISSING_CONFIGURATION

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.errors import ArgumentError, DeviceError, GridlaneError
-from gridlane.cuda import active, dlpack_read, geometry
+from gridlane.cuda import active, dlpack_read
 from gridlane.cuda.argument_types import KEYS, as_host, foreign_key
 from gridlane.cuda.arguments import ArgHint
 from gridlane.cuda.devicearray import DeviceNDArray, as_device, from_interface
+from gridlane.launch import geometry
 from gridlane.runtime.errors import INVALID_VALUE, device_error
 
 

@@ -17,8 +17,8 @@ from gridlane.cuda.devicearray import DeviceNDArray, as_device, to_device
 from gridlane.cuda.dispatcher import Dispatcher
 from gridlane.cuda.dlpack_read import as_numpy
 from gridlane.cuda.generated import define
-from gridlane.cuda.geometry import Shape
 from gridlane.cuda.signatures import parse
+from gridlane.launch.geometry import Shape
 
 Symbols = tuple[str, ...]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.cuda import geometry
 from gridlane.cuda.description import ArrayDescription
+from gridlane.launch import geometry
 
 
 def dummy_of(array: ArrayDescription) -> np.ndarray:

@@ -17,7 +17,7 @@ from gridlane.core.errors import LaunchError
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
 from gridlane.cuda import active, notes
-from gridlane.cuda.dimensions import Dim3, check_shape
+from gridlane.launch.dimensions import Dim3, check_shape
 from gridlane.runtime.protocol import BoundKernel, Device, LoadedKernel
 
 if TYPE_CHECKING:

@@ -17,14 +17,15 @@ import numpy as np
 from gridlane.core import trace
 from gridlane.core.compact import ANY, COARSE, MANY_BLOCKS, Variant
 from gridlane.core.errors import ArgumentError, CompileError
-from gridlane.cuda import active, compact
+from gridlane.cuda import active
 from gridlane.cuda.argument_types import KEYS, typeof
-from gridlane.cuda.dimensions import Dim3, check_shape, check_shared
-from gridlane.cuda.launcher import Launcher
 from gridlane.cuda.profiles import native_profile
 from gridlane.cuda.reader import make_reader
 from gridlane.cuda.signatures import conversion, writable
 from gridlane.cuda.transfers import Convert, Writeback, converter
+from gridlane.launch import compact
+from gridlane.launch.dimensions import Dim3, check_shape, check_shared
+from gridlane.launch.launcher import Launcher
 from gridlane.runtime.errors import NOT_CAPTURED, KernelStop, fail
 from gridlane.runtime.protocol import BoundKernel, Limits
 from gridlane.runtime.stream_queue import BUSY, wait_for_streams

@@ -9,9 +9,9 @@ import numpy as np
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.compact import LIMIT
 from gridlane.core.dtypes import DType, f32, f64, i64
-from gridlane.cuda import launcher_foreign
 from gridlane.cuda.devicearray import DeviceNDArray
-from gridlane.cuda.launcher import ARRAY, BOOLEAN, FOREIGN, INTEGER, NOTHING, NUMBER, REAL
+from gridlane.launch import launcher_foreign
+from gridlane.launch.launcher import ARRAY, BOOLEAN, FOREIGN, INTEGER, NOTHING, NUMBER, REAL
 from gridlane.runtime.protocol import NativeLaunch
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gridlane.core.compact import Variant
-from gridlane.cuda import active, compact
+from gridlane.cuda import active
 from gridlane.cuda.argument_types import KEYS
-from gridlane.cuda.dimensions import Dim3
 from gridlane.cuda.launch import SLOTS, Launching, Plan, variant_of
 from gridlane.cuda.streams import Stream
+from gridlane.launch import compact
+from gridlane.launch.dimensions import Dim3
 from gridlane.runtime.protocol import Limits
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from gridlane.core.argtypes import ArgType, ArrayType, TupleType
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.dtypes import DType, Kind, bf16, f16, f32, i64, u64
 from gridlane.cuda.devicearray import DeviceNDArray
-from gridlane.cuda.geometry import address_of
+from gridlane.launch.geometry import address_of
 
 _FORMATS = {
     (Kind.BOOL, 1): "?",

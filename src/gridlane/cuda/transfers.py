@@ -11,10 +11,11 @@ import numpy as np
 
 from gridlane.core.argtypes import ArgType, ArrayType
 from gridlane.core.errors import ArgumentError
-from gridlane.cuda import active, geometry
+from gridlane.cuda import active
 from gridlane.cuda.argument_types import ALIGNED, is_in_place
 from gridlane.cuda.arguments import ArgHint, InOut
 from gridlane.cuda.devicearray import DeviceNDArray, from_interface, to_device
+from gridlane.launch import geometry
 
 Writeback = Callable[[], object]
 """Copies back what a kernel wrote; a list of them is of one launch."""

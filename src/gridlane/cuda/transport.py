@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.cuda import active, geometry
+from gridlane.cuda import active
+from gridlane.launch import geometry
 
 
 class PinnedMemory:

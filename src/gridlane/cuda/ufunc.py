@@ -11,7 +11,6 @@ import numpy as np
 
 from gridlane.core.argtypes import ArgType
 from gridlane.core.errors import UnsupportedError
-from gridlane.cuda import geometry
 from gridlane.cuda.arrays import device_array
 from gridlane.cuda.decorators import jit
 from gridlane.cuda.devicearray import DeviceNDArray, as_device, to_device
@@ -19,6 +18,7 @@ from gridlane.cuda.dispatcher import Dispatcher
 from gridlane.cuda.dlpack_read import as_numpy
 from gridlane.cuda.generated import define
 from gridlane.cuda.signatures import parse
+from gridlane.launch import geometry
 
 DTypes = tuple[np.dtype, ...]
 

@@ -10,10 +10,10 @@ import pytest
 
 from gridlane import cuda
 from gridlane.cuda import dispatcher, launch
-from gridlane.cuda.launcher import PythonLauncher
+from gridlane.launch.launcher import PythonLauncher
 
 try:
-    from gridlane.cuda._native import Launcher as NativeLauncher
+    from gridlane.launch._native import Launcher as NativeLauncher
 except ImportError:  # no C compiler where this was installed
     NativeLauncher = None
 

@@ -13,7 +13,8 @@ from tests.cuda.tensors import Tensor
 
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError, DeviceError
-from gridlane.cuda import active, dlpack, geometry
+from gridlane.cuda import active, dlpack
+from gridlane.launch import geometry
 from gridlane.runtime.devices import get_device
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from gridlane.core.argtypes import ArgType
 from gridlane.core.argtypes import from_numpy as from_dtype
-from gridlane.cuda.geometry import as_dtype
+from gridlane.launch.geometry import as_dtype
 
 numpy_version = tuple(map(int, np.__version__.split(".")[:2]))
 

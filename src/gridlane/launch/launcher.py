@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.config import config
-from gridlane.cuda import launcher_foreign
+from gridlane.launch import launcher_foreign
 
 MOST_PROFILES = 8
 
@@ -173,7 +173,7 @@ def _chosen() -> Any:
     """The native class where it was built and GRIDLANE_NATIVE does not say no."""
     if config().native:
         try:
-            from gridlane.cuda._native import Launcher
+            from gridlane.launch._native import Launcher
         except ImportError:
             return PythonLauncher
         return Launcher

@@ -371,7 +371,7 @@ static PyType_Slot launcher_slots[] = {
 };
 
 static PyType_Spec launcher_spec = {
-    "gridlane.cuda._native.Launcher",
+    "gridlane.launch._native.Launcher",
     sizeof(Launcher),
     0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
@@ -379,7 +379,7 @@ static PyType_Spec launcher_spec = {
 };
 
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "gridlane.cuda._native", "The native launch path.", -1, NULL,
+    PyModuleDef_HEAD_INIT, "gridlane.launch._native", "The native launch path.", -1, NULL,
 };
 
 PyMODINIT_FUNC PyInit__native(void)

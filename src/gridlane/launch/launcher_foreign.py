@@ -17,7 +17,7 @@ import ctypes
 import struct
 from typing import Any
 
-from gridlane.cuda import geometry
+from gridlane.launch import geometry
 
 BY_INTERFACE, BY_TENSOR = range(2)
 LAYOUTS = "CFA"
