@@ -23,7 +23,7 @@ import kernels
 import peers_glsl
 from cases import CASES
 from gridlane import cuda
-from gridlane.cuda import active
+from gridlane.launch import current
 from timing import interleaved
 
 
@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5, help="runs in each round")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the numbers here as well")
     args = parser.parse_args()
-    described = active.device().describe()
+    described = current.device().describe()
     print(f"{datetime.date.today()}, {described['name']}, {described['driver']}")
     print(f"{'milliseconds, medians':<24}{'ours':>9}{'strict':>9}{'GLSL':>9}{'ours/GLSL':>11}")
     rows = {}
@@ -60,7 +60,7 @@ def measured(name: str, rounds: int, repeats: int) -> dict[str, float]:
     runs = {
         "ours": launcher(fast, peer, arrays),
         "strict": launcher(cuda.jit(fast.py_func), peer, arrays),
-        "GLSL": peers_glsl.launcher(active.device(), name, arrays),
+        "GLSL": peers_glsl.launcher(current.device(), name, arrays),
     }
     wanted = expected(kernel_of(name), inputs)
     for who, run in runs.items():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -22,3 +24,11 @@ def _young_heap() -> None:
     to see that nothing is left of what they made, and a run's heap is large."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _first_device() -> Iterator[None]:
+    """What a test chooses is its own."""
+    yield
+    if "gridlane.launch.current" in sys.modules:
+        sys.modules["gridlane.launch.current"].choose(None)

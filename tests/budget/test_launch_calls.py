@@ -12,7 +12,7 @@ from tests import on_vulkan
 from tests.cuda.fakes import FakeCompiler, FakeDevice
 
 from gridlane import compiler, cuda
-from gridlane.cuda import active
+from gridlane.launch import current
 from gridlane.runtime.devices import get_device
 from gridlane.runtime.hosted import HostKernel
 
@@ -28,7 +28,7 @@ class Silent(HostKernel):
 def launch(monkeypatch):
     device, fake = FakeDevice(), FakeCompiler()
     device.load = Silent
-    monkeypatch.setattr(active, "device", lambda: device)
+    current.choose(device)
     monkeypatch.setattr(compiler, "translate", fake.translate)
     monkeypatch.setattr(compiler, "compile_kernel", fake.compile_kernel)
 
@@ -49,7 +49,7 @@ def launch(monkeypatch):
 def test_calls_of_a_cached_launch(launch):
     """Indexing, calling, the list of keys, four keys, the reader, the launch: nine of Python."""
     python, native = calls_of(launch)
-    expected = {"__getitem__", "__call__", "_device_key", "_int_key", "read", "launch"}
+    expected = {"__getitem__", "_at_once", "_device_key", "_int_key", "read", "launch"}
     assert set(python) - {"<listcomp>"} == expected
     assert len(python) <= 10, python
     assert sorted(native) == ["get", "get", "pack"]
@@ -81,7 +81,7 @@ def test_calls_of_a_cached_launch_on_vulkan(monkeypatch, own_stream):
     if not on_vulkan.found():
         pytest.skip("no device of Vulkan")
     device = get_device("vulkan")
-    monkeypatch.setattr(active, "device", lambda: device)
+    current.choose(device)
 
     @cuda.jit
     def kernel(x, y, out, n):
@@ -98,7 +98,7 @@ def test_calls_of_a_cached_launch_on_vulkan(monkeypatch, own_stream):
     device.synchronize()
     run()  # begins the command buffer
     python, native = calls_of(run)
-    ours = {"__getitem__", "__call__", "<lambda>", "_device_key", "_int_key", "read"}
+    ours = {"__getitem__", "_later", "device", "<lambda>", "_device_key", "_int_key", "read"}
     drivers = {"launch", "_launch", "record", "enter", "_ordered", "_room", "in_host_function"}
     assert set(python) - {"<listcomp>"} <= ours | drivers
     assert python.count("launch") == 2 and len(python) <= 18, python

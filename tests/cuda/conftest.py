@@ -7,6 +7,7 @@ from tests.cuda.fakes import FakeCompiler, FakeDevice
 
 from gridlane import compiler
 from gridlane.cuda import active
+from gridlane.launch import current
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +31,7 @@ def remote(monkeypatch):
 def _install(monkeypatch, host_visible):
     device = FakeDevice(host_visible)
     device.compiler = FakeCompiler()
-    monkeypatch.setattr(active, "device", lambda: device)
+    current.choose(device)
     for name in ("translate", "compile_kernel"):
         monkeypatch.setattr(compiler, name, getattr(device.compiler, name), raising=False)
     return device

@@ -12,7 +12,7 @@ from tests import on_shaders
 from tests.devices import DEVICES
 
 from gridlane import cuda
-from gridlane.cuda import active
+from gridlane.launch import current
 from gridlane.runtime.devices import get_device
 
 INF, NAN = math.inf, math.nan
@@ -32,7 +32,7 @@ TYPES += [(device, np.complex64) for device in ("interp", *DEVICES)]
 
 def use(device, monkeypatch):
     found = get_device(device)
-    monkeypatch.setattr(active, "device", lambda: found)
+    current.choose(found)
 
 
 def cases(function, dtype, parts=PARTS):

@@ -23,6 +23,7 @@ from gridlane import cuda
 from gridlane.core.dlpack_abi import COPIED, CPU, CUDA, READ_ONLY
 from gridlane.core.errors import ArgumentError, CompileError
 from gridlane.cuda import active, dlpack, dlpack_python
+from gridlane.launch import current
 from gridlane.runtime.devices import get_device
 
 try:
@@ -43,7 +44,7 @@ def ways(request, monkeypatch):
 @pytest.fixture(autouse=True)
 def device(monkeypatch):
     found = get_device("cpu")
-    monkeypatch.setattr(active, "device", lambda: found)
+    current.choose(found)
     return found
 
 

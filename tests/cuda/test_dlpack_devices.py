@@ -12,7 +12,8 @@ from tests.devices import DEVICES
 from gridlane import cuda
 from gridlane.core.dlpack_abi import COPIED
 from gridlane.core.errors import ArgumentError, CompileError, DeviceError
-from gridlane.cuda import active, dlpack
+from gridlane.cuda import dlpack
+from gridlane.launch import current
 from gridlane.runtime.devices import get_device
 
 KINDS = {"cpu": 1, "cuda": 2, "vulkan": 7, "metal": 8, "webgpu": 15}
@@ -21,7 +22,7 @@ KINDS = {"cpu": 1, "cuda": 2, "vulkan": 7, "metal": 8, "webgpu": 15}
 @pytest.fixture(params=["interp", *DEVICES], autouse=True)
 def device(request, monkeypatch):
     found = get_device(request.param)
-    monkeypatch.setattr(active, "device", lambda: found)
+    current.choose(found)
     return found
 
 
@@ -172,7 +173,7 @@ def test_a_number_of_another_library_s_memory_is_not_one_of_ours(device):
 def test_a_launch_refuses_the_array_of_another_device(device, monkeypatch):
     array, kernel = cuda.to_device(np.zeros(4, np.float32)), cuda.jit(add_one)
     other = get_device("cpu" if device.name == "interp" else "interp")
-    monkeypatch.setattr(active, "device", lambda: other)
+    current.choose(other)
     mine = cuda.to_device(np.zeros(4, np.float32))
     launch = cuda.jit(add_one)[1, 32]
     launch(mine)

@@ -12,16 +12,16 @@ from tests.devices import DEVICES
 
 from gridlane import cuda
 from gridlane.core.errors import TypingError, UnsupportedError
-from gridlane.cuda import active
 from gridlane.cuda.numba_compat.host import njit
 from gridlane.cuda.types import float32, float64, int32, int64, none
+from gridlane.launch import current
 from gridlane.runtime.devices import get_device
 
 
 @pytest.fixture(params=[name for name in DEVICES if name in ("cpu", "vulkan")])
 def device(request, monkeypatch):
     found = get_device(request.param)
-    monkeypatch.setattr(active, "device", lambda: found)
+    current.choose(found)
 
 
 def total(x, y):

@@ -184,14 +184,22 @@ def test_no_parameters(cls):
     assert driver.calls == [(77, GEOMETRY, 128, 99, b"")]
 
 
-def test_a_profile_is_for_threads_of_the_same_device(cls):
-    driver = Driver()
+def test_a_launcher_is_for_threads_of_the_same_device(cls):
+    driver, there, made_there = Driver(), [], []
     launch = made(cls, driver, ((INTEGER, None, None, 0, 8),), 8)
+
+    def elsewhere(self):
+        made_there.append(self)
+        return lambda *args: there.append(args)
+
+    type(launch)._elsewhere = elsewhere
     launch(1)
     cls._select(1)
     try:
         launch(2)
-        assert (len(driver.calls), launch.slow) == (1, [(2,)])
+        launch(5, 6)
+        assert len(driver.calls) == 1 and not launch.slow
+        assert there == [(2,), (5, 6)] and made_there == [launch]
         thread = threading.Thread(target=launch, args=(3,))
         thread.start()
         thread.join()
@@ -199,6 +207,48 @@ def test_a_profile_is_for_threads_of_the_same_device(cls):
         cls._select(-1)
     launch(4)
     assert [struct.unpack("<q", call[4])[0] for call in driver.calls] == [1, 3, 4]
+
+
+def test_what_fails_elsewhere_is_asked_again(cls):
+    driver = Driver()
+    launch = made(cls, driver, (), 0)
+
+    def fails(self):
+        raise OSError("no such device")
+
+    type(launch)._elsewhere = fails
+    cls._select(1)
+    try:
+        for _ in range(2):
+            with pytest.raises(OSError, match="no such"):
+                launch()
+    finally:
+        cls._select(-1)
+    launch()
+
+
+def test_the_hot_function_gets_what_no_profile_fits(cls):
+    driver, seen = Driver(), []
+    launch = made(cls, driver, ((INTEGER, None, None, 0, 8),), 8)
+    launch._go(lambda own, args: seen.append((own, args)))
+    launch(1)
+    launch("x", 2)
+    launch()
+    assert len(driver.calls) == 1 and not launch.slow
+    assert seen == [(launch, ("x", 2)), (launch, ())]
+    launch._go(lambda own, args: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        launch("x")
+
+
+def test_a_launcher_in_a_cycle_is_collected(cls):
+    driver = Driver()
+    launch = made(cls, driver, (), 0)
+    launch._go(lambda own, args, cycle=launch: None)
+    gone = weakref.ref(launch)
+    del launch
+    gc.collect()
+    assert gone() is None
 
 
 def test_profiles_are_found_whatever_their_number(cls):

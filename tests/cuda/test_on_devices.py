@@ -19,7 +19,6 @@ from gridlane.core.errors import (
     TargetError,
     UnsupportedError,
 )
-from gridlane.cuda import active
 from gridlane.cuda.random import (
     create_xoroshiro128p_states,
     xoroshiro128p_jump,
@@ -30,6 +29,7 @@ from gridlane.cuda.random import (
     xoroshiro128p_uniform_float64,
 )
 from gridlane.cuda.types import float32, float64, int64, uint32, uint64
+from gridlane.launch import current
 from gridlane.runtime.devices import get_device
 
 # Many of these have arrays of float64, which WebGPU and OpenGL refuse unless they are asked to
@@ -40,7 +40,7 @@ WITH_FLOAT64 = [name for name in DEVICES if name not in on_shaders.KINDS]
 @pytest.fixture(params=["interp", *WITH_FLOAT64], autouse=True)
 def device(request, monkeypatch):
     found = get_device(request.param)
-    monkeypatch.setattr(active, "device", lambda: found)
+    current.choose(found)
     return found
 
 

@@ -13,14 +13,14 @@ from tests.devices import DEVICES
 
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError
-from gridlane.cuda import active
+from gridlane.launch import current
 from gridlane.runtime.devices import get_device
 
 
 @pytest.fixture(params=[name for name in DEVICES if name != "cpu"] + ["cpu"], autouse=True)
 def device(request, monkeypatch):
     found = get_device(request.param)
-    monkeypatch.setattr(active, "device", lambda: found)
+    current.choose(found)
     return found
 
 

@@ -10,8 +10,8 @@ from tests import on_vulkan
 
 from gridlane import cuda
 from gridlane.core.errors import DeviceError, KernelError
-from gridlane.cuda import active
 from gridlane.cuda.launch import Launching
+from gridlane.launch import current
 from gridlane.runtime.devices import get_device
 
 SIZE = 64
@@ -22,7 +22,7 @@ def device(monkeypatch):
     if not on_vulkan.found():
         pytest.skip("no device of Vulkan")
     found = get_device("vulkan")
-    monkeypatch.setattr(active, "device", lambda: found)
+    current.choose(found)
     return found
 
 
@@ -168,7 +168,7 @@ def test_each_device_has_its_own_plan(device, slow, monkeypatch):
     other.ordinal = 1
     step, configured = kernel_of(), None
     for chosen in (device, other, device, other):
-        monkeypatch.setattr(active, "device", lambda: chosen)
+        current.choose(chosen)
         configured = configured or step[2, 32]
         x = cuda.to_device(np.arange(SIZE))
         configured(x, 2, 1)

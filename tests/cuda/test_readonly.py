@@ -11,8 +11,8 @@ from tests.devices import DEVICES
 
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError, CompileError, DeviceError
-from gridlane.cuda import active
 from gridlane.cuda.types import Array, uint8, void
+from gridlane.launch import current
 from gridlane.runtime.devices import get_device
 
 RECORD = np.dtype([("x", "i4"), ("y", "i4", (2,)), ("z", [("w", "i4")])])
@@ -22,7 +22,7 @@ Pair = namedtuple("Pair", "a b")
 @pytest.fixture(params=["interp", *DEVICES], autouse=True)
 def device(request, monkeypatch):
     found = get_device(request.param)
-    monkeypatch.setattr(active, "device", lambda: found)
+    current.choose(found)
     return found
 
 

@@ -8,14 +8,14 @@ from tests.devices import DEVICES
 
 from gridlane import cuda
 from gridlane.core import trace
-from gridlane.cuda import active
+from gridlane.launch import current
 from gridlane.runtime.devices import get_device
 
 
 @pytest.fixture(params=["interp", *DEVICES])
 def device(request, monkeypatch):
     found = get_device(request.param)
-    monkeypatch.setattr(active, "device", lambda: found)
+    current.choose(found)
     monkeypatch.setattr(trace, "enabled", lambda: True)
     return found
 

@@ -16,7 +16,7 @@ from tests.property import python_oracle
 from tests.property.python_kernels import BLOCK, GRID, INTEGERS, Program, random_kernel
 
 from gridlane import cuda
-from gridlane.cuda import active
+from gridlane.launch import current
 from gridlane.runtime.devices import get_device
 
 TYPES = (*INTEGERS, "float32", "float64")
@@ -63,7 +63,7 @@ def check(seed: int, device: str) -> None:
 @pytest.fixture(params=DEVICES)
 def device(request, monkeypatch):
     found = get_device(request.param)
-    monkeypatch.setattr(active, "device", lambda: found)
+    current.choose(found)
     return request.param
 
 

@@ -1,65 +1,18 @@
-"""The device that ``cuda`` means on this thread, and its memory."""
+"""The memory of this thread's device that was allocated here, and that of other libraries."""
 
 from __future__ import annotations
 
 import ctypes
 import os
-import threading
-from functools import cache
 
 from gridlane.core import dlpack_abi
-from gridlane.core.config import config
-from gridlane.launch import launcher
+from gridlane.launch import current
 from gridlane.runtime.addresses import LiveMap
-from gridlane.runtime.devices import device_count, family, get_device
-from gridlane.runtime.errors import INVALID_DEVICE, INVALID_VALUE, device_error, fail
+from gridlane.runtime.errors import INVALID_VALUE, device_error, fail
 from gridlane.runtime.protocol import Buffer, Device, HostMemory
 
 _live: dict[Device, LiveMap] = {}
 """The memory of each device that was allocated here."""
-_thread = threading.local()
-
-
-def device() -> Device:
-    """The device of this thread: the one that ``select`` chose, else GRIDLANE_DEVICE's. It is
-    opened at the first call."""
-    chosen = getattr(_thread, "device", None)
-    return chosen if chosen is not None else _first()
-
-
-@cache
-def _first() -> Device:
-    return get_device(config().device)
-
-
-@cache
-def count() -> int:
-    """Devices of the kind in use."""
-    return device_count(family(config().device)[0])
-
-
-def numbered(ordinal: int) -> Device:
-    """A device of the kind in use.
-
-    Raises:
-        DeviceError: INVALID_DEVICE, there are not so many.
-    """
-    if not 0 <= ordinal < count():
-        last = count() - 1
-        there = f"there are devices 0 to {last}" if last else "there is device 0 only"
-        fail(INVALID_DEVICE, f"device {ordinal}; {there}")
-    kind = family(config().device)[0]
-    return get_device(f"{kind}:{ordinal}" if ordinal else kind)
-
-
-def select(ordinal: int | None) -> int | None:
-    """Make a device this thread's; None for the first choice. Returns what was selected before."""
-    before = getattr(_thread, "device", None)
-    _thread.device = None if ordinal is None else numbered(ordinal)
-    launcher.select(ordinal)
-    if ordinal is not None or before is not None:
-        device().activate()  # a launch that goes to the driver without us goes there too
-    return None if before is None else before.ordinal
 
 
 def allocate(size: int) -> Buffer:
@@ -67,7 +20,7 @@ def allocate(size: int) -> Buffer:
 
     Nothing is allocated for 0 bytes: the address is 0, as CUDA's is.
     """
-    owner = device()
+    owner = current.device()
     if not size:
         return Buffer(0, 0, device=owner)
     try:
@@ -94,7 +47,7 @@ def allocate_host(size: int, kind: HostMemory) -> Buffer:
     Raises:
         DeviceError: NOT_SUPPORTED, the device has memory of its own; OUT_OF_MEMORY.
     """
-    owner = device()
+    owner = current.device()
     if not size:
         return Buffer(0, 0, device=owner)
     return _noted(owner.allocate_host(size, kind), owner)
@@ -102,12 +55,12 @@ def allocate_host(size: int, kind: HostMemory) -> Buffer:
 
 def borrowed(address: int, size: int, owner: object) -> Buffer:
     """Memory of the host that somebody else owns, on a device that uses it in place."""
-    return Buffer(address if size else 0, size, owner, device())
+    return Buffer(address if size else 0, size, owner, current.device())
 
 
 def holds(address: int) -> bool:
     """Whether an address lies in memory of this thread's device that was allocated here."""
-    return _live_of(device()).find(address, 1) is not None
+    return _live_of(current.device()).find(address, 1) is not None
 
 
 def allocated_bytes() -> int:
@@ -121,7 +74,7 @@ def check_cuda_memory(owner: Device | None) -> None:
     The CPU's is, as numba's simulator has it, in a process without CUDA's driver: no library there
     could take the address for a GPU's.
     """
-    owner = owner or device()
+    owner = owner or current.device()
     if owner.dlpack_device(0) == (dlpack_abi.CUDA, owner.ordinal):
         return
     if not owner.host_visible:
@@ -139,7 +92,7 @@ def check_cuda_memory(owner: Device | None) -> None:
 def check_reads_interface() -> None:
     """Raise where ``__cuda_array_interface__`` cannot be of this thread's device, whatever number
     it has for an address: INVALID_VALUE."""
-    owner = device()
+    owner = current.device()
     if not owner.host_visible and owner.dlpack_device(0) != (dlpack_abi.CUDA, owner.ordinal):
         fail(
             INVALID_VALUE,
@@ -165,7 +118,7 @@ def buffer_at(address: int, size: int) -> Buffer:
     Raises:
         DeviceError: INVALID_VALUE, the memory is not this device's.
     """
-    owner = device()
+    owner = current.device()
     if not size:
         return Buffer(0, 0, device=owner)
     found = _live_of(owner).find(address, size)

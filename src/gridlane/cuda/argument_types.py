@@ -17,7 +17,7 @@ from gridlane.core.errors import ArgumentError
 from gridlane.cuda import active, dlpack_read
 from gridlane.cuda.arguments import ArgHint
 from gridlane.cuda.devicearray import DeviceNDArray, DeviceRecord, as_device
-from gridlane.launch import geometry
+from gridlane.launch import current, geometry
 
 KeyFunction = Callable[[Any], Hashable]
 
@@ -116,7 +116,7 @@ def _shown(value: Any) -> DeviceNDArray | np.ndarray:
 def is_in_place(value: np.ndarray) -> bool:
     """Whether a host array shows memory that the device uses in place: mapped or managed. Sums of
     such arrays are of their class, in plain memory."""
-    if not hasattr(type(value), "__gridlane_array__") or active.device().host_visible:
+    if not hasattr(type(value), "__gridlane_array__") or current.device().host_visible:
         return False
     return active.holds(geometry.address_of(value))
 

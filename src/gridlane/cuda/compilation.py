@@ -9,9 +9,10 @@ from gridlane.core.argtypes import ArgType, none
 from gridlane.core.config import config
 from gridlane.core.errors import UnsupportedError
 from gridlane.core.options import FP64, KernelOptions, Target
-from gridlane.cuda import active, settings
+from gridlane.cuda import settings
 from gridlane.cuda.signatures import parse
 from gridlane.cuda.sources import with_source
+from gridlane.launch import current
 
 
 def compile(
@@ -104,11 +105,11 @@ def compile_for_current_device(
     pyfunc: Callable[..., Any], sig: Any, **options: Any
 ) -> tuple[str, ArgType]:
     """As ``compile``, for this thread's device."""
-    return compile(pyfunc, sig, cc=active.device().compute_capability, **options)
+    return compile(pyfunc, sig, cc=current.device().compute_capability, **options)
 
 
 def compile_ptx_for_current_device(
     pyfunc: Callable[..., Any], sig: Any, **options: Any
 ) -> tuple[str, ArgType]:
     """As ``compile_ptx``, for this thread's device."""
-    return compile_ptx(pyfunc, sig, cc=active.device().compute_capability, **options)
+    return compile_ptx(pyfunc, sig, cc=current.device().compute_capability, **options)

@@ -13,7 +13,7 @@ from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType
 from gridlane.cuda import active
 from gridlane.cuda.streams import as_stream
-from gridlane.launch import compact, geometry
+from gridlane.launch import compact, current, geometry
 from gridlane.runtime.protocol import Buffer
 
 
@@ -177,5 +177,5 @@ class ArrayDescription:
     def __repr__(self) -> str:
         return (
             f"<{type(self).__name__} shape={self.shape} dtype={self.dtype} "
-            f"on {active.device().name!r}>"
+            f"on {current.device().name!r}>"
         )

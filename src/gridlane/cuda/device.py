@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -20,6 +21,7 @@ from gridlane.cuda.streams import (
     stream,
     synchronize,
 )
+from gridlane.launch import current
 from gridlane.runtime.errors import PEER_UNSUPPORTED, fail
 from gridlane.runtime.protocol import Device
 
@@ -95,12 +97,21 @@ def _ordinal(device: int | Context) -> int:
     return device if isinstance(device, int) else device.id
 
 
+_thread = threading.local()
+
+
+def _pushed() -> list[Device | None]:
+    """What this thread had chosen before each ``push``."""
+    if not hasattr(_thread, "pushed"):
+        _thread.pushed = []
+    return _thread.pushed
+
+
 class Context:
     """What numba calls the context: memory, streams and the device."""
 
     def __init__(self, device: CudaDevice) -> None:
         self.device = device
-        self._before: list[int | None] = []
 
     @property
     def id(self) -> int:
@@ -112,7 +123,7 @@ class Context:
     def can_access_peer(self, peer_context: int | Context) -> bool:
         """Whether kernels here can use the memory of another device, given by its number or
         context."""
-        own, other = active.numbered(self.id), active.numbered(_ordinal(peer_context))
+        own, other = current.numbered(self.id), current.numbered(_ordinal(peer_context))
         reach = getattr(own, "can_reach", None)
         return reach is not None and own is not other and reach(other)
 
@@ -124,7 +135,7 @@ class Context:
         """
         if flags:
             raise ValueError(f"flags are 0, as CUDA has none; got {flags}")
-        own, other = active.numbered(self.id), active.numbered(_ordinal(peer_context))
+        own, other = current.numbered(self.id), current.numbered(_ordinal(peer_context))
         enable = getattr(own, "enable_peer", None)
         if enable is None:
             fail(PEER_UNSUPPORTED, f"{own.name} has one memory, the host's")
@@ -166,12 +177,12 @@ class Context:
 
     def push(self) -> None:
         """Make the device this thread's, until ``pop``."""
-        self._before.append(active.select(self.id))
+        _pushed().append(current.choose(self.device.native))
 
     def pop(self) -> None:
         """Back to the device before ``push``."""
-        if self._before:
-            active.select(self._before.pop())
+        if _pushed():
+            current.choose(_pushed().pop())
 
     @contextmanager
     def defer_cleanup(self) -> Iterator[None]:
@@ -218,7 +229,7 @@ class DeviceList:
     @property
     def lst(self) -> list[DeviceContextManager]:
         """One item for each."""
-        return [_manager(number) for number in range(active.count())]
+        return [_manager(number) for number in range(current.count())]
 
     def __getitem__(self, number: int) -> DeviceContextManager:
         return self.lst[number]
@@ -227,12 +238,12 @@ class DeviceList:
         return iter(self.lst)
 
     def __len__(self) -> int:
-        return active.count()
+        return current.count()
 
     @property
     def current(self) -> DeviceContextManager:
         """This thread's device."""
-        return _manager(active.device().ordinal)
+        return _manager(current.device().ordinal)
 
     def __str__(self) -> str:
         return ", ".join(map(str, self.lst))
@@ -247,8 +258,8 @@ def _manager(number: int) -> DeviceContextManager:
 
 
 def _device(number: int) -> CudaDevice:
-    current = active.device()
-    return _wrapped(current if current.ordinal == number else active.numbered(number))
+    here = current.device()
+    return _wrapped(here if here.ordinal == number else current.numbered(number))
 
 
 @cache
@@ -272,19 +283,19 @@ def list_devices() -> DeviceList:
 
 def get_current_device() -> CudaDevice:
     """This thread's device."""
-    return _wrapped(active.device())
+    return _wrapped(current.device())
 
 
 def select_device(device_id: int) -> Context:
     """Make a device this thread's, by number; DeviceError INVALID_DEVICE when there is none."""
-    if device_id != active.device().ordinal:
-        active.select(device_id)
+    if device_id != current.device().ordinal:
+        current.choose(current.numbered(device_id))
     return _context(device_id)
 
 
 def current_context(devnum: int | None = None) -> Context:
     """The context of this thread's device, or of the device with a number."""
-    return _context(active.device().ordinal if devnum is None else devnum)
+    return _context(current.device().ordinal if devnum is None else devnum)
 
 
 def require_context(function: Any) -> Any:
@@ -325,7 +336,7 @@ def is_fp8_supported() -> bool:
 def cuda_error() -> DeviceError | None:
     """What went wrong with the device's start; None when nothing did."""
     try:
-        active.device()
+        current.device()
     except DeviceError as error:
         return error
     return None
@@ -337,10 +348,10 @@ def detect() -> bool:
     if error is not None:
         print(f"CUDA initialization failed: {error}")
         return False
-    print(f"Found {active.count()} CUDA devices")
-    for number in range(active.count()):
+    print(f"Found {current.count()} CUDA devices")
+    for number in range(current.count()):
         _print_device(_device(number))
-    print(f"Summary:\n\t{active.count()}/{active.count()} devices are supported")
+    print(f"Summary:\n\t{current.count()}/{current.count()} devices are supported")
     return True
 
 

@@ -18,7 +18,7 @@ from gridlane.cuda.transport import (
     is_pinned,
     upload,
 )
-from gridlane.launch import geometry
+from gridlane.launch import current, geometry
 
 NOT_CONTIGUOUS = (
     "Array contains non-contiguous buffer and cannot be transferred as a single memory region. "
@@ -57,7 +57,7 @@ class DeviceNDArray(ArrayDescription):
         clone = type(self)(self.shape, self.strides, self.dtype)
         low = geometry.extent_of(self.shape, self.strides, self.dtype.itemsize)[0]
         if self.size:
-            active.device().copy(clone.address + low, self.address + low, self.alloc_size)
+            current.device().copy(clone.address + low, self.address + low, self.alloc_size)
         return clone
 
     def _check_writable(self) -> None:

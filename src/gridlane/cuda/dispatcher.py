@@ -15,11 +15,10 @@ from numbers import Integral
 from typing import Any
 
 from gridlane.core.argtypes import Signature
-from gridlane.core.config import config
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions
-from gridlane.cuda import active, settings
+from gridlane.cuda import settings
 from gridlane.cuda.argument_types import typeof
 from gridlane.cuda.arguments import In
 from gridlane.cuda.foreign import resolved
@@ -27,13 +26,10 @@ from gridlane.cuda.inspection import Inspection
 from gridlane.cuda.kernel import Kernel
 from gridlane.cuda.launch import (
     Configured,
-    Launching,
-    NativeConfigured,
     Plan,
     check_convertible,
     current_launch_config,
 )
-from gridlane.cuda.queued import QueuedConfigured
 from gridlane.cuda.signatures import Types, as_readonly, parse, resolve, writable
 from gridlane.cuda.sources import with_source
 from gridlane.cuda.streams import Stream, as_stream
@@ -44,13 +40,6 @@ from gridlane.runtime.errors import KernelStop
 # Grids that depend on the data could fill the table of configured launches without end.
 _MOST_CONFIGURED = 1024
 _FEW_BLOCKS = 128
-
-
-def _launching() -> type[Launching]:
-    """The class of launches on the device in use."""
-    if config().device.partition(":")[0] == "cuda":  # which is opened at the first launch
-        return NativeConfigured
-    return Configured if active.device().default_stream.inline else QueuedConfigured
 
 
 class Dispatcher(Inspection):
@@ -86,14 +75,14 @@ class Dispatcher(Inspection):
         self._parameters = tuple(inspect.signature(py_func).parameters)
         self._can_compile = True
         self._specialized = False
-        self._configured: dict[Any, Launching] = {}
+        self._configured: dict[Any, Configured] = {}
         self._owners: weakref.WeakSet[Stream] = weakref.WeakSet()
         self._plans: dict[Dim3, dict[Hashable, Plan]] = {}
         self._lock = threading.RLock()
 
     # --- launching ---
 
-    def __getitem__(self, item: Any) -> Launching:
+    def __getitem__(self, item: Any) -> Configured:
         """The kernel configured with grid, block, stream and bytes of dynamic shared memory."""
         try:
             found = self._configured.get(item)
@@ -106,7 +95,7 @@ class Dispatcher(Inspection):
             self._keep(item, found)
         return found
 
-    def _keep(self, item: Any, launch: Launching) -> None:
+    def _keep(self, item: Any, launch: Configured) -> None:
         """Keep a configured launch; one on a stream for as long as the user has the stream."""
         owner = item[2] if len(item) > 2 else None
         if isinstance(owner, Stream):
@@ -123,14 +112,14 @@ class Dispatcher(Inspection):
         for item in [key for key in list(table) if len(key) > 2 and key[2] == stream]:
             del table[item]
 
-    def _configure(self, item: Any) -> Launching:
+    def _configure(self, item: Any) -> Configured:
         if not isinstance(item, tuple) or not 2 <= len(item) <= 4:
             raise ValueError("must specify at least the griddim and blockdim" + _GIVEN % (item,))
         return self.configure(*item)
 
     def configure(
         self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0
-    ) -> Launching:
+    ) -> Configured:
         """As indexing."""
         if griddim is None or blockdim is None:
             raise ValueError(MISSING_CONFIGURATION)
@@ -149,7 +138,7 @@ class Dispatcher(Inspection):
         own = Stream(queue.native) if isinstance(queue, Stream) else queue
         if not isinstance(sharedmem, Integral):
             raise TypeError(f"sharedmem must be a number of bytes, got {sharedmem!r}")
-        return _launching()(self, grid, block, own, int(sharedmem))
+        return Configured(self, grid, block, own, int(sharedmem))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Kernels need a grid and a block; device functions are called from kernels."""

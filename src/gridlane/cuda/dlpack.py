@@ -25,8 +25,8 @@ from gridlane.core.dlpack_abi import (
     UNSIGNED,
     device_name,
 )
-from gridlane.cuda import active
 from gridlane.cuda.streams import as_stream
+from gridlane.launch import current
 
 _KINDS = {"i": SIGNED, "u": UNSIGNED, "f": FLOAT, "c": COMPLEX, "b": BOOL}
 _NAMES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
@@ -66,7 +66,7 @@ def device_of(array: Any) -> tuple[int, int]:
     Raises:
         BufferError: DLPack has no kind for the memory of this device.
     """
-    owner = array.gpu_data.device or active.device()
+    owner = array.gpu_data.device or current.device()
     found = owner.dlpack_device(array.address if array.size else 0)
     if found is None:
         raise BufferError(
@@ -95,7 +95,7 @@ def export(
     """
     wanted = None if dl_device is None else tuple(map(int, dl_device))
     versioned = max_version is not None and max_version[0] >= VERSION[0]
-    if wanted == (CPU, 0) and not (array.gpu_data.device or active.device()).host_visible:
+    if wanted == (CPU, 0) and not (array.gpu_data.device or current.device()).host_visible:
         if copy is False:
             raise BufferError(f"{array!r} is not in the host's memory, and copy=False")
         return _capsule(array.copy_to_host(), (CPU, 0), COPIED, versioned)
@@ -139,7 +139,7 @@ def _order(array: Any, stream: Any, kind: int) -> None:
     """Make the consumer's work come after the array's so far."""
     if stream == -1:
         return
-    owner = array.gpu_data.device or active.device()
+    owner = array.gpu_data.device or current.device()
     own = as_stream(array.stream).native if array.stream else owner.default_stream
     if kind == CUDA:
         if stream == 0:

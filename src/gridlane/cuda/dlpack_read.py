@@ -19,8 +19,8 @@ from gridlane.core.dlpack_abi import (
     device_name,
 )
 from gridlane.core.errors import ArgumentError
-from gridlane.cuda import active, dlpack
-from gridlane.launch import geometry
+from gridlane.cuda import dlpack
+from gridlane.launch import current, geometry
 
 _OF_HOST = (CPU, CUDA_HOST, ROCM_HOST)
 """Kinds of memory that the host reads and writes as its own."""
@@ -62,7 +62,7 @@ def read(value: Any, consumer: Any = None) -> dict[str, Any] | None:
         ArgumentError: it is memory of another device.
         BufferError: the capsule is not as DLPack has it, or has what kernels do not.
     """
-    device, place = active.device(), place_of(value)
+    device, place = current.device(), place_of(value)
     mine = device.dlpack_device(0)
     if mine is not None and mine[0] == CUDA and place[0] in _OF_CUDA:
         if place[0] == CUDA and place != mine:
@@ -115,7 +115,7 @@ def place_of(value: Any) -> tuple[int, int]:
 def _refuse(value: Any, place: tuple[int, int], advice: str) -> NoReturn:
     raise ArgumentError(
         f"the {type(value).__name__} is in memory of {device_name(*place)}, and this thread's "
-        f"device is {active.device().name!r}; {advice}"
+        f"device is {current.device().name!r}; {advice}"
     )
 
 

@@ -11,7 +11,7 @@ from gridlane.cuda import active, dlpack_read
 from gridlane.cuda.argument_types import KEYS, as_host, foreign_key
 from gridlane.cuda.arguments import ArgHint
 from gridlane.cuda.devicearray import DeviceNDArray, as_device, from_interface
-from gridlane.launch import geometry
+from gridlane.launch import current, geometry
 from gridlane.runtime.errors import INVALID_VALUE, device_error
 
 
@@ -30,7 +30,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> D
         BufferError: the capsule is not as DLPack has it, has element types that kernels do not, or
             needs the copy that ``copy=False`` forbids.
     """
-    here = active.device()
+    here = current.device()
     if device is not None and device not in (here.name, here.dlpack_device(0)):
         raise ArgumentError(
             f"from_dlpack: device {device!r} is not this thread's, {here.name!r}; select that first"
@@ -48,7 +48,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> D
 
 def _from_host(host: np.ndarray, copy: bool | None) -> DeviceNDArray:
     """A device array over memory of the host, or a copy of it."""
-    here = active.device()
+    here = current.device()
     if here.host_visible and not copy:
         low, high = geometry.extent_of(host.shape, host.strides, host.dtype.itemsize)
         address = geometry.address_of(host)
@@ -121,7 +121,7 @@ def _same(one: Any, other: Any) -> bool:
 
 def check_device(array: DeviceNDArray) -> None:
     """Raise where kernels of this thread's device cannot use an array's memory."""
-    there, here = array.gpu_data.device, active.device()
+    there, here = array.gpu_data.device, current.device()
     if there is None or there is here or not array.size or here.reaches(there, array.address):
         return
     error: DeviceError = device_error(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.core.argtypes import Signature, none
-from gridlane.cuda import active
 from gridlane.cuda.kernel import Kernel
 from gridlane.cuda.signatures import Types, parse
+from gridlane.launch import current
 
 
 class Inspection:
@@ -75,7 +75,7 @@ class Inspection:
         """NVIDIA's machine code is not shown here."""
         raise RuntimeError(
             f"nvdisasm was not found, and gridlane shows no SASS of the device "
-            f"{active.device().name!r}; inspect_asm() shows its assembly, and on a GPU "
+            f"{current.device().name!r}; inspect_asm() shows its assembly, and on a GPU "
             "`gridlane compile --target cubin` writes what nvdisasm reads"
         )
 

@@ -16,7 +16,8 @@ from gridlane.core.compact import ANY, Variant
 from gridlane.core.errors import LaunchError
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
-from gridlane.cuda import active, notes
+from gridlane.cuda import notes
+from gridlane.launch import current
 from gridlane.launch.dimensions import Dim3, check_shape
 from gridlane.runtime.protocol import BoundKernel, Device, LoadedKernel
 
@@ -34,8 +35,8 @@ class Kernel:
         self.argtypes = argtypes
         self.options = options
         self.launch_config_sensitive = False
-        self._loaded: dict[tuple[int, Target], LoadedKernel] = {}
-        self._bound: dict[tuple[int, Dim3, Variant], BoundKernel] = {}
+        self._loaded: dict[tuple[Device, Target], LoadedKernel] = {}
+        self._bound: dict[tuple[Device, Dim3, Variant], BoundKernel] = {}
         self._lock = threading.RLock()
 
     @cached_property
@@ -75,8 +76,8 @@ class Kernel:
     def loaded(self, block: Dim3, variant: Variant = ANY) -> BoundKernel:
         """The code for a block shape and a kind of launch on this thread's device, ready to
         run."""
-        device = active.device()
-        key = device.ordinal, block, variant
+        device = current.device()
+        key = device, block, variant
         found = self._bound.get(key)
         if found is not None:
             return found
@@ -91,7 +92,7 @@ class Kernel:
         from gridlane import compiler
 
         target = replace(device.target(block), variant=variant)
-        key = device.ordinal, target
+        key = device, target
         if key not in self._loaded:
             artifact = compiler.compile_kernel(
                 self.source, self.argtypes, self.options, target, device.finish
@@ -104,10 +105,10 @@ class Kernel:
 
     def any_loaded(self) -> LoadedKernel:
         """The code for some block shape; compiled for one warp when there is none yet."""
-        device = active.device()
+        device = current.device()
         with fork_waits(), self._lock:
-            for (ordinal, _), kernel in self._loaded.items():
-                if ordinal == device.ordinal:
+            for (owner, _), kernel in self._loaded.items():
+                if owner is device:
                     return kernel
             return self._load(device, (32, 1, 1))
 
@@ -163,7 +164,7 @@ class Kernel:
         counted = self._figure("max_threads")
         if counted is not None:
             return counted
-        return active.device().limits.max_threads
+        return current.device().limits.max_threads
 
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
         """Blocks of a grid that can wait for each other.
@@ -171,7 +172,7 @@ class Kernel:
         Raises:
             LaunchError: the device runs blocks one after the other.
         """
-        device = active.device()
+        device = current.device()
         if not device.attributes().get("COOPERATIVE_LAUNCH"):
             raise LaunchError(
                 f"the device {device.name} has no cooperative launches: blocks run one after the "
@@ -198,7 +199,7 @@ class Kernel:
     def _text(self, stage: str) -> str:
         from gridlane import compiler
 
-        target = active.device().target((32, 1, 1))
+        target = current.device().target((32, 1, 1))
         if target.name == "interp":  # it runs the IR itself; the code to read is the CPU's
             target = Target("cpu", block=target.block)
         with fork_waits():

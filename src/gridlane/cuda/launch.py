@@ -1,4 +1,4 @@
-"""From ``k[grid, block](*args)`` to the device. ``Configured.__call__`` is hot.
+"""From ``k[grid, block](*args)`` to the device. The call is hot.
 
 A launch computes a key from the arguments' classes and looks a plan up. All else (types, checks,
 compilation, how to read the arguments) was done when the plan was made.
@@ -15,20 +15,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gridlane.core import trace
-from gridlane.core.compact import ANY, COARSE, MANY_BLOCKS, Variant
+from gridlane.core.compact import ANY, Variant
 from gridlane.core.errors import ArgumentError, CompileError
-from gridlane.cuda import active
 from gridlane.cuda.argument_types import KEYS, typeof
-from gridlane.cuda.profiles import native_profile
 from gridlane.cuda.reader import make_reader
+from gridlane.cuda.routes import ROUTES, Route
 from gridlane.cuda.signatures import conversion, writable
+from gridlane.cuda.streams import Stream
 from gridlane.cuda.transfers import Convert, Writeback, converter
-from gridlane.launch import compact
+from gridlane.launch import compact, current
 from gridlane.launch.dimensions import Dim3, check_shape, check_shared
 from gridlane.launch.launcher import Launcher
-from gridlane.runtime.errors import NOT_CAPTURED, KernelStop, fail
-from gridlane.runtime.protocol import BoundKernel, Limits
-from gridlane.runtime.stream_queue import BUSY, wait_for_streams
+from gridlane.runtime.errors import NOT_CAPTURED, fail
+from gridlane.runtime.protocol import BoundKernel
 
 if TYPE_CHECKING:
     from gridlane.cuda.dispatcher import Dispatcher
@@ -36,12 +35,12 @@ if TYPE_CHECKING:
 _current = threading.local()
 
 
-def current_launch_config() -> Launching | None:
+def current_launch_config() -> Configured | None:
     """The launch for which this thread is compiling, or None."""
     return getattr(_current, "config", None)
 
 
-def ensure_current_launch_config() -> Launching:
+def ensure_current_launch_config() -> Configured:
     """The launch for which this thread is compiling; RuntimeError when there is none."""
     config = current_launch_config()
     if config is None:
@@ -50,9 +49,9 @@ def ensure_current_launch_config() -> Launching:
 
 
 @contextmanager
-def capture_compile_config(dispatcher: Dispatcher) -> Iterator[dict[str, Launching | None]]:
+def capture_compile_config(dispatcher: Dispatcher) -> Iterator[dict[str, Configured | None]]:
     """In the with block, the launch for which ``dispatcher`` compiles, as item "config"."""
-    seen: dict[str, Launching | None] = {"config": None}
+    seen: dict[str, Configured | None] = {"config": None}
     original = dispatcher._compile_for_args
 
     def watched(*args: Any) -> Any:
@@ -100,7 +99,9 @@ class Plan:
 SLOTS = (
     "_fast",
     "_local",
+    "_own",
     "_plans",
+    "_route",
     "blockdim",
     "dispatcher",
     "griddim",
@@ -113,12 +114,16 @@ SLOTS = (
 
 
 class Launching:
-    """A kernel with its grid, block, stream and dynamic shared memory: all but the hot call."""
+    """A kernel with its grid, block, stream and dynamic shared memory: all but the call."""
 
     __slots__ = ()
     _fast: dict[Hashable, Plan]
+    _forget: Callable[[], None]
+    _go: Callable[[Callable[[Any, tuple[Any, ...]], None]], None]
     _local: threading.local
+    _own: Any
     _plans: dict[Hashable, Plan]
+    _route: Route | None
     blockdim: Dim3
     dispatcher: Dispatcher
     griddim: Dim3
@@ -127,6 +132,10 @@ class Launching:
     gz: int
     sharedmem: int
     stream: Any
+
+    if TYPE_CHECKING:  # a method here would hide the launcher's
+
+        def __call__(self, *args: Any) -> None: ...
 
     def __init__(
         self, dispatcher: Dispatcher, griddim: Dim3, blockdim: Dim3, stream: Any, sharedmem: int
@@ -138,20 +147,31 @@ class Launching:
         self.blockdim = blockdim
         self.stream = stream
         self.sharedmem = sharedmem
+        # None for the default stream, which is asked for at each launch: a device that was lost has
+        # a new one.
+        self._own = stream.native if isinstance(stream, Stream) else None
         # Plans that this grid and shared memory were checked with, and that need no more than
-        # reading and launching on the caller.
+        # reading and launching.
         self._fast = {}
         self._plans = dispatcher.plans_of(blockdim)
         self._local = threading.local()
-
-    if TYPE_CHECKING:  # each subclass has its own, which a method here would hide
-
-        def __call__(self, *args: Any) -> None: ...
+        self._route = None  # the device is opened at the first launch
 
     @property
     def args(self) -> tuple[Any, ...] | None:
         """The arguments of the launch for which this thread compiles, or None."""
         return getattr(self._local, "args", None)
+
+    def _elsewhere(self) -> Launching:
+        """The same launch on the device that this thread uses."""
+        cls = type(self)
+        return cls(self.dispatcher, self.griddim, self.blockdim, self.stream, self.sharedmem)
+
+    def _failed(self, code: int, args: tuple[Any, ...]) -> None:
+        """What the driver refused has not been launched; the slow way repairs or explains it."""
+        current.device().forget_thread()
+        self._forget()
+        self._launch_slowly(args)
 
     def _launch_slowly(self, args: tuple[Any, ...]) -> None:
         """A launch that makes its plan, converts arguments, or goes to a stream."""
@@ -161,27 +181,32 @@ class Launching:
             args = self._extended(args, back)
         given, args = args, dispatcher.checked(args, self.stream)
         key = tuple([KEYS[arg.__class__](arg) for arg in args])
-        device = active.device()
-        limits = device.limits
+        device = current.device()
+        if self._route is None:
+            self._route = ROUTES[device.route]
+            if self._route.hot is not None:
+                self._go(self._route.hot)
+        route, limits = self._route, device.limits
         check_shape(
             dispatcher.__name__, self.griddim, self.blockdim, limits, dispatcher.launch_bounds
         )
-        variant = self._variant(args, limits)
-        plan = self._plans.get((device.ordinal, key, variant))
+        variant = route.variant(self, args, limits)
+        plan = self._plans.get((device, key, variant))
         if plan is None:
             plan, args = self._make_plan(args, back, variant)
-            self._plans[device.ordinal, key, variant] = plan
+            self._plans[device, key, variant] = plan
         elif plan.converts:
             args = _converted(plan.converts, args, back)
         params = plan.read(*args)
         slots = plan.kernel.artifact.params
         if plan.variant.compact and not compact.parameters_hold(slots, params):
-            plan = self._plan_for_any(plan, (device.ordinal, key, ANY))
+            plan = self._plan_for_any(plan, (device, key, ANY))
         check_shared(dispatcher.__name__, plan.static_shared, self.sharedmem, limits)
         stream = self.stream.native
         traced = trace.enabled()
         if not plan.converts and not dispatcher.extensions and not traced:
-            self._remember(key, plan, args, given)  # a launch that is traced comes here each time
+            # What is traced comes here each time.
+            route.remember(self, key, plan, args, given)
         if stream.capturing and (back or plan.waits):
             fail(
                 NOT_CAPTURED,
@@ -209,10 +234,6 @@ class Launching:
     def mark_kernel_as_launch_config_sensitive(self) -> None:
         """Accepted for numba's sake; see Dispatcher."""
         self.dispatcher.mark_launch_config_sensitive()
-
-    def _variant(self, args: tuple[Any, ...], limits: Limits) -> Variant:
-        """The code to take, as far as can be told from arguments that are not converted yet."""
-        return ANY
 
     def _plan_for_any(self, plan: Plan, place: Hashable) -> Plan:
         """The plan for arguments of the same types as ``plan`` has, of any size."""
@@ -253,70 +274,15 @@ class Launching:
         types = kernel.argtypes
         return Plan(read, bound, bound.launch, used, shared, waits, types, variant), args
 
-    def _remember(
-        self, key: Hashable, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
-    ) -> None:
-        """Make the next launch with arguments like these, which the caller has ``given``, a fast
-        one, where there is such."""
 
+class Configured(Launching, Launcher):
+    """A kernel with its grid, block, stream and dynamic shared memory: ``k[grid, block]``.
 
-class Configured(Launching):
-    """A kernel with its grid, block, stream and dynamic shared memory: ``k[grid, block]``."""
+    The call itself is ``Launcher``'s. What it does once a plan is known is the device's: its
+    ``route`` names the functions of ``routes.py``.
+    """
 
     __slots__ = SLOTS
-
-    def __call__(self, *args: Any) -> None:
-        """Launch. Hot: a key and a read for the arguments, then the device's own launch."""
-        plan = self._fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
-        if plan is None:
-            self._launch_slowly(args)
-            return
-        if BUSY:
-            wait_for_streams()
-        try:
-            plan.launch(plan.read(*args), self.gx, self.gy, self.gz, self.sharedmem)
-        except KernelStop as error:
-            raise self.dispatcher.user_exception(error) from None
-
-    def _remember(
-        self, key: Hashable, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
-    ) -> None:
-        if self.stream.inline:
-            self._fast[key] = plan
-
-
-class NativeConfigured(Launching, Launcher):
-    """The same for a GPU, whose hot call is ``Launcher``'s."""
-
-    __slots__ = SLOTS
-
-    def _variant(self, args: tuple[Any, ...], limits: Limits) -> Variant:
-        return variant_of(self, args, limits)
-
-    def _remember(
-        self, key: Hashable, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
-    ) -> None:
-        profile = native_profile(self, plan, args, given)
-        if profile is not None:
-            self._install(*profile)
-
-    def _failed(self, code: int, args: tuple[Any, ...]) -> None:
-        """What the driver refused has not been launched; the slow way repairs or explains it."""
-        active.device().forget_thread()
-        self._forget()
-        self._launch_slowly(args)
-
-
-def variant_of(launch: Launching, args: tuple[Any, ...], limits: Limits) -> Variant:
-    """The code for a launch on a GPU, as far as can be told from arguments that are not converted
-    yet."""
-    if not compact.grid_holds(launch.griddim, launch.blockdim):
-        return ANY
-    if not compact.arguments_seem_small(args):
-        return ANY
-    many = MANY_BLOCKS * limits.multiprocessors
-    coarse = launch.gx % COARSE == 0 and launch.gx * launch.gy * launch.gz >= many
-    return Variant(True, coarse)
 
 
 def _holds_host_array(arg: Any) -> bool:
@@ -339,7 +305,7 @@ def _tell(launch: Launching, plan: Plan, copies: int) -> None:
     trace.event(
         "launch",
         kernel=launch.dispatcher.__name__,
-        device=active.device().name,
+        device=current.device().name,
         grid=tuple(launch.griddim),
         block=tuple(launch.blockdim),
         shared=plan.static_shared + launch.sharedmem,

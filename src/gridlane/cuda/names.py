@@ -65,9 +65,9 @@ SUBMODULES |= {
     for line in (
         "active argument_types arguments arrays compilation decorators description device",
         "devicearray dlpack dlpack_code dlpack_python dlpack_read foreign graphs",
-        "dimensions dispatcher errors generated geometry gufunc host_ufunc indexing inspection",
-        "kernel launch launcher launcher_foreign names numba_compat profiles random reader",
-        "reduction refused result_types settings signatures sources streams",
+        "dispatcher errors generated gufunc host_ufunc indexing inspection",
+        "kernel launch names numba_compat profiles random reader",
+        "reduction refused result_types routes settings signatures sources streams",
         "transfers transport types ufunc warnings",
     )
     for name in line.split()

@@ -15,13 +15,13 @@ from gridlane.launch.launcher import ARRAY, BOOLEAN, FOREIGN, INTEGER, NOTHING, 
 from gridlane.runtime.protocol import NativeLaunch
 
 if TYPE_CHECKING:
-    from gridlane.cuda.launch import Launching, Plan
+    from gridlane.cuda.launch import Configured, Plan
 
 Matcher = tuple[int, Any, Any, int, int]
 
 
 def native_profile(
-    launch: Launching, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
+    launch: Configured, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
 ) -> tuple[Any, ...] | None:
     """What ``Launcher._install`` takes, or None where a launch needs more than it does: kernels
     that can raise, and arguments that are not simple. The driver refuses a launch on another GPU

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-from gridlane.cuda import active
 from gridlane.cuda.graphs import Graph
+from gridlane.launch import current
 from gridlane.runtime import protocol
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Stream(AnyStream, weakref.ref[Any]):
     def __new__(cls, native: protocol.Stream | None = None) -> Self:
         """A new stream, or another object for one."""
         if native is None:
-            native = active.device().new_stream()
+            native = current.device().new_stream()
         made = super().__new__(cls, native)
         made.native = native
         return made
@@ -110,7 +110,7 @@ class Stream(AnyStream, weakref.ref[Any]):
         """All is done by ``__new__``; weakref.ref would want its argument here."""
 
     def __repr__(self) -> str:
-        return f"<CUDA stream {self.handle} on {active.device().name}>"
+        return f"<CUDA stream {self.handle} on {current.device().name}>"
 
 
 class ExternalStream(AnyStream):
@@ -129,10 +129,10 @@ class ExternalStream(AnyStream):
     @property
     def native(self) -> protocol.Stream:  # type: ignore[override]  # looked up when used
         """The device's stream; DeviceError INVALID_HANDLE when there is none."""
-        return active.device().stream_at(self._handle)
+        return current.device().stream_at(self._handle)
 
     def __repr__(self) -> str:
-        return f"<External CUDA stream {self.handle} on {active.device().name}>"
+        return f"<External CUDA stream {self.handle} on {current.device().name}>"
 
 
 class DefaultStream(AnyStream):
@@ -150,10 +150,10 @@ class DefaultStream(AnyStream):
     @property
     def native(self) -> protocol.Stream:  # type: ignore[override]  # of this thread's device
         """The device's stream."""
-        return active.device().stream_at(self._handle)
+        return current.device().stream_at(self._handle)
 
     def __repr__(self) -> str:
-        return f"<{self.title} CUDA stream on {active.device().name}>"
+        return f"<{self.title} CUDA stream on {current.device().name}>"
 
 
 class Event:
@@ -162,7 +162,7 @@ class Event:
 
     def __init__(self, timing: bool = True) -> None:
         self.timing = timing
-        self.native = active.device().new_event(timing)
+        self.native = current.device().new_event(timing)
 
     @property
     def handle(self) -> int:
@@ -260,4 +260,4 @@ def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
 
 def synchronize() -> None:
     """Wait for the work of all streams; raise the first error among it."""
-    active.device().synchronize()
+    current.device().synchronize()

@@ -11,11 +11,10 @@ import numpy as np
 
 from gridlane.core.argtypes import ArgType, ArrayType
 from gridlane.core.errors import ArgumentError
-from gridlane.cuda import active
 from gridlane.cuda.argument_types import ALIGNED, is_in_place
 from gridlane.cuda.arguments import ArgHint, InOut
 from gridlane.cuda.devicearray import DeviceNDArray, from_interface, to_device
-from gridlane.launch import geometry
+from gridlane.launch import current, geometry
 
 Writeback = Callable[[], object]
 """Copies back what a kernel wrote; a list of them is of one launch."""
@@ -67,7 +66,7 @@ def _hinted(value: ArgHint, want: ArgType) -> Convert | None:
 def _array(value: np.ndarray, want: ArgType) -> Convert | None:
     writes = not (isinstance(want, ArrayType) and want.readonly)
     readonly = not value.flags.writeable
-    direct = active.device().host_visible and value.flags.num & ALIGNED
+    direct = current.device().host_visible and value.flags.num & ALIGNED
     if direct and not (readonly and writes):
         return None
     return lambda array, back: _upload(array, back, True, not readonly and writes)

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.cuda import active
-from gridlane.launch import geometry
+from gridlane.launch import current, geometry
 
 
 class PinnedMemory:
     """Host memory that copies on streams use without waiting; the base of pinned arrays."""
 
     def __init__(self, size: int) -> None:
-        self._buffer = active.device().allocate_host(size, "pinned")
+        self._buffer = current.device().allocate_host(size, "pinned")
         self.__array_interface__ = {
             "shape": (size,),
             "typestr": "|u1",
@@ -32,7 +31,7 @@ _registered: dict[int, int] = {}
 @contextmanager
 def registered(arrays: Sequence[np.ndarray]) -> Iterator[None]:
     """Pin host arrays in a with block."""
-    device, held, addresses = active.device(), [], []
+    device, held, addresses = current.device(), [], []
     for array in arrays:
         octets = np.frombuffer(extent_bytes(array), np.uint8)
         held.append(device.register_host(octets.ctypes.data, octets.size))
@@ -69,7 +68,7 @@ def extent_bytes(array: np.ndarray) -> memoryview:
 
 def upload(target: int, source: memoryview) -> None:
     """Host to device."""
-    active.device().upload(target, source)
+    current.device().upload(target, source)
 
 
 def check_compatible(first: Any, second: Any) -> None:

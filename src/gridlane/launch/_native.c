@@ -1,9 +1,10 @@
-/* The launch path of GPU kernels: from the arguments of a call to cuLaunchKernel.
+/* The launch path: from the arguments of a call to cuLaunchKernel, or to a device's hot function.
 
    A Launcher holds a few profiles, the latest used first. A profile says for each argument what it
    must be and where its bytes go in the parameter block; when all match, the kernel is launched.
-   When none does, or the driver refuses, the Python method `_launch_slowly` or `_failed` goes on.
-   launcher.py has the same in Python, and says what a profile is. */
+   When none does, the hot function is called where there is one. When the driver refuses, or there
+   is none, the Python method `_failed` or `_launch_slowly` goes on. launcher.py has the same in
+   Python, and says what a profile is. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -40,7 +41,6 @@ typedef struct {
     void *function, *stream;
     unsigned geometry[6];
     unsigned shared;
-    int selected; /* the device of the thread that made it */
     unsigned char *flag;        /* set at each launch */
     const unsigned char *sound; /* 0 once this must not be used any more */
     PyObject *keep;             /* what the code and the stream belong to */
@@ -48,14 +48,17 @@ typedef struct {
 
 typedef struct {
     PyObject_HEAD
+    int selected; /* the device of the thread that made it */
     int count;
     Profile *profiles[MOST_PROFILES];
+    PyObject *hot;    /* what takes the launcher and the arguments, or NULL */
+    PyObject *others; /* the same launch on other devices, by their numbers, or NULL */
 } Launcher;
 
-/* The device that this thread has selected; a profile is for threads with the same one. */
+/* The device that this thread has selected; a launcher is for threads with the same one. */
 static _Thread_local int selected = -1;
 
-static PyObject *name_launch, *name_slowly, *name_failed;
+static PyObject *name_launch, *name_slowly, *name_failed, *name_elsewhere;
 
 static void release(Profile *profile)
 {
@@ -150,8 +153,7 @@ static int take(const Matcher *matcher, PyObject *value, unsigned char *block)
 
 static int matches(const Profile *profile, PyObject *args, unsigned char *block)
 {
-    if (PyTuple_GET_SIZE(args) != profile->count || (profile->sound && !*profile->sound) ||
-        profile->selected != selected)
+    if (PyTuple_GET_SIZE(args) != profile->count || (profile->sound && !*profile->sound))
         return 0;
     for (Py_ssize_t n = 0; n < profile->count; n++) {
         int taken = take(&profile->matchers[n], PyTuple_GET_ITEM(args, n), block);
@@ -176,13 +178,10 @@ static int run(Profile *profile, unsigned char *block)
     return code;
 }
 
-static PyObject *launcher_call(Launcher *self, PyObject *args, PyObject *keywords)
+/* The call by the first profile that fits; NULL without an exception where none does. */
+static PyObject *call_profile(Launcher *self, PyObject *args)
 {
     _Alignas(16) unsigned char block[MOST_PARAMETERS];
-    if (keywords != NULL && PyDict_GET_SIZE(keywords)) {
-        PyErr_SetString(PyExc_TypeError, "a kernel takes no keyword arguments");
-        return NULL;
-    }
     for (int n = 0; n < self->count; n++) {
         Profile *profile = self->profiles[n];
         /* Looking at an argument may run Python code, which may change the profiles. */
@@ -208,6 +207,51 @@ static PyObject *launcher_call(Launcher *self, PyObject *args, PyObject *keyword
         PyObject *result =
             PyObject_CallMethodObjArgs((PyObject *)self, name_failed, number, args, NULL);
         Py_DECREF(number);
+        return result;
+    }
+    return NULL;
+}
+
+/* A call of a thread that has selected another device than the launcher's. */
+static PyObject *call_elsewhere(Launcher *self, PyObject *args)
+{
+    PyObject *number = PyLong_FromLong(selected), *other = NULL, *result = NULL;
+    if (number == NULL)
+        return NULL;
+    if (self->others != NULL)
+        other = Py_XNewRef(PyDict_GetItemWithError(self->others, number));
+    if (other == NULL && !PyErr_Occurred()) {
+        other = PyObject_CallMethodNoArgs((PyObject *)self, name_elsewhere);
+        if (other != NULL && self->others == NULL)
+            self->others = PyDict_New();
+        if (other != NULL &&
+            (self->others == NULL || PyDict_SetItem(self->others, number, other) < 0))
+            Py_CLEAR(other);
+    }
+    Py_DECREF(number);
+    if (other != NULL)
+        result = PyObject_Call(other, args, NULL);
+    Py_XDECREF(other);
+    return result;
+}
+
+static PyObject *launcher_call(Launcher *self, PyObject *args, PyObject *keywords)
+{
+    if (keywords != NULL && PyDict_GET_SIZE(keywords)) {
+        PyErr_SetString(PyExc_TypeError, "a kernel takes no keyword arguments");
+        return NULL;
+    }
+    if (self->selected != selected)
+        return call_elsewhere(self, args);
+    if (self->count) {
+        PyObject *done = call_profile(self, args);
+        if (done != NULL || PyErr_Occurred())
+            return done;
+    }
+    if (self->hot != NULL) {
+        PyObject *both[] = {(PyObject *)self, args}, *hot = Py_NewRef(self->hot);
+        PyObject *result = PyObject_Vectorcall(hot, both, 2, NULL);
+        Py_DECREF(hot);
         return result;
     }
     return PyObject_CallMethodOneArg((PyObject *)self, name_slowly, args);
@@ -290,7 +334,6 @@ static PyObject *launcher_install(Launcher *self, PyObject *args)
     made->shared = shared;
     made->flag = (unsigned char *)(uintptr_t)flag;
     made->sound = (const unsigned char *)(uintptr_t)sound;
-    made->selected = selected;
     made->keep = Py_NewRef(keep);
     Profile *last = NULL;
     if (self->count == MOST_PROFILES)
@@ -304,22 +347,45 @@ static PyObject *launcher_install(Launcher *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-static int launcher_clear(Launcher *self)
+static void drop_profiles(Launcher *self)
 {
     while (self->count)
         release(self->profiles[--self->count]);
+}
+
+static int launcher_clear(Launcher *self)
+{
+    drop_profiles(self);
+    Py_CLEAR(self->hot);
+    Py_CLEAR(self->others);
     return 0;
 }
 
 static PyObject *launcher_forget(Launcher *self, PyObject *unused)
 {
-    launcher_clear(self);
+    drop_profiles(self);
     Py_RETURN_NONE;
+}
+
+static PyObject *launcher_go(Launcher *self, PyObject *hot)
+{
+    Py_XSETREF(self->hot, Py_NewRef(hot));
+    Py_RETURN_NONE;
+}
+
+static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    Launcher *made = (Launcher *)type->tp_alloc(type, 0);
+    if (made != NULL)
+        made->selected = selected;
+    return (PyObject *)made;
 }
 
 static int launcher_traverse(Launcher *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
+    Py_VISIT(self->hot);
+    Py_VISIT(self->others);
     for (int n = 0; n < self->count; n++) {
         Profile *profile = self->profiles[n];
         if (profile->references > 1)
@@ -357,11 +423,13 @@ static PyMethodDef launcher_methods[] = {
      "Say which device this thread uses, -1 for the default one."},
     {"_install", (PyCFunction)launcher_install, METH_VARARGS, "Add a profile; see launcher.py."},
     {"_forget", (PyCFunction)launcher_forget, METH_NOARGS, "Drop every profile."},
+    {"_go", (PyCFunction)launcher_go, METH_O, "Set what is called where no profile fits."},
     {NULL},
 };
 
 static PyType_Slot launcher_slots[] = {
-    {Py_tp_doc, "A callable that launches a GPU kernel; see launcher.py."},
+    {Py_tp_doc, "A callable that launches a kernel; see launcher.py."},
+    {Py_tp_new, launcher_new},
     {Py_tp_call, launcher_call},
     {Py_tp_methods, launcher_methods},
     {Py_tp_traverse, launcher_traverse},
@@ -387,8 +455,10 @@ PyMODINIT_FUNC PyInit__native(void)
     name_launch = PyUnicode_InternFromString("_launch");
     name_slowly = PyUnicode_InternFromString("_launch_slowly");
     name_failed = PyUnicode_InternFromString("_failed");
+    name_elsewhere = PyUnicode_InternFromString("_elsewhere");
     PyObject *made = PyModule_Create(&module);
-    if (made == NULL || !name_launch || !name_slowly || !name_failed || intern_foreign_names() < 0)
+    if (made == NULL || !name_launch || !name_slowly || !name_failed || !name_elsewhere ||
+        intern_foreign_names() < 0)
         return NULL;
     PyObject *type = PyType_FromSpec(&launcher_spec);
     if (type == NULL || PyModule_AddObject(made, "Launcher", type) < 0) {

@@ -1,6 +1,9 @@
-"""The launch path of GPU kernels without Python's cost: ``_native.c``, and its twin in Python.
+"""The launch path without Python's cost: ``_native.c``, and its twin in Python.
 
-A Launcher holds up to ``MOST_PROFILES`` profiles, the latest used first. A profile is what
+A Launcher is for the device that the thread which made it had selected. A thread that has selected
+another one is sent to what ``_elsewhere()`` makes, once for each device.
+
+It holds up to ``MOST_PROFILES`` profiles, the latest used first. A profile is what
 ``_install`` takes:
 
     matchers    for each argument (kind, class, wanted, offset, size): what it must be, and which
@@ -17,9 +20,9 @@ A Launcher holds up to ``MOST_PROFILES`` profiles, the latest used first. A prof
     sound       address of a byte that is 0 once the profile must not be used any more, or 0
     keep        an object that owns what the addresses point to
 
-A profile is for threads that have selected the same device (``_select``) as the one that made it.
-A call for which no profile fits goes to ``_launch_slowly(args)``; one that the driver refuses, and
-so has launched nothing, to ``_failed(code, args)``. A subclass has both.
+A call for which no profile fits goes to the hot function that ``_go`` was given, with the launcher
+and the tuple of arguments, or without one to ``_launch_slowly(args)``; one that the driver refuses,
+and so has launched nothing, to ``_failed(code, args)``. A subclass has these methods.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -60,6 +64,9 @@ class PythonLauncher:
 
     def __init__(self) -> None:
         self._profiles: list[tuple[Any, ...]] = []
+        self._selected = _selected()
+        self._others: dict[int, Any] = {}
+        self._hot: Callable[[Any, tuple[Any, ...]], None] | None = None
 
     def _install(
         self,
@@ -79,12 +86,16 @@ class PythonLauncher:
         mark = (ctypes.c_ubyte * 1).from_address(flag) if flag else None
         alive = (ctypes.c_ubyte * 1).from_address(sound) if sound else b"\1"
         target = function, *geometry, shared, stream
-        profile = (matchers, size, call, target, mark, alive, keep, _selected())
+        profile = (matchers, size, call, target, mark, alive, keep)
         self._profiles = [profile, *self._profiles[: MOST_PROFILES - 1]]
 
     def _forget(self) -> None:
         """Drop every profile."""
         self._profiles = []
+
+    def _go(self, hot: Callable[[Any, tuple[Any, ...]], None]) -> None:
+        """Set what is called where no profile fits."""
+        self._hot = hot
 
     @staticmethod
     def _select(number: int) -> None:
@@ -92,9 +103,14 @@ class PythonLauncher:
         _thread.selected = number
 
     def __call__(self, *args: Any) -> None:
+        here = _selected()
+        if here != self._selected:
+            if here not in self._others:
+                self._others[here] = self._elsewhere()
+            self._others[here](*args)
+            return
         for number, profile in enumerate(self._profiles):
-            usable = profile[5][0] and profile[7] == _selected()
-            block = _block(profile[0], profile[1], args) if usable else None
+            block = _block(profile[0], profile[1], args) if profile[5][0] else None
             if block is None:
                 continue
             if number:
@@ -104,7 +120,13 @@ class PythonLauncher:
             if code:
                 self._failed(code, args)
             return
-        self._launch_slowly(args)
+        if self._hot is not None:
+            self._hot(self, args)
+        else:
+            self._launch_slowly(args)
+
+    def _elsewhere(self) -> Any:
+        raise NotImplementedError
 
     def _launch_slowly(self, args: tuple[Any, ...]) -> None:
         raise NotImplementedError
@@ -183,6 +205,6 @@ def _chosen() -> Any:
 Launcher: Any = _chosen()
 
 
-def select(ordinal: int | None) -> None:
-    """Tell launchers which device this thread uses; None for the first choice."""
-    Launcher._select(-1 if ordinal is None else ordinal)
+def select(number: int) -> None:
+    """Tell launchers which device this thread uses, by a number of it; -1 for the first choice."""
+    Launcher._select(number)

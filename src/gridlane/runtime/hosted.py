@@ -13,7 +13,7 @@ from gridlane.core.artifact import Artifact
 from gridlane.core.options import Target
 from gridlane.runtime.errors import INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.runtime.event import Event
-from gridlane.runtime.protocol import Block, Buffer, HostMemory, Limits
+from gridlane.runtime.protocol import Block, Buffer, HostMemory, Limits, Route
 from gridlane.runtime.stream import (
     DefaultStream,
     Stream,
@@ -56,6 +56,7 @@ class HostDevice:
     ordinal = 0
     limits: Limits
     host_visible: bool
+    route: Route = "inline"
     # What kernels may count on: the instructions of a device of this generation are all here.
     compute_capability = (8, 0)
 

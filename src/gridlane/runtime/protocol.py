@@ -11,6 +11,9 @@ from gridlane.core.options import Target
 
 Block = tuple[int, int, int]
 HostMemory = Literal["pinned", "mapped", "managed"]
+Route = Literal["inline", "queued", "native"]
+"""Launches on the default stream run on the caller; streams, in Python, append them to a queue; or
+the driver's function can be called without Python, as NativeLaunch says."""
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -253,6 +256,8 @@ class Device(Protocol):
     """Whether kernels can use the address of host memory as it is, so no copy is needed."""
     compute_capability: tuple[int, int]
     """The generation of NVIDIA device whose instructions kernels may use."""
+    route: Route
+    """How a launch goes that needs no preparing."""
 
     # --- code ---
 

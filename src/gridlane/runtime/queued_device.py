@@ -11,7 +11,7 @@ from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
 from gridlane.runtime.errors import INVALID_HANDLE, KernelStop, fail
 from gridlane.runtime.hosted import attributes_of
-from gridlane.runtime.protocol import Limits
+from gridlane.runtime.protocol import Limits, Route
 from gridlane.runtime.queued_stream import QueuedStream
 
 _APART = {
@@ -30,6 +30,7 @@ class QueuedDevice(Generic[S]):
     """Base of these devices."""
 
     host_visible = False
+    route: Route = "queued"
     # What kernels may count on; the code generator makes it of what the device has, or refuses.
     compute_capability = (8, 0)
     name: str

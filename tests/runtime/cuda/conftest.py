@@ -58,13 +58,14 @@ def device(machine):
 def forget_devices():
     """Drop what lives as long as a process: devices, and what numba's names show of them."""
     from gridlane.cuda import active, device
+    from gridlane.launch import current
     from gridlane.runtime import devices
     from gridlane.runtime.drivers.cuda import api
 
     devices._opened.clear()
-    for cached in (active._first, active.count, device._manager, device._wrapped):
+    for cached in (current._first, current._count, device._manager, device._wrapped):
         cached.cache_clear()
     device._context_of.cache_clear()
     api.bindings.cache_clear()
-    active.select(None)
+    current.choose(None)
     active._live.clear()

@@ -46,14 +46,12 @@ def slow(request, monkeypatch):
 
     class Configured(launch.Launching, request.param[1]):
         __slots__ = launch.SLOTS
-        _remember = launch.NativeConfigured._remember
-        _failed = launch.NativeConfigured._failed
 
         def _launch_slowly(self, args):
             seen.append(args)
             super()._launch_slowly(args)
 
-    monkeypatch.setattr(dispatcher, "NativeConfigured", Configured)
+    monkeypatch.setattr(dispatcher, "Configured", Configured)
     return seen
 
 

@@ -14,7 +14,7 @@ from tests.cuda.tensors import Tensor
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError, DeviceError
 from gridlane.cuda import active, dlpack
-from gridlane.launch import geometry
+from gridlane.launch import current, geometry
 from gridlane.runtime.devices import get_device
 
 
@@ -22,7 +22,7 @@ class Memory:
     """Bytes that another library has allocated."""
 
     def __init__(self, size):
-        active.device().activate()
+        current.device().activate()
         self.address = int(driver.cuMemAlloc(max(1, size))[1])
 
     def __del__(self):
@@ -429,11 +429,11 @@ def test_tensors_of_the_host_are_copied(machine, scale, slow):
 def test_the_cpu_s_arrays_do_not_look_like_cuda_s_here(machine, monkeypatch):
     assert active.has_cuda_driver()
     cpu = get_device("cpu")
-    monkeypatch.setattr(active, "device", lambda: cpu)
+    current.choose(cpu)
     array = cuda.to_device(np.zeros(4))
     assert not hasattr(array, "__cuda_array_interface__")
     assert array.__dlpack_device__() == (1, 0)
-    monkeypatch.undo()
+    current.choose(None)
     x = cuda.to_device(np.zeros(4))
     with pytest.raises(DeviceError, match=r"is in memory of the device 'cpu', .* is on 'cuda'"):
         cuda.jit(lambda_of_size)[1, 1](array)

@@ -12,7 +12,7 @@ from gridlane.cli.gpu_bench.cases import CASES, RIGHT
 from gridlane.cli.gpu_bench.timing import timed
 from gridlane.cli.tables import console, table
 from gridlane.cli.wording import described
-from gridlane.cuda import active
+from gridlane.launch import current
 
 DESCRIPTION = """\
 The cost of a launch, rates of copies and of a few kernels, on the device of GRIDLANE_DEVICE or
@@ -37,7 +37,7 @@ def show(arguments: list[str]) -> int:
     )
     chosen = parser.parse_args(arguments)
     out = console()
-    device = active.device()
+    device = current.device()
     out.print(f"{device.name}: {described(device.describe())}", markup=False)
     rows = table("", "time", "rate", "result")
     for column in rows.columns[1:3]:

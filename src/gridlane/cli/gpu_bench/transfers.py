@@ -8,7 +8,7 @@ import numpy as np
 
 from gridlane import cuda
 from gridlane.cli.gpu_bench.timing import timed
-from gridlane.cuda import active
+from gridlane.launch import current
 
 SIZE = 1 << 28
 """Bytes between host and device; four times as many on the device."""
@@ -21,7 +21,7 @@ def rates(size: int = SIZE) -> Iterator[tuple[str, float]]:
     device = cuda.device_array(size, np.uint8)
     large = 4 * size
     big, other = (cuda.device_array(large, np.uint8) for _ in range(2))
-    queue = active.device().default_stream
+    queue = current.device().default_stream
     for name, amount, copy in (
         ("pinned to device", size, lambda: queue.upload(device.address, host.data)),
         ("device to pinned", size, lambda: queue.download(host.data, device.address)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.core.errors import DeviceError
-from gridlane.cuda import active
 from gridlane.cuda.arrays import is_cuda_array
 from gridlane.cuda.device import (
     Context,
@@ -21,6 +20,7 @@ from gridlane.cuda.names import missing
 from gridlane.cuda.streams import AnyStream as Stream  # numba has one class for all kinds
 from gridlane.cuda.streams import Event
 from gridlane.cuda.transport import PinnedMemory
+from gridlane.launch import current
 
 CudaAPIError = CudaDriverError = LinkerError = DeviceError
 Device = CudaDevice
@@ -46,7 +46,7 @@ class _Driver:
 
     def get_device_count(self) -> int:
         """How many there are."""
-        return active.count()
+        return current.count()
 
     def get_version(self) -> tuple[int, int]:
         """The CUDA version whose meaning kernels have."""

@@ -21,13 +21,14 @@ from gridlane.runtime.errors import (
     device_error,
     fail,
 )
-from gridlane.runtime.protocol import Block, Buffer, HostMemory, Limits
+from gridlane.runtime.protocol import Block, Buffer, HostMemory, Limits, Route
 
 
 class CudaDevice:
     """A GPU with its primary context."""
 
     host_visible = False
+    route: Route = "native"
 
     def __init__(self, ordinal: int) -> None:
         self.ordinal = ordinal

@@ -1,0 +1,107 @@
+"""The device that a thread uses: GRIDLANE_DEVICE's, unless the thread has chosen another."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+from gridlane.core.config import config
+from gridlane.launch import launcher
+from gridlane.runtime.devices import device_count, family, get_device
+from gridlane.runtime.errors import INVALID_DEVICE, fail
+from gridlane.runtime.protocol import Device
+
+_thread = threading.local()
+_numbers: weakref.WeakKeyDictionary[Device, int] = weakref.WeakKeyDictionary()
+"""A number for each device that was chosen, as launchers know it."""
+_next = itertools.count()
+
+
+def device() -> Device:
+    """The device of this thread. It is opened at the first call."""
+    chosen = getattr(_thread, "device", None)
+    return chosen if chosen is not None else _first()
+
+
+@cache
+def _first() -> Device:
+    return get_device(config().device)
+
+
+def _is_first(device: Device) -> bool:
+    """Whether a device is GRIDLANE_DEVICE's, which is not opened for that."""
+    kind, ordinal = family(config().device)
+    return device.name == (f"{kind}:{ordinal}" if ordinal else kind) and device is _first()
+
+
+def kind() -> str:
+    """The kind of this thread's device. It opens none.
+
+    >>> kind()
+    'cpu'
+    """
+    chosen = getattr(_thread, "device", None)
+    return family(config().device if chosen is None else chosen.name)[0]
+
+
+def count() -> int:
+    """Devices of the kind in use."""
+    return _count(kind())
+
+
+@cache
+def _count(of: str) -> int:
+    return device_count(of)
+
+
+def numbered(ordinal: int) -> Device:
+    """A device of the kind in use.
+
+    Raises:
+        DeviceError: INVALID_DEVICE, there are not so many.
+    """
+    if not 0 <= ordinal < count():
+        last = count() - 1
+        there = f"there are devices 0 to {last}" if last else "there is device 0 only"
+        fail(INVALID_DEVICE, f"device {ordinal}; {there}")
+    return get_device(f"{kind()}:{ordinal}" if ordinal else kind())
+
+
+def choose(chosen: Device | None) -> Device | None:
+    """Make a device this thread's; None for the first choice. Returns what was chosen before."""
+    before: Device | None = getattr(_thread, "device", None)
+    _thread.device = chosen
+    if chosen is None or _is_first(chosen):
+        launcher.select(-1)
+    else:
+        launcher.select(_numbers.setdefault(chosen, next(_next)))
+    if chosen is not None or before is not None:
+        device().activate()  # a launch that goes to the driver without us goes there too
+    return before
+
+
+@contextmanager
+def using(name: str) -> Iterator[Device]:
+    """In the with block this thread uses another device, of whatever kind.
+
+    >>> with using("interp") as device:
+    ...     device.name
+    'interp'
+
+    Args:
+        name: as GRIDLANE_DEVICE's: ``"vulkan"``, ``"cuda:1"``.
+
+    Raises:
+        DeviceError: NO_DEVICE or INVALID_DEVICE, there is no such device.
+        UnsupportedBackend: devices of this kind cannot run kernels.
+    """
+    chosen = get_device(name)
+    before = choose(chosen)
+    try:
+        yield chosen
+    finally:
+        choose(before)
