@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from gridlane.core.version import VERSION
+
+if TYPE_CHECKING:
+    from gridlane.launch.current import using as device
+
+__all__ = ["device"]
+__version__ = VERSION
 
 
 def __getattr__(name: str) -> Any:
@@ -12,4 +18,8 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module("gridlane.cuda")
+    if name == "device":
+        from gridlane.launch.current import using
+
+        return using
     raise AttributeError(f"module 'gridlane' has no attribute {name!r}")

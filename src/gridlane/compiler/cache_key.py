@@ -8,7 +8,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-import gridlane
+from gridlane.core.version import VERSION
 
 # The rooms whose source decides what a kernel compiles to.
 COMPILER_HALF = ("core", "ir", "passes", "frontends", "codegen", "compiler")
@@ -34,8 +34,8 @@ def make_key(*parts: bytes | str) -> str:
 def _fixed() -> bytes:
     import llvmlite  # its version only; the library is loaded by what generates code
 
-    versions = f"{gridlane.__version__} {llvmlite.__version__} "
-    return versions.encode() + compiler_digest(Path(gridlane.__file__).parent)
+    versions = f"{VERSION} {llvmlite.__version__} "
+    return versions.encode() + compiler_digest(Path(__file__).parents[1])
 
 
 def compiler_digest(package: Path) -> bytes:

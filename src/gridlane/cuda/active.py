@@ -15,12 +15,13 @@ _live: dict[Device, LiveMap] = {}
 """The memory of each device that was allocated here."""
 
 
-def allocate(size: int) -> Buffer:
-    """Device memory of ``size`` bytes; DeviceError OUT_OF_MEMORY when there is none.
+def allocate(size: int, owner: Device | None = None) -> Buffer:
+    """Memory of ``size`` bytes on a device, this thread's if none is given; DeviceError
+    OUT_OF_MEMORY when there is none.
 
     Nothing is allocated for 0 bytes: the address is 0, as CUDA's is.
     """
-    owner = current.device()
+    owner = owner or current.device()
     if not size:
         return Buffer(0, 0, device=owner)
     try:

@@ -177,5 +177,5 @@ class ArrayDescription:
     def __repr__(self) -> str:
         return (
             f"<{type(self).__name__} shape={self.shape} dtype={self.dtype} "
-            f"on {current.device().name!r}>"
+            f"on {(self.gpu_data.device or current.device()).name!r}>"
         )

@@ -19,6 +19,8 @@ from gridlane.cuda.transport import (
     upload,
 )
 from gridlane.launch import current, geometry
+from gridlane.runtime.devices import family
+from gridlane.runtime.protocol import Device
 
 NOT_CONTIGUOUS = (
     "Array contains non-contiguous buffer and cannot be transferred as a single memory region. "
@@ -54,11 +56,24 @@ class DeviceNDArray(ArrayDescription):
     def _duplicate(self) -> DeviceNDArray:
         """A copy on the device, with the same strides."""
         self._stream(0).synchronize()
-        clone = type(self)(self.shape, self.strides, self.dtype)
-        low = geometry.extent_of(self.shape, self.strides, self.dtype.itemsize)[0]
+        owner = self._owner_device()
+        low, high = geometry.extent_of(self.shape, self.strides, self.dtype.itemsize)
+        memory = active.allocate(high - low, owner)
+        clone = type(self)(
+            self.shape,
+            self.strides,
+            self.dtype,
+            0,
+            memory,
+            memory.address - low if memory.size else 0,
+        )
         if self.size:
-            current.device().copy(clone.address + low, self.address + low, self.alloc_size)
+            owner.copy(memory.address, self.address + low, self.alloc_size)
         return clone
+
+    def _owner_device(self) -> Device:
+        """The device whose memory it is."""
+        return self.gpu_data.device or current.device()
 
     def _check_writable(self) -> None:
         if self.readonly:
@@ -120,6 +135,9 @@ class DeviceNDArray(ArrayDescription):
             ends = self.address, ary.address, mine.alloc_size, (self, ary)
             if here is None or there is None or here is there:
                 stream.copy(*ends)
+            elif family(here.name)[0] != family(there.name)[0]:
+                host = ary.copy_to_host()
+                stream.write(self.address, extent_bytes(geometry.broadcast_core(host)))
             else:
                 # What the other device is still to write there is written first.
                 there.default_stream.synchronize()
@@ -266,7 +284,7 @@ class DeviceNDArray(ArrayDescription):
         host = target.copy_to_host(stream=stream)
         host[...] = value
         low = geometry.extent_of(host.shape, host.strides, host.dtype.itemsize)[0]
-        upload(target.address + low, extent_bytes(host))
+        self._owner_device().upload(target.address + low, extent_bytes(host))
 
 
 _NUMPY2 = int(np.__version__.split(".")[0]) >= 2
@@ -313,6 +331,12 @@ class DeviceRecord(DeviceNDArray):
 
 
 # --- module functions ---
+
+
+def _is_elsewhere(array: DeviceNDArray) -> bool:
+    """Whether an array is in memory of a device of another kind than this thread uses."""
+    there = array.gpu_data.device
+    return there is not None and family(there.name)[0] != current.kind()
 
 
 def as_device(value: Any, sync: bool = True, consumer: Any = None) -> Any:
@@ -373,8 +397,8 @@ def from_interface(
 def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
     """Copy a host array, or anything numpy makes one of, to the device.
 
-    A device array is returned as it is. With ``to``, the copy goes there. ``copy=False`` only
-    allocates.
+    A device array is returned as it is, but for one on a device of another kind, which is copied
+    by way of the host. With ``to``, the copy goes there. ``copy=False`` only allocates.
 
     Raises:
         ValueError: the array's elements do not follow each other, or it is masked.
@@ -385,6 +409,10 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
         if copy:
             to.copy_to_device(obj, stream=stream)
         return to
+    if isinstance(obj, DeviceNDArray):
+        if not _is_elsewhere(obj):
+            return obj
+        obj = obj.copy_to_host()
     obj = as_device(obj)
     if isinstance(obj, DeviceNDArray):
         return obj

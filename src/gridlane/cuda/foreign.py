@@ -12,6 +12,7 @@ from gridlane.cuda.argument_types import KEYS, as_host, foreign_key
 from gridlane.cuda.arguments import ArgHint
 from gridlane.cuda.devicearray import DeviceNDArray, as_device, from_interface
 from gridlane.launch import current, geometry
+from gridlane.runtime.devices import family
 from gridlane.runtime.errors import INVALID_VALUE, device_error
 
 
@@ -124,11 +125,13 @@ def check_device(array: DeviceNDArray) -> None:
     there, here = array.gpu_data.device, current.device()
     if there is None or there is here or not array.size or here.reaches(there, array.address):
         return
+    way = f"copy it to {here.name!r}, or launch on {there.name!r}"
+    if family(here.name)[0] == family(there.name)[0]:
+        way += ", or let GPUs reach each other with context.enable_peer_access"
     error: DeviceError = device_error(
         INVALID_VALUE,
         f"{array.dtype} array of shape {array.shape} is in memory of the device {there.name!r}, "
         f"and the launch is on {here.name!r}, which does not reach it",
-        f"copy it to {here.name!r}, launch on {there.name!r}, or let GPUs reach each other with "
-        "context.enable_peer_access",
+        way,
     )
     raise error

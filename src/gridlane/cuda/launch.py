@@ -26,7 +26,7 @@ from gridlane.cuda.transfers import Convert, Writeback, converter
 from gridlane.launch import compact, current
 from gridlane.launch.dimensions import Dim3, check_shape, check_shared
 from gridlane.launch.launcher import Launcher
-from gridlane.runtime.errors import NOT_CAPTURED, fail
+from gridlane.runtime.errors import INVALID_HANDLE, NOT_CAPTURED, fail
 from gridlane.runtime.protocol import BoundKernel
 
 if TYPE_CHECKING:
@@ -203,6 +203,13 @@ class Launching:
             plan = self._plan_for_any(plan, (device, key, ANY))
         check_shared(dispatcher.__name__, plan.static_shared, self.sharedmem, limits)
         stream = self.stream.native
+        if stream.device is not device:
+            fail(
+                INVALID_HANDLE,
+                f"{dispatcher.__name__}: the stream is of the device {stream.device.name!r}, and "
+                f"the launch is on {device.name!r}",
+                "launch on a stream that was made while this device was in use",
+            )
         traced = trace.enabled()
         if not plan.converts and not dispatcher.extensions and not traced:
             # What is traced comes here each time.

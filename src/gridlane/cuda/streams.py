@@ -110,7 +110,7 @@ class Stream(AnyStream, weakref.ref[Any]):
         """All is done by ``__new__``; weakref.ref would want its argument here."""
 
     def __repr__(self) -> str:
-        return f"<CUDA stream {self.handle} on {current.device().name}>"
+        return f"<CUDA stream {self.handle} on {self.native.device.name}>"
 
 
 class ExternalStream(AnyStream):

@@ -141,6 +141,8 @@ class Graph(Protocol):
 class Stream(Protocol):
     """An ordered queue of work. ``keep`` is held until the work is done."""
 
+    device: Any
+    """The device that it is a queue of."""
     handle: int
     """CUDA's number of the stream: 0 for the default one."""
     inline: bool

@@ -1,0 +1,165 @@
+"""The device that a thread uses: several kinds of them in one process."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from tests import on_shaders, on_vulkan
+
+import gridlane
+from gridlane import cuda
+from gridlane.core.errors import DeviceError
+from gridlane.launch import current
+
+SIZE = 100
+
+
+@cuda.jit
+def scale(x, factor):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] *= factor
+
+
+@cuda.jit
+def total(x, out):
+    i = cuda.grid(1)
+    if i < x.size:
+        cuda.atomic.add(out, 0, x[i])
+
+
+@pytest.fixture(params=["interp", "vulkan", "opengl", "webgpu"])
+def other(request):
+    """Another kind than the first one, which is the CPU."""
+    kind = request.param
+    if kind == "vulkan" and not on_vulkan.found():
+        pytest.skip("no device of Vulkan")
+    if kind in ("opengl", "webgpu") and kind not in on_shaders.found():
+        pytest.skip(f"no device of {kind}")
+    return kind
+
+
+def test_a_block_uses_another_device(other):
+    host = np.arange(SIZE, dtype=np.float32)
+    here = cuda.to_device(host)
+    launch = scale[4, 32]
+    launch(here, 2.0)
+    with gridlane.device(other) as device:
+        assert current.device() is device and device.name == other
+        assert cuda.get_current_device().native is device
+        there = cuda.to_device(host)
+        for _ in range(3):
+            launch(there, 3.0)
+        mine = host.copy()
+        launch(mine, 5.0)
+        assert (mine == host * 5).all()
+    launch(here, 2.0)
+    assert current.device().name == "cpu"
+    assert (here.copy_to_host() == host * 4).all()
+    # Its memory can be read from anywhere, and is launched on where it is.
+    assert (there.copy_to_host() == host * 27).all()
+    assert f"on {other!r}" in repr(there) and "on 'cpu'" in repr(here)
+
+
+def test_blocks_nest_and_end_with_errors(other):
+    with gridlane.device(other):
+        with gridlane.device("cpu"):
+            assert current.kind() == "cpu"
+            with pytest.raises(ZeroDivisionError), gridlane.device(other):
+                raise ZeroDivisionError
+            assert current.kind() == "cpu"
+        assert current.kind() == other
+        with pytest.raises(DeviceError, match="NO_DEVICE"), gridlane.device("abacus"):
+            pass
+        assert current.kind() == other
+    assert current.kind() == "cpu"
+
+
+def test_an_array_of_another_device_is_refused(other):
+    x = cuda.to_device(np.ones(SIZE, np.float32))
+    scale[4, 32](x, 1.0)
+    with gridlane.device(other):
+        y = cuda.to_device(np.ones(SIZE, np.float32))
+        for _ in range(2):
+            with pytest.raises(DeviceError, match=r"memory of the device 'cpu'(.|\n)*copy it to"):
+                scale[4, 32](x, 2.0)
+        with pytest.raises(DeviceError, match="memory of the device 'cpu'"):
+            total[4, 32](y, x)
+    with pytest.raises(DeviceError, match=f"memory of the device '{other}'"):
+        scale[4, 32](y, 2.0)
+    assert (x.copy_to_host() == 1).all() and (y.copy_to_host() == 1).all()
+
+
+def test_copies_between_kinds_go_by_the_host(other):
+    host = np.arange(SIZE, dtype=np.float32).reshape(4, 25)
+    here = cuda.to_device(host)
+    with gridlane.device(other):
+        there = cuda.to_device(here)
+        assert there.gpu_data.device.name == other
+        assert cuda.to_device(there) is there
+        scale[1, 128](there.ravel(), 2.0)
+        view = there[1:3]
+    here.copy_to_device(there)
+    assert (here.copy_to_host() == host * 2).all()
+    here[1:3] = view
+    there[0] = 7
+    there[2, 3] = here[0, 1]
+    assert (there.copy_to_host()[0] == 7).all() and there[2, 3] == 2
+    assert (view.copy_to_host()[0] == host[1] * 2).all()
+    back = cuda.device_array_like(there)
+    assert back.gpu_data.device.name == "cpu"
+    back.copy_to_device(there)
+    assert (back.copy_to_host() == there.copy_to_host()).all()
+
+
+def test_a_stream_is_its_devices(other):
+    stream = cuda.stream()
+    launch = scale[4, 32, stream]
+    x = cuda.to_device(np.ones(SIZE, np.float32))
+    launch(x, 2.0)
+    with gridlane.device(other):
+        y = cuda.to_device(np.ones(SIZE, np.float32))
+        for _ in range(2):
+            with pytest.raises(DeviceError, match="the stream is of the device 'cpu'"):
+                launch(y, 2.0)
+        own = cuda.stream()
+        scale[4, 32, own](y, 3.0)
+        own.synchronize()
+    with pytest.raises(DeviceError, match=f"the stream is of the device '{other}'"):
+        scale[4, 32, own](x, 2.0)
+    launch(x, 2.0)
+    stream.synchronize()
+    assert (x.copy_to_host() == 4).all() and (y.copy_to_host() == 3).all()
+
+
+def test_threads_use_devices_of_their_own(other):
+    host, results = np.arange(SIZE, dtype=np.float32), {}
+    launch = scale[4, 32]
+
+    def work(kind, factor):
+        with gridlane.device(kind):
+            for _ in range(20):
+                x = cuda.to_device(host)
+                launch(x, factor)
+                results.setdefault(kind, []).append((x.copy_to_host() == host * factor).all())
+
+    threads = [threading.Thread(target=work, args=args) for args in (("cpu", 2.0), (other, 3.0))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {kind: (len(all_), all(all_)) for kind, all_ in results.items()} == {
+        "cpu": (20, True),
+        other: (20, True),
+    }
+    assert current.kind() == "cpu"
+
+
+def test_another_object_for_the_first_device_is_the_first():
+    with gridlane.device("cpu") as device:
+        assert device is current.device()
+        x = np.ones(4)
+        scale[1, 4](x, 3.0)
+    assert (x == 3).all()
