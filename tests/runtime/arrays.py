@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import struct
-
 import numpy as np
+
+from gridlane.launch.packing import flat_packer
 
 
 def to_device(device, array):
@@ -28,9 +28,4 @@ def words(device, buffer, dtype=np.uint32):
 
 def params(artifact, *values):
     """The parameter block."""
-    block = bytearray(artifact.param_bytes)
-    for slot, value in zip(artifact.params, values, strict=True):
-        code = "Q" if slot.dtype is None else {"f32": "f"}.get(str(slot.dtype), "I")
-        value = getattr(value, "address", value)
-        struct.pack_into(f"<{code}", block, slot.offset, value)
-    return bytes(block)
+    return flat_packer(artifact.params, artifact.param_bytes)(*values)

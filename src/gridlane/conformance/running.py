@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +17,7 @@ from gridlane.core.options import KernelOptions
 from gridlane.ir.source import ModuleSource
 from gridlane.ir.types import PointerType
 from gridlane.ir.values import Module
+from gridlane.launch.packing import flat_packer
 from gridlane.runtime.devices import get_device
 from gridlane.runtime.protocol import Device
 
@@ -154,14 +154,7 @@ def octets_of(array: np.ndarray) -> memoryview:
 
 def packed(artifact: Artifact, numbers: list[Any]) -> bytes:
     """The parameter block."""
-    block = bytearray(artifact.param_bytes)
-    for slot, number in zip(artifact.params, numbers, strict=True):
-        if slot.dtype is None:
-            octets = struct.pack("<Q", number)
-        else:
-            octets = np.array(number, slot.dtype.numpy).tobytes()
-        block[slot.offset : slot.offset + len(octets)] = octets
-    return bytes(block)
+    return flat_packer(artifact.params, artifact.param_bytes)(*numbers)
 
 
 # --- comparing ---

@@ -7,48 +7,17 @@ ready as bytes.
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
 from gridlane.core.artifact import ParamSlot
-from gridlane.core.dtypes import DType, Kind, bf16, f16, f32, i64, u64
+from gridlane.core.dtypes import DType, bf16, i64, u64
 from gridlane.cuda.devicearray import DeviceNDArray
+from gridlane.launch import packing
 from gridlane.launch.geometry import address_of
-
-_FORMATS = {
-    (Kind.BOOL, 1): "?",
-    **{(Kind.SIGNED, size): code for size, code in ((1, "b"), (2, "h"), (4, "i"), (8, "q"))},
-    **{(Kind.UNSIGNED, size): code for size, code in ((1, "B"), (2, "H"), (4, "I"), (8, "Q"))},
-    **{(Kind.FLOAT, size): code for size, code in ((2, "e"), (4, "f"), (8, "d"))},
-}
-
-
-def _bf16_bits(value: Any) -> int:
-    return int(np.asarray(value, bf16.numpy).view(np.uint16))
-
-
-def _narrow(dtype: DType) -> Callable[[Any], Any]:
-    """Round to a narrower float; infinity on overflow, where struct would raise."""
-    scalar = dtype.numpy.type
-
-    def narrow(value: Any) -> Any:
-        with np.errstate(over="ignore"):
-            return scalar(value)
-
-    return narrow
-
-
-def _wrap(dtype: DType) -> Callable[[Any], int]:
-    wrap = dtype.wrap
-    return lambda value: wrap(int(value))
-
-
-_HELPERS: dict[str, Any] = {"address_of": address_of, "bf16_bits": _bf16_bits}
-_HELPERS |= {f"narrow_{dtype}": _narrow(dtype) for dtype in (f16, f32)}
 
 
 def _scalar(text: str, value: Any, dtype: DType) -> tuple[str, str]:
@@ -57,24 +26,16 @@ def _scalar(text: str, value: Any, dtype: DType) -> tuple[str, str]:
     ``value`` is an example of what the expression meets.
     """
     have = value.dtype if isinstance(value, np.generic) else None
-    if dtype is bf16:
-        return "H", f"bf16_bits({text})"
-    code = _FORMATS[dtype.kind, dtype.size]
-    if dtype.is_bool:
-        return code, f"bool({text})"
+    code, fits = packing.format_of(dtype), False
     if dtype.is_float:
-        exact = have is not None and have.kind == "f" and have.itemsize <= dtype.size
-        if dtype in (f16, f32) and not exact:
-            return code, f"narrow_{dtype}({text})"
-        return code, text
-    # Python's int is an i64 or u64, as its type's key says; anything else must say it fits.
-    if isinstance(value, bool) or (have is None and not isinstance(value, int)):
-        return code, f"wrap_{dtype}({text})"
-    if have is None:  # a signature may ask for the other one
-        fits = dtype is (i64 if int(value) < 2**63 else u64)
-    else:
+        fits = have is not None and have.kind == "f" and have.itemsize <= dtype.size
+    elif have is not None:
         fits = np.can_cast(have, dtype.numpy, "safe")
-    return code, text if fits else f"wrap_{dtype}({text})"
+    elif isinstance(value, int) and not isinstance(value, bool):
+        # Python's int is an i64 or u64, as its type's key says; a signature may ask for the other.
+        fits = dtype is (i64 if int(value) < 2**63 else u64)
+    plain = fits and dtype is not bf16 and not dtype.is_bool
+    return code, text if plain else packing.converted(text, dtype)
 
 
 def _reach(
@@ -107,45 +68,35 @@ def _is_descriptor(value: Any, type_: ArgType, slots: Sequence[ParamSlot]) -> bo
     ]
 
 
+def _fields(
+    types: Sequence[ArgType], values: Sequence[Any], params: Sequence[ParamSlot]
+) -> Iterator[packing.Field]:
+    by_argument: dict[int, list[ParamSlot]] = {}
+    for slot in params:
+        by_argument.setdefault(slot.argument, []).append(slot)
+    for n, slots in by_argument.items():
+        if _is_descriptor(values[n], types[n], slots):
+            yield packing.Field(slots[0].offset, f"{8 * len(slots)}s", f"a{n}._packed")
+            continue
+        for slot in slots:
+            code, text = _reach(f"a{n}", values[n], types[n], slot.path, slot.dtype)
+            yield packing.Field(slot.offset, code, text)
+
+
 def source(
     types: Sequence[ArgType], values: Sequence[Any], params: Sequence[ParamSlot], size: int
 ) -> tuple[str, str]:
     """The struct format and the text of the reader of arguments like ``values``."""
-    codes, expressions, end = [], [], 0
-    by_argument: dict[int, list[ParamSlot]] = {}
-    for slot in params:
-        by_argument.setdefault(slot.argument, []).append(slot)
-
-    def put(offset: int, code: str, length: int, expression: str) -> None:
-        nonlocal end
-        if offset > end:
-            codes.append(f"{offset - end}x")
-        codes.append(code)
-        expressions.append(expression)
-        end = offset + length
-
-    for n, slots in by_argument.items():
-        if _is_descriptor(values[n], types[n], slots):
-            length = 8 * len(slots)
-            put(slots[0].offset, f"{length}s", length, f"a{n}._packed")
-            continue
-        for slot in slots:
-            code, text = _reach(f"a{n}", values[n], types[n], slot.path, slot.dtype)
-            put(slot.offset, code, struct.calcsize(f"<{code}"), text)
-    if size > end:
-        codes.append(f"{size - end}x")
-    names = "".join(f"a{n}, " for n in range(len(values)))
-    return "<" + "".join(codes), f"def read({names}):\n    return pack({', '.join(expressions)})\n"
+    return packing.source(_names(values), list(_fields(types, values, params)), size)
 
 
 def make_reader(
     types: Sequence[ArgType], values: Sequence[Any], params: Sequence[ParamSlot], size: int
-) -> Callable[..., bytes]:
+) -> packing.Packer:
     """The function that turns arguments like ``values`` into the parameter block."""
-    layout, text = source(types, values, params, size)
-    names: dict[str, Any] = {"pack": struct.Struct(layout).pack, "bool": bool, **_HELPERS}
-    for slot in params:
-        if slot.dtype is not None and slot.dtype.is_integer:
-            names[f"wrap_{slot.dtype}"] = _wrap(slot.dtype)
-    exec(compile(text, "<gridlane argument reader>", "exec"), names)
-    return names["read"]
+    fields = list(_fields(types, values, params))
+    return packing.make_packer(_names(values), fields, size, {"address_of": address_of})
+
+
+def _names(values: Sequence[Any]) -> list[str]:
+    return [f"a{n}" for n in range(len(values))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import struct
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from gridlane.core.artifact import Artifact
 from gridlane.core.errors import CompileError, DeviceError, KernelError
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.python.kernel_source import PythonSource
+from gridlane.launch.packing import flat_packer
 
 RIGHT, CLOSE, SUBNORMAL, REFUSED, WRONG, FAILED = (
     *("right", "close", "but subnormals", "refused", "WRONG", "FAILED"),
@@ -113,16 +113,15 @@ def _octets(array: np.ndarray) -> memoryview:
 
 def _packed(artifact: Artifact, arrays: list[np.ndarray], addresses: list[int]) -> bytes:
     """The parameter block of a kernel whose arguments are arrays."""
-    block = bytearray(artifact.param_bytes)
+    numbers = []
     for slot in artifact.params:
         array = arrays[slot.argument]
         kind, *axis = slot.path
         if kind == "data":
-            number = addresses[slot.argument]
+            numbers.append(addresses[slot.argument])
         else:
-            number = getattr(array, str(kind))[int(axis[0])]
-        struct.pack_into("<q" if slot.dtype else "<Q", block, slot.offset, number)
-    return bytes(block)
+            numbers.append(getattr(array, str(kind))[int(axis[0])])
+    return flat_packer(artifact.params, artifact.param_bytes)(*numbers)
 
 
 # --- judging ---
