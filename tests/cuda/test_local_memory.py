@@ -107,7 +107,7 @@ def test_no_memory_for_the_arrays_of_a_block(tmp_path):
         "x = np.zeros(2048, np.int64)\n"
         "k[1, 1](x)\n"
         "configured = k[2, 1024]\n"
-        "k.overloads[next(iter(k.overloads))].loaded((1024, 1, 1))\n"
+        "k.overloads[next(iter(k.overloads))].bound((1024, 1, 1))\n"
         "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
         "resource.setrlimit(resource.RLIMIT_AS, (used + (100 << 20),) * 2)\n"
         "try:\n"

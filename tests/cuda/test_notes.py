@@ -16,7 +16,7 @@ def test_a_note_is_shown_once(fake, monkeypatch, capsys):
     plain = compiler.compile_kernel
     noted = lambda *args: replace(plain(*args), notes=(NOTE,))  # noqa: E731
     monkeypatch.setattr("gridlane.compiler.compile_kernel", noted)
-    monkeypatch.setattr("gridlane.cuda.notes._said", set())
+    monkeypatch.setattr("gridlane.launch.notes._said", set())
 
     def kernel(n):
         pass

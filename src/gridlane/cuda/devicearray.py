@@ -19,7 +19,7 @@ from gridlane.cuda.transport import (
     upload,
 )
 from gridlane.launch import current, geometry
-from gridlane.runtime.devices import family
+from gridlane.runtime.devices import kind_of
 from gridlane.runtime.protocol import Device
 
 NOT_CONTIGUOUS = (
@@ -135,7 +135,7 @@ class DeviceNDArray(ArrayDescription):
             ends = self.address, ary.address, mine.alloc_size, (self, ary)
             if here is None or there is None or here is there:
                 stream.copy(*ends)
-            elif family(here.name)[0] != family(there.name)[0]:
+            elif kind_of(here) != kind_of(there):
                 host = ary.copy_to_host()
                 stream.write(self.address, extent_bytes(geometry.broadcast_core(host)))
             else:
@@ -336,7 +336,7 @@ class DeviceRecord(DeviceNDArray):
 def _is_elsewhere(array: DeviceNDArray) -> bool:
     """Whether an array is in memory of a device of another kind than this thread uses."""
     there = array.gpu_data.device
-    return there is not None and family(there.name)[0] != current.kind()
+    return there is not None and kind_of(there) != current.kind()
 
 
 def as_device(value: Any, sync: bool = True, consumer: Any = None) -> Any:

@@ -26,7 +26,7 @@ from gridlane.cuda.inspection import Inspection
 from gridlane.cuda.kernel import Kernel
 from gridlane.cuda.launch import (
     Configured,
-    Plan,
+    Reading,
     check_convertible,
     current_launch_config,
 )
@@ -77,7 +77,7 @@ class Dispatcher(Inspection):
         self._specialized = False
         self._configured: dict[Any, Configured] = {}
         self._owners: weakref.WeakSet[Stream] = weakref.WeakSet()
-        self._plans: dict[Dim3, dict[Hashable, Plan]] = {}
+        self._plans: dict[Dim3, dict[Hashable, Reading]] = {}
         self._lock = threading.RLock()
 
     # --- launching ---
@@ -153,7 +153,7 @@ class Dispatcher(Inspection):
         """A 1-D launch of at least ``ntasks`` threads, ``tpb`` a block (0: chosen here)."""
         return ForAll(self, ntasks, tpb, stream, sharedmem)
 
-    def plans_of(self, block: Dim3) -> dict[Hashable, Plan]:
+    def plans_of(self, block: Dim3) -> dict[Hashable, Reading]:
         """The plans of launches with this block shape."""
         return self._plans.setdefault(block, {})
 
@@ -222,7 +222,7 @@ class Dispatcher(Inspection):
         with self._lock:
             found = self._reading.get(types)
             if found is None:
-                found = self._reading[types] = Kernel(self._source_func, types, self.options)
+                found = self._reading[types] = self._kernel(types)
             return found
 
     def kernel_of(self, types: Types) -> Kernel:
@@ -266,12 +266,18 @@ class Dispatcher(Inspection):
                     f"{self.__name__} has {len(self._parameters)} parameters, and the signature "
                     f"{len(types)} types"
                 )
-            kernel = Kernel(self._source_func, types, self.options)
+            kernel = self._kernel(types)
             launch = current_launch_config()
             if launch is not None and launch.dispatcher is self:
                 kernel.launch_config_sensitive = getattr(self, "_sensitive", False)
             self.overloads[types] = kernel
             return kernel
+
+    def _kernel(self, types: Types) -> Kernel:
+        # The frontend is loaded with the first kernel.
+        from gridlane.frontends.python.kernel_source import PythonSource
+
+        return Kernel(PythonSource(self._source_func), types, self.options)
 
     def disable_compile(self, val: bool = True) -> None:
         """Compile no further argument types."""

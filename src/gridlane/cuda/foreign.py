@@ -12,7 +12,7 @@ from gridlane.cuda.argument_types import KEYS, as_host, foreign_key
 from gridlane.cuda.arguments import ArgHint
 from gridlane.cuda.devicearray import DeviceNDArray, as_device, from_interface
 from gridlane.launch import current, geometry
-from gridlane.runtime.devices import family
+from gridlane.runtime.devices import kind_of
 from gridlane.runtime.errors import INVALID_VALUE, device_error
 
 
@@ -126,7 +126,7 @@ def check_device(array: DeviceNDArray) -> None:
     if there is None or there is here or not array.size or here.reaches(there, array.address):
         return
     way = f"copy it to {here.name!r}, or launch on {there.name!r}"
-    if family(here.name)[0] == family(there.name)[0]:
+    if kind_of(here) == kind_of(there):
         way += ", or let GPUs reach each other with context.enable_peer_access"
     error: DeviceError = device_error(
         INVALID_VALUE,

@@ -1,126 +1,55 @@
-"""One kernel for one tuple of argument types: its IR, its code for each block shape."""
+"""A compiled kernel as numba shows it: its types, figures and texts."""
 
 from __future__ import annotations
 
 import math
-import threading
-from dataclasses import replace
-from functools import cached_property
-from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gridlane.core import trace
 from gridlane.core.argtypes import ArgType, Signature, none
 from gridlane.core.artifact import Artifact
-from gridlane.core.compact import ANY, Variant
 from gridlane.core.errors import LaunchError
 from gridlane.core.forks import fork_waits
-from gridlane.core.options import KernelOptions, Target
-from gridlane.cuda import notes
+from gridlane.core.options import Target
 from gridlane.launch import current
-from gridlane.launch.dimensions import Dim3, check_shape
-from gridlane.runtime.protocol import BoundKernel, Device, LoadedKernel
-
-if TYPE_CHECKING:
-    from gridlane.ir.source import KernelSource
+from gridlane.launch import kernel as launch
+from gridlane.launch.dimensions import Dim3
 
 
-class Kernel:
-    """Compiled when it is first needed, and again for each new block shape."""
+class Kernel(launch.Kernel):
+    """One kernel of a dispatcher: what numba shows of it."""
 
-    def __init__(
-        self, py_func: FunctionType, argtypes: tuple[ArgType, ...], options: KernelOptions
-    ) -> None:
-        self.py_func = py_func
-        self.argtypes = argtypes
-        self.options = options
-        self.launch_config_sensitive = False
-        self._loaded: dict[tuple[Device, Target], LoadedKernel] = {}
-        self._bound: dict[tuple[Device, Dim3, Variant], BoundKernel] = {}
-        self._lock = threading.RLock()
-
-    @cached_property
-    def source(self) -> KernelSource:
-        """The function as the compiler takes it; made at the first launch, which loads modules."""
-        from gridlane.frontends.python.kernel_source import PythonSource
-
-        return PythonSource(self.py_func)
+    launch_config_sensitive = False
 
     @property
-    def argument_types(self) -> tuple[ArgType, ...]:
+    def argtypes(self) -> tuple[ArgType, ...]:
         """The types of the arguments."""
-        return self.argtypes
+        return self.types
+
+    argument_types = argtypes
 
     @property
     def signature(self) -> Signature:
         """The kernel's signature; it returns nothing."""
-        return Signature(none, self.argtypes)
+        return Signature(none, self.types)
 
     @property
     def entry_name(self) -> str:
         """The symbol of the kernel."""
         return self.module.kernel.name
 
-    @property
-    def module(self) -> Any:
-        """The typed IR, an ir.Module. Raises what is wrong with the source (CompileError)."""
-        from gridlane import compiler
-
-        with fork_waits(), self._lock:
-            return compiler.translate(self.source, self.argtypes, self.options)
-
     def artifact(self, block: Dim3) -> Artifact:
         """The compiled code for a block shape."""
-        return self.loaded(block).artifact
-
-    def loaded(self, block: Dim3, variant: Variant = ANY) -> BoundKernel:
-        """The code for a block shape and a kind of launch on this thread's device, ready to
-        run."""
-        device = current.device()
-        key = device, block, variant
-        found = self._bound.get(key)
-        if found is not None:
-            return found
-        with fork_waits(), self._lock:
-            if key not in self._bound:
-                check_shape(self.py_func.__name__, (1, 1, 1), block, device.limits)
-                self._bound[key] = self._load(device, block, variant).bind(block)
-            return self._bound[key]
-
-    def _load(self, device: Device, block: Dim3, variant: Variant = ANY) -> LoadedKernel:
-        """Compile for the device and load; once for code that takes any block shape."""
-        from gridlane import compiler
-
-        target = replace(device.target(block), variant=variant)
-        key = device, target
-        if key not in self._loaded:
-            artifact = compiler.compile_kernel(
-                self.source, self.argtypes, self.options, target, device.finish
-            )
-            if trace.enabled():
-                trace.event("load", kernel=self.py_func.__name__, device=device.name, block=block)
-            notes.show(self.py_func.__name__, artifact.notes)
-            self._loaded[key] = device.load(artifact)
-        return self._loaded[key]
-
-    def any_loaded(self) -> LoadedKernel:
-        """The code for some block shape; compiled for one warp when there is none yet."""
-        device = current.device()
-        with fork_waits(), self._lock:
-            for (owner, _), kernel in self._loaded.items():
-                if owner is device:
-                    return kernel
-            return self._load(device, (32, 1, 1))
+        return self.bound(block).artifact
 
     def any_artifact(self) -> Artifact:
-        """Its artifact."""
-        return self.any_loaded().artifact
+        """The compiled code for some block shape."""
+        return self.loaded().artifact
 
     # --- figures ---
 
     def _figure(self, name: str) -> int | None:
         """What the device says of the loaded code; None where it counts nothing."""
-        figures = self.any_loaded().figures()
+        figures = self.loaded().figures()
         return None if figures is None else getattr(figures, name)
 
     @property
@@ -151,11 +80,13 @@ class Kernel:
         counted = self._figure("local_bytes")
         if counted is not None:
             return counted
+        from gridlane.ir.ops.memory import LocalArray
+
         sizes = 0
         for function in self.module.functions.values():
             for op in function.body.walk():
-                if op.name == "local_array":
-                    sizes += op.results[0].type.element.size * getattr(op, "count", 1)
+                if isinstance(op, LocalArray):
+                    sizes += op.element.size * op.count
         return sizes
 
     @property
@@ -179,7 +110,7 @@ class Kernel:
                 "other on a worker, so a grid cannot wait for all of its blocks"
             )
         threads = math.prod(blockdim) if isinstance(blockdim, tuple) else int(blockdim)
-        each = self.any_loaded().occupancy(threads, dynsmemsize)
+        each = self.loaded().occupancy(threads, dynsmemsize)
         return each * device.limits.multiprocessors
 
     # --- text ---

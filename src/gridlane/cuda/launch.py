@@ -23,14 +23,15 @@ from gridlane.cuda.routes import ROUTES, Route
 from gridlane.cuda.signatures import conversion, writable
 from gridlane.cuda.streams import Stream
 from gridlane.cuda.transfers import Convert, Writeback, converter
-from gridlane.launch import compact, current
-from gridlane.launch.dimensions import Dim3, check_shape, check_shared
+from gridlane.launch import current
+from gridlane.launch.dimensions import Dim3, check_shape
 from gridlane.launch.launcher import Launcher
-from gridlane.runtime.errors import INVALID_HANDLE, NOT_CAPTURED, fail
-from gridlane.runtime.protocol import BoundKernel
+from gridlane.launch.plan import Plan
+from gridlane.runtime.errors import NOT_CAPTURED, fail
 
 if TYPE_CHECKING:
     from gridlane.cuda.dispatcher import Dispatcher
+    from gridlane.cuda.kernel import Kernel
 
 _current = threading.local()
 
@@ -69,30 +70,26 @@ def capture_compile_config(dispatcher: Dispatcher) -> Iterator[dict[str, Configu
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Reading:
     """How to launch a kernel with arguments of given types and a given block shape.
 
     Attributes:
         read: arguments to parameter bytes.
-        kernel: the loaded kernel with its block shape.
-        launch: the kernel's ``launch``.
+        plan: the kernel on its device.
+        launch: its own ``launch``.
         converts: for each argument what it needs before ``read``; () when none needs any.
-        static_shared: bytes of a block's static shared memory.
-        argtypes: the kernel's.
-        variant: for which launches it is.
-        holds: whether parameters are such that a launch is compact, where the hot call has to ask.
         waits: host arrays are used in place or copied back, so the caller sees results on return,
             on every stream, as CUDA's copies to pageable memory have it.
+        argtypes: the kernel's.
+        holds: whether parameters are such that a launch is compact, where the hot call has to ask.
     """
 
     read: Callable[..., bytes]
-    kernel: BoundKernel
+    plan: Plan
     launch: Callable[[bytes, int, int, int, int], None]
     converts: tuple[Convert | None, ...]
-    static_shared: int
     waits: bool
     argtypes: tuple[Any, ...] = ()
-    variant: Variant = ANY
     holds: Callable[[bytes], bool] | None = None
 
 
@@ -117,12 +114,12 @@ class Launching:
     """A kernel with its grid, block, stream and dynamic shared memory: all but the call."""
 
     __slots__ = ()
-    _fast: dict[Hashable, Plan]
+    _fast: dict[Hashable, Reading]
     _forget: Callable[[], None]
     _go: Callable[[Callable[[Any, tuple[Any, ...]], None]], None]
     _local: threading.local
     _own: Any
-    _plans: dict[Hashable, Plan]
+    _plans: dict[Hashable, Reading]
     _route: Route | None
     blockdim: Dim3
     dispatcher: Dispatcher
@@ -191,39 +188,31 @@ class Launching:
             dispatcher.__name__, self.griddim, self.blockdim, limits, dispatcher.launch_bounds
         )
         variant = route.variant(self, args, limits)
-        plan = self._plans.get((device, key, variant))
-        if plan is None:
-            plan, args = self._make_plan(args, back, variant)
-            self._plans[device, key, variant] = plan
-        elif plan.converts:
-            args = _converted(plan.converts, args, back)
-        params = plan.read(*args)
-        slots = plan.kernel.artifact.params
-        if plan.variant.compact and not compact.parameters_hold(slots, params):
-            plan = self._plan_for_any(plan, (device, key, ANY))
-        check_shared(dispatcher.__name__, plan.static_shared, self.sharedmem, limits)
-        stream = self.stream.native
-        if stream.device is not device:
-            fail(
-                INVALID_HANDLE,
-                f"{dispatcher.__name__}: the stream is of the device {stream.device.name!r}, and "
-                f"the launch is on {device.name!r}",
-                "launch on a stream that was made while this device was in use",
-            )
+        reading = self._plans.get((device, key, variant))
+        if reading is None:
+            reading, args = self._make_plan(args, back, variant)
+            self._plans[device, key, variant] = reading
+        elif reading.converts:
+            args = _converted(reading.converts, args, back)
+        params = reading.read(*args)
+        if not reading.plan.suits(self.griddim, params):
+            reading = self._plan_for_any(reading, (device, key, ANY))
+        plan, stream = reading.plan, self.stream.native
+        plan.check(dispatcher.__name__, self.griddim, self.sharedmem, stream)
         traced = trace.enabled()
-        if not plan.converts and not dispatcher.extensions and not traced:
+        if not reading.converts and not dispatcher.extensions and not traced:
             # What is traced comes here each time.
-            route.remember(self, key, plan, args, given)
-        if stream.capturing and (back or plan.waits):
+            route.remember(self, key, reading, args, given)
+        if stream.capturing and (back or reading.waits):
             fail(
                 NOT_CAPTURED,
                 f"{dispatcher.__name__}: a launch with a host array is waited for",
                 "copy it with cuda.to_device before the capture",
             )
         if traced:
-            _tell(self, plan, len(back))
+            plan.tell(dispatcher.__name__, self.griddim, self.sharedmem, len(back))
         stream.launch(plan.kernel, params, self.gx, self.gy, self.gz, self.sharedmem, args)
-        if back or (plan.waits and not stream.inline):
+        if back or (reading.waits and not stream.inline):
             stream.synchronize()
             for write in back:
                 write()
@@ -242,28 +231,31 @@ class Launching:
         """Accepted for numba's sake; see Dispatcher."""
         self.dispatcher.mark_launch_config_sensitive()
 
-    def _plan_for_any(self, plan: Plan, place: Hashable) -> Plan:
-        """The plan for arguments of the same types as ``plan`` has, of any size."""
+    def _plan_for_any(self, reading: Reading, place: Hashable) -> Reading:
+        """The same for arguments of any size."""
         found = self._plans.get(place)
         if found is None:
-            dispatcher = self.dispatcher
-            bound = dispatcher.kernel_of(plan.argtypes).loaded(self.blockdim)
-            bound.explain = dispatcher.user_exception
-            found = replace(plan, kernel=bound, launch=bound.launch, variant=ANY)
+            plan = self._planned(self.dispatcher.kernel_of(reading.argtypes), ANY)
+            found = replace(reading, plan=plan, launch=plan.kernel.launch)
             self._plans[place] = found
         return found
 
+    def _planned(self, kernel: Kernel, variant: Variant) -> Plan:
+        plan = kernel.plan(self.blockdim, variant)
+        plan.kernel.explain = self.dispatcher.user_exception
+        return plan
+
     def _make_plan(
         self, args: tuple[Any, ...], back: list[Writeback], variant: Variant
-    ) -> tuple[Plan, tuple[Any, ...]]:
-        """The plan for arguments like these, and these, converted."""
+    ) -> tuple[Reading, tuple[Any, ...]]:
+        """How to launch with arguments like these, and these, converted."""
         dispatcher = self.dispatcher
         previous, _current.config = current_launch_config(), self
         self._local.args = args
         try:
             kernel = dispatcher.kernel_for(args)
             try:
-                bound = kernel.loaded(self.blockdim, variant)
+                plan = self._planned(kernel, variant)
             except CompileError:
                 dispatcher.forget(kernel)
                 raise
@@ -272,14 +264,11 @@ class Launching:
             self._local.args = None
         converts = tuple(converter(arg, want) for arg, want in zip(args, kernel.argtypes))
         args = _converted(converts, args, back)
-        artifact = bound.artifact
-        bound.explain = dispatcher.user_exception
-        read = make_reader(kernel.argtypes, args, artifact.params, artifact.param_bytes)
+        artifact, types = plan.kernel.artifact, kernel.argtypes
+        read = make_reader(types, args, artifact.params, artifact.param_bytes)
         used = converts if any(converts) else ()
         waits = any(map(_holds_host_array, args))
-        shared = artifact.static_shared
-        types = kernel.argtypes
-        return Plan(read, bound, bound.launch, used, shared, waits, types, variant), args
+        return Reading(read, plan, plan.kernel.launch, used, waits, types), args
 
 
 class Configured(Launching, Launcher):
@@ -303,23 +292,6 @@ def _converted(
 ) -> tuple[Any, ...]:
     """The arguments as the reader meets them; ``back`` collects what to do after the launch."""
     return tuple(f(arg, back) if f else arg for f, arg in zip(converts, args))
-
-
-def _tell(launch: Launching, plan: Plan, copies: int) -> None:
-    """Say of a launch what is launched where, by which code, and what that does in another way."""
-    artifact = plan.kernel.artifact
-    kind = " coarse" if plan.variant.coarse else " compact" if plan.variant.compact else ""
-    trace.event(
-        "launch",
-        kernel=launch.dispatcher.__name__,
-        device=current.device().name,
-        grid=tuple(launch.griddim),
-        block=tuple(launch.blockdim),
-        shared=plan.static_shared + launch.sharedmem,
-        route=f"{artifact.format}{kind}",
-        copies=copies,
-        emulated="; ".join(artifact.notes) or "nothing",
-    )
 
 
 def check_convertible(

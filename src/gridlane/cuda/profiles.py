@@ -15,7 +15,8 @@ from gridlane.launch.launcher import ARRAY, BOOLEAN, FOREIGN, INTEGER, NOTHING, 
 from gridlane.runtime.protocol import NativeLaunch
 
 if TYPE_CHECKING:
-    from gridlane.cuda.launch import Configured, Plan
+    from gridlane.cuda.launch import Configured
+    from gridlane.launch.plan import Plan
 
 Matcher = tuple[int, Any, Any, int, int]
 

@@ -19,7 +19,7 @@ from gridlane.runtime.protocol import Limits
 from gridlane.runtime.stream_queue import BUSY, wait_for_streams
 
 if TYPE_CHECKING:
-    from gridlane.cuda.launch import Configured, Plan
+    from gridlane.cuda.launch import Configured, Reading
 
 Arguments = tuple[Any, ...]
 
@@ -46,14 +46,14 @@ class Route:
 
 def _at_once(launch: Configured, args: Arguments) -> None:
     """A key and a read for the arguments, then the device's own launch."""
-    plan = launch._fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
-    if plan is None:
+    reading = launch._fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
+    if reading is None:
         launch._launch_slowly(args)
         return
     if BUSY:
         wait_for_streams()
     try:
-        plan.launch(plan.read(*args), launch.gx, launch.gy, launch.gz, launch.sharedmem)
+        reading.launch(reading.read(*args), launch.gx, launch.gy, launch.gz, launch.sharedmem)
     except KernelStop as error:
         raise launch.dispatcher.user_exception(error) from None
 
@@ -63,10 +63,10 @@ def _any(launch: Configured, args: Arguments, limits: Limits) -> Variant:
 
 
 def _remember_inline(
-    launch: Configured, key: Hashable, plan: Plan, args: Arguments, given: Arguments
+    launch: Configured, key: Hashable, reading: Reading, args: Arguments, given: Arguments
 ) -> None:
     if launch.stream.inline:
-        launch._fast[key] = plan
+        launch._fast[key] = reading
 
 
 # --- devices whose streams keep work for later, and whose drivers are Python ---
@@ -74,29 +74,29 @@ def _remember_inline(
 
 def _later(launch: Configured, args: Arguments) -> None:
     """A key and a read for the arguments, then the stream's own launch."""
-    plan = launch._fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
-    if plan is None:
+    reading = launch._fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
+    if reading is None:
         launch._launch_slowly(args)
         return
-    params = plan.read(*args)
-    if plan.holds is not None and not plan.holds(params):
+    params = reading.read(*args)
+    if reading.holds is not None and not reading.holds(params):
         launch._launch_slowly(args)
         return
     append = (launch._own or current.device().default_stream).launch
-    append(plan.kernel, params, launch.gx, launch.gy, launch.gz, launch.sharedmem, args)
+    append(reading.plan.kernel, params, launch.gx, launch.gy, launch.gz, launch.sharedmem, args)
 
 
 def _remember_queued(
-    launch: Configured, key: Hashable, plan: Plan, args: Arguments, given: Arguments
+    launch: Configured, key: Hashable, reading: Reading, args: Arguments, given: Arguments
 ) -> None:
     # Streams that were named by number are looked up and refused by the slow way.
-    if plan.waits or (launch._own is None and launch.stream.handle != 0):
+    if reading.waits or (launch._own is None and launch.stream.handle != 0):
         return
-    if plan.variant.compact:
-        holds = compact.checker(plan.kernel.artifact.params)
-        launch._fast[key] = replace(plan, holds=holds)
+    if reading.plan.variant.compact:
+        holds = compact.checker(reading.plan.kernel.artifact.params)
+        launch._fast[key] = replace(reading, holds=holds)
     elif not compact.grid_holds(launch.griddim, launch.blockdim):
-        launch._fast[key] = plan
+        launch._fast[key] = reading
     # Else the arguments were large this time, and may be smaller the next.
 
 
@@ -104,9 +104,9 @@ def _remember_queued(
 
 
 def _remember_native(
-    launch: Configured, key: Hashable, plan: Plan, args: Arguments, given: Arguments
+    launch: Configured, key: Hashable, reading: Reading, args: Arguments, given: Arguments
 ) -> None:
-    profile = native_profile(launch, plan, args, given)
+    profile = native_profile(launch, reading.plan, args, given)
     if profile is not None:
         launch._install(*profile)
 

@@ -11,7 +11,7 @@ from functools import cache
 
 from gridlane.core.config import config
 from gridlane.launch import launcher
-from gridlane.runtime.devices import device_count, family, get_device
+from gridlane.runtime.devices import device_count, family, get_device, kind_of
 from gridlane.runtime.errors import INVALID_DEVICE, fail
 from gridlane.runtime.protocol import Device
 
@@ -45,7 +45,7 @@ def kind() -> str:
     'cpu'
     """
     chosen = getattr(_thread, "device", None)
-    return family(config().device if chosen is None else chosen.name)[0]
+    return family(config().device)[0] if chosen is None else kind_of(chosen)
 
 
 def count() -> int:

@@ -62,6 +62,11 @@ def family(name: str) -> tuple[str, int]:
     return kind, ordinal
 
 
+def kind_of(device: Device) -> str:
+    """What a device is, without its number."""
+    return device.name.partition(":")[0]
+
+
 def device_count(kind: str) -> int:
     """How many devices of a kind this machine has; 0 where the driver is missing or finds none."""
     module = DRIVERS.get(kind)

@@ -1,0 +1,123 @@
+"""A kernel of any frontend, from its source to a plan: code for a device, ready to be launched."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from gridlane.core import trace
+from gridlane.core.artifact import Artifact
+from gridlane.core.compact import ANY, Variant
+from gridlane.core.forks import fork_waits
+from gridlane.core.options import KernelOptions, Target
+from gridlane.launch import current, notes
+from gridlane.launch.dimensions import Dim3, check_shape
+from gridlane.launch.plan import Plan
+from gridlane.runtime.protocol import BoundKernel, Device, LoadedKernel
+
+if TYPE_CHECKING:
+    from gridlane.ir.source import KernelSource
+    from gridlane.ir.values import Module
+
+Compile = Callable[["KernelSource", tuple[Any, ...], KernelOptions, Target, Device], Artifact]
+"""Makes the code of a source for a target of a device."""
+
+
+def compile_for(
+    source: KernelSource,
+    types: tuple[Any, ...],
+    options: KernelOptions,
+    target: Target,
+    device: Device,
+) -> Artifact:
+    """By the compile service, with its disk cache."""
+    from gridlane import compiler  # not needed before the first launch
+
+    return compiler.compile_kernel(source, types, options, target, device.finish)
+
+
+class Kernel:
+    """A kernel for one tuple of argument types. It is compiled when that is first needed, for each
+    device, and for each block shape that takes code of its own.
+
+    Any thread may use it.
+
+    Args:
+        source: what makes its IR.
+        types: of the arguments, as the source takes them; () for IR, whose parameters are flat.
+        options: of the compilation.
+        compile: makes the code.
+    """
+
+    def __init__(
+        self,
+        source: KernelSource,
+        types: tuple[Any, ...] = (),
+        options: KernelOptions | None = None,
+        compile: Compile = compile_for,
+    ) -> None:
+        self.source, self.types, self.options = source, types, options or KernelOptions()
+        self._compile = compile
+        self._loaded: dict[tuple[Device, Target], LoadedKernel] = {}
+        self._bound: dict[tuple[Device, Dim3, Variant], BoundKernel] = {}
+        self._lock = threading.RLock()
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self.source.name
+
+    @property
+    def module(self) -> Module:
+        """The typed IR. Raises what is wrong with the source (CompileError)."""
+        with fork_waits(), self._lock:
+            return self.source.translate(self.types, self.options)
+
+    def plan(self, block: Dim3, variant: Variant = ANY, device: Device | None = None) -> Plan:
+        """How it is launched in blocks of a shape, on a device or this thread's.
+
+        Raises:
+            CompileError: what is wrong with the source, and where.
+            TargetError: the device lacks what the kernel needs.
+            LaunchError: no block has this shape.
+        """
+        device = device or current.device()
+        return Plan(self.bound(block, variant, device), device, block, variant)
+
+    def bound(
+        self, block: Dim3, variant: Variant = ANY, device: Device | None = None
+    ) -> BoundKernel:
+        """The code for a block shape and a kind of launch, loaded."""
+        device = device or current.device()
+        key = device, block, variant
+        found = self._bound.get(key)
+        if found is not None:
+            return found
+        with fork_waits(), self._lock:
+            if key not in self._bound:
+                check_shape(self.name, (1, 1, 1), block, device.limits)
+                self._bound[key] = self._load(device, block, variant).bind(block)
+            return self._bound[key]
+
+    def loaded(self, device: Device | None = None) -> LoadedKernel:
+        """The code for some block shape; compiled for one warp when there is none yet."""
+        device = device or current.device()
+        with fork_waits(), self._lock:
+            for (owner, _), kernel in self._loaded.items():
+                if owner is device:
+                    return kernel
+            return self._load(device, (32, 1, 1), ANY)
+
+    def _load(self, device: Device, block: Dim3, variant: Variant) -> LoadedKernel:
+        """Compile for the device and load; once for code that takes any block shape."""
+        target = replace(device.target(block), variant=variant)
+        key = device, target
+        if key not in self._loaded:
+            artifact = self._compile(self.source, self.types, self.options, target, device)
+            if trace.enabled():
+                trace.event("load", kernel=self.name, device=device.name, block=block)
+            notes.show(self.name, artifact.notes)
+            self._loaded[key] = device.load(artifact)
+        return self._loaded[key]

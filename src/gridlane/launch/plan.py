@@ -1,0 +1,114 @@
+"""A kernel on a device, for blocks of one shape: what is left are its parameters and a grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gridlane.core import trace
+from gridlane.core.compact import ANY, Variant
+from gridlane.launch import compact
+from gridlane.launch.dimensions import Dim3, check_shape, check_shared
+from gridlane.launch.packing import Packer, flat_packer
+from gridlane.runtime.errors import INVALID_HANDLE, fail
+from gridlane.runtime.protocol import BoundKernel, Device, Stream
+
+
+@dataclass(slots=True)
+class Plan:
+    """A kernel, loaded and bound to a block shape.
+
+    Attributes:
+        kernel: the code.
+        device: where it runs.
+        block: the shape of its blocks.
+        variant: for which launches the code is; another one's parameters must not reach it.
+    """
+
+    kernel: BoundKernel
+    device: Device
+    block: Dim3
+    variant: Variant = ANY
+    _pack: Packer | None = field(default=None, repr=False)
+
+    def pack(self, *values: Any) -> bytes:
+        """The parameter block of one value a slot: a number, an address or a Buffer."""
+        if self._pack is None:
+            artifact = self.kernel.artifact
+            self._pack = flat_packer(artifact.params, artifact.param_bytes)
+        return self._pack(*values)
+
+    def suits(self, grid: Dim3, params: bytes) -> bool:
+        """Whether the code is for a launch like this one."""
+        if not self.variant.compact:
+            return True
+        slots = self.kernel.artifact.params
+        return compact.grid_holds(grid, self.block) and compact.parameters_hold(slots, params)
+
+    def check(
+        self, name: str, grid: Dim3, shared: int, stream: Stream, bounds: int | None = None
+    ) -> None:
+        """Raise where no such launch exists: LaunchError, or DeviceError for another device's
+        stream. ``bounds`` is the most threads that the kernel's launch bounds allow."""
+        limits = self.device.limits
+        check_shape(name, grid, self.block, limits, bounds)
+        check_shared(name, self.kernel.artifact.static_shared, shared, limits)
+        if stream.device is not self.device:
+            fail(
+                INVALID_HANDLE,
+                f"{name}: the stream is of the device {stream.device.name!r}, and the launch is on "
+                f"{self.device.name!r}",
+                "launch on a stream that was made while this device was in use",
+            )
+
+    def launch(
+        self,
+        grid: Dim3,
+        params: bytes,
+        shared: int = 0,
+        stream: Stream | None = None,
+        keep: Any = None,
+    ) -> None:
+        """Append a launch to a stream, or to the device's default one.
+
+        Args:
+            grid: blocks along each axis.
+            params: the parameter block; see ``pack``.
+            shared: bytes of dynamic shared memory.
+            keep: is held until the launch is done.
+
+        Raises:
+            LaunchError: no such launch exists.
+            ValueError: the code is not for launches like this one; see ``suits``.
+            KernelError: the kernel stopped itself, where the stream's work is done on return.
+        """
+        stream = stream or self.device.default_stream
+        artifact = self.kernel.artifact
+        self.check(artifact.name, grid, shared, stream)
+        if len(params) != artifact.param_bytes:
+            raise ValueError(
+                f"{artifact.name} takes {artifact.param_bytes} bytes of parameters, not "
+                f"{len(params)}"
+            )
+        if not self.suits(grid, params):
+            raise ValueError(f"{artifact.name}: the launch is too large for its compact code")
+        if trace.enabled():
+            self.tell(artifact.name, grid, shared)
+        stream.launch(self.kernel, params, *grid, shared, keep)
+
+    def tell(self, name: str, grid: Dim3, shared: int, copies: int = 0) -> None:
+        """Say of a launch what is launched where, by which code, and what that does in another
+        way."""
+        artifact = self.kernel.artifact
+        kind = " coarse" if self.variant.coarse else " compact" if self.variant.compact else ""
+        trace.event(
+            "launch",
+            kernel=name,
+            device=self.device.name,
+            grid=tuple(grid),
+            block=tuple(self.block),
+            shared=artifact.static_shared + shared,
+            route=f"{artifact.format}{kind}",
+            copies=copies,
+            emulated="; ".join(artifact.notes) or "nothing",
+        )
