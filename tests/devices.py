@@ -6,7 +6,7 @@ import os
 
 from tests import on_metal, on_shaders, on_vulkan
 
-from gridlane.conformance.running import Outcome, arguments, assert_same, bits, packed, run_on
+from gridlane.conformance.running import Outcome, arguments, assert_same, bits, run_on
 
 DEVICES = [
     "cpu",
@@ -18,4 +18,4 @@ DEVICES = [
 """Those that take part: ``cuda`` where GRIDLANE_TEST_GPU=1 says that there is a GPU to test, the
 others where there is such a device; in continuous integration all that .ci/run installs."""
 
-__all__ = ["DEVICES", "Outcome", "arguments", "assert_same", "bits", "packed", "run_on"]
+__all__ = ["DEVICES", "Outcome", "arguments", "assert_same", "bits", "run_on"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from tests.runtime.arrays import params
 
 from gridlane.conformance.cases import Case
-from gridlane.conformance.running import Outcome, arguments, octets_of, packed
+from gridlane.conformance.running import Outcome, arguments, octets_of
 from gridlane.core.artifact import Artifact
 from gridlane.core.gpu_abi import ERROR_OFFSET, PRINT_CAPACITY_OFFSET, RECORDS_OFFSET
 
@@ -31,9 +32,9 @@ def run(case: Case, artifact: Artifact, arrays: list[np.ndarray], dispatch: Disp
     for place, array in zip(places, arrays, strict=True):
         heap[place : place + array.nbytes] = np.frombuffer(octets_of(array), np.uint8)
     heap[REPORT + PRINT_CAPACITY_OFFSET :][:4].view(np.uint32)[0] = PRINT_BYTES
-    params = packed(artifact, arguments(case.module, places, ())) or bytes(8)
+    block = params(artifact, *arguments(case.module, places, ())) or bytes(8)
     launch = np.array([0, 0, 0, *case.grid, REPORT, case.shared, 0], np.uint32).tobytes()
-    after = np.frombuffer(dispatch(heap.tobytes(), params, launch), np.uint8)
+    after = np.frombuffer(dispatch(heap.tobytes(), block, launch), np.uint8)
     copies = [np.array(array) for array in arrays]
     for place, array in zip(places, copies, strict=True):
         octets = after[place : place + array.nbytes].tobytes()

@@ -35,9 +35,9 @@ def test_a_right_device(name):
 def test_a_wrong_device(monkeypatch):
     original = running._run
 
-    def wrong(device, *rest):
-        result = original(device, *rest)
-        if device.name == "cpu":
+    def wrong(plan, *rest):
+        result = original(plan, *rest)
+        if plan.device.name == "cpu":
             result.array[2, 100] += 1
         return result
 

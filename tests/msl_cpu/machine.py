@@ -6,8 +6,9 @@ import os
 import struct
 
 import numpy as np
-from tests.devices import Outcome, packed
+from tests.devices import Outcome
 from tests.devices import arguments as arguments_of
+from tests.runtime.arrays import params as packed
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.gpu_abi import PRINT_CAPACITY_OFFSET, RECORDS_OFFSET
@@ -32,7 +33,7 @@ class Library:
         copies = [np.array(array) for array in arrays]
         numbers = arguments_of(module, [array.ctypes.data for array in copies], scalars)
         # Room behind the parameters: C's struct is as long as its alignment wants.
-        params = np.frombuffer(packed(artifact, numbers) + bytes(8), np.uint8)
+        params = np.frombuffer(packed(artifact, *numbers) + bytes(8), np.uint8)
         report = np.zeros(RECORDS_OFFSET + PRINT_BYTES, np.uint8)
         report[PRINT_CAPACITY_OFFSET:].view(np.uint32)[0] = PRINT_BYTES
         raw = struct.pack("<6IQI4x", 0, 0, 0, *grid, report.ctypes.data, shared)

@@ -36,7 +36,7 @@ def kernel(out, n):
 def test_each_kind_of_source_on_each_device(device, source, types):
     opened = get_device(device)
     target = opened.target(CASE.block)
-    artifact = compiled(opened, source, types, target, EXACT)
+    artifact = compiled(source, types, EXACT, target, opened)
     assert artifact.target == target.name and source.name in artifact.entry
     assert len(source.parameters) == len(artifact.params if not types else types)
     opened.load(artifact)
@@ -68,9 +68,9 @@ def test_a_cold_cache_is_cold():
     """Code of an earlier case, or of another version of the compiler, is not what is tried."""
     opened, source = get_device("interp"), ModuleSource(CASE.module)
     target = opened.target(CASE.block)
-    compiled(opened, source, (), target, EXACT)
+    compiled(source, (), EXACT, target, opened)
     stats = compiling._cache().stats()
-    compiled(opened, source, (), replace(target, identity="other"), EXACT)
+    compiled(source, (), EXACT, replace(target, identity="other"), opened)
     assert compiling._cache().stats() == stats and stats.entries == 1
 
 

@@ -18,13 +18,14 @@ from gridlane.runtime.protocol import Device
 
 
 def compiled(
-    device: Device,
     source: KernelSource,
     types: tuple[Any, ...],
-    target: Target,
     options: KernelOptions,
+    target: Target,
+    device: Device,
 ) -> Artifact:
-    """An artifact of a cold cache, and then of the warm one: that is what runs.
+    """An artifact of a cold cache, and then of the warm one: that is what runs. It is a ``Compile``
+    of ``launch.kernel``.
 
     Raises:
         CompileError: as the compile service.

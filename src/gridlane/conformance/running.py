@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from gridlane.core.options import KernelOptions
 from gridlane.ir.source import ModuleSource
 from gridlane.ir.types import PointerType
 from gridlane.ir.values import Module
-from gridlane.launch.packing import flat_packer
+from gridlane.launch.kernel import Kernel
+from gridlane.launch.plan import Plan
 from gridlane.runtime.devices import get_device
 from gridlane.runtime.protocol import Device
 
@@ -59,13 +60,12 @@ def run_on(
     if device == "interp":
         return _interpreted(module, grid, block, copies, scalars, shared)
     opened = get_device(device) if isinstance(device, str) else device
-    target = opened.target(block)
+    kernel = Kernel(ModuleSource(module), (), options, compiled)
     outcomes = []
-    for variant in variants(target.name, module, scalars):
-        target = replace(target, variant=variant)
-        artifact = compiled(opened, ModuleSource(module), (), target, options)
+    for variant in variants(opened.target(block).name, module, scalars):
+        plan = kernel.plan(block, variant, opened)
         copies = [np.array(array) for array in arrays]
-        outcomes.append(run_artifact(opened, artifact, grid, block, copies, scalars, shared))
+        outcomes.append(_run(plan, grid, copies, scalars, shared))
     first, last = outcomes[0], outcomes[-1]
     if not first.raised and not last.raised and _is_repeatable(module):
         labels = [f"array {n} of compact and other code" for n in range(len(arrays))]
@@ -129,16 +129,27 @@ def run_artifact(
     scalars: tuple[Any, ...],
     shared: int,
 ) -> Outcome:
-    """Run code with copies of the arrays in the device's memory, and copy back into them."""
+    """Run code that is compiled; see ``run_on``. The results are in the arrays."""
+    return _run(
+        Plan(device.load(artifact).bind(block), device, block), grid, arrays, scalars, shared
+    )
+
+
+def _run(
+    plan: Plan, grid: Shape, arrays: list[np.ndarray], scalars: tuple[Any, ...], shared: int
+) -> Outcome:
+    """Run a kernel with copies of the arrays in the device's memory, and copy back into them."""
+    device = plan.device
     buffers = [device.allocate(max(1, array.nbytes)) for array in arrays]
     for buffer, array in zip(buffers, arrays):
         device.upload(buffer.address, octets_of(array))
-    addresses = iter([buffer.address for buffer in buffers])
-    rest = iter(scalars)
-    numbers = [next(addresses if slot.dtype is None else rest) for slot in artifact.params]
+    pointers, rest = iter(buffers), iter(scalars)
+    values = [
+        next(pointers if slot.dtype is None else rest) for slot in plan.kernel.artifact.params
+    ]
     outcome = Outcome(arrays)
     try:
-        device.load(artifact).bind(block).launch(packed(artifact, numbers), *grid, shared)
+        plan.launch(grid, plan.pack(*values), shared)
         device.synchronize()
     except (KernelError, ValueError, AssertionError):
         outcome.raised = True
@@ -150,11 +161,6 @@ def run_artifact(
 def octets_of(array: np.ndarray) -> memoryview:
     """The bytes of a contiguous array, of whatever type."""
     return array.reshape(-1).view(np.uint8).data
-
-
-def packed(artifact: Artifact, numbers: list[Any]) -> bytes:
-    """The parameter block."""
-    return flat_packer(artifact.params, artifact.param_bytes)(*numbers)
 
 
 # --- comparing ---

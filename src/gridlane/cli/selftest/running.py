@@ -14,9 +14,10 @@ from gridlane.cli.selftest.cases import Case
 from gridlane.conformance.compiling import compiled
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import CompileError, DeviceError, KernelError
-from gridlane.core.options import KernelOptions
 from gridlane.frontends.python.kernel_source import PythonSource
-from gridlane.launch.packing import flat_packer
+from gridlane.launch.kernel import Kernel
+from gridlane.launch.plan import Plan
+from gridlane.runtime.protocol import Buffer
 
 RIGHT, CLOSE, SUBNORMAL, REFUSED, WRONG, FAILED = (
     *("right", "close", "but subnormals", "refused", "WRONG", "FAILED"),
@@ -60,11 +61,10 @@ def rows(case: Case, device: Any, reference: Any, launch: bool = True) -> Iterat
     def all_rows(verdict: str, detail: str) -> list[Row]:
         return [Row(case.name, row, types, verdict, detail) for row in case.rows]
 
-    kernel, arguments, options = PythonSource(case.function), case.arguments(), KernelOptions()
+    kernel = Kernel(PythonSource(case.function), case.arguments(), compile=compiled)
     try:
-        artifact = compiled(device, kernel, arguments, device.target(case.block), options)
-        loaded = device.load(artifact)
-        got = _run(device, loaded, artifact, case) if launch else None
+        plan = kernel.plan(case.block, device=device)
+        got = _run(plan, case) if launch else None
     except CompileError as error:
         yield from all_rows(REFUSED, _first_line(error))
         return
@@ -74,15 +74,16 @@ def rows(case: Case, device: Any, reference: Any, launch: bool = True) -> Iterat
     if got is None:
         yield from all_rows(RIGHT, "compiled")
         return
-    code = compiled(reference, kernel, arguments, reference.target(case.block), options)
-    wanted = _run(reference, reference.load(code), code, case)
+    wanted = _run(kernel.plan(case.block, device=reference), case)
     if got.raised != wanted.raised or got.lines != wanted.lines:
         told = f"{got.raised or 'no error'}, {len(got.lines)} lines"
         yield from all_rows(WRONG, f"{told}; not {wanted.raised}, {len(wanted.lines)} lines")
         return
     inputs = case.arrays()[:2]
     for number, row in enumerate(case.rows):
-        verdict, detail = judged(got.array[number], wanted.array[number], inputs, case, artifact)
+        verdict, detail = judged(
+            got.array[number], wanted.array[number], inputs, case, plan.kernel.artifact
+        )
         yield Row(case.name, row, types, verdict, detail)
 
 
@@ -90,16 +91,15 @@ def _first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [""])[0].replace("|", "/")
 
 
-def _run(device: Any, loaded: Any, artifact: Artifact, case: Case) -> Result:
-    arrays = case.arrays()
+def _run(plan: Plan, case: Case) -> Result:
+    device, arrays = plan.device, case.arrays()
     buffers = [device.allocate(array.nbytes) for array in arrays]
     for buffer, array in zip(buffers, arrays):
         device.upload(buffer.address, _octets(array))
     raised, said = "", io.StringIO()
     with redirect_stdout(said):
         try:
-            params = _packed(artifact, arrays, [buffer.address for buffer in buffers])
-            loaded.bind(case.block).launch(params, *case.grid, case.shared)
+            plan.launch(case.grid, _packed(plan, arrays, buffers), case.shared)
             device.synchronize()
         except KernelError as error:
             raised = type(error).__name__
@@ -111,17 +111,16 @@ def _octets(array: np.ndarray) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
-def _packed(artifact: Artifact, arrays: list[np.ndarray], addresses: list[int]) -> bytes:
+def _packed(plan: Plan, arrays: list[np.ndarray], buffers: list[Buffer]) -> bytes:
     """The parameter block of a kernel whose arguments are arrays."""
-    numbers = []
-    for slot in artifact.params:
-        array = arrays[slot.argument]
+    values: list[Any] = []
+    for slot in plan.kernel.artifact.params:
         kind, *axis = slot.path
         if kind == "data":
-            numbers.append(addresses[slot.argument])
+            values.append(buffers[slot.argument])
         else:
-            numbers.append(getattr(array, str(kind))[int(axis[0])])
-    return flat_packer(artifact.params, artifact.param_bytes)(*numbers)
+            values.append(getattr(arrays[slot.argument], str(kind))[int(axis[0])])
+    return plan.pack(*values)
 
 
 # --- judging ---
