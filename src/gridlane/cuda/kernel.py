@@ -18,6 +18,7 @@ from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
 from gridlane.cuda import active, notes
 from gridlane.cuda.dimensions import Dim3, check_shape
+from gridlane.cuda.foreign import Captured
 from gridlane.runtime.protocol import BoundKernel, Device, LoadedKernel
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Kernel:
         self.argtypes = argtypes
         self.options = options
         self.launch_config_sensitive = False
+        self._captured = Captured()
         self._loaded: dict[tuple[int, Target], LoadedKernel] = {}
         self._bound: dict[tuple[int, Dim3, Variant], BoundKernel] = {}
         self._lock = threading.RLock()
@@ -43,7 +45,7 @@ class Kernel:
         """The function as the compiler takes it; made at the first launch, which loads modules."""
         from gridlane.frontends.python.kernel_source import PythonSource
 
-        return PythonSource(self.py_func)
+        return PythonSource(self.py_func, self._captured)
 
     @property
     def argument_types(self) -> tuple[ArgType, ...]:
@@ -93,6 +95,7 @@ class Kernel:
         target = replace(device.target(block), variant=variant)
         key = device.ordinal, target
         if key not in self._loaded:
+            self._captured.check()
             artifact = compiler.compile_kernel(
                 self.source, self.argtypes, self.options, target, device.finish
             )

@@ -74,6 +74,10 @@ def _static(t: Translator, base: Static, name: str) -> Operand:
         value = t.unit.around.attribute(base.object, name)
     except AttributeError as error:
         raise t.fail(NameLookupError, str(error)) from None
+    except Exception as error:  # of the object's own property
+        raised = f"{type(error).__name__}: {error}"
+        owner = type(base.object).__name__
+        raise t.fail(TypingError, f"the {owner}'s attribute {name} raises {raised}") from error
     return operand_of(t, value, name)
 
 

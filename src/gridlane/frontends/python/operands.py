@@ -12,6 +12,7 @@ from typing import Any
 from gridlane.core import argtypes
 from gridlane.core.dtypes import DType
 from gridlane.core.source import Loc
+from gridlane.frontends.python.scope import protocol
 from gridlane.ir.types import FragmentType, Role, Space
 from gridlane.ir.values import Value
 
@@ -170,7 +171,9 @@ class Static(Operand):
         kind = self.object
         if kind is None or isinstance(kind, argtypes.ArgType):
             return "None" if kind is None else f"the type {kind}"
-        name = getattr(kind, "__name__", None) or getattr(kind, "name", None)
+        if isinstance(kind, type):
+            return f"{type(kind).__name__} {kind.__name__}"
+        name = protocol(kind, "__name__") or protocol(kind, "name")
         return f"{type(kind).__name__} {name or kind!r}"
 
 
