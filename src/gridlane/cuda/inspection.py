@@ -64,18 +64,25 @@ class Inspection:
         return self._inspect("inspect_ir", signature)
 
     def inspect_llvm(self, signature: Any = None) -> Any:
-        """LLVM IR, for a signature or for each."""
+        """LLVM IR of a GPU's code, for a signature or for each; see ``Kernel.inspect_llvm``."""
         return self._inspect("inspect_llvm", signature)
 
     def inspect_asm(self, signature: Any = None) -> Any:
-        """Assembly, on a GPU the PTX, for a signature or for each."""
+        """PTX, for a signature or for each; see ``Kernel.inspect_asm``."""
         return self._inspect("inspect_asm", signature)
+
+    def inspect_native(self, signature: Any = None, stage: str = "asm") -> Any:
+        """What the device itself runs as text, for a signature or for each: its assembly, or with
+        ``stage="llvm"`` its LLVM IR."""
+        if signature is not None:
+            return self.overloads[parse(signature).args].inspect_native(stage)
+        return {types: kernel.inspect_native(stage) for types, kernel in self.overloads.items()}
 
     def inspect_sass(self, signature: Any = None) -> Any:
         """NVIDIA's machine code is not shown here."""
         raise RuntimeError(
             f"nvdisasm was not found, and gridlane shows no SASS of the device "
-            f"{active.device().name!r}; inspect_asm() shows its assembly, and on a GPU "
+            f"{active.device().name!r}; inspect_native() shows its code, and "
             "`gridlane compile --target cubin` writes what nvdisasm reads"
         )
 
