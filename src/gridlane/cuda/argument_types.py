@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.core import argtypes
+from gridlane.core import argtypes, enums
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
 from gridlane.core.errors import ArgumentError
 from gridlane.cuda import active, dlpack_read, geometry
@@ -63,13 +63,33 @@ def typeof(value: Any, _name: str = "") -> ArgType:
 
 
 def _member_type(member: enum.Enum) -> ArgType:
-    """The type of an IntEnum's member, which is a number in kernels."""
-    if isinstance(member, int):
+    """The type of a member: its class, or that of its value where it is a number of another kind
+    than an IntEnum's."""
+    if isinstance(member, (int, float)) and not enums.is_int_enum(member):
         return typeof(member.value)
-    raise ArgumentError(
-        f"{member} is a member of an Enum, and kernels could not tell it from its value; pass "
-        f"{member}.value, or make {type(member).__name__} an IntEnum"
-    )
+    found = argtypes.EnumType.of(type(member))
+    try:
+        hash(found)
+    except TypeError:
+        raise ArgumentError(
+            f"{_spelled(member)} is a member of an Enum whose values have no hash; pass what the "
+            f"kernel needs of {_spelled(member)}.value"
+        ) from None
+    if enums.index_of(member) is None:
+        raise ArgumentError(f"{member!r} is a combination of flags; pass its value")
+    number = found.number
+    if number is not None:
+        for other in type(member):
+            if not number.dtype.min <= int(other) <= number.dtype.max:  # type: ignore[arg-type]
+                raise ArgumentError(
+                    f"{_spelled(other)} does not fit into 64 bits with the others of its class; "
+                    f"pass {_spelled(member)}.value"
+                )
+    return found
+
+
+def _spelled(member: enum.Enum) -> str:
+    return f"{type(member).__name__}.{member.name}"
 
 
 def _array_type(array: np.ndarray) -> ArrayType:
@@ -169,9 +189,9 @@ def _record_key(value: np.void) -> Hashable:
 
 
 def _enum_key(value: enum.Enum) -> Hashable:
-    if not isinstance(value, int):
-        return REFUSED
-    return enum.Enum, KEYS[value.value.__class__](value.value)
+    if isinstance(value, (int, float)) and not enums.is_int_enum(value):
+        return enum.Enum, KEYS[value.value.__class__](value.value)
+    return REFUSED if enums.index_of(value) is None else (enum.Enum, value.__class__)
 
 
 def _hint_key(value: ArgHint) -> Hashable:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import NameLookupError, TypingError
+from gridlane.frontends.python import enums
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import strides_of
 from gridlane.frontends.python.indexing import item_of, record_place, store
@@ -16,6 +17,8 @@ from gridlane.frontends.python.operands import (
     ArrayView,
     BoundMethod,
     ComplexNumber,
+    EnumMember,
+    EnumVariable,
     Operand,
     RecordView,
     Scalar,
@@ -51,6 +54,10 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
         return base.items[base.fields.index(name)]
     if isinstance(base, TupleOperand) and name in ("index", "count"):
         return BoundMethod(base, name)
+    if isinstance(base, EnumVariable | EnumMember):
+        found = enums.attribute(t, base, name)
+        if found is not None:
+            return found
     if isinstance(base, ComplexNumber | Scalar):
         found = _number(t, base, name)
         if found is not None:

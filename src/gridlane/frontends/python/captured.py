@@ -140,7 +140,8 @@ class Capture:
         if cls.__eq__ not in (enum.Enum.__eq__, object.__eq__, int.__eq__, str.__eq__):
             raise NotEncodable(f"{cls.__qualname__} compares its members in a way of its own")
         shown = encode((cls, member.name, str(member)))
-        return frame(b"E", shown, self.value(member.value), self._loose(member))
+        others = self.value(cls)  # a variable may hold any of them
+        return frame(b"E", shown, others, self.value(member.value), self._loose(member))
 
     def _loose(self, value: Any) -> bytes:
         """The attributes that may be read of an object under another name."""

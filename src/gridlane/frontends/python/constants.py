@@ -82,7 +82,7 @@ def _int(t: Translator, value: int) -> Operand:
     if dtype is None:
         raise ConstantError(f"{value} does not fit in 64 bits", t.b.loc)
     number = t.number(int(value), dtype)
-    return EnumMember(number, value) if isinstance(value, enum.Enum) else number
+    return EnumMember(number, type(value), value) if isinstance(value, enum.Enum) else number
 
 
 def _complex(t: Translator, value: complex, part: DType = f64) -> Operand:
