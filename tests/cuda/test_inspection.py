@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gridlane import cuda
-from gridlane.core.errors import TargetError
+from gridlane.core.errors import TargetError, UnsupportedError
 from gridlane.cuda import active
 from gridlane.runtime.devices import get_device
 
@@ -77,3 +77,19 @@ def test_options_of_compile():
             cuda.compile_ptx(scale.py_func, "void(float64[::1])", **option)
     with pytest.raises(ValueError, match="fp64='no'"):
         cuda.compile_ptx(scale.py_func, "void(float64[::1])", fp64="no")
+
+
+READERS = ("inspect_asm", "inspect_llvm", "inspect_ir", "inspect_native", "get_regs_per_thread")
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_what_is_not_compiled(reader):
+    with pytest.raises(KeyError, match=r"scale is not compiled for .*int32.*, but for .*float64"):
+        getattr(scale, reader)("void(int32[:])")
+
+    @cuda.jit("float64(float64)", device=True)
+    def twice(x):
+        return 2 * x
+
+    with pytest.raises(UnsupportedError, match="twice is a device function"):
+        getattr(twice, reader)("(float64,)")

@@ -117,7 +117,7 @@ def test_what_a_number_or_an_array_would_not_stand_for_is_refused(fake):
     kernel = kernel_of(1)
     for _ in range(2):  # no plan is kept either
         for value in (member, (1, member)):
-            with pytest.raises(ArgumentError, match=r"needs of Colour\.GREEN\.value"):
+            with pytest.raises(ArgumentError, match=r"Colour is an Enum whose values have no hash"):
                 kernel[1, 1](value)
         for value in (masked, (masked,)):
             with pytest.raises(ArgumentError, match=r"mask of a masked array; pass its filled\(\)"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from functools import lru_cache
 from typing import Any
 
 _BY_VALUE = (str, bytes)
@@ -24,10 +25,13 @@ def _is_flag(cls: type) -> bool:
 
 def index_of(member: enum.Enum) -> int | None:
     """The place of a member in its class, by identity; None for a combination of flags."""
-    for number, other in enumerate(type(member)):
-        if other is member:
-            return number
-    return None
+    return _places(type(member)).get(id(member))
+
+
+@lru_cache(maxsize=256)
+def _places(cls: type[enum.Enum]) -> dict[int, int]:
+    """The places of members by their ids; the class, which the cache holds, keeps them alive."""
+    return {id(member): number for number, member in enumerate(cls)}
 
 
 def equality(cls: type[enum.Enum]) -> str:

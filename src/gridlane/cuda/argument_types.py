@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Hashable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -67,29 +68,30 @@ def _member_type(member: enum.Enum) -> ArgType:
     than an IntEnum's."""
     if isinstance(member, (int, float)) and not enums.is_int_enum(member):
         return typeof(member.value)
-    found = argtypes.EnumType.of(type(member))
+    if enums.index_of(member) is None:
+        raise ArgumentError(f"{member!r} is a combination of flags; pass its value")
+    return _enum_type(type(member))
+
+
+@lru_cache(maxsize=256)
+def _enum_type(cls: type[enum.Enum]) -> ArgType:
+    found = argtypes.EnumType.of(cls)
     try:
         hash(found)
     except TypeError:
         raise ArgumentError(
-            f"{_spelled(member)} is a member of an Enum whose values have no hash; pass what the "
-            f"kernel needs of {_spelled(member)}.value"
+            f"{cls.__name__} is an Enum whose values have no hash; pass what the kernel needs of "
+            "its member's value"
         ) from None
-    if enums.index_of(member) is None:
-        raise ArgumentError(f"{member!r} is a combination of flags; pass its value")
     number = found.number
     if number is not None:
-        for other in type(member):
+        for other in cls:
             if not number.dtype.min <= int(other) <= number.dtype.max:  # type: ignore[arg-type]
                 raise ArgumentError(
-                    f"{_spelled(other)} does not fit into 64 bits with the others of its class; "
-                    f"pass {_spelled(member)}.value"
+                    f"{cls.__name__}.{other.name} does not fit into 64 bits with the others of "
+                    "its class; pass its value"
                 )
     return found
-
-
-def _spelled(member: enum.Enum) -> str:
-    return f"{type(member).__name__}.{member.name}"
 
 
 def _array_type(array: np.ndarray) -> ArrayType:

@@ -324,10 +324,9 @@ def as_device(value: Any, sync: bool = True, consumer: Any = None) -> Any:
     if isinstance(value, (DeviceNDArray, np.ndarray)):
         return value
     interface = getattr(value, "__cuda_array_interface__", None)
-    if interface is not None:
-        array_interface.check(interface)
+    typestr = interface.get("typestr") if isinstance(interface, dict) else None
     # Two bytes without a meaning are how a bfloat16 is shown where there is no better way.
-    if interface is None or interface["typestr"] in ("<V2", "|V2"):
+    if interface is None or typestr in ("<V2", "|V2"):
         if not dlpack_read.is_tensor(value):
             return value
         interface = dlpack_read.read(value, consumer)

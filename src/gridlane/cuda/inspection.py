@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.core.argtypes import Signature, none
+from gridlane.core.errors import UnsupportedError
 from gridlane.cuda import active
 from gridlane.cuda.kernel import Kernel
 from gridlane.cuda.signatures import Types, parse
@@ -15,6 +16,7 @@ class Inspection:
 
     __name__: str
     overloads: dict[Types, Kernel]
+    is_device_function: bool
     _specialized: bool
 
     @property
@@ -27,9 +29,30 @@ class Inspection:
         """The signatures that are compiled."""
         return [Signature(none, types) for types in self.overloads]
 
+    def _overload(self, signature: Any) -> Kernel:
+        """The kernel of a signature.
+
+        Raises:
+            UnsupportedError: a device function, which has no code of its own.
+            KeyError: none was compiled for it.
+        """
+        if self.is_device_function:
+            raise UnsupportedError(
+                f"{self.__name__} is a device function, which is compiled into the kernels that "
+                "call it and has no code of its own; look at that of such a kernel"
+            )
+        types = parse(signature).args
+        if types not in self.overloads:
+            have = ", ".join(map(str, self.overloads)) or "none"
+            raise KeyError(
+                f"{self.__name__} is not compiled for {types}, but for {have}; call it, or "
+                "compile(signature)"
+            )
+        return self.overloads[types]
+
     def _figure(self, name: str, signature: Any) -> Any:
         if signature is not None:
-            return getattr(self.overloads[parse(signature).args], name)
+            return getattr(self._overload(signature), name)
         if self._specialized:
             return getattr(next(iter(self.overloads.values())), name)
         return {types: getattr(kernel, name) for types, kernel in self.overloads.items()}
@@ -56,7 +79,7 @@ class Inspection:
 
     def _inspect(self, name: str, signature: Any) -> Any:
         if signature is not None:
-            return getattr(self.overloads[parse(signature).args], name)()
+            return getattr(self._overload(signature), name)()
         return {types: getattr(kernel, name)() for types, kernel in self.overloads.items()}
 
     def inspect_ir(self, signature: Any = None) -> Any:
@@ -75,7 +98,7 @@ class Inspection:
         """What the device itself runs as text, for a signature or for each: its assembly, or with
         ``stage="llvm"`` its LLVM IR."""
         if signature is not None:
-            return self.overloads[parse(signature).args].inspect_native(stage)
+            return self._overload(signature).inspect_native(stage)
         return {types: kernel.inspect_native(stage) for types, kernel in self.overloads.items()}
 
     def inspect_sass(self, signature: Any = None) -> Any:
