@@ -17,7 +17,9 @@ from gridlane.core.errors import LaunchError
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
 from gridlane.cuda import active, notes
+from gridlane.cuda.compilation import processor_of
 from gridlane.cuda.dimensions import Dim3, check_shape
+from gridlane.cuda.foreign import Captured
 from gridlane.runtime.protocol import BoundKernel, Device, LoadedKernel
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ class Kernel:
         self.argtypes = argtypes
         self.options = options
         self.launch_config_sensitive = False
+        self._captured = Captured()
         self._loaded: dict[tuple[int, Target], LoadedKernel] = {}
         self._bound: dict[tuple[int, Dim3, Variant], BoundKernel] = {}
         self._lock = threading.RLock()
@@ -43,7 +46,7 @@ class Kernel:
         """The function as the compiler takes it; made at the first launch, which loads modules."""
         from gridlane.frontends.python.kernel_source import PythonSource
 
-        return PythonSource(self.py_func)
+        return PythonSource(self.py_func, self._captured)
 
     @property
     def argument_types(self) -> tuple[ArgType, ...]:
@@ -93,6 +96,7 @@ class Kernel:
         target = replace(device.target(block), variant=variant)
         key = device.ordinal, target
         if key not in self._loaded:
+            self._captured.check()
             artifact = compiler.compile_kernel(
                 self.source, self.argtypes, self.options, target, device.finish
             )
@@ -163,7 +167,7 @@ class Kernel:
         counted = self._figure("max_threads")
         if counted is not None:
             return counted
-        return active.device().limits.max_threads
+        return min((active.device().limits.max_threads, *self.options.launch_bounds[:1]))
 
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
         """Blocks of a grid that can wait for each other.
@@ -188,18 +192,40 @@ class Kernel:
         return self._text("ir")
 
     def inspect_llvm(self) -> str:
-        """LLVM IR; on the host for a block of one warp."""
-        return self._text("llvm")
+        """LLVM IR of a GPU's code, as numba shows it. Devices with code of another kind for
+        programs to read, such as vulkan, show that, or say that they have none."""
+        return self._text("llvm", self._shown(None))
 
-    def inspect_asm(self, cc: Any = None) -> str:
-        """PTX, or the assembly of the CPU's code for a block of one warp."""
-        return self._text("asm")
+    def inspect_asm(self, cc: tuple[int, int] | None = None) -> str:
+        """PTX for a compute capability, by default for the device's; without one, devices as
+        vulkan show their own code as text."""
+        return self._text("asm", self._shown(cc))
 
-    def _text(self, stage: str) -> str:
-        from gridlane import compiler
+    def inspect_native(self, stage: str = "asm") -> str:
+        """What the device itself runs, as text: its assembly, or with ``stage="llvm"`` its LLVM
+        IR. The CPU's is for a block of one warp.
 
+        Raises:
+            TargetError: the device has no such text.
+        """
+        if stage not in ("asm", "llvm"):
+            raise ValueError(f"inspect_native: stage={stage!r}; it is 'asm' or 'llvm'")
         target = active.device().target((32, 1, 1))
         if target.name == "interp":  # it runs the IR itself; the code to read is the CPU's
             target = Target("cpu", block=target.block)
+        return self._text(stage, target)
+
+    def _shown(self, cc: tuple[int, int] | None) -> Target:
+        """The target of the code to read: a GPU's, on the host for the capability it shows."""
+        device = active.device()
+        target = device.target((32, 1, 1))
+        if cc is None and target.name in ("cpu", "interp"):
+            cc = device.compute_capability
+        return target if cc is None else Target("cuda", processor=processor_of(cc))
+
+    def _text(self, stage: str, target: Target | None = None) -> str:
+        from gridlane import compiler
+
+        target = target or active.device().target((32, 1, 1))
         with fork_waits():
             return compiler.text(self.module, target, stage, self.options)

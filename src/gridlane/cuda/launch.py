@@ -16,7 +16,7 @@ import numpy as np
 
 from gridlane.core import trace
 from gridlane.core.compact import ANY, COARSE, MANY_BLOCKS, Variant
-from gridlane.core.errors import ArgumentError, CompileError
+from gridlane.core.errors import ArgumentError, CompileError, DeviceError
 from gridlane.cuda import active, compact
 from gridlane.cuda.argument_types import KEYS, typeof
 from gridlane.cuda.dimensions import Dim3, check_shape, check_shared
@@ -235,7 +235,7 @@ class Launching:
             kernel = dispatcher.kernel_for(args)
             try:
                 bound = kernel.loaded(self.blockdim, variant)
-            except CompileError:
+            except (CompileError, DeviceError):
                 dispatcher.forget(kernel)
                 raise
         finally:
