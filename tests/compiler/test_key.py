@@ -228,6 +228,14 @@ def test_each_way_to_a_value():
 
         return kernel
 
+    def by_another_member(value):
+        Planet = enum.Enum("Planet", {"EARTH": 7, "VENUS": value, "MARS": 4})
+
+        def kernel(out):
+            out[0] = (Planet.EARTH if out[0] else Planet.MARS).value
+
+        return kernel
+
     def by_default(value):
         def helper(x, y=value):
             return x + y

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import namedtuple
 from dataclasses import fields, is_dataclass, replace
+from enum import Enum, IntEnum
 from itertools import combinations
 
 import ml_dtypes
@@ -17,6 +18,7 @@ from gridlane.core import argtypes, dtypes
 from gridlane.core.argtypes import (
     SCALARS,
     ArrayType,
+    EnumType,
     NestedArrayType,
     NoneType,
     Signature,
@@ -35,6 +37,8 @@ from gridlane.core.options import KernelOptions, Target
 
 Point = namedtuple("Point", "x y")
 Swapped = namedtuple("Swapped", "y x")
+Color = Enum("Color", {"RED": 1, "BLUE": 2.5})
+Shade = IntEnum("Shade", "RED BLUE")
 
 RECORD = from_numpy(np.dtype([("a", "i4"), ("b", "f8", (2, 3)), ("c", [("d", "u1")])]))
 PAIR = TupleType((int32, float32), Point._fields, Point)
@@ -45,6 +49,7 @@ EXAMPLES = {
     "NestedArrayType": (NestedArrayType(int32, (2, 3)), NestedArrayType(float32, (6,))),
     "ArrayType": (int32[:, ::1], ArrayType(float32, 1, "F", readonly=True)),
     "TupleType": (PAIR, TupleType((int32,), Swapped._fields, Swapped)),
+    "EnumType": (EnumType.of(Color), EnumType.of(Shade)),
     "NoneType": (none, NoneType("void")),
     "Signature": (none(int32), int32(float32, PAIR)),
     "KernelOptions": (

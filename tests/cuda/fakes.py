@@ -35,6 +35,8 @@ def slots_of(types):
             flat.append((n, type_.part, (*path, "imag")))
         elif isinstance(type_, argtypes.RecordType):
             flat.append((n, None, (*path, "record")))
+        elif isinstance(type_, argtypes.EnumType):
+            add(n, type_.number or argtypes.int64, path)
         elif isinstance(type_, argtypes.ScalarType):
             flat.append((n, type_.dtype, path))
 

@@ -111,15 +111,13 @@ def test_tuples_complex_none_and_enums(fake):
 
 
 def test_what_a_number_or_an_array_would_not_stand_for_is_refused(fake):
-    """An Enum's member is more than its value, a masked array more than its data."""
-    member = enum.Enum("Colour", "RED GREEN").GREEN
+    """A masked array is more than its data; an Enum's values may be anything."""
+    member = enum.Enum("Colour", {"RED": [1], "GREEN": [2]}).GREEN
     masked = np.ma.array(np.arange(4.0), mask=[True, False, False, True])
     kernel = kernel_of(1)
     for _ in range(2):  # no plan is kept either
         for value in (member, (1, member)):
-            with pytest.raises(
-                ArgumentError, match=r"pass Colour\.GREEN\.value, or make Colour an"
-            ):
+            with pytest.raises(ArgumentError, match=r"Colour is an Enum whose values have no hash"):
                 kernel[1, 1](value)
         for value in (masked, (masked,)):
             with pytest.raises(ArgumentError, match=r"mask of a masked array; pass its filled\(\)"):

@@ -6,6 +6,7 @@ core.dtypes, which has the widths; complex numbers exist here only, as pairs of 
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -164,6 +165,30 @@ class TupleType(ArgType):
     @property
     def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only
         return "Tuple(" + ", ".join(map(str, self.items)) + ")"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EnumType(ArgType):
+    """A member of an Enum; ``members`` has the name and value of each, on which code depends."""
+
+    cls: type[enum.Enum]
+    members: tuple[tuple[str, Any], ...]
+
+    @staticmethod
+    def of(members: type[enum.Enum]) -> EnumType:
+        """The type of the members of a class."""
+        return EnumType(members, tuple((each.name, each.value) for each in members))
+
+    @property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]  # read only
+        return f"{'Enum' if self.number is None else 'IntEnum'}({self.cls.__name__})"
+
+    @property
+    def number(self) -> ScalarType | None:
+        """The type of an IntEnum's members as numbers; None for other classes."""
+        if not issubclass(self.cls, int):
+            return None
+        return int64 if all(int(member) < 2**63 for member in self.cls) else uint64
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -34,6 +34,7 @@ RECORDS: dict[str, type] = {
         argtypes.NestedArrayType,
         argtypes.ArrayType,
         argtypes.TupleType,
+        argtypes.EnumType,
         argtypes.NoneType,
         argtypes.Signature,
         KernelOptions,

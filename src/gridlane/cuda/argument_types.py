@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Hashable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from gridlane.core import argtypes
+from gridlane.core import argtypes, enums
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
 from gridlane.core.errors import ArgumentError
 from gridlane.cuda import active, dlpack_read
@@ -64,13 +65,34 @@ def typeof(value: Any, _name: str = "") -> ArgType:
 
 
 def _member_type(member: enum.Enum) -> ArgType:
-    """The type of an IntEnum's member, which is a number in kernels."""
-    if isinstance(member, int):
+    """The type of a member: its class, or that of its value where it is a number of another kind
+    than an IntEnum's."""
+    if isinstance(member, (int, float)) and not enums.is_int_enum(member):
         return typeof(member.value)
-    raise ArgumentError(
-        f"{member} is a member of an Enum, and kernels could not tell it from its value; pass "
-        f"{member}.value, or make {type(member).__name__} an IntEnum"
-    )
+    if enums.index_of(member) is None:
+        raise ArgumentError(f"{member!r} is a combination of flags; pass its value")
+    return _enum_type(type(member))
+
+
+@lru_cache(maxsize=256)
+def _enum_type(cls: type[enum.Enum]) -> ArgType:
+    found = argtypes.EnumType.of(cls)
+    try:
+        hash(found)
+    except TypeError:
+        raise ArgumentError(
+            f"{cls.__name__} is an Enum whose values have no hash; pass what the kernel needs of "
+            "its member's value"
+        ) from None
+    number = found.number
+    if number is not None:
+        for other in cls:
+            if not number.dtype.min <= int(other) <= number.dtype.max:  # type: ignore[arg-type]
+                raise ArgumentError(
+                    f"{cls.__name__}.{other.name} does not fit into 64 bits with the others of "
+                    "its class; pass its value"
+                )
+    return found
 
 
 def _array_type(array: np.ndarray) -> ArrayType:
@@ -170,9 +192,9 @@ def _record_key(value: np.void) -> Hashable:
 
 
 def _enum_key(value: enum.Enum) -> Hashable:
-    if not isinstance(value, int):
-        return REFUSED
-    return enum.Enum, KEYS[value.value.__class__](value.value)
+    if isinstance(value, (int, float)) and not enums.is_int_enum(value):
+        return enum.Enum, KEYS[value.value.__class__](value.value)
+    return REFUSED if enums.index_of(value) is None else (enum.Enum, value.__class__)
 
 
 def _hint_key(value: ArgHint) -> Hashable:

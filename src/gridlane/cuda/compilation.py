@@ -8,8 +8,9 @@ from typing import Any
 from gridlane.core.argtypes import ArgType, none
 from gridlane.core.config import config
 from gridlane.core.errors import UnsupportedError
-from gridlane.core.options import FP64, KernelOptions, Target
+from gridlane.core.options import KernelOptions, Target
 from gridlane.cuda import settings
+from gridlane.cuda.jit_options import check_options, launch_bounds_of
 from gridlane.cuda.signatures import parse
 from gridlane.cuda.sources import with_source
 from gridlane.launch import current
@@ -47,6 +48,9 @@ def compile(
     """
     from gridlane import compiler
 
+    given = {"debug": debug, "lineinfo": lineinfo, "fastmath": fastmath, "opt": opt}
+    given |= {"launch_bounds": launch_bounds, "fp64": fp64, "abi": abi, "forceinline": forceinline}
+    check_options(device, given, "cuda.compile")
     if device:
         raise UnsupportedError(
             f"compile: {pyfunc.__name__} as a device function: device functions are compiled into "
@@ -54,21 +58,26 @@ def compile(
         )
     if output != "ptx":
         raise UnsupportedError(f"compile: output={output!r}; the output is 'ptx'")
-    if fp64 not in (None, *FP64):
-        raise ValueError(f"fp64={fp64!r}: one of {', '.join(FP64)}")
-    bounds = () if launch_bounds is None else launch_bounds
     options = KernelOptions(
-        fastmath=fastmath,
+        fastmath=bool(fastmath),
         debug=bool(debug),
         opt=not debug if opt is None else bool(opt),
-        lineinfo=lineinfo,
-        launch_bounds=tuple(bounds) if isinstance(bounds, (tuple, list)) else (bounds,),
+        lineinfo=bool(lineinfo),
+        launch_bounds=launch_bounds_of(launch_bounds),
         fp64=fp64 or config().fp64,
     )
-    major, minor = cc or settings.CUDA_DEFAULT_PTX_CC
+    processor = processor_of(settings.CUDA_DEFAULT_PTX_CC if cc is None else cc)
     module = compiler.translate(with_source(pyfunc), parse(sig).args, options)
-    artifact = compiler.generate(module, Target("cuda", processor=f"sm_{major}{minor}"), options)
+    artifact = compiler.generate(module, Target("cuda", processor=processor), options)
     return artifact.code.decode(), none
+
+
+def processor_of(cc: Any) -> str:
+    """The name of the processors with a compute capability, ``sm_90`` for (9, 0)."""
+    pair = isinstance(cc, (tuple, list)) and len(cc) == 2
+    if not pair or not all(type(number) is int and number >= 0 for number in cc):
+        raise TypeError(f"cc={cc!r}; a compute capability is two integers, as (9, 0)")
+    return f"sm_{cc[0]}{cc[1]}"
 
 
 def compile_ptx(

@@ -5,29 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from types import FunctionType, MethodType
 from typing import Any
 
 from gridlane.core.argtypes import none
 from gridlane.core.config import config
-from gridlane.core.errors import UnsupportedError
-from gridlane.core.options import FP64, KernelOptions
+from gridlane.core.options import KernelOptions
 from gridlane.cuda import warnings as cuda_warnings
 from gridlane.cuda.dispatcher import Dispatcher
+from gridlane.cuda.jit_options import check_options, launch_bounds_of
 from gridlane.cuda.signatures import is_signature, parse
-
-# Options of numba.cuda.jit that change nothing here, with the reason.
-ACCEPTED = {
-    "inline": "the compiler inlines device functions as it sees fit",
-    "forceinline": "as inline",
-    "cache": "compiled kernels are cached on disk in any case",
-    "shared_memory_carveout": "the device has no such split",
-    "lto": "a kernel is compiled in one piece in any case",
-    "nopython": "there is no other mode",
-    "nogil": "kernels run without Python in any case",
-    "abi": "device functions are inlined",
-}
-_MOVED = ("argtypes", "restype", "bind")
-_CARVEOUTS = ("default", "maxl1", "maxshared")
 
 
 def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
@@ -49,23 +36,23 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
         lineinfo: on a GPU, machine code for profilers that says each instruction's line.
         extensions: objects whose ``prepare_args(type, value, stream=, retr=)`` converts arguments.
 
-    ``ACCEPTED`` lists options of numba that change nothing here.
+    ``jit_options.ACCEPTED`` lists options of numba that change nothing here.
     """
     make = _maker(device, options)
     if func_or_sig is None:
         return make
     if isinstance(func_or_sig, list) or is_signature(func_or_sig):
         many = isinstance(func_or_sig, list)
+        if many and not func_or_sig:
+            raise ValueError("cuda.jit: an empty list of signatures: the kernel takes no types")
         signatures = func_or_sig if many else [func_or_sig]
         return lambda function: _compiled(make(function), signatures, specialized=not many)
-    if not callable(func_or_sig):
-        raise TypeError(f"cuda.jit takes a function or signatures, got {func_or_sig!r}")
     return make(func_or_sig)
 
 
 def _maker(device: bool, options: dict[str, Any]) -> Callable[[Any], Dispatcher]:
     """Check options once; the rest needs the function."""
-    _refuse(device, options)
+    check_options(device, options)
     debug = bool(options.get("debug"))
     opt = options.get("opt")
     opt = not debug if opt is None and debug else opt is None or bool(opt)
@@ -75,28 +62,30 @@ def _maker(device: bool, options: dict[str, Any]) -> Callable[[Any], Dispatcher]
         _warn("debug and lineinfo are mutually exclusive; debug has the lines as well.")
     compile_options = KernelOptions(
         fastmath=bool(options.get("fastmath")),
-        fma=bool(options.get("fma", True)),
+        fma=options.get("fma") is None or bool(options["fma"]),
         debug=debug,
         opt=opt,
         lineinfo=bool(options.get("lineinfo")),
-        max_registers=options.get("max_registers"),
-        launch_bounds=_bounds(options.get("launch_bounds")),
+        max_registers=_integer_or_none(options.get("max_registers")),
+        launch_bounds=launch_bounds_of(options.get("launch_bounds")),
         fp64=options.get("fp64") or config().fp64,
     )
 
     def make(function: Any) -> Dispatcher:
-        if isinstance(function, Dispatcher):
-            function = function.py_func
+        function = getattr(function, "py_func", function)  # of cuda.jit, and of numba.njit
+        if not isinstance(function, (FunctionType, MethodType)):
+            raise TypeError(
+                f"cuda.jit takes a Python function or signatures, got {function!r} of type "
+                f"{type(function).__name__}; a signature is text, as 'void(float32[:])', a tuple "
+                "of types, or a list of signatures"
+            )
         return Dispatcher(function, compile_options, dict(options, device=device), device)
 
     return make
 
 
-def _bounds(bounds: Any) -> tuple[int, ...]:
-    """Launch bounds as a tuple."""
-    if bounds is None:
-        return ()
-    return tuple(map(int, bounds)) if isinstance(bounds, (tuple, list)) else (int(bounds),)
+def _integer_or_none(value: Any) -> int | None:
+    return None if value is None else int(value)
 
 
 def _compiled(dispatcher: Dispatcher, signatures: list[Any], specialized: bool) -> Dispatcher:
@@ -118,50 +107,3 @@ def _compiled(dispatcher: Dispatcher, signatures: list[Any], specialized: bool) 
 
 def _warn(message: str) -> None:
     warnings.warn(cuda_warnings.NumbaInvalidConfigWarning(message), stacklevel=4)
-
-
-def _refuse(device: bool, options: dict[str, Any]) -> None:
-    """Raise for options that ask for what is not here."""
-    if options.get("boundscheck"):
-        raise NotImplementedError(
-            "bounds checking is not supported for CUDA by this option; debug=True checks bounds"
-        )
-    for name in _MOVED:
-        if options.get(name) is not None:
-            raise cuda_warnings.DeprecationError(
-                f"Deprecated keyword argument `{name}`. Signatures should be passed as the first "
-                "positional argument."
-            )
-    if options.get("link"):
-        if device:
-            raise ValueError("link keyword invalid for device function")
-        raise UnsupportedError(
-            "link=...: kernels cannot be linked with PTX, CUDA C++ or libraries; write the "
-            "function in Python with @cuda.jit(device=True)"
-        )
-    bounds = options.get("launch_bounds")
-    if isinstance(bounds, (tuple, list)) and len(bounds) > 3:
-        raise ValueError(f"Got {len(bounds)} launch bounds: {bounds}. A maximum of three is used")
-    _check_carveout(options.get("shared_memory_carveout"))
-    known = {"fastmath", "fma", "debug", "opt", "launch_bounds", "link", "extensions"}
-    if options.get("fp64") not in (None, *FP64):
-        raise ValueError(f"fp64={options['fp64']!r}: one of {', '.join(FP64)}")
-    known |= {"lineinfo", "max_registers", "fp64"}
-    known |= {"boundscheck", "func", *_MOVED, *ACCEPTED}
-    for name in options:
-        if name not in known:
-            raise TypeError(f"cuda.jit has no option {name!r}")
-
-
-def _check_carveout(carveout: Any) -> None:
-    if carveout is None:
-        return
-    if isinstance(carveout, str):
-        if carveout.lower() not in _CARVEOUTS:
-            raise ValueError(
-                f"Invalid carveout value: {carveout}. Must be -1 to 100 or one of {_CARVEOUTS}"
-            )
-    elif not isinstance(carveout, int):
-        raise TypeError(f"shared_memory_carveout must be str or int, got {carveout!r}")
-    elif not -1 <= carveout <= 100:
-        raise ValueError("Carveout must be between -1 and 100")

@@ -11,6 +11,7 @@ import numpy as np
 
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType
+from gridlane.core.array_interface import ArrayMemory
 from gridlane.cuda import active
 from gridlane.cuda.streams import as_stream
 from gridlane.launch import compact, current, geometry
@@ -168,6 +169,13 @@ class ArrayDescription:
             "stream": None,
             "version": 3,
         }
+
+    @property
+    def memory(self) -> ArrayMemory:
+        """The same, in its own types."""
+        strides = None if self._is("C") else self.strides
+        address = self.address if self.size else 0
+        return ArrayMemory(self.shape, strides, self.dtype, address, self.readonly)
 
     def __len__(self) -> int:
         if not self.ndim:

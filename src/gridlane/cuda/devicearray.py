@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.core import array_interface
 from gridlane.core.errors import UnsupportedError
-from gridlane.cuda import active, array_interface, dlpack, dlpack_read, settings
+from gridlane.cuda import active, dlpack, dlpack_read, settings
 from gridlane.cuda.description import ArrayDescription, record_key
 from gridlane.cuda.indexing import dummy_of, has_ellipsis, pick
 from gridlane.cuda.streams import as_stream, comes_after, external_stream
@@ -348,10 +349,9 @@ def as_device(value: Any, sync: bool = True, consumer: Any = None) -> Any:
     if isinstance(value, (DeviceNDArray, np.ndarray)):
         return value
     interface = getattr(value, "__cuda_array_interface__", None)
-    if interface is not None:
-        array_interface.check(interface)
+    typestr = interface.get("typestr") if isinstance(interface, dict) else None
     # Two bytes without a meaning are how a bfloat16 is shown where there is no better way.
-    if interface is None or interface["typestr"] in ("<V2", "|V2"):
+    if interface is None or typestr in ("<V2", "|V2"):
         if not dlpack_read.is_tensor(value):
             return value
         interface = dlpack_read.read(value, consumer)
@@ -368,16 +368,10 @@ def from_interface(
         NotImplementedError: a masked array.
         DeviceError: INVALID_VALUE, the memory is not this device's.
     """
-    array_interface.check(interface)
+    shown = array_interface.read(interface)
     if "owner" not in interface:  # what DLPack shows has one, and so have our mapped arrays
         active.check_reads_interface()
-    if interface.get("mask") is not None:
-        raise NotImplementedError("Masked arrays are not supported")
-    shape = tuple(interface["shape"])
-    dtype = interface.get("dtype") or np.dtype(interface["typestr"])
-    if dtype.kind == "V" and interface.get("descr"):
-        dtype = np.dtype(interface["descr"])
-    strides = interface.get("strides")
+    shape, strides, dtype = shown.shape, shown.strides, shown.dtype
     if strides is None:
         strides = geometry.contiguous_strides(shape, dtype.itemsize)
     stream = interface.get("stream")
@@ -386,10 +380,9 @@ def from_interface(
         ordered = consumer is not None and comes_after(consumer, stream)
         if sync and not ordered and settings.CUDA_ARRAY_INTERFACE_SYNC:
             stream.synchronize()
-    address, readonly = interface["data"]
     low, high = geometry.extent_of(shape, strides, dtype.itemsize)
-    buffer = active.buffer_at(address + low, high - low)
-    array = DeviceNDArray(shape, strides, dtype, stream or 0, buffer, address, bool(readonly))
+    buffer = active.buffer_at(shown.address + low, high - low)
+    array = DeviceNDArray(shape, strides, dtype, stream or 0, buffer, shown.address, shown.readonly)
     array._owner = interface.get("owner", owner)  # type: ignore[attr-defined]
     return array
 

@@ -222,7 +222,7 @@ class Dispatcher(Inspection):
         with self._lock:
             found = self._reading.get(types)
             if found is None:
-                found = self._reading[types] = self._kernel(types)
+                found = self._reading[types] = Kernel(self._source_func, types, self.options)
             return found
 
     def kernel_of(self, types: Types) -> Kernel:
@@ -266,18 +266,12 @@ class Dispatcher(Inspection):
                     f"{self.__name__} has {len(self._parameters)} parameters, and the signature "
                     f"{len(types)} types"
                 )
-            kernel = self._kernel(types)
+            kernel = Kernel(self._source_func, types, self.options)
             launch = current_launch_config()
             if launch is not None and launch.dispatcher is self:
                 kernel.launch_config_sensitive = getattr(self, "_sensitive", False)
             self.overloads[types] = kernel
             return kernel
-
-    def _kernel(self, types: Types) -> Kernel:
-        # The frontend is loaded with the first kernel.
-        from gridlane.frontends.python.kernel_source import PythonSource
-
-        return Kernel(PythonSource(self._source_func), types, self.options)
 
     def disable_compile(self, val: bool = True) -> None:
         """Compile no further argument types."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.core.array_interface import ArrayMemory
 from gridlane.core.errors import ArgumentError, DeviceError, GridlaneError
 from gridlane.cuda import active, dlpack_read
 from gridlane.cuda.argument_types import KEYS, as_host, foreign_key
@@ -103,6 +104,35 @@ def resolved(value: Any, stream: Any = None) -> Any:
     if isinstance(found, DeviceNDArray):
         check_device(found)
     return found if host is None else host
+
+
+class Captured:
+    """The device arrays that a kernel captures from globals and closures, which it keeps alive."""
+
+    def __init__(self) -> None:
+        self._arrays: list[DeviceNDArray] = []
+
+    def __call__(self, value: Any, interface: Any) -> ArrayMemory:
+        """The memory of an object with an array interface, checked as an argument's is.
+
+        Raises:
+            ArgumentError, DeviceError: the memory cannot be used.
+        """
+        if isinstance(value, DeviceNDArray):
+            array = value
+        elif hasattr(value, "__gridlane_array__"):
+            array = from_interface({**interface, "owner": value})
+        else:
+            _check_plain(value)
+            array = as_device(value)
+        check_device(array)
+        self._arrays.append(array)
+        return array.memory
+
+    def check(self) -> None:
+        """Raise where this thread's device cannot use what was captured on another one."""
+        for array in self._arrays:
+            check_device(array)
 
 
 def _check_plain(value: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.core.argtypes import Signature, none
+from gridlane.core.errors import UnsupportedError
 from gridlane.cuda.kernel import Kernel
 from gridlane.cuda.signatures import Types, parse
 from gridlane.launch import current
@@ -15,6 +16,7 @@ class Inspection:
 
     __name__: str
     overloads: dict[Types, Kernel]
+    is_device_function: bool
     _specialized: bool
 
     @property
@@ -27,9 +29,30 @@ class Inspection:
         """The signatures that are compiled."""
         return [Signature(none, types) for types in self.overloads]
 
+    def _overload(self, signature: Any) -> Kernel:
+        """The kernel of a signature.
+
+        Raises:
+            UnsupportedError: a device function, which has no code of its own.
+            KeyError: none was compiled for it.
+        """
+        if self.is_device_function:
+            raise UnsupportedError(
+                f"{self.__name__} is a device function, which is compiled into the kernels that "
+                "call it and has no code of its own; look at that of such a kernel"
+            )
+        types = parse(signature).args
+        if types not in self.overloads:
+            have = ", ".join(map(str, self.overloads)) or "none"
+            raise KeyError(
+                f"{self.__name__} is not compiled for {types}, but for {have}; call it, or "
+                "compile(signature)"
+            )
+        return self.overloads[types]
+
     def _figure(self, name: str, signature: Any) -> Any:
         if signature is not None:
-            return getattr(self.overloads[parse(signature).args], name)
+            return getattr(self._overload(signature), name)
         if self._specialized:
             return getattr(next(iter(self.overloads.values())), name)
         return {types: getattr(kernel, name) for types, kernel in self.overloads.items()}
@@ -56,7 +79,7 @@ class Inspection:
 
     def _inspect(self, name: str, signature: Any) -> Any:
         if signature is not None:
-            return getattr(self.overloads[parse(signature).args], name)()
+            return getattr(self._overload(signature), name)()
         return {types: getattr(kernel, name)() for types, kernel in self.overloads.items()}
 
     def inspect_ir(self, signature: Any = None) -> Any:
@@ -64,18 +87,25 @@ class Inspection:
         return self._inspect("inspect_ir", signature)
 
     def inspect_llvm(self, signature: Any = None) -> Any:
-        """LLVM IR, for a signature or for each."""
+        """LLVM IR of a GPU's code, for a signature or for each; see ``Kernel.inspect_llvm``."""
         return self._inspect("inspect_llvm", signature)
 
     def inspect_asm(self, signature: Any = None) -> Any:
-        """Assembly, on a GPU the PTX, for a signature or for each."""
+        """PTX, for a signature or for each; see ``Kernel.inspect_asm``."""
         return self._inspect("inspect_asm", signature)
+
+    def inspect_native(self, signature: Any = None, stage: str = "asm") -> Any:
+        """What the device itself runs as text, for a signature or for each: its assembly, or with
+        ``stage="llvm"`` its LLVM IR."""
+        if signature is not None:
+            return self._overload(signature).inspect_native(stage)
+        return {types: kernel.inspect_native(stage) for types, kernel in self.overloads.items()}
 
     def inspect_sass(self, signature: Any = None) -> Any:
         """NVIDIA's machine code is not shown here."""
         raise RuntimeError(
             f"nvdisasm was not found, and gridlane shows no SASS of the device "
-            f"{current.device().name!r}; inspect_asm() shows its assembly, and on a GPU "
+            f"{current.device().name!r}; inspect_native() shows its code, and "
             "`gridlane compile --target cubin` writes what nvdisasm reads"
         )
 

@@ -3,22 +3,53 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from functools import partial
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
 
 from gridlane.core.argtypes import ArgType, Signature, none
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import LaunchError
 from gridlane.core.forks import fork_waits
-from gridlane.core.options import Target
+from gridlane.core.options import KernelOptions, Target
+from gridlane.cuda.compilation import processor_of
+from gridlane.cuda.foreign import Captured
 from gridlane.launch import current
 from gridlane.launch import kernel as launch
 from gridlane.launch.dimensions import Dim3
+from gridlane.runtime.protocol import Device
+
+if TYPE_CHECKING:
+    from gridlane.ir.source import KernelSource
+
+
+def _compiled(
+    captured: Captured,
+    source: KernelSource,
+    types: tuple[Any, ...],
+    options: KernelOptions,
+    target: Target,
+    device: Device,
+) -> Artifact:
+    """The code for a device, which must have the arrays that the kernel captures."""
+    captured.check()
+    return launch.compile_for(source, types, options, target, device)
 
 
 class Kernel(launch.Kernel):
     """One kernel of a dispatcher: what numba shows of it."""
 
     launch_config_sensitive = False
+
+    def __init__(
+        self, function: FunctionType, types: tuple[ArgType, ...], options: KernelOptions
+    ) -> None:
+        # The frontend is loaded with the first kernel.
+        from gridlane.frontends.python.kernel_source import PythonSource
+
+        captured = Captured()
+        source = PythonSource(function, captured)
+        super().__init__(source, types, options, partial(_compiled, captured))
 
     @property
     def argtypes(self) -> tuple[ArgType, ...]:
@@ -95,7 +126,7 @@ class Kernel(launch.Kernel):
         counted = self._figure("max_threads")
         if counted is not None:
             return counted
-        return current.device().limits.max_threads
+        return min((current.device().limits.max_threads, *self.options.launch_bounds[:1]))
 
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
         """Blocks of a grid that can wait for each other.
@@ -120,18 +151,40 @@ class Kernel(launch.Kernel):
         return self._text("ir")
 
     def inspect_llvm(self) -> str:
-        """LLVM IR; on the host for a block of one warp."""
-        return self._text("llvm")
+        """LLVM IR of a GPU's code, as numba shows it. Devices with code of another kind for
+        programs to read, such as vulkan, show that, or say that they have none."""
+        return self._text("llvm", self._shown(None))
 
-    def inspect_asm(self, cc: Any = None) -> str:
-        """PTX, or the assembly of the CPU's code for a block of one warp."""
-        return self._text("asm")
+    def inspect_asm(self, cc: tuple[int, int] | None = None) -> str:
+        """PTX for a compute capability, by default for the device's; without one, devices as
+        vulkan show their own code as text."""
+        return self._text("asm", self._shown(cc))
 
-    def _text(self, stage: str) -> str:
-        from gridlane import compiler
+    def inspect_native(self, stage: str = "asm") -> str:
+        """What the device itself runs, as text: its assembly, or with ``stage="llvm"`` its LLVM
+        IR. The CPU's is for a block of one warp.
 
+        Raises:
+            TargetError: the device has no such text.
+        """
+        if stage not in ("asm", "llvm"):
+            raise ValueError(f"inspect_native: stage={stage!r}; it is 'asm' or 'llvm'")
         target = current.device().target((32, 1, 1))
         if target.name == "interp":  # it runs the IR itself; the code to read is the CPU's
             target = Target("cpu", block=target.block)
+        return self._text(stage, target)
+
+    def _shown(self, cc: tuple[int, int] | None) -> Target:
+        """The target of the code to read: a GPU's, on the host for the capability it shows."""
+        device = current.device()
+        target = device.target((32, 1, 1))
+        if cc is None and target.name in ("cpu", "interp"):
+            cc = device.compute_capability
+        return target if cc is None else Target("cuda", processor=processor_of(cc))
+
+    def _text(self, stage: str, target: Target | None = None) -> str:
+        from gridlane import compiler
+
+        target = target or current.device().target((32, 1, 1))
         with fork_waits():
             return compiler.text(self.module, target, stage, self.options)

@@ -16,7 +16,7 @@ import numpy as np
 
 from gridlane.core import trace
 from gridlane.core.compact import ANY, Variant
-from gridlane.core.errors import ArgumentError, CompileError
+from gridlane.core.errors import ArgumentError, CompileError, DeviceError
 from gridlane.cuda.argument_types import KEYS, typeof
 from gridlane.cuda.reader import make_reader
 from gridlane.cuda.routes import ROUTES, Route
@@ -256,7 +256,7 @@ class Launching:
             kernel = dispatcher.kernel_for(args)
             try:
                 plan = self._planned(kernel, variant)
-            except CompileError:
+            except (CompileError, DeviceError):
                 dispatcher.forget(kernel)
                 raise
         finally:

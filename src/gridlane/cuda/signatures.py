@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 
 from gridlane.core import argtypes
-from gridlane.core.argtypes import ArgType, ArrayType, ComplexType, ScalarType, Signature, TupleType
+from gridlane.core.argtypes import (
+    ArgType,
+    ArrayType,
+    ComplexType,
+    EnumType,
+    ScalarType,
+    Signature,
+    TupleType,
+)
 from gridlane.core.errors import ArgumentError
 from gridlane.cuda.types import SIGNATURE_NAMES
 
@@ -132,6 +140,8 @@ def conversion(have: ArgType, want: ArgType) -> Conversion | None:
             return None
         ranks = [conversion(a, b) for a, b in zip(have.items, want.items)]
         return None if None in ranks else max(ranks, default=Conversion.EXACT)  # type: ignore  # no None is left
+    if isinstance(have, EnumType):
+        return None if have.number is None else conversion(have.number, want)
     numbers = (ScalarType, ComplexType)
     if not isinstance(have, numbers) or not isinstance(want, numbers):
         return None

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.core import enums
 from gridlane.core.argtypes import ArgType, ArrayType
 from gridlane.core.errors import ArgumentError
 from gridlane.cuda.argument_types import ALIGNED, is_in_place
@@ -32,7 +33,9 @@ def converter(value: Any, want: ArgType) -> Convert | None:
         inner = [converter(item, type_) for item, type_ in zip(value, items)]
         return _each(inner) if any(inner) else None
     if isinstance(value, enum.Enum):
-        return lambda member, back: member.value
+        if enums.is_plain(value):
+            return lambda member, back: enums.index_of(member)
+        return lambda member, back: int(member) if isinstance(member, int) else member.value
     if isinstance(value, np.ndarray):
         return _shown if is_in_place(value) else _array(value, want)
     if isinstance(value, np.void):

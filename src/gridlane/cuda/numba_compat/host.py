@@ -102,12 +102,12 @@ class HostFunction:
             print("=" * 80, file=file)
 
     def inspect_llvm(self, signature: Any = None) -> Any:
-        """LLVM IR of a kernel that calls it, for a signature or for each."""
-        return self._inspected("inspect_llvm", signature)
+        """LLVM IR of a kernel that calls it on this device, for a signature or for each."""
+        return self._inspected("llvm", signature)
 
     def inspect_asm(self, signature: Any = None) -> Any:
-        """Assembly of a kernel that calls it, for a signature or for each."""
-        return self._inspected("inspect_asm", signature)
+        """Assembly of a kernel that calls it on this device, for a signature or for each."""
+        return self._inspected("asm", signature)
 
     def disable_compile(self, val: bool = True) -> None:
         """Accepted: on the host nothing is compiled."""
@@ -121,9 +121,9 @@ class HostFunction:
         types = parse(signature).args
         return {types: Overload(self._device, types)}
 
-    def _inspected(self, name: str, signature: Any) -> Any:
+    def _inspected(self, stage: str, signature: Any) -> Any:
         made = {
-            types: getattr(overload.kernel, name)()
+            types: overload.kernel.inspect_native(stage)
             for types, overload in self._chosen(signature).items()
         }
         return made if signature is None else next(iter(made.values()))

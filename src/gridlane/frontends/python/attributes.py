@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import NameLookupError, TypingError
+from gridlane.frontends.python import enums
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import strides_of
 from gridlane.frontends.python.indexing import item_of, record_place, store
@@ -16,6 +17,8 @@ from gridlane.frontends.python.operands import (
     ArrayView,
     BoundMethod,
     ComplexNumber,
+    EnumMember,
+    EnumVariable,
     Operand,
     RecordView,
     Scalar,
@@ -51,6 +54,10 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
         return base.items[base.fields.index(name)]
     if isinstance(base, TupleOperand) and name in ("index", "count"):
         return BoundMethod(base, name)
+    if isinstance(base, EnumVariable | EnumMember):
+        found = enums.attribute(t, base, name)
+        if found is not None:
+            return found
     if isinstance(base, ComplexNumber | Scalar):
         found = _number(t, base, name)
         if found is not None:
@@ -74,6 +81,10 @@ def _static(t: Translator, base: Static, name: str) -> Operand:
         value = t.unit.around.attribute(base.object, name)
     except AttributeError as error:
         raise t.fail(NameLookupError, str(error)) from None
+    except Exception as error:  # of the object's own property
+        raised = f"{type(error).__name__}: {error}"
+        owner = type(base.object).__name__
+        raise t.fail(TypingError, f"the {owner}'s attribute {name} raises {raised}") from error
     return operand_of(t, value, name)
 
 

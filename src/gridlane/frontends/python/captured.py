@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from gridlane.core import argtypes
+from gridlane.core.array_interface import ArrayMemory
 from gridlane.core.encoding import NotEncodable, encode, frame, named_class
 from gridlane.frontends.python import stubs
 from gridlane.frontends.python.device_function import DeviceFunction, device_function_of
-from gridlane.frontends.python.scope import Surroundings, captured_interface
+from gridlane.frontends.python.scope import Surroundings
 
 _STUBS = (stubs.Stub, stubs.ValueStub, stubs.Dim3Stub, stubs.Namespace)
 _METACLASSES = (type, ABCMeta, enum.EnumType)
@@ -65,7 +66,7 @@ class Capture:
         """The bytes of ``value.name.name``. What has a meaning of its own in kernels, such as an
         array, ends the path: its attributes follow from its bytes."""
         for name in names:
-            if _is_operand(value):
+            if self._is_operand(value):
                 break
             found, value = self._attribute(value, name)
             if not found:
@@ -99,11 +100,22 @@ class Capture:
         if isinstance(value, types.ModuleType):
             place = getattr(value, "__file__", None)
             return frame(b"M", encode((value.__name__, place)), self._loose(value))
+        memory = self._memory(value)
+        return _named(value) if memory is None else _device_array(memory)
+
+    def _is_operand(self, value: Any) -> bool:
+        """Whether the translator makes something else of an object than the object itself."""
+        if value is None or type(value) is complex:
+            return True
+        if isinstance(value, (int, float, tuple, np.generic, np.ndarray, stubs.ValueStub)):
+            return True
+        return self._memory(value) is not None
+
+    def _memory(self, value: Any) -> ArrayMemory | None:
         try:
-            interface = self._around.interface(value)
-        except Exception as error:  # of another library's property
-            raise NotEncodable(f"its array interface raises {error!r:.60}") from None
-        return _named(value) if interface is None else _device_array(interface)
+            return self._around.memory(value)
+        except Exception as error:  # the translator meets it, or nobody
+            raise NotEncodable(f"its array interface is refused: {error!r:.60}") from None
 
     def _device(self, value: Any, device: DeviceFunction) -> bytes:
         declared = tuple([(each.return_type, each.args) for each in device.signatures])
@@ -128,7 +140,8 @@ class Capture:
         if cls.__eq__ not in (enum.Enum.__eq__, object.__eq__, int.__eq__, str.__eq__):
             raise NotEncodable(f"{cls.__qualname__} compares its members in a way of its own")
         shown = encode((cls, member.name, str(member)))
-        return frame(b"E", shown, self.value(member.value), self._loose(member))
+        others = self.value(cls)  # a variable may hold any of them
+        return frame(b"E", shown, others, self.value(member.value), self._loose(member))
 
     def _loose(self, value: Any) -> bytes:
         """The attributes that may be read of an object under another name."""
@@ -169,32 +182,13 @@ class Capture:
         return frame(b"A", parts, encode(kept.tobytes(order)))
 
 
-def _is_operand(value: Any) -> bool:
-    """Whether the translator makes something else of an object than the object itself."""
-    if value is None or type(value) is complex:
-        return True
-    if isinstance(value, (int, float, tuple, np.generic, np.ndarray, stubs.ValueStub)):
-        return True
-    return captured_interface(value) is not None
-
-
 def _number(value: Any) -> int | float:
     return int(value) if isinstance(value, int) else float(value)
 
 
-def _device_array(interface: dict[str, Any]) -> bytes:
+def _device_array(memory: ArrayMemory) -> bytes:
     """An array in device memory: the kernel holds its address."""
-    strides = interface.get("strides")
-    descr = interface.get("descr")
-    address, readonly = interface["data"]
-    facts = (
-        tuple(map(int, interface["shape"])),
-        None if strides is None else tuple(map(int, strides)),
-        interface["typestr"],
-        None if descr is None or "V" not in interface["typestr"] else np.dtype(descr),
-        int(address or 0),
-        bool(readonly),
-    )
+    facts = memory.shape, memory.strides, memory.dtype, memory.address, memory.readonly
     return frame(b"G", encode(facts))
 
 

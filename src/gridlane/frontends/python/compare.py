@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from gridlane.core.dtypes import DType, b1, f64, i64, u64
 from gridlane.core.errors import TypingError
-from gridlane.frontends.python import complexes, promotion
+from gridlane.frontends.python import complexes, enums, promotion
 from gridlane.frontends.python.operands import (
     ArrayView,
     ComplexNumber,
     EnumMember,
+    EnumVariable,
     Operand,
     Scalar,
     Static,
@@ -54,6 +55,9 @@ def compare(t: Translator, kind: Kind, lhs: Operand, rhs: Operand) -> Value:
         return _tuples(t, kind, lhs, rhs)
     if isinstance(lhs, Static) and isinstance(rhs, Static):
         return _objects(t, kind, lhs, rhs)
+    if _has_member(lhs, rhs) and kind in (ast.Eq, ast.NotEq):
+        same = enums.equal(t, lhs, rhs)
+        return same if kind is ast.Eq else t.b.not_(same)
     numbers = all(isinstance(side, Scalar | ComplexNumber) for side in (lhs, rhs))
     if numbers and kind in (ast.Eq, ast.NotEq):
         same = complexes.equal(t, *complexes.both(t, lhs, rhs))
@@ -66,6 +70,10 @@ def compare(t: Translator, kind: Kind, lhs: Operand, rhs: Operand) -> Value:
         TypingError,
         f"{lhs.type_name} {_SYMBOLS[kind]} {rhs.type_name} is not defined in a kernel{advice}",
     )
+
+
+def _has_member(*sides: Operand) -> bool:
+    return any(isinstance(side, EnumVariable) for side in sides)
 
 
 def _has_array(*sides: Operand) -> bool:
@@ -175,8 +183,14 @@ def _objects(t: Translator, kind: Kind, lhs: Static, rhs: Static) -> Value:
 
 def identical(t: Translator, lhs: Operand, rhs: Operand) -> Value:
     """``lhs is rhs``: objects now; numbers are the same when type and value are, as in numba."""
+    if _has_member(lhs, rhs):
+        return enums.same(t, lhs, rhs)
     if isinstance(lhs, EnumMember) and isinstance(rhs, EnumMember):
-        return t.b.const(lhs.member is rhs.member, b1)
+        if lhs.cls is not rhs.cls:
+            return t.b.const(False, b1)
+        if lhs.member is not None and rhs.member is not None:
+            return t.b.const(lhs.member is rhs.member, b1)
+        return _scalars(t, ast.Eq, lhs, rhs)
     if isinstance(lhs, Scalar) and isinstance(rhs, Scalar):
         members = isinstance(lhs, EnumMember) or isinstance(rhs, EnumMember)
         never = members and not (_may_be_member(lhs) and _may_be_member(rhs))

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gridlane.core import argtypes, dtypes
+from gridlane.core.array_interface import ArrayMemory
 from gridlane.core.dtypes import DType, b1, f64, i64, u64
-from gridlane.core.errors import ConstantError, TypingError
+from gridlane.core.errors import ConstantError, DeviceError, GridlaneError, TypingError
+from gridlane.core.source import describe
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
     NONE,
@@ -22,6 +24,7 @@ from gridlane.frontends.python.operands import (
     Static,
     TupleOperand,
 )
+from gridlane.frontends.python.scope import protocol
 from gridlane.ir.ops import memory
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Value
@@ -47,13 +50,31 @@ def operand_of(t: Translator, value: Any, name: str = "") -> Operand:
     for kind, make in _MAKERS_BY_BASE:
         if isinstance(value, kind):
             return make(t, value)
-    emit = getattr(value, "__gridlane_value__", None)
-    if emit is not None:
+    if protocol(value, "__gridlane_value__") is not None:
         from gridlane.frontends.python.calls import VALUES
 
         return VALUES[value](t)
-    interface = t.unit.around.interface(value)
-    return Static(value) if interface is None else captured_array(t, interface)
+    memory = _memory(t, value, name)
+    return Static(value) if memory is None else captured_array(t, memory)
+
+
+def _memory(t: Translator, value: Any, name: str) -> ArrayMemory | None:
+    """The memory that an object shows.
+
+    Raises:
+        TypingError, DeviceError: kernels cannot use it.
+    """
+    what = f"the captured {type(value).__name__}" + (f" {name!r}" if name else "")
+    try:
+        return t.unit.around.memory(value)
+    except DeviceError as error:
+        meaning = f"{error.meaning}\n  in {what}\n{describe(t.b.loc)}"
+        raise DeviceError(error.name, error.number, meaning, error.advice) from None
+    except GridlaneError as error:
+        raise t.fail(TypingError, f"{what}: {error}") from None
+    except Exception as error:  # the object's own property
+        raised = f"{type(error).__name__}: {error}"
+        raise t.fail(TypingError, f"{what} does not show its memory ({raised})") from error
 
 
 def _int(t: Translator, value: int) -> Operand:
@@ -61,7 +82,7 @@ def _int(t: Translator, value: int) -> Operand:
     if dtype is None:
         raise ConstantError(f"{value} does not fit in 64 bits", t.b.loc)
     number = t.number(int(value), dtype)
-    return EnumMember(number, value) if isinstance(value, enum.Enum) else number
+    return EnumMember(number, type(value), value) if isinstance(value, enum.Enum) else number
 
 
 def _complex(t: Translator, value: complex, part: DType = f64) -> Operand:
@@ -104,19 +125,15 @@ def constant_array(t: Translator, array: np.ndarray) -> ArrayView:
     return ArrayView(kind, start, constant_shape(t, array.shape))
 
 
-def captured_array(t: Translator, interface: dict[str, Any]) -> ArrayView:
+def captured_array(t: Translator, shown: ArrayMemory) -> ArrayView:
     """A device array from a global or closure: the kernel refers to its memory."""
-    plain = "V" not in interface["typestr"]
-    dtype = np.dtype(interface["typestr"] if plain else interface["descr"])
-    element, shape = _element_type(t, np.empty(0, dtype)), tuple(interface["shape"])
+    element = _element_type(t, np.empty(0, shown.dtype))
     pointed = pointer(memory_type(element), Space.GLOBAL)
-    address, readonly = interface["data"]
-    start = t.b.value(memory.FromAddress(t.b.const(address or 0, u64), pointed))
-    strides = interface.get("strides")
-    layout = "C" if strides is None else "A"
-    kind = argtypes.ArrayType(element, len(shape), layout, bool(readonly))
-    steps = constant_shape(t, tuple(strides)) if strides is not None else ()
-    return ArrayView(kind, start, constant_shape(t, shape), steps)
+    start = t.b.value(memory.FromAddress(t.b.const(shown.address, u64), pointed))
+    layout = "C" if shown.strides is None else "A"
+    kind = argtypes.ArrayType(element, len(shown.shape), layout, shown.readonly)
+    steps = constant_shape(t, shown.strides or ())
+    return ArrayView(kind, start, constant_shape(t, shown.shape), steps)
 
 
 def constant_shape(t: Translator, shape: tuple[int, ...]) -> tuple[Value, ...]:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gridlane.core import argtypes
+from gridlane.core import argtypes, enums
 from gridlane.core.dtypes import DType, i64
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
     ArrayView,
     ComplexNumber,
+    EnumMember,
+    EnumVariable,
     Operand,
     RecordView,
     Scalar,
+    Static,
     TupleOperand,
 )
 from gridlane.frontends.python.specs import (
     ArraySpec,
     ComplexSpec,
+    MemberSpec,
     RecordSpec,
     ScalarSpec,
     Spec,
@@ -46,6 +50,10 @@ def convert(t: Translator, operand: Operand, spec: Spec) -> Operand:
     if isinstance(spec, ArraySpec):
         assert isinstance(operand, ArrayView)
         return _convert_array(t, operand, spec)
+    if isinstance(spec, MemberSpec) and isinstance(operand, Static):
+        place = enums.index_of(operand.object)
+        assert place is not None
+        return EnumVariable(spec.cls, t.b.const(place, i64))
     if isinstance(spec, RecordSpec):
         assert isinstance(operand, RecordView)
         return RecordView(spec.type, t.b.recast(operand.pointer, spec.pointer), spec.readonly)
@@ -145,8 +153,18 @@ def _cast_aggregate(t: Translator, operand: Operand, kind: argtypes.ArgType) -> 
         items = tuple([cast_to(t, item, want) for item, want in pairs])
         return TupleOperand(items, kind.fields, kind.cls)
     same_record = isinstance(operand, RecordView) and operand.type == kind
+    if isinstance(kind, argtypes.EnumType):
+        return _cast_member(t, operand, kind)
     nothing = isinstance(kind, argtypes.NoneType) and operand.type_name == "None"
     return operand if same_record or nothing else None
+
+
+def _cast_member(t: Translator, operand: Operand, kind: argtypes.EnumType) -> Operand | None:
+    if isinstance(operand, EnumVariable | EnumMember):
+        return operand if operand.cls is kind.cls else None
+    if isinstance(operand, Static) and type(operand.object) is kind.cls:
+        return convert(t, operand, MemberSpec(kind.cls))
+    return None
 
 
 def cast_array(t: Translator, array: ArrayView, kind: argtypes.ArrayType) -> ArrayView:
@@ -171,6 +189,12 @@ def truth(t: Translator, operand: Operand) -> Value:
         raise t.fail(
             TypingError,
             "an array has no truth value; compare an element, or test its size with len()",
+        )
+    if isinstance(operand, EnumVariable) and enums.has_own_truth(operand.cls):
+        raise t.fail(
+            TypingError,
+            f"members of {operand.cls.__name__} can be false, and which one the variable holds is "
+            "known at run time; compare it with a member",
         )
     known = getattr(operand, "object", True)
     return b.const(bool(known), _B1)

@@ -9,6 +9,7 @@ from typing import Any
 
 from gridlane.core import argtypes
 from gridlane.core.options import KernelOptions
+from gridlane.frontends.python.scope import protocol
 
 
 @dataclass(eq=False)
@@ -50,5 +51,5 @@ class DeviceFunction:
 
 def device_function_of(target: Any) -> DeviceFunction | None:
     """The device function that an object stands for, or None."""
-    found = getattr(target, "__gridlane_function__", None)
+    found = protocol(target, "__gridlane_function__")
     return found if isinstance(found, DeviceFunction) else None

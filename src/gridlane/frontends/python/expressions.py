@@ -26,7 +26,14 @@ from gridlane.frontends.python.operands import (
 )
 from gridlane.frontends.python.operators import BINARY, UNARY
 from gridlane.frontends.python.refine import refined
-from gridlane.frontends.python.specs import ScalarSpec, flatten, spec_of, unify
+from gridlane.frontends.python.specs import (
+    MemberSpec,
+    ScalarSpec,
+    flatten,
+    rebuild,
+    spec_of,
+    unify,
+)
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, control
 from gridlane.ir.values import Region, Value
@@ -170,7 +177,7 @@ def choose(
             f"the sides give {on_true.type_name} and {on_false.type_name}, which have no common "
             "type; convert one of them",
         )
-    if isinstance(spec, ScalarSpec) and _harmless(then) and _harmless(orelse):
+    if isinstance(spec, ScalarSpec | MemberSpec) and _harmless(then) and _harmless(orelse):
         return _select(t, test, sides, spec)
     op = control.If(test, then, orelse)
     # The If comes after its sides have been translated, so it is put in before the reads behind it.
@@ -178,13 +185,12 @@ def choose(
     return joins.through(t, "chosen", spec, sides)
 
 
-def _select(t: Translator, test: Value, sides: Any, spec: ScalarSpec) -> Operand:
+def _select(t: Translator, test: Value, sides: Any, spec: ScalarSpec | MemberSpec) -> Operand:
     values: list[Value] = []
     for region, operand in sides:
         t.b.region.ops.extend(region.ops)
         values += flatten(convert(t, operand, spec))
-    result = t.b.select(test, values[0], values[1])
-    return Scalar(result, spec.lo, spec.hi)
+    return rebuild(t, spec, iter([t.b.select(test, values[0], values[1])]))
 
 
 def _ternary(t: Translator, node: ast.IfExp) -> Operand:

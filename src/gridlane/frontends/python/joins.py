@@ -252,7 +252,7 @@ def widened(spec: Spec) -> Spec:
     """The guess for a variable at a loop's head: no upper bound is kept."""
     if isinstance(spec, ScalarSpec) and spec.dtype.is_integer:
         lo = spec.lo if spec.lo >= 0 else spec.dtype.min
-        return ScalarSpec(spec.dtype, lo, UNBOUNDED if lo >= 0 else spec.dtype.max)
+        return ScalarSpec(spec.dtype, lo, UNBOUNDED if lo >= 0 else spec.dtype.max, spec.cls)
     if isinstance(spec, TupleSpec):
         return TupleSpec(tuple([widened(item) for item in spec.items]), spec.fields, spec.cls)
     return spec
@@ -333,7 +333,8 @@ def _learn(t: Translator, frame: Frame, carrier: Carrier, both: Spec | None, now
 def relaxed(spec: Spec) -> Spec:
     """A learned bound loses its exact value, so that attempts end."""
     if isinstance(spec, ScalarSpec) and spec.dtype.is_integer:
-        return ScalarSpec(spec.dtype, 0 if spec.lo >= 0 else spec.dtype.min, UNBOUNDED)
+        lo = 0 if spec.lo >= 0 else spec.dtype.min
+        return ScalarSpec(spec.dtype, lo, UNBOUNDED, spec.cls)
     if isinstance(spec, TupleSpec):
         return TupleSpec(tuple([relaxed(item) for item in spec.items]), spec.fields, spec.cls)
     return spec

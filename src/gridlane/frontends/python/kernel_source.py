@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gridlane.core.argtypes import ArgType
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.python.fingerprint import fingerprint
-from gridlane.frontends.python.scope import Surroundings
+from gridlane.frontends.python.scope import ReadMemory, Surroundings, described
 
 if TYPE_CHECKING:
     from gridlane.ir.values import Module
@@ -21,9 +21,9 @@ class PythonSource:
     and code for the next be made a while later: both have the same values.
     """
 
-    def __init__(self, function: types.FunctionType) -> None:
+    def __init__(self, function: types.FunctionType, memory: ReadMemory = described) -> None:
         self.function = function
-        self._around = Surroundings()
+        self._around = Surroundings(memory)
         self._key: bytes | None = None
         self._modules: dict[tuple[tuple[ArgType, ...], KernelOptions], Module] = {}
 

@@ -6,12 +6,14 @@ and has no IR value: functions, types, modules, None, strings.
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 from typing import Any
 
 from gridlane.core import argtypes
 from gridlane.core.dtypes import DType
 from gridlane.core.source import Loc
+from gridlane.frontends.python.scope import protocol
 from gridlane.ir.types import FragmentType, Role, Space
 from gridlane.ir.values import Value
 
@@ -68,13 +70,30 @@ class Scalar(Operand):
 
 
 class EnumMember(Scalar):
-    """A member of an IntEnum that the kernel names: its number, with the member beside it."""
+    """A member of an IntEnum: its number, its class, and the member where the kernel names it."""
 
-    __slots__ = ("member",)
+    __slots__ = ("cls", "member")
 
-    def __init__(self, number: Scalar, member: Any) -> None:
+    def __init__(self, number: Scalar, cls: type[enum.Enum], member: Any = None) -> None:
         super().__init__(number.value, number.lo, number.hi)
+        self.cls = cls
         self.member = member
+
+    @property
+    def type_name(self) -> str:
+        return f"{argtypes.scalar_of(self.dtype).name} (a {self.cls.__name__})"
+
+
+@dataclass(slots=True, eq=False)
+class EnumVariable(Operand):
+    """A member of an Enum that is known at run time: its place in the class."""
+
+    cls: type[enum.Enum]
+    place: Value
+
+    @property
+    def type_name(self) -> str:
+        return f"a member of {self.cls.__name__}"
 
 
 @dataclass(slots=True, eq=False)
@@ -170,7 +189,9 @@ class Static(Operand):
         kind = self.object
         if kind is None or isinstance(kind, argtypes.ArgType):
             return "None" if kind is None else f"the type {kind}"
-        name = getattr(kind, "__name__", None) or getattr(kind, "name", None)
+        if isinstance(kind, type):
+            return f"{type(kind).__name__} {kind.__name__}"
+        name = protocol(kind, "__name__") or protocol(kind, "name")
         return f"{type(kind).__name__} {name or kind!r}"
 
 

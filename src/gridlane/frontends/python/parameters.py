@@ -14,6 +14,8 @@ from gridlane.frontends.python.operands import (
     NONE,
     ArrayView,
     ComplexNumber,
+    EnumMember,
+    EnumVariable,
     Operand,
     RecordView,
     Scalar,
@@ -89,11 +91,18 @@ def _record(t: Translator, kind: argtypes.RecordType, path: Path, add: Add) -> O
     return RecordView(kind, add(pointer(memory_type(kind), Space.GLOBAL), (*path, "record")))
 
 
+def _member(t: Translator, kind: argtypes.EnumType, path: Path, add: Add) -> Operand:
+    if kind.number is None:
+        return EnumVariable(kind.cls, add(i64, path))
+    return EnumMember(Scalar(add(kind.number.dtype, path)), kind.cls)
+
+
 _MAKERS = {
     argtypes.ScalarType: _scalar,
     argtypes.ComplexType: _complex,
     argtypes.ArrayType: _array,
     argtypes.TupleType: _tuple,
     argtypes.RecordType: _record,
+    argtypes.EnumType: _member,
     argtypes.NoneType: lambda t, kind, path, add: NONE,
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gridlane.frontends.python.operands import Operand, Scalar
+from gridlane.frontends.python.operands import EnumMember, Operand, Scalar
 
 if TYPE_CHECKING:
     from gridlane.frontends.python.translator import Translator
@@ -87,4 +87,6 @@ def _tighten(
         hi = min(hi, min(other.hi, other.dtype.max) - (kind is ast.Lt))
     # Nothing gets to where no value is left; there the bounds stay, so that they are never empty.
     if lo <= hi and (lo, hi) != (bound.lo, bound.hi):
-        found[node.id] = Scalar(bound.value, lo, hi)
+        tight = Scalar(bound.value, lo, hi)
+        member = isinstance(bound, EnumMember)
+        found[node.id] = EnumMember(tight, bound.cls, bound.member) if member else tight

@@ -11,6 +11,7 @@ from gridlane.frontends.python.specs import (
     ComplexSpec,
     FragmentSpec,
     LiteralSpec,
+    MemberSpec,
     RecordSpec,
     ScalarSpec,
     Spec,
@@ -34,6 +35,11 @@ def spec_of_type(kind: ArgType) -> Spec:
         return RecordSpec(kind, pointer(memory_type(kind), Space.GLOBAL))
     if isinstance(kind, argtypes.TupleType):
         return TupleSpec(tuple([spec_of_type(item) for item in kind.items]), kind.fields, kind.cls)
+    if isinstance(kind, argtypes.EnumType):
+        number = kind.number
+        if number is None:
+            return MemberSpec(kind.cls)
+        return ScalarSpec(number.dtype, number.dtype.min, number.dtype.max, kind.cls)
     if isinstance(kind, argtypes.NoneType):
         return StaticSpec(None)
     raise TypingError(f"a device function cannot take an argument of type {kind}")
@@ -43,6 +49,8 @@ def result_type(spec: Spec) -> ArgType:
     """The user's type of a result."""
     if isinstance(spec, ScalarSpec | LiteralSpec):
         return argtypes.scalar_of(spec.dtype)
+    if isinstance(spec, MemberSpec):
+        return argtypes.EnumType.of(spec.cls)
     if isinstance(spec, ComplexSpec):
         return argtypes.complex64 if spec.part.bits == 32 else argtypes.complex128
     if isinstance(spec, ArraySpec | RecordSpec):

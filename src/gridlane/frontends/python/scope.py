@@ -5,10 +5,13 @@ from __future__ import annotations
 import builtins
 import inspect
 import types
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
+
+from gridlane.core import array_interface
+from gridlane.core.array_interface import ArrayMemory
 
 
 def lookup(function: types.FunctionType, name: str) -> tuple[bool, Any]:
@@ -25,12 +28,33 @@ def lookup(function: types.FunctionType, name: str) -> tuple[bool, Any]:
     return hasattr(builtins, name), getattr(builtins, name, None)
 
 
-def captured_interface(value: Any) -> dict[str, Any] | None:
-    """The array interface of a device array, ours or another library's; None of anything else."""
+ReadMemory = Callable[[Any, Any], ArrayMemory]
+"""The memory of an object, from the object and its array interface. Raises where kernels cannot
+use it."""
+
+
+def described(value: Any, interface: Any) -> ArrayMemory:
+    """The memory as the interface describes it, on whatever device it is."""
+    return array_interface.read(interface)
+
+
+def protocol(value: Any, name: str) -> Any:
+    """The attribute of a protocol, None where an object does not have it.
+
+    ``__getattr__`` may answer to every name, or raise what it likes for it: neither is a protocol.
+    """
     if isinstance(value, type):
         return None
-    ours = getattr(value, "__gridlane_array__", None)
-    return getattr(value, "__cuda_array_interface__", None) if ours is None else ours
+    try:
+        found = getattr(value, name, None)
+    except Exception:
+        if inspect.getattr_static(value, name, None) is None:
+            return None
+        raise
+    return None if found is None or hasattr(value, _NOBODY_HAS) else found
+
+
+_NOBODY_HAS = "__gridlane_nobody_has_this__"
 
 
 class Surroundings:
@@ -40,7 +64,8 @@ class Surroundings:
     that was looked at stays alive.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, memory: ReadMemory = described) -> None:
+        self._memory = memory
         self._seen: dict[Hashable, tuple[Any, bool, Any]] = {}
 
     def lookup(self, function: types.FunctionType, name: str) -> tuple[bool, Any]:
@@ -63,11 +88,19 @@ class Surroundings:
             raise AttributeError(known[2])
         return known[2]
 
-    def interface(self, value: Any) -> dict[str, Any] | None:
-        """As the function ``captured_interface``."""
-        known = self._seen.get((id(value), "interface"))
+    def memory(self, value: Any) -> ArrayMemory | None:
+        """The memory of a device array, ours or another library's; None of anything else.
+
+        Raises:
+            Exception: what the object raises, or what is wrong with what it shows.
+        """
+        known = self._seen.get((id(value), "memory"))
         if known is None:
-            known = self._seen[id(value), "interface"] = value, True, captured_interface(value)
+            shown = protocol(value, "__gridlane_array__")
+            if shown is None:
+                shown = protocol(value, "__cuda_array_interface__")
+            found = None if shown is None else self._memory(value, shown)
+            known = self._seen[id(value), "memory"] = value, True, found
         return known[2]
 
     def signature(self, function: types.FunctionType) -> inspect.Signature:

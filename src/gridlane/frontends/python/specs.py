@@ -6,11 +6,12 @@ together again, so that any operand can live in variables and pass through calls
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gridlane.core import argtypes
+from gridlane.core import argtypes, enums
 from gridlane.core.dtypes import DType, f32, f64, i64
 from gridlane.core.encoding import encode
 from gridlane.frontends.python import promotion
@@ -18,6 +19,8 @@ from gridlane.frontends.python.operands import (
     NONE,
     ArrayView,
     ComplexNumber,
+    EnumMember,
+    EnumVariable,
     Fragment,
     Operand,
     RecordView,
@@ -37,9 +40,12 @@ UNBOUNDED = 1 << 80
 
 @dataclass(frozen=True, slots=True)
 class ScalarSpec:
+    """A number; of class ``cls`` where it is a member of an IntEnum."""
+
     dtype: DType
     lo: int
     hi: int
+    cls: type[enum.Enum] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,18 @@ class TupleSpec:
     items: tuple[Spec, ...]
     fields: tuple[str, ...]
     cls: type | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemberSpec:
+    """Any member of an Enum."""
+
+    cls: type[enum.Enum]
+
+    @property
+    def type(self) -> str:
+        """As an error message spells it."""
+        return f"a member of {self.cls.__name__}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +127,7 @@ Spec = (
     | RecordSpec
     | FragmentSpec
     | TupleSpec
+    | MemberSpec
     | StaticSpec
     | LiteralSpec
 )
@@ -121,7 +140,8 @@ def _same_object(lhs: Any, rhs: Any) -> bool:
 def spec_of(operand: Operand) -> Spec | None:
     """The spec of an operand; None for what cannot live in a variable (ranges, slices …)."""
     if isinstance(operand, Scalar):
-        return ScalarSpec(operand.dtype, operand.lo, operand.hi)
+        cls = operand.cls if isinstance(operand, EnumMember) else None
+        return ScalarSpec(operand.dtype, operand.lo, operand.hi, cls)
     if isinstance(operand, ArrayView):
         return ArraySpec(operand.type, operand.pointer.type)  # type: ignore[arg-type]  # a pointer
     if isinstance(operand, ComplexNumber):
@@ -136,6 +156,8 @@ def spec_of(operand: Operand) -> Spec | None:
         return RecordSpec(operand.type, kind, operand.readonly)  # type: ignore[arg-type]  # a pointer
     if isinstance(operand, Static):
         return StaticSpec(operand.object)
+    if isinstance(operand, EnumVariable):
+        return MemberSpec(operand.cls)
     if isinstance(operand, Fragment):
         return FragmentSpec(operand.value.type)  # type: ignore[arg-type]  # a fragment
     return None
@@ -147,7 +169,8 @@ def unify(lhs: Spec, rhs: Spec) -> Spec | None:
         return lhs
     if isinstance(lhs, ScalarSpec) and isinstance(rhs, ScalarSpec):
         dtype = promotion.unify(lhs.dtype, rhs.dtype)
-        return ScalarSpec(dtype, min(lhs.lo, rhs.lo), max(lhs.hi, rhs.hi))
+        cls = lhs.cls if lhs.cls is rhs.cls else None
+        return ScalarSpec(dtype, min(lhs.lo, rhs.lo), max(lhs.hi, rhs.hi), cls)
     if isinstance(lhs, ScalarSpec | ComplexSpec) and isinstance(rhs, ScalarSpec | ComplexSpec):
         return ComplexSpec(complex_part(lhs, rhs))
     if isinstance(lhs, TupleSpec) and isinstance(rhs, TupleSpec):
@@ -156,7 +179,16 @@ def unify(lhs: Spec, rhs: Spec) -> Spec | None:
         return _unify_arrays(lhs, rhs)
     if isinstance(lhs, RecordSpec) and isinstance(rhs, RecordSpec) and lhs.type == rhs.type:
         return RecordSpec(lhs.type, _common_pointer(lhs, rhs), lhs.readonly or rhs.readonly)
-    return None
+    cls = _enum_of(lhs)
+    return MemberSpec(cls) if cls is not None and cls is _enum_of(rhs) else None
+
+
+def _enum_of(spec: Spec) -> type[enum.Enum] | None:
+    """The class of a member of an Enum, known now or at run time."""
+    if isinstance(spec, MemberSpec):
+        return spec.cls
+    known: Any = spec.object if isinstance(spec, StaticSpec) else None
+    return type(known) if enums.is_plain(known) and enums.index_of(known) is not None else None
 
 
 def complex_part(
@@ -206,6 +238,8 @@ def flatten(operand: Operand) -> list[Value]:
         return [value for item in operand.items for value in flatten(item)]
     if isinstance(operand, RecordView):
         return [operand.pointer]
+    if isinstance(operand, EnumVariable):
+        return [operand.place]
     if isinstance(operand, Fragment):
         return [operand.value]
     return []
@@ -224,6 +258,8 @@ def ir_types(spec: Spec) -> list[Type]:
         return [type_ for item in spec.items for type_ in ir_types(item)]
     if isinstance(spec, RecordSpec):
         return [spec.pointer]
+    if isinstance(spec, MemberSpec):
+        return [i64]
     if isinstance(spec, FragmentSpec):
         return [spec.type]
     return []
@@ -245,7 +281,8 @@ def suffixes(spec: Spec) -> list[str]:
 def rebuild(t: Translator, spec: Spec, values: Iterator[Value]) -> Operand:
     """The operand of a spec from its values, taken from ``values`` in order."""
     if isinstance(spec, ScalarSpec):
-        return Scalar(next(values), spec.lo, spec.hi)
+        number = Scalar(next(values), spec.lo, spec.hi)
+        return number if spec.cls is None else EnumMember(number, spec.cls)
     if isinstance(spec, ArraySpec):
         start = next(values)
         shape = tuple([next(values) for _ in range(spec.type.ndim)])
@@ -261,6 +298,8 @@ def rebuild(t: Translator, spec: Spec, values: Iterator[Value]) -> Operand:
         return RecordView(spec.type, next(values), spec.readonly)
     if isinstance(spec, FragmentSpec):
         return Fragment(next(values))
+    if isinstance(spec, MemberSpec):
+        return EnumVariable(spec.cls, next(values))
     if isinstance(spec, LiteralSpec):
         return t.number(spec.value, spec.dtype)
     return NONE if spec.object is None else Static(spec.object)

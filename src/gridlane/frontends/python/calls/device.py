@@ -172,8 +172,8 @@ def _coarse(spec: Spec) -> Spec:
         dtype = spec.dtype
         sure = spec.hi <= dtype.max
         if spec.lo >= 0:
-            return ScalarSpec(dtype, 0, dtype.max if sure else UNBOUNDED)
-        return ScalarSpec(dtype, dtype.min, dtype.max)
+            return ScalarSpec(dtype, 0, dtype.max if sure else UNBOUNDED, spec.cls)
+        return ScalarSpec(dtype, dtype.min, dtype.max, spec.cls)
     if isinstance(spec, TupleSpec):
         return TupleSpec(tuple([_coarse(item) for item in spec.items]), spec.fields, spec.cls)
     return spec

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from numbers import Integral
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,11 +15,50 @@ NEWEST = 3
 """The newest version of the interface that is read."""
 
 
-def check(interface: Any) -> None:
-    """Raise ArgumentError, which says what is wrong, when an interface is malformed."""
-    if not isinstance(interface, dict):
-        raise _wrong(f"is a {type(interface).__name__}, not a dict")
-    made_here = "dtype" in interface  # of a DLPack tensor
+@dataclass(frozen=True, slots=True)
+class ArrayMemory:
+    """An array in device memory; ``strides`` in bytes, None for those of C's order."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    dtype: np.dtype[Any]
+    address: int
+    readonly: bool
+
+
+def read(interface: Any) -> ArrayMemory:
+    """What an interface describes.
+
+    Raises:
+        ArgumentError: it is malformed.
+        NotImplementedError: a masked array.
+    """
+    fields = check(interface)
+    if fields.get("mask") is not None:
+        raise NotImplementedError("Masked arrays are not supported")
+    strides, (address, readonly) = fields.get("strides"), fields["data"]
+    dtype = fields["dtype"] if _has_dtype(fields) else np.dtype(fields["typestr"])
+    if not _has_dtype(fields) and dtype.kind == "V" and fields.get("descr"):
+        dtype = np.dtype(fields["descr"])
+    shape, steps = fields["shape"], None if strides is None else tuple(map(int, strides))
+    return ArrayMemory(tuple(map(int, shape)), steps, dtype, int(address or 0), bool(readonly))
+
+
+def _has_dtype(fields: dict[str, Any]) -> bool:
+    """Whether an interface was made here, of a DLPack tensor."""
+    return isinstance(fields.get("dtype"), np.dtype)
+
+
+def check(found: Any) -> dict[str, Any]:
+    """The interface, where it is well-formed.
+
+    Raises:
+        ArgumentError: it is not, and what is wrong.
+    """
+    if not isinstance(found, dict):
+        raise _wrong(f"is a {type(found).__name__}, not a dict")
+    interface = cast("dict[str, Any]", found)
+    made_here = _has_dtype(interface)
     for name in ("shape", "data", *(() if made_here else ("typestr", "version"))):
         if name not in interface:
             raise _wrong(f"has no {name!r}; it has {', '.join(map(repr, interface)) or 'nothing'}")
@@ -37,6 +77,7 @@ def check(interface: Any) -> None:
     stream = interface.get("stream")
     if stream is not None and not _is_integer(stream):
         raise _wrong(f"has stream {stream!r}; it is None or the number of a stream")
+    return interface
 
 
 def _wrong(text: str) -> ArgumentError:
@@ -44,12 +85,12 @@ def _wrong(text: str) -> ArgumentError:
 
 
 def _is_integer(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
+    return type(value) is not bool and isinstance(value, Integral)
 
 
 def _check_integers(name: str, values: Any, least: int) -> None:
     fits = isinstance(values, (tuple, list)) and all(
-        _is_integer(value) and least <= value < 2**63 for value in values
+        _is_integer(value) and least <= value < 2**63 for value in cast("tuple[Any, ...]", values)
     )
     if not fits:
         kind = "non-negative integers" if least == 0 else "integers (bytes)"
@@ -68,9 +109,9 @@ def _check_typestr(typestr: Any) -> None:
 
 
 def _check_data(data: Any, items: int) -> None:
-    if not isinstance(data, (tuple, list)) or len(data) != 2:
+    if not isinstance(data, (tuple, list)) or len(cast("tuple[Any, ...]", data)) != 2:
         raise _wrong(f"has data {data!r}; it is a tuple (address, read only)")
-    address = data[0]
+    address: Any = cast("tuple[Any, ...]", data)[0]
     if not _is_integer(address) or not 0 <= address < 2**64:
         raise _wrong(f"has data {data!r}; its address is not an unsigned integer of 64 bits")
     if not address and items:
