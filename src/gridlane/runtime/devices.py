@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from importlib import import_module
 
+from gridlane.core import endings
 from gridlane.core.errors import UnsupportedBackend
 from gridlane.core.forks import fork_waits
 from gridlane.runtime.errors import INVALID_DEVICE, fail, no_device
@@ -24,6 +25,9 @@ DRIVERS: dict[str, str] = {
     "webgpu": "gridlane.runtime.drivers.webgpu",
     "opengl": "gridlane.runtime.drivers.opengl",
 }
+
+_OF_HOST = ("cpu", "interp")
+"""Devices whose work is done when the caller goes on, or is of a thread that Python ends."""
 
 # Names that somebody may try, and why there is no such device.
 UNSUPPORTED: dict[str, str] = {
@@ -84,6 +88,8 @@ def get_device(name: str) -> Device:
     name = f"{kind}:{ordinal}" if ordinal else kind
     with fork_waits(), _lock:
         if name not in _opened:
+            if endings.over() and kind not in _OF_HOST:  # nothing would close it
+                raise endings.at_its_end(f"what would close the device {name}")
             _opened[name] = import_module(DRIVERS[kind]).open_device(ordinal)
         return _opened[name]
 
