@@ -16,6 +16,7 @@ from gridlane.core.compact import ANY, Variant
 from gridlane.core.errors import LaunchError
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
+from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda import active, notes
 from gridlane.cuda.dimensions import Dim3, check_shape
 from gridlane.runtime.protocol import BoundKernel, Device, LoadedKernel
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from gridlane.ir.source import KernelSource
 
 
-class Kernel:
+class Kernel(ProcessBound):
     """Compiled when it is first needed, and again for each new block shape."""
+
+    _instead = "pass the decorated kernel, which is pickled by its name"
 
     def __init__(
         self, py_func: FunctionType, argtypes: tuple[ArgType, ...], options: KernelOptions

@@ -17,6 +17,7 @@ import numpy as np
 from gridlane.core import trace
 from gridlane.core.compact import ANY, COARSE, MANY_BLOCKS, Variant
 from gridlane.core.errors import ArgumentError, CompileError
+from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda import active, compact
 from gridlane.cuda.argument_types import KEYS, typeof
 from gridlane.cuda.dimensions import Dim3, check_shape, check_shared
@@ -112,10 +113,11 @@ SLOTS = (
 )
 
 
-class Launching:
+class Launching(ProcessBound):
     """A kernel with its grid, block, stream and dynamic shared memory: all but the hot call."""
 
     __slots__ = ()
+    _instead = "pass the kernel, which is pickled by its name, and configure it there: kernel[1, 1]"
     _fast: dict[Hashable, Plan]
     _local: threading.local
     _plans: dict[Hashable, Plan]
