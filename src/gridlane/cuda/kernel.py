@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import defaultdict
 from dataclasses import replace
 from functools import cached_property
 from types import FunctionType
@@ -14,6 +15,7 @@ from gridlane.core.argtypes import ArgType, Signature, none
 from gridlane.core.artifact import Artifact
 from gridlane.core.compact import ANY, Variant
 from gridlane.core.errors import LaunchError
+from gridlane.core.first_use import FirstUse
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.process_bound import ProcessBound
@@ -23,6 +25,10 @@ from gridlane.runtime.protocol import BoundKernel, Device, LoadedKernel
 
 if TYPE_CHECKING:
     from gridlane.ir.source import KernelSource
+
+
+_compiling: defaultdict[str, FirstUse] = defaultdict(lambda: FirstUse("loads the compiler for it"))
+"""By the names of devices, each of which has modules of its own."""
 
 
 class Kernel(ProcessBound):
@@ -83,7 +89,7 @@ class Kernel(ProcessBound):
         found = self._bound.get(key)
         if found is not None:
             return found
-        with fork_waits(), self._lock:
+        with fork_waits(), self._lock, _compiling[device.name]():
             if key not in self._bound:
                 check_shape(self.py_func.__name__, (1, 1, 1), block, device.limits)
                 self._bound[key] = self._load(device, block, variant).bind(block)
