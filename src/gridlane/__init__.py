@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from gridlane.core.endings import begin
+
+begin()  # before a program registers what it does at its end
+
 __version__ = "0.1.0"
 
 

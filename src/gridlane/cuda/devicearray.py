@@ -9,6 +9,7 @@ import numpy as np
 
 from gridlane.core import array_interface
 from gridlane.core.errors import UnsupportedError
+from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda import active, dlpack, dlpack_read, geometry, settings
 from gridlane.cuda.description import ArrayDescription, record_key
 from gridlane.cuda.indexing import dummy_of, has_ellipsis, pick
@@ -26,11 +27,20 @@ NOT_CONTIGUOUS = (
 )
 
 
-class DeviceNDArray(ArrayDescription):
+class DeviceNDArray(ProcessBound, ArrayDescription):
     """An n-d array in device memory. Views share the memory and keep it alive.
 
     ``shape``, ``strides`` (bytes), ``dtype``, ``ndim``, ``size`` and ``nbytes`` are as numpy's.
     """
+
+    _cannot = "pickled"
+    _instead = "pass its copy_to_host(), and give that to cuda.to_device there"
+
+    def __copy__(self) -> DeviceNDArray:
+        return self._view(self.shape, self.strides)
+
+    def __deepcopy__(self, memo: Any) -> DeviceNDArray:
+        return self._duplicate()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         host = self.copy_to_host()
@@ -54,11 +64,15 @@ class DeviceNDArray(ArrayDescription):
     def _duplicate(self) -> DeviceNDArray:
         """A copy on the device, with the same strides."""
         self._stream(0).synchronize()
-        clone = type(self)(self.shape, self.strides, self.dtype)
+        clone = self._new()
         low = geometry.extent_of(self.shape, self.strides, self.dtype.itemsize)[0]
         if self.size:
             active.device().copy(clone.address + low, self.address + low, self.alloc_size)
         return clone
+
+    def _new(self) -> DeviceNDArray:
+        """An array like this one, with other memory."""
+        return type(self)(self.shape, self.strides, self.dtype)
 
     def _check_writable(self) -> None:
         if self.readonly:
@@ -287,6 +301,12 @@ class DeviceRecord(DeviceNDArray):
         device = self.gpu_data.device
         self._key = record_key(self.dtype, None if device is None else device.name)
         self._launch = self._key, self._packed
+
+    def _new(self) -> DeviceNDArray:
+        return DeviceRecord(self.dtype)
+
+    def __copy__(self) -> DeviceNDArray:
+        return DeviceRecord(self.dtype, self.stream, self.gpu_data, self.address, self.readonly)
 
     def _view(self, shape: Any, strides: Any, dtype: Any = None, offset: int = 0) -> DeviceNDArray:
         dtype, address = dtype or self.dtype, self.address + offset

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import defaultdict
 from dataclasses import replace
 from functools import cached_property
 from types import FunctionType
@@ -14,8 +15,10 @@ from gridlane.core.argtypes import ArgType, Signature, none
 from gridlane.core.artifact import Artifact
 from gridlane.core.compact import ANY, Variant
 from gridlane.core.errors import LaunchError
+from gridlane.core.first_use import FirstUse
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
+from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda import active, notes
 from gridlane.cuda.compilation import processor_of
 from gridlane.cuda.dimensions import Dim3, check_shape
@@ -26,8 +29,14 @@ if TYPE_CHECKING:
     from gridlane.ir.source import KernelSource
 
 
-class Kernel:
+_compiling: defaultdict[str, FirstUse] = defaultdict(lambda: FirstUse("loads the compiler for it"))
+"""By the names of devices, each of which has modules of its own."""
+
+
+class Kernel(ProcessBound):
     """Compiled when it is first needed, and again for each new block shape."""
+
+    _instead = "pass the decorated kernel, which is pickled by its name"
 
     def __init__(
         self, py_func: FunctionType, argtypes: tuple[ArgType, ...], options: KernelOptions
@@ -83,7 +92,7 @@ class Kernel:
         found = self._bound.get(key)
         if found is not None:
             return found
-        with fork_waits(), self._lock:
+        with fork_waits(), self._lock, _compiling[device.name]():
             if key not in self._bound:
                 check_shape(self.py_func.__name__, (1, 1, 1), block, device.limits)
                 self._bound[key] = self._load(device, block, variant).bind(block)

@@ -17,14 +17,16 @@ import numpy as np
 from gridlane.core import trace
 from gridlane.core.compact import ANY, COARSE, MANY_BLOCKS, Variant
 from gridlane.core.errors import ArgumentError, CompileError, DeviceError
+from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda import active, compact
 from gridlane.cuda.argument_types import KEYS, typeof
 from gridlane.cuda.dimensions import Dim3, check_shape, check_shared
 from gridlane.cuda.launcher import Launcher
+from gridlane.cuda.overlaps import Writebacks, share
 from gridlane.cuda.profiles import native_profile
 from gridlane.cuda.reader import make_reader
 from gridlane.cuda.signatures import conversion, writable
-from gridlane.cuda.transfers import Convert, Writeback, converter
+from gridlane.cuda.transfers import Convert, converter, is_direct
 from gridlane.runtime.errors import NOT_CAPTURED, KernelStop, fail
 from gridlane.runtime.protocol import BoundKernel, Limits
 from gridlane.runtime.stream_queue import BUSY, wait_for_streams
@@ -111,10 +113,11 @@ SLOTS = (
 )
 
 
-class Launching:
+class Launching(ProcessBound):
     """A kernel with its grid, block, stream and dynamic shared memory: all but the hot call."""
 
     __slots__ = ()
+    _instead = "pass the kernel, which is pickled by its name, and configure it there: kernel[1, 1]"
     _fast: dict[Hashable, Plan]
     _local: threading.local
     _plans: dict[Hashable, Plan]
@@ -155,7 +158,7 @@ class Launching:
     def _launch_slowly(self, args: tuple[Any, ...]) -> None:
         """A launch that makes its plan, converts arguments, or goes to a stream."""
         dispatcher = self.dispatcher
-        back: list[Writeback] = []
+        back = Writebacks()
         if dispatcher.extensions:
             args = self._extended(args, back)
         given, args = args, dispatcher.checked(args, self.stream)
@@ -195,7 +198,7 @@ class Launching:
             for write in back:
                 write()
 
-    def _extended(self, args: tuple[Any, ...], back: list[Writeback]) -> tuple[Any, ...]:
+    def _extended(self, args: tuple[Any, ...], back: Writebacks) -> tuple[Any, ...]:
         """The arguments as the dispatcher's extensions, the last one first, change them."""
         changed = []
         for value in args:
@@ -225,7 +228,7 @@ class Launching:
         return found
 
     def _make_plan(
-        self, args: tuple[Any, ...], back: list[Writeback], variant: Variant
+        self, args: tuple[Any, ...], back: Writebacks, variant: Variant
     ) -> tuple[Plan, tuple[Any, ...]]:
         """The plan for arguments like these, and these, converted."""
         dispatcher = self.dispatcher
@@ -325,9 +328,11 @@ def _holds_host_array(arg: Any) -> bool:
 
 
 def _converted(
-    converts: Sequence[Convert | None], args: tuple[Any, ...], back: list[Writeback]
+    converts: Sequence[Convert | None], args: tuple[Any, ...], back: Writebacks
 ) -> tuple[Any, ...]:
     """The arguments as the reader meets them; ``back`` collects what to do after the launch."""
+    if len(args) > 1 and any(converts):
+        share(args, back, is_direct)
     return tuple(f(arg, back) if f else arg for f, arg in zip(converts, args))
 
 

@@ -64,10 +64,10 @@ SUBMODULES |= {
     name: name
     for line in (
         "active argument_types arguments arrays compilation decorators description device",
-        "devicearray dlpack dlpack_code dlpack_python dlpack_read foreign graphs",
+        "devicearray dlpack dlpack_arguments dlpack_code dlpack_python dlpack_read foreign graphs",
         "dimensions dispatcher errors generated geometry gufunc host_ufunc indexing inspection",
-        "kernel launch launcher launcher_foreign names numba_compat profiles random reader",
-        "reduction refused result_types settings signatures sources streams",
+        "kernel launch launcher launcher_foreign names numba_compat overlaps profiles random",
+        "reader reduction refused result_types settings signatures sources streams",
         "transfers transport types ufunc warnings",
     )
     for name in line.split()
