@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gridlane.core.endings import begin
 from gridlane.core.version import VERSION
 
 if TYPE_CHECKING:
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["device"]
 __version__ = VERSION
+
+begin()  # before a program registers what it does at its end
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,21 @@ ABSENT = object()
 
 CASES = {
     "shape": [ABSENT, -1, (-1,), (8.0,), "8", None, ("8",), (2**70,), (True,)],
-    "typestr": [ABSENT, "<f3", "zz", 5, None, "", "|O", b"<f4"],
+    "typestr": [
+        ABSENT,
+        "<f3",
+        "zz",
+        5,
+        None,
+        "",
+        "|O",
+        b"<f4",
+        "<U2",
+        "S3",
+        "<M8[ns]",
+        "<f16",
+        ">f4",
+    ],
     "data": [ABSENT, None, 0, 64, (0, False), (None, False), ("x", False), (64,), (-1, False)]
     + [(2**70, False), (5.5, False)],
     "strides": [(4, 4), (4.5,), ("a",), 4, (), (2**70,)],

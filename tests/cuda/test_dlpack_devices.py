@@ -200,3 +200,31 @@ def test_an_array_that_a_kernel_captures(device):
         assert "address" in str(error).lower() or "pointer" in str(error).lower()
     else:
         assert out[0] == 7
+
+
+WRONG = {
+    "max_version": [(3, TypeError), ("ab", TypeError), ((1.5, 0), TypeError), ((), ValueError)],
+    "dl_device": [
+        *((3, TypeError), ("cp", TypeError), ((1, "x"), TypeError), ((1.5, 0), TypeError)),
+        *(((), ValueError), ((1,), ValueError), ((1, 0, 0), ValueError)),
+    ],
+    "copy": [(3, TypeError), (0, TypeError), ("x", TypeError)],
+    "stream": [
+        *(("x", TypeError), (1.5, TypeError), ((), TypeError), (True, TypeError)),
+        *((-2, ValueError), (-(10**30), ValueError)),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [(name, *case) for name, cases in WRONG.items() for case in cases],
+)
+def test_arguments_that_the_standard_does_not_have(device, name, value, error):
+    array = cuda.to_device(np.zeros(4, np.float32))
+    for others in ({}, {"dl_device": (1, 0)}):
+        with pytest.raises(error, match=rf"{name} is .*; got"):
+            array.__dlpack__(**{**others, name: value})
+    if name == "copy":
+        with pytest.raises(error, match="copy is True, False or None"):
+            cuda.from_dlpack(np.zeros(3, np.float32), copy=value)

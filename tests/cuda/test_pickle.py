@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from gridlane import cuda
+from gridlane.cuda.graphs import Graph
 
 
 @cuda.jit(device=True)
@@ -105,3 +106,48 @@ def test_in_other_processes(tmp_path):
         timeout=90,
     )
     assert done.stdout == "[7]\n[7]\n", done.stderr
+
+
+RECORD = np.dtype([("x", np.int32), ("y", np.float64)])
+
+BOUND = {
+    "context": (cuda.current_context, r"pass its id, and take cuda.gpus\[id\]"),
+    "device": (cuda.get_current_device, r"pass its id, and take cuda.gpus\[id\]"),
+    "configured": (lambda: kernel[1, 1], "pass the kernel"),
+    "compiled": (
+        lambda: next(iter(with_a_signature.overloads.values())),
+        "pass the decorated kernel",
+    ),
+    "stream": (cuda.stream, r"make one with cuda.stream\(\)"),
+    "event": (cuda.event, r"make one with cuda.event\(\)"),
+    "graph": (Graph, "record the work"),
+    "memory": (lambda: cuda.device_array(3).gpu_data, "copy the bytes"),
+}
+
+
+@pytest.mark.parametrize("name", BOUND)
+@pytest.mark.parametrize("way", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_what_belongs_to_the_process_is_refused(name, way):
+    make, advice = BOUND[name]
+    with pytest.raises(TypeError, match=f"cannot be pickled or copied.*{advice}"):
+        way([make()] if way is copy.deepcopy else make())
+
+
+@pytest.mark.parametrize(
+    "way", [copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))]
+)
+def test_what_is_the_same_everywhere(way):
+    assert way(cuda.default_stream()) is cuda.default_stream()
+    assert way(cuda.gpus[0]).id == 0 and way(cuda.gpus[0]).name == cuda.gpus[0].name
+
+
+@pytest.mark.parametrize("host", [np.arange(6).reshape(2, 3), np.zeros(1, RECORD)[0]], ids=str)
+def test_device_arrays(host):
+    """One that was pickled would show memory of another process."""
+    array = cuda.to_device(host)
+    with pytest.raises(TypeError, match=r"cannot be pickled.*copy_to_host\(\)"):
+        pickle.dumps(array)
+    view, apart = copy.copy(array), copy.deepcopy({"of": array})["of"]
+    assert type(view) is type(apart) is type(array)
+    assert view.address == array.address != apart.address
+    assert apart.copy_to_host().tobytes() == array.copy_to_host().tobytes() == host.tobytes()

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from gridlane.core import argtypes
 from gridlane.core.errors import ArgumentError
 
 NEWEST = 3
@@ -101,11 +102,17 @@ def _check_typestr(typestr: Any) -> None:
     try:
         if not isinstance(typestr, str):
             raise TypeError
-        kind = np.dtype(typestr).kind
+        dtype = np.dtype(typestr)
     except TypeError:
         raise _wrong(f"has typestr {typestr!r}, which names no dtype; '<f4' is float32") from None
-    if kind == "O":
+    if dtype.kind == "O":
         raise _wrong(f"has typestr {typestr!r}: devices hold no Python objects")
+    if dtype.kind == "V":  # bytes, which another interface may say more of
+        return
+    try:
+        argtypes.from_numpy(dtype)
+    except TypeError as error:
+        raise _wrong(f"has typestr {typestr!r}: {error}") from None
 
 
 def _check_data(data: Any, items: int) -> None:

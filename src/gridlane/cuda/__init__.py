@@ -12,9 +12,12 @@ Names are loaded when they are first used, so the import costs little.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
+from gridlane.core.endings import at_its_end
 from gridlane.cuda.names import MODULES, STUBS, SUBMODULES, missing
 
 
@@ -23,18 +26,30 @@ def __getattr__(name: str) -> Any:
         return _public()
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name in SUBMODULES:
-        value = import_module(f"{__name__}.{SUBMODULES[name]}")
-    elif name in MODULES:
-        module, original = MODULES[name]
-        value = getattr(import_module(f"{__name__}.{module}"), original)
-    else:
-        stubs = import_module(STUBS).NAMESPACE
-        if name not in stubs:
-            raise missing(name)
-        value = stubs[name]
+    value = _loaded(name)
     globals()[name] = value
     return value
+
+
+def _loaded(name: str) -> Any:
+    if name in SUBMODULES:
+        return _imported(f"{__name__}.{SUBMODULES[name]}")
+    if name in MODULES:
+        module, original = MODULES[name]
+        return getattr(_imported(f"{__name__}.{module}"), original)
+    stubs = _imported(STUBS).NAMESPACE
+    if name not in stubs:
+        raise missing(name)
+    return stubs[name]
+
+
+def _imported(module: str) -> ModuleType:
+    try:
+        return import_module(module)
+    except ImportError:
+        if not sys.is_finalizing():
+            raise
+        raise at_its_end(f"Python's imports, and {module} is not loaded") from None
 
 
 def _public() -> list[str]:

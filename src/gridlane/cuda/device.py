@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from gridlane.core.errors import DeviceError
+from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda import active
 from gridlane.cuda.streams import (
     DefaultStream,
@@ -37,8 +38,10 @@ class MemoryInfo(NamedTuple):
 _OTHER_NAMES = {"MAX_THREADS_PER_MULTI_PROCESSOR": "MAX_THREADS_PER_MULTIPROCESSOR"}
 
 
-class CudaDevice:
+class CudaDevice(ProcessBound):
     """A device by the names of numba. CUDA's attributes are its own: ``device.WARP_SIZE``."""
+
+    _instead = "pass its id, and take cuda.gpus[id] there"
 
     supports_float16 = True
     supports_bfloat16 = True
@@ -107,8 +110,10 @@ def _pushed() -> list[Device | None]:
     return _thread.pushed
 
 
-class Context:
+class Context(ProcessBound):
     """What numba calls the context: memory, streams and the device."""
+
+    _instead = "pass its id, and take cuda.gpus[id] there"
 
     def __init__(self, device: CudaDevice) -> None:
         self.device = device
@@ -209,6 +214,9 @@ class DeviceContextManager:
     @property
     def _device(self) -> CudaDevice:
         return _device(self.id)
+
+    def __reduce__(self) -> Any:
+        return DeviceContextManager, (self.id,)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(_device(self.id), name)

@@ -9,6 +9,7 @@ import numpy as np
 
 from gridlane.core import array_interface
 from gridlane.core.errors import UnsupportedError
+from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda import active, dlpack, dlpack_read, settings
 from gridlane.cuda.description import ArrayDescription, record_key
 from gridlane.cuda.indexing import dummy_of, has_ellipsis, pick
@@ -21,7 +22,7 @@ from gridlane.cuda.transport import (
 )
 from gridlane.launch import current, geometry
 from gridlane.runtime.devices import kind_of
-from gridlane.runtime.protocol import Device
+from gridlane.runtime.protocol import Buffer, Device
 
 NOT_CONTIGUOUS = (
     "Array contains non-contiguous buffer and cannot be transferred as a single memory region. "
@@ -29,11 +30,20 @@ NOT_CONTIGUOUS = (
 )
 
 
-class DeviceNDArray(ArrayDescription):
+class DeviceNDArray(ProcessBound, ArrayDescription):
     """An n-d array in device memory. Views share the memory and keep it alive.
 
     ``shape``, ``strides`` (bytes), ``dtype``, ``ndim``, ``size`` and ``nbytes`` are as numpy's.
     """
+
+    _cannot = "pickled"
+    _instead = "pass its copy_to_host(), and give that to cuda.to_device there"
+
+    def __copy__(self) -> DeviceNDArray:
+        return self._view(self.shape, self.strides)
+
+    def __deepcopy__(self, memo: Any) -> DeviceNDArray:
+        return self._duplicate()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         host = self.copy_to_host()
@@ -58,16 +68,9 @@ class DeviceNDArray(ArrayDescription):
         """A copy on the device, with the same strides."""
         self._stream(0).synchronize()
         owner = self._owner_device()
-        low, high = geometry.extent_of(self.shape, self.strides, self.dtype.itemsize)
-        memory = active.allocate(high - low, owner)
-        clone = type(self)(
-            self.shape,
-            self.strides,
-            self.dtype,
-            0,
-            memory,
-            memory.address - low if memory.size else 0,
-        )
+        low = geometry.extent_of(self.shape, self.strides, self.dtype.itemsize)[0]
+        memory = active.allocate(self.alloc_size, owner)
+        clone = self._like(memory, memory.address - low if memory.size else 0)
         if self.size:
             owner.copy(memory.address, self.address + low, self.alloc_size)
         return clone
@@ -75,6 +78,10 @@ class DeviceNDArray(ArrayDescription):
     def _owner_device(self) -> Device:
         """The device whose memory it is."""
         return self.gpu_data.device or current.device()
+
+    def _like(self, memory: Buffer, address: int) -> DeviceNDArray:
+        """An array like this one in other memory, with its first element at an address."""
+        return type(self)(self.shape, self.strides, self.dtype, 0, memory, address)
 
     def _check_writable(self) -> None:
         if self.readonly:
@@ -306,6 +313,12 @@ class DeviceRecord(DeviceNDArray):
         device = self.gpu_data.device
         self._key = record_key(self.dtype, None if device is None else device.name)
         self._launch = self._key, self._packed
+
+    def _like(self, memory: Buffer, address: int) -> DeviceNDArray:
+        return DeviceRecord(self.dtype, 0, memory, address)
+
+    def __copy__(self) -> DeviceNDArray:
+        return DeviceRecord(self.dtype, self.stream, self.gpu_data, self.address, self.readonly)
 
     def _view(self, shape: Any, strides: Any, dtype: Any = None, offset: int = 0) -> DeviceNDArray:
         dtype, address = dtype or self.dtype, self.address + offset

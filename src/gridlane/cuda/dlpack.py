@@ -25,6 +25,7 @@ from gridlane.core.dlpack_abi import (
     UNSIGNED,
     device_name,
 )
+from gridlane.cuda import dlpack_arguments
 from gridlane.cuda.streams import as_stream
 from gridlane.launch import current
 
@@ -91,10 +92,13 @@ def export(
 
     Raises:
         BufferError: DLPack cannot describe the array, or not in this way.
-        ValueError: the device has no such stream.
+        TypeError, ValueError: an argument is not as the array API standard has it, or the device
+            has no such stream.
     """
-    wanted = None if dl_device is None else tuple(map(int, dl_device))
-    versioned = max_version is not None and max_version[0] >= VERSION[0]
+    wanted = dlpack_arguments.pair("dl_device", dl_device)
+    version = dlpack_arguments.pair("max_version", max_version)
+    stream, copy = dlpack_arguments.stream(stream), dlpack_arguments.copying(copy)
+    versioned = version is not None and version[0] >= VERSION[0]
     if wanted == (CPU, 0) and not (array.gpu_data.device or current.device()).host_visible:
         if copy is False:
             raise BufferError(f"{array!r} is not in the host's memory, and copy=False")

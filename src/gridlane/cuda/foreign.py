@@ -8,7 +8,7 @@ import numpy as np
 
 from gridlane.core.array_interface import ArrayMemory
 from gridlane.core.errors import ArgumentError, DeviceError, GridlaneError
-from gridlane.cuda import active, dlpack_read
+from gridlane.cuda import active, dlpack_arguments, dlpack_read
 from gridlane.cuda.argument_types import KEYS, as_host, foreign_key
 from gridlane.cuda.arguments import ArgHint
 from gridlane.cuda.devicearray import DeviceNDArray, as_device, from_interface
@@ -32,7 +32,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> D
         BufferError: the capsule is not as DLPack has it, has element types that kernels do not, or
             needs the copy that ``copy=False`` forbids.
     """
-    here = current.device()
+    here, copy = current.device(), dlpack_arguments.copying(copy)
     if device is not None and device not in (here.name, here.dlpack_device(0)):
         raise ArgumentError(
             f"from_dlpack: device {device!r} is not this thread's, {here.name!r}; select that first"

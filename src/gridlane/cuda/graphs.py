@@ -21,13 +21,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from gridlane.core.process_bound import ProcessBound
 from gridlane.runtime import protocol
 from gridlane.runtime.errors import ILLEGAL_STATE, fail
 
 
-class Graph:
+class Graph(ProcessBound):
     """Recorded work. It holds the kernels, arrays and streams that the work uses; what the work
     reads is what the arrays hold at each launch, but scalars are those of the recording."""
+
+    _instead = "record the work where it is launched"
 
     def __init__(self, native: protocol.Graph | None = None) -> None:
         self._native = native
@@ -48,8 +51,10 @@ class Graph:
         return Executable(self.native.instantiate())
 
 
-class Executable:
+class Executable(ProcessBound):
     """Recorded work, ready to be launched."""
+
+    _instead = "record the work where it is launched"
 
     def __init__(self, native: protocol.Executable) -> None:
         self.native = native

@@ -12,6 +12,7 @@ from gridlane.core.artifact import Artifact
 from gridlane.core.errors import LaunchError
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
+from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.compilation import processor_of
 from gridlane.cuda.foreign import Captured
 from gridlane.launch import current
@@ -36,10 +37,12 @@ def _compiled(
     return launch.compile_for(source, types, options, target, device)
 
 
-class Kernel(launch.Kernel):
+class Kernel(ProcessBound, launch.Kernel):
     """One kernel of a dispatcher: what numba shows of it."""
 
     launch_config_sensitive = False
+
+    _instead = "pass the decorated kernel, which is pickled by its name"
 
     def __init__(
         self, function: FunctionType, types: tuple[ArgType, ...], options: KernelOptions

@@ -17,12 +17,14 @@ import numpy as np
 from gridlane.core import trace
 from gridlane.core.compact import ANY, Variant
 from gridlane.core.errors import ArgumentError, CompileError, DeviceError
+from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.argument_types import KEYS, typeof
+from gridlane.cuda.overlaps import Writebacks, share
 from gridlane.cuda.reader import make_reader
 from gridlane.cuda.routes import ROUTES, Route
 from gridlane.cuda.signatures import conversion, writable
 from gridlane.cuda.streams import Stream
-from gridlane.cuda.transfers import Convert, Writeback, converter
+from gridlane.cuda.transfers import Convert, converter, is_direct
 from gridlane.launch import current
 from gridlane.launch.dimensions import Dim3, check_shape
 from gridlane.launch.launcher import Launcher
@@ -110,10 +112,11 @@ SLOTS = (
 )
 
 
-class Launching:
+class Launching(ProcessBound):
     """A kernel with its grid, block, stream and dynamic shared memory: all but the call."""
 
     __slots__ = ()
+    _instead = "pass the kernel, which is pickled by its name, and configure it there: kernel[1, 1]"
     _fast: dict[Hashable, Reading]
     _forget: Callable[[], None]
     _go: Callable[[Callable[[Any, tuple[Any, ...]], None]], None]
@@ -173,7 +176,7 @@ class Launching:
     def _launch_slowly(self, args: tuple[Any, ...]) -> None:
         """A launch that makes its plan, converts arguments, or goes to a stream."""
         dispatcher = self.dispatcher
-        back: list[Writeback] = []
+        back = Writebacks()
         if dispatcher.extensions:
             args = self._extended(args, back)
         given, args = args, dispatcher.checked(args, self.stream)
@@ -217,7 +220,7 @@ class Launching:
             for write in back:
                 write()
 
-    def _extended(self, args: tuple[Any, ...], back: list[Writeback]) -> tuple[Any, ...]:
+    def _extended(self, args: tuple[Any, ...], back: Writebacks) -> tuple[Any, ...]:
         """The arguments as the dispatcher's extensions, the last one first, change them."""
         changed = []
         for value in args:
@@ -246,7 +249,7 @@ class Launching:
         return plan
 
     def _make_plan(
-        self, args: tuple[Any, ...], back: list[Writeback], variant: Variant
+        self, args: tuple[Any, ...], back: Writebacks, variant: Variant
     ) -> tuple[Reading, tuple[Any, ...]]:
         """How to launch with arguments like these, and these, converted."""
         dispatcher = self.dispatcher
@@ -288,9 +291,11 @@ def _holds_host_array(arg: Any) -> bool:
 
 
 def _converted(
-    converts: Sequence[Convert | None], args: tuple[Any, ...], back: list[Writeback]
+    converts: Sequence[Convert | None], args: tuple[Any, ...], back: Writebacks
 ) -> tuple[Any, ...]:
     """The arguments as the reader meets them; ``back`` collects what to do after the launch."""
+    if len(args) > 1 and any(converts):
+        share(args, back, is_direct)
     return tuple(f(arg, back) if f else arg for f, arg in zip(converts, args))
 
 

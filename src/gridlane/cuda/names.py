@@ -64,9 +64,9 @@ SUBMODULES |= {
     name: name
     for line in (
         "active argument_types arguments arrays compilation decorators description device",
-        "devicearray dlpack dlpack_code dlpack_python dlpack_read foreign graphs",
+        "devicearray dlpack dlpack_arguments dlpack_code dlpack_python dlpack_read foreign graphs",
         "dispatcher errors generated gufunc host_ufunc indexing inspection",
-        "kernel launch names numba_compat profiles random reader",
+        "kernel launch names numba_compat overlaps profiles random reader",
         "reduction refused result_types routes settings signatures sources streams",
         "transfers transport types ufunc warnings",
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
+from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.graphs import Graph
 from gridlane.launch import current
 from gridlane.runtime import protocol
@@ -15,12 +16,13 @@ if TYPE_CHECKING:
     import asyncio
 
 
-class AnyStream:
+class AnyStream(ProcessBound):
     """A stream of the device, by the methods that numba's streams have. ``native`` is the
     device's."""
 
     external = False
     native: protocol.Stream
+    _instead = "make one with cuda.stream() where it is used"
 
     @property
     def handle(self) -> int:
@@ -152,13 +154,18 @@ class DefaultStream(AnyStream):
         """The device's stream."""
         return current.device().stream_at(self._handle)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return as_stream, (self._handle,)  # it is the same in every process
+
     def __repr__(self) -> str:
         return f"<{self.title} CUDA stream on {current.device().name}>"
 
 
-class Event:
+class Event(ProcessBound):
     """A point in a stream; made by ``cuda.event()``. Times are of the device's clock where it has
     one."""
+
+    _instead = "make one with cuda.event() where it is used"
 
     def __init__(self, timing: bool = True) -> None:
         self.timing = timing

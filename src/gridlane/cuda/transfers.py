@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,14 +11,14 @@ import numpy as np
 from gridlane.core import enums
 from gridlane.core.argtypes import ArgType, ArrayType
 from gridlane.core.errors import ArgumentError
+from gridlane.cuda import active
 from gridlane.cuda.argument_types import ALIGNED, is_in_place
 from gridlane.cuda.arguments import ArgHint, InOut
-from gridlane.cuda.devicearray import DeviceNDArray, from_interface, to_device
+from gridlane.cuda.devicearray import DeviceNDArray, DeviceRecord, from_interface, to_device
+from gridlane.cuda.overlaps import Writebacks, record_array
 from gridlane.launch import current, geometry
 
-Writeback = Callable[[], object]
-"""Copies back what a kernel wrote; a list of them is of one launch."""
-Convert = Callable[[Any, list[Writeback]], Any]
+Convert = Callable[[Any, Writebacks], Any]
 
 
 def converter(value: Any, want: ArgType) -> Convert | None:
@@ -43,12 +42,12 @@ def converter(value: Any, want: ArgType) -> Convert | None:
     return None
 
 
-def _shown(value: Any, back: list[Writeback]) -> Any:
+def _shown(value: Any, back: Writebacks) -> Any:
     return from_interface({**value.__gridlane_array__, "owner": value})
 
 
 def _each(inner: list[Convert | None]) -> Convert:
-    def convert(value: tuple[Any, ...], back: list[Writeback]) -> tuple[Any, ...]:
+    def convert(value: tuple[Any, ...], back: Writebacks) -> tuple[Any, ...]:
         return tuple(f(item, back) if f else item for f, item in zip(inner, value))
 
     return convert
@@ -63,19 +62,34 @@ def _hinted(value: ArgHint, want: ArgType) -> Convert | None:
         return lambda item, back: _upload(item.value, back, True, False)
     if inner is None:
         return lambda item, back: item.value
-    return lambda item, back: _upload(item.value, back, False, True)
+    return lambda item, back: _shared(item.value, back, False, True)
 
 
 def _array(value: np.ndarray, want: ArgType) -> Convert | None:
     writes = not (isinstance(want, ArrayType) and want.readonly)
     readonly = not value.flags.writeable
-    direct = current.device().host_visible and value.flags.num & ALIGNED
-    if direct and not (readonly and writes):
+    if readonly and writes:  # its copy is what the kernel may write
+        return lambda array, back: _upload(array, back, True, False)
+    if is_direct(value):
         return None
-    return lambda array, back: _upload(array, back, True, not readonly and writes)
+    return lambda array, back: _shared(array, back, True, writes)
 
 
-def _record(value: np.void, back: list[Writeback]) -> DeviceNDArray:
+def is_direct(array: np.ndarray) -> bool:
+    """Whether this thread's device uses an array of the host in place."""
+    if current.device().host_visible:
+        return bool(array.flags.num & ALIGNED)
+    return is_in_place(array)
+
+
+def _record(value: np.void, back: Writebacks) -> DeviceNDArray:
+    found = back.shared.get(id(value))
+    if found is not None:
+        return DeviceRecord(value.dtype, 0, *found)
+    if value.flags.writeable and is_direct(array := record_array(value)):
+        memory = active.borrowed(geometry.address_of(array), array.nbytes, value)
+        back.append(_written_in_place)
+        return DeviceRecord(value.dtype, 0, memory, memory.address)
     device = to_device(value)
 
     def write_back() -> None:
@@ -87,6 +101,11 @@ def _record(value: np.void, back: list[Writeback]) -> DeviceNDArray:
     return device
 
 
+def _written_in_place() -> None:
+    """What there is to copy back of a record that the kernel wrote itself: the launch is waited
+    for, and that is all."""
+
+
 def _check_unwritten(value: np.void, device: DeviceNDArray) -> None:
     host = device.copy_to_host()
     if any(value[name].tobytes() != host[name].tobytes() for name in value.dtype.names or ()):
@@ -95,53 +114,31 @@ def _check_unwritten(value: np.void, device: DeviceNDArray) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Copied:
-    """A host array that has a copy on the device, until that is copied back."""
-
-    array: np.ndarray
-    device: DeviceNDArray
-    write_back: Writeback
-
-    def __call__(self) -> None:
-        self.write_back()
-
-
-def _upload(
-    array: np.ndarray, back: list[Writeback], copy_in: bool, copy_out: bool
-) -> DeviceNDArray:
-    """A device array for a host array. One that a launch gets twice has one copy, as a kernel that
-    works in place expects: of two, the copy that was not written could come back last."""
-    if not (copy_in and copy_out):
-        device, write_back = _copied(array, copy_in)
-        if copy_out:
-            back.append(write_back)
-        return device
-    for other in back:
-        if isinstance(other, _Copied) and _is_same(other.array, array):
-            return other.device
-    device, write_back = _copied(array, True)
-    back.append(_Copied(array, device, write_back))
+def _upload(array: np.ndarray, back: Writebacks, copy_in: bool, copy_out: bool) -> DeviceNDArray:
+    """A device array for a host array that shares its copy with no other argument."""
+    device, write_back = _copied(array, copy_in)
+    if copy_out:
+        back.append(write_back)
     return device
 
 
-def _is_same(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays have the same elements in the same places."""
-    return (a.shape, a.strides, a.dtype, geometry.address_of(a)) == (
-        b.shape,
-        b.strides,
-        b.dtype,
-        geometry.address_of(b),
-    )
+def _shared(array: np.ndarray, back: Writebacks, copy_in: bool, copy_out: bool) -> DeviceNDArray:
+    """The same, or its part of a copy that it shares."""
+    found = back.shared.get(id(array))
+    if found is None:
+        return _upload(array, back, copy_in, copy_out)
+    return DeviceNDArray(array.shape, array.strides, array.dtype, 0, *found)
 
 
-def _copied(array: np.ndarray, copy_in: bool) -> tuple[DeviceNDArray, Writeback]:
+def _copied(array: np.ndarray, copy_in: bool) -> tuple[DeviceNDArray, Callable[[], object]]:
     """A device array with the strides of a host array, gaps between elements left out of copies,
     and what copies it back."""
     core = geometry.broadcast_core(array)
     if array.flags.aligned and (core.flags.c_contiguous or core.flags.f_contiguous):
         device = to_device(array.view(np.ndarray), copy=copy_in)
         return device, lambda: device.copy_to_host(array)
+    if not geometry.is_stepping_aligned(array):
+        return _packed(array, core)
     low, high = geometry.extent_of(array.shape, array.strides, array.dtype.itemsize)
     raw = np.zeros(high - low, np.uint8)
     mirror = np.ndarray(array.shape, array.dtype, raw, -low, array.strides)
@@ -154,5 +151,29 @@ def _copied(array: np.ndarray, copy_in: bool) -> tuple[DeviceNDArray, Writeback]
     def write_back() -> None:
         memory.copy_to_host(raw)
         array[...] = mirror
+
+    return device, write_back
+
+
+def _packed(array: np.ndarray, core: np.ndarray) -> tuple[DeviceNDArray, Callable[[], object]]:
+    """The same for elements between which there are such gaps that no place of the first aligns
+    all: a copy without gaps.
+
+    Raises:
+        ArgumentError: the elements share bytes.
+    """
+    if geometry.overlaps_itself(core):
+        raise ArgumentError(
+            f"the elements of a {array.dtype} array of shape {array.shape} with strides of "
+            f"{array.strides} bytes overlap each other and are not aligned; pass a copy, as "
+            "array.copy() is"
+        )
+    memory = to_device(np.ascontiguousarray(core))
+    steps = iter(memory.strides)
+    strides = tuple(0 if stride == 0 else next(steps) for stride in array.strides)
+    device = DeviceNDArray(array.shape, strides, array.dtype, 0, memory.gpu_data, memory.address)
+
+    def write_back() -> None:
+        core[...] = memory.copy_to_host()
 
     return device, write_back

@@ -141,6 +141,23 @@ def broadcast_core(array: Any) -> Any:
     return array[tuple(0 if stride == 0 else slice(None) for stride in array.strides)]
 
 
+def is_stepping_aligned(array: np.ndarray) -> bool:
+    """Whether all elements are aligned where the first one is."""
+    alignment = array.dtype.alignment
+    return all(n == 1 or stride % alignment == 0 for n, stride in zip(array.shape, array.strides))
+
+
+def overlaps_itself(array: np.ndarray) -> bool:
+    """Whether two indices may lead to the same bytes."""
+    reach = array.dtype.itemsize
+    axes = sorted((abs(stride), n) for n, stride in zip(array.shape, array.strides) if n > 1)
+    for stride, n in axes:
+        if stride < reach:
+            return True
+        reach += stride * (n - 1)
+    return False
+
+
 def reshaped(shape: Shape, size: int, wanted: Sequence[int]) -> Shape:
     """``wanted`` with a -1 filled in; ValueError when the sizes do not fit."""
     known = 1

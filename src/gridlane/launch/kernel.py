@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gridlane.core import trace
 from gridlane.core.artifact import Artifact
 from gridlane.core.compact import ANY, Variant
+from gridlane.core.first_use import FirstUse
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
 from gridlane.launch import current, notes
@@ -20,6 +22,9 @@ from gridlane.runtime.protocol import BoundKernel, Device, LoadedKernel
 if TYPE_CHECKING:
     from gridlane.ir.source import KernelSource
     from gridlane.ir.values import Module
+
+_compiling: defaultdict[str, FirstUse] = defaultdict(lambda: FirstUse("loads the compiler for it"))
+"""By the names of devices, each of which has modules of its own."""
 
 Compile = Callable[["KernelSource", tuple[Any, ...], KernelOptions, Target, Device], Artifact]
 """Makes the code of a source for a target of a device."""
@@ -95,7 +100,7 @@ class Kernel:
         found = self._bound.get(key)
         if found is not None:
             return found
-        with fork_waits(), self._lock:
+        with fork_waits(), self._lock, _compiling[device.name]():
             if key not in self._bound:
                 check_shape(self.name, (1, 1, 1), block, device.limits)
                 self._bound[key] = self._load(device, block, variant).bind(block)

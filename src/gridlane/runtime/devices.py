@@ -7,9 +7,12 @@ device, and ``cuda:1`` the second.
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from importlib import import_module
 
+from gridlane.core import endings
 from gridlane.core.errors import UnsupportedBackend
+from gridlane.core.first_use import FirstUse
 from gridlane.core.forks import fork_waits
 from gridlane.runtime.errors import INVALID_DEVICE, fail, no_device
 from gridlane.runtime.protocol import Device
@@ -25,13 +28,17 @@ DRIVERS: dict[str, str] = {
     "opengl": "gridlane.runtime.drivers.opengl",
 }
 
+_OF_HOST = ("cpu", "interp")
+"""Devices whose work is done when the caller goes on, or is of a thread that Python ends."""
+
 # Names that somebody may try, and why there is no such device.
 UNSUPPORTED: dict[str, str] = {
     "webgl2": "WebGL 2 has no compute shaders; use webgpu or opengl",
 }
 
 _opened: dict[str, Device] = {}
-_lock = threading.Lock()
+_lock = threading.RLock()
+_opening: defaultdict[str, FirstUse] = defaultdict(lambda: FirstUse("opens the device"))
 
 
 def names() -> tuple[str, ...]:
@@ -87,8 +94,10 @@ def get_device(name: str) -> Device:
         return device
     kind, ordinal = family(name)
     name = f"{kind}:{ordinal}" if ordinal else kind
-    with fork_waits(), _lock:
+    with fork_waits(), _lock, _opening[name]():
         if name not in _opened:
+            if endings.over() and kind not in _OF_HOST:  # nothing would close it
+                raise endings.at_its_end(f"what would close the device {name}")
             _opened[name] = import_module(DRIVERS[kind]).open_device(ordinal)
         return _opened[name]
 

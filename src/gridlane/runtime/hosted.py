@@ -49,6 +49,12 @@ _FIXED = {
 }
 
 
+def address_of(array: np.ndarray) -> int:
+    """The address of an array's first element. ``array.ctypes`` imports, which Python does not do
+    while it ends."""
+    return array.__array_interface__["data"][0]
+
+
 class HostDevice:
     """Base of the devices ``cpu`` and ``interp``. A subclass has the memory and the kernels."""
 
@@ -88,7 +94,7 @@ class HostDevice:
         """
         if kind == "pinned":
             memory = np.empty(size + 64, np.uint8)
-            return Buffer(-(-memory.ctypes.data // 64) * 64, size, memory)
+            return Buffer(-(-address_of(memory) // 64) * 64, size, memory)
         if not self.host_visible:
             fail(NOT_SUPPORTED, f"{kind} memory: the device {self.name} has memory of its own")
         return self.allocate(size)

@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.options import Target
+from gridlane.core.process_bound import ProcessBound
 
 Block = tuple[int, int, int]
 HostMemory = Literal["pinned", "mapped", "managed"]
@@ -17,10 +18,11 @@ the driver's function can be called without Python, as NativeLaunch says."""
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
-class Buffer:
+class Buffer(ProcessBound):
     """Device memory that lives as long as this object. ``address`` is what kernels get; ``device``
     is the one of several that it belongs to, where that is known."""
 
+    _instead = "copy the bytes to the host"
     address: int
     size: int
     owner: Any = field(repr=False, default=None)

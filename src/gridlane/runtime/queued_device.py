@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
+from gridlane.core.endings import alone, at_end, at_its_end
+from gridlane.core.errors import DeviceError
 from gridlane.runtime.errors import INVALID_HANDLE, KernelStop, fail
 from gridlane.runtime.hosted import attributes_of
 from gridlane.runtime.protocol import Limits, Route
@@ -36,12 +39,38 @@ class QueuedDevice(Generic[S]):
     name: str
     ordinal: int
     limits: Limits
+    ended = False
+    """Whether the end of the process has come."""
 
     def _begin_streams(self, make: Callable[..., S]) -> None:
         """Begin with no other stream than the default one."""
         self._make_stream = make
         self._streams: weakref.WeakValueDictionary[int, S] = weakref.WeakValueDictionary()
         self.default_stream = make(self, default=True)
+
+    # --- the end of the process ---
+
+    def _end_with_process(self) -> None:
+        """At the end of the process finish the work so far, and refuse all that follows."""
+        at_end(self._end)
+
+    def _end(self) -> None:
+        stream = self.default_stream
+        context, lost = stream.context, stream.context.fault is not None
+        with suppress(DeviceError, KernelStop):
+            stream.put_in()
+        with context.lock:  # no other thread gives the device more from here on
+            with suppress(DeviceError, KernelStop):
+                stream.settle()
+            self.ended = True
+            context.fault = at_its_end(f"the device {self.name}")
+        if not lost:
+            self._give_back(alone())
+
+    def _give_back(self, everything: bool) -> None:
+        """Save what is kept between processes, and give back what the driver has given, unless
+        another thread may be using it."""
+        raise NotImplementedError
 
     # --- code ---
 

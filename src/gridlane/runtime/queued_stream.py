@@ -174,6 +174,17 @@ class QueuedStream:
         self._wait()
         self.device.flush()
 
+    def put_in(self) -> None:
+        """Wait until all is given to the device that is put off now; of what other threads put off
+        meanwhile nothing."""
+        for backlog in tuple(self.context.busy):
+            backlog.fence()()
+
+    def settle(self) -> None:
+        """Wait for what the device was given, and for nothing that is put off."""
+        self._wait()
+        self.device.flush()
+
     def query(self) -> bool:
         """Whether all work is done."""
         self._check_waiting("asking whether the work is done")

@@ -7,19 +7,19 @@ on the caller, other streams' later work comes after it.
 
 from __future__ import annotations
 
-import atexit
 import itertools
 import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from gridlane.core.endings import at_end
 from gridlane.runtime.errors import ILLEGAL_STATE, NOT_CAPTURED, NOT_PERMITTED, KernelStop, fail
 from gridlane.runtime.graph import RecordedGraph
 from gridlane.runtime.protocol import BoundKernel, Device
 from gridlane.runtime.stream_queue import BUSY, Queue, Work, own_queue, wait, wait_for_streams
 
-atexit.register(wait_for_streams)
+at_end(wait_for_streams)
 
 _handles = itertools.count(0x1000)
 _by_handle: weakref.WeakValueDictionary[int, Stream] = weakref.WeakValueDictionary()

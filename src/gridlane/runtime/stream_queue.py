@@ -8,12 +8,14 @@ of a fork the threads are gone: its streams begin anew, and say what they lost.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Protocol
 
+from gridlane.core.endings import at_its_end
 from gridlane.core.errors import KernelError
 from gridlane.runtime.errors import NOT_PERMITTED, device_error, fail
 
@@ -57,6 +59,8 @@ class Queue:
 
     def put(self, work: Work, always: bool) -> None:
         """Append work; see Stream.submit."""
+        if sys.is_finalizing():
+            raise at_its_end("the thread of this stream")
         with self.idle:
             self.pending += 1
             BUSY.add(self)
@@ -138,6 +142,8 @@ def wait(queue: Queue) -> bool:
 def _wait_for(queue: Queue, unwanted: tuple[Queue, ...]) -> bool:
     if queue is own_queue():
         return True
+    if sys.is_finalizing() and queue.pending:
+        raise at_its_end("the thread of a stream")
     return _wait_until(queue, lambda: _empty(queue), unwanted)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from types import SimpleNamespace
 
 import pytest
 
@@ -34,9 +33,8 @@ def opener(kind: str):
 
 def opened(kind: str, monkeypatch, folder):
     """A device for a test, which ends it."""
-    from gridlane.runtime.drivers.heap import device as module
     from gridlane.runtime.drivers.opengl import programs
 
-    monkeypatch.setattr(module, "atexit", SimpleNamespace(register=lambda function: None))
+    monkeypatch.setattr("gridlane.runtime.queued_device.at_end", lambda work: None)
     monkeypatch.setattr(programs, "directory", lambda: folder)
     return opener(kind)()

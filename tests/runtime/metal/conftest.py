@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-from types import SimpleNamespace
 
 import pytest
 
@@ -61,9 +60,8 @@ def metal(monkeypatch):
 def opening(metal, monkeypatch, tmp_path):
     """Opens a device, with files that are the test's own."""
     from gridlane.runtime.drivers.metal import archive, open_device
-    from gridlane.runtime.drivers.metal import device as module
 
-    monkeypatch.setattr(module, "atexit", SimpleNamespace(register=lambda function: None))
+    monkeypatch.setattr("gridlane.runtime.queued_device.at_end", lambda work: None)
     monkeypatch.setattr(archive, "directory", lambda: tmp_path / "metal")
     return open_device
 

@@ -142,7 +142,7 @@ def test_without_a_place_for_copies(process, monkeypatch, tmp_path):
     def refuse(**options):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(archive.tempfile, "TemporaryDirectory", refuse)
+    monkeypatch.setattr(archive.tempfile, "mkdtemp", refuse)
     assert process(ADD_ONE) == process(ADD_ONE) == 1
     assert not (tmp_path / "metal").exists()
 

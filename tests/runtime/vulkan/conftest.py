@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 from collections import Counter
-from types import SimpleNamespace
 
 import pytest
 
@@ -84,10 +83,9 @@ def living(monkeypatch):
 @pytest.fixture
 def device(request, living, tmp_path, monkeypatch, capfd):
     """A device, opened for the test. At the end nothing may be left of what the test has made."""
-    from gridlane.runtime.drivers.vulkan import device as module
     from gridlane.runtime.drivers.vulkan import open_device, pipelines
 
-    monkeypatch.setattr(module, "atexit", SimpleNamespace(register=lambda function: None))
+    monkeypatch.setattr("gridlane.runtime.queued_device.at_end", lambda work: None)
     monkeypatch.setattr(pipelines, "directory", lambda: tmp_path / "vulkan")
     opened = open_device()
     yield opened

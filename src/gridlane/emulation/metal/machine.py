@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import ctypes
 import hashlib
 import shutil
@@ -13,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from gridlane.core.endings import at_end
 from gridlane.emulation.metal.text import HEAD, Kernel, as_cpp
 
 HERE = Path(__file__).parent
@@ -60,7 +60,7 @@ def compiler() -> str | None:
 def folder() -> Path:
     """Where compiled code goes, for this process."""
     path = Path(tempfile.mkdtemp(prefix="gridlane-msl-"))
-    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    at_end(shutil.rmtree, path, ignore_errors=True)
     return path
 
 

@@ -21,7 +21,7 @@ from gridlane.runtime.errors import (
     fail,
     kernel_exception,
 )
-from gridlane.runtime.hosted import HostDevice, HostKernel, machine_uuid
+from gridlane.runtime.hosted import HostDevice, HostKernel, address_of, machine_uuid
 from gridlane.runtime.printing import line
 from gridlane.runtime.protocol import Buffer, Limits
 
@@ -115,7 +115,7 @@ class CpuDevice(HostDevice):
             memory = np.empty(size + align, np.uint8)
         except MemoryError:
             fail(OUT_OF_MEMORY, f"{size} bytes")
-        address = -(-memory.ctypes.data // align) * align
+        address = -(-address_of(memory) // align) * align
         return Buffer(address, size, memory)
 
     def copy(self, target: int, source: int, size: int) -> None:
@@ -125,12 +125,12 @@ class CpuDevice(HostDevice):
     def upload(self, target: int, source: memoryview) -> None:
         """Copy host bytes to device memory."""
         data = np.frombuffer(source, np.uint8)
-        ctypes.memmove(target, data.ctypes.data, data.size)
+        ctypes.memmove(target, address_of(data), data.size)
 
     def download(self, target: memoryview, source: int) -> None:
         """Copy device memory to host bytes."""
         data = np.frombuffer(target, np.uint8)
-        ctypes.memmove(data.ctypes.data, source, data.size)
+        ctypes.memmove(address_of(data), source, data.size)
 
     def fill(self, target: int, byte: int, size: int) -> None:
         """Set bytes."""

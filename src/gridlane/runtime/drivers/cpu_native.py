@@ -30,7 +30,7 @@ _PYTHON = (
 )
 """Functions of Python that the native code calls, in the order of its table."""
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _once = threading.RLock()
 """Held while what a process has one of is made, by the thread that needs it first."""
 

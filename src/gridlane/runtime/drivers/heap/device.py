@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import threading
 import uuid
 import weakref
@@ -40,7 +39,7 @@ class HeapDevice(QueuedDevice[HeapStream]):
         self._lock = threading.Lock()
         self._closed = False
         self._open()
-        atexit.register(self.close)
+        self._end_with_process()
 
     def _open(self) -> None:
         engine = self.engine = self._open_engine()
@@ -125,6 +124,8 @@ class HeapDevice(QueuedDevice[HeapStream]):
     def reset(self) -> None:
         """Wait for all work and forget what kernels raised; where the device was lost, open it
         again. Arrays of before are lost with it."""
+        if self.ended:
+            return
         if self.queue.fault is None:
             with suppress(KernelStop):
                 self.default_stream.drain()
@@ -138,12 +139,17 @@ class HeapDevice(QueuedDevice[HeapStream]):
             self.stopped.pop().stopped = None
 
     def close(self) -> None:
-        """Wait for all work and end the device, at the end of the process."""
+        """Wait for all work and end the device."""
         if self._closed or self.queue.fault is not None:
             return
-        self._closed = True
         with suppress(DeviceError, KernelStop):
             self.default_stream.drain()
+        self._give_back(True)
+
+    def _give_back(self, everything: bool) -> None:
+        if self._closed or not everything:
+            return
+        self._closed = True
         with suppress(DeviceError), self.queue.lock:
             self.engine.end()
 

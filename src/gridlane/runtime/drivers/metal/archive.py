@@ -9,6 +9,7 @@ another one when the machine starts again.
 from __future__ import annotations
 
 import platform
+import shutil
 import tempfile
 from contextlib import suppress
 from functools import cache
@@ -16,6 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from gridlane.core.endings import at_end
 from gridlane.runtime import kept_file
 from gridlane.runtime.drivers.metal.adapters import Adapter
 from gridlane.runtime.drivers.metal.context import Context
@@ -46,11 +48,11 @@ class Archive:
             return
         self._path = folder / _file_name(context.adapter)
         try:  # Metal may read the copy as long as it has the archive.
-            self._copies = tempfile.TemporaryDirectory(
-                prefix="gridlane-metal-", ignore_cleanup_errors=True
-            )
+            self._copies = tempfile.mkdtemp(prefix="gridlane-metal-")
         except OSError:
             return
+        # tempfile's own directories go before the device ends.
+        at_end(shutil.rmtree, self._copies, ignore_errors=True)
         with context.pool():
             self._handle = self._opened(kept_file.load(self._path, _MAGIC)) or self._opened(b"")
 
@@ -58,7 +60,7 @@ class Archive:
         """The MTLBinaryArchive with these bytes, or None where Metal does not take them."""
         described = self._metal.MTLBinaryArchiveDescriptor.new()
         if data:
-            copy = Path(self._copies.name, "old")
+            copy = Path(self._copies, "old")
             try:
                 copy.write_bytes(data)
             except OSError:
@@ -91,10 +93,10 @@ class Archive:
             with suppress(OSError):
                 self._save()
         self._handle = None
-        self._copies.cleanup()
+        shutil.rmtree(self._copies, ignore_errors=True)
 
     def _save(self) -> None:
-        copy = Path(self._copies.name, "new")
+        copy = Path(self._copies, "new")
         written, _ = self._handle.serializeToURL_error_(self._url(copy), None)
         if written and copy.stat().st_size <= kept_file.LARGEST:
             kept_file.store(self._path, _MAGIC, copy.read_bytes())

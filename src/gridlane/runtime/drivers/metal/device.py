@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import threading
 import uuid
 from collections.abc import Sequence
@@ -46,7 +45,7 @@ class MetalDevice(ReportingDevice[MetalStream]):
         self._make_recorder()
         self._begin_reports()
         self._begin_streams(MetalStream)
-        atexit.register(self.close)
+        self._end_with_process()
 
     def _make_recorder(self) -> None:
         self.recorder = Recorder(self.context, self.pool)
@@ -126,6 +125,8 @@ class MetalDevice(ReportingDevice[MetalStream]):
     def reset(self) -> None:
         """Wait for all work, forget what kernels raised, and give unused memory back. After a
         failure the work goes to a new queue; arrays stay, with whatever is in them."""
+        if self.ended:
+            return
         with suppress(KernelStop, DeviceError):
             self.default_stream.drain()
         with self._lock:
@@ -139,10 +140,13 @@ class MetalDevice(ReportingDevice[MetalStream]):
         self.pool.trim()
 
     def close(self) -> None:
-        """Wait for all work, at the end of the process."""
+        """Wait for all work."""
         if self.context.fault is None:
             with suppress(DeviceError, KernelStop):
                 self.default_stream.drain()
+        self._give_back(True)
+
+    def _give_back(self, everything: bool) -> None:
         if self.context.fault is not None:
             self.recorder.abandon()
         self.pipelines.end()

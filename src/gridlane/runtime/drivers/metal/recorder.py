@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import struct as pack
 from collections import deque
+from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gridlane.core.shader_abi import METAL_LAUNCH_BYTES
@@ -181,6 +182,8 @@ class Recorder:
         return self._begin()
 
     def _begin(self) -> Batch:
+        if self.context.fault is not None:  # since the caller entered
+            raise copy(self.context.fault)
         self.collect()
         command = self._queue.commandBuffer()
         encoder = command.computeCommandEncoder()

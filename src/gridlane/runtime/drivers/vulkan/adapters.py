@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
 import uuid
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from gridlane.core.endings import alone, at_end, at_its_end
 from gridlane.runtime.drivers.vulkan import features
 from gridlane.runtime.drivers.vulkan.api import (
     NO_DRIVER,
@@ -50,13 +50,14 @@ _COUNTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Instance:
     """The loader's instance, its functions, and the contexts of it that are open."""
 
     handle: Any
     functions: Functions
     contexts: set[object] = field(default_factory=set)
+    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +96,20 @@ class Adapter:
     missing: str
 
 
-@cache
 def instance() -> Instance:
     """The instance of this process.
 
     Raises:
-        DeviceError: there is no loader, or no driver for it.
+        DeviceError: there is no loader, or no driver for it; the process is at its end.
     """
+    made = _instance()
+    if made.ended:
+        raise at_its_end("the device vulkan")
+    return made
+
+
+@cache
+def _instance() -> Instance:
     lib = bindings().lib
     there = _names(
         listed(lib.vkEnumerateInstanceExtensionProperties, "VkExtensionProperties", null())
@@ -125,14 +133,15 @@ def instance() -> Instance:
     made = handle[0]
     functions = Functions(lambda name: lib.vkGetInstanceProcAddr(made, name))
     created = Instance(made, functions)
-    atexit.register(_destroy, created)
+    at_end(_destroy, created)
     return created
 
 
 def _destroy(created: Instance) -> None:
     """At the end of the process, after the devices, which were made later; one that could not be
     ended needs the instance."""
-    if not created.contexts:
+    if not created.contexts and alone():
+        created.ended = True
         created.functions.vkDestroyInstance(created.handle, null())
 
 

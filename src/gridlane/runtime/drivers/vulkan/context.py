@@ -11,6 +11,7 @@ from copy import copy
 from functools import partial
 from typing import Any
 
+from gridlane.core.endings import at_its_end
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.backlog import in_host_function
 from gridlane.runtime.drivers.vulkan import features
@@ -125,7 +126,12 @@ class Context:
         Returns:
             The VkResult, when it says success or how far something is.
         """
+        self._check_open()
         return self.check(getattr(self.vk, name)(self.handle, *args), name, what)
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise copy(self.fault or at_its_end("the device vulkan"))
 
     def check(self, result: int | None, name: str, what: str = "") -> int:
         """Raise what a VkResult stands for; a lost device stays so."""
@@ -193,6 +199,7 @@ class Context:
 
     def heap(self, number: int) -> tuple[int, int | None]:
         """(bytes, bytes that are free for this process or None where it is not known) of a heap."""
+        self._check_open()
         names = ["VkPhysicalDeviceMemoryProperties2", "VkPhysicalDeviceMemoryBudgetPropertiesEXT"]
         known = BUDGET in self.adapter.extensions
         chained = features.chain(names[: 1 + known])

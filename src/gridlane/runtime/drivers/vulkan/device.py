@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import threading
 import weakref
@@ -53,7 +52,7 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
         self._pinned: weakref.WeakSet[Buffer] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._open()
-        atexit.register(self.close)
+        self._end_with_process()
 
     def _open(self) -> None:
         context = self.context = Context(self.adapter)
@@ -149,6 +148,8 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
     def reset(self) -> None:
         """Wait for all work, forget what kernels raised, and give unused memory back; where the
         device was lost, open it again. Arrays of before are lost with it."""
+        if self.ended:
+            return
         if self.context.fault is None:
             with suppress(KernelStop):
                 self.default_stream.drain()
@@ -170,14 +171,18 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
             lost.end()
 
     def close(self) -> None:
-        """Wait for all work and end the device, at the end of the process."""
+        """Wait for all work and end the device."""
         context = self.context
         if context.closed or context.fault is not None:
             return
         with suppress(DeviceError, KernelStop):
             self.default_stream.drain()
+        self._give_back(context.fault is None)
+
+    def _give_back(self, everything: bool) -> None:
+        context = self.context
         self.pipeline_cache.save()
-        if self._pinned or context.fault is not None:
+        if self._pinned or not everything:
             return  # somebody may still look at that memory
         with context.lock:
             self.recorder.collect()

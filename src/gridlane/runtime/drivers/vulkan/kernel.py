@@ -44,9 +44,10 @@ class VulkanKernel(QueuedKernel):
         words = new("uint32_t[]", len(artifact.code) // 4)
         bindings().ffi.memmove(words, artifact.code, len(artifact.code))
         info = struct("VkShaderModuleCreateInfo", codeSize=len(artifact.code), pCode=words)
-        self._module = self.context.create(
-            "vkCreateShaderModule", "VkShaderModule", info, self.name
-        )
+        with self.context.lock:  # the end of the process waits for it
+            self._module = self.context.create(
+                "vkCreateShaderModule", "VkShaderModule", info, self.name
+            )
         self.context.own(self, "vkDestroyShaderModule", self._module)
         self.report, self.report_address = None, 0
         if artifact.errors or artifact.prints:
@@ -74,6 +75,7 @@ class VulkanKernel(QueuedKernel):
         made = self.pipelines.get((block, room))
         if made is None:
             with self.context.lock:
+                self.context.enter()
                 made = self._make(block, room)
                 self.pipelines[block, room] = made
                 self.context.own(self, "vkDestroyPipeline", made)

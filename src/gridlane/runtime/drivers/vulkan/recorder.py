@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import struct as pack
 from collections import deque
+from copy import copy
 from typing import Any, Protocol
 
 from gridlane.runtime.chunks import Block
@@ -254,6 +255,8 @@ class Recorder:
         return self._begin()
 
     def _begin(self) -> Batch:
+        if self.context.fault is not None:  # since the caller entered
+            raise copy(self.context.fault)
         self.collect()
         batch = self._spare.pop() if self._spare else self._new_batch()
         self.context.check(

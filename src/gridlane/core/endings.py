@@ -1,0 +1,68 @@
+"""What is done at the end of the process, the last first.
+
+``import gridlane`` registers it, so it runs behind what a program has given to ``atexit`` since:
+such functions still use devices.
+"""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+from gridlane.core.errors import DeviceError
+
+OWN_THREADS = "gridlane-"
+"""What the names of our threads begin with."""
+
+
+class _Ending:
+    def __init__(self) -> None:
+        self.work = ExitStack()
+        self.over = False
+
+    def come(self) -> None:
+        self.over = True
+        self.work.close()
+
+
+_ending = _Ending()
+
+
+def begin() -> None:
+    """Register what is here with Python, behind which it runs what is registered later."""
+    atexit.register(_ending.come)
+
+
+def at_end(work: Callable[..., object], *args: Any, **named: Any) -> None:
+    """Call ``work`` at the end of the process."""
+    _ending.work.callback(work, *args, **named)
+
+
+def over() -> bool:
+    """Whether that has come."""
+    return _ending.over
+
+
+def at_its_end(ended: str) -> DeviceError:
+    """What every use of a device raises, or of whatever else the end of the process has ``ended``,
+    from then on: what CUDA's driver says of its own end."""
+    return DeviceError(
+        "CUDA_ERROR_DEINITIALIZED",
+        4,
+        f"the driver is shutting down: the process is at its end, which has ended {ended}",
+        "use the device before: in main, or in a function that atexit is given after gridlane is "
+        "imported; join threads, as daemons go on while the process ends",
+    )
+
+
+def alone() -> bool:
+    """Whether no thread but this one and ours runs Python: none is in a driver's function then, and
+    none looks at its memory."""
+    every = threading.enumerate()
+    ours = {thread.ident for thread in every if thread.name.startswith(OWN_THREADS)}
+    every_thread = set(sys._current_frames())  # pyright: ignore[reportPrivateUsage]  # documented
+    return not every_thread - ours - {threading.get_ident()}
