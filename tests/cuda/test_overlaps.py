@@ -12,18 +12,21 @@ from tests.effort import examples
 
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError
-from gridlane.cuda import active
+from gridlane.launch import current
 from gridlane.runtime.devices import get_device
 
 SIZE = 48
 
 
 @pytest.fixture(params=["interp", *DEVICES], scope="module")
-def device(request):
-    found = get_device(request.param)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(active, "device", lambda: found)
-        yield found
+def chosen(request):
+    return get_device(request.param)
+
+
+@pytest.fixture
+def device(chosen):
+    current.choose(chosen)
+    return chosen
 
 
 def mix(into, one, other):
@@ -78,7 +81,8 @@ TYPED = {name: f"void({name}[:], int32[:], uint8[:])" for name in ("int32", "uin
 @pytest.mark.parametrize("name", TYPED)
 @settings(max_examples=examples(40, 1000), deadline=None)
 @given(data=st.data(), hint=st.sampled_from((cuda.InOut, cuda.Out, lambda array: array)))
-def test_random_views(device, name, data, hint):
+def test_random_views(chosen, name, data, hint):
+    current.choose(chosen)
     places = data.draw(st.tuples(*(map(views, (name, "int32", "uint8")))))
     wanted = np.arange(SIZE, dtype=np.uint8)
     found = wanted.copy()
