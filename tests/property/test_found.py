@@ -45,6 +45,38 @@ kernel @k(%p: ptr<f32, global>, %x: f32) {
 }""",
         (-15.0,),
     ),
+    # Mesa took a choice of 1 and -0 for one of 1 and 0.
+    "one-or-negative-zero": Found(
+        """
+kernel @k(%p: ptr<f32, global>, %n: i32) {
+  %one: f32 = const 0x1.0p+0
+  %zero: f32 = const -0x0.0p+0
+  %two: i32 = const 2
+  %c: b1 = lt %n, %two
+  %chosen: f32 = select %c, %one, %zero
+  %found: f32 = div %one, %chosen
+  store %p, %found
+}""",
+        (7,),
+    ),
+    "one-or-negative-zero-by-a-branch": Found(
+        """
+kernel @k(%p: ptr<f16, global>, %n: i32) {
+  var $v: f16
+  %one: f16 = const 0x1.0p+0
+  %zero: f16 = const -0x0.0p+0
+  %two: i32 = const 2
+  %c: b1 = lt %n, %two
+  write $v, %zero
+  if %c {
+    write $v, %one
+  }
+  %chosen: f16 = read $v
+  %found: f16 = div %one, %chosen
+  store %p, %found
+}""",
+        (7,),
+    ),
 }
 
 

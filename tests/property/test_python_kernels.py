@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,9 +14,11 @@ from hypothesis import strategies as st
 from tests import on_shaders
 from tests.devices import DEVICES
 from tests.property import python_oracle
+from tests.property.found_python import FOUND
 from tests.property.python_kernels import BLOCK, GRID, INTEGERS, Program, random_kernel
 
 from gridlane import cuda
+from gridlane.conformance.suite import WORDS
 from gridlane.launch import current
 from gridlane.runtime.devices import get_device
 
@@ -46,7 +49,10 @@ def loaded(program: Program):
 
 
 def check(seed: int, device: str) -> None:
-    program = program_of(seed, device)
+    check_program(program_of(seed, device), seed)
+
+
+def check_program(program: Program, seed: int) -> None:
     wanted, got = program.arrays(seed), program.arrays(seed)
     python_oracle.run(program.source, wanted, GRID, BLOCK)
     loaded(program)[GRID, BLOCK](*got)
@@ -77,6 +83,14 @@ def test_devices_do_what_python_does(device: str) -> None:
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 def test_devices_do_what_python_does_in_many(device: str, seed: int) -> None:
     check(seed, device)
+
+
+@pytest.mark.parametrize("seed", FOUND)
+@pytest.mark.parametrize("device", [name for name in DEVICES if name not in WORDS])
+def test_found(device: str, seed: int) -> None:
+    current.choose(get_device(device))
+    program = replace(program_of(seed, device), source=FOUND[seed])
+    check_program(program, seed)
 
 
 REVERSED = """

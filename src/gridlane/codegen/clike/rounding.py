@@ -63,11 +63,13 @@ def hidden_zero(state: Emission, value: Value) -> str:
     return _hidden(state, text)
 
 
-def hidden_constant(state: Emission, value: bool | int | float, dtype: DType) -> str:
+def hidden_constant(state: Emission, op: arith.Const, dtype: DType) -> str:
     """The text of a constant; of infinity and NaN one that a compiler does not know, as it may
-    compute with such as if there were none, and take ``x < infinity`` for true."""
-    text = state.literal(value, dtype)
-    if not state.dialect.folds_zeros or dtype is not f32 or isfinite(value):
+    compute with such as if there were none, and take ``x < infinity`` for true. Likewise of -0:
+    Mesa's takes a choice of 1 and -0 for one of 1 and 0."""
+    text = state.literal(op.value, dtype)
+    known = isfinite(op.value) and not op.is_negative_zero
+    if not state.dialect.folds_zeros or dtype is not f32 or known:
         return text
     return _hidden(state, text)
 

@@ -318,7 +318,7 @@ def const(state: Emission, op: arith.Const) -> None:
         state.set(op.results[0], state.zero(op.type))
         return
     assert isinstance(op.type, DType)
-    text = hidden_constant(state, op.value, op.type)
+    text = hidden_constant(state, op, op.type)
     if state.dialect.names_constants:
         text = state.let(op.type, text)
     state.set(op.results[0], text)

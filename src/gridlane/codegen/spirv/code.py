@@ -215,6 +215,15 @@ class Code(Assembler):
             else self.op(Opcode.BitwiseXor, u32, word, self.half_zero())
         )
 
+    def settled_integer(self, value: int, dtype: DType) -> int:
+        """An integer, for compilers that would go on with a number of more bits than it has."""
+        if self.half_zero is None:
+            return value
+        raw = unsigned(dtype.bits)
+        zero = self.unsigned_resized(self.half_zero(), 32, dtype.bits)
+        hidden = self.op(Opcode.BitwiseXor, raw, self.bits(value, dtype), zero)
+        return self.from_bits(hidden, dtype)
+
     def settled_bits(self, whole: DType, bits: int) -> int:
         """An integer of bits of two, for compilers that go wrong when they find that out."""
         if self.select_zero is None:

@@ -121,8 +121,10 @@ def address_type(type_: PointerType) -> DType:
 
 @emits(Const)
 def const(state: Emission, op: Const) -> None:
-    """A constant of the module."""
+    """A constant of the module. Mesa's compiler takes a choice of 1 and -0 for one of 1 and 0, so
+    that zero is hidden from it."""
     type_ = op.type
     dtype = address_type(type_) if isinstance(type_, PointerType) else type_
     assert isinstance(dtype, DType)
-    state.set(op.results[0], state.code.const(op.value, dtype))
+    made = state.code.const(op.value, dtype)
+    state.set(op.results[0], state.code.hidden(made, dtype) if op.is_negative_zero else made)

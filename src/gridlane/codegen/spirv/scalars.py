@@ -89,7 +89,8 @@ def _plain(integer: Opcode, real: Opcode) -> Emit:
     def emit_plain(code: Code, op: Op, operands: list[int]) -> int:
         dtype = type_of(op)
         if not dtype.is_float:
-            return code.op(integer, dtype, *operands)
+            made = code.op(integer, dtype, *operands)
+            return code.settled_integer(made, dtype) if _may_negate(integer, dtype) else made
         operands = hidden_zeros(code, op, operands)
 
         def compute(wide: DType, *values: int) -> int:
@@ -100,6 +101,11 @@ def _plain(integer: Opcode, real: Opcode) -> Emit:
         return compute(dtype, *operands)
 
     return emit_plain
+
+
+def _may_negate(opcode: Opcode, dtype: DType) -> bool:
+    """Whether a result may be the opposite of the least narrow number, as of 0 - x and -1 * x."""
+    return dtype.is_signed and dtype.bits < 32 and opcode in (Opcode.ISub, Opcode.IMul)
 
 
 def _logic(integer: Opcode, logical: Opcode) -> Emit:
@@ -123,6 +129,8 @@ def _remainder(code: Code, op: Op, operands: list[int]) -> int:
     quotient, zero = _guarded_quotient(code, op, operands)
     product = code.op(Opcode.IMul, dtype, quotient, operands[1])
     rest = code.op(Opcode.ISub, dtype, operands[0], product)
+    if dtype.bits == 64:  # NVIDIA's compiler multiplies x % 2 by a constant wrongly
+        rest = code.settled_integer(rest, dtype)
     return code.select(dtype, zero, operands[0], rest) if zero else rest
 
 
@@ -327,7 +335,8 @@ def _absolute(code: Code, op: Op, operands: list[int]) -> int:
 
 def _opposite(code: Code, dtype: DType, value: int) -> int:
     """0 - value. A narrow one wraps at the top of a word: NVIDIA's compiler goes on with the
-    opposite of the least one as a positive number, which has more bits."""
+    opposite of the least one as a positive number, which has more bits. It finds that in the
+    shifts as well, where a choice of signs follows, so the result is hidden from it."""
     gone = 32 - dtype.bits
     if gone <= 0:
         return code.op(Opcode.SNegate, dtype, value)
@@ -335,7 +344,8 @@ def _opposite(code: Code, dtype: DType, value: int) -> int:
     raised = code.shifted_up(whole, code.resized(value, dtype, whole), gone)
     opcode = Opcode.ShiftRightArithmetic if dtype.is_signed else Opcode.ShiftRightLogical
     negative = code.op(Opcode.SNegate, whole, raised)
-    return code.resized(code.op(opcode, whole, negative, code.const(gone, u32)), whole, dtype)
+    made = code.resized(code.op(opcode, whole, negative, code.const(gone, u32)), whole, dtype)
+    return code.settled_integer(made, dtype)
 
 
 def _copysign(code: Code, op: Op, operands: list[int]) -> int:

@@ -6,6 +6,8 @@ the op's ``fast`` flags allow more.
 
 from __future__ import annotations
 
+from math import copysign
+
 from gridlane.core.dtypes import DType, b1
 from gridlane.ir.op import FastMath, Op, Scope, operation
 from gridlane.ir.types import PointerType, Type, VectorType
@@ -20,6 +22,11 @@ class Const(Op):
     value: bool | int | float
     type: Type
     pure = True
+
+    @property
+    def is_negative_zero(self) -> bool:
+        """Whether it is the float -0."""
+        return self.value == 0 and isinstance(self.value, float) and copysign(1, self.value) < 0
 
     def result_types(self) -> tuple[Type, ...]:
         return (self.type,)

@@ -1,0 +1,121 @@
+# ruff: noqa: E501  # a program wrote these kernels
+"""Random kernels that a device once got wrong, cut down while it still did."""
+
+from __future__ import annotations
+
+FOUND = {
+    # By NVIDIA's Vulkan compiler: the opposite of the least narrow number stayed positive, and
+    # x % 2 of 64 bits times a constant was wrong.
+    3003224381: """
+@cuda.jit(OPTIONS)
+def k(x_uint64, x_float32, x_int32, o_uint64, o_float32, o_int32, a_int32, a_uint32):
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    s = cuda.shared.array(16, np.float32)
+    v_uint64 = np.uint64(x_uint64[i])
+    v_float32 = np.float32(i)
+    v_int32 = np.int32(i)
+    v_uint64 = np.uint64((np.uint64(26) if v_uint64 <= v_uint64 else v_uint64) * np.uint64(v_uint64 % np.uint64(2)))
+    s[t] = np.float32(math.trunc(v_float32 / np.float32(4))) if np.int32(13) > v_int32 else np.float32(0.5)
+    o_uint64[i * 6 + 0] = v_uint64
+""",
+    3263300789: """
+@cuda.jit(OPTIONS)
+def k(x_uint64, x_int8, x_uint32, o_uint64, o_int8, o_uint32, a_int32, a_uint32):
+    i = cuda.grid(1)
+    v_uint64 = np.uint64(x_uint64[i])
+    v_int8 = np.int8(x_int8[i])
+    if np.uint64(v_uint64) >= np.uint64(18446744073709551615):
+        pass
+    else:
+        v_uint64 = np.uint64(np.uint64(v_uint64) // np.uint64(100))
+    if np.int8(abs(v_int8)) <= np.int8(np.uint64(36)):
+        cuda.atomic.or_(a_uint32, np.int64(i & 7), np.uint32(4294967295))
+    o_uint64[i * 6 + 0] = v_uint64
+""",
+    561405140: """
+@cuda.jit(OPTIONS)
+def k(x_float32, x_uint16, x_int16, o_float32, o_uint16, o_int16, a_int32, a_uint32):
+    i = cuda.grid(1)
+    v_float32 = np.float32(x_float32[i])
+    v_int16 = np.int16(x_int16[i])
+    w1 = v_float32 if np.float32(-6.5) == np.float32(2.0) else np.float32(math.trunc(v_float32 / np.float32(4)))
+    if np.int16(v_float32) >= np.int16(abs(v_int16)):
+        return
+    o_float32[i * 6 + 1] = w1
+""",
+    3387205669: """
+@cuda.jit(OPTIONS)
+def k(x_uint64, x_float64, x_int8, o_uint64, o_float64, o_int8, a_int32, a_uint32):
+    i = cuda.grid(1)
+    v_uint64 = np.uint64(x_uint64[i])
+    v_int8 = np.int8(x_int8[i])
+    v_uint64 = np.uint64(np.uint64(v_uint64) // np.uint64(7))
+    v_int8 = np.int8(max(np.int8(v_uint64), np.int8(abs(v_int8))))
+    o_int8[i * 6 + 0] = v_int8
+""",
+    2277457441: """
+@cuda.jit(OPTIONS)
+def k(x_float32, x_int8, x_uint64, o_float32, o_int8, o_uint64, a_int32, a_uint32):
+    i = cuda.grid(1)
+    v_float32 = np.float32(i)
+    v_int8 = np.int8(x_int8[i])
+    v_uint64 = np.uint64(i)
+    if (np.int8(46) if v_uint64 > np.uint64(18446744073709551615) else np.int8(v_float32)) < np.int8(v_int8 * np.int8(np.uint64(18446744073709551615))):
+        v_float32 = np.float32(7.0)
+    o_float32[i * 6 + 0] = v_float32
+""",
+    3091272978: """
+@cuda.jit(OPTIONS)
+def k(x_int64, x_float64, x_int16, o_int64, o_float64, o_int16, a_int32, a_uint32):
+    i = cuda.grid(1)
+    v_int64 = np.int64(x_int64[i])
+    v_int64 = np.int64(np.int64(v_int64 % np.int64(2)) * np.int64(51))
+    v_int64 = np.int64(np.int64(v_int64) // np.int64(10))
+    o_int64[i * 6 + 0] = v_int64
+""",
+    2496828378: """
+@cuda.jit(OPTIONS)
+def k(x_uint64, x_int64, x_int16, o_uint64, o_int64, o_int16, a_int32, a_uint32):
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    s = cuda.shared.array(16, np.int16)
+    v_uint64 = np.uint64(i)
+    v_int64 = np.int64(i)
+    v_int16 = np.int16(x_int16[i])
+    w1 = np.int64(90)
+    w2 = np.int16(v_int16) if w1 > w1 else np.int16(np.int16(v_int16) - np.int16(v_int16))
+    if (w2 if w2 >= w2 else np.int16(36)) >= (np.int16(w2 - v_int16) if v_uint64 < np.uint64(85) else np.int16(1)):
+        v_int64 = np.int64(w1) if v_int16 < v_int16 else w1
+    s[t] = np.int16(v_int64)
+    cuda.syncthreads()
+    w3 = np.int16(s[(t + 7) % 16])
+    o_int16[i * 6 + 2] = w3
+""",
+    2197944702: """
+@cuda.jit(OPTIONS)
+def k(x_int8, x_float32, x_int32, o_int8, o_float32, o_int32, a_int32, a_uint32):
+    i = cuda.grid(1)
+    v_int8 = np.int8(x_int8[i])
+    v_float32 = np.float32(i)
+    v_int8 = np.int8(np.int8(abs(v_int8 if v_float32 == v_float32 else v_int8)) % np.int8(7))
+    w5 = np.float32(math.trunc(np.float32(v_float32) / np.float32(4)))
+    o_int8[i * 6 + 0] = v_int8
+    o_float32[i * 6 + 1] = w5
+""",
+    4068426501: """
+@cuda.jit(OPTIONS)
+def k(x_uint64, x_uint16, x_int16, o_uint64, o_uint16, o_int16, a_int32, a_uint32):
+    i = cuda.grid(1)
+    v_uint64 = np.uint64(i)
+    v_int16 = np.int16(x_int16[i])
+    if ((v_uint64 if v_uint64 > v_uint64 else v_uint64) if v_uint64 <= v_uint64 else np.uint64(18446744073709551615)) >= np.uint64(v_int16):
+        pass
+    elif np.uint64(v_uint64 % np.uint64(100)) != np.uint64(v_uint64 - v_uint64):
+        v_uint64 = np.uint64(41)
+    if np.int16(-np.int16(v_int16)) < np.int16(v_uint64):
+        v_int16 = np.int16(np.uint16(78))
+    o_int16[i * 6 + 0] = v_int16
+""",
+}
+"""The text by the seed of the random kernel, whose arrays it takes."""
