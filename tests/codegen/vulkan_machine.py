@@ -13,12 +13,13 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from tests.devices import Outcome, arguments, packed
+from tests.devices import Outcome, arguments
 
 from gridlane.compiler import generate
 from gridlane.conformance.running import octets_of
 from gridlane.core import gpu_abi as abi
 from gridlane.core.options import Target
+from gridlane.launch.packing import flat_packer
 
 Shape = tuple[int, int, int]
 
@@ -52,7 +53,7 @@ def run_spirv(module, grid, block, arrays, scalars=(), shared=0, features="") ->
     for buffer, array in zip(buffers, results):
         buffer.bytes[: array.nbytes] = octets_of(array)
     numbers = arguments(module, [buffer.address for buffer in buffers], scalars)
-    params = packed(artifact, numbers)
+    params = flat_packer(artifact.params, artifact.param_bytes)(*numbers)
     try:
         report = owner.run(artifact.code, artifact.entry, grid, block, params, shared)
         for buffer, array in zip(buffers, results):
