@@ -8,12 +8,11 @@ from dataclasses import replace
 import pytest
 
 from gridlane.codegen.clike import functions
-from gridlane.compiler import generate
-from gridlane.compiler.clike import LANGUAGES
+from gridlane.compiler import generate, pipeline
+from gridlane.compiler.clike import dialect_of
 from gridlane.core.config import config
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.parser import parse_module
-from gridlane.passes import pipelines
 
 KERNEL = """
 kernel @mixed(%source: ptr<f32, global>, %target: ptr<f32, global>, %n: i64) {
@@ -68,9 +67,9 @@ def forget() -> None:
 @pytest.mark.parametrize("name", TARGETS)
 def test_what_is_kept_is_what_is_written(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Verified after each pass, where a function is declared alone as well."""
-    monkeypatch.setattr(pipelines, "config", lambda: replace(config(), verify=True))
+    monkeypatch.setattr(pipeline, "config", lambda: replace(config(), verify=True))
     first = text(name)
-    kept = functions.kept_functions(LANGUAGES[name].dialect, EXACT)
+    kept = functions.kept_functions(dialect_of(TARGETS[name]), EXACT)
     assert "gridlane.pow.f32" in kept
     assert text(name) == first
     # Other kernels find some of them there, and put those alone in front.

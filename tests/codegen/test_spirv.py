@@ -19,7 +19,7 @@ from gridlane import compiler, cuda
 from gridlane.codegen.spirv import disassembled, scalars
 from gridlane.codegen.spirv.emission import TABLE
 from gridlane.compiler.generation import lowered
-from gridlane.compiler.vulkan import features_of
+from gridlane.compiler.pipeline import features_of
 from gridlane.conformance.cases import INEXACT, Case, arithmetic, emitting, over
 from gridlane.conformance.effects import effects
 from gridlane.conformance.special import special
@@ -32,12 +32,12 @@ from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.op import REGISTRY
 from gridlane.ir.ops import arith, math
 from gridlane.ir.parser import parse_module
-from gridlane.ir.stages import STAGES
+from gridlane.ir.stages import COMMON, REPORTS
 from gridlane.ir.verifier import verify
 from gridlane.passes.uniform_control import Uniformity
 
 VALIDATOR = shutil.which("spirv-val")
-LEGAL = STAGES["legal(vulkan with warps)"]
+LEGAL = COMMON | REPORTS
 # What passes make other ops of.
 REPLACED = {"async_copy", "async_commit", "async_wait", "call"}
 CASES = [case for case in [*arithmetic(), *effects()] if case.op in LEGAL | REPLACED]

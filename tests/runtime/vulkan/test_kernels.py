@@ -10,7 +10,7 @@ import pytest
 from tests.runtime.arrays import params, to_device, words
 from tests.runtime.vulkan.shaders import ADD_ONE, kernel
 
-from gridlane.compiler.vulkan import features_of
+from gridlane.compiler.pipeline import features_of
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.vulkan import features
 

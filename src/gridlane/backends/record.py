@@ -1,0 +1,180 @@
+"""A target in one record. What it names by a dotted name is loaded when it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum, StrEnum
+from importlib import import_module
+from typing import Any, Self, TypeAlias
+
+from gridlane.backends.formats import Format
+from gridlane.core.compact import ANY, Variant
+from gridlane.core.features import Feature
+
+
+class Fact(StrEnum):
+    """What else than features decides how a kernel is compiled."""
+
+    OPTIMISED = "optimised"
+    COMPACT = "compact"
+    """Optimised code for compact launches; see core/compact.py."""
+
+    COARSE = "coarse"
+    """Compact code for grids with a multiple of ``COARSE`` blocks along x."""
+
+    FUSES = "fuses"
+    """The processor has fused multiply-adds."""
+
+    VECTOR_LIBRARY = "vector library"
+    """There is a library of functions on the processor's vectors."""
+
+    LIBDEVICE = "libdevice"
+    """There is NVIDIA's library of functions."""
+
+    ASYNC_COPIES = "async copies"
+    """The processor copies while a thread goes on."""
+
+
+Condition: TypeAlias = Feature | Fact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditional:
+    """Something that is there where all of ``needs`` hold and none of ``lacks``."""
+
+    needs: frozenset[Condition] = frozenset()
+    lacks: frozenset[Condition] = frozenset()
+
+    def when(self, *conditions: Condition) -> Self:
+        """The same where these hold as well."""
+        return replace(self, needs=self.needs | {*conditions})
+
+    def unless(self, *conditions: Condition) -> Self:
+        """The same where none of these holds."""
+        return replace(self, lacks=self.lacks | {*conditions})
+
+    def applies(self, given: Container[str]) -> bool:
+        """Whether it is there."""
+        return all(each in given for each in self.needs) and not any(
+            each in given for each in self.lacks
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ops(Conditional):
+    """Names of ops that are legal behind a pipeline."""
+
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Named(Conditional):
+    """An object of a module, by its dotted name."""
+
+    path: str
+
+    def load(self) -> Any:
+        """The object."""
+        return loaded(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Pass(Named):
+    """A pass over a module. What it returns, if anything, are notes for the user.
+
+    Attributes:
+        arguments: dotted names of what it takes behind the module.
+        options: fields of KernelOptions that it takes behind these.
+    """
+
+    arguments: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+class Subnormals(Enum):
+    """Where a target may take subnormal f32 as 0."""
+
+    KEPT = "nowhere"
+    IN_ATOMICS = "in atomic sums"
+    LEFT_OPEN = "anywhere, as its language leaves that to the device"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Backend:
+    """All that gridlane knows of a target.
+
+    Attributes:
+        name: what ``Target.name`` and GRIDLANE_DEVICE call it.
+        title: what messages call it.
+        driver: dotted name of the module with ``open_device(ordinal)`` and ``device_count()``.
+        generator: dotted name of the module with ``generate`` and ``text``; see
+            ``compiler.generation``.
+        pipeline: the passes in front of the generator, in order.
+        legal: the ops that it takes.
+        reasons: why it takes no other op, by name, and what to do instead.
+        formats: what its code can be had as; the last are those of artifacts.
+        named_processors: ``gridlane compile --arch`` may name its processor.
+        dialects: of a C-like language; the first that applies is taken.
+        identity: dotted name of a function that says what else its code depends on, for the key.
+        features: those that its devices may have.
+        usual: what is compiled for when a target names none.
+        shaped: its code is for one block shape.
+        max_threads: of a block.
+        atomic_bits: of the widest atomics.
+        float64: it computes in binary64; otherwise ``KernelOptions.fp64`` says how.
+        subnormals: where subnormal f32 may be 0.
+        ulp: how far functions may be off, by name and type, where that is more than usual.
+        undefined: cases of ``conformance`` whose answer the hardware leaves open, and why.
+        refused: what its generator refuses for want of a word: an op, a pattern of the labels of
+            its cases, and words of the message.
+        compared: the kinds of launches whose code conformance compares, of a compact launch.
+        executes_ir: its driver runs the IR itself, and so is what others are compared with.
+        on_host: its devices are the processor that Python runs on.
+        reads_as: the target whose code is shown for its own.
+        extra: what to install for its driver.
+        advice: what to do when a step of ``gridlane doctor`` fails.
+    """
+
+    name: str
+    title: str
+    driver: str
+    generator: str
+    pipeline: tuple[Pass, ...]
+    legal: tuple[Ops, ...]
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    formats: tuple[Format, ...] = ()
+    named_processors: bool = False
+    dialects: tuple[Named, ...] = ()
+    identity: str = ""
+    features: frozenset[Feature] = frozenset()
+    usual: frozenset[Feature] = frozenset()
+    shaped: bool = False
+    max_threads: int = 1024
+    atomic_bits: int = 64
+    float64: bool = True
+    subnormals: Subnormals = Subnormals.KEPT
+    ulp: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    undefined: Mapping[str, str] = field(default_factory=dict)
+    refused: tuple[tuple[str, str, str], ...] = ()
+    compared: tuple[Variant, ...] = (ANY,)
+    executes_ir: bool = False
+    on_host: bool = False
+    reads_as: str = ""
+    extra: str = ""
+    advice: Mapping[str, str] = field(default_factory=dict)
+
+    def legal_ops(self, given: Container[str]) -> frozenset[str]:
+        """The names of the ops that the generator takes."""
+        return frozenset().union(*(ops.names for ops in self.legal if ops.applies(given)))
+
+    @property
+    def has_compact_code(self) -> bool:
+        """Whether compact launches have code of their own."""
+        return any(Fact.COMPACT in each.needs for each in self.pipeline)
+
+
+def loaded(path: str) -> Any:
+    """What a module has, by its dotted name."""
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(module), name)
