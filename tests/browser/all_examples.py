@@ -8,7 +8,7 @@ import sys
 from tests.examples.test_examples import ARGUMENTS, EXAMPLES
 
 from gridlane import cuda
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 cuda.install_as_numba()
 # As for a browser: without what the software device behind wgpu needs, whose long loops end early.

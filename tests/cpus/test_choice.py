@@ -20,7 +20,7 @@ from gridlane.core import config
 from gridlane.core.errors import DeviceError, TargetError
 from gridlane.core.options import Target
 from gridlane.core.processors import ARM, FEATURES, HOST, PROCESSORS, X86, Choice, parse
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 from gridlane.runtime.drivers import cpu, cpu_native
 
 

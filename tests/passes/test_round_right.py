@@ -18,8 +18,8 @@ from gridlane.ir.ops import arith, math
 from gridlane.ir.parser import parse_module
 from gridlane.ir.values import Module
 from gridlane.ir.verifier import verify
+from gridlane.launch.devices import get_device
 from gridlane.passes.round_right import round_right
-from gridlane.runtime.devices import get_device
 
 COUNT = 3000
 

@@ -24,7 +24,7 @@ from gridlane.conformance.matrix import LEGEND, Matrix, as_markdown
 from gridlane.conformance.suite import cases
 from gridlane.core.errors import DeviceError
 from gridlane.ir.op import REGISTRY
-from gridlane.runtime.devices import family, get_device
+from gridlane.launch.devices import family, get_device
 from gridlane.runtime.protocol import Device
 
 VALUES = 500

@@ -92,7 +92,7 @@ class Probe:
 
     def available(self) -> str:
         """The driver loads, with all that it stands on."""
-        from gridlane.runtime.devices import device_count, get_device
+        from gridlane.launch.devices import device_count, get_device
 
         found = device_count(self.kind)
         if not found:
@@ -101,7 +101,7 @@ class Probe:
 
     def initialised(self) -> str:
         """The device opens and gives memory."""
-        from gridlane.runtime.devices import get_device
+        from gridlane.launch.devices import get_device
 
         device = get_device(self.device)
         device.allocate(256)

@@ -18,9 +18,9 @@ from gridlane.core.options import KernelOptions
 from gridlane.ir.source import ModuleSource
 from gridlane.ir.types import PointerType
 from gridlane.ir.values import Module
+from gridlane.launch.devices import get_device
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
-from gridlane.runtime.devices import get_device
 from gridlane.runtime.protocol import Device
 
 Shape = tuple[int, int, int]

@@ -20,7 +20,7 @@ from gridlane.cuda.transport import (
     upload,
 )
 from gridlane.launch import current, geometry
-from gridlane.runtime.devices import kind_of
+from gridlane.launch.devices import kind_of
 from gridlane.runtime.protocol import Device
 
 NOT_CONTIGUOUS = (
