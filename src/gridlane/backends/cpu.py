@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.backends import passes, reasons
 from gridlane.backends.formats import ASM, IR, LLVM, OBJECT
-from gridlane.backends.record import Backend, Fact, Ops
+from gridlane.backends.record import Backend, Fact
 from gridlane.ir.stages import COMMON
 
 BACKEND = Backend(
@@ -23,7 +23,7 @@ BACKEND = Backend(
         passes.COPY_AT_ONCE,
         passes.PROMOTE,
     ),
-    legal=(Ops(COMMON),),
+    legal=COMMON,
     reasons={**reasons.WITHOUT_GRIDS, **reasons.REPORT},
     formats=(IR, LLVM, ASM, OBJECT),
     shaped=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.backends import passes, reasons
 from gridlane.backends.formats import CUBIN, IR, LLVM, PTX
-from gridlane.backends.record import Backend, Fact, Ops
+from gridlane.backends.record import Backend, Fact
 from gridlane.core.compact import ANY, Variant
 from gridlane.core.extras import install
 from gridlane.ir.stages import COMMON, COOPERATIVE, COPIES, MATRIX
@@ -28,7 +28,8 @@ BACKEND = Backend(
         passes.COARSE,
         passes.UNROLL,
     ),
-    legal=(Ops(COMMON | COOPERATIVE | MATRIX), Ops(COPIES).when(Fact.ASYNC_COPIES)),
+    legal=COMMON | COOPERATIVE | MATRIX,
+    legal_with={Fact.ASYNC_COPIES: COPIES},
     reasons=reasons.REPORT,
     formats=(IR, LLVM, PTX, CUBIN),
     named_processors=True,

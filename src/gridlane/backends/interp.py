@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gridlane.backends.formats import IR
-from gridlane.backends.record import Backend, Ops
+from gridlane.backends.record import Backend
 from gridlane.ir.stages import KERNEL
 
 BACKEND = Backend(
@@ -12,7 +12,7 @@ BACKEND = Backend(
     driver="gridlane.runtime.drivers.interp",
     generator="gridlane.compiler.interp",
     pipeline=(),
-    legal=(Ops(KERNEL),),
+    legal=KERNEL,
     formats=(IR,),
     shaped=True,
     executes_ir=True,

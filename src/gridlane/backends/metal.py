@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.backends import passes, reasons
 from gridlane.backends.formats import IR, MSL
-from gridlane.backends.record import Backend, Named, Ops, Subnormals
+from gridlane.backends.record import Backend, Pass, Subnormals
 from gridlane.core.extras import install
 from gridlane.ir.stages import CALLS, COMMON, REPORTS
 
@@ -13,7 +13,7 @@ BACKEND = Backend(
     title="Metal devices",
     driver="gridlane.runtime.drivers.metal",
     generator="gridlane.compiler.clike",
-    dialects=(Named("gridlane.codegen.clike.msl.Metal"),),
+    dialects=(Pass("gridlane.codegen.clike.msl.Metal"),),
     pipeline=(
         passes.INLINE,
         passes.COPY_AT_ONCE,
@@ -29,7 +29,7 @@ BACKEND = Backend(
         passes.BARRIERS_BY_BLOCKS,
         passes.PROMOTE,
     ),
-    legal=(Ops(COMMON | REPORTS | CALLS),),
+    legal=COMMON | REPORTS | CALLS,
     reasons=reasons.WITHOUT_GRIDS,
     refused=(
         ("fence", ".*", "the host sees what a kernel wrote when it is done"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.backends import passes, reasons
 from gridlane.backends.formats import GLSL, IR
-from gridlane.backends.record import Backend, Named, Ops, Subnormals
+from gridlane.backends.record import Backend, Pass, Subnormals
 from gridlane.core.extras import install
 from gridlane.core.features import Feature
 from gridlane.ir.stages import CALLS, COMMON, LANES, REPORTS
@@ -15,13 +15,13 @@ BACKEND = Backend(
     driver="gridlane.runtime.drivers.opengl",
     generator="gridlane.compiler.clike",
     dialects=(
-        Named("gridlane.codegen.clike.glsl.GlslEs").when(Feature.ES),
-        Named("gridlane.codegen.clike.glsl.Glsl"),
+        Pass("gridlane.codegen.clike.glsl.GlslEs").when(Feature.ES),
+        Pass("gridlane.codegen.clike.glsl.Glsl"),
     ),
     # Compilers of GLSL take long for blocks that are left.
     pipeline=(*passes.WORDS, passes.BRANCH_OUT_OF_SCOPES),
     # Warps have become barriers of the block.
-    legal=(Ops(COMMON - LANES | REPORTS | CALLS),),
+    legal=COMMON - LANES | REPORTS | CALLS,
     reasons=reasons.WITHOUT_GRIDS,
     refused=(
         ("fence", ".*", "the host sees what a kernel wrote when the kernel is done"),

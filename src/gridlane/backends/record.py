@@ -1,12 +1,16 @@
-"""A target in one record. What it names by a dotted name is loaded when it is used."""
+"""A target in one record. What it names by a dotted name is loaded when it is used.
+
+Every process has these classes. They are named tuples because dataclasses of as many fields take
+milliseconds to define.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from importlib import import_module
-from typing import Any, Self, TypeAlias
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
 from gridlane.backends.formats import Format
 from gridlane.core.compact import ANY, Variant
@@ -37,59 +41,38 @@ class Fact(StrEnum):
 
 
 Condition: TypeAlias = Feature | Fact
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conditional:
-    """Something that is there where all of ``needs`` hold and none of ``lacks``."""
+class Pass(NamedTuple):
+    """A pass of a pipeline, or another function or class that a record chooses, by its dotted name.
+    It is there where all of ``needs`` hold and none of ``lacks``.
 
+    Attributes:
+        arguments: of a pass, dotted names of what it takes behind the module.
+        options: of a pass, fields of KernelOptions that it takes behind these. What a pass returns,
+            if anything, are notes for the user.
+    """
+
+    path: str
+    arguments: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
     needs: frozenset[Condition] = frozenset()
     lacks: frozenset[Condition] = frozenset()
 
-    def when(self, *conditions: Condition) -> Self:
+    def when(self, *conditions: Condition) -> Pass:
         """The same where these hold as well."""
-        return replace(self, needs=self.needs | {*conditions})
+        return self._replace(needs=self.needs | {*conditions})
 
-    def unless(self, *conditions: Condition) -> Self:
+    def unless(self, *conditions: Condition) -> Pass:
         """The same where none of these holds."""
-        return replace(self, lacks=self.lacks | {*conditions})
+        return self._replace(lacks=self.lacks | {*conditions})
 
     def applies(self, given: Container[str]) -> bool:
         """Whether it is there."""
         return all(each in given for each in self.needs) and not any(
             each in given for each in self.lacks
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Ops(Conditional):
-    """Names of ops that are legal behind a pipeline."""
-
-    names: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Named(Conditional):
-    """An object of a module, by its dotted name."""
-
-    path: str
-
-    def load(self) -> Any:
-        """The object."""
-        return loaded(self.path)
-
-
-@dataclass(frozen=True, slots=True)
-class Pass(Named):
-    """A pass over a module. What it returns, if anything, are notes for the user.
-
-    Attributes:
-        arguments: dotted names of what it takes behind the module.
-        options: fields of KernelOptions that it takes behind these.
-    """
-
-    arguments: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
 
 
 class Subnormals(Enum):
@@ -100,8 +83,7 @@ class Subnormals(Enum):
     LEFT_OPEN = "anywhere, as its language leaves that to the device"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Backend:
+class Backend(NamedTuple):
     """All that gridlane knows of a target.
 
     Attributes:
@@ -112,6 +94,7 @@ class Backend:
             ``compiler.generation``.
         pipeline: the passes in front of the generator, in order.
         legal: the ops that it takes.
+        legal_with: those that it takes as well where a condition holds.
         reasons: why it takes no other op, by name, and what to do instead.
         formats: what its code can be had as; the last are those of artifacts.
         named_processors: ``gridlane compile --arch`` may name its processor.
@@ -141,11 +124,12 @@ class Backend:
     driver: str
     generator: str
     pipeline: tuple[Pass, ...]
-    legal: tuple[Ops, ...]
-    reasons: Mapping[str, str] = field(default_factory=dict)
+    legal: frozenset[str]
+    legal_with: Mapping[Condition, frozenset[str]] = _NOTHING
+    reasons: Mapping[str, str] = _NOTHING
     formats: tuple[Format, ...] = ()
     named_processors: bool = False
-    dialects: tuple[Named, ...] = ()
+    dialects: tuple[Pass, ...] = ()
     identity: str = ""
     features: frozenset[Feature] = frozenset()
     usual: frozenset[Feature] = frozenset()
@@ -154,19 +138,20 @@ class Backend:
     atomic_bits: int = 64
     float64: bool = True
     subnormals: Subnormals = Subnormals.KEPT
-    ulp: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    undefined: Mapping[str, str] = field(default_factory=dict)
+    ulp: Mapping[str, Mapping[str, int]] = _NOTHING
+    undefined: Mapping[str, str] = _NOTHING
     refused: tuple[tuple[str, str, str], ...] = ()
     compared: tuple[Variant, ...] = (ANY,)
     executes_ir: bool = False
     on_host: bool = False
     reads_as: str = ""
     extra: str = ""
-    advice: Mapping[str, str] = field(default_factory=dict)
+    advice: Mapping[str, str] = _NOTHING
 
     def legal_ops(self, given: Container[str]) -> frozenset[str]:
         """The names of the ops that the generator takes."""
-        return frozenset().union(*(ops.names for ops in self.legal if ops.applies(given)))
+        more = (ops for condition, ops in self.legal_with.items() if condition in given)
+        return self.legal.union(*more)
 
     @property
     def has_compact_code(self) -> bool:

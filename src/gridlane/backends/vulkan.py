@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.backends import passes
 from gridlane.backends.formats import IR, SPIRV
-from gridlane.backends.record import Backend, Fact, Ops, Subnormals
+from gridlane.backends.record import Backend, Fact, Subnormals
 from gridlane.core.compact import Variant
 from gridlane.core.extras import install
 from gridlane.core.features import Feature
@@ -49,7 +49,8 @@ BACKEND = Backend(
         passes.WATCH_LOOPS.when(Feature.SHORT_LOOPS),
         passes.PROMOTE.when(Feature.SHORT_LOOPS),
     ),
-    legal=(Ops(COMMON - LANES | REPORTS), Ops(LANES).when(Feature.SUBGROUP32)),
+    legal=COMMON - LANES | REPORTS,
+    legal_with={Feature.SUBGROUP32: LANES},
     reasons={
         "grid_sync": "Vulkan promises no two blocks to run at a time; split the kernel where the "
         "grid synchronises, and launch the parts one after the other",

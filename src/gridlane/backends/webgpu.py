@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.backends import passes, reasons
 from gridlane.backends.formats import IR, WGSL
-from gridlane.backends.record import Backend, Named, Ops, Subnormals
+from gridlane.backends.record import Backend, Pass, Subnormals
 from gridlane.core.extras import install
 from gridlane.core.features import Feature
 from gridlane.ir.stages import CALLS, COMMON, LANES, REPORTS
@@ -14,10 +14,10 @@ BACKEND = Backend(
     title="WebGPU devices",
     driver="gridlane.runtime.drivers.webgpu",
     generator="gridlane.compiler.clike",
-    dialects=(Named("gridlane.codegen.clike.wgsl.Wgsl"),),
+    dialects=(Pass("gridlane.codegen.clike.wgsl.Wgsl"),),
     pipeline=passes.WORDS,
     # Warps have become barriers of the block.
-    legal=(Ops(COMMON - LANES | REPORTS | CALLS),),
+    legal=COMMON - LANES | REPORTS | CALLS,
     reasons=reasons.WITHOUT_GRIDS,
     refused=(
         ("fence", ".*", "WGSL orders memory by barriers of the block alone"),

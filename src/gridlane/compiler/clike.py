@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from gridlane.backends import backend
+from gridlane.backends.record import loaded
 from gridlane.codegen.clike import KernelText, emit_kernel, kept_functions
 from gridlane.codegen.clike.base import Dialect
 from gridlane.compiler import pipeline
@@ -63,7 +64,8 @@ def text(module: Module, target: Target, options: KernelOptions, stage: str) -> 
 def dialect_of(target: Target) -> type[Dialect]:
     """The language of a target, as its record names it for the device's features."""
     given = pipeline.features_of(target)
-    return next(each for each in backend(target.name).dialects if each.applies(given)).load()
+    dialects = backend(target.name).dialects
+    return loaded(next(each.path for each in dialects if each.applies(given)))
 
 
 def _emit(

@@ -82,7 +82,7 @@ def _run(
         if not each.applies(given):
             continue
         arguments = (*map(loaded, each.arguments), *(getattr(options, o) for o in each.options))
-        notes += each.load()(module, *arguments) or ()
+        notes += loaded(each.path)(module, *arguments) or ()
         if check:
             from gridlane.ir.verifier import verify
 
