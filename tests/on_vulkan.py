@@ -27,4 +27,4 @@ def has_warps() -> bool:
     """Whether warps are the device's subgroups, rather than threads of a block that meet."""
     from gridlane.launch.devices import get_device
 
-    return "subgroup32" in get_device("vulkan").target((32, 1, 1)).features.split()
+    return "subgroup32" in get_device("vulkan").target((32, 1, 1)).features

@@ -12,7 +12,7 @@ from gridlane.launch.devices import get_device
 
 cuda.install_as_numba()
 # As for a browser: without what the software device behind wgpu needs, whose long loops end early.
-get_device("webgpu").engine.features = ""
+get_device("webgpu").engine.features = frozenset()
 sys.path.insert(0, str(EXAMPLES))
 for name in sys.argv[1:]:
     path = str(EXAMPLES / f"{name}.py")

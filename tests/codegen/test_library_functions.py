@@ -11,6 +11,7 @@ from gridlane.codegen.clike import functions
 from gridlane.compiler import generate, pipeline
 from gridlane.compiler.clike import dialect_of
 from gridlane.core.config import config
+from gridlane.core.features import Feature
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.parser import parse_module
 
@@ -47,7 +48,7 @@ LONG = KERNEL.replace(
 TARGETS = {
     "metal": Target("metal"),
     "opengl": Target("opengl", block=(64, 1, 1)),
-    "opengl es": Target("opengl", block=(64, 1, 1), features="es"),
+    "opengl es": Target("opengl", block=(64, 1, 1), features=frozenset((Feature.ES,))),
     "webgpu": Target("webgpu", block=(64, 1, 1)),
 }
 EXACT = KernelOptions(fp64="exact")
@@ -145,7 +146,7 @@ def test_all_loops_are_in_the_kernel_where_they_are_watched(name: str) -> None:
     """A device that ends loops after some rounds counts those of functions as well."""
     target = TARGETS[name]
     loops = re.compile(r"^ +(?:loop|for \(;;\)) \{", re.MULTILINE)
-    short = replace(target, features="short_loops")
+    short = replace(target, features=frozenset((Feature.SHORT_LOOPS,)))
     for _ in range(2):
         free, watched = (
             generate(parse_module(LONG), at, KernelOptions(fp64="exact")).code.decode()

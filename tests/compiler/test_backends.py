@@ -17,6 +17,7 @@ from gridlane.cli.compiling import stages
 from gridlane.conformance.judging import How, judged
 from gridlane.conformance.suite import cases
 from gridlane.core.errors import TargetError
+from gridlane.core.features import Feature
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.parser import parse_module
 from gridlane.ir.stages import KERNEL
@@ -82,7 +83,7 @@ def test_a_backend_more_is_compiled_for() -> None:
     assert compiler.text(module, target, "asm") == artifact.code.decode()
     assert made_up.BACKEND in stages()["wgsl"][1]
     with pytest.raises(TargetError, match="'fma' is no feature of made-up devices; there are"):
-        compiler.generate(module, Target("made_up", (32, 1, 1), features="fma"))
+        compiler.generate(module, Target("made_up", (32, 1, 1), features=frozenset((Feature.FMA,))))
     with pytest.raises(TargetError, match=r"the made_up target has no grid_sync: its blocks need"):
         compiler.generate(next(c for c in cases() if c.op == "grid_sync").module, target)
 

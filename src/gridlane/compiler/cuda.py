@@ -68,7 +68,7 @@ def machine_of(target: Target) -> Machine:
         if capability < _NEWEST or match[2]:
             raise TargetError(f"there is no NVIDIA processor {name}. {_CHOICES}")
         name, capability = f"sm_{_NEWEST}", _NEWEST
-    return Machine(name, capability, target.features or ptx.default_features(name))
+    return Machine(name, capability, target.attributes or ptx.default_features(name))
 
 
 def generate(module: Module, target: Target, options: KernelOptions) -> Artifact:

@@ -26,7 +26,7 @@ def processor(target: Target) -> Facts:
     from gridlane.codegen.llvm.vector_library import vector_library
 
     here, library = host(), vector_library() is not None
-    asked = (target.processor, target.features, config().cpu)
+    asked = (target.processor, target.attributes, config().cpu)
     return (*asked, here.triple, here.processor, here.features, library)
 
 

@@ -19,17 +19,17 @@ def features_of(target: Target) -> frozenset[Feature]:
     Raises:
         TargetError: one that devices of the backend do not have.
     """
-    record, named = backend(target.name), frozenset(target.features.split())
-    unknown = sorted(named - record.features)
+    record = backend(target.name)
+    unknown = sorted(target.features - record.features)
     if unknown:
         known = " ".join(sorted(record.features)) or "none"
-        raise TargetError(f"{unknown[0]!r} is no feature of {record.title}; there are {known}")
-    return frozenset(map(Feature, named)) or record.usual
+        raise TargetError(f"{str(unknown[0])!r} is no feature of {record.title}; there are {known}")
+    return target.features or record.usual
 
 
 def conditions(target: Target, options: KernelOptions, *machine: Fact) -> frozenset[Condition]:
     """What holds of a compilation: features, what is asked for, and facts of the processor."""
-    given: set[Condition] = {*_features(target), *machine}
+    given: set[Condition] = {*features_of(target), *machine}
     if options.opt:
         given.add(Fact.OPTIMISED)
         # A debugged program may step outside its arrays, which narrowed indices take for granted.
@@ -38,11 +38,6 @@ def conditions(target: Target, options: KernelOptions, *machine: Fact) -> frozen
             if target.variant.coarse:
                 given.add(Fact.COARSE)
     return frozenset(given)
-
-
-def _features(target: Target) -> frozenset[Feature]:
-    """Of a CPU or an NVIDIA GPU, ``Target.features`` are LLVM's."""
-    return features_of(target) if backend(target.name).features else frozenset()
 
 
 def run(
