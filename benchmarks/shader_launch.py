@@ -18,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gridlane.core.artifact import Artifact, ParamSlot
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 from gridlane.runtime.protocol import Device
 from vulkan_launch import microseconds
 

@@ -72,7 +72,7 @@ def figures(scale: int) -> Iterator[tuple[str, Any]]:
     from gridlane.cli.gpu_bench.kernels import add
     from gridlane.cli.gpu_bench.timing import host_us, round_trip_us, timed
     from gridlane.core.config import config
-    from gridlane.runtime.devices import get_device
+    from gridlane.launch.devices import get_device
 
     facts = get_device(config().device).describe()
     yield "device", ", ".join(str(facts[key]) for key in ("name", "driver") if key in facts)

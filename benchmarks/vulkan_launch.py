@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gridlane.core.artifact import Artifact, ParamSlot
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 BATCH = 200
 

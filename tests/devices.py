@@ -6,6 +6,7 @@ import os
 
 from tests import on_metal, on_shaders, on_vulkan
 
+from gridlane.backends import backends
 from gridlane.conformance.running import Outcome, arguments, assert_same, bits, run_on
 
 DEVICES = [
@@ -18,4 +19,7 @@ DEVICES = [
 """Those that take part: ``cuda`` where GRIDLANE_TEST_GPU=1 says that there is a GPU to test, the
 others where there is such a device; in continuous integration all that .ci/run installs."""
 
-__all__ = ["DEVICES", "Outcome", "arguments", "assert_same", "bits", "run_on"]
+WORDS = frozenset(each.name for each in backends() if not each.float64)
+"""Those that compute binary64, and 64-bit integers in atomics, in words of 32 bits."""
+
+__all__ = ["DEVICES", "WORDS", "Outcome", "arguments", "assert_same", "bits", "run_on"]

@@ -12,6 +12,6 @@ def found() -> list[str]:
 
     In continuous integration always both: without one the tests fail there, .ci/run installs them.
     """
-    from gridlane.runtime.devices import device_count
+    from gridlane.launch.devices import device_count
 
     return [kind for kind in KINDS if os.environ.get("CI") or device_count(kind)]

@@ -25,6 +25,6 @@ def found() -> list[str]:
 
 def has_warps() -> bool:
     """Whether warps are the device's subgroups, rather than threads of a block that meet."""
-    from gridlane.runtime.devices import get_device
+    from gridlane.launch.devices import get_device
 
-    return "subgroup32" in get_device("vulkan").target((32, 1, 1)).features.split()
+    return "subgroup32" in get_device("vulkan").target((32, 1, 1)).features

@@ -16,7 +16,7 @@ def versions() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
     import gridlane
-    from gridlane.runtime.devices import get_device
+    from gridlane.launch.devices import get_device
 
     facts = get_device("cuda").describe()
     found = {

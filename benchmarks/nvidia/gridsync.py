@@ -8,7 +8,7 @@ import numpy as np
 
 from gridlane import cuda
 from gridlane.cli.gpu_bench.timing import timed
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 THREADS = 256
 BARRIERS = 2000

@@ -8,11 +8,11 @@ import sys
 from tests.examples.test_examples import ARGUMENTS, EXAMPLES
 
 from gridlane import cuda
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 cuda.install_as_numba()
 # As for a browser: without what the software device behind wgpu needs, whose long loops end early.
-get_device("webgpu").engine.features = ""
+get_device("webgpu").engine.features = frozenset()
 sys.path.insert(0, str(EXAMPLES))
 for name in sys.argv[1:]:
     path = str(EXAMPLES / f"{name}.py")

@@ -13,7 +13,7 @@ from tests.cuda.fakes import FakeCompiler, FakeDevice
 
 from gridlane import compiler, cuda
 from gridlane.launch import current
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 from gridlane.runtime.hosted import HostKernel
 
 

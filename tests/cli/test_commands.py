@@ -15,6 +15,7 @@ from tests import on_vulkan
 from typer.testing import CliRunner
 
 import gridlane as package
+from gridlane.backends import names
 from gridlane.cli import bench, doctor, facts, probe
 from gridlane.cli.app import app
 from gridlane.cli.wording import counted, described, size
@@ -22,7 +23,6 @@ from gridlane.compiler import cuda as cuda_target
 from gridlane.compiler import libdevice
 from gridlane.compiler.cache import default_cache
 from gridlane.core.config import config
-from gridlane.runtime.devices import names
 
 ROOT = Path(__file__).parents[2]
 

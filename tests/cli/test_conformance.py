@@ -10,7 +10,7 @@ from gridlane.conformance.flushing import FLUSHED, flush
 from gridlane.conformance.judging import How, Judgement, judged
 from gridlane.conformance.matrix import Matrix, as_markdown
 from gridlane.conformance.suite import Lack, cases
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 CASES = {str(case): case for case in cases()}
 

@@ -11,7 +11,7 @@ from gridlane.cli.selftest.cases import every
 from gridlane.cli.selftest.running import Row, judged, ulps
 from gridlane.core.artifact import Artifact
 from gridlane.emulation.metal.machine import compiler
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 CASES = list(every())
 CPU = Artifact("cpu", "object", b"", "", (), 0)

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from gridlane.core.errors import GridlaneError, UnsupportedBackend
-from gridlane.runtime.devices import device_count, get_device
+from gridlane.launch.devices import device_count, get_device
 
 TOLD = "WebGL 2 has no compute shaders; use webgpu or opengl"
 

@@ -10,13 +10,14 @@ from dataclasses import replace
 
 import pytest
 
+from gridlane.backends import backend
 from gridlane.codegen.llvm import machine
 from gridlane.codegen.llvm.cpu import emit_kernel
+from gridlane.compiler import pipeline
 from gridlane.compiler.layout import lay_out
 from gridlane.core.processors import X86
 from gridlane.ir.parser import parse_module
 from gridlane.ir.verifier import verify
-from gridlane.passes import pipelines
 
 WIDE = frozenset({"avx512f", "avx512bw", "avx512vl"})
 MACHINE = replace(machine.host(), architecture=X86, has=WIDE)
@@ -39,7 +40,7 @@ def emitted(body: str, params: str = "", block: tuple[int, int, int] = (256, 1, 
     head = f"kernel @k(%p: ptr<f32, global>, %q: ptr<f32, global>, %n: i64{params}) {{"
     module = parse_module(f"{head}\n{body}\n}}")
     verify(module)
-    pipelines.run(module, "cpu")
+    pipeline.run(module, backend("cpu"))
     text = emit_kernel(module, lay_out(module.kernel)[0], block, MACHINE).text
     machine.optimised_text(text, machine.host(), 1)
     return text

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from gridlane.codegen.clike import functions
-from gridlane.compiler import generate
-from gridlane.compiler.clike import LANGUAGES
+from gridlane.compiler import generate, pipeline
+from gridlane.compiler.clike import dialect_of
 from gridlane.core.config import config
+from gridlane.core.features import Feature
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.parser import parse_module
-from gridlane.passes import pipelines
 
 KERNEL = """
 kernel @mixed(%source: ptr<f32, global>, %target: ptr<f32, global>, %n: i64) {
@@ -48,7 +48,7 @@ LONG = KERNEL.replace(
 TARGETS = {
     "metal": Target("metal"),
     "opengl": Target("opengl", block=(64, 1, 1)),
-    "opengl es": Target("opengl", block=(64, 1, 1), features="es"),
+    "opengl es": Target("opengl", block=(64, 1, 1), features=frozenset((Feature.ES,))),
     "webgpu": Target("webgpu", block=(64, 1, 1)),
 }
 EXACT = KernelOptions(fp64="exact")
@@ -68,9 +68,9 @@ def forget() -> None:
 @pytest.mark.parametrize("name", TARGETS)
 def test_what_is_kept_is_what_is_written(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Verified after each pass, where a function is declared alone as well."""
-    monkeypatch.setattr(pipelines, "config", lambda: replace(config(), verify=True))
+    monkeypatch.setattr(pipeline, "config", lambda: replace(config(), verify=True))
     first = text(name)
-    kept = functions.kept_functions(LANGUAGES[name].dialect, EXACT)
+    kept = functions.kept_functions(dialect_of(TARGETS[name]), EXACT)
     assert "gridlane.pow.f32" in kept
     assert text(name) == first
     # Other kernels find some of them there, and put those alone in front.
@@ -146,7 +146,7 @@ def test_all_loops_are_in_the_kernel_where_they_are_watched(name: str) -> None:
     """A device that ends loops after some rounds counts those of functions as well."""
     target = TARGETS[name]
     loops = re.compile(r"^ +(?:loop|for \(;;\)) \{", re.MULTILINE)
-    short = replace(target, features="short_loops")
+    short = replace(target, features=frozenset((Feature.SHORT_LOOPS,)))
     for _ in range(2):
         free, watched = (
             generate(parse_module(LONG), at, KernelOptions(fp64="exact")).code.decode()

@@ -19,7 +19,7 @@ from gridlane import compiler, cuda
 from gridlane.codegen.spirv import disassembled, scalars
 from gridlane.codegen.spirv.emission import TABLE
 from gridlane.compiler.generation import lowered
-from gridlane.compiler.vulkan import features_of
+from gridlane.compiler.pipeline import features_of
 from gridlane.conformance.cases import INEXACT, Case, arithmetic, emitting, over
 from gridlane.conformance.effects import effects
 from gridlane.conformance.special import special
@@ -28,16 +28,17 @@ from gridlane.core.argtypes import float32, int32
 from gridlane.core.compact import ANY, Variant
 from gridlane.core.dtypes import FLOATS, f32, f64
 from gridlane.core.errors import TargetError
+from gridlane.core.features import features as features_named
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.op import REGISTRY
 from gridlane.ir.ops import arith, math
 from gridlane.ir.parser import parse_module
-from gridlane.ir.stages import STAGES
+from gridlane.ir.stages import COMMON, REPORTS
 from gridlane.ir.verifier import verify
 from gridlane.passes.uniform_control import Uniformity
 
 VALIDATOR = shutil.which("spirv-val")
-LEGAL = STAGES["legal(vulkan with warps)"]
+LEGAL = COMMON | REPORTS
 # What passes make other ops of.
 REPLACED = {"async_copy", "async_commit", "async_wait", "call"}
 CASES = [case for case in [*arithmetic(), *effects()] if case.op in LEGAL | REPLACED]
@@ -85,13 +86,15 @@ def device() -> None:
 
 
 def spirv_of(module, features: str = "", options: KernelOptions = KernelOptions()) -> bytes:
-    return compiler.generate(module, Target("vulkan", features=features), options).code
+    return compiler.generate(
+        module, Target("vulkan", features=features_named(features)), options
+    ).code
 
 
 def text_of(function, *types, features: str = "", variant: Variant = ANY, **options) -> str:
     chosen = KernelOptions(**options)
     module = compiler.translate(function, types, chosen)
-    target = Target("vulkan", features=features, variant=variant)
+    target = Target("vulkan", features=features_named(features), variant=variant)
     return compiler.text(module, target, "asm", chosen)
 
 
@@ -131,7 +134,7 @@ def test_who_comes_to_barriers(features: str, together: bool) -> None:
         out[t] = t
 
     module = compiler.translate(early, (int32[::1],), KernelOptions())
-    target = Target("vulkan", features=f"{EVERYTHING} {features}")
+    target = Target("vulkan", features=features_named(f"{EVERYTHING} {features}"))
     kernel = lowered(module, target, KernelOptions())[1].kernel
     barriers = [op for op in kernel.body.walk() if op.barrier]
     assert barriers
@@ -221,7 +224,7 @@ TYPES = (float32, float32[::1], float32[::1], float32[::1], int32)
 def test_coarse_code_is_for_gpus() -> None:
     def made(features: str):
         module = compiler.translate(saxpy, TYPES, KernelOptions())
-        target = Target("vulkan", features=features, variant=Variant(True, True))
+        target = Target("vulkan", features=features_named(features), variant=Variant(True, True))
         return compiler.generate(module, target)
 
     assert made("int64").coarse == 4 and made("int64 software").coarse == 1
@@ -654,8 +657,10 @@ def test_reports() -> None:
 
 def test_features() -> None:
     assert features_of(Target("vulkan")) >= {"int64", "float64"}
-    with pytest.raises(TargetError, match="'int128' is no feature"):
-        features_of(Target("vulkan", features="int64 int128"))
+    with pytest.raises(TargetError, match="'int128' is no feature of a device; there are atomic64"):
+        features_named("int64 int128")
+    with pytest.raises(TargetError, match="'es' is no feature of Vulkan devices; there are"):
+        features_of(Target("vulkan", features=features_named("int64 es")))
 
 
 def test_no_other_stage() -> None:

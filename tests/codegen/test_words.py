@@ -18,6 +18,7 @@ from gridlane.conformance.running import EXACT
 from gridlane.conformance.suite import cases, lack
 from gridlane.core.argtypes import float32
 from gridlane.core.errors import TargetError
+from gridlane.core.features import features as features_named
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.parser import parse_module
 
@@ -40,7 +41,9 @@ def test_glsl_is_valid(op: str, features: str) -> None:
     found = [case for case in cases() if case.op == op and not lack(case, "opengl")]
     # tests/ops has all of OpenGL's judged by Mesa.
     for case in found if NIGHTLY else found[:: 6 if features else 3]:
-        artifact = generate(case.module, Target("opengl", case.block, "", features), EXACT)
+        artifact = generate(
+            case.module, Target("opengl", case.block, features=features_named(features)), EXACT
+        )
         if said := complaint(artifact.code.decode()):
             wrong.append(f"{case}: {said}")
     assert not wrong, "\n".join(wrong)

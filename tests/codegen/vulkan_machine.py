@@ -18,6 +18,7 @@ from tests.devices import Outcome, arguments
 from gridlane.compiler import generate
 from gridlane.conformance.running import octets_of
 from gridlane.core import gpu_abi as abi
+from gridlane.core.features import features as features_named
 from gridlane.core.options import Target
 from gridlane.launch.packing import flat_packer
 
@@ -46,7 +47,7 @@ def machine() -> Machine:
 
 def run_spirv(module, grid, block, arrays, scalars=(), shared=0, features="") -> Report:
     """As ``tests.devices.run_on``; the arrays are left as they are."""
-    artifact = generate(module, Target("vulkan", features=features))
+    artifact = generate(module, Target("vulkan", features=features_named(features)))
     owner = machine()
     results = [np.array(array) for array in arrays]
     buffers = [Buffer(owner, array.nbytes) for array in results]

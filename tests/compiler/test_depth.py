@@ -13,6 +13,7 @@ from gridlane import compiler, cuda
 from gridlane.compiler import depth
 from gridlane.core.argtypes import int64
 from gridlane.core.errors import UnsupportedError
+from gridlane.core.features import Feature
 from gridlane.core.options import KernelOptions, Target
 from gridlane.cuda.sources import with_source
 from gridlane.frontends.python.kernel_source import PythonSource
@@ -82,7 +83,7 @@ def test_very_long_chains_of_calls_are_refused():
 def test_branches_beyond_llvmpipe_s_stack_are_refused(target, count):
     kernel = _alternatives(count)
     module = compiler.translate(_source(kernel), (int64[::1],), KernelOptions())
-    device = Target(target, block=(32, 1, 1), features="short_loops")
+    device = Target(target, block=(32, 1, 1), features=frozenset((Feature.SHORT_LOOPS,)))
     if count < 64:
         compiler.generate(module, device)
         return

@@ -33,6 +33,7 @@ from gridlane.core.argtypes import (
 from gridlane.core.compact import Variant
 from gridlane.core.dtypes import DType
 from gridlane.core.encoding import RECORDS, NotEncodable, decode, encode
+from gridlane.core.features import features
 from gridlane.core.options import KernelOptions, Target
 
 Point = namedtuple("Point", "x y")
@@ -56,7 +57,10 @@ EXAMPLES = {
         KernelOptions(),
         KernelOptions(True, False, True, False, True, 32, (128, 2), "exact"),
     ),
-    "Target": (Target("cpu"), Target("cuda", (8, 4, 1), "sm_90", "+f", "r580", Variant(True))),
+    "Target": (
+        Target("cpu"),
+        Target("cuda", (8, 4, 1), "sm_90", "+f", "r580", Variant(True), features("fma es")),
+    ),
     "Variant": (Variant(), Variant(True, True)),
 }
 """Two values of each class that differ in every field."""

@@ -13,7 +13,7 @@ from gridlane.conformance.cases import Case
 from gridlane.conformance.running import Outcome, assert_same, run_artifact, run_on
 from gridlane.conformance.suite import cases, lack
 from gridlane.core.options import KernelOptions, Target
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 from gridlane.runtime.drivers.cpu_native import missing
 
 QUICK = KernelOptions(opt=False)

@@ -50,7 +50,7 @@ def test_functions_are_ours_without_libmvec(name: str, dtype: DType, tmp_path: P
 def test_libmvec_is_called_where_it_is_said_to_be() -> None:
     case = function_case("sin", f32, 256)
     for features, called in (("+libmvec", True), ("", False), ("-libmvec", False)):
-        target = Target("cpu", block=case.block, processor="neoverse-n1", features=features)
+        target = Target("cpu", block=case.block, processor="neoverse-n1", attributes=features)
         artifact = generate(case.module, target, KernelOptions())
         assert any("_ZGVnN2v_sin" in symbol for symbol in artifact.symbols) == called
 

@@ -20,7 +20,7 @@ from gridlane.core import config
 from gridlane.core.errors import DeviceError, TargetError
 from gridlane.core.options import Target
 from gridlane.core.processors import ARM, FEATURES, HOST, PROCESSORS, X86, Choice, parse
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 from gridlane.runtime.drivers import cpu, cpu_native
 
 
@@ -47,7 +47,7 @@ def test_what_is_unknown_is_an_error_in_words(text: str, words: list[str]) -> No
     assert all(word in str(caught.value) for word in words), caught.value
     with pytest.raises(TargetError, match="the cpu target: "):
         name, _, features = text.partition(",")
-        machine_for(Target("cpu", processor=name or " ", features=features or " "))
+        machine_for(Target("cpu", processor=name or " ", attributes=features or " "))
 
 
 def test_a_choice() -> None:
@@ -74,7 +74,7 @@ def test_llvm_knows_every_name(architecture: str, triple: str) -> None:
 
 def machine(text: str):
     name, _, features = text.partition(",")
-    return machine_for(Target("cpu", processor=name, features=features))
+    return machine_for(Target("cpu", processor=name, attributes=features))
 
 
 def test_what_processors_have() -> None:

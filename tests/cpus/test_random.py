@@ -12,7 +12,7 @@ from tests.property.random_ir import random_program
 from gridlane.compiler import generate
 from gridlane.conformance.running import assert_same, run_artifact, run_on
 from gridlane.core.options import KernelOptions, Target
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 SETTINGS = settings(deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 

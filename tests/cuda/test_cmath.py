@@ -13,7 +13,7 @@ from tests.devices import DEVICES
 
 from gridlane import cuda
 from gridlane.launch import current
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 INF, NAN = math.inf, math.nan
 PARTS = (-0.0, 0.0, 1.0, -1.0, 1.5, -3.5, 0.25, 1e-3, math.pi, 30.0, -INF, INF, NAN)

@@ -24,7 +24,7 @@ from gridlane.core.dlpack_abi import COPIED, CPU, CUDA, READ_ONLY
 from gridlane.core.errors import ArgumentError, CompileError
 from gridlane.cuda import active, dlpack, dlpack_python
 from gridlane.launch import current
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 try:
     from gridlane.cuda import _dlpack

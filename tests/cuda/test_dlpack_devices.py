@@ -14,7 +14,7 @@ from gridlane.core.dlpack_abi import COPIED
 from gridlane.core.errors import ArgumentError, CompileError, DeviceError
 from gridlane.cuda import dlpack
 from gridlane.launch import current
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 KINDS = {"cpu": 1, "cuda": 2, "vulkan": 7, "metal": 8, "webgpu": 15}
 

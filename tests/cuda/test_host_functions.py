@@ -15,7 +15,7 @@ from gridlane.core.errors import TypingError, UnsupportedError
 from gridlane.cuda.numba_compat.host import njit
 from gridlane.cuda.types import float32, float64, int32, int64, none
 from gridlane.launch import current
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 
 @pytest.fixture(params=[name for name in DEVICES if name in ("cpu", "vulkan")])

@@ -7,7 +7,7 @@ import pytest
 from gridlane import cuda
 from gridlane.core.errors import TargetError, UnsupportedError
 from gridlane.launch import current
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 
 @cuda.jit("void(float64[::1])")

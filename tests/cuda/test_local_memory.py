@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gridlane import compiler, cuda
-from gridlane.compiler.generation import TARGETS
+from gridlane.backends import names
 from gridlane.core.argtypes import int64
 from gridlane.core.errors import ConstantError
 from gridlane.core.options import KernelOptions, Target
@@ -61,7 +61,7 @@ def test_several_large_arrays():
     assert (x == 2 * np.arange(64) + 6).all()
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", names())
 @pytest.mark.parametrize("size", [MOST + 1, 1 << 20, 1 << 40])
 def test_a_large_array_is_refused_on_every_target(target, size):
     module = compiler.translate(_kernel(size, False).py_func, (int64[::1],), KernelOptions())

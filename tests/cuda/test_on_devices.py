@@ -30,7 +30,7 @@ from gridlane.cuda.random import (
 )
 from gridlane.cuda.types import float32, float64, int64, uint32, uint64
 from gridlane.launch import current
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 # Many of these have arrays of float64, which WebGPU and OpenGL refuse unless they are asked to
 # compute it exactly; tests/runtime has tests of their own for the two.

@@ -13,7 +13,7 @@ from tests.effort import examples
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError
 from gridlane.launch import current
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 SIZE = 48
 

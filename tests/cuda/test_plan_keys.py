@@ -14,7 +14,7 @@ from tests.devices import DEVICES
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError
 from gridlane.launch import current
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 
 @pytest.fixture(params=[name for name in DEVICES if name != "cpu"] + ["cpu"], autouse=True)

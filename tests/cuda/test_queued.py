@@ -12,7 +12,7 @@ from gridlane import cuda
 from gridlane.core.errors import DeviceError, KernelError
 from gridlane.cuda.launch import Launching
 from gridlane.launch import current
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 SIZE = 64
 

@@ -13,7 +13,7 @@ from gridlane import cuda
 from gridlane.core.errors import ArgumentError, CompileError, DeviceError
 from gridlane.cuda.types import Array, uint8, void
 from gridlane.launch import current
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 RECORD = np.dtype([("x", "i4"), ("y", "i4", (2,)), ("z", [("w", "i4")])])
 Pair = namedtuple("Pair", "a b")

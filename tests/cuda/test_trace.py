@@ -9,7 +9,7 @@ from tests.devices import DEVICES
 from gridlane import cuda
 from gridlane.core import trace
 from gridlane.launch import current
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 
 @pytest.fixture(params=["interp", *DEVICES])

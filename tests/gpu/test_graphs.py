@@ -12,7 +12,7 @@ import gc
 import numpy as np
 from gridlane import cuda
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 @cuda.jit
 def step(x, factor):

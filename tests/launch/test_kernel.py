@@ -17,8 +17,8 @@ from gridlane.core.errors import DeviceError, LaunchError
 from gridlane.ir.ops import control
 from gridlane.ir.source import ModuleSource
 from gridlane.ir.values import ErrorSite
+from gridlane.launch.devices import get_device
 from gridlane.launch.kernel import Kernel
-from gridlane.runtime.devices import get_device
 
 THREADS, BLOCK, GRID = 100, (32, 1, 1), (4, 1, 1)
 

@@ -10,10 +10,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.devices import DEVICES, assert_same, run_on
+from tests.devices import DEVICES, WORDS, assert_same, run_on
 from tests.effort import NIGHTLY
 
-from gridlane.conformance.suite import WORDS
 from gridlane.core.dtypes import DType, f16, f32, f64, i8, i16, i32, i64, u32, u64
 from gridlane.ir.parser import parse_module
 

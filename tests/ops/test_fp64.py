@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.devices import DEVICES, assert_same, run_on
+from tests.devices import DEVICES, WORDS, assert_same, run_on
 from tests.passes.test_fp64_ways import EMULATED, columns_of, numbers, through_pairs
 
 from gridlane.conformance.cases import over
 from gridlane.conformance.special import grid_of, special
-from gridlane.conformance.suite import WORDS
 from gridlane.core.dtypes import f32, f64
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions

@@ -8,10 +8,11 @@ from functools import lru_cache
 from typing import Any
 
 import pytest
-from tests.devices import DEVICES, Outcome, assert_same, run_on
+from tests.devices import DEVICES, WORDS, Outcome, assert_same, run_on
 
+from gridlane.backends import backend, backends
 from gridlane.conformance.cases import INEXACT, Case
-from gridlane.conformance.suite import LACKS, OTHERWISE, WORDS, cases, lack
+from gridlane.conformance.suite import cases, lack, lacks
 from gridlane.core.errors import TargetError
 from gridlane.ir.op import REGISTRY
 from gridlane.ir.stages import MATRIX
@@ -46,8 +47,9 @@ def tried() -> Iterator[Any]:
 @pytest.mark.parametrize(("number", "device"), list(tried()))
 def test_op(number: int, device: str) -> None:
     case = cases()[number]
-    if str(case) in OTHERWISE.get(device, {}):
-        pytest.skip(OTHERWISE[device][str(case)])
+    undefined = backend(device).undefined.get(str(case))
+    if undefined is not None:
+        pytest.skip(undefined)
     refused = lack(case, device)
     if refused is not None:
         with pytest.raises(TargetError) as caught:
@@ -83,8 +85,9 @@ def test_every_op_has_a_case() -> None:
 
 
 def test_every_lack_is_of_a_case() -> None:
-    met = {lack(case, target) for case in cases() for each in LACKS for target in each.targets}
-    assert met - {None} == set(LACKS)
+    for record in backends():
+        met = {lack(case, record.name) for case in cases()}
+        assert met - {None} == set(lacks(record.name))
 
 
 def test_names_are_unique() -> None:

@@ -17,7 +17,7 @@ from gridlane.core.argtypes import float64, int64
 from gridlane.frontends.python.kernel_source import PythonSource
 from gridlane.ir.parser import parse_module
 from gridlane.ir.source import ModuleSource
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 CASE = next(case for case in cases() if str(case) == "add-i32")
 

@@ -10,13 +10,15 @@ import pytest
 from tests.devices import assert_same, run_on
 
 from gridlane import compiler, cuda
+from gridlane.backends import backend
+from gridlane.backends.record import Fact
+from gridlane.compiler import pipeline
 from gridlane.core.argtypes import float32, int64
 from gridlane.core.compact import COARSE
 from gridlane.core.options import KernelOptions
 from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
 from gridlane.ir.verifier import verify
-from gridlane.passes import pipelines
 
 VECTOR = float32[::1]
 
@@ -111,7 +113,8 @@ def coarse(function, debug=False):
     """The module before and after."""
     module = compiler.translate(function, (VECTOR, VECTOR, int64), KernelOptions(debug=debug))
     after = parse_module(print_module(module))
-    pipelines.run(after, "cuda coarse")
+    given = {Fact.COMPACT, Fact.COARSE, Fact.LIBDEVICE, Fact.ASYNC_COPIES}
+    pipeline.run(after, backend("cuda"), given)
     verify(after)
     return module, after
 

@@ -9,12 +9,15 @@ from tests.devices import assert_same, run_on
 from tests.passes.legalizing import copied
 
 from gridlane import compiler, cuda
+from gridlane.backends import backend
+from gridlane.backends.record import Fact
+from gridlane.compiler import pipeline
 from gridlane.core.argtypes import float32, int32
+from gridlane.core.features import Feature
 from gridlane.core.options import KernelOptions
 from gridlane.ir.ops import memory
 from gridlane.ir.types import VectorType
 from gridlane.ir.verifier import verify
-from gridlane.passes import pipelines
 
 
 def of_rows(out, a, n):
@@ -71,8 +74,8 @@ def joined(function):
     """The module before and after, and how many vectors are loaded."""
     before = compiler.translate(function, (float32[::1], float32[::1], int32), KernelOptions())
     after = copied(before)
-    for pipeline in ("vulkan", "vulkan compact", "vulkan quads"):
-        pipelines.run(after, pipeline)
+    given = {Fact.OPTIMISED, Fact.COMPACT, Feature.SOFTWARE}
+    pipeline.run(after, backend("vulkan"), given)
     verify(after)
     vectors = [
         op

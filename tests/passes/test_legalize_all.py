@@ -6,14 +6,16 @@ import pytest
 from tests.passes.legalizing import check, copied, ops_of, values_of
 from tests.property.random_ir import random_program
 
+from gridlane.backends import backend
+from gridlane.compiler import pipeline
 from gridlane.conformance import cases, effects
 from gridlane.core.dtypes import b1, f32, i32, u32
 from gridlane.core.errors import TargetError
+from gridlane.core.features import Feature
 from gridlane.core.options import KernelOptions
 from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.types import PointerType
 from gridlane.ir.values import Module
-from gridlane.passes import pipelines
 from gridlane.passes.legalize_int64 import WORDS
 
 EDGES = (memory.Address, memory.FromAddress, memory.Offset, control.Print, memory.Pack, memory.Part)
@@ -21,7 +23,7 @@ EDGES += (arith.Bitcast, arith.Cast)
 
 
 def legalize(module: Module) -> None:
-    pipelines.run(module, "webgpu", KernelOptions(fp64="exact"))
+    pipeline.run(module, backend("webgpu"), {Feature.ROUNDS}, KernelOptions(fp64="exact"))
 
 
 def only_words(module: Module) -> None:

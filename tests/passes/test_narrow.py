@@ -7,6 +7,9 @@ import pytest
 from tests.devices import run_on
 
 from gridlane import compiler, cuda
+from gridlane.backends import backend
+from gridlane.backends.record import Fact
+from gridlane.compiler import pipeline
 from gridlane.core.argtypes import float32, int32, int64, uint64
 from gridlane.core.compact import LIMIT, Variant
 from gridlane.core.dtypes import DType, i64, u64
@@ -14,7 +17,6 @@ from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.parser import parse_module
 from gridlane.ir.verifier import verify
 from gridlane.launch import compact
-from gridlane.passes import pipelines
 from gridlane.passes.intervals import clamp, meet, widened
 
 VECTOR, MATRIX = float32[::1], float32[:, ::1]
@@ -22,7 +24,7 @@ VECTOR, MATRIX = float32[::1], float32[:, ::1]
 
 def narrowed(function, types):
     module = compiler.translate(function, types, KernelOptions())
-    pipelines.run(module, "cuda compact")
+    pipeline.run(module, backend("cuda"), {Fact.COMPACT, Fact.LIBDEVICE, Fact.ASYNC_COPIES})
     verify(module)
     return module
 
@@ -124,7 +126,7 @@ kernel @k(%p: ptr<i64, global> [path=("data")], %n: i64 [argument=1]) {
 }
 """
     module = parse_module(text)
-    pipelines.run(module, "cuda compact")
+    pipeline.run(module, backend("cuda"), {Fact.COMPACT, Fact.LIBDEVICE, Fact.ASYNC_COPIES})
     verify(module)
     assert [variable.type for variable in module.kernel.variables] == [i64]
 
@@ -263,7 +265,7 @@ kernel @k(%p: ptr<i32, global> [path=("data")], %n: i32 [argument=1]) {
 def test_what_may_wrap_is_not_marked():
     """Nor is what has all numbers of its type for bounds; LLVM would make use of the mark."""
     module = parse_module(WRAPPING)
-    pipelines.run(module, "cuda compact")
+    pipeline.run(module, backend("cuda"), {Fact.COMPACT, Fact.LIBDEVICE, Fact.ASYNC_COPIES})
     marks = {op.name: [] for op in module.kernel.body.walk()}
     for op in module.kernel.body.walk():
         marks[op.name].append(getattr(op, "nowrap", None))

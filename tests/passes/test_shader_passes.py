@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from gridlane.backends import backend
+from gridlane.compiler import pipeline
 from gridlane.core.errors import TargetError
 from gridlane.ir.ops.grid import Barrier
 from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
 from gridlane.ir.values import Module
 from gridlane.ir.verifier import verify
-from gridlane.passes import pipelines
 from gridlane.passes.index_words import index_words
 from gridlane.passes.promote import promote_variables
 from gridlane.passes.settle_spaces import settle_spaces
@@ -158,4 +159,4 @@ kernel @k(%p: ptr<f64, global>) {
     with pytest.raises(
         TargetError, match=f"^load of float64 in memory, which fp64=.* {target} target"
     ):
-        pipelines.run(module, target)
+        pipeline.run(module, backend(target))

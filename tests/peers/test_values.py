@@ -18,7 +18,8 @@ from tests.devices import DEVICES
 from tests.peers.differences import ROWS, Point
 from tests.peers.values import Fact, answers, grid, grouped, recorded
 
-from gridlane.conformance.functions import BY_INTEGERS, allowed, distance
+from gridlane.backends import backend
+from gridlane.conformance.functions import allowed, distance
 from gridlane.core.dtypes import by_name
 from gridlane.core.errors import CompileError
 
@@ -144,7 +145,7 @@ def fits(device: str, fact: Fact, nightly: bool) -> bool:
     """Whether a device has what a fact needs; at night also what its compiler takes long for."""
     wide = fact.answers.real.dtype == np.float64
     inexact = FUNCTIONS.fullmatch(fact.expression) and not EXACT.fullmatch(fact.expression)
-    slow = device in BY_INTEGERS or (device == "vulkan" and not nightly)
+    slow = not backend(device).float64 or (device == "vulkan" and not nightly)
     return not (slow and wide and inexact)
 
 

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests import on_vulkan
-from tests.devices import DEVICES, assert_same, run_on
+from tests.devices import DEVICES, WORDS, assert_same, run_on
 from tests.effort import examples
 from tests.property.random_ir import random_program
 
-from gridlane.conformance.suite import WORDS
 from gridlane.core.errors import TargetError
 from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module

@@ -10,13 +10,15 @@ from tests.devices import assert_same, run_on
 from tests.effort import examples
 from tests.property.random_ir import Program, random_program
 
+from gridlane.backends import backend
+from gridlane.backends.record import Fact
+from gridlane.compiler import pipeline
 from gridlane.core.compact import LIMIT
 from gridlane.core.dtypes import i64
 from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
 from gridlane.ir.types import PointerType
 from gridlane.ir.verifier import verify
-from gridlane.passes import pipelines
 
 
 def compact_program(seed: int, size: int) -> Program:
@@ -40,7 +42,7 @@ def test_the_answer_stays(seed: int, size: int) -> None:
     program = compact_program(seed, size)
     text = print_module(program.module)
     narrowed = parse_module(text)
-    pipelines.run(narrowed, "cuda compact")
+    pipeline.run(narrowed, backend("cuda"), {Fact.COMPACT, Fact.LIBDEVICE, Fact.ASYNC_COPIES})
     verify(narrowed)
 
     def outcome(module):

@@ -20,7 +20,7 @@ from tests.property.python_kernels import BLOCK, GRID, INTEGERS, Program, random
 from gridlane import cuda
 from gridlane.conformance.suite import WORDS
 from gridlane.launch import current
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 TYPES = (*INTEGERS, "float32", "float64")
 KEPT = 3

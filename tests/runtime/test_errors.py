@@ -8,7 +8,8 @@ from cuda.bindings import driver, runtime
 from gridlane.core.artifact import KernelErrorSite
 from gridlane.core.errors import DeviceError, KernelError
 from gridlane.core.source import Loc
-from gridlane.runtime import devices, errors
+from gridlane.launch import devices
+from gridlane.runtime import errors
 from gridlane.runtime.error_table import NAMES, TABLE
 
 

@@ -7,9 +7,10 @@ import gc
 import numpy as np
 import pytest
 
+from gridlane.backends import names
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.devices import get_device, names
+from gridlane.launch.devices import get_device
 from gridlane.runtime.drivers.interp import InterpDevice
 
 

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from gridlane.backends import backend, backends
+from gridlane.backends.formats import FORMATS, IR, Format
+from gridlane.backends.record import Backend
 from gridlane.cli.failure import check_settings, fail, one_of
 from gridlane.cli.kernels_of_file import FileKernels, parameters_of
 from gridlane.cli.signature_text import argument_types
@@ -19,44 +22,23 @@ from gridlane.cuda.dispatcher import Dispatcher
 from gridlane.launch.dimensions import check_shape
 from gridlane.runtime.protocol import Limits
 
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """What can be made of a kernel.
-
-    Attributes:
-        suffix: how its files end.
-        comment: how a comment in it starts; "", it is no text.
-        cpu, gpu: it is code of the CPU, of NVIDIA's GPUs.
-        shader: the target whose code it is otherwise; without any of the three it is the same for
-            all.
-        shaped: it is made for one block shape.
-    """
-
-    suffix: str
-    comment: str
-    cpu: bool = False
-    gpu: bool = False
-    shader: str = ""
-    shaped: bool = False
-
-
-STAGES: dict[str, Stage] = {
-    "ir": Stage(".ir", "//"),
-    "llvm": Stage(".ll", ";", cpu=True, gpu=True),
-    "asm": Stage(".s", "#", cpu=True),
-    "ptx": Stage(".ptx", "//", gpu=True),
-    "cubin": Stage(".cubin", "", gpu=True),
-    "spirv": Stage(".spv", "", shader="vulkan"),
-    "wgsl": Stage(".wgsl", "//", shader="webgpu", shaped=True),
-    "glsl": Stage(".comp", "//", shader="opengl", shaped=True),
-    "msl": Stage(".metal", "//", shader="metal"),
-}
 VARIANTS: dict[str, Variant] = {
     "any": ANY,
     "compact": Variant(compact=True),
     "coarse": Variant(compact=True, coarse=True),
 }
+
+
+def stages() -> dict[str, tuple[Format, list[Backend]]]:
+    """What can be made of a kernel, with the backends that it is code of."""
+    found: dict[str, tuple[Format, list[Backend]]] = {
+        format.name: (format, []) for format in FORMATS
+    }
+    for record in backends():
+        for format in record.formats:
+            if format.suffix:
+                found.setdefault(format.name, (format, []))[1].append(record)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,24 +73,26 @@ class Made:
 def compile_file(request: Request) -> None:
     """Do it; fails in words."""
     check_settings()
-    one_of("target", request.stage, STAGES)
-    target = _target(request)
+    known = stages()
+    one_of("target", request.stage, known)
+    stage, records = known[request.stage]
+    target = _target(request, stage, records)
     types = None if request.signature is None else argument_types(request.signature)
-    if not STAGES[request.stage].comment and request.output is None:
+    if not stage.comment and request.output is None:
         fail(f"compile: a {request.stage} is no text: -o FILE or -o DIR says where to write it")
     found = FileKernels.of(request.place, named=types is not None)
     if types is not None:
         ((name, kernel),) = found.chosen.items()
         check_count(name, kernel, types, "compile")
     try:
-        made = list(_made(found, types, request.stage, target))
+        made = list(_made(found, types, stage, target))
     except CompileError as error:
         fail(error, 1)
-    _hand_over(made, STAGES[request.stage], request.output)
+    _hand_over(made, stage, request.output)
 
 
 def _made(
-    found: FileKernels, given: tuple[ArgType, ...] | None, stage: str, target: Target
+    found: FileKernels, given: tuple[ArgType, ...] | None, stage: Format, target: Target
 ) -> Iterator[Made]:
     """Each kernel for the given types, or for each of its own."""
     for name, kernel in found.chosen.items():
@@ -129,17 +113,17 @@ def check_count(name: str, kernel: Dispatcher, types: tuple[ArgType, ...], comma
 
 
 def _code(
-    name: str, kernel: Dispatcher, types: tuple[ArgType, ...], stage: str, target: Target
+    name: str, kernel: Dispatcher, types: tuple[ArgType, ...], stage: Format, target: Target
 ) -> str | bytes:
     from gridlane import compiler
+    from gridlane.compiler.generation import generator
 
     options = kernel.options
     if target.variant != ANY and (options.debug or not options.opt):
         _note(f"{name} has the same code for all launches, as it is for debugging or unoptimised")
     module = compiler.translate(kernel.py_func, types, options)
-    shader = STAGES[stage].shader
-    if stage not in ("ptx", "cubin") and not shader:
-        return compiler.text(module, target, stage, options)
+    if stage.to_read:
+        return compiler.text(module, target, stage.name, options)
     artifact = compiler.generate(module, target, options)
     for note in artifact.notes:
         _note(note)
@@ -148,13 +132,9 @@ def _code(
             f"{name}: a block does the work of {artifact.coarse}, so a grid has 1/"
             f"{artifact.coarse} of the blocks along x"
         )
-    if stage == "spirv":
-        return artifact.code
-    if stage == "ptx" or shader:
-        return artifact.code.decode()
-    from gridlane.compiler.cuda import assemble
-
-    return assemble(artifact, target, options).code
+    if artifact.format != stage.name:
+        artifact = generator(backend(target.name)).assemble(artifact, target, options)
+    return artifact.code.decode() if stage.comment else artifact.code
 
 
 def _note(text: str) -> None:
@@ -164,48 +144,51 @@ def _note(text: str) -> None:
 # --- what for ---
 
 
-def _target(request: Request) -> Target:
+def _target(request: Request, stage: Format, records: list[Backend]) -> Target:
     """The target that the options name. An option that would change nothing is refused."""
-    stage = STAGES[request.stage]
-    gpu = stage.gpu and (not stage.cpu or request.arch is not None)
-    cpu = stage.cpu and not gpu
-    if request.arch is not None and not gpu:
-        fail(f"compile: --arch is for {_with('gpu')}; --target {request.stage} has none")
-    if request.variant is not None and not gpu and stage.shader != "vulkan":
+    named = [each for each in records if each.named_processors]
+    if request.arch is not None and (stage is IR or not named):
+        fail(f"compile: --arch is for {_with_processors()}; --target {stage.name} has none")
+    record = records[0] if request.arch is None else named[0]
+    if request.variant is not None and (stage is IR or not record.has_compact_code):
         fail("compile: --variant is for GPUs: --target ptx, cubin and spirv, or llvm with --arch")
-    if request.block is not None and not cpu and not stage.shaped:
+    if request.block is not None and (stage is IR or not record.shaped):
         fail(
             "compile: --block is for code that is made for one block shape: --target asm, wgsl "
             "and glsl, or llvm without --arch"
         )
-    if stage.shader:
-        shape = block_shape(request.block or "256", "compile") if stage.shaped else None
-        return Target(stage.shader, block=shape, variant=_variant(request))
-    if not gpu:
-        return Target(
-            "cpu", block=block_shape("256" if request.block is None else request.block, "compile")
-        )
-    return Target("cuda", processor=_processor(request.arch), variant=_variant(request))
+    block = "256" if request.block is None else request.block
+    return Target(
+        record.name,
+        block=block_shape(block, "compile") if record.shaped else None,
+        processor=_processor(record, request.arch) if record.named_processors else "",
+        variant=_variant(request),
+    )
 
 
 def _variant(request: Request) -> Variant:
     return VARIANTS[one_of("variant", request.variant or "any", VARIANTS)]
 
 
-def _with(kind: str) -> str:
-    names = [f"--target {name}" for name, stage in STAGES.items() if getattr(stage, kind)]
+def _with_processors() -> str:
+    names = [
+        f"--target {name}"
+        for name, (format, records) in stages().items()
+        if format is not IR and any(each.named_processors for each in records)
+    ]
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _processor(name: str | None) -> str:
-    from gridlane.compiler.cuda import DEFAULT, machine_of
+def _processor(record: Backend, name: str | None) -> str:
+    from gridlane.compiler.generation import generator
 
+    made = generator(record)
     if name is None:
-        return DEFAULT
+        return made.DEFAULT
     if not name:
-        fail(f"compile: --arch: name a processor, as in {DEFAULT}")
+        fail(f"compile: --arch: name a processor, as in {made.DEFAULT}")
     try:
-        known = machine_of(Target("cuda", processor=name)).processor
+        known = made.machine_of(Target(record.name, processor=name)).processor
     except TargetError as error:
         fail(f"compile: --arch: {error}")
     if known != name:
@@ -229,7 +212,7 @@ def block_shape(text: str, command: str) -> tuple[int, int, int]:
 # --- where to ---
 
 
-def _hand_over(made: list[Made], stage: Stage, output: str | None) -> None:
+def _hand_over(made: list[Made], stage: Format, output: str | None) -> None:
     """Print, or write to a file or, one file each, to a folder."""
     if output is None:
         for each in made:

@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.markup import escape
 
 import gridlane
+from gridlane.backends import backends
 from gridlane.cli.failure import check_settings, fail
 from gridlane.cli.tables import console, table
 from gridlane.cli.wording import described
@@ -23,11 +24,9 @@ from gridlane.conformance.matrix import LEGEND, Matrix, as_markdown
 from gridlane.conformance.suite import cases
 from gridlane.core.errors import DeviceError
 from gridlane.ir.op import REGISTRY
-from gridlane.runtime.devices import family, get_device, names
+from gridlane.launch.devices import family, get_device
 from gridlane.runtime.protocol import Device
 
-WITHOUT = ("interp",)
-"""The definition itself."""
 VALUES = 500
 """Of a function; tests/ops/test_math_ulp.py tries more."""
 
@@ -81,9 +80,10 @@ def _devices(asked: Sequence[str]) -> dict[str, Device]:
         except (DeviceError, ImportError, OSError) as error:
             fail(f"conformance: {error}", 1)
     found: dict[str, Device] = {}
-    for name in names():
-        if name in WITHOUT:
+    for record in backends():
+        if record.executes_ir:  # the definition itself
             continue
+        name = record.name
         try:
             found[name] = get_device(name)
         except (DeviceError, ImportError, OSError) as error:  # what drivers raise when not here

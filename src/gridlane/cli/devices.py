@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from rich.markup import escape
 
+from gridlane.backends import names
 from gridlane.cli.failure import check_settings
 from gridlane.cli.tables import console, table
 from gridlane.cli.wording import described, size
 from gridlane.core.config import config
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.devices import device_count, get_device, names
+from gridlane.launch.devices import device_count, get_device
 
 
 def _each() -> Iterator[str]:

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from rich.markup import escape
 
 import gridlane
+from gridlane.backends import backend, names
 from gridlane.cli.facts import facts
 from gridlane.cli.failure import check_settings
 from gridlane.cli.tables import console, table
 from gridlane.core.config import config
-from gridlane.core.extras import install
-from gridlane.runtime.devices import names
 
 TIMEOUT_S = 120
 
@@ -47,57 +46,6 @@ LADDER: dict[str, tuple[str, str]] = {
     "verified": (
         "its result equals numpy's",
         "do not use this device here; report it with this output, and use another device",
-    ),
-}
-
-# What to do where another advice fits a kind of device better.
-ADVICE: dict[tuple[str, str], str] = {
-    ("webgpu", "available"): (
-        f"WebGPU needs PyPI's wgpu, {install('webgpu')}, and a driver of Vulkan, Metal "
-        "or Direct3D 12; for the CPU, Debian has one in mesa-vulkan-drivers"
-    ),
-    ("opengl", "available"): (
-        f"OpenGL needs PyPI's moderngl, {install('opengl')}, EGL (Debian: libegl1) and "
-        "a driver of OpenGL 4.3 or OpenGL ES 3.1; for the CPU, Debian has one in libgl1-mesa-dri. "
-        "Windows and macOS have no EGL: use webgpu there"
-    ),
-    ("cuda", "available"): (
-        "a GPU needs NVIDIA's driver (nvidia-smi shows what that sees), cuda-bindings, "
-        f"{install('cuda')}, and, in a container, to be handed in (--gpus all); the devices cpu "
-        "and interp run the same programs without"
-    ),
-    ("cuda", "initialised"): (
-        "nvidia-smi shows who uses the GPU and its memory, and whether one process may have it for "
-        "itself (compute mode)"
-    ),
-    ("cuda", "executed"): (
-        "GRIDLANE_TRACE=1 shows the launch, GRIDLANE_NATIVE=0 launches without the C extension; a "
-        "driver that refuses the PTX or lacks a function is too old, update it"
-    ),
-    ("metal", "available"): (
-        "it takes macOS 15 or newer on an Apple M1 or newer, and pyobjc-framework-Metal, "
-        f"{install('metal')}; elsewhere GRIDLANE_METAL=emulated, with g++, makes it a "
-        "stand-in on the CPU, to try programs with"
-    ),
-    ("metal", "executed"): (
-        "the message is Metal's compiler's or its queue's; --device interp runs the same kernel "
-        "without them, and gridlane selftest tells which kernels work"
-    ),
-    ("vulkan", "available"): (
-        "it takes Vulkan's loader (Debian: libvulkan1), a driver of Vulkan 1.3 (the GPU's own, or "
-        "Mesa's: mesa-vulkan-drivers, which runs on the CPU as well) and the package vulkan, "
-        f"{install('vulkan')}; vulkaninfo --summary shows what the loader sees, and "
-        "VK_DRIVER_FILES names the drivers that it may take; in a container, /dev/dri has to be "
-        "handed in"
-    ),
-    ("vulkan", "initialised"): (
-        "free memory of the device; vulkaninfo --summary shows which other devices there are, and "
-        "GRIDLANE_DEVICE=vulkan:1 takes the second one"
-    ),
-    ("vulkan", "executed"): (
-        "update the driver, which compiles the kernels; VK_INSTANCE_LAYERS="
-        "VK_LAYER_KHRONOS_validation says what it is given that it may not take, and --device "
-        "interp runs the same kernel without it"
     ),
 }
 
@@ -151,7 +99,7 @@ def _summary(steps: list[Step]) -> str:
 
 def _advice(device: str, step: Step) -> str:
     meaning, usual = LADDER[step.name]
-    advice = ADVICE.get((device.partition(":")[0], step.name), usual)
+    advice = backend(device.partition(":")[0]).advice.get(step.name, usual)
     detail = step.detail.replace("\n", "\n  ")
     return (
         f"[bold]{device} is not {step.name}[/] ({meaning}):\n"

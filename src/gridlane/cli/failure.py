@@ -40,9 +40,9 @@ def check_settings() -> None:
     except ValueError as error:
         fail(error)
     if settings.device != "cpu":  # the usual one needs no look at the others
-        from gridlane.runtime.devices import UNSUPPORTED, names
+        from gridlane.backends import NO_BACKENDS, names
 
         kind = settings.device.partition(":")[0]
-        if kind in UNSUPPORTED:
-            fail(UNSUPPORTED[kind])
+        if kind in NO_BACKENDS:
+            fail(NO_BACKENDS[kind])
         one_of("device", kind, names())

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from gridlane import cuda
+from gridlane.backends import backend
+from gridlane.backends.record import Subnormals
 from gridlane.cli.wording import described
 from gridlane.core.argtypes import float32, int32
 from gridlane.core.options import Target
@@ -25,21 +27,6 @@ THREADS, SIZE = 64, 100
 BLOCK = (THREADS, 1, 1)
 LAUNCHES = 2
 """The first goes through the compiler; on a GPU the next one goes through the C extension."""
-
-# What the step before any driver compiles for.
-TARGETS = {
-    "cpu": Target("cpu", block=BLOCK),
-    "interp": Target("interp", block=BLOCK),
-    "cuda": Target("cuda", processor="sm_75"),
-    "vulkan": Target("vulkan"),
-    "metal": Target("metal"),
-    "webgpu": Target("webgpu", block=BLOCK),
-    "opengl": Target("opengl", block=BLOCK),
-}
-
-
-IEEE = ("cpu", "interp", "cuda")
-"""What keeps subnormal numbers; the languages of shaders leave it to the device."""
 
 
 @cuda.jit
@@ -99,12 +86,13 @@ class Probe:
 
         types = (float32[::1], float32[::1], int32[::1])
         module = compiler.translate(sample.py_func, types, sample.options)
-        artifact = compiler.generate(module, TARGETS[self.kind])
+        block = BLOCK if backend(self.kind).shaped else None
+        artifact = compiler.generate(module, Target(self.kind, block=block))
         return f"{len(artifact.code)} bytes of {artifact.format}"
 
     def available(self) -> str:
         """The driver loads, with all that it stands on."""
-        from gridlane.runtime.devices import device_count, get_device
+        from gridlane.launch.devices import device_count, get_device
 
         found = device_count(self.kind)
         if not found:
@@ -113,7 +101,7 @@ class Probe:
 
     def initialised(self) -> str:
         """The device opens and gives memory."""
-        from gridlane.runtime.devices import get_device
+        from gridlane.launch.devices import get_device
 
         device = get_device(self.device)
         device.allocate(256)
@@ -143,7 +131,8 @@ class Probe:
             raise ArithmeticError(f"{len(wrong)} wrong elements; [{n}] is {out[n]}, not {want[n]}")
         if total != want_total:
             raise ArithmeticError(f"the atomic sum is {total}, not {want_total}")
-        flushes = self.kind not in IEEE and takes_subnormals_as_0()
+        kept = backend(self.kind).subnormals is Subnormals.KEPT
+        flushes = not kept and takes_subnormals_as_0()
         but = ", but subnormal float32 numbers are taken as 0" if flushes else ""
         return f"{SIZE} elements equal numpy's{but}"
 

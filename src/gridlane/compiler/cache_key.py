@@ -11,7 +11,7 @@ from pathlib import Path
 from gridlane.core.version import VERSION
 
 # The rooms whose source decides what a kernel compiles to.
-COMPILER_HALF = ("core", "ir", "passes", "frontends", "codegen", "compiler")
+COMPILER_HALF = ("core", "ir", "passes", "frontends", "codegen", "backends", "compiler")
 
 
 def make_key(*parts: bytes | str) -> str:

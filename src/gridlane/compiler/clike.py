@@ -3,48 +3,21 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 
+from gridlane.backends import backend
+from gridlane.backends.record import loaded
 from gridlane.codegen.clike import KernelText, emit_kernel, kept_functions
 from gridlane.codegen.clike.base import Dialect
-from gridlane.codegen.clike.glsl import Glsl, GlslEs
-from gridlane.codegen.clike.msl import Metal
-from gridlane.codegen.clike.wgsl import Wgsl
+from gridlane.compiler import pipeline
 from gridlane.compiler.layout import lay_out
 from gridlane.compiler.nesting import check_nesting
 from gridlane.compiler.sites import error_sites, print_sites
 from gridlane.core.artifact import Artifact
 from gridlane.core.config import config
 from gridlane.core.errors import TargetError
+from gridlane.core.features import Feature
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.values import Module
-from gridlane.passes import pipelines
-
-
-@dataclass(frozen=True, slots=True)
-class Language:
-    """What a target's code is written in.
-
-    Attributes:
-        shaped: the text has the block shape in it.
-        rough: quotients and square roots may be some ulp off, unless the device's feature
-            ``rounds`` says that they are not.
-        branches: scopes become branches; see passes/branch_out_of_scopes.py.
-    """
-
-    format: str
-    dialect: type[Dialect]
-    shaped: bool = False
-    rough: bool = False
-    branches: bool = False
-
-
-LANGUAGES: dict[str, Language] = {
-    "metal": Language("msl", Metal),
-    "opengl": Language("glsl", Glsl, shaped=True, rough=True, branches=True),
-    "opengl es": Language("glsl", GlslEs, shaped=True, rough=True, branches=True),
-    "webgpu": Language("wgsl", Wgsl, shaped=True, rough=True),
-}
 
 
 def generate(module: Module, target: Target, options: KernelOptions) -> Artifact:
@@ -60,16 +33,16 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
     static_shared = sum(-(-item.size // 16) * 16 for item in module.static_shared())
     if "asm" in config().dump:
         print(code.text, file=sys.stderr)
-    language = language_of(target)
+    record = backend(target.name)
     return Artifact(
         target=target.name,
-        format=language.format,
+        format=record.formats[-1].name,
         code=code.text.encode(),
         entry=code.entry,
         params=slots,
         param_bytes=size,
         static_shared=static_shared + code.extra_shared,
-        block=target.block if language.shaped else None,
+        block=target.block if record.shaped else None,
         errors=error_sites(module, own),
         prints=print_sites(code.prints),
         notes=notes,
@@ -88,34 +61,30 @@ def text(module: Module, target: Target, options: KernelOptions, stage: str) -> 
     return _emit(module, target, options)[0].text
 
 
-def language_of(target: Target) -> Language:
-    """The language of a target; the feature ``es`` of opengl asks for OpenGL ES."""
-    is_es = target.name == "opengl" and "es" in target.features.split()
-    return LANGUAGES["opengl es" if is_es else target.name]
+def dialect_of(target: Target) -> type[Dialect]:
+    """The language of a target, as its record names it for the device's features."""
+    given = pipeline.features_of(target)
+    dialects = backend(target.name).dialects
+    return loaded(next(each.path for each in dialects if each.applies(given)))
 
 
 def _emit(
     module: Module, target: Target, options: KernelOptions
 ) -> tuple[KernelText, tuple[str, ...]]:
     """The text, and notes for the user."""
-    language = language_of(target)
-    if language.shaped and target.block is None:
+    record, dialect = backend(target.name), dialect_of(target)
+    if record.shaped and target.block is None:
         raise TargetError(
             f"the {target.name} target has the block shape in its code: name one, as "
             f'Target("{target.name}", block=(128, 1, 1))'
         )
-    features = target.features.split()
-    module.gathers_loops = "short_loops" in features
-    module.hides_bit_selects = "swaps_selects" in features
-    known = module.known = kept_functions(language.dialect, options, module)
-    rough = " rough" if language.rough and "rounds" not in features else ""
-    notes = pipelines.run(module, f"{target.name}{rough}", options)
-    if module.gathers_loops:
-        pipelines.run(module, "short loops")
-    if language.branches:
-        pipelines.run(module, "plain branches")
+    given = pipeline.conditions(target, options)
+    module.gathers_loops = Feature.SHORT_LOOPS in given
+    module.hides_bit_selects = Feature.SWAPS_SELECTS in given
+    known = module.known = kept_functions(dialect, options, module)
+    notes = pipeline.run(module, record, given, options)
     if module.gathers_loops:
         check_nesting(module)
     offsets = tuple(slot.offset for slot in lay_out(module.kernel)[0])
-    code = emit_kernel(module, language.dialect(), options, offsets, target.block, known)
+    code = emit_kernel(module, dialect(), options, offsets, target.block, known)
     return code, notes

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 
+from gridlane.backends import backend
+from gridlane.backends.record import Fact
 from gridlane.codegen.llvm import machine
 from gridlane.codegen.llvm.cpu import emit_kernel
 from gridlane.codegen.llvm.machine import Machine
 from gridlane.codegen.llvm.vector_library import has_vector_library
+from gridlane.compiler import pipeline
 from gridlane.compiler.layout import lay_out
 from gridlane.compiler.sites import error_sites, print_sites
 from gridlane.core.artifact import Artifact
@@ -15,9 +18,7 @@ from gridlane.core.config import config
 from gridlane.core.errors import LaunchError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.values import Module
-from gridlane.passes import pipelines
 
-MAX_THREADS = 1024
 MOST_WORK = 1 << 31
 """Nested loops multiply the estimate of a block's work; more than this makes no difference."""
 
@@ -25,7 +26,7 @@ MOST_WORK = 1 << 31
 def generate(module: Module, target: Target, options: KernelOptions) -> Artifact:
     """An object file for one block shape. Changes the module."""
     made = machine.machine_for(target)
-    code, artifact = _emit(module, target, made)
+    code, artifact = _emit(module, target, made, options)
     dump = config().dump
     if "llvm" in dump:
         print(code.text, file=sys.stderr)
@@ -38,29 +39,33 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
 def text(module: Module, target: Target, options: KernelOptions, stage: str) -> str:
     """Optimised LLVM IR or assembly. Changes the module."""
     made = machine.machine_for(target)
-    code, _ = _emit(module, target, made)
+    code, _ = _emit(module, target, made, options)
     make = {"llvm": machine.optimised_text, "asm": machine.assembly}[stage]
     return make(code.text, made, 2 if options.opt else 0)
 
 
-def _emit(module: Module, target: Target, made: Machine):
+def _emit(module: Module, target: Target, made: Machine, options: KernelOptions):
     """The vectorised kernel, and a function that makes its artifact from object code."""
-    block = target.block or (256, 1, 1)
+    record, block = backend(target.name), target.block or (256, 1, 1)
     threads = block[0] * block[1] * block[2]
-    if not 0 < threads <= MAX_THREADS or min(block) < 1:
+    if not 0 < threads <= record.max_threads or min(block) < 1:
         raise LaunchError(
-            f"a block of {block} has {threads} threads; 1 to {MAX_THREADS} are possible"
+            f"a block of {block} has {threads} threads; 1 to {record.max_threads} are possible"
         )
     slots, size = lay_out(module.kernel)
     errors = error_sites(module)
-    if made.fuses and not has_vector_library(made):
-        pipelines.run(module, "cpu without libmvec")
-    pipelines.run(module, "cpu")
+    given = pipeline.conditions(
+        target,
+        options,
+        *([Fact.FUSES] if made.fuses else []),
+        *([Fact.VECTOR_LIBRARY] if has_vector_library(made) else []),
+    )
+    pipeline.run(module, record, given, options)
     code = emit_kernel(module, slots, block, made)
 
     def artifact(object_code: bytes) -> Artifact:
         return Artifact(
-            target="cpu",
+            target=target.name,
             format="object",
             code=object_code,
             entry=code.entry,

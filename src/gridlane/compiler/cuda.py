@@ -11,8 +11,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from gridlane.backends import backend
+from gridlane.backends.record import Fact
 from gridlane.codegen.llvm import ptx
 from gridlane.codegen.llvm.nvptx import KernelCode, emit_kernel
+from gridlane.compiler import pipeline
 from gridlane.compiler.layout import lay_out
 from gridlane.compiler.libdevice import find_libdevice
 from gridlane.compiler.sites import error_sites, print_sites
@@ -21,7 +24,6 @@ from gridlane.core.config import config
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.values import Module
-from gridlane.passes import pipelines
 
 DEFAULT = "sm_75"
 """What is compiled for when nobody says: the least that today's toolkits and drivers run."""
@@ -66,7 +68,7 @@ def machine_of(target: Target) -> Machine:
         if capability < _NEWEST or match[2]:
             raise TargetError(f"there is no NVIDIA processor {name}. {_CHOICES}")
         name, capability = f"sm_{_NEWEST}", _NEWEST
-    return Machine(name, capability, target.features or ptx.default_features(name))
+    return Machine(name, capability, target.attributes or ptx.default_features(name))
 
 
 def generate(module: Module, target: Target, options: KernelOptions) -> Artifact:
@@ -83,7 +85,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
     if "asm" in dump:
         print(text, file=sys.stderr)
     return Artifact(
-        target="cuda",
+        target=target.name,
         format="ptx",
         code=text.encode(),
         entry=code.entry,
@@ -106,20 +108,15 @@ def text(module: Module, target: Target, options: KernelOptions, stage: str) -> 
     return make(*_how(code, machine, options))
 
 
-def _pipeline(target: Target, options: KernelOptions) -> str:
-    """A debugged program may step outside its arrays, which narrowed indices take for granted."""
-    if not target.variant.compact or options.debug or not options.opt:
-        return "cuda"
-    return "cuda coarse" if target.variant.coarse else "cuda compact"
-
-
 def _emit(module: Module, target: Target, options: KernelOptions, machine: Machine) -> KernelCode:
     """The kernel with calls of libdevice, or where there is none with our own functions."""
-    if find_libdevice() is None:
-        pipelines.run(module, "cuda without libdevice")
-    if machine.capability < COPIES:
-        pipelines.run(module, "cuda before 8.0")
-    pipelines.run(module, _pipeline(target, options))
+    given = pipeline.conditions(
+        target,
+        options,
+        *([] if find_libdevice() is None else [Fact.LIBDEVICE]),
+        *([Fact.ASYNC_COPIES] if machine.capability >= COPIES else []),
+    )
+    pipeline.run(module, backend(target.name), given, options)
     return emit_kernel(module, options, machine.capability)
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from types import FunctionType
 from typing import Any
 
+from gridlane.backends import backend
+from gridlane.backends.record import Backend
 from gridlane.compiler.depth import at_any_depth
-from gridlane.compiler.layout import lay_out
 from gridlane.compiler.local_memory import check_local_memory
-from gridlane.compiler.sites import error_sites
 from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact
 from gridlane.core.config import config
-from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.source import UNKNOWN
 from gridlane.frontends.python.kernel_source import PythonSource
@@ -21,10 +21,6 @@ from gridlane.ir.op import clone_region
 from gridlane.ir.printer import print_module
 from gridlane.ir.source import KernelSource
 from gridlane.ir.values import Function, Module, Param, Value, Var
-
-SHADERS = ("metal", "opengl", "webgpu")
-"""Targets whose code is a text for a driver's compiler."""
-TARGETS = ("cpu", "interp", "cuda", "vulkan", *SHADERS)
 
 
 def translate(
@@ -68,27 +64,15 @@ def lowered(module: Module, target: Target, options: KernelOptions) -> tuple[Art
 
 def _lowered(module: Module, target: Target, options: KernelOptions) -> tuple[Artifact, Module]:
     check_local_memory(module)
-    if target.name == "interp":
-        return _interpreted(module, target), module
-    changed = copied(module)
-    return _backend(target).generate(changed, target, options), changed
+    record = backend(target.name)
+    changed = copied(module) if record.pipeline else module
+    return generator(record).generate(changed, target, options), changed
 
 
-def _backend(target: Target) -> Any:
-    """The module of a target's own, with ``generate`` and ``text``. Each is loaded alone, as most
+def generator(record: Backend) -> Any:
+    """The module of a backend's own, with ``generate`` and ``text``. Each is loaded alone, as most
     programs have one."""
-    if target.name == "cpu":
-        from gridlane.compiler import cpu as backend
-    elif target.name == "cuda":
-        from gridlane.compiler import cuda as backend
-    elif target.name == "vulkan":
-        from gridlane.compiler import vulkan as backend
-    elif target.name in SHADERS:
-        from gridlane.compiler import clike as backend
-    else:
-        known = ", ".join(TARGETS)
-        raise TargetError(f"there is no target {target.name!r}; there are {known}")
-    return backend
+    return import_module(record.generator)
 
 
 def text(module: Module, target: Target, stage: str, options: KernelOptions | None = None) -> str:
@@ -103,27 +87,9 @@ def text(module: Module, target: Target, stage: str, options: KernelOptions | No
     """
     if stage == "ir":
         return print_module(module)
-    if target.name == "interp":
-        raise TargetError(f"target {target.name} has no stage {stage!r}; it has ir")
-    make, name, loc = _backend(target).text, module.kernel.name, module.kernel.loc
+    make, name, loc = generator(backend(target.name)).text, module.kernel.name, module.kernel.loc
     return at_any_depth(
         name, loc, lambda: make(copied(module), target, options or KernelOptions(), stage)
-    )
-
-
-def _interpreted(module: Module, target: Target) -> Artifact:
-    """The module as text, which the interp device runs."""
-    slots, size = lay_out(module.kernel)
-    return Artifact(
-        target="interp",
-        format="ir",
-        code=print_module(module, locations=True).encode(),
-        entry=module.kernel.name,
-        params=slots,
-        param_bytes=size,
-        static_shared=sum(-(-item.size // 16) * 16 for item in module.static_shared()),
-        block=target.block,
-        errors=error_sites(module),
     )
 
 

@@ -1,6 +1,7 @@
 """Devices that take subnormal f32 as 0: what is compared there.
 
-WGSL, GLSL and Metal's language leave that to the device, and NVIDIA's atomic sums do it in memory.
+WGSL, GLSL and Metal's language leave that to the device, and NVIDIA's atomic sums do it in memory;
+``Backend.subnormals`` says which target is which.
 bf16 computes in f32, so its subnormals go with them. Where a case differs on such a device, it is
 tried again without subnormal operands, and subnormal results count as 0 on both sides: all else
 must be as the interpreter has it.
@@ -12,6 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from gridlane.backends import backend
+from gridlane.backends.record import Subnormals
 from gridlane.conformance.cases import Case
 from gridlane.core.dtypes import bf16, f32
 from gridlane.ir.ops import arith
@@ -23,13 +26,11 @@ LEAST = 2.0**-126
 """The least normal number of f32 and bf16."""
 FLUSHED = f"right, but f32 and bf16 below {LEAST:.3g} may be taken as 0"
 
-_ANYWHERE = frozenset(("webgpu", "opengl", "metal"))
-_IN_SUMS = frozenset(("vulkan",))
-
 
 def may_flush(target: str, op: str) -> bool:
     """Whether a target's language lets a device do so, in an op."""
-    return target in _ANYWHERE or (target in _IN_SUMS and op == "atomic")
+    where = backend(target).subnormals
+    return where is Subnormals.LEFT_OPEN or (where is Subnormals.IN_ATOMICS and op == "atomic")
 
 
 def flush(array: np.ndarray) -> np.ndarray:

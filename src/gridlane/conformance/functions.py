@@ -11,6 +11,7 @@ from functools import cache
 
 import numpy as np
 
+from gridlane.backends import backend
 from gridlane.conformance.cases import INEXACT, Case, emitting, over
 from gridlane.conformance.running import run_on
 from gridlane.conformance.special import special
@@ -24,29 +25,23 @@ DEFAULT = {"f16": 1, "bf16": 1, "f32": 4, "f64": 4}
 GAMMA: dict[str, dict[str, int]] = {"tgamma": {"f64": 10}, "lgamma": {"f64": 10}}
 """Python's gamma functions are within 10 ulp themselves."""
 
-ALLOWED: dict[str, dict[str, dict[str, int]]] = {
-    "cuda": {"tgamma": {"f32": 11, "f64": 10}},
-}
-"""Ulp by target, function and type, where they are neither GAMMA's nor DEFAULT."""
-
 
 def allowed(target: str, name: str, dtype: DType) -> int:
     """Ulp that a function may be off."""
-    found = GAMMA.get(name, {}) | ALLOWED.get(target, {}).get(name, {})
+    found = {**GAMMA.get(name, {}), **backend(target).ulp.get(name, {})}
     return found.get(str(dtype), DEFAULT[str(dtype)])
 
 
 NAMES = sorted(cls.name for cls in INEXACT)
 
-BY_INTEGERS = ("metal", "webgpu", "opengl")
-"""Targets where a function of f64, computed exactly, is megabytes of text."""
 SHORT = ("exp",)
-"""The function that stands for the others there; tests/passes tries all, on the interpreter."""
+"""The function that stands for the others where one of f64, computed exactly by integers, is
+megabytes of text; tests/passes tries all, on the interpreter."""
 
 
 def types_of(name: str, target: str) -> tuple[DType, ...]:
     """The types of which a function is tried."""
-    if target in BY_INTEGERS and name not in SHORT:
+    if not backend(target).float64 and name not in SHORT:
         return tuple(dtype for dtype in FLOATS if dtype is not f64)
     return FLOATS
 

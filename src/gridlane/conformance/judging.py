@@ -16,6 +16,7 @@ from functools import cache
 
 import numpy as np
 
+from gridlane.backends import backend
 from gridlane.compiler.generation import lowered
 from gridlane.conformance.cases import Case
 from gridlane.conformance.compiling import through_cache
@@ -23,7 +24,7 @@ from gridlane.conformance.flushing import FLUSHED, flush, flushed, may_flush
 from gridlane.conformance.functions import NAMES, allowed, distance
 from gridlane.conformance.kernels import elementwise
 from gridlane.conformance.running import EXACT, Outcome, assert_same, run_artifact, run_on
-from gridlane.conformance.suite import OTHERWISE, lack
+from gridlane.conformance.suite import lack
 from gridlane.core.artifact import Artifact
 from gridlane.core.dtypes import DType, i32
 from gridlane.core.errors import CompileError, DeviceError, TargetError
@@ -89,8 +90,9 @@ def judged(case: Case, device: Device) -> Judgement:
     """Try a case."""
     target = device.target(case.block)
     name, refused = str(case), lack(case, target.name)
-    if name in OTHERWISE.get(target.name, {}):
-        return Judgement(case.op, name, How.OTHERWISE, OTHERWISE[target.name][name])
+    undefined = backend(target.name).undefined.get(name)
+    if undefined is not None:
+        return Judgement(case.op, name, How.OTHERWISE, undefined)
     try:
         artifact, final = lowered(case.module, target, EXACT)
     except TargetError as error:

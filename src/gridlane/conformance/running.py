@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gridlane import interp
+from gridlane.backends import backend
 from gridlane.conformance.compiling import compiled
 from gridlane.core.artifact import Artifact
 from gridlane.core.compact import ANY, LIMIT, Variant
@@ -17,9 +18,9 @@ from gridlane.core.options import KernelOptions
 from gridlane.ir.source import ModuleSource
 from gridlane.ir.types import PointerType
 from gridlane.ir.values import Module
+from gridlane.launch.devices import get_device
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
-from gridlane.runtime.devices import get_device
 from gridlane.runtime.protocol import Device
 
 Shape = tuple[int, int, int]
@@ -74,13 +75,8 @@ def run_on(
 
 
 def variants(target: str, module: Module, scalars: tuple[Any, ...]) -> tuple[Variant, ...]:
-    """For which launches code is made: on GPUs also for compact ones, where this one is that.
-
-    Of Vulkan that code alone: the interpreter is compared with it, and the other has more tests.
-    """
-    if target not in ("cuda", "vulkan") or not is_compact(module, scalars):
-        return (ANY,)
-    return (Variant(True), ANY) if target == "cuda" else (Variant(True),)
+    """For which launches code is made: on GPUs also for compact ones, where this one is that."""
+    return backend(target).compared if is_compact(module, scalars) else (ANY,)
 
 
 def is_compact(module: Module, scalars: tuple[Any, ...]) -> bool:

@@ -23,6 +23,7 @@ import numpy as np
 from gridlane.core import argtypes, dtypes
 from gridlane.core.compact import Variant
 from gridlane.core.dtypes import DType
+from gridlane.core.features import Feature, features
 from gridlane.core.options import KernelOptions, Target
 
 RECORDS: dict[str, type] = {
@@ -59,7 +60,8 @@ def frame(tag: bytes, *payload: bytes) -> bytes:
 
 
 def encode(value: Any) -> bytes:
-    """The bytes of a number, text, tuple, dtype, argument type, option, target or named class.
+    """The bytes of a number, text, tuple, dtype, argument type, option, target, set of
+    features or named class.
 
     Raises:
         NotEncodable: it is nothing of this, or holds something else.
@@ -85,6 +87,12 @@ def _text(value: str) -> bytes:
     return _FRAME.pack(b"s", len(octets)) + octets
 
 
+def _features(value: frozenset[Any]) -> bytes:
+    if any(type(each) is not Feature for each in value):
+        raise NotEncodable("a frozenset has no encoding")
+    return frame(b"w", " ".join(sorted(value)).encode())
+
+
 def _record(value: Any) -> bytes:
     return frame(b"r", encode(_NAME_OF[type(value)]), *map(encode, _items(value)))
 
@@ -105,6 +113,7 @@ _ENCODERS: dict[type, Callable[[Any], bytes]] = {
     str: _text,
     bytes: lambda value: frame(b"b", value),
     tuple: lambda value: frame(b"t", *map(encode, value)),
+    frozenset: _features,
     DType: lambda value: frame(b"d", value.name.encode()),
     **dict.fromkeys(RECORDS.values(), _record),
 }
@@ -217,6 +226,7 @@ _DECODERS: dict[bytes, Callable[[bytes], Any]] = {
     b"c": lambda payload: complex(*struct.unpack("<2d", payload)),
     b"s": lambda payload: payload.decode("utf-8", "surrogatepass"),
     b"b": bytes,
+    b"w": lambda payload: features(payload.decode()),
     b"t": lambda payload: tuple(_all(payload)),
     b"d": lambda payload: dtypes.by_name(payload.decode()),
     b"n": lambda payload: _dtype(*_all(payload)),

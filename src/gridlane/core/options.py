@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gridlane.core.compact import ANY, Variant
+from gridlane.core.features import Feature
 
 FP64 = ("emulate", "exact", "narrow", "refuse")
 """Ways to compute float64 on a device that has none: in pairs of float32, by integers bit for bit,
@@ -45,16 +46,16 @@ class Target:
         block: block shape that the code may take as constant, or None for any.
         processor: LLVM's name of the processor; for cpu one of ``core.processors``, or "" for that
             of GRIDLANE_CPU, else the host's; for cuda ``sm_90`` and the like.
-        features: LLVM's feature string, for cpu what the processor has more and less. For vulkan,
-            words of ``compiler.vulkan``; for opengl, ``es`` asks for OpenGL ES; for opengl and
-            webgpu, ``rounds`` says that f32 quotients and square roots are rounded right.
+        attributes: LLVM's own feature string, for cpu what the processor has more and less.
         identity: what else machine code depends on, such as the driver that assembles it.
         variant: for which launches the code is.
+        features: what the device has, of those in the backend's record; none for the usual ones.
     """
 
     name: str
     block: tuple[int, int, int] | None = None
     processor: str = ""
-    features: str = ""
+    attributes: str = ""
     identity: str = ""
     variant: Variant = ANY
+    features: frozenset[Feature] = frozenset()

@@ -21,7 +21,7 @@ from gridlane.cuda.transport import (
     upload,
 )
 from gridlane.launch import current, geometry
-from gridlane.runtime.devices import kind_of
+from gridlane.launch.devices import kind_of
 from gridlane.runtime.protocol import Buffer, Device
 
 NOT_CONTIGUOUS = (

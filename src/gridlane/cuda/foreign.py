@@ -13,7 +13,7 @@ from gridlane.cuda.argument_types import KEYS, as_host, foreign_key
 from gridlane.cuda.arguments import ArgHint
 from gridlane.cuda.devicearray import DeviceNDArray, as_device, from_interface
 from gridlane.launch import current, geometry
-from gridlane.runtime.devices import kind_of
+from gridlane.launch.devices import kind_of
 from gridlane.runtime.errors import INVALID_VALUE, device_error
 
 

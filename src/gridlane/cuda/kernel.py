@@ -7,6 +7,7 @@ from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from gridlane.backends import backend
 from gridlane.core.argtypes import ArgType, Signature, none
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import LaunchError
@@ -173,15 +174,16 @@ class Kernel(ProcessBound, launch.Kernel):
         if stage not in ("asm", "llvm"):
             raise ValueError(f"inspect_native: stage={stage!r}; it is 'asm' or 'llvm'")
         target = current.device().target((32, 1, 1))
-        if target.name == "interp":  # it runs the IR itself; the code to read is the CPU's
-            target = Target("cpu", block=target.block)
+        other = backend(target.name).reads_as
+        if other:  # it runs the IR itself; the code to read is the CPU's
+            target = Target(other, block=target.block)
         return self._text(stage, target)
 
     def _shown(self, cc: tuple[int, int] | None) -> Target:
         """The target of the code to read: a GPU's, on the host for the capability it shows."""
         device = current.device()
         target = device.target((32, 1, 1))
-        if cc is None and target.name in ("cpu", "interp"):
+        if cc is None and backend(target.name).on_host:
             cc = device.compute_capability
         return target if cc is None else Target("cuda", processor=processor_of(cc))
 

@@ -1,7 +1,7 @@
-"""The stages that IR goes through, each with the ops that are legal there.
+"""Names of ops by family, and those that are legal at the stages that IR goes through.
 
-``kernel`` is what frontends make, ``legal(cpu)`` and ``legal(cuda)`` what code generators take. The
-name ``cfg`` is reserved for a control-flow graph that a frontend for PTX would make.
+``KERNEL`` is what frontends make. What a code generator takes is in the record of its backend. The
+name ``CFG`` is reserved for a control-flow graph that a frontend for PTX would make.
 """
 
 from __future__ import annotations
@@ -60,17 +60,5 @@ CALLS = frozenset(("call",))
 COMMON = ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL
 """What every target has."""
 
-STAGES: dict[str, frozenset[str]] = {
-    "kernel": COMMON | COOPERATIVE | COPIES | MATRIX | REPORTS | CALLS,
-    # Calls have become scopes.
-    "legal(cuda)": COMMON | COOPERATIVE | COPIES | MATRIX,
-    "legal(cuda before 8.0)": COMMON | COOPERATIVE | MATRIX,
-    "legal(cpu)": COMMON,
-    # Calls of library functions stay.
-    "legal(metal)": COMMON | REPORTS | CALLS,
-    # Warps have become barriers of the block.
-    **dict.fromkeys(("legal(opengl)", "legal(webgpu)"), COMMON - LANES | REPORTS | CALLS),
-    "legal(vulkan)": COMMON - LANES | REPORTS,
-    "legal(vulkan with warps)": COMMON | REPORTS,
-}
-"""The names of the ops that are legal at each stage."""
+KERNEL = COMMON | COOPERATIVE | COPIES | MATRIX | REPORTS | CALLS
+"""What frontends make, and passes until the last one."""

@@ -9,13 +9,13 @@ from gridlane.core.errors import VerifyError
 from gridlane.ir.op import FieldKind, Op, Scope
 from gridlane.ir.ops.control import Break, Call, If, Leave, Loop, ScopeOp
 from gridlane.ir.printer import print_op
-from gridlane.ir.stages import STAGES
+from gridlane.ir.stages import KERNEL
 from gridlane.ir.types import ArrayType, FragmentType, PointerType, Space, StructType, Type
 from gridlane.ir.values import Function, Global, Module, Region, Value
 
 
-def verify(module: Module, stage: str = "kernel", recursion: bool = False) -> None:
-    """Check a module, whose ops must be legal at ``stage`` (see ``ir.stages``).
+def verify(module: Module, legal: frozenset[str] = KERNEL, recursion: bool = False) -> None:
+    """Check a module, whose ops must have names in ``legal`` (see ``ir.stages``).
 
     ``recursion`` allows functions that call themselves.
 
@@ -29,7 +29,7 @@ def verify(module: Module, stage: str = "kernel", recursion: bool = False) -> No
         _verify_global(item)
     for name, function in module.functions.items():
         _require(name == function.name, f"function @{function.name} is registered as @{name}")
-        _FunctionVerifier(module, function, stage).run()
+        _FunctionVerifier(module, function, legal).run()
     if not recursion:
         _verify_no_recursion(module)
 
@@ -79,10 +79,9 @@ def _verify_no_recursion(module: Module) -> None:
 class _FunctionVerifier:
     """One walk over a function, with the values that are visible."""
 
-    def __init__(self, module: Module, function: Function, stage: str) -> None:
+    def __init__(self, module: Module, function: Function, legal: frozenset[str]) -> None:
         self.function = function
-        self.stage = stage
-        self.legal = STAGES[stage]
+        self.legal = legal
         self.scope = Scope(module, function)
         self.visible: set[Value] = set()
         self.seen: set[Op] = set()
@@ -159,7 +158,7 @@ class _FunctionVerifier:
             raise VerifyError(place) from None
 
     def checked(self, op: Op) -> None:
-        op.require(op.name in self.legal, f"is not legal at stage {self.stage}")
+        op.require(op.name in self.legal, "is not legal at this stage")
         op.require(op not in self.seen, "the same op stands in two places")
         self.seen.add(op)
         for value in op.operands():

@@ -11,7 +11,7 @@ from functools import cache
 
 from gridlane.core.config import config
 from gridlane.launch import launcher
-from gridlane.runtime.devices import device_count, family, get_device, kind_of
+from gridlane.launch.devices import device_count, family, get_device, kind_of
 from gridlane.runtime.errors import INVALID_DEVICE, fail
 from gridlane.runtime.protocol import Device
 

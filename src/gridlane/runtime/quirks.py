@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-_QUIRKS = {"llvmpipe": ("short_loops", "swaps_selects")}
+from gridlane.core.features import Feature
+
+_QUIRKS = {"llvmpipe": frozenset((Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS))}
 """Words of a device's name (Mesa's llvmpipe is behind lavapipe as well) and the features of
 ``Target.features`` that they stand for; see passes/watch_loops.py and codegen/joined_bits.py."""
 
 
-def quirks(name: str) -> tuple[str, ...]:
+def quirks(name: str) -> frozenset[Feature]:
     """What code for a device with this name has to know.
 
-    >>> quirks("llvmpipe (LLVM 15.0.6, 256 bits)"), quirks("NVIDIA H200")
-    (('short_loops', 'swaps_selects'), ())
+    >>> sorted(quirks("llvmpipe (LLVM 15.0.6, 256 bits)")), sorted(quirks("NVIDIA H200"))
+    ([<Feature.SHORT_LOOPS: 'short_loops'>, <Feature.SWAPS_SELECTS: 'swaps_selects'>], [])
     """
-    return tuple(
-        feature for word, found in _QUIRKS.items() if word in name.lower() for feature in found
-    )
+    return frozenset().union(*(found for word, found in _QUIRKS.items() if word in name.lower()))
 
 
 _ROUNDING = ("llvmpipe", "swiftshader")
@@ -23,11 +23,11 @@ _ROUNDING = ("llvmpipe", "swiftshader")
 languages allow more: processors do."""
 
 
-def shader_features(name: str) -> tuple[str, ...]:
+def shader_features(name: str) -> frozenset[Feature]:
     """What code in WGSL or GLSL for a device with this name has to know.
 
-    >>> shader_features("llvmpipe (LLVM 15.0.6, 256 bits)"), shader_features("NVIDIA H200")
-    (('short_loops', 'swaps_selects', 'rounds'), ())
+    >>> sorted(shader_features("SwiftShader")), sorted(shader_features("NVIDIA H200"))
+    ([<Feature.ROUNDS: 'rounds'>], [])
     """
     rounds = any(word in name.lower() for word in _ROUNDING)
-    return (*quirks(name), *(["rounds"] if rounds else []))
+    return quirks(name) | {Feature.ROUNDS} if rounds else quirks(name)

@@ -50,7 +50,7 @@ def machine(request):
 @pytest.fixture
 def device(machine):
     """Its device, opened."""
-    from gridlane.runtime.devices import get_device
+    from gridlane.launch.devices import get_device
 
     return get_device("cuda")
 
@@ -58,8 +58,7 @@ def device(machine):
 def forget_devices():
     """Drop what lives as long as a process: devices, and what numba's names show of them."""
     from gridlane.cuda import active, device
-    from gridlane.launch import current
-    from gridlane.runtime import devices
+    from gridlane.launch import current, devices
     from gridlane.runtime.drivers.cuda import api
 
     devices._opened.clear()

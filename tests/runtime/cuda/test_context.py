@@ -11,7 +11,7 @@ from cuda.bindings import driver
 from tests.fake_cuda.kernels import HELLO, artifact
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.devices import device_count, get_device
+from gridlane.launch.devices import device_count, get_device
 from gridlane.runtime.drivers.cuda import open_device
 
 PARAMS = struct.pack("<Qq", 0, 1)

@@ -230,7 +230,7 @@ def test_an_older_driver_lacks_functions():
     program = (
         "import os; from tests.fake_cuda.library import Fake\n"
         "Fake(os.environ['GRIDLANE_FAKE_CUDA']).reset()\n"
-        "from gridlane.runtime.devices import get_device\n"
+        "from gridlane.launch.devices import get_device\n"
         "from gridlane.core.errors import DeviceError\n"
         "try: get_device('cuda').pool.trim()\n"
         "except DeviceError as error: print(error)\n"

@@ -15,7 +15,7 @@ from gridlane import cuda
 from gridlane.core.errors import ArgumentError, DeviceError
 from gridlane.cuda import active, dlpack
 from gridlane.launch import current, geometry
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 
 
 class Memory:

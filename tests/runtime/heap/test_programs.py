@@ -85,7 +85,7 @@ def test_a_program(device):
 
 
 ENDING = """
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 device = get_device({device!r})
 kept = [device.allocate(1000), device.new_stream(), device.new_event()]
 kept[1].submit(lambda: print("called"))
@@ -104,7 +104,7 @@ def test_the_end_of_a_process(device):
 
 @pytest.mark.parametrize("device", ["webgpu", "opengl"])
 def test_a_device_that_is_not_there(device):
-    source = f"from gridlane.runtime.devices import get_device; get_device('{device}:77')"
+    source = f"from gridlane.launch.devices import get_device; get_device('{device}:77')"
     done = ran(source, device)
     assert "INVALID_DEVICE" in done.stderr and "device 77 of" in done.stderr
 
@@ -114,7 +114,7 @@ def test_without_its_package(device, package):
     source = f"""
 import sys
 sys.modules[{package!r}] = None
-from gridlane.runtime.devices import device_count, get_device
+from gridlane.launch.devices import device_count, get_device
 assert device_count({device!r}) == 0
 get_device({device!r})
 """

@@ -64,7 +64,7 @@ def kernel(device, params: str, body: str, block=(64, 1, 1), words: int = 0, **m
         head, entry = _WGSL.format(x=x, y=y, z=z, words=count, override=override), "run"
         text = text.replace("VAR ", "var ").replace("BARRIER", "workgroupBarrier()")
     else:
-        version = VERSIONS["es" if "es" in engine.features.split() else ""]
+        version = VERSIONS["es" if "es" in engine.features else ""]
         head, entry = _GLSL.format(x=x, y=y, z=z, words=words, version=version), "main"
         text = text.replace("VAR ", "uint ").replace("BARRIER", "barrier()")
     more = {"param_bytes": at, "block": block, "static_shared": 4 * (words + 1), **more}

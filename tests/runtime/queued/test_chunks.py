@@ -77,7 +77,7 @@ def test_the_end_of_a_process(kind):
     (on_metal if kind == "metal" else on_vulkan).require()
     source = """
 import numpy as np
-from gridlane.runtime.devices import get_device
+from gridlane.launch.devices import get_device
 device = get_device({kind!r})
 kept = [device.allocate(1000), device.new_stream(), device.new_event()]
 kept[1].submit(lambda: print("called"))

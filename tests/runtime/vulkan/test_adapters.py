@@ -12,7 +12,7 @@ from tests.runtime.arrays import params
 from tests.runtime.vulkan.shaders import ADD_ONE, kernel
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime import devices
+from gridlane.launch import devices
 from gridlane.runtime.drivers import vulkan
 from gridlane.runtime.drivers.vulkan import adapters, api, features, pipelines
 
@@ -102,7 +102,7 @@ def test_what_is_missing(monkeypatch, error, message):
 
 def test_a_loader_without_drivers():
     told = subprocess.run(
-        [sys.executable, "-c", "import gridlane.runtime.devices as d; d.get_device('vulkan')"],
+        [sys.executable, "-c", "import gridlane.launch.devices as d; d.get_device('vulkan')"],
         env={**os.environ, "VK_ICD_FILENAMES": "/nowhere.json", "VK_DRIVER_FILES": "/nowhere.json"},
         capture_output=True,
         text=True,

@@ -10,7 +10,7 @@ import pytest
 from tests.runtime.arrays import params, to_device, words
 from tests.runtime.vulkan.shaders import ADD_ONE, kernel
 
-from gridlane.compiler.vulkan import features_of
+from gridlane.compiler.pipeline import features_of
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.vulkan import features
 
@@ -206,7 +206,7 @@ def test_other_targets_are_refused(device):
 def test_what_the_compiler_may_use(device):
     target = device.target((1, 1, 1))
     assert target.name == "vulkan" and target.block is None
-    assert {"int64", "float64", "int8"} <= set(target.features.split())
+    assert {"int64", "float64", "int8"} <= target.features
     assert features_of(target)  # words that the compiler knows
 
 

@@ -18,7 +18,7 @@ from gridlane.cli.selftest.report import check, table
 from gridlane.cli.selftest.running import FAILED, REFUSED, RIGHT, WRONG, Row, rows
 from gridlane.cli.wording import described
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.devices import family, get_device
+from gridlane.launch.devices import device_for_compiling, get_device
 
 EXAMPLE_S = 600
 # Modules that examples import.
@@ -81,11 +81,8 @@ def _every(request: Request, device: Any, reference: Any) -> Iterator[Row]:
 
 def _device(request: Request) -> Any:
     try:
-        kind, _ = family(request.device)
-        if request.compile_only and kind == "metal":
-            from gridlane.runtime.drivers.metal import open_for_compiling
-
-            return open_for_compiling()
+        if request.compile_only:
+            return device_for_compiling(request.device)
         return get_device(request.device)
     except (DeviceError, ImportError, OSError) as error:
         fail(f"selftest: {error}", 1)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.backends import backend
 from gridlane.cli.selftest.cases import Case
 from gridlane.conformance.compiling import compiled
 from gridlane.core.artifact import Artifact
@@ -23,9 +24,8 @@ RIGHT, CLOSE, SUBNORMAL, REFUSED, WRONG, FAILED = (
     *("right", "close", "but subnormals", "refused", "WRONG", "FAILED"),
 )
 VERDICTS = (RIGHT, CLOSE, SUBNORMAL, REFUSED, WRONG, FAILED)
-WITHOUT_F64 = ("metal", "webgpu", "opengl")
-"""Targets that compute float64 in pairs of float32."""
 PAIR_ERROR = 2.0**-40
+"""Of targets that compute float64 in pairs of float32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def judged(
     if got.dtype.kind != "f":
         apart = np.flatnonzero(got != wanted)
         return (WRONG, _example(got, wanted, inputs, apart)) if len(apart) else (RIGHT, "")
-    pairs = artifact.target in WITHOUT_F64 and "float64" in case.types
+    pairs = not backend(artifact.target).float64 and "float64" in case.types
     if pairs and got.itemsize == 8:
         return _judged_pairs(got, wanted, inputs)
     distance = ulps(got, wanted)

@@ -105,9 +105,9 @@ def machine_for(target: Target) -> Machine:
     Raises:
         TargetError: nothing is known by a name.
     """
-    if not target.processor and not target.features:
+    if not target.processor and not target.attributes:
         return _named(config().cpu) if config().cpu else host()
-    parts = (target.processor or processors.HOST, target.features)
+    parts = (target.processor or processors.HOST, target.attributes)
     return _named(",".join(filter(None, parts)))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda.api import call
-from gridlane.runtime.drivers.cuda.device import CudaDevice
+from gridlane.runtime.drivers.cuda.device import CudaDevice, gpu
 from gridlane.runtime.errors import INVALID_DEVICE, fail
 
 __all__ = ["CudaDevice", "device_count", "open_device"]
@@ -22,7 +22,7 @@ def device_count() -> int:
 
 
 def open_device(ordinal: int = 0) -> CudaDevice:
-    """A GPU by its number; called once for each.
+    """A GPU by its number; the same object as long as somebody has it.
 
     Raises:
         DeviceError: NO_DEVICE and its like, there is no driver or no GPU; INVALID_DEVICE.
@@ -30,4 +30,4 @@ def open_device(ordinal: int = 0) -> CudaDevice:
     count = int(call("cuDeviceGetCount"))
     if ordinal >= count:
         fail(INVALID_DEVICE, f"GPU {ordinal}; this machine has {count}")
-    return CudaDevice(ordinal)
+    return gpu(ordinal)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from functools import cached_property
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import DeviceError
+from gridlane.core.forks import fork_waits
 from gridlane.core.options import Target
 from gridlane.runtime.drivers.cuda import memory
 from gridlane.runtime.drivers.cuda.api import answer, bindings, call, waiting
@@ -45,6 +47,10 @@ class CudaDevice:
         self.default_stream = CudaStream(self, 0)
         self._foreign: dict[int, CudaStream] = {}
         self._own: weakref.WeakValueDictionary[int, CudaStream] = weakref.WeakValueDictionary()
+
+    def beside(self, ordinal: int) -> CudaDevice:
+        """Another GPU of this machine."""
+        return gpu(ordinal)
 
     # --- code ---
 
@@ -288,3 +294,16 @@ def _uuid(raw: bytes) -> str:
     digits = raw.hex()
     parts = digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]
     return "GPU-" + "-".join(parts)
+
+
+_opened: weakref.WeakValueDictionary[int, CudaDevice] = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def gpu(ordinal: int) -> CudaDevice:
+    """A GPU by its number; the same object as long as somebody has it."""
+    with fork_waits(), _lock:
+        found = _opened.get(ordinal)
+        if found is None:
+            found = _opened[ordinal] = CudaDevice(ordinal)
+        return found

@@ -9,7 +9,6 @@ from typing import Any
 
 from gridlane.core import dlpack_abi
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.devices import get_device
 from gridlane.runtime.drivers.cuda.api import bindings, call, enum
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.errors import INVALID_VALUE, OUT_OF_MEMORY, fail
@@ -203,7 +202,7 @@ def adopt(device: Any, address: int, size: int) -> Buffer:
     if int(kind) != _OF_HOST and not _attribute(device.context, "IS_MANAGED", address):
         ordinal = int(_attribute(device.context, "DEVICE_ORDINAL", address))
         if ordinal != device.ordinal:
-            buffer.device = get_device(f"cuda:{ordinal}" if ordinal else "cuda")
+            buffer.device = device.beside(ordinal)
     return buffer
 
 

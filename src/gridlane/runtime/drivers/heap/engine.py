@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from gridlane.core.artifact import Artifact
+from gridlane.core.features import Feature
 from gridlane.runtime.protocol import Limits
 
 
@@ -91,7 +92,7 @@ class Engine(Protocol):
 
     target: str
     format: str
-    features: str
+    features: frozenset[Feature]
     facts: Facts
     limits: Limits
     move: Artifact

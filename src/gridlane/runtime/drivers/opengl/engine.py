@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.artifact import Artifact
+from gridlane.core.features import Feature
 from gridlane.runtime.drivers.heap.engine import Command, Dispatch, Facts, Read, Stamp, Write
 from gridlane.runtime.drivers.heap.queue import ARENA
 from gridlane.runtime.drivers.heap.transfers import move_kernel
@@ -70,9 +71,8 @@ class OpenGlEngine:
             self._compiler = Compiler(gl, identity, _LONGEST if self.facts.software else None)
             # Each launch sees ARENA bytes from its own on, so there are as many behind the last.
             self._arena = gl.new_buffer(2 * ARENA, api.STREAM_DRAW)
-        self.features = " ".join(
-            (*(["es"] if context.es else []), *shader_features(self.facts.name))
-        )
+        own = {Feature.ES} if context.es else set[Feature]()
+        self.features = shader_features(self.facts.name) | own
         head = EMBEDDED if context.es else DESKTOP
         self.move = move_kernel(self.target, self.format, "main", f"{head}{MOVE}")
         self._heap = self._size = 0

@@ -69,7 +69,7 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
         """Code for what this device has, for any block shape."""
         software = self.adapter.kind == SOFTWARE
         features = for_code(self.adapter.found.names, software)
-        return Target("vulkan", features=" ".join((features, *quirks(self.adapter.name))))
+        return Target("vulkan", features=features | quirks(self.adapter.name))
 
     def load(self, artifact: Artifact) -> VulkanKernel:
         """Check SPIR-V and give it to the driver."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from gridlane.core.features import Feature
 from gridlane.runtime.drivers.vulkan.api import Functions, new, struct
 
 CORE, V11 = "VkPhysicalDeviceFeatures2", "VkPhysicalDeviceVulkan11Features"
@@ -59,19 +60,19 @@ REQUIRED = ("int64", "memory_model", "device_address", "timeline", "query_reset"
 """Without these nothing of the driver or of the compiled kernels works."""
 
 # What the compiler may be told that a device has, and of what here that is made.
-FOR_CODE: dict[str, tuple[str, ...]] = {
-    "int64": ("int64",),
-    "float64": ("float64",),
-    "int16": ("int16", "storage16"),
-    "int8": ("int8", "storage8"),
-    "float16": ("float16", "storage16"),
-    "atomic64": ("atomic64", "shared_atomic64"),
-    "float32_atomic_add": ("float32_atomic_add", "shared_float32_atomic_add"),
-    "subgroup32": ("subgroup32",),
-    "lone_barriers": ("lone_barriers",),
-    "denorm16": ("denormals16",),
-    "denorm32": ("denormals32",),
-    "denorm64": ("denormals64",),
+FOR_CODE: dict[Feature, tuple[str, ...]] = {
+    Feature.INT64: ("int64",),
+    Feature.FLOAT64: ("float64",),
+    Feature.INT16: ("int16", "storage16"),
+    Feature.INT8: ("int8", "storage8"),
+    Feature.FLOAT16: ("float16", "storage16"),
+    Feature.ATOMIC64: ("atomic64", "shared_atomic64"),
+    Feature.FLOAT32_ATOMIC_ADD: ("float32_atomic_add", "shared_float32_atomic_add"),
+    Feature.SUBGROUP32: ("subgroup32",),
+    Feature.LONE_BARRIERS: ("lone_barriers",),
+    Feature.DENORM16: ("denormals16",),
+    Feature.DENORM32: ("denormals32",),
+    Feature.DENORM64: ("denormals64",),
 }
 
 PROPERTIES = (
@@ -121,21 +122,21 @@ class Found:
     forced_subgroups: bool
 
 
-def for_code(names: frozenset[str], software: bool) -> str:
+def for_code(names: frozenset[str], software: bool) -> frozenset[Feature]:
     """``Target.features`` of a device with these names. Compilers of software devices, which are
     LLVM's, take divisions by zero as undefined (``folds_zeros``) and wait for the block at memory
     barriers (``fences_wait``), and processors keep subnormal numbers. Others may take those of f32
     as 0 unless they can be told not to (``flushes32``), and go on with an f32 that was rounded to
     f16 as if it had not been (``folds_halves``), and write more than a byte of a local array
     (``mixes_bytes``)."""
-    found = [name for name, parts in FOR_CODE.items() if names.issuperset(parts)]
+    found = {name for name, parts in FOR_CODE.items() if names.issuperset(parts)}
     if software:
-        found += ["folds_zeros", "fences_wait", "software"]
+        found |= {Feature.FOLDS_ZEROS, Feature.FENCES_WAIT, Feature.SOFTWARE}
     else:
-        found += ["folds_halves", "mixes_bytes"]
-        if "denorm32" not in found:
-            found.append("flushes32")
-    return " ".join(found)
+        found |= {Feature.FOLDS_HALVES, Feature.MIXES_BYTES}
+        if Feature.DENORM32 not in found:
+            found.add(Feature.FLUSHES32)
+    return frozenset(found)
 
 
 def chain(names: Sequence[str]) -> list[Any]:

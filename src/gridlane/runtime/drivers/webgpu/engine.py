@@ -89,7 +89,7 @@ class WebGpuEngine:
             no_device("webgpu", f"{adapter.info['device']} does not open ({error})")
         granted = self._gpu.limits
         self.facts = facts_of(adapter, granted, timed)
-        self.features = " ".join(shader_features(self.facts.name))
+        self.features = shader_features(self.facts.name)
         self.limits = limits_of(granted, self.facts.software)
         self.move = move_kernel(self.target, self.format, "move_bytes", MOVE)
         self._queue = self._gpu.queue

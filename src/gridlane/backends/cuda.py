@@ -1,0 +1,55 @@
+"""NVIDIA GPUs."""
+
+from __future__ import annotations
+
+from gridlane.backends import passes, reasons
+from gridlane.backends.formats import CUBIN, IR, LLVM, PTX
+from gridlane.backends.record import Backend, Fact
+from gridlane.core.compact import ANY, Variant
+from gridlane.core.extras import install
+from gridlane.ir.stages import COMMON, COOPERATIVE, COPIES, MATRIX
+
+_OTHERS = "the mask does not name the lanes that call"
+_WAITS = "waits for the absent lanes"
+
+BACKEND = Backend(
+    name="cuda",
+    title="NVIDIA GPUs",
+    driver="gridlane.runtime.drivers.cuda",
+    generator="gridlane.compiler.cuda",
+    identity="gridlane.compiler.identity.libdevice",
+    pipeline=(
+        # What it writes are functions, so it comes before calls are inlined.
+        passes.FUNCTIONS_OF_NVPTX.unless(Fact.LIBDEVICE),
+        passes.INLINE,
+        passes.COPY_AT_ONCE.unless(Fact.ASYNC_COPIES),
+        passes.PROMOTE,
+        passes.COMPACT,
+        passes.COARSE,
+        passes.UNROLL,
+    ),
+    legal=COMMON | COOPERATIVE | MATRIX,
+    legal_with={Fact.ASYNC_COPIES: COPIES},
+    reasons=reasons.REPORT,
+    formats=(IR, LLVM, PTX, CUBIN),
+    named_processors=True,
+    compared=(Variant(compact=True), ANY),
+    ulp={"tgamma": {"f32": 11, "f64": 10}},
+    undefined={
+        **{f"vote-{mode}-absent": _WAITS for mode in ("all", "any", "eq", "ballot")},
+        "active_mask-beside-others-96": _OTHERS,
+        "active_mask-beside-others-40": _OTHERS,
+        "atomic-add-f32-apart": "atom.add.f32 takes subnormal numbers in global memory as 0",
+        "atomic-sub-f32-apart": "as atom.add.f32",
+    },
+    extra="cuda",
+    advice={
+        "available": "a GPU needs NVIDIA's driver (nvidia-smi shows what that sees), "
+        f"cuda-bindings, {install('cuda')}, and, in a container, to be handed in (--gpus all); the "
+        "devices cpu and interp run the same programs without",
+        "initialised": "nvidia-smi shows who uses the GPU and its memory, and whether one process "
+        "may have it for itself (compute mode)",
+        "executed": "GRIDLANE_TRACE=1 shows the launch, GRIDLANE_NATIVE=0 launches without the C "
+        "extension; a driver that refuses the PTX or lacks a function is too old, update it",
+    },
+)

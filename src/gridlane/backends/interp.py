@@ -1,0 +1,21 @@
+"""The interpreter of IR, which defines what the others must give."""
+
+from __future__ import annotations
+
+from gridlane.backends.formats import IR
+from gridlane.backends.record import Backend
+from gridlane.ir.stages import KERNEL
+
+BACKEND = Backend(
+    name="interp",
+    title="the interpreter",
+    driver="gridlane.runtime.drivers.interp",
+    generator="gridlane.compiler.interp",
+    pipeline=(),
+    legal=KERNEL,
+    formats=(IR,),
+    shaped=True,
+    executes_ir=True,
+    on_host=True,
+    reads_as="cpu",
+)

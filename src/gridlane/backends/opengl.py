@@ -1,0 +1,44 @@
+"""Devices of OpenGL 4.3 and OpenGL ES 3.1, by GLSL."""
+
+from __future__ import annotations
+
+from gridlane.backends import passes, reasons
+from gridlane.backends.formats import GLSL, IR
+from gridlane.backends.record import Backend, Pass, Subnormals
+from gridlane.core.extras import install
+from gridlane.core.features import Feature
+from gridlane.ir.stages import CALLS, COMMON, LANES, REPORTS
+
+BACKEND = Backend(
+    name="opengl",
+    title="OpenGL devices",
+    driver="gridlane.runtime.drivers.opengl",
+    generator="gridlane.compiler.clike",
+    dialects=(
+        Pass("gridlane.codegen.clike.glsl.GlslEs").when(Feature.ES),
+        Pass("gridlane.codegen.clike.glsl.Glsl"),
+    ),
+    # Compilers of GLSL take long for blocks that are left.
+    pipeline=(*passes.WORDS, passes.BRANCH_OUT_OF_SCOPES),
+    # Warps have become barriers of the block.
+    legal=COMMON - LANES | REPORTS | CALLS,
+    reasons=reasons.WITHOUT_GRIDS,
+    refused=(
+        ("fence", ".*", "the host sees what a kernel wrote when the kernel is done"),
+        *reasons.WORD_ATOMICS,
+    ),
+    formats=(IR, GLSL),
+    features=frozenset(
+        (*(Feature.ES, Feature.ROUNDS, Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS),)
+    ),
+    shaped=True,
+    atomic_bits=32,
+    float64=False,
+    subnormals=Subnormals.LEFT_OPEN,
+    extra="opengl",
+    advice={
+        "available": f"OpenGL needs PyPI's moderngl, {install('opengl')}, EGL (Debian: libegl1) "
+        "and a driver of OpenGL 4.3 or OpenGL ES 3.1; for the CPU, Debian has one in "
+        "libgl1-mesa-dri. Windows and macOS have no EGL: use webgpu there",
+    },
+)

@@ -1,0 +1,95 @@
+"""The passes that pipelines are made of, by name: a record loads none of them."""
+
+from __future__ import annotations
+
+from gridlane.backends.record import Fact, Pass
+from gridlane.core.features import Feature
+
+
+def _pass(path: str, *arguments: str, options: tuple[str, ...] = ()) -> Pass:
+    return Pass(f"gridlane.passes.{path}", arguments, options)
+
+
+INLINE = _pass("inline.inline_calls")
+INLINE_OTHERS = _pass("inline.inline_others")
+"""Library functions stay: written once, each is a text that the next kernel finds made."""
+
+PROMOTE = _pass("promote.promote_variables")
+COPY_AT_ONCE = _pass("copy_at_once.copy_at_once")
+NARROW = _pass("narrow.narrow_integers")
+COARSEN = _pass("coarsen.coarsen_blocks")
+UNROLL = _pass("unroll.wish_unrolling")
+RECIPROCAL_ROOTS = _pass("reciprocal_roots.reciprocal_roots")
+JOIN_LOADS = _pass("join_loads.join_loads")
+
+FUNCTIONS = _pass("legalize_math.legalize_math", "gridlane.passes.legalize_math.natives.NOTHING")
+"""Our functions, for shaders: those of their languages are far off, and differ."""
+
+FUNCTIONS_OF_CPU = _pass("legalize_math.legalize_math", "gridlane.passes.legalize_math.natives.CPU")
+"""Our functions, which run on whole vectors, in the place of libm's."""
+
+FUNCTIONS_OF_NVPTX = _pass(
+    "legalize_math.legalize_math", "gridlane.passes.legalize_math.natives.NVPTX"
+)
+"""Our functions in the place of libdevice's."""
+
+FUSE_F64 = _pass("fuse_exactly.fuse_exactly", "gridlane.core.dtypes.f64")
+FUSE_F32 = _pass("fuse_exactly.fuse_exactly", "gridlane.core.dtypes.f32")
+FUSE_BF16 = _pass("fuse_exactly.fuse_exactly", "gridlane.core.dtypes.bf16")
+"""Fused multiply-adds of a type in integers."""
+
+ROUND_RIGHT = _pass("round_right.round_right")
+INDEX_WORDS = _pass("index_words.index_words")
+SPLIT_AGGREGATES = _pass("split_aggregates.split_aggregates")
+SETTLE_SPACES = _pass("settle_spaces.settle_spaces")
+FLOAT64 = _pass("legalize_fp64.legalize_fp64", options=("fp64",))
+HALVE_ATOMICS = _pass("halve_atomics.halve_atomics")
+INT64 = _pass("legalize_int64.legalize_int64")
+SMALL = _pass("legalize_small.legalize_small")
+ATOMICS = _pass("legalize_atomics.legalize_atomics")
+
+WARPS_BY_BLOCKS = _pass("warps_by_blocks.warps_by_blocks")
+"""Threads of a block do together what those of a warp do."""
+
+BARRIERS_BY_BLOCKS = _pass("warps_by_blocks.barriers_by_blocks")
+"""All threads of a block come to its barriers, on devices with warps."""
+
+WATCH_LOOPS = _pass("watch_loops.watch_loops")
+BRANCH_OUT_OF_SCOPES = _pass("branch_out_of_scopes.branch_out_of_scopes")
+
+WORDS: tuple[Pass, ...] = (
+    INLINE,
+    # Behind inlining, as library functions stay; f64's functions come later, and do with rough
+    # quotients.
+    ROUND_RIGHT.unless(Feature.ROUNDS),
+    COPY_AT_ONCE,
+    PROMOTE,
+    # Most of the wide integers are indices: what this makes narrow need not be done in pairs.
+    INDEX_WORDS,
+    # Scalars alone, each pointer with its memory: what the others rewrite.
+    SPLIT_AGGREGATES,
+    SETTLE_SPACES,
+    # What f64 becomes is of u64 and f32; its functions are written in binary64 before that.
+    FLOAT64,
+    FUSE_F32,
+    FUNCTIONS,
+    # Words before bytes: an address is a pair of words when an element is looked for in one.
+    HALVE_ATOMICS,
+    INT64,
+    SMALL,
+    ATOMICS,
+    INLINE_OTHERS,
+    PROMOTE,
+    # Threads that meet in a block last: lanes tell each other words alone.
+    WARPS_BY_BLOCKS,
+    PROMOTE,
+    WATCH_LOOPS.when(Feature.SHORT_LOOPS),
+    PROMOTE.when(Feature.SHORT_LOOPS),
+)
+"""The pipeline of languages of 32-bit scalars whose memory is an array of words."""
+
+COMPACT = NARROW.when(Fact.COMPACT)
+"""It sees values, not variables, once they are forwarded."""
+
+COARSE = COARSEN.when(Fact.COARSE)
+"""Coarsening hides from the range analysis what a global index is, so it comes behind."""

@@ -1,0 +1,165 @@
+"""A target in one record. What it names by a dotted name is loaded when it is used.
+
+Every process has these classes. They are named tuples because dataclasses of as many fields take
+milliseconds to define.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from enum import Enum, StrEnum
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
+
+from gridlane.backends.formats import Format
+from gridlane.core.compact import ANY, Variant
+from gridlane.core.features import Feature
+
+
+class Fact(StrEnum):
+    """What else than features decides how a kernel is compiled."""
+
+    OPTIMISED = "optimised"
+    COMPACT = "compact"
+    """Optimised code for compact launches; see core/compact.py."""
+
+    COARSE = "coarse"
+    """Compact code for grids with a multiple of ``COARSE`` blocks along x."""
+
+    FUSES = "fuses"
+    """The processor has fused multiply-adds."""
+
+    VECTOR_LIBRARY = "vector library"
+    """There is a library of functions on the processor's vectors."""
+
+    LIBDEVICE = "libdevice"
+    """There is NVIDIA's library of functions."""
+
+    ASYNC_COPIES = "async copies"
+    """The processor copies while a thread goes on."""
+
+
+Condition: TypeAlias = Feature | Fact
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+
+
+class Pass(NamedTuple):
+    """A pass of a pipeline, or another function or class that a record chooses, by its dotted name.
+    It is there where all of ``needs`` hold and none of ``lacks``.
+
+    Attributes:
+        arguments: of a pass, dotted names of what it takes behind the module.
+        options: of a pass, fields of KernelOptions that it takes behind these. What a pass returns,
+            if anything, are notes for the user.
+    """
+
+    path: str
+    arguments: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    needs: frozenset[Condition] = frozenset()
+    lacks: frozenset[Condition] = frozenset()
+
+    def when(self, *conditions: Condition) -> Pass:
+        """The same where these hold as well."""
+        return self._replace(needs=self.needs | {*conditions})
+
+    def unless(self, *conditions: Condition) -> Pass:
+        """The same where none of these holds."""
+        return self._replace(lacks=self.lacks | {*conditions})
+
+    def applies(self, given: Container[str]) -> bool:
+        """Whether it is there."""
+        return all(each in given for each in self.needs) and not any(
+            each in given for each in self.lacks
+        )
+
+
+class Subnormals(Enum):
+    """Where a target may take subnormal f32 as 0."""
+
+    KEPT = "nowhere"
+    IN_ATOMICS = "in atomic sums"
+    LEFT_OPEN = "anywhere, as its language leaves that to the device"
+
+
+class Backend(NamedTuple):
+    """All that gridlane knows of a target.
+
+    Attributes:
+        name: what ``Target.name`` and GRIDLANE_DEVICE call it.
+        title: what messages call it.
+        driver: dotted name of the module with ``open_device(ordinal)`` and ``device_count()``.
+        generator: dotted name of the module with ``generate`` and ``text``; see
+            ``compiler.generation``.
+        pipeline: the passes in front of the generator, in order.
+        legal: the ops that it takes.
+        legal_with: those that it takes as well where a condition holds.
+        reasons: why it takes no other op, by name, and what to do instead.
+        formats: what its code can be had as; the last are those of artifacts.
+        named_processors: ``gridlane compile --arch`` may name its processor.
+        dialects: of a C-like language; the first that applies is taken.
+        identity: dotted name of a function that says what else its code depends on, for the key.
+        features: those that its devices may have.
+        usual: what is compiled for when a target names none.
+        shaped: its code is for one block shape.
+        max_threads: of a block.
+        atomic_bits: of the widest atomics.
+        float64: it computes in binary64; otherwise ``KernelOptions.fp64`` says how.
+        subnormals: where subnormal f32 may be 0.
+        ulp: how far functions may be off, by name and type, where that is more than usual.
+        undefined: cases of ``conformance`` whose answer the hardware leaves open, and why.
+        refused: what its generator refuses for want of a word: an op, a pattern of the labels of
+            its cases, and words of the message.
+        compared: the kinds of launches whose code conformance compares, of a compact launch.
+        executes_ir: its driver runs the IR itself, and so is what others are compared with.
+        on_host: its devices are the processor that Python runs on.
+        reads_as: the target whose code is shown for its own.
+        extra: what to install for its driver.
+        advice: what to do when a step of ``gridlane doctor`` fails.
+    """
+
+    name: str
+    title: str
+    driver: str
+    generator: str
+    pipeline: tuple[Pass, ...]
+    legal: frozenset[str]
+    legal_with: Mapping[Condition, frozenset[str]] = _NOTHING
+    reasons: Mapping[str, str] = _NOTHING
+    formats: tuple[Format, ...] = ()
+    named_processors: bool = False
+    dialects: tuple[Pass, ...] = ()
+    identity: str = ""
+    features: frozenset[Feature] = frozenset()
+    usual: frozenset[Feature] = frozenset()
+    shaped: bool = False
+    max_threads: int = 1024
+    atomic_bits: int = 64
+    float64: bool = True
+    subnormals: Subnormals = Subnormals.KEPT
+    ulp: Mapping[str, Mapping[str, int]] = _NOTHING
+    undefined: Mapping[str, str] = _NOTHING
+    refused: tuple[tuple[str, str, str], ...] = ()
+    compared: tuple[Variant, ...] = (ANY,)
+    executes_ir: bool = False
+    on_host: bool = False
+    reads_as: str = ""
+    extra: str = ""
+    advice: Mapping[str, str] = _NOTHING
+
+    def legal_ops(self, given: Container[str]) -> frozenset[str]:
+        """The names of the ops that the generator takes."""
+        more = (ops for condition, ops in self.legal_with.items() if condition in given)
+        return self.legal.union(*more)
+
+    @property
+    def has_compact_code(self) -> bool:
+        """Whether compact launches have code of their own."""
+        return any(Fact.COMPACT in each.needs for each in self.pipeline)
+
+
+def loaded(path: str) -> Any:
+    """What a module has, by its dotted name."""
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(module), name)

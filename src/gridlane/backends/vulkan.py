@@ -1,0 +1,78 @@
+"""Devices of Vulkan 1.3, by SPIR-V."""
+
+from __future__ import annotations
+
+from gridlane.backends import passes
+from gridlane.backends.formats import IR, SPIRV
+from gridlane.backends.record import Backend, Fact, Subnormals
+from gridlane.core.compact import Variant
+from gridlane.core.extras import install
+from gridlane.core.features import Feature
+from gridlane.ir.stages import COMMON, LANES, MATRIX, REPORTS
+
+# What lavapipe and the drivers of desktop GPUs have, and their defects.
+_USUAL = frozenset((
+    *(Feature.INT64, Feature.FLOAT64, Feature.INT16, Feature.INT8, Feature.FLOAT16),
+    *(Feature.ATOMIC64, Feature.FOLDS_ZEROS, Feature.FLUSHES32, Feature.FOLDS_HALVES),
+    Feature.MIXES_BYTES,
+))  # fmt: skip
+_OTHERS = frozenset((
+    *(Feature.SUBGROUP32, Feature.FLOAT32_ATOMIC_ADD, Feature.FMA),
+    *(Feature.DENORM16, Feature.DENORM32, Feature.DENORM64),
+    *(Feature.SOFTWARE, Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS),
+    *(Feature.LONE_BARRIERS, Feature.FENCES_WAIT),
+))  # fmt: skip
+
+BACKEND = Backend(
+    name="vulkan",
+    title="Vulkan devices",
+    driver="gridlane.runtime.drivers.vulkan",
+    generator="gridlane.compiler.vulkan",
+    pipeline=(
+        passes.FUNCTIONS,
+        passes.FUSE_F64.unless(Feature.FMA),
+        passes.INLINE,
+        passes.COPY_AT_ONCE,
+        passes.PROMOTE,
+        # Threads that meet in a block: what becomes variables then is forwarded again.
+        passes.WARPS_BY_BLOCKS.unless(Feature.SUBGROUP32),
+        passes.PROMOTE.unless(Feature.SUBGROUP32),
+        # Where threads that wait at a barrier wait for all of the block.
+        passes.BARRIERS_BY_BLOCKS.when(Feature.SUBGROUP32).unless(Feature.LONE_BARRIERS),
+        passes.PROMOTE.when(Feature.SUBGROUP32).unless(Feature.LONE_BARRIERS),
+        passes.RECIPROCAL_ROOTS.when(Fact.OPTIMISED),
+        passes.COMPACT,
+        passes.COARSE.unless(Feature.SOFTWARE),
+        # Where threads are lanes of the processor's vectors.
+        passes.JOIN_LOADS.when(Fact.OPTIMISED, Feature.SOFTWARE),
+        # Behind all others.
+        passes.WATCH_LOOPS.when(Feature.SHORT_LOOPS),
+        passes.PROMOTE.when(Feature.SHORT_LOOPS),
+    ),
+    legal=COMMON - LANES | REPORTS,
+    legal_with={Feature.SUBGROUP32: LANES},
+    reasons={
+        "grid_sync": "Vulkan promises no two blocks to run at a time; split the kernel where the "
+        "grid synchronises, and launch the parts one after the other",
+        **dict.fromkeys(MATRIX, "multiply the elements of arrays instead"),
+    },
+    formats=(IR, SPIRV),
+    features=_USUAL | _OTHERS,
+    usual=_USUAL,
+    # The interpreter is compared with the compact code; the other has more tests.
+    compared=(Variant(compact=True),),
+    subnormals=Subnormals.IN_ATOMICS,
+    extra="vulkan",
+    advice={
+        "available": "it takes Vulkan's loader (Debian: libvulkan1), a driver of Vulkan 1.3 (the "
+        "GPU's own, or Mesa's: mesa-vulkan-drivers, which runs on the CPU as well) and the package "
+        f"vulkan, {install('vulkan')}; vulkaninfo --summary shows what the loader sees, and "
+        "VK_DRIVER_FILES names the drivers that it may take; in a container, /dev/dri has to be "
+        "handed in",
+        "initialised": "free memory of the device; vulkaninfo --summary shows which other devices "
+        "there are, and GRIDLANE_DEVICE=vulkan:1 takes the second one",
+        "executed": "update the driver, which compiles the kernels; VK_INSTANCE_LAYERS="
+        "VK_LAYER_KHRONOS_validation says what it is given that it may not take, and --device "
+        "interp runs the same kernel without it",
+    },
+)

@@ -1,0 +1,37 @@
+"""What WebGPU drives, by WGSL."""
+
+from __future__ import annotations
+
+from gridlane.backends import passes, reasons
+from gridlane.backends.formats import IR, WGSL
+from gridlane.backends.record import Backend, Pass, Subnormals
+from gridlane.core.extras import install
+from gridlane.core.features import Feature
+from gridlane.ir.stages import CALLS, COMMON, LANES, REPORTS
+
+BACKEND = Backend(
+    name="webgpu",
+    title="WebGPU devices",
+    driver="gridlane.runtime.drivers.webgpu",
+    generator="gridlane.compiler.clike",
+    dialects=(Pass("gridlane.codegen.clike.wgsl.Wgsl"),),
+    pipeline=passes.WORDS,
+    # Warps have become barriers of the block.
+    legal=COMMON - LANES | REPORTS | CALLS,
+    reasons=reasons.WITHOUT_GRIDS,
+    refused=(
+        ("fence", ".*", "WGSL orders memory by barriers of the block alone"),
+        *reasons.WORD_ATOMICS,
+    ),
+    formats=(IR, WGSL),
+    features=frozenset((Feature.ROUNDS, Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS)),
+    shaped=True,
+    atomic_bits=32,
+    float64=False,
+    subnormals=Subnormals.LEFT_OPEN,
+    extra="webgpu",
+    advice={
+        "available": f"WebGPU needs PyPI's wgpu, {install('webgpu')}, and a driver of Vulkan, "
+        "Metal or Direct3D 12; for the CPU, Debian has one in mesa-vulkan-drivers",
+    },
+)

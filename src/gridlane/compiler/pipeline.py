@@ -1,0 +1,105 @@
+"""Runs the passes of a backend's record over a module."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from gridlane.backends import backend
+from gridlane.backends.record import Backend, Condition, Fact, loaded
+from gridlane.core.config import config
+from gridlane.core.errors import TargetError
+from gridlane.core.features import Feature
+from gridlane.core.options import KernelOptions, Target
+from gridlane.ir.values import Module
+
+
+def features_of(target: Target) -> frozenset[Feature]:
+    """The features that a target names, or the usual ones of its backend.
+
+    Raises:
+        TargetError: one that devices of the backend do not have.
+    """
+    record = backend(target.name)
+    unknown = sorted(target.features - record.features)
+    if unknown:
+        known = " ".join(sorted(record.features)) or "none"
+        raise TargetError(f"{str(unknown[0])!r} is no feature of {record.title}; there are {known}")
+    return target.features or record.usual
+
+
+def conditions(target: Target, options: KernelOptions, *machine: Fact) -> frozenset[Condition]:
+    """What holds of a compilation: features, what is asked for, and facts of the processor."""
+    given: set[Condition] = {*features_of(target), *machine}
+    if options.opt:
+        given.add(Fact.OPTIMISED)
+        # A debugged program may step outside its arrays, which narrowed indices take for granted.
+        if target.variant.compact and not options.debug:
+            given.add(Fact.COMPACT)
+            if target.variant.coarse:
+                given.add(Fact.COARSE)
+    return frozenset(given)
+
+
+def run(
+    module: Module,
+    record: Backend,
+    given: Container[str] = frozenset(),
+    options: KernelOptions = KernelOptions(),  # noqa: B008  # frozen
+) -> tuple[str, ...]:
+    """Run a backend's passes; with GRIDLANE_VERIFY=1 the IR is verified after each.
+
+    Args:
+        given: the conditions that hold.
+
+    Returns:
+        Notes for the user on what is done in another way than written.
+
+    Raises:
+        TargetError: an op that the target lacks is left.
+    """
+    legal = record.legal_ops(given)
+    # Before passes meet what no pass can make legal.
+    _require_legal(module, record, legal, only=record.reasons)
+    try:
+        notes = _run(module, record, given, options)
+    except TargetError as error:
+        raise _named(error, record.name) from None
+    _require_legal(module, record, legal)
+    return notes
+
+
+def _run(
+    module: Module, record: Backend, given: Container[str], options: KernelOptions
+) -> tuple[str, ...]:
+    check = config().verify
+    notes: tuple[str, ...] = ()
+    for each in record.pipeline:
+        if not each.applies(given):
+            continue
+        arguments = (*map(loaded, each.arguments), *(getattr(options, o) for o in each.options))
+        notes += loaded(each.path)(module, *arguments) or ()
+        if check:
+            from gridlane.ir.verifier import verify
+
+            verify(module)
+    return notes
+
+
+def _named(error: TargetError, target: str) -> TargetError:
+    """An error of a pass, which says only "the target" at most, with the target's name."""
+    message = error.message.replace("the target", f"the {target} target")
+    if target not in message:
+        message = f"{target}: {message}"
+    return TargetError(message, error.loc, error.related)
+
+
+def _require_legal(
+    module: Module, record: Backend, legal: Container[str], only: Container[str] | None = None
+) -> None:
+    """See that a backend has the ops of a module; of those in ``only``, if that is given."""
+    ops = (op for function in module.functions.values() for op in function.body.walk())
+    for op in ops:
+        if op.name not in legal and (only is None or op.name in only):
+            reason = record.reasons.get(op.name)
+            why = f": {reason}" if reason else ""
+            raise TargetError(f"the {record.name} target has no {op.name}{why}", op.loc)

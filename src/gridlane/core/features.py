@@ -1,0 +1,92 @@
+"""What devices of a kind may have or lack, as code for them has to know."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from gridlane.core.errors import TargetError
+
+
+class Feature(StrEnum):
+    """A capability of a device, or a defect that code works around. ``Target.features`` names
+    those of the device that code is for."""
+
+    INT64 = "int64"
+    FLOAT64 = "float64"
+    INT16 = "int16"
+    INT8 = "int8"
+    FLOAT16 = "float16"
+    ATOMIC64 = "atomic64"
+    """The types that shaders compute with, and 64-bit atomics."""
+
+    SUBGROUP32 = "subgroup32"
+    """Subgroups are 32 consecutive threads, all of them full."""
+
+    FLOAT32_ATOMIC_ADD = "float32_atomic_add"
+
+    FMA = "fma"
+    """Fma of GLSL.std.450 rounds once."""
+
+    DENORM16 = "denorm16"
+    DENORM32 = "denorm32"
+    DENORM64 = "denorm64"
+    """Subnormal numbers of that width are kept when told."""
+
+    ROUNDS = "rounds"
+    """Quotients and square roots of f32 are rounded to the nearest."""
+
+    ES = "es"
+    """OpenGL ES in the place of OpenGL."""
+
+    SOFTWARE = "software"
+    """Threads are lanes of the CPU's vectors, where coarse code is slower."""
+
+    SHORT_LOOPS = "short_loops"
+    """The device ends loops; see passes/watch_loops.py."""
+
+    SWAPS_SELECTS = "swaps_selects"
+    """The device's compiler chooses wrongly between a bit select and what that is of; see
+    codegen/joined_bits.py."""
+
+    LONE_BARRIERS = "lone_barriers"
+    """A barrier does not wait for threads that have ended or went another way, as in CUDA."""
+
+    FENCES_WAIT = "fences_wait"
+    """A memory barrier waits for the block, as if it were one of control; lavapipe's does, and
+    gives up threads that come to more of them than others do. What it is given instead is too weak
+    for other devices."""
+
+    FOLDS_ZEROS = "folds_zeros"
+    """A defect: the device's compiler takes x / 0 as undefined and 0 + x as x, and compares a
+    widened i32 with a constant wrongly. Mesa's lavapipe does; it costs an instruction for some
+    operands to hide them from it."""
+
+    FLUSHES32 = "flushes32"
+    """A defect: subnormal f32 pass for 0 where they are compared and converted, though not in sums
+    and products, and where the compiler sees that a sign is changed; NVIDIA's driver does that."""
+
+    FOLDS_HALVES = "folds_halves"
+    """A defect: an f32 that was rounded to f16 and extended again is taken for the f32; NVIDIA's
+    compiler does that."""
+
+    MIXES_BYTES = "mixes_bytes"
+    """A defect: writing a byte of a local array may change the one beside it, so they are held in
+    words."""
+
+
+def features(words: str) -> frozenset[Feature]:
+    """The features of words with spaces between.
+
+    >>> sorted(features("int64 fma"))
+    [<Feature.FMA: 'fma'>, <Feature.INT64: 'int64'>]
+
+    Raises:
+        TargetError: a word that is none.
+    """
+    found = words.split()
+    unknown = sorted(set(found) - set(Feature))
+    if unknown:
+        raise TargetError(
+            f"{unknown[0]!r} is no feature of a device; there are {' '.join(sorted(Feature))}"
+        )
+    return frozenset(map(Feature, found))

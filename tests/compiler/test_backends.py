@@ -1,0 +1,123 @@
+"""The records of backends, and a backend that is made up."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from importlib import import_module
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from tests import on_shaders
+from tests.compiler import made_up
+
+from gridlane import backends, compiler, cuda
+from gridlane.backends.record import Backend, Fact, loaded
+from gridlane.cli.compiling import stages
+from gridlane.conformance.judging import How, judged
+from gridlane.conformance.suite import cases
+from gridlane.core.errors import TargetError
+from gridlane.core.features import Feature
+from gridlane.core.options import KernelOptions, Target
+from gridlane.ir.parser import parse_module
+from gridlane.ir.stages import KERNEL
+from gridlane.launch import current, devices
+
+ALL = [*backends.backends(), made_up.BACKEND]
+
+
+@pytest.mark.parametrize("record", ALL, ids=lambda record: record.name)
+def test_what_a_record_names_exists(record: Backend) -> None:
+    assert find_spec(record.driver) is not None
+    generator = import_module(record.generator)
+    assert callable(generator.generate) and callable(generator.text)
+    for each in (*record.pipeline, *record.dialects):
+        assert callable(loaded(each.path)), each
+        assert all(loaded(path) is not None for path in each.arguments), each
+        assert set(each.options) <= {field.name for field in fields(KernelOptions)}
+        assert all(c in Fact or c in record.features for c in each.needs | each.lacks), each
+    assert not record.identity or callable(loaded(record.identity))
+
+
+@pytest.mark.parametrize("record", ALL, ids=lambda record: record.name)
+def test_the_sets_of_a_record_agree(record: Backend) -> None:
+    assert record.usual <= record.features
+    legal = record.legal.union(*record.legal_with.values())
+    assert legal <= KERNEL
+    assert not legal & set(record.reasons)
+    assert not record.reads_as or record.reads_as in backends.names()
+
+
+def test_names_are_those_of_the_records() -> None:
+    assert [each.name for each in backends.backends()] == list(backends.names())
+    with pytest.raises(TargetError, match="there is no target 'abacus'; there are cpu, interp"):
+        backends.backend("abacus")
+
+
+@pytest.fixture
+def added(monkeypatch: pytest.MonkeyPatch) -> Backend:
+    """The made-up backend, known for one test."""
+    monkeypatch.setattr(backends, "_known", dict(backends._known))
+    monkeypatch.setattr(devices, "_opened", dict(devices._opened))
+    backends.register(made_up.BACKEND)
+    return made_up.BACKEND
+
+
+KERNEL_TEXT = """
+kernel @k(%p: ptr<f32, global>) {
+  %t: i32 = thread_idx x
+  %at: ptr<f32, global> = offset %p, %t
+  %x: f32 = load %at
+  %y: f32 = mul %x, %x
+  store %at, %y
+}
+"""
+
+
+@pytest.mark.usefixtures("added")
+def test_a_backend_more_is_compiled_for() -> None:
+    module, target = parse_module(KERNEL_TEXT), Target("made_up", block=(32, 1, 1))
+    artifact = compiler.generate(module, target)
+    assert artifact.target == "made_up" and artifact.format == "wgsl"
+    assert made_up.MARK in artifact.code.decode()
+    assert compiler.text(module, target, "asm") == artifact.code.decode()
+    assert made_up.BACKEND in stages()["wgsl"][1]
+    with pytest.raises(TargetError, match="'fma' is no feature of made-up devices; there are"):
+        compiler.generate(module, Target("made_up", (32, 1, 1), features=frozenset((Feature.FMA,))))
+    with pytest.raises(TargetError, match=r"the made_up target has no grid_sync: its blocks need"):
+        compiler.generate(next(c for c in cases() if c.op == "grid_sync").module, target)
+
+
+def test_two_of_a_name_are_refused(added: Backend) -> None:
+    backends.register(added)
+    with pytest.raises(ValueError, match="there is a backend 'made_up' already"):
+        backends.register(added._replace(title="another"))
+
+
+@pytest.mark.usefixtures("added")
+@pytest.mark.skipif("webgpu" not in on_shaders.found(), reason="no device of WebGPU")
+def test_a_backend_more_runs_kernels() -> None:
+    @cuda.jit
+    def square(x):
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] *= x[i] + cuda.threadIdx.x
+
+    x = np.arange(100, dtype=np.float32)
+    with current.using("made_up") as device:
+        assert device.name == "made_up"
+        square[2, 64](x)
+        (code,) = square.inspect_asm().values()
+        assert made_up.MARK in code
+    i = np.arange(100)
+    assert (x == i * (i + i % 64)).all()
+    tried = [case for case in cases() if case.op in ("mulhi", "shuffle", "atomic_cas", "grid_sync")]
+    found = [judged(case, device) for case in tried[::9]]
+    assert not [each for each in found if each.wrong]
+    assert {How.LEGALISED, How.REFUSED} <= {each.how for each in found}
+
+
+@pytest.mark.usefixtures("added")
+def test_a_name_that_nobody_has_lists_it() -> None:
+    with pytest.raises(Exception, match="webgpu, opengl, made_up"):
+        devices.get_device("abacus")
