@@ -20,6 +20,7 @@ class Const(Op):
     value: bool | int | float
     type: Type
     pure = True
+    elementwise = True
 
     def result_types(self) -> tuple[Type, ...]:
         return (self.type,)
@@ -48,6 +49,7 @@ class Binary(Op):
     rhs: Value
     accepts = "integers and floats"
     pure = True
+    elementwise = True
 
     def result_types(self) -> tuple[Type, ...]:
         return (self.lhs.type,)
@@ -81,6 +83,8 @@ class Add(Binary):
     rhs: Value
     fast: FastMath = FastMath.NONE
     nowrap: bool = False
+    commutative = True
+    modular = True
 
 
 @operation("sub")
@@ -91,6 +95,7 @@ class Sub(Binary):
     rhs: Value
     fast: FastMath = FastMath.NONE
     nowrap: bool = False
+    modular = True
 
 
 @operation("mul")
@@ -101,6 +106,8 @@ class Mul(Binary):
     rhs: Value
     fast: FastMath = FastMath.NONE
     nowrap: bool = False
+    commutative = True
+    modular = True
 
 
 @operation("div")
@@ -111,6 +118,7 @@ class Div(Binary):
     lhs: Value
     rhs: Value
     fast: FastMath = FastMath.NONE
+    exact = True
 
 
 @operation("rem")
@@ -121,6 +129,7 @@ class Rem(Binary):
     lhs: Value
     rhs: Value
     fast: FastMath = FastMath.NONE
+    exact = True
 
 
 @operation("mulhi")
@@ -130,6 +139,7 @@ class MulHi(Binary):
     lhs: Value
     rhs: Value
     accepts = "integers"
+    commutative = True
 
 
 @operation("min")
@@ -139,6 +149,8 @@ class Min(Binary):
     lhs: Value
     rhs: Value
     fast: FastMath = FastMath.NONE
+    commutative = True
+    exact = True
 
 
 @operation("max")
@@ -148,6 +160,8 @@ class Max(Binary):
     lhs: Value
     rhs: Value
     fast: FastMath = FastMath.NONE
+    commutative = True
+    exact = True
 
 
 @operation("and")
@@ -157,6 +171,8 @@ class And(Binary):
     lhs: Value
     rhs: Value
     accepts = "integers and bool"
+    commutative = True
+    modular = True
 
 
 @operation("or")
@@ -166,6 +182,8 @@ class Or(Binary):
     lhs: Value
     rhs: Value
     accepts = "integers and bool"
+    commutative = True
+    modular = True
 
 
 @operation("xor")
@@ -175,6 +193,8 @@ class Xor(Binary):
     lhs: Value
     rhs: Value
     accepts = "integers and bool"
+    commutative = True
+    modular = True
 
 
 class Shift(Op):
@@ -184,6 +204,7 @@ class Shift(Op):
     value: Value
     amount: Value
     pure = True
+    elementwise = True
 
     def result_types(self) -> tuple[Type, ...]:
         return (self.value.type,)
@@ -217,6 +238,7 @@ class Unary(Op):
     value: Value
     accepts = "integers and floats"
     pure = True
+    elementwise = True
 
     def result_types(self) -> tuple[Type, ...]:
         return (self.value.type,)
@@ -231,6 +253,7 @@ class Neg(Unary):
 
     value: Value
     fast: FastMath = FastMath.NONE
+    modular = True
 
 
 @operation("abs")
@@ -239,6 +262,7 @@ class Abs(Unary):
 
     value: Value
     fast: FastMath = FastMath.NONE
+    exact = True
 
 
 @operation("not")
@@ -247,6 +271,7 @@ class Not(Unary):
 
     value: Value
     accepts = "integers and bool"
+    modular = True
 
 
 @operation("popcount")
@@ -281,6 +306,7 @@ class Compare(Op):
     rhs: Value
     accepts = "integers and floats"
     pure = True
+    elementwise = True
 
     def result_types(self) -> tuple[Type, ...]:
         return (b1,)
@@ -300,6 +326,7 @@ class Eq(Compare):
     rhs: Value
     fast: FastMath = FastMath.NONE
     accepts = "integers, floats and bool"
+    commutative = True
 
 
 @operation("ne")
@@ -310,6 +337,7 @@ class Ne(Compare):
     rhs: Value
     fast: FastMath = FastMath.NONE
     accepts = "integers, floats and bool"
+    commutative = True
 
 
 @operation("lt")
@@ -356,6 +384,7 @@ class Select(Op):
     on_true: Value
     on_false: Value
     pure = True
+    elementwise = True
 
     def result_types(self) -> tuple[Type, ...]:
         return (self.on_true.type,)
@@ -378,6 +407,7 @@ class Cast(Op):
     value: Value
     type: DType
     pure = True
+    elementwise = True
 
     def result_types(self) -> tuple[Type, ...]:
         return (self.type,)
@@ -394,6 +424,7 @@ class Bitcast(Op):
     value: Value
     type: Type
     pure = True
+    elementwise = True
 
     def result_types(self) -> tuple[Type, ...]:
         return (self.type,)
@@ -414,6 +445,8 @@ class Fma(Op):
     c: Value
     fast: FastMath = FastMath.NONE
     pure = True
+    elementwise = True
+    commutative = True
 
     def result_types(self) -> tuple[Type, ...]:
         return (self.a.type,)
