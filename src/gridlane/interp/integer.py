@@ -1,0 +1,81 @@
+"""The meaning of the ops that take integers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gridlane.interp.values import Array, Lanes
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith
+
+Function = Callable[..., Lanes]
+
+
+def unsigned(values: Array) -> Array:
+    """Integers with the same bits, read as unsigned."""
+    return values.view(f"u{values.dtype.itemsize}")
+
+
+def _mulhi(lhs: Array, rhs: Array) -> Array:
+    dtype = lhs.dtype
+    bits = dtype.itemsize * 8
+    if bits < 64:
+        wide = f"{dtype.kind}8"
+        return ((lhs.astype(wide) * rhs.astype(wide)) >> bits).astype(dtype)
+    a, b = unsigned(lhs), unsigned(rhs)
+    low = np.uint64(0xFFFFFFFF)
+    a1, a0, b1_, b0 = a >> 32, a & low, b >> 32, b & low
+    middle = a1 * b0 + ((a0 * b0) >> 32)
+    high = a1 * b1_ + (middle >> 32) + ((a0 * b1_ + (middle & low)) >> 32)
+    # A negative factor is its unsigned reading minus 2**64.
+    high = high - np.where(lhs < 0, b, 0) - np.where(rhs < 0, a, 0)
+    return high.view(dtype)
+
+
+def _amount(amount: Array) -> Array:
+    return unsigned(amount).astype(np.uint64)
+
+
+def _shift_left(value: Array, amount: Array) -> Array:
+    bits, by = value.dtype.itemsize * 8, _amount(amount)
+    shifted = unsigned(value).astype(np.uint64) << np.minimum(by, bits - 1)
+    return np.where(by < bits, shifted, 0).astype(f"u{bits // 8}").view(value.dtype)
+
+
+def _shift_right(value: Array, amount: Array) -> Array:
+    bits, by = value.dtype.itemsize * 8, _amount(amount)
+    shifted = value >> np.minimum(by, bits - 1).astype(value.dtype)
+    return np.where(by < bits, shifted, np.where(value < 0, -1, 0).astype(value.dtype))
+
+
+def _bits(values: Array) -> Array:
+    """Bits of each element along axis 1, least significant first."""
+    octets = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)
+    return np.unpackbits(octets, axis=1, bitorder="little")
+
+
+def _popcount(values: Array) -> Array:
+    return _bits(values).sum(axis=1).astype(values.dtype)
+
+
+def _leading_zeros(values: Array) -> Array:
+    bits = _bits(values)[:, ::-1]
+    return np.where(bits.any(axis=1), bits.argmax(axis=1), bits.shape[1]).astype(values.dtype)
+
+
+def _reversed(values: Array) -> Array:
+    packed = np.packbits(_bits(values)[:, ::-1], axis=1, bitorder="little")
+    return packed.view(values.dtype).reshape(-1)
+
+
+PLAIN: dict[type[Op], Function] = {
+    arith.MulHi: _mulhi,
+    arith.Shl: _shift_left,
+    arith.Shr: _shift_right,
+    arith.Popcount: _popcount,
+    arith.Clz: _leading_zeros,
+    arith.Brev: _reversed,
+}
+"""What each op makes of its operands."""
