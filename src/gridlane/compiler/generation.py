@@ -6,6 +6,7 @@ import sys
 from types import FunctionType
 from typing import Any
 
+from gridlane.codegen.emitters import emitted
 from gridlane.compiler.depth import at_any_depth
 from gridlane.compiler.layout import lay_out
 from gridlane.compiler.local_memory import check_local_memory
@@ -21,6 +22,7 @@ from gridlane.ir.op import clone_region
 from gridlane.ir.printer import print_module
 from gridlane.ir.source import KernelSource
 from gridlane.ir.values import Function, Module, Param, Value, Var
+from gridlane.passes.expand_ops import expand_ops
 
 SHADERS = ("metal", "opengl", "webgpu")
 """Targets whose code is a text for a driver's compiler."""
@@ -70,8 +72,9 @@ def _lowered(module: Module, target: Target, options: KernelOptions) -> tuple[Ar
     check_local_memory(module)
     if target.name == "interp":
         return _interpreted(module, target), module
-    changed = copied(module)
-    return _backend(target).generate(changed, target, options), changed
+    backend = _backend(target)
+    changed = _expanded(module, target)
+    return backend.generate(changed, target, options), changed
 
 
 def _backend(target: Target) -> Any:
@@ -106,9 +109,8 @@ def text(module: Module, target: Target, stage: str, options: KernelOptions | No
     if target.name == "interp":
         raise TargetError(f"target {target.name} has no stage {stage!r}; it has ir")
     make, name, loc = _backend(target).text, module.kernel.name, module.kernel.loc
-    return at_any_depth(
-        name, loc, lambda: make(copied(module), target, options or KernelOptions(), stage)
-    )
+    asked = options or KernelOptions()
+    return at_any_depth(name, loc, lambda: make(_expanded(module, target), target, asked, stage))
 
 
 def _interpreted(module: Module, target: Target) -> Artifact:
@@ -125,6 +127,13 @@ def _interpreted(module: Module, target: Target) -> Artifact:
         block=target.block,
         errors=error_sites(module),
     )
+
+
+def _expanded(module: Module, target: Target) -> Module:
+    """A copy without the ops that a target does not emit and that expand into others."""
+    changed = copied(module)
+    expand_ops(changed, emitted(target.name))
+    return changed
 
 
 def copied(module: Module) -> Module:
