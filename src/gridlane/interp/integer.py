@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from gridlane.interp.values import Array, Lanes
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith
+from gridlane.ir.ops import arith, integer
 
 Function = Callable[..., Lanes]
 
@@ -70,6 +72,17 @@ def _reversed(values: Array) -> Array:
     return packed.view(values.dtype).reshape(-1)
 
 
+def _saturating(function: Callable[[Any, Any], Any]) -> Function:
+    """A sum or difference, by integers without a width."""
+
+    def apply(lhs: Array, rhs: Array) -> Array:
+        info = np.iinfo(lhs.dtype)
+        whole = function(lhs.astype(object), rhs.astype(object))
+        return np.clip(whole, int(info.min), int(info.max)).astype(lhs.dtype)
+
+    return apply
+
+
 PLAIN: dict[type[Op], Function] = {
     arith.MulHi: _mulhi,
     arith.Shl: _shift_left,
@@ -77,5 +90,7 @@ PLAIN: dict[type[Op], Function] = {
     arith.Popcount: _popcount,
     arith.Clz: _leading_zeros,
     arith.Brev: _reversed,
+    integer.AddSat: _saturating(operator.add),
+    integer.SubSat: _saturating(operator.sub),
 }
 """What each op makes of its operands."""
