@@ -176,7 +176,7 @@ def listed(cls: type[Op]) -> Iterator[Case]:
         make = partial(cls, **choice)
         columns = grid_of(*[special(dtype) for dtype in types])  # type: ignore[arg-type]  # scalars
         yield over(cls.name, label, list(types), columns, emitting(make))
-        axes = [special(dtype, 4)[::3].tolist() for dtype in types[1:]]  # type: ignore[arg-type]
+        axes = [special(dtype)[:: 1 if dtype is b1 else 5] for dtype in types[1:]]  # type: ignore[arg-type]
         fixed = list(zip(*[column.tolist() for column in grid_of(*axes, limit=12)], strict=True))
 
         def build(b, value, make=make, types=types, fixed=fixed):
