@@ -83,6 +83,18 @@ def _saturating(function: Callable[[Any, Any], Any]) -> Function:
     return apply
 
 
+def _carrying(function: Callable[[Any, Any], Any]) -> Function:
+    """A sum or difference of words with a carry, by integers without a width."""
+
+    def apply(lhs: Array, rhs: Array, carry: Array) -> Lanes:
+        a, b = unsigned(lhs), unsigned(rhs)
+        whole = function(function(a.astype(object), b.astype(object)), carry.astype(int))
+        word = (whole % (1 << a.itemsize * 8)).astype(a.dtype)
+        return word.view(lhs.dtype), (whole != word).astype(np.bool_)
+
+    return apply
+
+
 PLAIN: dict[type[Op], Function] = {
     arith.MulHi: _mulhi,
     arith.Shl: _shift_left,
@@ -92,5 +104,7 @@ PLAIN: dict[type[Op], Function] = {
     arith.Brev: _reversed,
     integer.AddSat: _saturating(operator.add),
     integer.SubSat: _saturating(operator.sub),
+    integer.AddCarry: _carrying(operator.add),
+    integer.SubBorrow: _carrying(operator.sub),
 }
 """What each op makes of its operands."""
