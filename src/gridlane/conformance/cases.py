@@ -172,7 +172,9 @@ def listed(cls: type[Op]) -> Iterator[Case]:
     """An op whose class lists the types of its operands, with each of its attributes: operands from
     memory, and constants behind the first."""
     for choice, types in product(choices(cls), cls.signatures):
-        label = "-".join([*[value.value for value in choice.values()], *map(str, types)])
+        first = [str(each[0]) for each in cls.signatures]
+        shown = types[:1] if len(set(first)) == len(first) else types
+        label = "-".join([*[value.value for value in choice.values()], *map(str, shown)])
         make = partial(cls, **choice)
         columns = grid_of(*[special(dtype) for dtype in types])  # type: ignore[arg-type]  # scalars
         yield over(cls.name, label, list(types), columns, emitting(make))
