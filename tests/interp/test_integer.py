@@ -13,6 +13,7 @@ from gridlane.conformance.special import grid_of, special
 from gridlane.core.dtypes import INTEGERS, DType, b1, i32, u32
 from gridlane.core.errors import VerifyError
 from gridlane.ir.op import REGISTRY, Scope
+from gridlane.ir.ops.integer import PermuteMode
 from gridlane.ir.values import Function, Module, Value
 
 
@@ -57,3 +58,44 @@ def test_operands_of_other_types_are_refused() -> None:
     op = REGISTRY["add_carry"](Value(i32), Value(u32), Value(b1))  # type: ignore[call-arg]
     with pytest.raises(VerifyError, match=r"add_carry: takes .*not \(i32, u32, b1\)"):
         op.check(Scope(Module(), Function("f")))
+
+
+# For the low two bits 0 to 3 of the selector: the bytes of the result, most significant first.
+PERMUTED = {
+    "f4e": ("3210", "4321", "5432", "6543"),
+    "b4e": ("5670", "6701", "7012", "0123"),
+    "rc8": ("0000", "1111", "2222", "3333"),
+    "ecl": ("3210", "3211", "3222", "3333"),
+    "ecr": ("0000", "1110", "2210", "3210"),
+    "rc16": ("1010", "3232", "1010", "3232"),
+}
+"""The table of prmt in the PTX ISA."""
+
+
+def permuted(low: int, high: int, selector: int, mode: str) -> int:
+    """prmt, by the PTX ISA: eight bytes, of which a selection of four bits takes one."""
+    octets = (low | high << 32).to_bytes(8, "little")
+    if mode == "generic":
+        nibbles = [selector >> shift & 15 for shift in (12, 8, 4, 0)]
+    else:
+        nibbles = [int(digit) for digit in PERMUTED[mode][selector & 3]]
+    taken = [octets[nibble & 7] for nibble in nibbles]
+    signed = [255 if byte >> 7 else 0 for byte in taken]
+    made = [sign if nibble & 8 else byte for nibble, byte, sign in zip(nibbles, taken, signed)]
+    return int.from_bytes(made, "big")
+
+
+@pytest.mark.parametrize("mode", [*PERMUTED, "generic"])
+def test_permute(mode: str) -> None:
+    selectors = np.array(
+        [*range(64), *(n << 4 * p for n in range(16) for p in range(4))], np.uint32
+    )
+    selectors = np.concatenate([selectors, special(u32, 60)])
+    patterns = np.array([0x80FF7F00, 0x0180FE81, 0x03020100, 0xF7E6D5C4], np.uint32)
+    columns = grid_of(patterns, patterns[::-1], selectors)
+
+    def make(*values):
+        return REGISTRY["prmt"](*values, mode=PermuteMode(mode))  # type: ignore[call-arg]
+
+    (got,) = results("prmt", [u32] * 3, columns, make)
+    same(got, [permuted(*row, mode) for row in rows(columns)], columns)

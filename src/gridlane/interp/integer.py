@@ -95,6 +95,31 @@ def _carrying(function: Callable[[Any, Any], Any]) -> Function:
     return apply
 
 
+_PICKED: dict[integer.PermuteMode, Callable[[Array, int], Array]] = {
+    integer.PermuteMode.F4E: lambda start, place: start + place,
+    integer.PermuteMode.B4E: lambda start, place: (start - place) % 8,
+    integer.PermuteMode.RC8: lambda start, place: start,
+    integer.PermuteMode.ECL: np.maximum,
+    integer.PermuteMode.ECR: np.minimum,
+    integer.PermuteMode.RC16: lambda start, place: start % 2 * 2 + place % 2,
+}
+"""Which of eight bytes becomes byte ``place``, from the low two bits of the selector."""
+
+
+def _permute(op: integer.Prmt, low: Array, high: Array, selector: Array) -> Array:
+    lanes = np.arange(len(low))
+    octets = np.stack([low, high], axis=1).view(np.uint8)
+    made = np.zeros((len(low), 4), np.uint8)
+    for place in range(4):
+        if op.mode is integer.PermuteMode.GENERIC:
+            nibble = selector >> np.uint32(4 * place)
+            byte = octets[lanes, nibble & 7]
+            made[:, place] = np.where(nibble & 8, byte.view(np.int8) >> 7, byte)
+        else:
+            made[:, place] = octets[lanes, _PICKED[op.mode](selector & 3, place)]
+    return made.view(np.uint32).reshape(-1)
+
+
 PLAIN: dict[type[Op], Function] = {
     arith.MulHi: _mulhi,
     arith.Shl: _shift_left,
@@ -108,3 +133,8 @@ PLAIN: dict[type[Op], Function] = {
     integer.SubBorrow: _carrying(operator.sub),
 }
 """What each op makes of its operands."""
+
+WITH_OP: dict[type[Op], Function] = {
+    integer.Prmt: _permute,
+}
+"""Likewise, where the op's attributes matter."""

@@ -41,7 +41,9 @@ from gridlane.ir.values import Function, Module, Region
 COMPUTE: dict[type[Op], Callable[..., Lanes]] = arith.PLAIN | integer.PLAIN | math.PLAIN
 """Ops whose results follow from the operands alone."""
 
-COMPUTE_WITH_OP: dict[type[Op], Callable[..., Lanes]] = arith.WITH_OP | access.WITH_OP
+COMPUTE_WITH_OP: dict[type[Op], Callable[..., Lanes]] = (
+    arith.WITH_OP | integer.WITH_OP | access.WITH_OP
+)
 """Likewise, with the op's attributes."""
 
 OBSERVE: dict[type[Op], Callable[..., Lanes]] = (

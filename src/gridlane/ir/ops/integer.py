@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING
 
-from gridlane.core.dtypes import INTEGERS, DType, b1
+from gridlane.core.dtypes import INTEGERS, DType, b1, u32
 from gridlane.ir.op import Op, Scope, operation
-from gridlane.ir.ops.arith import Binary, Xor
+from gridlane.ir.ops.arith import Binary, Const, Ne, Shl, Shr, Xor
 from gridlane.ir.types import Type
 from gridlane.ir.values import Value
 
@@ -142,3 +143,103 @@ class SubBorrow(Carrying):
         some = b.sub(lhs, rhs)
         borrows = b.or_(b.lt(lhs, rhs), b.lt(some, carry))
         return b.cast(b.sub(some, carry), integer(self.lhs)), borrows
+
+
+class PermuteMode(Enum):
+    """How the selector of ``prmt`` picks bytes. But for GENERIC, its low two bits say."""
+
+    GENERIC = "generic"
+    F4E = "f4e"
+    B4E = "b4e"
+    RC8 = "rc8"
+    ECL = "ecl"
+    ECR = "ecr"
+    RC16 = "rc16"
+
+
+SELECTORS: dict[PermuteMode, tuple[int, int, int, int]] = {
+    PermuteMode.F4E: (0x3210, 0x4321, 0x5432, 0x6543),
+    PermuteMode.B4E: (0x5670, 0x6701, 0x7012, 0x0123),
+    PermuteMode.RC8: (0x0000, 0x1111, 0x2222, 0x3333),
+    PermuteMode.ECL: (0x3210, 0x3211, 0x3222, 0x3333),
+    PermuteMode.ECR: (0x0000, 0x1110, 0x2210, 0x3210),
+    PermuteMode.RC16: (0x1010, 0x3232, 0x1010, 0x3232),
+}
+"""The generic selectors that a mode has for the low two bits 0, 1, 2 and 3."""
+
+
+@operation("prmt")
+class Prmt(Listed):
+    """Four of the eight bytes of ``low`` (0 to 3) and ``high`` (4 to 7). PTX: ``prmt.b32``.
+
+    Of a generic selector, bits 4n to 4n+2 number the byte that becomes byte n; where bit 4n+3 is
+    set, byte n is eight times the sign of that byte. Bits above 15 do not matter.
+    """
+
+    low: Value
+    high: Value
+    selector: Value
+    mode: PermuteMode = PermuteMode.GENERIC
+    signatures = ((u32, u32, u32),)
+
+    def expand(self, b: Builder) -> tuple[Value, ...]:
+        known = constant_of(self.selector)
+        if known is not None:
+            table = SELECTORS.get(self.mode)
+            control = table[known & 3] if table else known
+            made = [self.known_byte(b, control >> 4 * place & 15) for place in range(4)]
+        else:
+            chosen = self.control(b)
+            made = [self.byte(b, shifted(b, Shr, chosen, 4 * place)) for place in range(4)]
+        first, *others = made
+        for place, byte in enumerate(others, 1):
+            first = b.or_(first, shifted(b, Shl, byte, 8 * place))
+        return (first,)
+
+    def known_byte(self, b: Builder, nibble: int) -> Value:
+        """The byte that four known bits pick."""
+        source = self.high if nibble & 4 else self.low
+        byte = masked(b, shifted(b, Shr, source, 8 * (nibble & 3)), 0xFF)
+        return signs(b, byte) if nibble & 8 else byte
+
+    def byte(self, b: Builder, nibble: Value) -> Value:
+        """The byte that the low four bits of a value pick."""
+        source = b.select(has_bit(b, nibble, 4), self.high, self.low)
+        amount = shifted(b, Shl, masked(b, nibble, 3), 3)
+        byte = masked(b, b.binary(Shr, source, amount), 0xFF)
+        if self.mode is not PermuteMode.GENERIC:
+            return byte
+        return b.select(has_bit(b, nibble, 8), signs(b, byte), byte)
+
+    def control(self, b: Builder) -> Value:
+        """The generic selector."""
+        if self.mode is PermuteMode.GENERIC:
+            return self.selector
+        zero, one, two, three = [b.const(each, u32) for each in SELECTORS[self.mode]]
+        odd, large = has_bit(b, self.selector, 1), has_bit(b, self.selector, 2)
+        return b.select(large, b.select(odd, three, two), b.select(odd, one, zero))
+
+
+def constant_of(value: Value) -> int | None:
+    """The integer that an operand is known to be."""
+    return int(value.op.value) if isinstance(value.op, Const) else None
+
+
+def shifted(b: Builder, op: type[Op], value: Value, amount: int) -> Value:
+    """A value shifted by a known amount."""
+    return b.binary(op, value, b.const(amount, u32)) if amount else value
+
+
+def masked(b: Builder, value: Value, mask: int) -> Value:
+    """Some bits of a value."""
+    return b.and_(value, b.const(mask, integer(value)))
+
+
+def has_bit(b: Builder, value: Value, bit: int) -> Value:
+    """Whether a bit of a value is set."""
+    return b.binary(Ne, masked(b, value, bit), b.zero(value.type))
+
+
+def signs(b: Builder, byte: Value) -> Value:
+    """Eight times the sign of a byte."""
+    return b.mul(shifted(b, Shr, byte, 7), b.const(0xFF, integer(byte)))
