@@ -10,7 +10,7 @@ import pytest
 from tests.interp.test_arith import results, rows, same
 
 from gridlane.conformance.special import grid_of, special
-from gridlane.core.dtypes import INTEGERS, DType, b1, i32, u32
+from gridlane.core.dtypes import INTEGERS, DType, b1, i32, i64, u32, u64
 from gridlane.core.errors import VerifyError
 from gridlane.ir.op import REGISTRY, Scope
 from gridlane.ir.ops.integer import PermuteMode
@@ -99,3 +99,33 @@ def test_permute(mode: str) -> None:
 
     (got,) = results("prmt", [u32] * 3, columns, make)
     same(got, [permuted(*row, mode) for row in rows(columns)], columns)
+
+
+def extracted(value: int, position: int, length: int, dtype: DType) -> int:
+    """bfe, bit by bit as the PTX ISA has it."""
+    last = dtype.bits - 1
+    start, size = position & 0xFF, length & 0xFF
+    bits = [value >> place & 1 for place in range(dtype.bits)]
+    sign = bits[min(start + size - 1, last)] if dtype.is_signed and size else 0
+    inside = [place < size and start + place <= last for place in range(dtype.bits)]
+    made = [bits[start + place] if inside[place] else sign for place in range(dtype.bits)]
+    return dtype.wrap(sum(bit << place for place, bit in enumerate(made)))
+
+
+NUMBERS = [*range(4), 7, 8, 15, 16, *range(30, 36), *range(62, 67), 127, 128, 254, 255]
+"""Positions and lengths; what follows differs in the bits that do not matter."""
+BEYOND = [256, 257, 0x1FF, 0x80000004, 2**32 - 1]
+
+
+def fields(dtype: DType) -> list[np.ndarray]:
+    """Patterns of a type with positions and lengths."""
+    numbers = np.array([*NUMBERS, *BEYOND], np.uint32)
+    patterns = np.array([dtype.wrap(n) for n in (-1, 0xA5C3_5A3C_8001_7FFE, 0x7B12 << 49)])
+    return grid_of(patterns.astype(dtype.numpy), numbers, numbers)
+
+
+@pytest.mark.parametrize("dtype", [i32, u32, i64, u64], ids=str)
+def test_field(dtype: DType) -> None:
+    columns = fields(dtype)
+    (got,) = results("bfe", [dtype, u32, u32], columns)
+    same(got, [extracted(*row, dtype) for row in rows(columns)], columns)

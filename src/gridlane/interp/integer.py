@@ -95,6 +95,24 @@ def _carrying(function: Callable[[Any, Any], Any]) -> Function:
     return apply
 
 
+def _field(value: Array, position: Array, length: Array) -> Array:
+    """By the bits of each value: those of the field, and its last one, or 0, above."""
+    bits = _bits(value)
+    width = bits.shape[1]
+    start, size = ((number & 0xFF).astype(np.int64)[:, None] for number in (position, length))
+    place = np.arange(width)[None, :]
+    taken = np.take_along_axis(bits, np.minimum(start + place, width - 1), axis=1)
+    last = np.take_along_axis(bits, np.clip(start + size - 1, 0, width - 1), axis=1)
+    above = np.where((value.dtype.kind == "i") & (size > 0), last, 0)
+    return _joined(np.where((place < size) & (start + place < width), taken, above), value.dtype)
+
+
+def _joined(bits: Array, dtype: np.dtype[Any]) -> Array:
+    """Integers of bits along axis 1, least significant first."""
+    packed = np.packbits(bits.astype(np.uint8), axis=1, bitorder="little")
+    return np.ascontiguousarray(packed).view(dtype).reshape(-1)
+
+
 _PICKED: dict[integer.PermuteMode, Callable[[Array, int], Array]] = {
     integer.PermuteMode.F4E: lambda start, place: start + place,
     integer.PermuteMode.B4E: lambda start, place: (start - place) % 8,
@@ -131,6 +149,7 @@ PLAIN: dict[type[Op], Function] = {
     integer.SubSat: _saturating(operator.sub),
     integer.AddCarry: _carrying(operator.add),
     integer.SubBorrow: _carrying(operator.sub),
+    integer.Bfe: _field,
 }
 """What each op makes of its operands."""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from gridlane.core.dtypes import INTEGERS, DType, b1, u32
+from gridlane.core.dtypes import INTEGERS, DType, b1, i32, i64, u32, u64
 from gridlane.ir.op import Op, Scope, operation
-from gridlane.ir.ops.arith import Binary, Const, Ne, Shl, Shr, Xor
+from gridlane.ir.ops.arith import Binary, Const, Min, Ne, Shl, Shr, Xor
 from gridlane.ir.types import Type
 from gridlane.ir.values import Value
 
@@ -218,6 +218,36 @@ class Prmt(Listed):
         zero, one, two, three = [b.const(each, u32) for each in SELECTORS[self.mode]]
         odd, large = has_bit(b, self.selector, 1), has_bit(b, self.selector, 2)
         return b.select(large, b.select(odd, three, two), b.select(odd, one, zero))
+
+
+@operation("bfe")
+class Bfe(Listed):
+    """The ``length`` bits of ``value`` from ``position`` on, extended to its type. PTX: ``bfe``.
+
+    Both numbers are taken modulo 256. A field of no bits is 0. A field that passes the end of the
+    value, or begins there, ends with it: a signed one is extended by the value's sign.
+    """
+
+    value: Value
+    position: Value
+    length: Value
+    signatures = tuple([(dtype, u32, u32) for dtype in (i32, u32, i64, u64)])
+
+    def expand(self, b: Builder) -> tuple[Value, ...]:
+        dtype = integer(self.value)
+        start, length = masked(b, self.position, 0xFF), masked(b, self.length, 0xFF)
+        if not dtype.is_signed:
+            return (b.and_(b.binary(Shr, self.value, start), low_bits(b, length, dtype)),)
+        width = b.const(dtype.bits, u32)
+        above = b.sub(width, b.binary(Min, b.add(start, length), width))
+        field = b.binary(Shr, b.binary(Shl, self.value, above), b.add(above, start))
+        return (b.select(b.eq(length, b.zero(u32)), b.zero(dtype), field),)
+
+
+def low_bits(b: Builder, count: Value, dtype: DType) -> Value:
+    """As many one bits, at most all: a shift past the width gives 0, less 1 is all of them."""
+    one = b.const(1, dtype)
+    return b.sub(b.binary(Shl, one, count), one)
 
 
 def constant_of(value: Value) -> int | None:
