@@ -129,3 +129,21 @@ def test_field(dtype: DType) -> None:
     columns = fields(dtype)
     (got,) = results("bfe", [dtype, u32, u32], columns)
     same(got, [extracted(*row, dtype) for row in rows(columns)], columns)
+
+
+def inserted(field: int, base: int, position: int, length: int, dtype: DType) -> int:
+    """bfi, bit by bit as the PTX ISA has it."""
+    start, size = position & 0xFF, length & 0xFF
+    bits = [base >> place & 1 for place in range(dtype.bits)]
+    for place in range(size):
+        if start + place < dtype.bits:
+            bits[start + place] = field >> place & 1
+    return dtype.wrap(sum(bit << place for place, bit in enumerate(bits)))
+
+
+@pytest.mark.parametrize("dtype", [i32, u32, i64, u64], ids=str)
+def test_with_field(dtype: DType) -> None:
+    base, position, length = fields(dtype)
+    columns = [base[::-1] ^ base[7], base, position, length]
+    (got,) = results("bfi", [dtype, dtype, u32, u32], columns)
+    same(got, [inserted(*row, dtype) for row in rows(columns)], columns)

@@ -107,6 +107,16 @@ def _field(value: Array, position: Array, length: Array) -> Array:
     return _joined(np.where((place < size) & (start + place < width), taken, above), value.dtype)
 
 
+def _with_field(field: Array, base: Array, position: Array, length: Array) -> Array:
+    """By the bits of each value: those of the field where it is, the base's elsewhere."""
+    given, bits = _bits(field), _bits(base)
+    place = np.arange(bits.shape[1])[None, :]
+    start, size = ((number & 0xFF).astype(np.int64)[:, None] for number in (position, length))
+    inside = (place >= start) & (place < start + size)
+    moved = np.take_along_axis(given, np.maximum(place - start, 0), axis=1)
+    return _joined(np.where(inside, moved, bits), base.dtype)
+
+
 def _joined(bits: Array, dtype: np.dtype[Any]) -> Array:
     """Integers of bits along axis 1, least significant first."""
     packed = np.packbits(bits.astype(np.uint8), axis=1, bitorder="little")
@@ -150,6 +160,7 @@ PLAIN: dict[type[Op], Function] = {
     integer.AddCarry: _carrying(operator.add),
     integer.SubBorrow: _carrying(operator.sub),
     integer.Bfe: _field,
+    integer.Bfi: _with_field,
 }
 """What each op makes of its operands."""
 

@@ -244,6 +244,27 @@ class Bfe(Listed):
         return (b.select(b.eq(length, b.zero(u32)), b.zero(dtype), field),)
 
 
+@operation("bfi")
+class Bfi(Listed):
+    """``base`` with its ``length`` bits from ``position`` on replaced by the low bits of ``field``.
+    PTX: ``bfi``.
+
+    Both numbers are taken modulo 256. Bits past the end of the type are dropped.
+    """
+
+    field: Value
+    base: Value
+    position: Value
+    length: Value
+    signatures = tuple([(dtype, dtype, u32, u32) for dtype in (i32, u32, i64, u64)])
+
+    def expand(self, b: Builder) -> tuple[Value, ...]:
+        start, length = masked(b, self.position, 0xFF), masked(b, self.length, 0xFF)
+        mask = b.binary(Shl, low_bits(b, length, integer(self.base)), start)
+        placed = b.and_(b.binary(Shl, self.field, start), mask)
+        return (b.or_(b.and_(self.base, b.not_(mask)), placed),)
+
+
 def low_bits(b: Builder, count: Value, dtype: DType) -> Value:
     """As many one bits, at most all: a shift past the width gives 0, less 1 is all of them."""
     one = b.const(1, dtype)
