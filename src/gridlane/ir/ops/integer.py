@@ -225,8 +225,8 @@ class Bfe(Listed):
     """The ``length`` bits of ``value`` from ``position`` on, extended to its type. PTX: ``bfe``.
 
     Both numbers are taken modulo 256, as the PTX ISA has it (where they are constants above that,
-    ptxas 13 does so for 32 bits, and not for 64). A field of no bits is 0. A field that passes the end of the
-    value, or begins there, ends with it: a signed one is extended by the value's sign.
+    ptxas 13 does so for 32 bits, and not for 64). A field of no bits is 0. A field that passes the
+    end of the value, or begins there, ends with it: a signed one is extended by the value's sign.
     """
 
     value: Value
