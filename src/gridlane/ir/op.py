@@ -84,7 +84,7 @@ class Op:
     modular: ClassVar[bool] = False
     """The low bits of an integer result follow from the low bits of the operands."""
     exact: ClassVar[bool] = False
-    """Integers give the same in fewer bits, where operands and result fit."""
+    """An i32 gives what 64 bits of either sign give, where operands and result fit."""
     signatures: ClassVar[tuple[tuple[Type, ...], ...]] = ()
     """The types of the operands, one tuple for each choice, where the class lists them."""
     expands: ClassVar[bool] = False

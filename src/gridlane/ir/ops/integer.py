@@ -79,7 +79,6 @@ class SubSat(Binary):
     lhs: Value
     rhs: Value
     accepts = "integers"
-    exact = True
 
     def expand(self, b: Builder) -> tuple[Value, ...]:
         lhs, rhs, dtype = self.lhs, self.rhs, integer(self.lhs)
