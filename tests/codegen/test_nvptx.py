@@ -28,6 +28,7 @@ from gridlane.ir.op import REGISTRY, Op
 from gridlane.ir.ops import arith, control
 from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicKind
 from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
+from gridlane.ir.ops.integer import PermuteMode
 from gridlane.ir.parser import parse_module
 from gridlane.ir.stages import MATH
 
@@ -376,3 +377,30 @@ def test_narrow_results_that_ptxas_does_not_cut(op: str, gone: str, tmp_path: Pa
     assert gone not in text
     if PTXAS is not None:
         checked_by_ptxas([text], "sm_90", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "op, type_, instruction",
+    [
+        ("add_sat %x, %y", "i32", "add.sat.s32"),
+        ("sub_sat %x, %y", "i32", "sub.sat.s32"),
+        ("prmt %x, %y, %z", "u32", "prmt.b32"),
+    ],
+)
+def test_integer_instructions(op: str, type_: str, instruction: str) -> None:
+    text = ptx_of(
+        parse_module(f"""
+kernel @k(%p: ptr<{type_}, global>, %x: {type_}, %y: {type_}, %z: {type_}) {{
+  %s: {type_} = {op}
+  store %p, %s
+}}
+""")
+    )
+    assert re.search(rf"{re.escape(instruction)}\s+%", text), text
+
+
+@pytest.mark.parametrize("mode", PermuteMode, ids=lambda mode: mode.value)
+def test_each_mode_of_prmt_is_its_own_instruction(mode: PermuteMode) -> None:
+    case = next(case for case in CASES if str(case) == f"prmt-{mode.value}-u32")
+    suffix = "" if mode is PermuteMode.GENERIC else f".{mode.value}"
+    assert re.findall(r"prmt\.b32(\S*)", ptx_of(case.module)) == [suffix]

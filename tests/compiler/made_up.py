@@ -43,6 +43,7 @@ BACKEND = Backend(
     title="made-up devices",
     driver=__name__,
     generator="gridlane.compiler.clike",
+    codegen="gridlane.codegen.clike",
     dialects=(Pass(f"{__name__}.MadeUp"),),
     pipeline=passes.WORDS,
     legal=COMMON - LANES | REPORTS | CALLS,

@@ -18,6 +18,7 @@ from tests.devices import DEVICES
 ROOT = Path(__file__).parents[2]
 TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
+QUOTED = re.compile(r"^```py\n(.*?)^```", re.M | re.S)
 COMMAND = re.compile(r"^    gridlane (compile examples/.*)$", re.M)
 # The interpreter has everything; the CPU device refuses some of it.
 RUN_ON = ["interp", *(device for device in DEVICES if device == "cuda")]
@@ -48,6 +49,17 @@ def test_python(block: str, device: str, tmp_path: Path) -> None:
         return
     done = gridlane("run", "--device", device, str(program), folder=tmp_path)
     assert done.returncode == 0, f"{block}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("block", found(QUOTED))
+def test_quoted(block: str) -> None:
+    """Code that a page quotes stands so in a file that the page names."""
+    named = {
+        name
+        for path in TEXTS
+        for name in re.findall(r"`((?:src|tests)/[^`]*\.py)`", path.read_text())
+    }
+    assert any(block in (ROOT / name).read_text() for name in named if (ROOT / name).exists())
 
 
 @pytest.mark.parametrize("line", found(COMMAND))

@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gridlane.conformance.cases import choices
 from gridlane.conformance.special import special
 from gridlane.core.dtypes import ALL, FLOATS, INTEGERS, DType, b1, i32, i64, u32
 from gridlane.ir.builder import Builder
-from gridlane.ir.op import Op
+from gridlane.ir.op import REGISTRY, Op
 from gridlane.ir.ops import arith, atomic, control, grid, math, memory, warp
 from gridlane.ir.types import Space, Type, pointer, struct, vector
 from gridlane.ir.values import ErrorSite, Function, Global, Module, Param, Region, Value, Var
@@ -67,15 +68,18 @@ class Context:
     depth: int = 0
 
 
-def random_program(seed: int, size: int, lockstep: bool = False) -> Program:
+def random_program(
+    seed: int, size: int, lockstep: bool = False, expanding: bool = False
+) -> Program:
     """The program of a seed, with about ``size`` statements. ``lockstep``: lanes exchange data only
-    where all of a warp are together, as hardware wants it."""
+    where all of a warp are together, as hardware wants it. ``expanding``: it has ops that targets
+    expand, which other passes do not know."""
     rng = random.Random(seed)
     block = rng.choice(BLOCKS)
     grid_ = (rng.choice((1, 1, 2, 3)), rng.choice((1, 1, 2)), 1)
     types = rng.sample(ALL, rng.randint(2, 4))
     maker = KernelMaker(rng, block, grid_, types)
-    maker.lockstep = lockstep
+    maker.lockstep, maker.expanding = lockstep, expanding
     return maker.program(size)
 
 
@@ -369,10 +373,12 @@ class Maker:
         (2, "scope"),
     )
 
+    def weights(self) -> list[int]:
+        return [weight for weight, _ in self.STATEMENTS]
+
     def statements(self, count: int) -> None:
         names = [name for _, name in self.STATEMENTS]
-        weights = [weight for weight, _ in self.STATEMENTS]
-        for name in self.rng.choices(names, weights, k=count):
+        for name in self.rng.choices(names, self.weights(), k=count):
             if self.context.depth >= 3 and name in ("branch", "loop", "scope"):
                 name = "binary"
             getattr(self, name)()
@@ -424,6 +430,7 @@ class KernelMaker(Maker):
         self.cells: dict[str, Value] = {}
         self.conditions: list[Value] = []
         self.lockstep = False
+        self.expanding = False
         self.complete = True
         """No thread has ended yet."""
 
@@ -642,7 +649,19 @@ class KernelMaker(Maker):
         (8, "warps"),
         (4, "shuffle"),
         (1, "end"),
+        (0, "expanded"),
     )
+
+    def weights(self) -> list[int]:
+        return [*super().weights()[:-1], 8 if self.expanding else 0]
+
+    def expanded(self) -> None:
+        """An op that has an expansion."""
+        cls = self.rng.choice([cls for cls in REGISTRY.values() if cls.expands])
+        dtype = self.type(INTEGERS)
+        types = self.rng.choice(cls.signatures or [(dtype,) * len(cls.OPERAND_FIELDS)])
+        choice = self.rng.choice(choices(cls))
+        self.emit(cls(*[self.any(type_) for type_ in types], **choice))  # type: ignore[arg-type]
 
 
 def random_array(rng: random.Random, dtype: DType, count: int) -> np.ndarray:

@@ -31,7 +31,7 @@ def apart(seed: int, part: int) -> int:
 
 def check(device: str, seed: int, size: int) -> None:
     in_hardware = device == "cuda" or (device == "vulkan" and on_vulkan.has_warps())
-    program = random_program(seed, size, lockstep=in_hardware)
+    program = random_program(seed, size, lockstep=in_hardware, expanding=True)
     launch = (program.module, program.grid, program.block, program.arrays, program.scalars)
     wanted = run_on("interp", *launch)
     try:
@@ -77,7 +77,7 @@ def test_words_agree(device: str, part: int, seed: int, size: int) -> None:
 @given(seed=seeds, size=sizes)
 @settings(SETTINGS, max_examples=examples(100, 1000))
 def test_random_programs_are_valid_and_print(seed: int, size: int) -> None:
-    module = random_program(seed, size).module
+    module = random_program(seed, size, expanding=True).module
     verify(module)
     text = print_module(module)
     assert print_module(parse_module(text)) == text

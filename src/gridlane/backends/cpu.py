@@ -12,6 +12,7 @@ BACKEND = Backend(
     title="CPUs",
     driver="gridlane.runtime.drivers.cpu",
     generator="gridlane.compiler.cpu",
+    codegen="gridlane.codegen.llvm.cpu",
     identity="gridlane.compiler.identity.processor",
     pipeline=(
         # What it writes are functions, so it comes before calls are inlined. Code for machines

@@ -13,6 +13,7 @@ BACKEND = Backend(
     title="Metal devices",
     driver="gridlane.runtime.drivers.metal",
     generator="gridlane.compiler.clike",
+    codegen="gridlane.codegen.clike",
     dialects=(Pass("gridlane.codegen.clike.msl.Metal"),),
     pipeline=(
         passes.INLINE,

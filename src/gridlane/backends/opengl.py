@@ -14,6 +14,7 @@ BACKEND = Backend(
     title="OpenGL devices",
     driver="gridlane.runtime.drivers.opengl",
     generator="gridlane.compiler.clike",
+    codegen="gridlane.codegen.clike",
     dialects=(
         Pass("gridlane.codegen.clike.glsl.GlslEs").when(Feature.ES),
         Pass("gridlane.codegen.clike.glsl.Glsl"),

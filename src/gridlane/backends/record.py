@@ -94,6 +94,7 @@ class Backend(NamedTuple):
             ``compiler.generation``.
         pipeline: the passes in front of the generator, in order.
         legal: the ops that it takes.
+        codegen: dotted name of the package that emits ops for it; "" where none are emitted.
         legal_with: those that it takes as well where a condition holds.
         reasons: why it takes no other op, by name, and what to do instead.
         formats: what its code can be had as; the last are those of artifacts.
@@ -125,6 +126,7 @@ class Backend(NamedTuple):
     generator: str
     pipeline: tuple[Pass, ...]
     legal: frozenset[str]
+    codegen: str = ""
     legal_with: Mapping[Condition, frozenset[str]] = _NOTHING
     reasons: Mapping[str, str] = _NOTHING
     formats: tuple[Format, ...] = ()

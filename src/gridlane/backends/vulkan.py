@@ -28,6 +28,7 @@ BACKEND = Backend(
     title="Vulkan devices",
     driver="gridlane.runtime.drivers.vulkan",
     generator="gridlane.compiler.vulkan",
+    codegen="gridlane.codegen.spirv",
     pipeline=(
         passes.FUNCTIONS,
         passes.FUSE_F64.unless(Feature.FMA),

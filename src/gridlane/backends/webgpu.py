@@ -14,6 +14,7 @@ BACKEND = Backend(
     title="WebGPU devices",
     driver="gridlane.runtime.drivers.webgpu",
     generator="gridlane.compiler.clike",
+    codegen="gridlane.codegen.clike",
     dialects=(Pass("gridlane.codegen.clike.wgsl.Wgsl"),),
     pipeline=passes.WORDS,
     # Warps have become barriers of the block.

@@ -9,6 +9,7 @@ from typing import Any
 
 from gridlane.backends import backend
 from gridlane.backends.record import Backend
+from gridlane.codegen.emitters import emitted
 from gridlane.compiler.depth import at_any_depth
 from gridlane.compiler.local_memory import check_local_memory
 from gridlane.core.argtypes import ArgType
@@ -17,10 +18,11 @@ from gridlane.core.config import config
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.source import UNKNOWN
 from gridlane.frontends.python.kernel_source import PythonSource
-from gridlane.ir.op import clone_region
+from gridlane.ir.op import REGISTRY, Op, clone_region
 from gridlane.ir.printer import print_module
 from gridlane.ir.source import KernelSource
 from gridlane.ir.values import Function, Module, Param, Value, Var
+from gridlane.passes.expand_ops import expand_ops
 
 
 def translate(
@@ -65,7 +67,7 @@ def lowered(module: Module, target: Target, options: KernelOptions) -> tuple[Art
 def _lowered(module: Module, target: Target, options: KernelOptions) -> tuple[Artifact, Module]:
     check_local_memory(module)
     record = backend(target.name)
-    changed = copied(module) if record.pipeline else module
+    changed = _expanded(module, record) if record.pipeline else module
     return generator(record).generate(changed, target, options), changed
 
 
@@ -87,10 +89,22 @@ def text(module: Module, target: Target, stage: str, options: KernelOptions | No
     """
     if stage == "ir":
         return print_module(module)
-    make, name, loc = generator(backend(target.name)).text, module.kernel.name, module.kernel.loc
-    return at_any_depth(
-        name, loc, lambda: make(copied(module), target, options or KernelOptions(), stage)
-    )
+    record, name, loc = backend(target.name), module.kernel.name, module.kernel.loc
+    make, asked = generator(record).text, options or KernelOptions()
+    return at_any_depth(name, loc, lambda: make(_expanded(module, record), target, asked, stage))
+
+
+def emitted_for(record: Backend) -> frozenset[type[Op]]:
+    """The op classes that the code generator of a backend emits."""
+    dialect = record.dialects[0].path if record.dialects else ""
+    return emitted(record.codegen, dialect) if record.codegen else frozenset(REGISTRY.values())
+
+
+def _expanded(module: Module, record: Backend) -> Module:
+    """A copy without the ops that a target does not emit and that expand into others."""
+    changed = copied(module)
+    expand_ops(changed, emitted_for(record))
+    return changed
 
 
 def copied(module: Module) -> Module:

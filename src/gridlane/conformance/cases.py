@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from enum import Enum
+from functools import partial
 from itertools import product
+from typing import get_type_hints
 
 import numpy as np
 
@@ -41,13 +44,7 @@ class Case:
         return f"{self.op}-{self.label}" if self.label else self.op
 
 
-INEXACT = {
-    *(math.Rsqrt, math.Cbrt, math.Exp, math.Exp2, math.Exp10, math.Expm1),
-    *(math.Log, math.Log2, math.Log10, math.Log1p, math.Sin, math.Cos, math.Tan),
-    *(math.Asin, math.Acos, math.Atan, math.Sinh, math.Cosh, math.Tanh),
-    *(math.Asinh, math.Acosh, math.Atanh, math.Erf, math.Erfc, math.Tgamma, math.Lgamma),
-    *(math.Pow, math.Atan2, math.Hypot),
-}
+INEXACT = {cls for cls in REGISTRY.values() if cls.approximate}
 """Ops that functions.py covers."""
 
 
@@ -171,6 +168,35 @@ def exponents() -> Iterator[Case]:
         yield over("frexp", str(dtype), [dtype], [special(dtype, 30)], emitting(math.Frexp))
 
 
+def listed(cls: type[Op]) -> Iterator[Case]:
+    """An op whose class lists the types of its operands, with each of its attributes: operands from
+    memory, and constants behind the first."""
+    for choice, types in product(choices(cls), cls.signatures):
+        first = [str(each[0]) for each in cls.signatures]
+        shown = types[:1] if len(set(first)) == len(first) else types
+        label = "-".join([*[value.value for value in choice.values()], *map(str, shown)])
+        make = partial(cls, **choice)
+        columns = grid_of(*[special(dtype) for dtype in types])  # type: ignore[arg-type]  # scalars
+        yield over(cls.name, label, list(types), columns, emitting(make))
+        axes = [special(dtype)[:: 1 if dtype is b1 else 5] for dtype in types[1:]]  # type: ignore[arg-type]
+        fixed = list(zip(*[column.tolist() for column in grid_of(*axes, limit=12)], strict=True))
+
+        def build(b, value, make=make, types=types, fixed=fixed):
+            rows = [[b.const(n, t) for n, t in zip(row, types[1:], strict=True)] for row in fixed]
+            return [result for row in rows for result in b.emit(make(value, *row)).results]
+
+        first = special(types[0], 20)  # type: ignore[arg-type]  # a scalar
+        yield over(cls.name, f"{label}-constants", [types[0]], [first], build)
+
+
+def choices(cls: type[Op]) -> list[dict[str, Enum]]:
+    """Each choice of the attributes of an op that are members of an Enum, by name."""
+    hints = get_type_hints(cls)
+    names = [name for name in cls.PLAIN_FIELDS if issubclass(hints[name], Enum)]
+    members = product(*[hints[name] for name in names])
+    return [dict(zip(names, each, strict=True)) for each in members]
+
+
 UNARY = [cls for cls in REGISTRY.values() if issubclass(cls, arith.Unary)]
 BINARY = [cls for cls in REGISTRY.values() if issubclass(cls, arith.Binary | arith.Compare)]
 
@@ -263,6 +289,9 @@ def arithmetic() -> Iterator[Case]:
     for cls in UNARY:
         if cls not in INEXACT:
             yield from same_typed(cls, 1)
+    for cls in REGISTRY.values():
+        if cls.signatures:
+            yield from listed(cls)
     yield from by_constants()
     yield from same_typed(arith.Fma, 3)
     for cls in (arith.Shl, arith.Shr):

@@ -1,4 +1,4 @@
-"""The meaning of ``ir.ops.arith``."""
+"""The meaning of ``ir.ops.arith``, but for what ``interp/integer.py`` has."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.dtypes import b1
+from gridlane.interp.integer import unsigned
 from gridlane.interp.values import (
     Array,
     Lanes,
@@ -37,11 +38,6 @@ def _by_kind(integers: Function, floats: Function) -> Function:
     return apply
 
 
-def unsigned(values: Array) -> Array:
-    """Integers with the same bits, read as unsigned."""
-    return values.view(f"u{values.dtype.itemsize}")
-
-
 def _magnitude(values: Array) -> Array:
     bits = unsigned(values)
     return np.where(values < 0, 0 - bits, bits)
@@ -60,22 +56,6 @@ def _remainder(lhs: Array, rhs: Array) -> Array:
     return np.where(rhs == 0, lhs, lhs - _quotient(lhs, rhs) * rhs)
 
 
-def _mulhi(lhs: Array, rhs: Array) -> Array:
-    dtype = lhs.dtype
-    bits = dtype.itemsize * 8
-    if bits < 64:
-        wide = f"{dtype.kind}8"
-        return ((lhs.astype(wide) * rhs.astype(wide)) >> bits).astype(dtype)
-    a, b = unsigned(lhs), unsigned(rhs)
-    low = np.uint64(0xFFFFFFFF)
-    a1, a0, b1_, b0 = a >> 32, a & low, b >> 32, b & low
-    middle = a1 * b0 + ((a0 * b0) >> 32)
-    high = a1 * b1_ + (middle >> 32) + ((a0 * b1_ + (middle & low)) >> 32)
-    # A negative factor is its unsigned reading minus 2**64.
-    high = high - np.where(lhs < 0, b, 0) - np.where(rhs < 0, a, 0)
-    return high.view(dtype)
-
-
 def _float_min(lhs: Array, rhs: Array) -> Array:
     below = (lhs < rhs) | ((lhs == rhs) & np.signbit(lhs)) | np.isnan(rhs)
     return np.where(below & ~np.isnan(lhs), lhs, rhs)
@@ -84,42 +64,6 @@ def _float_min(lhs: Array, rhs: Array) -> Array:
 def _float_max(lhs: Array, rhs: Array) -> Array:
     above = (lhs > rhs) | ((lhs == rhs) & ~np.signbit(lhs)) | np.isnan(rhs)
     return np.where(above & ~np.isnan(lhs), lhs, rhs)
-
-
-def _amount(amount: Array) -> Array:
-    return unsigned(amount).astype(np.uint64)
-
-
-def _shift_left(value: Array, amount: Array) -> Array:
-    bits, by = value.dtype.itemsize * 8, _amount(amount)
-    shifted = unsigned(value).astype(np.uint64) << np.minimum(by, bits - 1)
-    return np.where(by < bits, shifted, 0).astype(f"u{bits // 8}").view(value.dtype)
-
-
-def _shift_right(value: Array, amount: Array) -> Array:
-    bits, by = value.dtype.itemsize * 8, _amount(amount)
-    shifted = value >> np.minimum(by, bits - 1).astype(value.dtype)
-    return np.where(by < bits, shifted, np.where(value < 0, -1, 0).astype(value.dtype))
-
-
-def _bits(values: Array) -> Array:
-    """Bits of each element along axis 1, least significant first."""
-    octets = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)
-    return np.unpackbits(octets, axis=1, bitorder="little")
-
-
-def _popcount(values: Array) -> Array:
-    return _bits(values).sum(axis=1).astype(values.dtype)
-
-
-def _leading_zeros(values: Array) -> Array:
-    bits = _bits(values)[:, ::-1]
-    return np.where(bits.any(axis=1), bits.argmax(axis=1), bits.shape[1]).astype(values.dtype)
-
-
-def _reversed(values: Array) -> Array:
-    packed = np.packbits(_bits(values)[:, ::-1], axis=1, bitorder="little")
-    return packed.view(values.dtype).reshape(-1)
 
 
 def _not(values: Array) -> Array:
@@ -230,20 +174,14 @@ PLAIN: dict[type[Op], Function] = {
     arith.Mul: _by_kind(np.multiply, np.multiply),
     arith.Div: _by_kind(_quotient, np.divide),
     arith.Rem: _by_kind(_remainder, np.fmod),
-    arith.MulHi: _mulhi,
     arith.Min: _by_kind(np.minimum, _float_min),
     arith.Max: _by_kind(np.maximum, _float_max),
     arith.And: np.bitwise_and,
     arith.Or: np.bitwise_or,
     arith.Xor: np.bitwise_xor,
-    arith.Shl: _shift_left,
-    arith.Shr: _shift_right,
     arith.Neg: _by_kind(np.negative, np.negative),
     arith.Abs: _by_kind(np.abs, np.abs),
     arith.Not: _not,
-    arith.Popcount: _popcount,
-    arith.Clz: _leading_zeros,
-    arith.Brev: _reversed,
     arith.Eq: _compare(np.equal),
     arith.Ne: _compare(np.not_equal),
     arith.Lt: _compare(np.less),

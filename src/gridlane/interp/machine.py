@@ -17,7 +17,18 @@ import numpy as np
 
 from gridlane.core.errors import KernelError
 from gridlane.core.source import describe
-from gridlane.interp import access, arith, atomic, control, copies, grid, math, matrix, warp
+from gridlane.interp import (
+    access,
+    arith,
+    atomic,
+    control,
+    copies,
+    grid,
+    integer,
+    math,
+    matrix,
+    warp,
+)
 from gridlane.interp.cooperative import Meeting, waits_for_grid
 from gridlane.interp.memory import POISON, Fault, Memory
 from gridlane.interp.state import Block, Frame, Launch, Shape
@@ -27,10 +38,12 @@ from gridlane.ir.ops.arith import Const
 from gridlane.ir.types import Space
 from gridlane.ir.values import Function, Module, Region
 
-COMPUTE: dict[type[Op], Callable[..., Lanes]] = arith.PLAIN | math.PLAIN
+COMPUTE: dict[type[Op], Callable[..., Lanes]] = arith.PLAIN | integer.PLAIN | math.PLAIN
 """Ops whose results follow from the operands alone."""
 
-COMPUTE_WITH_OP: dict[type[Op], Callable[..., Lanes]] = arith.WITH_OP | access.WITH_OP
+COMPUTE_WITH_OP: dict[type[Op], Callable[..., Lanes]] = (
+    arith.WITH_OP | integer.WITH_OP | access.WITH_OP
+)
 """Likewise, with the op's attributes."""
 
 OBSERVE: dict[type[Op], Callable[..., Lanes]] = (

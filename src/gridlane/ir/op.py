@@ -75,6 +75,20 @@ class Op:
     """Every thread of the block must come here together."""
     cross_lane: ClassVar[bool] = False
     """Exchanges data between the lanes of a warp."""
+    elementwise: ClassVar[bool] = False
+    """Takes and gives scalars; the results of a lane follow from its own operands."""
+    approximate: ClassVar[bool] = False
+    """Devices may differ by the ulp that conformance/functions.py states."""
+    commutative: ClassVar[bool] = False
+    """The first two operands may change places."""
+    modular: ClassVar[bool] = False
+    """The low bits of an integer result follow from the low bits of the operands."""
+    exact: ClassVar[bool] = False
+    """An i32 gives what 64 bits of either sign give, where operands and result fit."""
+    signatures: ClassVar[tuple[tuple[Type, ...], ...]] = ()
+    """The types of the operands, one tuple for each choice, where the class lists them."""
+    expands: ClassVar[bool] = False
+    """The class has ``expand``."""
 
     loc: Loc = field(default=UNKNOWN, kw_only=True)
     results: tuple[Value, ...] = field(default=(), init=False)
@@ -92,6 +106,11 @@ class Op:
 
     def check(self, scope: Scope) -> None:
         """Raise VerifyError unless operands and attributes fit. See ``require``."""
+
+    def expand(self, b: Any) -> tuple[Value, ...]:
+        """Write the op in other ops with ``b``, an ``ir.builder.Builder``, for targets that do not
+        emit it. Returns what stands for the results."""
+        raise NotImplementedError(f"{self.name} has no expansion")
 
     @property
     def result(self) -> Value:
@@ -152,6 +171,7 @@ def operation(name: str) -> Callable[[type[T]], type[T]]:
             return tuple(n for n, k, _ in layout if k is kind)
 
         made.name = name
+        made.expands = made.expand is not Op.expand
         made.LAYOUT = layout
         made.OPERAND_FIELDS = of_kind(FieldKind.OPERAND)
         made.VARIADIC_FIELDS = of_kind(FieldKind.OPERANDS)

@@ -6,20 +6,15 @@ name ``CFG`` is reserved for a control-flow graph that a frontend for PTX would 
 
 from __future__ import annotations
 
+from gridlane.ir.op import REGISTRY
+from gridlane.ir.ops import math
+
+MATH = frozenset(cls.name for cls in REGISTRY.values() if cls.__module__ == math.__name__)
+
+ARITHMETIC = frozenset(cls.name for cls in REGISTRY.values() if cls.elementwise) - MATH
+"""What a target does not emit of these, passes/expand_ops.py writes in others."""
+
 # fmt: off
-ARITHMETIC = frozenset((
-    "const", "add", "sub", "mul", "div", "rem", "mulhi", "min", "max", "and", "or", "xor",
-    "shl", "shr", "neg", "abs", "not", "popcount", "clz", "brev", "eq", "ne", "lt", "le", "gt",
-    "ge", "select", "cast", "bitcast", "fma",
-))
-
-MATH = frozenset((
-    "sqrt", "rsqrt", "cbrt", "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p",
-    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
-    "atanh", "erf", "erfc", "tgamma", "lgamma", "floor", "ceil", "trunc", "rint", "round",
-    "pow", "atan2", "hypot", "copysign", "nextafter", "ldexp", "frexp",
-))
-
 MEMORY = frozenset((
     "load", "store", "offset", "field_pointer", "recast", "address", "from_address", "global",
     "dynamic_shared", "local_array", "read", "write", "pack", "part",

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections import defaultdict
 
 from gridlane.core.dtypes import DType, i32
-from gridlane.ir.op import Op
+from gridlane.ir.op import REGISTRY, Op
 from gridlane.ir.ops import arith, memory
 from gridlane.ir.values import Function, Module, Region, Value
 from gridlane.passes.promote import drop_dead
 
-MODULAR = (arith.Add, arith.Sub, arith.Mul, arith.And, arith.Or, arith.Xor, arith.Neg, arith.Not)
+MODULAR = tuple(cls for cls in REGISTRY.values() if cls.modular)
 """The low bits of these follow from the low bits of their operands."""
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from gridlane.core.compact import LIMIT
 from gridlane.core.dtypes import DType, i32, i64, u64
-from gridlane.ir.op import FieldKind, Op
+from gridlane.ir.op import REGISTRY, FieldKind, Op
 from gridlane.ir.ops import arith, memory
 from gridlane.ir.rewriting import replace_values
 from gridlane.ir.values import Function, Module, Param, Region, Value, Var
@@ -23,12 +23,9 @@ from gridlane.passes.nowrap import mark_indices
 from gridlane.passes.promote import drop_dead
 from gridlane.passes.ranges import Ranges, TooLarge
 
-MODULAR = (
-    *(arith.Const, arith.Add, arith.Sub, arith.Mul, arith.Neg, arith.Select),
-    *(arith.And, arith.Or, arith.Xor, arith.Not),
-)
+MODULAR = (arith.Const, arith.Select, *(cls for cls in REGISTRY.values() if cls.modular))
 """The low bits of these follow from the low bits of their operands."""
-EXACT = (arith.Div, arith.Rem, arith.Min, arith.Max, arith.Abs)
+EXACT = tuple(cls for cls in REGISTRY.values() if cls.exact)
 """These are the same in fewer bits when operands and result fit."""
 
 

@@ -1,6 +1,21 @@
 """Structured IR to C-like text: one emitter, and an overlay of attributes for each language."""
 
+from importlib import import_module
+
+from gridlane.codegen.clike.emission import EMITTERS
 from gridlane.codegen.clike.functions import kept_functions
 from gridlane.codegen.clike.kernel import KernelText, emit_kernel
+from gridlane.codegen.clike.scalars import lacking
+from gridlane.ir.op import Op
 
-__all__ = ["KernelText", "emit_kernel", "kept_functions"]
+__all__ = ["KernelText", "emit_kernel", "emitted", "kept_functions"]
+
+
+def emitted(dialect: str) -> frozenset[type[Op]]:
+    """The ops that are emitted in a language, by functions or in its operators.
+
+    Args:
+        dialect: dotted name of its class.
+    """
+    module, _, name = dialect.rpartition(".")
+    return EMITTERS.ops() - lacking(getattr(import_module(module), name))

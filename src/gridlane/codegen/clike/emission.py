@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from gridlane.codegen.clike.base import Dialect
+from gridlane.codegen.emitters import Emitters
 from gridlane.core.dtypes import DType
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions
@@ -19,21 +20,11 @@ from gridlane.ir.types import PointerType, Space, StructType, Type, VectorType
 from gridlane.ir.values import Module, Value, Var
 
 Emitter = Callable[["Emission", Op], None]
-F = TypeVar("F", bound=Callable[..., None])
 
-TABLE: dict[type[Op], Emitter] = {}
-"""The emission of each op; the families fill it."""
-
-
-def emits(*classes: type[Op]) -> Callable[[F], F]:
-    """Register a function as the emission of ops."""
-
-    def register(function: F) -> F:
-        for cls in classes:
-            TABLE[cls] = function
-        return function
-
-    return register
+EMITTERS = Emitters()
+"""What this code generator emits; its other modules fill it."""
+TABLE: dict[type[Op], Emitter] = EMITTERS.table
+emits = EMITTERS.emits
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gridlane.codegen.clike import floats
+from gridlane.codegen.clike.base import Dialect
 from gridlane.codegen.clike.emission import Emission, emits
 from gridlane.codegen.clike.floats import narrow_bf16, widen_bf16
 from gridlane.codegen.clike.rounding import (
@@ -277,6 +278,12 @@ SCALARS: dict[type[Op], Emit] = {
     math.Copysign: floats.copy_sign,
 }
 """The emission of ops on scalars of one type."""
+
+
+def lacking(dialect: type[Dialect]) -> frozenset[type[Op]]:
+    """The ops that would be functions of a language that has none such."""
+    named = {cls for cls, emit in SCALARS.items() if emit is _function}
+    return frozenset(named - set(dialect.functions))
 
 
 def combined(state: Emission, cls: type[Op], dtype: DType, operands: list[str]) -> str:

@@ -25,7 +25,7 @@ from gridlane.core.dtypes import f32 as _F32
 from gridlane.core.dtypes import f64 as _F64
 from gridlane.ir.builder import constant, rounded
 from gridlane.ir.op import FastMath, Op
-from gridlane.ir.ops import arith, math
+from gridlane.ir.ops import arith, integer, math
 
 Emit = Callable[[Body, Op, int, list[str]], str]
 
@@ -376,6 +376,14 @@ def _intrinsic(stem: str) -> Emit:
     return emit_intrinsic
 
 
+def _saturating(stem: str) -> Emit:
+    def emit_saturating(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
+        name, _ = type_of(op, lanes)
+        return body.intrinsic(f"{'s' if _is_signed(op) else 'u'}{stem}.sat", name, lanes, operands)
+
+    return emit_saturating
+
+
 def _integral(stem: str) -> Emit:
     """Rounding to an integer."""
     plain = _intrinsic(stem)
@@ -550,6 +558,8 @@ TABLE: dict[type[Op], Emit] = {
     arith.Cast: _cast,
     arith.Bitcast: _bitcast,
     arith.Fma: _intrinsic("fma"),
+    integer.AddSat: _saturating("add"),
+    integer.SubSat: _saturating("sub"),
     math.Sqrt: _intrinsic("sqrt"),
     math.Floor: _integral("floor"),
     math.Ceil: _integral("ceil"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
 
+from gridlane.codegen.emitters import Emitters
+from gridlane.codegen.spirv import scalars
 from gridlane.codegen.spirv.code import Code
 from gridlane.codegen.spirv.opcodes import Opcode
 from gridlane.codegen.spirv.places import Place, Places
@@ -19,21 +20,11 @@ from gridlane.ir.types import PointerType, Space, Type
 from gridlane.ir.values import Module, Value, Var
 
 Emitter = Callable[["Emission", Op], None]
-F = TypeVar("F", bound=Callable[..., None])
 
-TABLE: dict[type[Op], Emitter] = {}
-"""The emission of each op; the families fill it."""
-
-
-def emits(*classes: type[Op]) -> Callable[[F], F]:
-    """Register a function as the emission of ops."""
-
-    def register(function: F) -> F:
-        for cls in classes:
-            TABLE[cls] = function
-        return function
-
-    return register
+EMITTERS = Emitters(scalars.TABLE)
+"""What this code generator emits; its other modules fill it."""
+TABLE: dict[type[Op], Emitter] = EMITTERS.table
+emits = EMITTERS.emits
 
 
 @dataclass(slots=True)

@@ -1,5 +1,27 @@
 """The ops, one dataclass each. Importing this package registers all of them."""
 
-from gridlane.ir.ops import arith, atomic, control, copies, grid, math, matrix, memory, warp
+from gridlane.ir.ops import (
+    arith,
+    atomic,
+    control,
+    copies,
+    grid,
+    integer,
+    math,
+    matrix,
+    memory,
+    warp,
+)
 
-__all__ = ["arith", "atomic", "control", "copies", "grid", "math", "matrix", "memory", "warp"]
+__all__ = [
+    "arith",
+    "atomic",
+    "control",
+    "copies",
+    "grid",
+    "integer",
+    "math",
+    "matrix",
+    "memory",
+    "warp",
+]

@@ -22,6 +22,7 @@ class Const(Op):
     value: bool | int | float
     type: Type
     pure = True
+    elementwise = True
 
     @property
     def is_negative_zero(self) -> bool:
@@ -55,6 +56,7 @@ class Binary(Op):
     rhs: Value
     accepts = "integers and floats"
     pure = True
+    elementwise = True
 
     def result_types(self) -> tuple[Type, ...]:
         return (self.lhs.type,)
@@ -88,6 +90,8 @@ class Add(Binary):
     rhs: Value
     fast: FastMath = FastMath.NONE
     nowrap: bool = False
+    commutative = True
+    modular = True
 
 
 @operation("sub")
@@ -98,6 +102,7 @@ class Sub(Binary):
     rhs: Value
     fast: FastMath = FastMath.NONE
     nowrap: bool = False
+    modular = True
 
 
 @operation("mul")
@@ -108,6 +113,8 @@ class Mul(Binary):
     rhs: Value
     fast: FastMath = FastMath.NONE
     nowrap: bool = False
+    commutative = True
+    modular = True
 
 
 @operation("div")
@@ -118,6 +125,7 @@ class Div(Binary):
     lhs: Value
     rhs: Value
     fast: FastMath = FastMath.NONE
+    exact = True
 
 
 @operation("rem")
@@ -128,6 +136,7 @@ class Rem(Binary):
     lhs: Value
     rhs: Value
     fast: FastMath = FastMath.NONE
+    exact = True
 
 
 @operation("mulhi")
@@ -137,6 +146,7 @@ class MulHi(Binary):
     lhs: Value
     rhs: Value
     accepts = "integers"
+    commutative = True
 
 
 @operation("min")
@@ -146,6 +156,8 @@ class Min(Binary):
     lhs: Value
     rhs: Value
     fast: FastMath = FastMath.NONE
+    commutative = True
+    exact = True
 
 
 @operation("max")
@@ -155,6 +167,8 @@ class Max(Binary):
     lhs: Value
     rhs: Value
     fast: FastMath = FastMath.NONE
+    commutative = True
+    exact = True
 
 
 @operation("and")
@@ -164,6 +178,8 @@ class And(Binary):
     lhs: Value
     rhs: Value
     accepts = "integers and bool"
+    commutative = True
+    modular = True
 
 
 @operation("or")
@@ -173,6 +189,8 @@ class Or(Binary):
     lhs: Value
     rhs: Value
     accepts = "integers and bool"
+    commutative = True
+    modular = True
 
 
 @operation("xor")
@@ -182,6 +200,8 @@ class Xor(Binary):
     lhs: Value
     rhs: Value
     accepts = "integers and bool"
+    commutative = True
+    modular = True
 
 
 class Shift(Op):
@@ -191,6 +211,7 @@ class Shift(Op):
     value: Value
     amount: Value
     pure = True
+    elementwise = True
 
     def result_types(self) -> tuple[Type, ...]:
         return (self.value.type,)
@@ -224,6 +245,7 @@ class Unary(Op):
     value: Value
     accepts = "integers and floats"
     pure = True
+    elementwise = True
 
     def result_types(self) -> tuple[Type, ...]:
         return (self.value.type,)
@@ -238,6 +260,7 @@ class Neg(Unary):
 
     value: Value
     fast: FastMath = FastMath.NONE
+    modular = True
 
 
 @operation("abs")
@@ -246,6 +269,7 @@ class Abs(Unary):
 
     value: Value
     fast: FastMath = FastMath.NONE
+    exact = True
 
 
 @operation("not")
@@ -254,6 +278,7 @@ class Not(Unary):
 
     value: Value
     accepts = "integers and bool"
+    modular = True
 
 
 @operation("popcount")
@@ -288,6 +313,7 @@ class Compare(Op):
     rhs: Value
     accepts = "integers and floats"
     pure = True
+    elementwise = True
 
     def result_types(self) -> tuple[Type, ...]:
         return (b1,)
@@ -307,6 +333,7 @@ class Eq(Compare):
     rhs: Value
     fast: FastMath = FastMath.NONE
     accepts = "integers, floats and bool"
+    commutative = True
 
 
 @operation("ne")
@@ -317,6 +344,7 @@ class Ne(Compare):
     rhs: Value
     fast: FastMath = FastMath.NONE
     accepts = "integers, floats and bool"
+    commutative = True
 
 
 @operation("lt")
@@ -363,6 +391,7 @@ class Select(Op):
     on_true: Value
     on_false: Value
     pure = True
+    elementwise = True
 
     def result_types(self) -> tuple[Type, ...]:
         return (self.on_true.type,)
@@ -385,6 +414,7 @@ class Cast(Op):
     value: Value
     type: DType
     pure = True
+    elementwise = True
 
     def result_types(self) -> tuple[Type, ...]:
         return (self.type,)
@@ -401,6 +431,7 @@ class Bitcast(Op):
     value: Value
     type: Type
     pure = True
+    elementwise = True
 
     def result_types(self) -> tuple[Type, ...]:
         return (self.type,)
@@ -421,6 +452,8 @@ class Fma(Op):
     c: Value
     fast: FastMath = FastMath.NONE
     pure = True
+    elementwise = True
+    commutative = True
 
     def result_types(self) -> tuple[Type, ...]:
         return (self.a.type,)

@@ -27,6 +27,20 @@ class MathBinary(Binary):
     accepts = "floats"
 
 
+class Approximate(MathUnary):
+    """A function of one float that need not be rounded right."""
+
+    __slots__ = ()
+    approximate = True
+
+
+class ApproximateBinary(MathBinary):
+    """A function of two floats that need not be rounded right."""
+
+    __slots__ = ()
+    approximate = True
+
+
 @operation("sqrt")
 class Sqrt(MathUnary):
     """The square root, correctly rounded; NaN below 0."""
@@ -36,7 +50,7 @@ class Sqrt(MathUnary):
 
 
 @operation("rsqrt")
-class Rsqrt(MathUnary):
+class Rsqrt(Approximate):
     """1 / sqrt(value)."""
 
     value: Value
@@ -44,7 +58,7 @@ class Rsqrt(MathUnary):
 
 
 @operation("cbrt")
-class Cbrt(MathUnary):
+class Cbrt(Approximate):
     """The cube root."""
 
     value: Value
@@ -52,7 +66,7 @@ class Cbrt(MathUnary):
 
 
 @operation("exp")
-class Exp(MathUnary):
+class Exp(Approximate):
     """e to the value."""
 
     value: Value
@@ -60,7 +74,7 @@ class Exp(MathUnary):
 
 
 @operation("exp2")
-class Exp2(MathUnary):
+class Exp2(Approximate):
     """2 to the value."""
 
     value: Value
@@ -68,7 +82,7 @@ class Exp2(MathUnary):
 
 
 @operation("exp10")
-class Exp10(MathUnary):
+class Exp10(Approximate):
     """10 to the value."""
 
     value: Value
@@ -76,7 +90,7 @@ class Exp10(MathUnary):
 
 
 @operation("expm1")
-class Expm1(MathUnary):
+class Expm1(Approximate):
     """exp(value) - 1 without cancellation near 0."""
 
     value: Value
@@ -84,7 +98,7 @@ class Expm1(MathUnary):
 
 
 @operation("log")
-class Log(MathUnary):
+class Log(Approximate):
     """The natural logarithm; NaN below 0, -inf at 0."""
 
     value: Value
@@ -92,7 +106,7 @@ class Log(MathUnary):
 
 
 @operation("log2")
-class Log2(MathUnary):
+class Log2(Approximate):
     """The logarithm to base 2."""
 
     value: Value
@@ -100,7 +114,7 @@ class Log2(MathUnary):
 
 
 @operation("log10")
-class Log10(MathUnary):
+class Log10(Approximate):
     """The logarithm to base 10."""
 
     value: Value
@@ -108,7 +122,7 @@ class Log10(MathUnary):
 
 
 @operation("log1p")
-class Log1p(MathUnary):
+class Log1p(Approximate):
     """log(1 + value) without cancellation near 0."""
 
     value: Value
@@ -116,7 +130,7 @@ class Log1p(MathUnary):
 
 
 @operation("sin")
-class Sin(MathUnary):
+class Sin(Approximate):
     """The sine of an angle in radians."""
 
     value: Value
@@ -124,7 +138,7 @@ class Sin(MathUnary):
 
 
 @operation("cos")
-class Cos(MathUnary):
+class Cos(Approximate):
     """The cosine of an angle in radians."""
 
     value: Value
@@ -132,7 +146,7 @@ class Cos(MathUnary):
 
 
 @operation("tan")
-class Tan(MathUnary):
+class Tan(Approximate):
     """The tangent of an angle in radians."""
 
     value: Value
@@ -140,7 +154,7 @@ class Tan(MathUnary):
 
 
 @operation("asin")
-class Asin(MathUnary):
+class Asin(Approximate):
     """The arc sine; NaN outside [-1, 1]."""
 
     value: Value
@@ -148,7 +162,7 @@ class Asin(MathUnary):
 
 
 @operation("acos")
-class Acos(MathUnary):
+class Acos(Approximate):
     """The arc cosine; NaN outside [-1, 1]."""
 
     value: Value
@@ -156,7 +170,7 @@ class Acos(MathUnary):
 
 
 @operation("atan")
-class Atan(MathUnary):
+class Atan(Approximate):
     """The arc tangent."""
 
     value: Value
@@ -164,7 +178,7 @@ class Atan(MathUnary):
 
 
 @operation("sinh")
-class Sinh(MathUnary):
+class Sinh(Approximate):
     """The hyperbolic sine."""
 
     value: Value
@@ -172,7 +186,7 @@ class Sinh(MathUnary):
 
 
 @operation("cosh")
-class Cosh(MathUnary):
+class Cosh(Approximate):
     """The hyperbolic cosine."""
 
     value: Value
@@ -180,7 +194,7 @@ class Cosh(MathUnary):
 
 
 @operation("tanh")
-class Tanh(MathUnary):
+class Tanh(Approximate):
     """The hyperbolic tangent."""
 
     value: Value
@@ -188,7 +202,7 @@ class Tanh(MathUnary):
 
 
 @operation("asinh")
-class Asinh(MathUnary):
+class Asinh(Approximate):
     """The inverse hyperbolic sine."""
 
     value: Value
@@ -196,7 +210,7 @@ class Asinh(MathUnary):
 
 
 @operation("acosh")
-class Acosh(MathUnary):
+class Acosh(Approximate):
     """The inverse hyperbolic cosine; NaN below 1."""
 
     value: Value
@@ -204,7 +218,7 @@ class Acosh(MathUnary):
 
 
 @operation("atanh")
-class Atanh(MathUnary):
+class Atanh(Approximate):
     """The inverse hyperbolic tangent; NaN outside [-1, 1]."""
 
     value: Value
@@ -212,7 +226,7 @@ class Atanh(MathUnary):
 
 
 @operation("erf")
-class Erf(MathUnary):
+class Erf(Approximate):
     """The error function."""
 
     value: Value
@@ -220,7 +234,7 @@ class Erf(MathUnary):
 
 
 @operation("erfc")
-class Erfc(MathUnary):
+class Erfc(Approximate):
     """1 - erf(value) without cancellation for large values."""
 
     value: Value
@@ -228,7 +242,7 @@ class Erfc(MathUnary):
 
 
 @operation("tgamma")
-class Tgamma(MathUnary):
+class Tgamma(Approximate):
     """The gamma function; NaN at negative integers and -inf, infinite at 0."""
 
     value: Value
@@ -236,7 +250,7 @@ class Tgamma(MathUnary):
 
 
 @operation("lgamma")
-class Lgamma(MathUnary):
+class Lgamma(Approximate):
     """The logarithm of the magnitude of the gamma function."""
 
     value: Value
@@ -284,7 +298,7 @@ class Round(MathUnary):
 
 
 @operation("pow")
-class Pow(MathBinary):
+class Pow(ApproximateBinary):
     """lhs to the power rhs, with C's special cases."""
 
     lhs: Value
@@ -293,7 +307,7 @@ class Pow(MathBinary):
 
 
 @operation("atan2")
-class Atan2(MathBinary):
+class Atan2(ApproximateBinary):
     """The angle of the point (x = rhs, y = lhs), with C's special cases."""
 
     lhs: Value
@@ -302,7 +316,7 @@ class Atan2(MathBinary):
 
 
 @operation("hypot")
-class Hypot(MathBinary):
+class Hypot(ApproximateBinary):
     """sqrt(lhs*lhs + rhs*rhs) without overflow; infinite when either is."""
 
     lhs: Value
@@ -335,6 +349,7 @@ class Ldexp(Op):
     value: Value
     exponent: Value
     pure = True
+    elementwise = True
 
     def result_types(self) -> tuple[Type, ...]:
         return (self.value.type,)
@@ -350,6 +365,7 @@ class Frexp(Op):
 
     value: Value
     pure = True
+    elementwise = True
 
     def result_types(self) -> tuple[Type, ...]:
         return (self.value.type, i32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gridlane.codegen.emitters import Emitters
 from gridlane.codegen.llvm import scalars
 from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Rep, Uniform, Varying
 from gridlane.codegen.llvm.cpu.shapes import Kind
@@ -13,18 +14,10 @@ from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op
 
 Emit = Callable[[Emission, Any], None]
-TABLE: dict[type[Op], Emit] = {}
-
-
-def emits(*classes: type[Op]) -> Callable[[Emit], Emit]:
-    """Register a function as the emission of op classes."""
-
-    def register(function: Emit) -> Emit:
-        for cls in classes:
-            TABLE[cls] = function
-        return function
-
-    return register
+EMITTERS = Emitters(scalars.TABLE)
+"""What this code generator emits; its other modules fill it."""
+TABLE: dict[type[Op], Emit] = EMITTERS.table
+emits = EMITTERS.emits
 
 
 def emit_op(state: Emission, op: Op) -> None:

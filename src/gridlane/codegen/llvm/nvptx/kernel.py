@@ -12,6 +12,7 @@ from gridlane.codegen.llvm.nvptx import (
     copies,
     fragments,
     gridops,
+    integers,
     mathlib,
     memory,
     products,
@@ -27,8 +28,8 @@ from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import Function, Module, Param
 
 FAMILIES = (
-    *(atomics, comparison, copies, fragments, gridops, mathlib, memory, products, report),
-    *(warps,),
+    *(atomics, comparison, copies, fragments, gridops, integers, mathlib, memory, products),
+    *(report, warps),
 )
 """Imported for the emissions that they register."""
 

@@ -1,0 +1,40 @@
+"""Integer ops that PTX has an instruction for, and LLVM no intrinsic in all its versions."""
+
+from __future__ import annotations
+
+from gridlane.codegen.llvm import scalars
+from gridlane.codegen.llvm.nvptx.emission import Emission, emits
+from gridlane.core.dtypes import i32
+from gridlane.ir.op import Op
+from gridlane.ir.ops import integer
+
+_SATURATING: dict[type[Op], str] = {integer.AddSat: "add.sat.s32", integer.SubSat: "sub.sat.s32"}
+
+
+@emits(*_SATURATING)
+def saturate(state: Emission, op: integer.AddSat | integer.SubSat) -> None:
+    """PTX saturates i32 alone."""
+    operands = [state.name(op.lhs), state.name(op.rhs)]
+    if op.lhs.type is i32:
+        made = _instruction(state, _SATURATING[type(op)], operands)
+    else:
+        found = scalars.emit(state.body, op, 0, operands)
+        assert found is not None
+        made = found
+    state.set(op.results[0], made)
+
+
+@emits(integer.Prmt)
+def permute(state: Emission, op: integer.Prmt) -> None:
+    """The instruction has a name for each mode."""
+    suffix = "" if op.mode is integer.PermuteMode.GENERIC else f".{op.mode.value}"
+    operands = [state.name(value) for value in op.operands()]
+    state.set(op.results[0], _instruction(state, f"prmt.b32{suffix}", operands))
+
+
+def _instruction(state: Emission, name: str, operands: list[str]) -> str:
+    """An instruction on 32-bit registers."""
+    places = ", ".join(f"${place}" for place in range(len(operands) + 1))
+    constraints = ",".join(["=r", *["r"] * len(operands)])
+    arguments = ", ".join(f"i32 {operand}" for operand in operands)
+    return state.body.op(f'call i32 asm "{name} {places};", "{constraints}"({arguments})')

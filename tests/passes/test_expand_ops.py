@@ -1,0 +1,132 @@
+"""Ops that a target does not emit are written in others, by their own expansion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.passes.legalizing import check, ops_of
+
+from gridlane.compiler import generate
+from gridlane.conformance.suite import cases
+from gridlane.core.errors import TargetError
+from gridlane.core.options import Target
+from gridlane.ir.op import REGISTRY, Op, operation
+from gridlane.ir.ops import arith
+from gridlane.ir.parser import parse_module
+from gridlane.ir.values import Module, Value
+from gridlane.ir.verifier import verify
+from gridlane.passes.expand_ops import expand_ops
+
+EMITTING = [name for name in names() if backend(name).codegen]
+"""Targets with a code generator."""
+
+
+@pytest.fixture
+def square(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Op]]:
+    """An op that expands into a product, and one that expands into two of it."""
+    before = dict(REGISTRY)
+
+    @operation("square")
+    class Square(arith.Unary):
+        value: Value
+
+        def expand(self, b: Any) -> tuple[Value, ...]:
+            return (b.mul(self.value, self.value),)
+
+    @operation("powers")
+    class Powers(arith.Unary):
+        value: Value
+
+        def result_types(self):
+            return (self.value.type, self.value.type)
+
+        def expand(self, b: Any) -> tuple[Value, ...]:
+            twice = b.value(Square(self.value))
+            return twice, b.value(Square(twice))
+
+    yield Square
+    REGISTRY.clear()
+    REGISTRY.update(before)
+
+
+KERNEL = """
+kernel @k(%p: ptr<i32, global>, %x: i32, %c: b1) {
+  %s: i32 = square %x loc("a.py", 7, 1, 9, "k")
+  if %c {
+    %a: i32, %b: i32 = powers %s
+    %sum: i32 = add %a, %b
+    %t: i32 = square %sum
+    store %p, %t
+  }
+  store %p, %s
+}
+"""
+
+
+@pytest.mark.usefixtures("square")
+def test_all_are_expanded() -> None:
+    module = parse_module(KERNEL)
+    expand_ops(module, frozenset())
+    verify(module)
+    names = [op.name for op in ops_of(module)]
+    assert names == ["mul", "if", "mul", "mul", "add", "mul", "store", "store"]
+    first, branch, _ = module.kernel.body.ops
+    assert first.loc.line == 7
+    last = branch.then.ops[-1]  # type: ignore[attr-defined]  # an If
+    assert last.value.op.name == "mul"  # type: ignore[union-attr]
+
+
+def test_emitted_ops_stay(square: type[Op]) -> None:
+    module = parse_module(KERNEL)
+    expand_ops(module, frozenset({square}))
+    names = [op.name for op in ops_of(module)]
+    assert names == ["square", "if", "square", "square", "add", "square", "store", "store"]
+
+
+def test_nothing_changes_without_such_ops() -> None:
+    module = parse_module("kernel @k(%x: i32) {\n  %s: i32 = neg %x\n  %t: i32 = abs %s\n}")
+    ops = list(module.kernel.body.ops)
+    expand_ops(module, frozenset())
+    assert module.kernel.body.ops == ops
+
+
+@pytest.mark.usefixtures("square")
+@pytest.mark.parametrize("target", EMITTING)
+def test_every_target_takes_an_op_that_none_emits(target: str) -> None:
+    code = generate(parse_module(KERNEL), Target(target, (32, 1, 1)))
+    assert code.code
+
+
+@pytest.mark.parametrize("target", EMITTING)
+def test_an_op_that_is_neither_emitted_nor_expanded_is_refused(
+    target: str, square: type[Op], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(square, "expands", False)
+    text = "kernel @k(%p: ptr<i32, global>, %x: i32) {\n  %s: i32 = square %x\n  store %p, %s\n}"
+    with pytest.raises(TargetError, match=f"the {target} target has no square"):
+        generate(parse_module(text), Target(target, (32, 1, 1)))
+
+
+CASES = [case for case in cases() if REGISTRY[case.op].expands]
+
+
+def expand_all(module: Module) -> None:
+    expand_ops(module, frozenset())
+    assert not any(op.expands for op in ops_of(module))
+
+
+def test_expansions_mean_what_the_ops_mean() -> None:
+    for case in CASES:
+        check(case, expand_all)
+
+
+def test_a_broken_expansion_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for cls in [cls for cls in REGISTRY.values() if cls.expands]:
+        zeros = lambda op, b: tuple([b.zero(value.type) for value in op.results])  # noqa: E731
+        monkeypatch.setattr(cls, "expand", zeros)
+        with pytest.raises(AssertionError):
+            for case in CASES:
+                if case.op == cls.name:
+                    check(case, expand_all)
