@@ -8,7 +8,7 @@ from gridlane.core.endings import begin
 from gridlane.core.version import VERSION
 
 if TYPE_CHECKING:
-    from gridlane.launch.current import using as device
+    from gridlane.launch.current import Using as device  # noqa: N813  # it reads as a verb
 
 __all__ = ["device"]
 __version__ = VERSION
@@ -22,7 +22,7 @@ def __getattr__(name: str) -> Any:
 
         return import_module("gridlane.cuda")
     if name == "device":
-        from gridlane.launch.current import using
+        from gridlane.launch.current import Using
 
-        return using
+        return Using
     raise AttributeError(f"module 'gridlane' has no attribute {name!r}")

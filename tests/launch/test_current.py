@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -163,3 +165,111 @@ def test_another_object_for_the_first_device_is_the_first():
         x = np.ones(4)
         scale[1, 4](x, 3.0)
     assert (x == 3).all()
+
+
+def test_an_empty_array_of_another_device_opens_no_door(other):
+    empty = cuda.to_device(np.zeros(0, np.float32))
+    x = cuda.to_device(np.ones(SIZE, np.float32))
+    with gridlane.device(other):
+        own = cuda.to_device(np.ones(SIZE, np.float32))
+        for _ in range(3):
+            scale[4, 32](empty, 2.0)
+            scale[4, 32](empty[:0], 2.0)
+        for array in (x, x[2:], x.reshape(10, 10).ravel()):
+            with pytest.raises(DeviceError, match="memory of the device 'cpu'"):
+                scale[4, 32](array, 2.0)
+        cuda.synchronize()
+        assert (own.copy_to_host() == 1).all()
+    assert (x.copy_to_host() == 1).all()
+    scale[4, 32](x, 2.0)
+    with gridlane.device(other):
+        nothing = cuda.to_device(np.zeros(0, np.float32))
+    scale[4, 32](nothing, 2.0)
+    with pytest.raises(DeviceError, match=f"memory of the device '{other}'"):
+        scale[4, 32](own, 2.0)
+
+
+def test_events_between_kinds_are_refused(other):
+    event, stream = cuda.event(), cuda.stream()
+    event.record()
+    with gridlane.device(other):
+        there, queue = cuda.event(), cuda.stream()
+        there.record()
+        words = "another device's"
+        if other == "interp":  # both keep the host's time, and order threads of the host
+            return
+        for work in (
+            lambda: event.record(),
+            lambda: event.wait(queue),
+            lambda: there.record(stream),
+            lambda: cuda.event_elapsed_time(event, there),
+            lambda: cuda.event_elapsed_time(there, event),
+        ):
+            with pytest.raises(DeviceError, match=words):
+                work()
+
+
+def test_blocks_of_generators_end_in_any_order():
+    def generator(kind):
+        with gridlane.device(kind):
+            yield current.kind()
+
+    made = generator("interp")
+    assert next(made) == "interp" and current.kind() == "interp"
+    with gridlane.device("cpu"):
+        assert next(made, None) is None
+        assert current.kind() == "cpu"
+    assert current.kind() == "cpu"
+    again = generator("interp")
+    next(again)
+    thread = threading.Thread(target=again.close)  # which was never in the block
+    thread.start()
+    thread.join()
+    assert current.kind() == "interp"
+    current.choose(None)
+    current._thread.blocks.clear()
+
+
+def test_a_block_can_be_entered_again_and_decorate():
+    block = gridlane.device("interp")
+    for _ in range(2):
+        with block, block:
+            assert current.kind() == "interp"
+        assert current.kind() == "cpu"
+
+    @gridlane.device("interp")
+    def kind():
+        return current.kind()
+
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(kind())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == ["interp"] * 4 and kind() == "interp" and current.kind() == "cpu"
+
+
+@pytest.mark.parametrize("name", [None, 5, b"cpu", ("cpu",)])
+def test_a_device_is_named_by_a_string(name):
+    with pytest.raises(TypeError, match="named by a string"):
+        gridlane.device(name)
+
+
+SUSPENDED = """
+import gridlane
+
+def generator():
+    with gridlane.device("interp"):
+        yield
+
+made = generator()
+next(made)
+"""
+
+
+def test_a_block_that_the_interpreters_end_ends(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(SUSPENDED)
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")

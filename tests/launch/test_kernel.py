@@ -130,3 +130,12 @@ def test_errors_of_the_kernel_surface(device):
     with pytest.raises(ValueError, match="five"):
         plan.launch(GRID, plan.pack())
         device.synchronize()
+
+
+def test_memory_of_another_device_is_refused(device, arrays):
+    other = get_device("interp" if device.name == "cpu" else "cpu")
+    foreign = to_device(other, np.zeros(THREADS, np.float32))
+    foreign.device = other
+    plan = Kernel(ModuleSource(axpy())).plan(BLOCK, device=device)
+    with pytest.raises(DeviceError, match=f"memory is of the device {other.name!r}"):
+        plan.pack(arrays[0], foreign, 2.0, THREADS)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.passes.legalizing import check, ops_of
 
+from gridlane.backends import backend, names
 from gridlane.compiler import generate
 from gridlane.conformance.suite import cases
 from gridlane.core.errors import TargetError

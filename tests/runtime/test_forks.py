@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from tests import on_vulkan
 
 PRELUDE = """
 import faulthandler, linecache, multiprocessing, os, signal, sys, threading, time
@@ -135,19 +136,62 @@ PROCESSES = """
             assert pool.starmap(works, [()] * 2) == [True] * 2
 """
 
+HOST_DRIVEN = """
+    import gridlane
+
+    with gridlane.device("vulkan"):
+        x = cuda.to_device(np.zeros(64, np.int32))
+        increment[2, 32](x)
+        stream = cuda.stream()
+
+        def child():
+            for work in (lambda: increment[2, 32](x), x.copy_to_host, cuda.synchronize):
+                try:
+                    work()
+                except DeviceError as error:
+                    assert "forked" in str(error) and "spawn" in str(error)
+                else:
+                    return False
+            with gridlane.device(os.environ["GRIDLANE_DEVICE"]):
+                return works()
+
+        assert child_says(child)
+        increment[2, 32](x)
+        assert (x.copy_to_host() == 2).all()
+"""
+
+NAMES = """
+    thread = threading.Thread(target=lambda: cuda.stream())
+    thread.start()
+    time.sleep(0.002)
+    assert child_says(lambda: cuda.stream() is not None)
+    thread.join()
+"""
+
 PROGRAMS = {
     "a busy stream": BUSY_STREAM,
     "threads": THREADS,
     "locks": LOCKS,
+    "names": NAMES,
     "processes": PROCESSES,
 }
+
+
+def test_a_host_driven_device_stays_with_the_parent(tmp_path):
+    if not on_vulkan.found():
+        pytest.skip("no device of Vulkan")
+    run(tmp_path, "cpu", HOST_DRIVEN)
 
 
 @pytest.mark.parametrize("device", ["cpu", "interp"])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_forks(tmp_path, device, program):
+    run(tmp_path, device, PROGRAMS[program])
+
+
+def run(tmp_path, device, program):
     path = tmp_path / "program.py"
-    path.write_text(PRELUDE + PROGRAMS[program])
+    path.write_text(PRELUDE + program)
     done = subprocess.run(
         [sys.executable, path],
         env={

@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from gridlane.core.endings import at_its_end
+from gridlane.core.forks import fork_waits
 from gridlane.cuda.names import MODULES, STUBS, SUBMODULES, missing
 
 
@@ -45,7 +46,8 @@ def _loaded(name: str) -> Any:
 
 def _imported(module: str) -> ModuleType:
     try:
-        return import_module(module)
+        with fork_waits():  # the lock of a module stays locked in the child of a fork
+            return import_module(module)
     except ImportError:
         if not sys.is_finalizing():
             raise

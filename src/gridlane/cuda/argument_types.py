@@ -106,7 +106,7 @@ def _array_type(array: np.ndarray) -> ArrayType:
 
 
 def _is_masked(cls: type) -> bool:
-    return cls is not np.ndarray and issubclass(cls, np.ma.MaskedArray)
+    return cls is not np.ndarray and geometry.is_masked(cls)
 
 
 def _element_type(dtype: np.dtype) -> ArgType:

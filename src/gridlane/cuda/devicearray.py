@@ -409,7 +409,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
     Raises:
         ValueError: the array's elements do not follow each other, or it is masked.
     """
-    if isinstance(obj, np.ma.MaskedArray):
+    if geometry.is_masked(type(obj)):
         raise ValueError("a copy would lose the mask of a masked array; copy its filled() or data")
     if to is not None:
         if copy:

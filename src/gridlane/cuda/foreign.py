@@ -87,8 +87,7 @@ def resolved(value: Any, stream: Any = None) -> Any:
         inner = resolved(value.value, stream)
         return value if inner is value.value else cls(inner)
     if isinstance(value, DeviceNDArray):
-        check_device(value)
-        return value
+        return _reached(value)
     if KEYS[cls] is not foreign_key:
         return value
     try:
@@ -102,7 +101,7 @@ def resolved(value: Any, stream: Any = None) -> Any:
             f"the {cls.__name__} does not show its memory ({type(error).__name__}: {error})"
         ) from error
     if isinstance(found, DeviceNDArray):
-        check_device(found)
+        return _reached(found)
     return found if host is None else host
 
 
@@ -148,6 +147,16 @@ def _check_plain(value: Any) -> None:
 
 def _same(one: Any, other: Any) -> bool:
     return one is other
+
+
+def _reached(array: DeviceNDArray) -> DeviceNDArray:
+    """An array that this thread's device can use: the same or, of an empty one on another device,
+    an empty one here, since the plan of a launch is kept by the device of its arrays."""
+    check_device(array)
+    there, here = array.gpu_data.device, current.device()
+    if array.size or there is None or there is here or here.reaches(there, array.address):
+        return array
+    return DeviceNDArray(array.shape, array.strides, array.dtype, 0, readonly=array.readonly)
 
 
 def check_device(array: DeviceNDArray) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator
 from functools import cache
 
 from gridlane.core.config import config
@@ -79,16 +78,21 @@ def choose(chosen: Device | None) -> Device | None:
         launcher.select(-1)
     else:
         launcher.select(_numbers.setdefault(chosen, next(_next)))
-    if chosen is not None or before is not None:
-        device().activate()  # a launch that goes to the driver without us goes there too
+    # A launch that goes to the driver without us goes there too.
+    if chosen is not None:
+        chosen.activate()
+    elif before is not None and _first.cache_info().currsize:
+        _first().activate()
     return before
 
 
-@contextmanager
-def using(name: str) -> Iterator[Device]:
+class Using(ContextDecorator):
     """In the with block this thread uses another device, of whatever kind.
 
-    >>> with using("interp") as device:
+    Blocks may end in another order than they began, as those of generators do: the device is that
+    of the latest block that has not ended.
+
+    >>> with Using("interp") as device:
     ...     device.name
     'interp'
 
@@ -96,12 +100,37 @@ def using(name: str) -> Iterator[Device]:
         name: as GRIDLANE_DEVICE's: ``"vulkan"``, ``"cuda:1"``.
 
     Raises:
+        TypeError: the name is no string.
         DeviceError: NO_DEVICE or INVALID_DEVICE, there is no such device.
         UnsupportedBackend: devices of this kind cannot run kernels.
     """
-    chosen = get_device(name)
-    before = choose(chosen)
-    try:
-        yield chosen
-    finally:
-        choose(before)
+
+    def __init__(self, name: str) -> None:
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"a device is named by a string, as 'vulkan' or 'cuda:1'; got {name!r}")
+        self._name = name
+
+    def __enter__(self) -> Device:
+        device, blocks = get_device(self._name), _blocks()
+        before = choose(device)
+        if not blocks:
+            _thread.outside = before
+        blocks.append((self, device))
+        return device
+
+    def __exit__(self, *error: object) -> None:
+        blocks = _blocks()
+        own = [place for place, (owner, _) in enumerate(blocks) if owner is self]
+        if not own:  # the block is ended by another thread, or by the interpreter's end
+            return
+        latest = own[-1] == len(blocks) - 1
+        del blocks[own[-1]]
+        if latest:
+            choose(blocks[-1][1] if blocks else _thread.outside)
+
+
+def _blocks() -> list[tuple[Using, Device]]:
+    """The with blocks that this thread is in."""
+    if not hasattr(_thread, "blocks"):
+        _thread.blocks = []
+    return _thread.blocks

@@ -169,3 +169,14 @@ def reshaped(shape: Shape, size: int, wanted: Sequence[int]) -> Shape:
     if not fits:
         raise ValueError(f"cannot reshape an array of shape {shape} into {tuple(wanted)}")
     return tuple(size // known if extent < 0 else extent for extent in wanted)
+
+
+def is_masked(cls: type) -> bool:
+    """Whether a class is numpy's of masked arrays. It does not load numpy.ma: numpy does so at the
+    first use, which a fork in another thread may interrupt for ever.
+
+    >>> is_masked(np.ndarray)
+    False
+    """
+    masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
+    return masked is not None and issubclass(cls, masked)

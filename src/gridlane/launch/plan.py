@@ -10,8 +10,8 @@ from gridlane.core.compact import ANY, Variant
 from gridlane.launch import compact
 from gridlane.launch.dimensions import Dim3, check_shape, check_shared
 from gridlane.launch.packing import Packer, flat_packer
-from gridlane.runtime.errors import INVALID_HANDLE, fail
-from gridlane.runtime.protocol import BoundKernel, Device, Stream
+from gridlane.runtime.errors import INVALID_HANDLE, INVALID_VALUE, fail
+from gridlane.runtime.protocol import BoundKernel, Buffer, Device, Stream
 
 
 @dataclass(slots=True)
@@ -32,11 +32,28 @@ class Plan:
     _pack: Packer | None = field(default=None, repr=False)
 
     def pack(self, *values: Any) -> bytes:
-        """The parameter block of one value a slot: a number, an address or a Buffer."""
+        """The parameter block of one value a slot: a number, an address or a Buffer.
+
+        Raises:
+            DeviceError: INVALID_VALUE, a Buffer is of a device whose memory this one cannot use.
+        """
+        for value in values:
+            if isinstance(value, Buffer):
+                self._check_buffer(value)
         if self._pack is None:
             artifact = self.kernel.artifact
             self._pack = flat_packer(artifact.params, artifact.param_bytes)
         return self._pack(*values)
+
+    def _check_buffer(self, buffer: Buffer) -> None:
+        there = buffer.device
+        if there in (None, self.device) or self.device.reaches(there, buffer.address):
+            return
+        fail(
+            INVALID_VALUE,
+            f"{self.kernel.artifact.name}: the memory is of the device {there.name!r}, and the "
+            f"launch is on {self.device.name!r}, which does not reach it",
+        )
 
     def suits(self, grid: Dim3, params: bytes) -> bool:
         """Whether the code is for a launch like this one."""

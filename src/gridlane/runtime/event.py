@@ -26,6 +26,7 @@ class Event:
 
     def record(self, stream: AnyStream) -> None:
         """Record the event after the work that is in ``stream`` now."""
+        _check_host(stream)
         if stream.capturing:
             fail(NOT_CAPTURED, f"an event, on the device {stream.device.name}")
         mark = Mark(perf_counter_ns, stream.queue)
@@ -43,6 +44,7 @@ class Event:
 
     def wait(self, stream: AnyStream) -> None:
         """Make the later work of ``stream`` wait for this event."""
+        _check_host(stream)
         mark = self._mark
         if mark is not None and stream.capturing:
             fail(NOT_CAPTURED, f"waiting for an event, on the device {stream.device.name}")
@@ -56,6 +58,8 @@ class Event:
             DeviceError: INVALID_HANDLE when one was not recorded or does not time, NOT_READY
                 when one has not been passed.
         """
+        if not isinstance(end, Event):  # pyright: ignore[reportUnnecessaryIsInstance]
+            fail(INVALID_HANDLE, "the second event is another device's")
         for name, event in (("first", self), ("second", end)):
             if event._mark is None:
                 fail(INVALID_HANDLE, f"the {name} event was not recorded")
@@ -64,3 +68,9 @@ class Event:
             if not event._mark.passed.is_set():
                 fail(NOT_READY, f"the {name} event")
         return (end._mark.time - self._mark.time) / 1e6  # type: ignore[union-attr]
+
+
+def _check_host(stream: AnyStream) -> None:
+    """Raise for a stream of a device that has events of its own kind."""
+    if not isinstance(stream, AnyStream):  # pyright: ignore[reportUnnecessaryIsInstance]
+        fail(INVALID_HANDLE, "the stream is another device's than the event")

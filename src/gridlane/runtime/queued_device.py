@@ -3,6 +3,8 @@ and what is asked of every device and means nothing to these."""
 
 from __future__ import annotations
 
+import os
+import threading
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +14,7 @@ from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
 from gridlane.core.endings import alone, at_end, at_its_end
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.errors import INVALID_HANDLE, KernelStop, fail
+from gridlane.runtime.errors import INVALID_HANDLE, NOT_PERMITTED, KernelStop, device_error, fail
 from gridlane.runtime.hosted import attributes_of
 from gridlane.runtime.protocol import Limits, Route
 from gridlane.runtime.queued_stream import QueuedStream
@@ -47,6 +49,20 @@ class QueuedDevice(Generic[S]):
         self._make_stream = make
         self._streams: weakref.WeakValueDictionary[int, S] = weakref.WeakValueDictionary()
         self.default_stream = make(self, default=True)
+        forget = weakref.WeakMethod(self._begin_in_child)
+        os.register_at_fork(after_in_child=lambda: call() if (call := forget()) else None)
+
+    def _begin_in_child(self) -> None:
+        """Refuse all work in the child of a fork: no driver of a GPU survives one, and a thread
+        that held the lock is gone."""
+        context = self.default_stream.context
+        context.lock = threading.RLock()
+        context.busy = set()
+        context.fault = context.fault or device_error(
+            NOT_PERMITTED,
+            f"the process forked, and the device {self.name} stays with the parent",
+            "use the device in the child alone, or start processes by spawn",
+        )
 
     # --- the end of the process ---
 

@@ -118,6 +118,8 @@ class QueuedEvent(Generic[M]):
             DeviceError: INVALID_HANDLE when one was not recorded or does not time, NOT_READY when
                 one has not been passed.
         """
+        if not isinstance(end, QueuedEvent):  # pyright: ignore[reportUnnecessaryIsInstance]
+            fail(INVALID_HANDLE, "the second event is another device's")
         named = (("first", self), ("second", end))
         first, second = (event._timed(name) for name, event in named)
         for name, event in named:
