@@ -139,3 +139,41 @@ def test_memory_of_another_device_is_refused(device, arrays):
     plan = Kernel(ModuleSource(axpy())).plan(BLOCK, device=device)
     with pytest.raises(DeviceError, match=f"memory is of the device {other.name!r}"):
         plan.pack(arrays[0], foreign, 2.0, THREADS)
+
+
+@pytest.mark.parametrize("block", [8.0, "abc", None, (1.5, 1, 1), (8, 1, 1, 1), ()])
+def test_what_is_no_block(device, block):
+    with pytest.raises((TypeError, ValueError), match="block must be a sequence"):
+        Kernel(ModuleSource(axpy())).plan(block, device=device)
+
+
+def test_blocks_and_grids_of_fewer_axes(device, arrays):
+    plan = Kernel(ModuleSource(axpy())).plan(32, device=device)
+    plan.launch((4, 1), plan.pack(*arrays, 1.0, THREADS))
+    assert plan.block == BLOCK
+    assert (words(device, arrays[1], np.float32) == np.arange(THREADS) * 11).all()
+
+
+def test_launches_of_wrong_types(device, arrays):
+    kernel = Kernel(ModuleSource(axpy()))
+    plan = kernel.plan(BLOCK, device=device)
+    params = plan.pack(*arrays, 1.0, THREADS)
+    for grid in ("abc", (1.5, 1, 1), None):
+        with pytest.raises(TypeError, match="grid must be a sequence"):
+            plan.launch(grid, params)
+    with pytest.raises(TypeError, match="shared must be a number of bytes"):
+        plan.launch(GRID, params, shared=1.5)
+    with pytest.raises(TypeError, match="parameters are bytes"):
+        plan.launch(GRID, bytearray(params))
+    with pytest.raises(TypeError, match="a stream is one of"):
+        plan.launch(GRID, params, stream="s")
+    with pytest.raises(TypeError, match="pass the device"):
+        kernel.plan(BLOCK, device=device.name)
+    with pytest.raises(TypeError, match="is not one of"):
+        kernel.plan(BLOCK, "x", device)
+    for address in (-5, 2**64):
+        with pytest.raises(ValueError, match="no address"):
+            plan.pack(address, arrays[1], 1.0, THREADS)
+    with pytest.raises(TypeError):
+        plan.pack(1.5, arrays[1], 1.0, THREADS)
+    assert (words(device, arrays[1], np.float32) == np.arange(THREADS) * 10).all()

@@ -15,7 +15,7 @@ from gridlane.core.first_use import FirstUse
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
 from gridlane.launch import current, notes
-from gridlane.launch.dimensions import Dim3, check_shape
+from gridlane.launch.dimensions import Dim3, check_shape, dim3
 from gridlane.launch.plan import Plan
 from gridlane.runtime.protocol import BoundKernel, Device, LoadedKernel
 
@@ -88,7 +88,11 @@ class Kernel:
             TargetError: the device lacks what the kernel needs.
             LaunchError: no block has this shape.
         """
-        device = device or current.device()
+        device, block = device or current.device(), dim3(block, "block")
+        if isinstance(device, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"device={device!r}: pass the device, of launch.devices.get_device")
+        if not isinstance(variant, Variant):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"variant={variant!r} is not one of core.compact.Variant")
         return Plan(self.bound(block, variant, device), device, block, variant)
 
     def bound(

@@ -6,6 +6,7 @@ conversion it needs.
 
 from __future__ import annotations
 
+import operator
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -107,7 +108,10 @@ def flat_packer(params: Sequence[ParamSlot], size: int) -> Packer:
 
 
 def _address(value: Any) -> int:
-    return int(getattr(value, "address", value))
+    number = operator.index(getattr(value, "address", value))
+    if not 0 <= number < 2**64:
+        raise ValueError(f"{number} is no address: they have 64 bits")
+    return number
 
 
 def _bf16_bits(value: Any) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from gridlane.core import trace
 from gridlane.core.compact import ANY, Variant
 from gridlane.launch import compact
-from gridlane.launch.dimensions import Dim3, check_shape, check_shared
+from gridlane.launch.dimensions import Dim3, check_shape, check_shared, dim3
 from gridlane.launch.packing import Packer, flat_packer
 from gridlane.runtime.errors import INVALID_HANDLE, INVALID_VALUE, fail
 from gridlane.runtime.protocol import BoundKernel, Buffer, Device, Stream
@@ -99,8 +99,14 @@ class Plan:
             ValueError: the code is not for launches like this one; see ``suits``.
             KernelError: the kernel stopped itself, where the stream's work is done on return.
         """
-        stream = stream or self.device.default_stream
-        artifact = self.kernel.artifact
+        stream, artifact = stream or self.device.default_stream, self.kernel.artifact
+        grid = dim3(grid, "grid")
+        if not isinstance(shared, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"shared must be a number of bytes, got {shared!r}")
+        if not isinstance(params, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"parameters are bytes, as pack makes them; got {params!r:.60}")
+        if not hasattr(stream, "device"):
+            raise TypeError(f"a stream is one of the device's own, got {stream!r:.60}")
         self.check(artifact.name, grid, shared, stream)
         if len(params) != artifact.param_bytes:
             raise ValueError(
