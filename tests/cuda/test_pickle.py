@@ -151,3 +151,17 @@ def test_device_arrays(host):
     assert type(view) is type(apart) is type(array)
     assert view.address == array.address != apart.address
     assert apart.copy_to_host().tobytes() == array.copy_to_host().tobytes() == host.tobytes()
+
+
+@cuda.jit(debug=True, opt=False)
+def beyond(x):
+    x[5] = 1
+
+
+def test_the_exception_of_a_kernel_is_pickled():
+    with pytest.raises(IndexError) as caught:
+        beyond[1, 1](np.zeros(4))
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        again = pickle.loads(pickle.dumps(caught.value, protocol))
+        assert type(again) is type(caught.value) and isinstance(again, IndexError)
+        assert str(again) == str(caught.value) and again.thread == caught.value.thread

@@ -273,3 +273,27 @@ def test_a_block_that_the_interpreters_end_ends(tmp_path):
     path.write_text(SUSPENDED)
     done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_copies_by_another_devices_stream_are_refused(other):
+    stream = cuda.stream()
+    with gridlane.device(other):
+        x, there = cuda.to_device(np.ones(4)), cuda.stream()
+        for work in (
+            lambda: x.copy_to_host(stream=stream),
+            lambda: x.copy_to_device(np.zeros(4), stream=stream),
+            lambda: cuda.to_device(np.zeros(4), stream=stream),
+            lambda: x.bind(stream).copy_to_host(),
+        ):
+            with pytest.raises(DeviceError, match="stream is of the device 'cpu'"):
+                work()
+    y = cuda.to_device(np.ones(4))
+    with pytest.raises(DeviceError, match=f"stream is of the device '{other}'"):
+        y.copy_to_host(stream=there)
+    assert (x.copy_to_host() == 1).all()
+
+
+@pytest.mark.parametrize("stream", [1.5, [], "s", b"x", ()])
+def test_what_is_no_stream(stream):
+    with pytest.raises(TypeError, match="a stream is one of"):
+        scale[1, 32, stream](np.ones(4, np.float32), 2.0)

@@ -22,6 +22,7 @@ from gridlane.cuda.transport import (
 )
 from gridlane.launch import current, geometry
 from gridlane.launch.devices import kind_of
+from gridlane.runtime.errors import INVALID_HANDLE, fail
 from gridlane.runtime.protocol import Buffer, Device
 
 NOT_CONTIGUOUS = (
@@ -93,7 +94,14 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
         chosen, owner = stream or self.stream, self.gpu_data.device
         if not chosen and owner is not None:  # not the current device, where there are several
             return owner.default_stream
-        return as_stream(chosen).native
+        found = as_stream(chosen).native
+        if owner is not None and kind_of(found.device) != kind_of(owner):
+            fail(
+                INVALID_HANDLE,
+                f"the stream is of the device {found.device.name!r}, and the array is on "
+                f"{owner.name!r}",
+            )
+        return found
 
     def copy_to_host(self, ary: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
         """Copy to ``ary``, or to a new array; return it.
@@ -433,7 +441,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
         array = DeviceNDArray(host.shape, host.strides, host.dtype, stream)
     if copy and host.size:
         octets = geometry.bytes_of(np.asarray(geometry.broadcast_core(host)))
-        queue = as_stream(stream).native
+        queue = array._stream(stream)
         if is_pinned(host) and not queue.inline:
             queue.upload(array.address, octets, (array, host))
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 from gridlane.core.process_bound import ProcessBound
@@ -205,16 +206,23 @@ _per_thread = DefaultStream(2, "Per-thread default")
 _BY_NUMBER = {0: _default, 1: _legacy, 2: _per_thread}
 
 
+def _is_number(value: Any) -> bool:
+    """Whether a value is an integer, or counts as one, and is no fraction."""
+    if isinstance(value, Integral):
+        return True
+    return hasattr(value, "__int__") and not isinstance(value, Real)
+
+
 def as_stream(stream: Any) -> Any:
     """A stream from what numba takes for one: a stream, 0 or None, or a stream's number."""
     if isinstance(stream, AnyStream):
         return stream
-    if not stream:
-        return _default
     if hasattr(stream, "__cuda_stream__"):
         _, handle = stream.__cuda_stream__()
         return external_stream(handle)
-    if hasattr(stream, "__int__"):
+    if stream is None:
+        return _default
+    if _is_number(stream):
         return external_stream(int(stream))
     raise TypeError(f"a stream is one of cuda.stream(), or 0; got {stream!r}")
 

@@ -77,6 +77,18 @@ class KernelStop(KernelError):
     block: tuple[int, int, int] = (0, 0, 0)
     late: bool = False
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # The class may be one that is made for a builtin's name, which no import finds.
+        state = {**vars(self)}
+        return _stopped, (type(self).__name__, self.args, state)
+
+
+def _stopped(name: str, args: tuple[object, ...], state: dict[str, object]) -> KernelStop:
+    """The exception that was pickled."""
+    error = _stop_class(name)(*args)
+    vars(error).update(state)
+    return error
+
 
 @cache
 def _stop_class(name: str) -> type[KernelStop]:
