@@ -30,7 +30,7 @@ def run(case: Case, artifact: Artifact, arrays: list[np.ndarray], dispatch: Disp
         at += -(-max(1, array.nbytes) // STEP) * STEP
     heap = np.zeros(at, np.uint8)
     for place, array in zip(places, arrays, strict=True):
-        heap[place : place + array.nbytes] = np.frombuffer(octets_of(array), np.uint8)
+        heap[place : place + array.nbytes] = np.frombuffer(octets_of(np.array(array)), np.uint8)
     heap[REPORT + PRINT_CAPACITY_OFFSET :][:4].view(np.uint32)[0] = PRINT_BYTES
     block = params(artifact, *arguments(case.module, places, ())) or bytes(8)
     launch = np.array([0, 0, 0, *case.grid, REPORT, case.shared, 0], np.uint32).tobytes()

@@ -104,7 +104,7 @@ def test_a_backend_more_runs_kernels() -> None:
             x[i] *= x[i] + cuda.threadIdx.x
 
     x = np.arange(100, dtype=np.float32)
-    with current.using("made_up") as device:
+    with current.Using("made_up") as device:
         assert device.name == "made_up"
         square[2, 64](x)
         (code,) = square.inspect_asm().values()

@@ -19,7 +19,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from gridlane.codegen.llvm.machine import machine_for, target_machine
-from gridlane.compiler.cpu import generate
+from gridlane.compiler import generate
 from gridlane.compiler.generation import copied
 from gridlane.conformance.cases import Case
 from gridlane.conformance.running import Outcome, octets_of

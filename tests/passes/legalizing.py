@@ -13,6 +13,7 @@ from gridlane.ir.printer import print_module
 from gridlane.ir.types import Type
 from gridlane.ir.values import Module, Value
 from gridlane.ir.verifier import verify
+from gridlane.passes.expand_ops import expand_ops
 
 WORD = 4
 
@@ -45,10 +46,12 @@ def run(module: Module, case) -> list[np.ndarray]:
 
 
 def check(case, change: Callable[[Module], None]) -> Module:
-    """Apply a pass; the result is valid and gives the same answer. The changed module."""
+    """Apply a pass, behind the expansion of ops, as targets do; the result is valid and gives the
+    same answer. The changed module."""
     text = print_module(case.module)
     changed = parse_module(text)
     wanted = run(case.module, case)
+    expand_ops(changed, frozenset())
     change(changed)
     try:
         verify(changed)

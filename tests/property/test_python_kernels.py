@@ -12,13 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests import on_shaders
-from tests.devices import DEVICES
+from tests.devices import DEVICES, WORDS
 from tests.property import python_oracle
 from tests.property.found_python import FOUND
 from tests.property.python_kernels import BLOCK, GRID, INTEGERS, Program, random_kernel
 
 from gridlane import cuda
-from gridlane.conformance.suite import WORDS
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
