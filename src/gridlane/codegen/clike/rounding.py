@@ -71,7 +71,7 @@ def hidden_constant(state: Emission, op: arith.Const, dtype: DType) -> str:
     known = isfinite(op.value) and not op.is_negative_zero
     if not state.dialect.folds_zeros or dtype is not f32 or known:
         return text
-    return _hidden(state, text)
+    return _hidden(state, text, "|" if op.is_negative_zero else "^")  # it may be hidden again
 
 
 def hidden_complement(state: Emission, op: Op, text: str) -> str:

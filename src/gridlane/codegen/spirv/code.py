@@ -188,7 +188,7 @@ class Code(Assembler):
             return value
         return self.op(Opcode.Bitcast, dtype, value)
 
-    def hidden(self, value: int, dtype: DType) -> int:
+    def hidden(self, value: int, dtype: DType, by: Opcode = Opcode.BitwiseXor) -> int:
         """A value that compilers do not know even if it is a constant. Those that fold zeros take
         x / 0 as undefined, and 0 + x and 0 * x as x and 0, whatever x is."""
         # By exclusive or: -1 with any other bits is -1.
@@ -196,7 +196,7 @@ class Code(Assembler):
             return value
         raw = unsigned(dtype.bits)
         zero = self.unsigned_resized(self.unknown_zero(), 32, dtype.bits)
-        bits = self.op(Opcode.BitwiseXor, raw, self.bits(value, dtype), zero)
+        bits = self.op(by, raw, self.bits(value, dtype), zero)
         return self.from_bits(bits, dtype)
 
     def sign_mask(self, dtype: DType, mask: int) -> int:

@@ -118,4 +118,6 @@ def const(state: Emission, op: Const) -> None:
     dtype = address_type(type_) if isinstance(type_, PointerType) else type_
     assert isinstance(dtype, DType)
     made = state.code.const(op.value, dtype)
-    state.set(op.results[0], state.code.hidden(made, dtype) if op.is_negative_zero else made)
+    if op.is_negative_zero:  # an op may hide it once more, by exclusive or
+        made = state.code.hidden(made, dtype, Opcode.BitwiseOr)
+    state.set(op.results[0], made)
