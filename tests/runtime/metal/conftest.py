@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import threading
 
 import pytest
 
@@ -35,6 +36,13 @@ def forget():
     framework.devices.clear()
 
 
+def join_streams(others):
+    """Wait for the threads of streams that are gone, which hold their device until they end."""
+    for thread in threading.enumerate():
+        if thread not in others and thread.name == "gridlane-stream":
+            thread.join(2)
+
+
 @pytest.fixture
 def metal(monkeypatch):
     """The stand-in is the provider, with a device of its own, which a test may change before it is
@@ -42,6 +50,7 @@ def metal(monkeypatch):
     monkeypatch.setattr(provider, "config", lambda: read({"GRIDLANE_METAL": "emulated"}))
     forget()
     gc.collect()
+    others = threading.enumerate()
     for counts in (bridge.living, bridge.unpooled):
         counts.clear()
     with bridge.autorelease_pool():
@@ -49,8 +58,9 @@ def metal(monkeypatch):
     yield made
     del made
     forget()
-    for _ in range(3):  # what goes in one round leaves word to free memory in the next
+    for _ in range(4):  # what goes in one round leaves word to free memory in the next
         gc.collect()
+        join_streams(others)
     left = {kind: count for kind, count in bridge.living.items() if count}
     left.pop("MTLDevice", None)  # pytest keeps it for the report
     assert not left and not +bridge.unpooled
