@@ -1,5 +1,5 @@
 """A signal handler launches in the middle of a first launch, which loads modules and opens the
-device: it works, or it is refused in words."""
+device, and in the middle of any work: it works, or it is refused in words."""
 
 from __future__ import annotations
 
@@ -76,3 +76,92 @@ def test_a_handler_in_a_first_launch(kind, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "True {'DeviceError 800'} ['works', 'works']\n"
+
+
+EVERYWHERE = """
+import faulthandler, signal, sys
+faulthandler.dump_traceback_later(80, exit=True)
+import numpy as np
+from gridlane import cuda
+from gridlane.core.errors import DeviceError
+
+@cuda.jit
+def step(x, n):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] = x[i] * 3 + n
+
+STEP = int(sys.argv[1])
+start = np.arange(64, dtype=np.int32)
+called, told = [], []
+
+def use():
+    stream = cuda.stream()
+    x = cuda.to_device(start, stream=stream)
+    stream.add_callback(lambda *_: called.append(1))
+    step[2, 32, stream](x, 5)
+    event = cuda.event()
+    event.record(stream)
+    event.synchronize()
+    found = x.copy_to_host(stream=stream)
+    stream.synchronize()
+    assert (found == start * 3 + 5).all(), found
+    found = start.copy()
+    step[2, 32](found, 5)
+    assert (found == start * 3 + 5).all(), found
+
+class Interrupt:
+    # At a line of gridlane's. A map of addresses counts on that signals come behind calls alone.
+    def __init__(self, lines):
+        self.left = lines
+
+    def __call__(self, frame, event, argument):
+        name = frame.f_code.co_filename
+        if "gridlane" not in name or "emulation" in name or name.endswith("addresses.py"):
+            return None
+        if event == "line":
+            self.left -= 1
+            if not self.left:
+                sys.settrace(None)
+                signal.raise_signal(signal.SIGALRM)
+        return self
+
+def handler(number, frame):
+    told.append("")
+    try:
+        use()
+        told[-1] = "works"
+    except DeviceError as error:
+        told[-1] = error.name
+
+use()
+signal.signal(signal.SIGALRM, handler)
+lines, uses = 1, 1
+while True:
+    before = len(told)
+    sys.settrace(Interrupt(lines))
+    use()
+    sys.settrace(None)
+    uses += 1
+    if len(told) == before:
+        break
+    lines += STEP
+print(lines > 100, len(called) >= uses, set(told) - {"works"})
+"""
+
+
+@pytest.mark.parametrize("kind", ["cpu", "interp", *on_vulkan.found(), *on_shaders.found()])
+def test_a_handler_at_any_line(kind, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(EVERYWHERE)
+    step = {"cpu": 3, "vulkan": 7, "opengl": 7}.get(kind, 17)
+    done = subprocess.run(
+        [sys.executable, str(program), str(step)],
+        env={**os.environ, "GRIDLANE_DEVICE": kind},
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stderr
+    told = "set()" if kind == "cpu" else "{'CUDA_ERROR_NOT_PERMITTED'}"
+    assert done.stdout == f"True True {told}\n"

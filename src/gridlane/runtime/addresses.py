@@ -14,22 +14,36 @@ T = TypeVar("T")
 
 
 class AddressMap(Generic[T]):
-    """Pieces of memory that do not overlap, by the addresses that they cover."""
+    """Pieces of memory that do not overlap, by the addresses that they cover.
+
+    A signal handler may use the map in the middle of a method. Python handles signals, and goes on
+    with another thread, behind calls: a place that was found is taken where nothing has changed
+    behind the call that found it.
+    """
 
     def __init__(self) -> None:
+        self._changes = 0
         self._starts: list[int] = []
         self._pieces: dict[int, tuple[int, T]] = {}
 
     def add(self, start: int, size: int, piece: T) -> None:
         """Note a piece; it takes the place of one with the same start."""
-        if start not in self._pieces:
-            insort(self._starts, start)
+        known = start in self._pieces
         self._pieces[start] = size, piece
+        self._changes += 1
+        if not known:
+            insort(self._starts, start)
+            self._changes += 1
 
     def remove(self, start: int) -> None:
         """Forget the piece that begins there."""
-        del self._pieces[start]
-        del self._starts[bisect_left(self._starts, start)]
+        while True:
+            changes = self._changes
+            n = bisect_left(self._starts, start)
+            if changes == self._changes:
+                break
+        del self._starts[n], self._pieces[start]
+        self._changes += 1
 
     def at(self, start: int) -> T | None:
         """The piece that begins there, or None."""
@@ -38,7 +52,11 @@ class AddressMap(Generic[T]):
 
     def find(self, address: int, size: int) -> tuple[T, int] | None:
         """(piece, offset) of bytes that lie in one piece, or None."""
-        n = bisect_right(self._starts, address) - 1
+        while True:
+            changes = self._changes
+            n = bisect_right(self._starts, address) - 1
+            if changes == self._changes:
+                break
         if n < 0:
             return None
         start = self._starts[n]
@@ -101,7 +119,10 @@ class LiveMap:
 
     def _settle(self) -> None:
         """Drop what has ended. Memory that was given again meanwhile is another buffer's."""
-        while self._ended:
-            reference = self._ended.popleft()
+        while True:
+            try:  # a signal handler may settle the map in between
+                reference = self._ended.popleft()
+            except IndexError:
+                return
             if self._map.at(reference.start) is reference:
                 self._map.remove(reference.start)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from queue import SimpleQueue
 from typing import Any, Protocol
+
+from gridlane.runtime.latch import Latch
+from gridlane.runtime.work_queue import WorkQueue
 
 Work = Callable[[], object]
 
@@ -38,69 +40,35 @@ class Owner(Protocol):
     """What the streams of a device share.
 
     Attributes:
-        busy: their backlogs that have work.
+        backlogs: those of its streams that have had work.
     """
 
-    busy: set[Any]
+    backlogs: set[Any]
 
 
-class Backlog:
-    """An ordered queue of work with a thread, which runs from the first work on.
+class Backlog(WorkQueue[Work]):
+    """The work of a stream that is put off; the stream takes the error out of it.
 
     It must not hold the stream, so that a stream that nobody holds can end the thread.
-
-    Attributes:
-        pending: pieces of work that are not done.
-        error: the first that one raised; it is taken out by the stream.
     """
 
     def __init__(self, owner: Owner) -> None:
-        self.pending = 0
-        self.error: BaseException | None = None
+        super().__init__()
         self._owner = owner
-        self._items: SimpleQueue[Work | None] = SimpleQueue()
-        self._idle = threading.Condition()
-        self._thread: threading.Thread | None = None
 
     def put(self, work: Work) -> None:
         """Append work."""
-        with self._idle:
-            self.pending += 1
-            self._owner.busy.add(self)
-            if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._run, name="gridlane-stream", daemon=True
-                )
-                self._thread.start()
-            self._items.put(work)
+        self._owner.backlogs.add(self)
+        self.append(work)
 
-    def _run(self) -> None:
-        while (work := self._items.get()) is not None:
-            try:
-                work()
-            except BaseException as error:  # surfaces at the next synchronisation
-                self.error = self.error or error
-            del work
-            with self._idle:
-                self.pending -= 1
-                if not self.pending:
-                    self._owner.busy.discard(self)
-                    self._idle.notify_all()
+    def _do(self, item: Work) -> object:
+        return item()
+
+    def _ended(self) -> None:
+        self._owner.backlogs.discard(self)
 
     def fence(self) -> Work:
         """What waits for the work so far."""
-        reached = threading.Event()
-        self.put(reached.set)
+        reached = Latch()
+        self.put(reached.reach)
         return reached.wait
-
-    def wait(self) -> None:
-        """Wait until nothing is pending; the thread does not wait for itself."""
-        if self._thread is threading.current_thread():
-            return
-        with self._idle:
-            while self.pending:
-                self._idle.wait()
-
-    def end(self) -> None:
-        """End the thread behind the work so far."""
-        self._items.put(None)

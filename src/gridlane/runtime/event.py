@@ -35,7 +35,7 @@ class Event:
 
     def query(self) -> bool:
         """Whether the recorded work is done; True for an event that was never recorded."""
-        return self._mark is None or self._mark.passed.is_set()
+        return self._mark is None or self._mark.passed.is_reached()
 
     def synchronize(self) -> None:
         """Wait until the stream has passed the event."""
@@ -65,7 +65,7 @@ class Event:
                 fail(INVALID_HANDLE, f"the {name} event was not recorded")
             if not event.timing:
                 fail(INVALID_HANDLE, f"the {name} event was made with timing=False")
-            if not event._mark.passed.is_set():
+            if not event._mark.passed.is_reached():
                 fail(NOT_READY, f"the {name} event")
         return (end._mark.time - self._mark.time) / 1e6  # type: ignore[union-attr]
 

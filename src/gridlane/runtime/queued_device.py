@@ -57,7 +57,7 @@ class QueuedDevice(Generic[S]):
         that held the lock is gone."""
         context = self.default_stream.context
         context.lock = threading.RLock()
-        context.busy = set()
+        context.backlogs = set()
         context.fault = context.fault or device_error(
             NOT_PERMITTED,
             f"the process forked, and the device {self.name} stays with the parent",

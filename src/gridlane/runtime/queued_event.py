@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from typing import Any, Generic, TypeVar
 
 from gridlane.runtime.errors import INVALID_HANDLE, NOT_CAPTURED, NOT_READY, fail
+from gridlane.runtime.latch import Latch
 
 _handles = itertools.count(0x1000)
 
@@ -22,7 +22,7 @@ class Mark:
     __slots__ = ("__weakref__", "point", "recorded")
 
     def __init__(self) -> None:
-        self.recorded = threading.Event()
+        self.recorded = Latch()
         self.point = 0
 
 
@@ -73,7 +73,7 @@ class QueuedEvent(Generic[M]):
 
         def set_mark() -> None:
             self._set(mark, stream)
-            mark.recorded.set()
+            mark.recorded.reach()
 
         stream.do(set_mark)
         self._mark = mark
@@ -84,7 +84,7 @@ class QueuedEvent(Generic[M]):
         self._enter()
         if mark is None:
             return True
-        return mark.recorded.is_set() and self._order.passed(mark.point)
+        return mark.recorded.is_reached() and self._order.passed(mark.point)
 
     def synchronize(self) -> None:
         """Wait until the stream has passed it."""
@@ -106,7 +106,7 @@ class QueuedEvent(Generic[M]):
         def follow() -> None:
             self._follow(mark, stream)
 
-        if mark.recorded.is_set():
+        if mark.recorded.is_reached():
             stream.do(follow)
         else:
             stream.put_behind(mark.recorded.wait, follow)

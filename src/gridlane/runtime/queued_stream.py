@@ -23,8 +23,7 @@ class QueuedStream:
     """A stream. The default one comes after the work of all others, and they after its work.
 
     Attributes:
-        context: what the streams of the device share: ``busy``, see ``backlog.Owner``, and
-            ``enter()``, which raises where the device may not be used.
+        context: what the streams of the device share, a QueuedContext.
     """
 
     inline = False
@@ -102,7 +101,7 @@ class QueuedStream:
     ) -> None:
         """Append a launch. One that can raise is waited for on the default stream, as it is on
         every other device. Hot."""
-        if self._recorded is not None or self.context.busy:
+        if self._recorded is not None or self.context.backlogs:
             self._do("_launch", kernel, params, gx, gy, gz, shared, keep)
         else:
             self._launch(kernel, params, gx, gy, gz, shared)
@@ -177,7 +176,7 @@ class QueuedStream:
     def put_in(self) -> None:
         """Wait until all is given to the device that is put off now; of what other threads put off
         meanwhile nothing."""
-        for backlog in tuple(self.context.busy):
+        for backlog in self.context.busy():
             backlog.fence()()
 
     def settle(self) -> None:
@@ -189,7 +188,7 @@ class QueuedStream:
         """Whether all work is done."""
         self._check_waiting("asking whether the work is done")
         self.context.enter()
-        if self.context.busy if self.is_default else self.backlog.pending:
+        if self._is_behind() if self.is_default else self.backlog.pending:
             return False
         return self._passed()
 
@@ -229,7 +228,7 @@ class QueuedStream:
         self.context.enter()
         if self._recorded is not None:
             self._recorded.append((name, args))
-        elif self.context.busy and self._is_behind():
+        elif self.context.backlogs and self._is_behind():
             self._put_off(partial(getattr(self, name), *args))
         else:
             getattr(self, name)(*args)
@@ -237,13 +236,13 @@ class QueuedStream:
     def _is_behind(self) -> bool:
         """Whether something that comes first is not given to the device yet."""
         if self.is_default:
-            return bool(self.context.busy)
+            return bool(self.context.busy())
         return bool(self.backlog.pending or self.device.default_stream.backlog.pending)
 
     def _put_off(self, work: Callable[[], object]) -> None:
         """Do something when all is given to the device that comes before it."""
         default = self.device.default_stream.backlog
-        first = tuple(self.context.busy) if self.is_default else (default,)
+        first = self.context.busy() if self.is_default else (default,)
         for other in first:
             if other is not self.backlog and other.pending:
                 self.backlog.put(other.fence())
@@ -257,7 +256,7 @@ class QueuedStream:
     def do(self, work: Callable[[], object]) -> None:
         """Do something in order, now where that is possible."""
         self.context.enter()
-        if self.context.busy and self._is_behind():
+        if self.context.backlogs and self._is_behind():
             self._put_off(work)
         else:
             work()
@@ -265,8 +264,8 @@ class QueuedStream:
     def _catch_up(self) -> None:
         """Wait until all is given to the device that comes before what follows."""
         self.context.enter()
-        if self.context.busy:
-            every = tuple(self.context.busy) if self.is_default else (self.backlog,)
+        if self.context.backlogs:
+            every = self.context.busy() if self.is_default else (self.backlog,)
             for backlog in (*every, self.device.default_stream.backlog):
                 backlog.wait()
 

@@ -17,7 +17,15 @@ from gridlane.core.endings import at_end
 from gridlane.runtime.errors import ILLEGAL_STATE, NOT_CAPTURED, NOT_PERMITTED, KernelStop, fail
 from gridlane.runtime.graph import RecordedGraph
 from gridlane.runtime.protocol import BoundKernel, Device
-from gridlane.runtime.stream_queue import BUSY, Queue, Work, own_queue, wait, wait_for_streams
+from gridlane.runtime.stream_queue import (
+    BUSY,
+    Queue,
+    Work,
+    is_busy,
+    own_queue,
+    wait,
+    wait_for_streams,
+)
 
 at_end(wait_for_streams)
 
@@ -204,7 +212,7 @@ class DefaultStream(_Copies):
 
     def query(self) -> bool:
         """Whether all work is done."""
-        return not BUSY
+        return not is_busy()
 
 
 AnyStream = Stream | DefaultStream

@@ -10,14 +10,16 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Callable
-from queue import SimpleQueue
 from typing import Protocol
 
 from gridlane.core.endings import at_its_end
 from gridlane.core.errors import KernelError
 from gridlane.runtime.errors import NOT_PERMITTED, device_error, fail
+from gridlane.runtime.latch import Latch
+from gridlane.runtime.work_queue import WorkQueue
 
 Work = Callable[[], object]
 
@@ -32,28 +34,25 @@ class _Stoppable(Protocol):
         ...
 
 
-class Queue:
+class Queue(WorkQueue[tuple[Work, bool]]):
     """What a stream and its worker share. The worker must not hold the stream itself, so that a
-    stream that nobody holds can end its worker.
+    stream that nobody holds can end its worker. Work behind an error is dropped until somebody
+    takes the error.
 
     Attributes:
-        pending: pieces of work that are not done.
-        error: the first that one raised; work behind it is dropped until somebody takes it.
         waits_for: the queue that the worker waits for, in a callback or for an event.
     """
 
     def __init__(self, device: _Stoppable) -> None:
+        super().__init__()
         self.device = device
-        self.error: BaseException | None = None
-        self.begin()
         _queues.add(self)
 
     def begin(self) -> None:
         """No work and no thread yet."""
-        self.items: SimpleQueue[tuple[Work, bool] | None] = SimpleQueue()
-        self.idle = threading.Condition()
-        self.pending = 0
-        self.thread: threading.Thread | None = None
+        super().begin()
+        self._lock = threading.RLock()
+        """Held to enter the queue into BUSY, and to take it out; not by the worker."""
         self.waits_for: Queue | None = None
         self.marks: weakref.WeakSet[Mark] = weakref.WeakSet()
 
@@ -61,19 +60,24 @@ class Queue:
         """Append work; see Stream.submit."""
         if sys.is_finalizing():
             raise at_its_end("the thread of this stream")
-        with self.idle:
-            self.pending += 1
-            BUSY.add(self)
-            if self.thread is None:
-                self.thread = threading.Thread(
-                    target=_work, args=(self,), name="gridlane-stream", daemon=True
-                )
-                self.thread.start()
-            self.items.put((work, always))
+        with self._lock:
+            BUSY.add(self)  # an exception may come out behind each line
+            self.append((work, always))
+            BUSY.add(self)  # a handler may have waited until there was nothing
 
-    def end(self) -> None:
-        """End the thread behind the work so far."""
-        self.items.put(None)
+    def empty(self) -> None:
+        """Wait until nothing was pending."""
+        self.wait()
+        with self._lock:
+            if not self.pending:
+                BUSY.discard(self)
+
+    def _on_thread(self) -> None:
+        _current.queue = self
+
+    def _do(self, item: tuple[Work, bool]) -> object:
+        work, always = item
+        return work() if always or self.error is None else None
 
 
 class Mark:
@@ -85,47 +89,35 @@ class Mark:
     def __init__(self, clock: Callable[[], int], queue: Queue | None) -> None:
         self.time = 0
         self.clock = clock
-        self.passed = threading.Event()
+        self.passed = Latch()
         self.queue = queue
         if queue is not None:
             queue.marks.add(self)
 
     def __call__(self) -> None:
         self.time = self.clock()
-        self.passed.set()
+        self.passed.reach()
 
     def wait(self) -> None:
         """Wait until it is passed."""
-        if self.queue is None or self.passed.is_set():
+        if self.queue is None or self.passed.is_reached():
             return
         if not _wait_until(self.queue, self.passed.wait, (self.queue,)):
             fail(NOT_PERMITTED, "a wait for an event of a stream that waits for this one")
 
 
 BUSY: set[Queue] = set()
-"""Queues with unfinished work. The launch path looks at its truth value only."""
+"""Queues with unfinished work, and some whose work is done, until somebody waits for it. The launch
+path looks at its truth value only."""
 
 _queues: weakref.WeakSet[Queue] = weakref.WeakSet()
 _current = threading.local()
 _waits = threading.Lock()
 
 
-def _work(queue: Queue) -> None:
-    """Body of a worker thread."""
-    _current.queue = queue
-    while (item := queue.items.get()) is not None:
-        work, always = item
-        if always or queue.error is None:
-            try:
-                work()
-            except BaseException as error:  # surfaces at the next synchronize
-                queue.error = queue.error or error
-        del item, work  # arguments of kernels are held no longer than the kernel runs
-        with queue.idle:
-            queue.pending -= 1
-            if not queue.pending:
-                BUSY.discard(queue)
-                queue.idle.notify_all()
+def is_busy() -> bool:
+    """Whether a queue has unfinished work."""
+    return any(queue.pending for queue in tuple(BUSY))
 
 
 def own_queue() -> Queue | None:
@@ -144,13 +136,7 @@ def _wait_for(queue: Queue, unwanted: tuple[Queue, ...]) -> bool:
         return True
     if sys.is_finalizing() and queue.pending:
         raise at_its_end("the thread of a stream")
-    return _wait_until(queue, lambda: _empty(queue), unwanted)
-
-
-def _empty(queue: Queue) -> None:
-    with queue.idle:
-        while queue.pending:
-            queue.idle.wait()
+    return _wait_until(queue, queue.empty, unwanted)
 
 
 def _wait_until(queue: Queue, ready: Callable[[], object], unwanted: tuple[Queue, ...]) -> bool:
@@ -197,8 +183,7 @@ def drop(queues: tuple[Queue, ...]) -> None:
             break
         for each in running:
             _ask_to_stop(each, True)
-        with running[0].idle:
-            running[0].idle.wait(_SLICE_S)
+        time.sleep(_SLICE_S)
     for each in unwanted:
         _ask_to_stop(each, False)
         if not each.pending and each.error is dropped:
@@ -224,12 +209,12 @@ def _begin_in_child() -> None:
     _current, _waits = threading.local(), threading.Lock()
     BUSY.clear()
     for queue in list(_queues):
-        lost, marks = queue.pending, list(queue.marks)
+        lost, marks = len(queue.pending), list(queue.marks)
         queue.begin()
         for mark in marks:
-            if not mark.passed.is_set():
-                mark.passed = threading.Event()
-                mark.passed.set()
+            if not mark.passed.is_reached():
+                mark.passed = Latch()
+                mark.passed.reach()
         if lost:
             queue.error = device_error(
                 NOT_PERMITTED,

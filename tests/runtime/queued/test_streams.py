@@ -156,7 +156,7 @@ def test_a_dropped_stream_ends_its_thread(device):
     stream = device.new_stream()
     stream.submit(lambda: None)
     stream.synchronize()
-    thread, ref = stream.backlog._thread, weakref.ref(stream)
+    thread, ref = stream.backlog.thread, weakref.ref(stream)
     del stream
     gc.collect()
     assert ref() is None

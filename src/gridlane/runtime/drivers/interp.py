@@ -10,6 +10,8 @@ import struct
 import threading
 import weakref
 from collections import deque
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -27,6 +29,7 @@ from gridlane.runtime.errors import (
 )
 from gridlane.runtime.hosted import HostDevice, HostKernel, machine_uuid
 from gridlane.runtime.protocol import Buffer, Limits
+from gridlane.runtime.reentry import refuse_reentry
 
 MOST_BLOCKS = 1024
 """Blocks of a grid that can wait for each other: each takes a thread."""
@@ -55,37 +58,45 @@ class InterpDevice(HostDevice):
 
     def allocate(self, size: int) -> Buffer:
         """Memory of ``size`` bytes, filled with 0xFF, which is a NaN in every float."""
-        with self.lock:
-            self._collect()
+        with self.alone():
             buffer = Buffer(self.memory.allocate(size, "the array", 0xFF), size)
             weakref.finalize(buffer, self._ended.append, buffer.address).atexit = False
             return buffer
 
-    def _collect(self) -> None:
-        while self._ended:
-            self.memory.free(self._ended.popleft())
+    @contextmanager
+    def alone(self) -> Generator[None]:
+        """In the with block nobody else uses the memory.
+
+        Raises:
+            DeviceError: NOT_PERMITTED, in a signal handler or a finalizer in the middle of it.
+        """
+        refuse_reentry(self.lock)
+        with self.lock:
+            while self._ended:
+                self.memory.free(self._ended.popleft())
+            yield
 
     def _bytes(self, address: int, size: int) -> np.ndarray:
         return self.memory.bytes_at(address, size)
 
     def copy(self, target: int, source: int, size: int) -> None:
         """Copy bytes within the device."""
-        with self.lock:
+        with self.alone():
             self._bytes(target, size)[:] = self._bytes(source, size).copy()
 
     def upload(self, target: int, source: memoryview) -> None:
         """Copy host bytes to the device."""
-        with self.lock:
+        with self.alone():
             self._bytes(target, source.nbytes)[:] = np.frombuffer(source, np.uint8)
 
     def download(self, target: memoryview, source: int) -> None:
         """Copy device bytes to the host."""
-        with self.lock:
+        with self.alone():
             np.frombuffer(target, np.uint8)[:] = self._bytes(source, target.nbytes)
 
     def fill(self, target: int, byte: int, size: int) -> None:
         """Set bytes."""
-        with self.lock:
+        with self.alone():
             self._bytes(target, size)[:] = byte
 
     def stop_thread(self, thread: int, wish: bool) -> None:
@@ -129,8 +140,7 @@ class InterpKernel(HostKernel):
         device = self.device
         if self.cooperative and gx * gy * gz > MOST_BLOCKS:
             fail(COOPERATIVE_TOO_LARGE, f"{gx * gy * gz} blocks; there is room for {MOST_BLOCKS}")
-        with device.lock:
-            device._collect()
+        with device.alone():
             unwanted = partial(device.unwanted.__contains__, threading.get_ident())
             grid = (gx, gy, gz)
             result = run(self.module, grid, block, values, device.memory, shared, unwanted)

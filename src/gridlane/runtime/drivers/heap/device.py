@@ -36,7 +36,7 @@ class HeapDevice(QueuedDevice[HeapStream]):
         self.ordinal = ordinal
         self.name = f"{family}:{ordinal}" if ordinal else family
         self._open_engine = open_engine
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._closed = False
         self._open()
         self._end_with_process()

@@ -56,7 +56,7 @@ class HeapKernel(QueuedKernel):
         if made is None:
             self.check_shared(self.artifact.static_shared, shared)
             with self.device.queue.lock:
-                self.device.queue.enter()  # the end of the process may have come since
+                self.device.queue.raise_fault()  # the end of the process may have come since
                 made = self._programs[room] = self.device.engine.program(self.artifact, room // 4)
         return made
 

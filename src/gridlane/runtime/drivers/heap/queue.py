@@ -17,9 +17,9 @@ from typing import Any
 
 from gridlane.core.errors import DeviceError
 from gridlane.core.shader_abi import LAUNCH_WORDS
-from gridlane.runtime.backlog import in_host_function
 from gridlane.runtime.drivers.heap.engine import Command, Dispatch, Engine
-from gridlane.runtime.errors import INVALID_VALUE, NOT_PERMITTED, device_error, fail
+from gridlane.runtime.errors import INVALID_VALUE, device_error, fail
+from gridlane.runtime.queued_context import QueuedContext
 
 ARENA = 1 << 16
 """Bytes for launch words and parameters of work that is given to the device at once."""
@@ -30,23 +30,12 @@ LONGEST = 128
 _LAUNCH = struct.Struct(f"<{LAUNCH_WORDS}I")
 
 
-class Queue:
-    """Work of a device.
-
-    Attributes:
-        lock: held to change the queue, the pool and the engine.
-        fault: what every call raises a copy of, once the device is lost.
-        busy: backlogs of streams with work that is not in the queue yet; see runtime/backlog.py.
-        progress: the number of what is put in the list now.
-    """
+class Queue(QueuedContext):
+    """Work of a device."""
 
     def __init__(self, engine: Engine) -> None:
+        super().__init__()
         self.engine = engine
-        # A finalizer may run in the middle of what holds the lock, on the same thread.
-        self.lock = threading.RLock()
-        self.fault: DeviceError | None = None
-        self.busy: set[Any] = set()
-        self.progress = 1
         self.running: Callable[[], str] = str
         """Names the kernels that may be running, for a fault."""
         self._done = 0
@@ -58,17 +47,6 @@ class Queue:
         self._step = max(engine.facts.step, 4)
         self._words = -(-_LAUNCH.size // self._step) * self._step
         self._most = engine.facts.dispatch
-
-    def enter(self) -> None:
-        """Raise what keeps this thread from using the device.
-
-        Raises:
-            DeviceError: the device is lost; NOT_PERMITTED in a host function.
-        """
-        if self.fault is not None:
-            raise copy(self.fault)
-        if in_host_function():
-            fail(NOT_PERMITTED, "a callback of a stream may not use the device")
 
     # --- putting in ---
 
@@ -135,8 +113,7 @@ class Queue:
                 return
             self.progress += 1  # before the list is empty; see ``newest``
             self._commands, self._at = [], 0
-            if self.fault is not None:
-                raise copy(self.fault)
+            self.raise_fault()
             self._guarded(lambda: self.engine.submit(commands, memoryview(self._arena)[:at]))
 
     def mark(self) -> int:
@@ -155,8 +132,7 @@ class Queue:
         it to them, and while somebody does that the answer is no."""
         if number <= self._done:
             return True
-        if self.fault is not None:
-            raise copy(self.fault)
+        self.raise_fault()
         if self._giving or not self.lock.acquire(blocking=False):
             return False
         try:

@@ -38,7 +38,7 @@ class MetalDevice(ReportingDevice[MetalStream]):
         # Whatever names the device, a trace or an error, says what it is.
         self.name = f"{name} ({LABEL})" if self.emulated else name
         self.limits = _limits(adapter)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self.context = Context(adapter)
         self.pool = Pool(self.context)
         self.pipelines = Pipelines(self.context)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import struct as pack
 from collections import deque
-from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gridlane.core.shader_abi import METAL_LAUNCH_BYTES
@@ -182,8 +181,7 @@ class Recorder:
         return self._begin()
 
     def _begin(self) -> Batch:
-        if self.context.fault is not None:  # since the caller entered
-            raise copy(self.context.fault)
+        self.context.raise_fault()  # since the caller entered
         self.collect()
         command = self._queue.commandBuffer()
         encoder = command.computeCommandEncoder()
@@ -215,7 +213,7 @@ class Recorder:
         if value >= self.context.progress:
             self.flush()
         self.collect()
-        self.context.enter()
+        self.context.raise_fault()
         with self.lock:
             return not self._flying or self._flying[0].value > value
 
@@ -230,21 +228,22 @@ class Recorder:
         while True:
             with self.lock:
                 first = self._flying[0] if self._flying else None
+                # Whoever collects the batch next takes the command buffer out of it.
+                command = first.command if first is not None else None
             if first is None or first.value > value:
                 break
-            self._wait_for(first)
+            self._wait_for(command, first.value)
             self.collect()
         if self.context.retired:
             self.collect()
-        self.context.enter()
+        self.context.raise_fault()
 
-    def _wait_for(self, batch: Batch) -> None:
+    def _wait_for(self, command: Any, value: int) -> None:
         """Wait in slices, in between which Python handles signals. One that fails may never set
         the event."""
         with self.context.pool():
-            command = batch.command
             while command.status() < self._completed:
-                if self._event.waitUntilSignaledValue_timeoutMS_(batch.value, _SLICE_MS):
+                if self._event.waitUntilSignaledValue_timeoutMS_(value, _SLICE_MS):
                     command.waitUntilCompleted()
 
     def collect(self) -> None:

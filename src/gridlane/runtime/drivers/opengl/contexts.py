@@ -43,19 +43,35 @@ class Context:
         self._lock = threading.RLock()
         self._depth = 0
         self._before: _Current | None = None
+        self._handle: int | None = None
 
     def __enter__(self) -> None:
         self._lock.acquire()
-        if not self._depth:
-            before = _Current()
-            try:
-                self._made.__enter__()
-            except BaseException:
-                before.restore()
-                self._lock.release()
-                raise
-            self._before = before
-        self._depth += 1
+        if self._depth:
+            self._depth += 1
+            return
+        before = _Current()
+        try:
+            self._made.__enter__()
+            self._check()
+        except BaseException:
+            before.restore()
+            self._lock.release()
+            raise
+        # In one line: behind it a signal handler may enter.
+        self._before, self._depth = before, 1
+
+    def _check(self) -> None:
+        """Refuse to work in another context than this one: moderngl does not tell when EGL does not
+        make it current, as it is another thread's.
+
+        Raises:
+            OSError: it is not.
+        """
+        current = _egl("eglGetCurrentContext")()
+        if current is None or current != (self._handle or current):
+            raise OSError("eglMakeCurrent failed: the context is current on another thread")
+        self._handle = current
 
     def __exit__(
         self,
@@ -63,10 +79,10 @@ class Context:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._depth -= 1
+        before, self._depth = self._before, self._depth - 1
         try:
-            if not self._depth and self._before is not None:
-                self._before.restore()
+            if not self._depth and before is not None:
+                before.restore()
         finally:
             self._lock.release()
 

@@ -24,6 +24,7 @@ from gridlane.runtime.drivers.opengl.texts import DESKTOP, EMBEDDED, MOVE, with_
 from gridlane.runtime.errors import OUT_OF_MEMORY, device_error, fail
 from gridlane.runtime.protocol import Limits
 from gridlane.runtime.quirks import shader_features
+from gridlane.runtime.reentry import locked_wait
 
 _SLICE_NS = 20_000_000
 """Of waiting with the context, between looks at signals of the process and at other threads."""
@@ -209,7 +210,7 @@ class OpenGlEngine:
             continue
 
     def _wait(self, fence: _Fence, most_ns: int) -> bool:
-        with self._context:
+        with locked_wait(), self._context:
             state = self._gl.glClientWaitSync(fence.sync, api.FLUSH_FIRST, most_ns)
             if state == api.WAIT_FAILED:
                 self._check("waiting")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import threading
 import weakref
 from collections import Counter, deque
 from collections.abc import Callable
@@ -13,7 +12,6 @@ from typing import Any
 
 from gridlane.core.endings import at_its_end
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.backlog import in_host_function
 from gridlane.runtime.drivers.vulkan import features
 from gridlane.runtime.drivers.vulkan.adapters import BUDGET, Adapter, instance
 from gridlane.runtime.drivers.vulkan.api import (
@@ -27,33 +25,26 @@ from gridlane.runtime.drivers.vulkan.api import (
     null,
     struct,
 )
-from gridlane.runtime.errors import NOT_PERMITTED, device_error, fail
+from gridlane.runtime.errors import device_error
+from gridlane.runtime.queued_context import QueuedContext
 
 PUSH_BYTES = 48
 """Bytes of push constants; see launch.py."""
 
 
-class Context:
+class Context(QueuedContext):
     """A VkDevice with one queue.
 
     Attributes:
         vk: its functions.
         handle, queue, layout: VkDevice, VkQueue, and the VkPipelineLayout of all kernels.
-        lock: held to record, submit, and change the pools.
-        fault: what every call raises a copy of, once the device is lost.
         retired: (number of a submission, what to call when it is done), in order.
-        progress: the number of the submission that is recorded now.
-        busy: backlogs of streams with work that is not recorded yet; see runtime/backlog.py.
     """
 
     def __init__(self, adapter: Adapter) -> None:
+        super().__init__()
         self.adapter = adapter
-        # A finalizer may run in the middle of what holds the lock, on the same thread.
-        self.lock = threading.RLock()
-        self.fault: DeviceError | None = None
         self.retired: deque[tuple[int, Callable[[], object]]] = deque()
-        self.progress = 1
-        self.busy: set[Any] = set()
         self.closed = False
         self.reserved: Counter[int] = Counter()
         """Bytes that the pools hold of each heap."""
@@ -108,17 +99,6 @@ class Context:
         return self.create("vkCreatePipelineLayout", "VkPipelineLayout", info)
 
     # --- calls ---
-
-    def enter(self) -> None:
-        """Raise what keeps this thread from using the device.
-
-        Raises:
-            DeviceError: the device is lost; NOT_PERMITTED in a host function.
-        """
-        if self.fault is not None:
-            raise copy(self.fault)
-        if in_host_function():
-            fail(NOT_PERMITTED, "a callback of a stream may not use the device")
 
     def call(self, name: str, *args: Any, what: str = "") -> int:
         """Call a function of the device, which comes first among its arguments.

@@ -50,7 +50,7 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
         self.kernels: weakref.WeakSet[VulkanKernel] = weakref.WeakSet()
         self._begin_reports()
         self._pinned: weakref.WeakSet[Buffer] = weakref.WeakSet()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._open()
         self._end_with_process()
 

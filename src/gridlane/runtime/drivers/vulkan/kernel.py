@@ -75,7 +75,7 @@ class VulkanKernel(QueuedKernel):
         made = self.pipelines.get((block, room))
         if made is None:
             with self.context.lock:
-                self.context.enter()
+                self.context.raise_fault()  # the end of the process may have come since
                 made = self._make(block, room)
                 self.pipelines[block, room] = made
                 self.context.own(self, "vkDestroyPipeline", made)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import struct as pack
 from collections import deque
-from copy import copy
 from typing import Any, Protocol
 
 from gridlane.runtime.chunks import Block
@@ -255,8 +254,7 @@ class Recorder:
         return self._begin()
 
     def _begin(self) -> Batch:
-        if self.context.fault is not None:  # since the caller entered
-            raise copy(self.context.fault)
+        self.context.raise_fault()  # since the caller entered
         self.collect()
         batch = self._spare.pop() if self._spare else self._new_batch()
         self.context.check(

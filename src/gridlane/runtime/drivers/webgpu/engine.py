@@ -22,6 +22,7 @@ from gridlane.runtime.drivers.webgpu.adapters import (
 from gridlane.runtime.drivers.webgpu.texts import MOVE, complaint
 from gridlane.runtime.errors import INVALID_IMAGE, OUT_OF_MEMORY, fail, no_device
 from gridlane.runtime.quirks import shader_features
+from gridlane.runtime.reentry import locked_wait
 
 SLOTS = 256
 """Times of a query set."""
@@ -55,13 +56,14 @@ class _Fence:
     def __init__(self, answer: Any, promise: Any) -> None:
         self.answer, self._promise = answer, promise
         self.reached = self._watched = False
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may wait in the middle of ``wait``
 
     def wait(self) -> None:
         """Wait for the mapping."""
         with self._lock:
             if not self.reached:
-                self._promise.sync_wait()
+                with locked_wait():
+                    self._promise.sync_wait()
                 self.reached = True
 
     def passed(self) -> bool:
