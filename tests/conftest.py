@@ -18,6 +18,11 @@ settings.register_profile("local", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") and not NIGHTLY else "local")
 
 
+# The tests make millions of ops that live as long as the run: looking through them again and again
+# took a fifth of the time.
+gc.set_threshold(100_000, 50, 100)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _young_heap() -> None:
     """Leave what is alive before a file's tests out of garbage collection: many tests ask for one,

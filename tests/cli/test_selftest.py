@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.effort import NIGHTLY
 from tests.on_metal import EMULATED
 
 from gridlane.cli.selftest import report, running
@@ -26,7 +27,8 @@ def case(name, source):
 def test_a_right_device(name):
     devices = get_device("cpu"), get_device("interp")
     for each in CASES:
-        if each.name == name:
+        # The interpreter takes 18 s for 70000 blocks.
+        if each.name == name and (NIGHTLY or each.grid[0] < 70000):
             found = list(running.rows(each, *devices))
             assert [row.row for row in found] == list(each.rows)
             assert {row.verdict for row in found} == {"right"}, found

@@ -76,7 +76,7 @@ def is_noticed_in_a_child(name: str) -> bool:
     child = os.fork()
     if child == 0:
         faulthandler.disable()
-        signal.alarm(20)
+        signal.alarm(6)
         os._exit(0 if is_noticed(name) else NOT_NOTICED)
     _, status = os.waitpid(child, 0)
     return status != NOT_NOTICED << 8

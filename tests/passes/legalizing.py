@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 
 import numpy as np
 from tests.devices import assert_same, run_on
+from tests.effort import NIGHTLY
 
 from gridlane.ir.op import Op
 from gridlane.ir.parser import parse_module
@@ -16,6 +18,9 @@ from gridlane.ir.verifier import verify
 from gridlane.passes.expand_ops import expand_ops
 
 WORD = 4
+
+ANSWERS: dict[bytes, list[np.ndarray]] = {}
+"""What the interpreter says of modules before a pass: one case goes through many passes."""
 
 
 def copied(module: Module) -> Module:
@@ -34,10 +39,14 @@ def roomy(arrays: list[np.ndarray]) -> list[np.ndarray]:
     return made
 
 
+def facts(case) -> tuple[tuple, int]:
+    """Scalar arguments, and bytes of shared memory in whole words."""
+    return tuple(getattr(case, "scalars", ())), -(-getattr(case, "shared", 0) // WORD) * WORD
+
+
 def run(module: Module, case) -> list[np.ndarray]:
     """The arrays after a run, and whether the kernel raised as the last one."""
-    scalars = getattr(case, "scalars", ())
-    shared = -(-getattr(case, "shared", 0) // WORD) * WORD
+    scalars, shared = facts(case)
     outcome = run_on("interp", module, case.grid, case.block, roomy(case.arrays), scalars, shared)
     made = []
     for array, octets in zip(case.arrays, outcome.arrays, strict=True):
@@ -50,12 +59,19 @@ def check(case, change: Callable[[Module], None]) -> Module:
     same answer. The changed module."""
     text = print_module(case.module)
     changed = parse_module(text)
-    wanted = run(case.module, case)
+    key = hashlib.sha256(text.encode())
+    for array in case.arrays:
+        key.update(repr((array.dtype, array.shape)).encode() + array.tobytes())
+    key.update(repr((case.grid, case.block, *facts(case))).encode())
+    wanted = ANSWERS.get(key.digest())
+    if wanted is None:
+        wanted = ANSWERS[key.digest()] = run(case.module, case)
     expand_ops(changed, frozenset())
     change(changed)
     try:
         verify(changed)
-        assert print_module(parse_module(print_module(changed))) == print_module(changed)
+        if NIGHTLY or key.digest()[0] % 4 == 0:  # what passes make reads back
+            assert print_module(parse_module(print_module(changed))) == print_module(changed)
         assert_same(run(changed, case), wanted, [*case.labels, "raised"])
     except AssertionError as error:
         raise AssertionError(f"{error}\n{text}\n--- changed ---\n{print_module(changed)}") from None

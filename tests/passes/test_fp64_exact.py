@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.effort import examples
 from tests.passes.legalizing import check, ops_of, types_in, values_of
 from tests.property.random_ir import random_program
 
@@ -64,7 +65,7 @@ def cut(case: cases.Case) -> Module:
 
 
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 40))
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=60)
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(25, 300))
 def test_random_programs(seed: int, size: int) -> None:
     program = random_program(seed, size)
     changed = check(program, legalize)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.effort import examples
 from tests.passes.legalizing import check, copied, ops_of, values_of
 from tests.property.random_ir import random_program
 
@@ -63,9 +64,9 @@ def test_the_answer_stays(case: cases.Case) -> None:
 
 def test_random_programs() -> None:
     done = 0
-    for seed in range(40):
+    for seed in range(examples(20, 200)):
         program = random_program(seed, 15)
         if not refused(program.module):
             only_words(check(program, legalize))
             done += 1
-    assert done > 10
+    assert done > 5

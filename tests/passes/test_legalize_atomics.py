@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.effort import examples
 from tests.passes.legalizing import check, ops_of
 from tests.property.random_ir import random_program
 
@@ -66,7 +67,7 @@ def test_64_bits_are_refused(case: cases.Case) -> None:
 
 
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 40))
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=60)
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(20, 300))
 def test_random_programs(seed: int, size: int) -> None:
     def change(module: Module) -> None:
         split_aggregates(module)

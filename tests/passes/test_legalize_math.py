@@ -5,6 +5,8 @@ The reference is mpmath, with 60 digits; infinities, NaN and signed zeros are th
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from benchmarks import accuracy
@@ -185,9 +187,12 @@ def test_what_is_left(cls, dtype) -> None:
     assert {var.type for var in functions[0].variables} <= WORDS[dtype]
 
 
+ARITHMETIC = tuple(cases.arithmetic())
+
+
 def all_cases(cls):
     """Cases of an op over every float type."""
-    found = [case for case in cases.arithmetic() if case.op == cls.name]
+    found = [copy.deepcopy(case) for case in ARITHMETIC if case.op == cls.name]
     if cls in cases.INEXACT:
         count = 2 if issubclass(cls, math.MathBinary) else 1
         for dtype in FLOATS:

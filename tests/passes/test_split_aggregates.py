@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.effort import examples
 from tests.passes.legalizing import check, types_in
 from tests.property.random_ir import random_program
 
@@ -24,7 +25,7 @@ def test_the_answer_stays(case: cases.Case) -> None:
 
 
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 40))
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=60)
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(25, 300))
 def test_random_programs(seed: int, size: int) -> None:
     left = types_in(check(random_program(seed, size), split_aggregates))
     assert not any(isinstance(type_, StructType | VectorType) for type_ in left)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.devices import assert_same, run_on
+from tests.effort import examples
 from tests.passes.legalizing import check, ops_of
 from tests.property.random_ir import random_program
 
@@ -468,7 +469,7 @@ def test_barriers_behind_the_end_of_threads() -> None:
 
 def test_random_programs() -> None:
     """Whatever the control flow round their warp ops."""
-    for seed in range(80):
+    for seed in range(examples(30, 300)):
         program = random_program(seed, 22)
         changed = check(program, legalize)
         barriers = [op for op in ops_of(changed) if op.barrier]

@@ -52,7 +52,7 @@ def check(device: str, seed: int, size: int) -> None:
 
 @pytest.mark.parametrize("part", range(4))  # so that the workers of a run share them
 @given(seed=seeds, size=sizes)
-@settings(SETTINGS, max_examples=examples(60, 600))
+@settings(SETTINGS, max_examples=examples(40, 600))
 def test_the_cpu_agrees(part: int, seed: int, size: int) -> None:
     check("cpu", apart(seed, part), size)
 
