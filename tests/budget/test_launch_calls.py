@@ -102,7 +102,7 @@ def test_calls_of_a_cached_launch_on_vulkan(monkeypatch, own_stream):
     drivers = {"launch", "_launch", "record", "enter", "_ordered", "_room", "in_host_function"}
     assert set(python) - {"<listcomp>"} <= ours | drivers
     assert python.count("launch") == 2 and len(python) <= 18, python
-    assert len(native) <= 11, native
+    assert len(native) <= 12, native  # one asks whether a signal handler has interrupted a launch
     device.synchronize()
 
 

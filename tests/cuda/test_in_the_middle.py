@@ -154,7 +154,7 @@ print(lines > 100, len(called) >= uses, set(told) - {"works"})
 def test_a_handler_at_any_line(kind, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(EVERYWHERE)
-    step = {"cpu": 3, "vulkan": 7, "opengl": 7}.get(kind, 17)
+    step = {"cpu": 7, "vulkan": 19, "opengl": 19}.get(kind, 41)
     done = subprocess.run(
         [sys.executable, str(program), str(step)],
         env={**os.environ, "GRIDLANE_DEVICE": kind},

@@ -31,10 +31,34 @@ def with_a_signature(x):
     x[0] = 7
 
 
+@cuda.reduce
+def total(a, b):
+    return a + b
+
+
+@cuda.vectorize(["float32(float32)"])
+def halved(x):
+    return x / 2
+
+
+@cuda.vectorize
+def tripled(x):
+    return x * 3
+
+
+@cuda.guvectorize(["void(float32[:], float32[:])"], "(n)->(n)")
+def moved(x, y):
+    for i in range(x.size):
+        y[i] = x[i]
+
+
 class Owner:
     @cuda.jit
     def method(x: Any):  # type: ignore[misc]  # a kernel, not a method
         x[0] = 5
+
+
+MADE = [total, halved, tripled, moved]
 
 
 def _run(kernel):
@@ -44,9 +68,23 @@ def _run(kernel):
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-@pytest.mark.parametrize("one", [kernel, twice, with_a_signature, Owner.method])
+@pytest.mark.parametrize("one", [kernel, twice, with_a_signature, Owner.method, *MADE])
 def test_by_name(one, protocol):
     assert pickle.loads(pickle.dumps(one, protocol)) is one
+
+
+@pytest.mark.parametrize("one", MADE)
+def test_copies_of_what_decorators_make(one):
+    assert copy.copy(one) is one and copy.deepcopy([one])[0] is one
+
+
+@pytest.mark.parametrize("make", [cuda.reduce, cuda.vectorize, cuda.jit])
+def test_what_has_no_name_says_so(make):
+    def inner(a, b):
+        return a + b
+
+    with pytest.raises(pickle.PicklingError, match="define it at the top level"):
+        pickle.dumps(make(inner))
 
 
 def test_a_specialised_kernel():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.effort import examples
-from tests.passes.legalizing import check, copied, ops_of, values_of
+from tests.passes.legalizing import check, copied, ops_of, tried, values_of
 from tests.property.random_ir import random_program
 
 from gridlane.backends import backend
@@ -57,7 +57,7 @@ CASES = [case for family in FAMILIES for case in family()]
 CASES += [*cases.casts(), *cases.bitcasts(), *cases.selects()]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", tried(CASES), ids=str)
 def test_the_answer_stays(case: cases.Case) -> None:
     only_words(check(case, legalize))
 

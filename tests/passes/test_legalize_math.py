@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from benchmarks import accuracy
 from tests.devices import assert_same, run_on
+from tests.effort import examples
 
 from gridlane.conformance import cases
 from gridlane.conformance.functions import column, distance
@@ -25,7 +26,7 @@ from gridlane.passes.legalize_math import FUNCTIONS, NOTHING, NVPTX, legalize_ma
 
 NAMES = sorted(accuracy.FUNCTIONS)
 EXACT = (arith.Rem, math.Ldexp, math.Frexp, math.Nextafter)
-POINTS = 700
+POINTS = examples(300, 3000)
 """For each interval of a function; with random bits there are three intervals or so."""
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.effort import examples
-from tests.passes.legalizing import check, types_in
+from tests.passes.legalizing import check, tried, types_in
 from tests.property.random_ir import random_program
 
 from gridlane.conformance import cases, effects
@@ -18,7 +18,7 @@ CASES = [case for family in FAMILIES for case in family()]
 CASES += [*cases.selects(), *cases.bitcasts()]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", tried(CASES), ids=str)
 def test_the_answer_stays(case: cases.Case) -> None:
     left = types_in(check(case, split_aggregates))
     assert not any(isinstance(type_, StructType | VectorType) for type_ in left)

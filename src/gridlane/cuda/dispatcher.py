@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-import pickle
-import sys
 import threading
 import warnings
 import weakref
@@ -30,6 +28,7 @@ from gridlane.cuda.launch import (
     check_convertible,
     current_launch_config,
 )
+from gridlane.cuda.named import Named, object_named
 from gridlane.cuda.signatures import Types, as_readonly, parse, resolve, writable
 from gridlane.cuda.sources import with_source
 from gridlane.cuda.streams import Stream, as_stream
@@ -42,7 +41,7 @@ _MOST_CONFIGURED = 1024
 _FEW_BLOCKS = 128
 
 
-class Dispatcher(Inspection):
+class Dispatcher(Inspection, Named):
     """A kernel or device function written in Python.
 
     ``d[griddim, blockdim, stream, sharedmem](*args)`` launches it; the last two may be left out.
@@ -328,32 +327,11 @@ class Dispatcher(Inspection):
     def __repr__(self) -> str:
         return f"CUDADispatcher({self.py_func!r})"
 
-    def __reduce__(self) -> Any:
-        """By its name, as functions are; a specialised one by its kernel and types."""
-        name: str = self.py_func.__qualname__
-        found = _object_named(self.__module__, name)
-        if found is self:
-            return name
+    def _made_again(self, found: Any) -> Any:
+        """A specialised one by its kernel and types."""
         if self._specialized and getattr(found, "py_func", None) is self.py_func:
             return Dispatcher.specialize, (found, *next(iter(self.overloads)))
-        raise pickle.PicklingError(
-            f"{name} cannot be pickled: another process finds a kernel by its name, and "
-            f"{self.__module__}.{name} is not this one; define it at the top level of a module"
-        )
-
-    def __copy__(self) -> Dispatcher:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Dispatcher:
-        return self
-
-
-def _object_named(module: str, path: str) -> Any:
-    """What a loaded module has under a qualified name, or None."""
-    found: Any = sys.modules.get(module)
-    for part in path.split("."):
-        found = getattr(found, part, None)
-    return found
+        return None
 
 
 def _call_weakly(method: weakref.WeakMethod[Callable[[Any], None]], argument: Any) -> None:
@@ -370,7 +348,7 @@ def _exception_class(name: str, function: Callable[..., Any]) -> type[Exception]
     for value in (*seen.nonlocals.values(), *seen.globals.values()):
         if isinstance(value, type) and (value.__module__, value.__qualname__) == (module, path):
             return value if issubclass(value, Exception) else None
-    found = _object_named(module, path)
+    found = object_named(module, path)
     return found if isinstance(found, type) and issubclass(found, Exception) else None
 
 

@@ -17,6 +17,7 @@ from gridlane.cuda.devicearray import DeviceNDArray, as_device, to_device
 from gridlane.cuda.dispatcher import Dispatcher
 from gridlane.cuda.dlpack_read import as_numpy
 from gridlane.cuda.generated import define
+from gridlane.cuda.named import Named
 from gridlane.cuda.signatures import parse
 from gridlane.launch.geometry import Shape
 
@@ -54,12 +55,13 @@ class _Version:
         self.inputs, self.outputs = tuple(dtypes[:nin]), tuple(dtypes[nin:])
 
 
-class GUFunc:
+class GUFunc(Named):
     """What ``guvectorize`` makes."""
 
     def __init__(self, function: Callable[..., Any], layout: str, signatures: list[Any]) -> None:
         core = function if isinstance(function, Dispatcher) else jit(function, device=True)
         self.__name__ = core.__name__
+        self.py_func = core.py_func
         self.__doc__ = core.__doc__
         self.signature = layout
         self.ins, self.outs = parse_layout(layout)

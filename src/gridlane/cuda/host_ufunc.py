@@ -14,12 +14,13 @@ import numpy as np
 
 from gridlane.core.argtypes import Signature, from_numpy
 from gridlane.cuda.decorators import jit
+from gridlane.cuda.named import Named
 from gridlane.cuda.result_types import result_type
 from gridlane.cuda.signatures import parse
 from gridlane.cuda.ufunc import DTypes, UFunc
 
 
-class HostUFunc:
+class HostUFunc(Named):
     """What ``vectorize`` makes without signatures, or with the target ``cpu``.
 
     Called with arrays and scalars of the host, it broadcasts them as numpy does. With signatures it

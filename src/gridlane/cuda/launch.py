@@ -168,7 +168,7 @@ class Launching(ProcessBound):
         return cls(self.dispatcher, self.griddim, self.blockdim, self.stream, self.sharedmem)
 
     def _failed(self, code: int, args: tuple[Any, ...]) -> None:
-        """What the driver refused has not been launched; the slow way repairs or explains it."""
+        """What the driver refused has not been launched; the slow path repairs or explains it."""
         current.device().forget_thread()
         self._forget()
         self._launch_slowly(args)

@@ -1,4 +1,4 @@
-"""From a launch that went the slow way to the profile of a native one; see launcher.py."""
+"""From a launch on the slow path to the profile of a native one; see launcher.py."""
 
 from __future__ import annotations
 

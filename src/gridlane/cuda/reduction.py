@@ -12,6 +12,7 @@ from gridlane.cuda.arrays import device_array
 from gridlane.cuda.decorators import jit
 from gridlane.cuda.devicearray import to_device
 from gridlane.cuda.dispatcher import Dispatcher
+from gridlane.cuda.named import Named
 
 _THREADS = 128
 _MOST_BLOCKS = 128  # as many as one block reduces in the second launch
@@ -51,7 +52,7 @@ def _kernel(function: Any, element: Any) -> Dispatcher:
     return reduce_blocks
 
 
-class Reduce:
+class Reduce(Named):
     """Reduces arrays with an associative and commutative function of two values.
 
     >>> from gridlane import cuda
@@ -62,6 +63,7 @@ class Reduce:
 
     def __init__(self, functor: Callable[[Any, Any], Any]) -> None:
         self._function = functor if isinstance(functor, Dispatcher) else jit(functor, device=True)
+        self.py_func = self._function.py_func
         self._kernels: dict[np.dtype, Dispatcher] = {}
 
     def __call__(

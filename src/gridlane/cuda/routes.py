@@ -89,7 +89,7 @@ def _later(launch: Configured, args: Arguments) -> None:
 def _remember_queued(
     launch: Configured, key: Hashable, reading: Reading, args: Arguments, given: Arguments
 ) -> None:
-    # Streams that were named by number are looked up and refused by the slow way.
+    # Streams that were named by number are looked up and refused on the slow path.
     if reading.waits or (launch._own is None and launch.stream.handle != 0):
         return
     if reading.plan.variant.compact:

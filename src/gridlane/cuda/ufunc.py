@@ -17,6 +17,7 @@ from gridlane.cuda.devicearray import DeviceNDArray, as_device, to_device
 from gridlane.cuda.dispatcher import Dispatcher
 from gridlane.cuda.dlpack_read import as_numpy
 from gridlane.cuda.generated import define
+from gridlane.cuda.named import Named
 from gridlane.cuda.signatures import parse
 from gridlane.launch import geometry
 
@@ -54,7 +55,7 @@ def elementwise(core: Dispatcher, arity: int) -> Dispatcher:
     return jit(define("vectorized", text, {"cuda": cuda, "core": core}))
 
 
-class UFunc:
+class UFunc(Named):
     """What ``vectorize`` makes.
 
     Called with arrays, device arrays and scalars, it broadcasts them as numpy does. The result is

@@ -1,4 +1,4 @@
-"""What the streams and the parts of a device that Python drives share: its lock, who may use it,
+"""What the streams and the parts of a host-driven device share: its lock, who may use it,
 and how it was lost."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from copy import copy
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.backlog import Backlog, in_host_function
 from gridlane.runtime.errors import NOT_PERMITTED, fail
-from gridlane.runtime.reentry import refuse_reentry
+from gridlane.runtime.reentry import here, refuse_reentry
 
 
 class QueuedContext:
@@ -51,4 +51,6 @@ class QueuedContext:
             raise copy(self.fault)
         if in_host_function():
             fail(NOT_PERMITTED, "a callback of a stream may not use the device")
-        refuse_reentry(self.lock)
+        # As reentry.is_reentry, without its call.
+        if self.lock._is_owned() or here.waits:  # type: ignore[attr-defined]
+            refuse_reentry()

@@ -1,4 +1,4 @@
-"""What devices that Python drives have in common: streams by number, copies by the default stream,
+"""What host-driven devices have in common: streams by number, copies by the default stream,
 and what is asked of every device and means nothing to these."""
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class QueuedDevice(Generic[S]):
         """Pin memory: copies are as correct without, and no faster with it."""
 
     def reaches(self, other: Any, address: int) -> bool:
-        """Devices that Python drives share no memory."""
+        """Host-driven devices share no memory."""
         return False
 
     def dlpack_device(self, address: int) -> tuple[int, int] | None:

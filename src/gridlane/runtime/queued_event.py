@@ -1,4 +1,4 @@
-"""Events of devices that Python drives: points in their streams; see queued_stream.py."""
+"""Events of host-driven devices: points in their streams; see queued_stream.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kernels of devices that Python drives have in common; see queued_stream.py."""
+"""What kernels of host-driven devices have in common; see queued_stream.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams of devices that Python drives: what comes before what, on one queue of the device's.
+"""Streams of host-driven devices: what comes before what, on one queue of the device's.
 
 Work is either given to the device now, or put off until what comes before it is given, by the
 thread of the stream's backlog, or kept for a graph.

@@ -1,4 +1,4 @@
-"""One suite for the devices that Python drives: Vulkan, the stand-in for Metal, and those whose
+"""One suite for the host-driven devices: Vulkan, the stand-in for Metal, and those whose
 memory is a heap, on whatever drivers this machine has. What is special to one is in its folder."""
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from gridlane.runtime.errors import (
 )
 from gridlane.runtime.hosted import HostDevice, HostKernel, machine_uuid
 from gridlane.runtime.protocol import Buffer, Limits
-from gridlane.runtime.reentry import refuse_reentry
+from gridlane.runtime.reentry import is_reentry, refuse_reentry
 
 MOST_BLOCKS = 1024
 """Blocks of a grid that can wait for each other: each takes a thread."""
@@ -70,7 +70,8 @@ class InterpDevice(HostDevice):
         Raises:
             DeviceError: NOT_PERMITTED, in a signal handler or a finalizer in the middle of it.
         """
-        refuse_reentry(self.lock)
+        if is_reentry(self.lock):
+            refuse_reentry()
         with self.lock:
             while self._ended:
                 self.memory.free(self._ended.popleft())

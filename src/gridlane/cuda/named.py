@@ -1,0 +1,56 @@
+"""Objects made by decorators: other processes find them by their names, as they find functions."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from importlib import import_module
+from typing import Any, Self
+
+
+def object_named(module: str, path: str) -> Any:
+    """What a loaded module has under a qualified name, or None."""
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _imported(module: str, path: str) -> Any:
+    """The same, in a process that may not have loaded the module."""
+    import_module(module)
+    return object_named(module, path)
+
+
+class Named:
+    """Base of what a decorator makes of a function. Copies are the object itself.
+
+    Attributes:
+        py_func: the function.
+    """
+
+    py_func: Any
+
+    def _made_again(self, found: Any) -> Any:
+        """How another process makes this object from what has its name there, as ``__reduce__``
+        says it; None where it cannot."""
+        return None
+
+    def __reduce__(self) -> Any:
+        module, name = self.py_func.__module__, self.py_func.__qualname__
+        found = object_named(module, name)
+        if found is self:
+            return _imported, (module, name)
+        made_again = self._made_again(found)
+        if made_again is None:
+            raise pickle.PicklingError(
+                f"{name} cannot be pickled: another process finds a kernel by its name, and "
+                f"{module}.{name} is not this one; define it at the top level of a module"
+            )
+        return made_again
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
