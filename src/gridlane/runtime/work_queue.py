@@ -35,6 +35,7 @@ class WorkQueue(Generic[T]):
         self._calls: SimpleQueue[bool] = SimpleQueue()
         """Whether to go on; one behind each change of ``pending`` and ``_waiting``."""
         self._waiting: deque[Latch] = deque()
+        self._over = False
         self._runs = threading.Lock()
         """Is held by the thread that does the work."""
 
@@ -54,39 +55,55 @@ class WorkQueue(Generic[T]):
 
     def append(self, item: T) -> None:
         """Append work."""
-        if self.thread is None:
-            # A handler, or another thread, may come first; then this one ends at once.
-            threading.Thread(target=self._run, name="gridlane-stream", daemon=True).start()
         self.pending.append(item)
-        self._calls.put(True)
+        self._call()
 
     def wait(self) -> None:
         """Wait until nothing was pending; the thread does not wait for itself."""
         if self.pending and self.thread is not threading.current_thread():
             nothing = Latch()
             self._waiting.append(nothing)
-            self._calls.put(True)
+            self._call()
             nothing.wait()
 
     def end(self) -> None:
-        """End the thread behind the work so far."""
+        """End the thread behind the work so far. Who asked for the work before may still wait for
+        it, and append what has to be behind it: a thread comes again for that."""
+        self._over = True
         self._calls.put(False)
 
+    def _call(self) -> None:
+        """Make the thread look at what has changed, or begin one that does."""
+        self._calls.put(True)
+        # Behind the change: a thread that ends looks for changes when it is no longer known. Of
+        # several that begin here, in a handler or by another thread, all but one end at once.
+        if self.thread is None:
+            threading.Thread(target=self._run, name="gridlane-stream", daemon=True).start()
+
+    # --- on the thread ---
+
     def _run(self) -> None:
-        if not self._runs.acquire(blocking=False):
-            return
-        self.thread = threading.current_thread()
-        self._on_thread()
-        while self._calls.get():
-            while self.pending:
-                item = self.pending[0]
-                try:
-                    if item is not None:
-                        self._do(item)
-                except BaseException as error:  # surfaces at the next synchronisation
-                    self.error = self.error or error
-                self.pending[0] = item = None  # what it holds goes before who waits goes on
-                self.pending.popleft()
-            while self._waiting:
-                self._waiting.popleft().reach()
-        self._ended()
+        while (self.pending or self._waiting) and self._runs.acquire(blocking=False):
+            self.thread = threading.current_thread()
+            self._on_thread()
+            self._settle()
+            while not self._over and self._calls.get():
+                self._settle()
+            self._settle()
+            self._ended()
+            self.thread = None
+            self._runs.release()
+
+    def _settle(self) -> None:
+        """Do the work there is, and tell those who wait for that."""
+        while self.pending:
+            item = self.pending[0]
+            try:
+                if item is not None:
+                    self._do(item)
+            except BaseException as error:  # surfaces at the next synchronisation
+                self.error = self.error or error
+            self.pending[0] = item = None  # what it holds goes before who waits goes on
+            self.pending.popleft()
+        while self._waiting:
+            self._waiting.popleft().reach()

@@ -56,14 +56,13 @@ class _Fence:
     def __init__(self, answer: Any, promise: Any) -> None:
         self.answer, self._promise = answer, promise
         self.reached = self._watched = False
-        self._lock = threading.RLock()  # a signal handler may wait in the middle of ``wait``
+        self._lock = threading.Lock()
 
     def wait(self) -> None:
         """Wait for the mapping."""
-        with self._lock:
+        with locked_wait(), self._lock:
             if not self.reached:
-                with locked_wait():
-                    self._promise.sync_wait()
+                self._promise.sync_wait()
                 self.reached = True
 
     def passed(self) -> bool:

@@ -1,0 +1,92 @@
+"""The queue of work that streams share: its thread begins, ends, and begins again."""
+
+from __future__ import annotations
+
+import threading
+
+from gridlane.runtime.work_queue import WorkQueue
+
+
+class Calls(WorkQueue):
+    def _do(self, item):
+        item()
+
+
+def ended(queue):
+    """Wait until the queue's thread has ended."""
+    thread = queue.thread
+    queue.end()
+    if thread is not None:
+        thread.join(5)
+        assert not thread.is_alive()
+    return queue
+
+
+def test_work_is_done_in_order():
+    queue, seen = Calls(), []
+    for n in range(1000):
+        queue.append(lambda n=n: seen.append(n))
+    queue.wait()
+    assert seen == list(range(1000)) and not queue.pending
+
+
+def test_work_behind_the_end_is_done():
+    queue, seen = Calls(), []
+    queue.append(lambda: seen.append(1))
+    queue.wait()
+    ended(queue)
+    for n in range(2, 20):
+        queue.append(lambda n=n: seen.append(n))
+        queue.wait()
+    assert seen == list(range(1, 20))
+
+
+def test_who_waits_while_the_queue_ends_goes_on():
+    for _ in range(300):
+        queue = Calls()
+        queue.append(lambda: None)
+        ender = threading.Thread(target=queue.end)
+        ender.start()
+        queue.wait()
+        queue.append(lambda: None)
+        queue.wait()
+        ender.join()
+        assert not queue.pending
+
+
+def test_no_thread_is_left():
+    before = threading.active_count()
+    for _ in range(50):
+        queue = Calls()
+        queue.append(lambda: None)
+        queue.append(lambda: None)
+        queue.wait()
+        ended(queue)
+    for thread in threading.enumerate():
+        if thread.name == "gridlane-stream":
+            thread.join(0.2)
+    assert threading.active_count() <= before
+
+
+def test_many_threads_append_and_wait():
+    queue, seen = Calls(), []
+
+    def use(start):
+        for n in range(200):
+            queue.append(lambda: seen.append(start + n))
+            queue.wait()
+
+    threads = [threading.Thread(target=use, args=(1000 * k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len(seen) == 800 and not queue.pending
+
+
+def test_an_error_is_kept_and_the_rest_is_done():
+    queue, seen = Calls(), []
+    queue.append(lambda: 1 / 0)
+    queue.append(lambda: seen.append(1))
+    queue.wait()
+    assert isinstance(queue.error, ZeroDivisionError) and seen == [1]
