@@ -14,7 +14,7 @@ from tests.cuda.fakes import FakeCompiler, FakeDevice
 from gridlane import compiler, cuda
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
-from gridlane.runtime.hosted import HostKernel
+from gridlane.runtime.host_device import HostKernel
 
 
 class Silent(HostKernel):

@@ -8,7 +8,7 @@ from gridlane.backends.record import Backend, Pass, Subnormals
 from gridlane.codegen.clike.wgsl import Wgsl
 from gridlane.core.features import Feature
 from gridlane.ir.stages import CALLS, COMMON, LANES, REPORTS
-from gridlane.runtime.drivers.heap.device import HeapDevice
+from gridlane.runtime.drivers.single_buffer.device import SingleBufferDevice
 from gridlane.runtime.drivers.webgpu import device_count
 from gridlane.runtime.drivers.webgpu.adapters import usable
 from gridlane.runtime.drivers.webgpu.engine import WebGpuEngine
@@ -34,8 +34,8 @@ class Engine(WebGpuEngine):
     target = "made_up"
 
 
-def open_device(ordinal: int = 0) -> HeapDevice:
-    return HeapDevice("made_up", ordinal, lambda: Engine(usable()[ordinal]))
+def open_device(ordinal: int = 0) -> SingleBufferDevice:
+    return SingleBufferDevice("made_up", ordinal, lambda: Engine(usable()[ordinal]))
 
 
 BACKEND = Backend(

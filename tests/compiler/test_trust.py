@@ -12,7 +12,7 @@ from gridlane.compiler.cache import DiskCache, encode
 from gridlane.core import private_files
 from gridlane.core.artifact import Artifact
 from gridlane.core.private_files import Folder, NotPrivate
-from gridlane.runtime import kept_file
+from gridlane.runtime import driver_cache
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "geteuid"), reason="the system has no owners of files"
@@ -46,10 +46,10 @@ class Kept:
         self.write()
 
     def found(self):
-        return kept_file.load(self.file, MAGIC) == b"machine code"
+        return driver_cache.load(self.file, MAGIC) == b"machine code"
 
     def write(self):
-        kept_file.store(self.file, MAGIC, b"machine code")
+        driver_cache.store(self.file, MAGIC, b"machine code")
 
 
 @pytest.fixture(params=[Kernels, Kept])

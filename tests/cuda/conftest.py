@@ -6,14 +6,14 @@ import pytest
 from tests.cuda.fakes import FakeCompiler, FakeDevice
 
 from gridlane import compiler
-from gridlane.cuda import active
+from gridlane.cuda import allocation
 from gridlane.launch import current
 
 
 @pytest.fixture(autouse=True)
 def without_cuda(monkeypatch):
     """What the CPU shows depends on whether a test before has loaded CUDA's driver."""
-    monkeypatch.setattr(active, "has_cuda_driver", lambda: False)
+    monkeypatch.setattr(allocation, "has_cuda_driver", lambda: False)
 
 
 @pytest.fixture

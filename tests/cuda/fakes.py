@@ -14,7 +14,7 @@ import numpy as np
 from gridlane.core import argtypes
 from gridlane.core.artifact import Artifact, ParamSlot
 from gridlane.core.dtypes import i64
-from gridlane.runtime.hosted import HostDevice, HostKernel
+from gridlane.runtime.host_device import HostDevice, HostKernel
 from gridlane.runtime.protocol import Buffer, Limits
 
 

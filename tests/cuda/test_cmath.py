@@ -78,7 +78,7 @@ def tried():
                 yield name, device, dtype
 
 
-@pytest.mark.parametrize(("name", "device", "dtype"), tried())
+@pytest.mark.parametrize(("name", "device", "dtype"), list(tried()))
 def test_like_python(name, device, dtype, monkeypatch):
     use(device, monkeypatch)
     function = getattr(cmath, name)

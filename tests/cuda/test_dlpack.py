@@ -22,7 +22,7 @@ from tests.cuda.tensors import Tensor
 from gridlane import cuda
 from gridlane.core.dlpack_abi import COPIED, CPU, CUDA, READ_ONLY
 from gridlane.core.errors import ArgumentError, CompileError
-from gridlane.cuda import active, dlpack, dlpack_python
+from gridlane.cuda import allocation, dlpack, dlpack_python
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -162,7 +162,7 @@ def test_the_stream_s_work_is_done():
 def test_the_cpu_s_memory_is_not_shown_to_libraries_of_cuda(monkeypatch):
     array = cuda.to_device(np.zeros(3))
     assert array.__cuda_array_interface__["data"] == (array.address, False)
-    monkeypatch.setattr(active, "has_cuda_driver", lambda: True)
+    monkeypatch.setattr(allocation, "has_cuda_driver", lambda: True)
     assert not hasattr(array, "__cuda_array_interface__") and cuda.is_cuda_array(array)
     with pytest.raises(AttributeError, match="this process has loaded CUDA's driver"):
         array.__cuda_array_interface__

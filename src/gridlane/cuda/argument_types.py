@@ -15,7 +15,7 @@ import numpy as np
 from gridlane.core import argtypes, enums
 from gridlane.core.argtypes import ArgType, ArrayType, TupleType
 from gridlane.core.errors import ArgumentError
-from gridlane.cuda import active, dlpack_read
+from gridlane.cuda import allocation, dlpack_read
 from gridlane.cuda.arguments import ArgHint
 from gridlane.cuda.devicearray import DeviceNDArray, DeviceRecord, as_device
 from gridlane.launch import current, geometry
@@ -140,7 +140,7 @@ def is_in_place(value: np.ndarray) -> bool:
     such arrays are of their class, in plain memory."""
     if not hasattr(type(value), "__gridlane_array__") or current.device().host_visible:
         return False
-    return active.holds(geometry.address_of(value))
+    return allocation.holds(geometry.address_of(value))
 
 
 def as_host(value: Any) -> np.ndarray | None:

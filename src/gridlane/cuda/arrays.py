@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.errors import DeviceError, UnsupportedError
-from gridlane.cuda import active, transport
+from gridlane.cuda import allocation, transport
 from gridlane.cuda.devicearray import (
     DeviceNDArray,
     DeviceRecord,
@@ -108,7 +108,7 @@ class MappedNDArray(np.ndarray):
     @property
     def gpu_data(self) -> Any:
         """The memory."""
-        return active.buffer_at(geometry.address_of(self), 1)
+        return allocation.buffer_at(geometry.address_of(self), 1)
 
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> np.ndarray:
         """Copy the elements."""
@@ -125,7 +125,7 @@ class MappedNDArray(np.ndarray):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        active.check_cuda_memory(None)
+        allocation.check_cuda_memory(None)
         return self.__gridlane_array__
 
     @property
@@ -182,7 +182,7 @@ def _shared(
 ) -> np.ndarray:
     low, high = geometry.extent_of(shape, strides, dtype.itemsize)
     try:
-        buffer = active.allocate_host(high - low, cls.kind)
+        buffer = allocation.allocate_host(high - low, cls.kind)
         plain = geometry.view_of(buffer.address - low, shape, strides, dtype, buffer)
     except DeviceError as error:
         if error.number != NOT_SUPPORTED:

@@ -12,7 +12,7 @@ import numpy as np
 from gridlane.core import argtypes
 from gridlane.core.argtypes import ArgType, ArrayType
 from gridlane.core.array_interface import ArrayMemory
-from gridlane.cuda import active
+from gridlane.cuda import allocation
 from gridlane.cuda.streams import as_stream
 from gridlane.launch import compact, current, geometry
 from gridlane.runtime.protocol import Buffer
@@ -91,7 +91,7 @@ class ArrayDescription:
         low, high = geometry.extent_of(shape, strides, itemsize)
         self.alloc_size = high - low
         if gpu_data is None:
-            gpu_data = active.allocate(high - low)
+            gpu_data = allocation.allocate(high - low)
             address = gpu_data.address - low if gpu_data.address else 0
         self.gpu_data = gpu_data
         self.address = gpu_data.address if address is None else address
@@ -152,7 +152,7 @@ class ArrayDescription:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """The memory as libraries of CUDA read it. AttributeError where they could not."""
-        active.check_cuda_memory(self.gpu_data.device)
+        allocation.check_cuda_memory(self.gpu_data.device)
         stream = as_stream(self.stream).handle if self.stream else None
         return self.__gridlane_array__ | {"stream": stream}
 

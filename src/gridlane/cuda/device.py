@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from gridlane.core.errors import DeviceError
 from gridlane.core.process_bound import ProcessBound
-from gridlane.cuda import active
+from gridlane.cuda import allocation
 from gridlane.cuda.streams import (
     DefaultStream,
     Event,
@@ -152,7 +152,7 @@ class Context(ProcessBound):
 
     def memalloc(self, bytesize: int) -> Any:
         """Device memory; it lives as long as the object."""
-        return active.allocate(bytesize)
+        return allocation.allocate(bytesize)
 
     def synchronize(self) -> None:
         """Wait for the work of all streams."""

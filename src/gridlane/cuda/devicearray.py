@@ -10,7 +10,7 @@ import numpy as np
 from gridlane.core import array_interface
 from gridlane.core.errors import UnsupportedError
 from gridlane.core.process_bound import ProcessBound
-from gridlane.cuda import active, dlpack, dlpack_read, settings
+from gridlane.cuda import allocation, dlpack, dlpack_read, settings
 from gridlane.cuda.description import ArrayDescription, record_key
 from gridlane.cuda.indexing import dummy_of, has_ellipsis, pick
 from gridlane.cuda.streams import as_stream, comes_after, external_stream
@@ -70,7 +70,7 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
         self._stream(0).synchronize()
         owner = self._owner_device()
         low = geometry.extent_of(self.shape, self.strides, self.dtype.itemsize)[0]
-        memory = active.allocate(self.alloc_size, owner)
+        memory = allocation.allocate(self.alloc_size, owner)
         clone = self._like(memory, memory.address - low if memory.size else 0)
         if self.size:
             owner.copy(memory.address, self.address + low, self.alloc_size)
@@ -391,7 +391,7 @@ def from_interface(
     """
     shown = array_interface.read(interface)
     if "owner" not in interface:  # what DLPack shows has one, and so have our mapped arrays
-        active.check_reads_interface()
+        allocation.check_reads_interface()
     shape, strides, dtype = shown.shape, shown.strides, shown.dtype
     if strides is None:
         strides = geometry.contiguous_strides(shape, dtype.itemsize)
@@ -402,7 +402,7 @@ def from_interface(
         if sync and not ordered and settings.CUDA_ARRAY_INTERFACE_SYNC:
             stream.synchronize()
     low, high = geometry.extent_of(shape, strides, dtype.itemsize)
-    buffer = active.buffer_at(shown.address + low, high - low)
+    buffer = allocation.buffer_at(shown.address + low, high - low)
     array = DeviceNDArray(shape, strides, dtype, stream or 0, buffer, shown.address, shown.readonly)
     array._owner = interface.get("owner", owner)  # type: ignore[attr-defined]
     return array

@@ -8,7 +8,7 @@ import numpy as np
 
 from gridlane.core.array_interface import ArrayMemory
 from gridlane.core.errors import ArgumentError, DeviceError, GridlaneError
-from gridlane.cuda import active, dlpack_arguments, dlpack_read
+from gridlane.cuda import allocation, dlpack_arguments, dlpack_read
 from gridlane.cuda.argument_types import KEYS, as_host, foreign_key
 from gridlane.cuda.arguments import ArgHint
 from gridlane.cuda.devicearray import DeviceNDArray, as_device, from_interface
@@ -54,7 +54,7 @@ def _from_host(host: np.ndarray, copy: bool | None) -> DeviceNDArray:
     if here.host_visible and not copy:
         low, high = geometry.extent_of(host.shape, host.strides, host.dtype.itemsize)
         address = geometry.address_of(host)
-        memory = active.borrowed(address + low, high - low, host)
+        memory = allocation.borrowed(address + low, high - low, host)
         readonly = not host.flags.writeable
         return DeviceNDArray(host.shape, host.strides, host.dtype, 0, memory, address, readonly)
     if copy is False:

@@ -11,7 +11,7 @@ import numpy as np
 from gridlane.core import enums
 from gridlane.core.argtypes import ArgType, ArrayType
 from gridlane.core.errors import ArgumentError
-from gridlane.cuda import active
+from gridlane.cuda import allocation
 from gridlane.cuda.argument_types import ALIGNED, is_in_place
 from gridlane.cuda.arguments import ArgHint, InOut
 from gridlane.cuda.devicearray import DeviceNDArray, DeviceRecord, from_interface, to_device
@@ -87,7 +87,7 @@ def _record(value: np.void, back: Writebacks) -> DeviceNDArray:
     if found is not None:
         return DeviceRecord(value.dtype, 0, *found)
     if value.flags.writeable and is_direct(array := record_array(value)):
-        memory = active.borrowed(geometry.address_of(array), array.nbytes, value)
+        memory = allocation.borrowed(geometry.address_of(array), array.nbytes, value)
         back.append(_written_in_place)
         return DeviceRecord(value.dtype, 0, memory, memory.address)
     device = to_device(value)

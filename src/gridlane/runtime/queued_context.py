@@ -7,7 +7,7 @@ import threading
 from copy import copy
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.backlog import Backlog, in_host_function
+from gridlane.runtime.deferred_queue import DeferredQueue, in_host_function
 from gridlane.runtime.errors import NOT_PERMITTED, fail
 from gridlane.runtime.reentry import here, refuse_reentry
 
@@ -21,18 +21,18 @@ class QueuedContext:
             only notes what is to be given back.
         fault: what every call raises a copy of, once the device is lost.
         progress: the number of the batch of work that is recorded now.
-        backlogs: those of its streams that have had work; see backlog.py.
+        deferred_queues: those of its streams that have had work; see deferred_queue.py.
     """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.fault: DeviceError | None = None
         self.progress = 1
-        self.backlogs: set[Backlog] = set()
+        self.deferred_queues: set[DeferredQueue] = set()
 
-    def busy(self) -> list[Backlog]:
-        """The backlogs with work that is not recorded yet."""
-        return [each for each in tuple(self.backlogs) if each.pending]
+    def busy(self) -> list[DeferredQueue]:
+        """Those that have work."""
+        return [each for each in tuple(self.deferred_queues) if each.pending]
 
     def raise_fault(self) -> None:
         """Raise what the device was lost by, if it was."""

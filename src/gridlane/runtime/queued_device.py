@@ -15,7 +15,7 @@ from gridlane.core.artifact import Artifact
 from gridlane.core.endings import alone, at_end, at_its_end
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.errors import INVALID_HANDLE, NOT_PERMITTED, KernelStop, device_error, fail
-from gridlane.runtime.hosted import attributes_of
+from gridlane.runtime.host_device import attributes_of
 from gridlane.runtime.protocol import Limits, Route
 from gridlane.runtime.queued_stream import QueuedStream
 
@@ -57,7 +57,7 @@ class QueuedDevice(Generic[S]):
         that held the lock is gone."""
         context = self.default_stream.context
         context.lock = threading.RLock()
-        context.backlogs = set()
+        context.deferred_queues = set()
         context.fault = context.fault or device_error(
             NOT_PERMITTED,
             f"the process forked, and the device {self.name} stays with the parent",

@@ -1,7 +1,7 @@
 """Streams of host-driven devices: what comes before what, on one queue of the device's.
 
-Work is either given to the device now, or put off until what comes before it is given, by the
-thread of the stream's backlog, or kept for a graph.
+Work is submitted to the device now, or deferred until what comes before it is submitted (the thread
+of a DeferredQueue does that), or recorded for a graph.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from gridlane.runtime.backlog import Backlog, host_function
+from gridlane.runtime.deferred_queue import DeferredQueue, host_function
 from gridlane.runtime.errors import ILLEGAL_STATE, NOT_CAPTURED, fail
 from gridlane.runtime.replay import ReplayedGraph
 
@@ -32,9 +32,9 @@ class QueuedStream:
         self.device, self.context = device, context
         self.is_default = default
         self.handle = 0 if default else next(_handles)
-        self.backlog = Backlog(context)
+        self.deferred = DeferredQueue(context)
         self._recorded: list[tuple[str, tuple[Any, ...]]] | None = None
-        weakref.finalize(self, self.backlog.end).atexit = False
+        weakref.finalize(self, self.deferred.end).atexit = False
 
     # --- what a device does in its own way ---
 
@@ -101,7 +101,7 @@ class QueuedStream:
     ) -> None:
         """Append a launch. One that can raise is waited for on the default stream, as it is on
         every other device. Hot."""
-        if self._recorded is not None or self.context.backlogs:
+        if self._recorded is not None or self.context.deferred_queues:
             self._do("_launch", kernel, params, gx, gy, gz, shared, keep)
         else:
             self._launch(kernel, params, gx, gy, gz, shared)
@@ -145,7 +145,7 @@ class QueuedStream:
         if self._recorded is not None:
             self._recorded.append(("submit", (work, always)))
         else:
-            self._put_off(partial(self._call, work))
+            self._defer(partial(self._call, work))
 
     def _call(self, work: Callable[[], object]) -> None:
         self._finish()
@@ -162,8 +162,8 @@ class QueuedStream:
 
     def raise_error(self) -> None:
         """Raise what a host function raised."""
-        if self.backlog.error is not None:
-            error, self.backlog.error = self.backlog.error, None
+        if self.deferred.error is not None:
+            error, self.deferred.error = self.deferred.error, None
             raise error
 
     def drain(self) -> None:
@@ -174,13 +174,13 @@ class QueuedStream:
         self.device.flush()
 
     def put_in(self) -> None:
-        """Wait until all is given to the device that is put off now; of what other threads put off
-        meanwhile nothing."""
-        for backlog in self.context.busy():
-            backlog.fence()()
+        """Wait until the work that is deferred now is submitted; work that other threads defer
+        meanwhile is not waited for."""
+        for queue in self.context.busy():
+            queue.fence()()
 
     def settle(self) -> None:
-        """Wait for what the device was given, and for nothing that is put off."""
+        """Wait for the submitted work, not for deferred work."""
         self._wait()
         self.device.flush()
 
@@ -188,7 +188,7 @@ class QueuedStream:
         """Whether all work is done."""
         self._check_waiting("asking whether the work is done")
         self.context.enter()
-        if self._is_behind() if self.is_default else self.backlog.pending:
+        if self._is_behind() if self.is_default else self.deferred.pending:
             return False
         return self._passed()
 
@@ -228,8 +228,8 @@ class QueuedStream:
         self.context.enter()
         if self._recorded is not None:
             self._recorded.append((name, args))
-        elif self.context.backlogs and self._is_behind():
-            self._put_off(partial(getattr(self, name), *args))
+        elif self.context.deferred_queues and self._is_behind():
+            self._defer(partial(getattr(self, name), *args))
         else:
             getattr(self, name)(*args)
 
@@ -237,37 +237,37 @@ class QueuedStream:
         """Whether something that comes first is not given to the device yet."""
         if self.is_default:
             return bool(self.context.busy())
-        return bool(self.backlog.pending or self.device.default_stream.backlog.pending)
+        return bool(self.deferred.pending or self.device.default_stream.deferred.pending)
 
-    def _put_off(self, work: Callable[[], object]) -> None:
+    def _defer(self, work: Callable[[], object]) -> None:
         """Do something when all is given to the device that comes before it."""
-        default = self.device.default_stream.backlog
+        default = self.device.default_stream.deferred
         first = self.context.busy() if self.is_default else (default,)
         for other in first:
-            if other is not self.backlog and other.pending:
-                self.backlog.put(other.fence())
-        self.backlog.put(work)
+            if other is not self.deferred and other.pending:
+                self.deferred.put(other.fence())
+        self.deferred.put(work)
 
     def put_behind(self, ready: Callable[[], object], work: Callable[[], object]) -> None:
         """Do something when ``ready`` returns; for events."""
-        self._put_off(ready)
-        self.backlog.put(work)
+        self._defer(ready)
+        self.deferred.put(work)
 
     def do(self, work: Callable[[], object]) -> None:
         """Do something in order, now where that is possible."""
         self.context.enter()
-        if self.context.backlogs and self._is_behind():
-            self._put_off(work)
+        if self.context.deferred_queues and self._is_behind():
+            self._defer(work)
         else:
             work()
 
     def _catch_up(self) -> None:
         """Wait until all is given to the device that comes before what follows."""
         self.context.enter()
-        if self.context.backlogs:
-            every = self.context.busy() if self.is_default else (self.backlog,)
-            for backlog in (*every, self.device.default_stream.backlog):
-                backlog.wait()
+        if self.context.deferred_queues:
+            every = self.context.busy() if self.is_default else (self.deferred,)
+            for queue in (*every, self.device.default_stream.deferred):
+                queue.wait()
 
     def _check_waiting(self, what: str) -> None:
         """Refuse what needs the work done, while it is recorded only."""

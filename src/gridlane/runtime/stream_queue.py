@@ -19,7 +19,7 @@ from gridlane.core.endings import at_its_end
 from gridlane.core.errors import KernelError
 from gridlane.runtime.errors import NOT_PERMITTED, device_error, fail
 from gridlane.runtime.latch import Latch
-from gridlane.runtime.work_queue import WorkQueue
+from gridlane.runtime.software_queue import SoftwareQueue
 
 Work = Callable[[], object]
 
@@ -34,7 +34,7 @@ class _Stoppable(Protocol):
         ...
 
 
-class Queue(WorkQueue[tuple[Work, bool]]):
+class Queue(SoftwareQueue[tuple[Work, bool]]):
     """What a stream and its worker share. The worker must not hold the stream itself, so that a
     stream that nobody holds can end its worker. Work behind an error is dropped until somebody
     takes the error.

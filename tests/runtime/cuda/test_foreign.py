@@ -13,7 +13,7 @@ from tests.cuda.tensors import Tensor
 
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError, DeviceError
-from gridlane.cuda import active, dlpack
+from gridlane.cuda import allocation, dlpack
 from gridlane.launch import current, geometry
 from gridlane.launch.devices import get_device
 
@@ -427,7 +427,7 @@ def test_tensors_of_the_host_are_copied(machine, scale, slow):
 
 
 def test_the_cpu_s_arrays_do_not_look_like_cuda_s_here(machine, monkeypatch):
-    assert active.has_cuda_driver()
+    assert allocation.has_cuda_driver()
     cpu = get_device("cpu")
     current.choose(cpu)
     array = cuda.to_device(np.zeros(4))

@@ -16,7 +16,7 @@ from tests.runtime.metal.kernels import ADD_ONE, kernel
 from gridlane.core.errors import DeviceError
 from gridlane.emulation.metal import machine
 from gridlane.emulation.metal.machine import Program
-from gridlane.runtime import kept_file
+from gridlane.runtime import driver_cache
 from gridlane.runtime.drivers.metal import adapters, archive
 
 OTHER = "values: ulong, n: uint", "if (i < n) at(values, i) += 2;"
@@ -96,11 +96,11 @@ def emptied(path):
 
 def foreign(path):
     """Bytes that are ours, and nothing that Metal takes."""
-    kept_file.store(path, archive._MAGIC, b"no archive")
+    driver_cache.store(path, archive._MAGIC, b"no archive")
 
 
 def cut_before_it_was_kept(path):
-    kept_file.store(path, archive._MAGIC, kept_file.load(path, archive._MAGIC)[:-100])
+    driver_cache.store(path, archive._MAGIC, driver_cache.load(path, archive._MAGIC)[:-100])
 
 
 @pytest.mark.parametrize("damage", [truncated, changed, emptied, foreign, cut_before_it_was_kept])

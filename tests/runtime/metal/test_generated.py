@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from tests.devices import assert_same, run_on
+from tests.effort import NIGHTLY
 from tests.examples.test_examples import ARGUMENTS, EXAMPLES, ROOT
 from tests.on_metal import EMULATED
 
@@ -44,7 +45,11 @@ def test_some_meet():
 REFUSED = {"tensor_matmul": "the metal target has no fragment_fill"}
 
 
-@pytest.mark.parametrize("name", sorted(ARGUMENTS))
+# g++ takes a second or two for each; test_conformance has all ops.
+SOME = ["matmul", "montecarlo_pi", "raytracer", "reduction", "tensor_matmul", "warp_scan"]
+
+
+@pytest.mark.parametrize("name", sorted(ARGUMENTS) if NIGHTLY else SOME)
 def test_example(name):
     done = subprocess.run(
         [

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.runtime.arrays import params, to_device, words
-from tests.runtime.heap.helpers import opened, opener
-from tests.runtime.heap.texts import ADD_ONE, kernel
+from tests.runtime.single_buffer.helpers import opened, opener
+from tests.runtime.single_buffer.texts import ADD_ONE, kernel
 
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.opengl import api, contexts, programs

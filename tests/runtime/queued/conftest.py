@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import pytest
 from tests.runtime.arrays import params
-from tests.runtime.heap.conftest import ended
-from tests.runtime.heap.helpers import KINDS, opened
 from tests.runtime.metal import conftest as on_metal
 from tests.runtime.metal.conftest import device as metal_device
 from tests.runtime.metal.conftest import metal, opening
 from tests.runtime.queued.programs import STEP, kernel
+from tests.runtime.single_buffer.conftest import ended
+from tests.runtime.single_buffer.helpers import KINDS, opened
 from tests.runtime.vulkan import conftest as on_vulkan
 from tests.runtime.vulkan.conftest import device as vulkan_device
 from tests.runtime.vulkan.conftest import living

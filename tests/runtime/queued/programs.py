@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.runtime.heap import texts
 from tests.runtime.metal import kernels
+from tests.runtime.single_buffer import texts
 from tests.runtime.vulkan import shaders
 
 from gridlane.core import gpu_abi as abi

@@ -132,7 +132,7 @@ def test_a_handler_that_allocates_and_copies(device):
 
 
 def test_a_handler_behind_a_host_function(device, step):
-    """Work that is put off: a handler launches, or waits, in the middle of what puts it off."""
+    """Deferred work: a handler launches, or waits, in the middle of what defers it."""
     size, told = 64 * 4, []
     its = device.allocate(size)
 

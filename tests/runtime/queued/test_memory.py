@@ -11,8 +11,8 @@ from tests.runtime.arrays import octets, params, to_device, words
 from tests.runtime.queued.programs import ADD_ONE, family_of, kernel
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.chunks import CHUNK
-from gridlane.runtime.drivers.heap.pool import SMALLEST
+from gridlane.runtime.drivers.single_buffer.pool import SMALLEST
+from gridlane.runtime.suballocator import CHUNK
 
 MEGABYTE = 1 << 20
 

@@ -93,7 +93,7 @@ def test_other_streams_go_on_meanwhile(device, step):
     assert (words(device, buffers[0]) == 64).all()
 
 
-def test_the_default_stream_is_put_off_with_others(device, step):
+def test_the_default_stream_is_deferred_with_others(device, step):
     stream, other = device.new_stream(), device.new_stream()
     buffer = to_device(device, np.zeros(64, np.uint32))
     gate = gated(stream)
@@ -107,7 +107,7 @@ def test_the_default_stream_is_put_off_with_others(device, step):
     assert (words(device, buffer) == (64 * 3 + 65) * 3 + 66).all()
 
 
-def test_events_of_streams_that_are_put_off(device, step):
+def test_events_of_streams_that_are_deferred(device, step):
     stream, other, event = device.new_stream(), device.new_stream(), device.new_event()
     buffer = to_device(device, np.zeros(64, np.uint32))
     gate = gated(stream)
@@ -156,7 +156,7 @@ def test_a_dropped_stream_ends_its_thread(device):
     stream = device.new_stream()
     stream.submit(lambda: None)
     stream.synchronize()
-    thread, ref = stream.backlog.thread, weakref.ref(stream)
+    thread, ref = stream.deferred.thread, weakref.ref(stream)
     del stream
     gc.collect()
     assert ref() is None

@@ -76,7 +76,7 @@ def test_memory_of_both(device, kind):
 
 
 def test_mapped_memory_needs_one_address(device, monkeypatch):
-    from gridlane.runtime.chunks import Block
+    from gridlane.runtime.suballocator import Block
 
     monkeypatch.setattr(Block, "address", property(lambda self: 4096))
     with pytest.raises(DeviceError, match=r"NOT_SUPPORTED.*addresses of its own"):

@@ -38,7 +38,7 @@ def _run(*command: str) -> subprocess.CompletedProcess:
 
 def test_the_layer_has_no_complaint():
     # A lost device leaves its objects behind, which the layer would tell at the end.
-    others = ("lost_device", "metal", "webgpu", "opengl")
+    others = ("lost_device", "metal", "webgpu", "opengl", "handler")
     chosen = " and ".join(f"not {each}" for each in others)
     options = "-q", "-p", "no:cacheprovider", f"--ignore={__file__}", "-k", chosen
     done = _run("-m", "pytest", *options, str(HERE), str(SHARED))

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from tests.runtime.arrays import params, to_device, words
-from tests.runtime.heap.helpers import opened, opener
-from tests.runtime.heap.texts import ADD_ONE, kernel
+from tests.runtime.single_buffer.helpers import opened, opener
+from tests.runtime.single_buffer.texts import ADD_ONE, kernel
 
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.webgpu import adapters

@@ -21,7 +21,7 @@ from gridlane.runtime.errors import (
     fail,
     kernel_exception,
 )
-from gridlane.runtime.hosted import HostDevice, HostKernel, address_of, machine_uuid
+from gridlane.runtime.host_device import HostDevice, HostKernel, address_of, machine_uuid
 from gridlane.runtime.printing import line
 from gridlane.runtime.protocol import Buffer, Limits
 

@@ -27,7 +27,7 @@ from gridlane.runtime.errors import (
     fail,
     kernel_exception,
 )
-from gridlane.runtime.hosted import HostDevice, HostKernel, machine_uuid
+from gridlane.runtime.host_device import HostDevice, HostKernel, machine_uuid
 from gridlane.runtime.protocol import Buffer, Limits
 from gridlane.runtime.reentry import is_reentry, refuse_reentry
 

@@ -1,7 +1,7 @@
 """Machine code that is kept between processes: an MTLBinaryArchive, and a file of its bytes.
 
 Metal reads and writes archives as files of its own. What is kept is a copy of one, as
-runtime/kept_file.py keeps all that drivers believe: there is a file for each kind of device and
+runtime/driver_cache.py keeps all that drivers believe: there is a file for each kind of device and
 version of the system. A device is known by its name, as the number that the system gives it may be
 another one when the machine starts again.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gridlane.core.endings import at_end
-from gridlane.runtime import kept_file
+from gridlane.runtime import driver_cache
 from gridlane.runtime.drivers.metal.adapters import Adapter
 from gridlane.runtime.drivers.metal.context import Context
 
@@ -28,7 +28,7 @@ _MAGIC = b"glmtlarc"
 @cache
 def directory() -> Path | None:
     """Where the files are; None where there is to be no cache."""
-    return kept_file.directory("metal")
+    return driver_cache.directory("metal")
 
 
 class Archive:
@@ -54,7 +54,7 @@ class Archive:
         # tempfile's own directories go before the device ends.
         at_end(shutil.rmtree, self._copies, ignore_errors=True)
         with context.pool():
-            self._handle = self._opened(kept_file.load(self._path, _MAGIC)) or self._opened(b"")
+            self._handle = self._opened(driver_cache.load(self._path, _MAGIC)) or self._opened(b"")
 
     def _opened(self, data: bytes) -> Any:
         """The MTLBinaryArchive with these bytes, or None where Metal does not take them."""
@@ -98,8 +98,8 @@ class Archive:
     def _save(self) -> None:
         copy = Path(self._copies, "new")
         written, _ = self._handle.serializeToURL_error_(self._url(copy), None)
-        if written and copy.stat().st_size <= kept_file.LARGEST:
-            kept_file.store(self._path, _MAGIC, copy.read_bytes())
+        if written and copy.stat().st_size <= driver_cache.LARGEST:
+            driver_cache.store(self._path, _MAGIC, copy.read_bytes())
 
     def _url(self, path: Path) -> Any:
         return self._context.adapter.provider.foundation.NSURL.fileURLWithPath_(str(path))

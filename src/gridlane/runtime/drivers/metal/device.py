@@ -10,7 +10,6 @@ from contextlib import suppress
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import DeviceError
 from gridlane.core.options import Target
-from gridlane.runtime.chunks import Block
 from gridlane.runtime.drivers.metal.adapters import Adapter
 from gridlane.runtime.drivers.metal.context import Context
 from gridlane.runtime.drivers.metal.event import MetalEvent
@@ -26,6 +25,7 @@ from gridlane.runtime.errors import NOT_SUPPORTED, OUT_OF_MEMORY, KernelStop, fa
 from gridlane.runtime.protocol import Block as BlockShape
 from gridlane.runtime.protocol import Buffer, HostMemory, Limits
 from gridlane.runtime.queued_device import ReportingDevice
+from gridlane.runtime.suballocator import Block
 
 
 class MetalDevice(ReportingDevice[MetalStream]):

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.runtime.chunks import ALIGNMENT, Chunk, ChunkPool
 from gridlane.runtime.drivers.metal.context import Context
 from gridlane.runtime.errors import OUT_OF_MEMORY, fail
+from gridlane.runtime.suballocator import ALIGNMENT, Chunk, Suballocator
 
 
 class Residency:
@@ -47,7 +47,7 @@ class Residency:
             encoder.useResource_usage_(buffer, self._both)
 
 
-class Pool(ChunkPool):
+class Pool(Suballocator):
     """The device's memory."""
 
     def __init__(self, context: Context) -> None:

@@ -30,7 +30,7 @@ class MetalStream(QueuedStream):
         """The device's, which is another one after ``reset``."""
         return self.device.recorder
 
-    # --- work: each either recorded now, or put off, or kept for a graph ---
+    # --- work: submitted now, deferred, or recorded for a graph ---
 
     def _launch(
         self,
@@ -49,7 +49,7 @@ class MetalStream(QueuedStream):
         if self._recorded is None and target.nbytes and not transfers.pinned(self.device, target):
             self.context.enter()
             # The host has to do the last step.
-            self._put_off(partial(transfers.read, self, target, source, keep))
+            self._defer(partial(transfers.read, self, target, source, keep))
             return
         super().download(target, source, keep)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gridlane.runtime.chunks import Chunk
 from gridlane.runtime.errors import INVALID_VALUE, fail
+from gridlane.runtime.suballocator import Chunk
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.metal.device import MetalDevice

@@ -5,9 +5,9 @@ moderngl, or else OpenGL ES 3.1. No window and no display are needed.
 from __future__ import annotations
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.heap.device import HeapDevice
 from gridlane.runtime.drivers.opengl.contexts import usable
 from gridlane.runtime.drivers.opengl.engine import OpenGlEngine
+from gridlane.runtime.drivers.single_buffer.device import SingleBufferDevice
 from gridlane.runtime.errors import INVALID_DEVICE, fail
 
 __all__ = ["device_count", "open_device"]
@@ -21,7 +21,7 @@ def device_count() -> int:
         return 0
 
 
-def open_device(ordinal: int = 0) -> HeapDevice:
+def open_device(ordinal: int = 0) -> SingleBufferDevice:
     """A device by its number; called once for each.
 
     Raises:
@@ -30,4 +30,4 @@ def open_device(ordinal: int = 0) -> HeapDevice:
     found = usable()
     if ordinal >= len(found):
         fail(INVALID_DEVICE, f"device {ordinal} of OpenGL; this machine has {len(found)}")
-    return HeapDevice("opengl", ordinal, lambda: OpenGlEngine(found[ordinal]()))
+    return SingleBufferDevice("opengl", ordinal, lambda: OpenGlEngine(found[ordinal]()))

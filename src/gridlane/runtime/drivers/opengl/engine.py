@@ -14,16 +14,23 @@ import numpy as np
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.features import Feature
-from gridlane.runtime.drivers.heap.engine import Command, Dispatch, Facts, Read, Stamp, Write
-from gridlane.runtime.drivers.heap.queue import ARENA
-from gridlane.runtime.drivers.heap.transfers import move_kernel
+from gridlane.runtime.driver_workarounds import shader_features
 from gridlane.runtime.drivers.opengl import api
 from gridlane.runtime.drivers.opengl.contexts import Context
 from gridlane.runtime.drivers.opengl.programs import Compiler, Program
 from gridlane.runtime.drivers.opengl.texts import DESKTOP, EMBEDDED, MOVE, with_dynamic
+from gridlane.runtime.drivers.single_buffer.engine import (
+    Command,
+    Dispatch,
+    Facts,
+    Read,
+    Stamp,
+    Write,
+)
+from gridlane.runtime.drivers.single_buffer.queue import ARENA
+from gridlane.runtime.drivers.single_buffer.transfers import move_kernel
 from gridlane.runtime.errors import OUT_OF_MEMORY, device_error, fail
 from gridlane.runtime.protocol import Limits
-from gridlane.runtime.quirks import shader_features
 from gridlane.runtime.reentry import locked_wait
 
 _SLICE_NS = 20_000_000

@@ -10,7 +10,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from gridlane.runtime import kept_file
+from gridlane.runtime import driver_cache
 from gridlane.runtime.drivers.opengl import api
 from gridlane.runtime.drivers.opengl.texts import complaint, inlined_lines
 from gridlane.runtime.errors import INVALID_IMAGE, OUT_OF_RESOURCES, fail
@@ -22,7 +22,7 @@ _FORMAT = struct.Struct("<I")
 @cache
 def directory() -> Path | None:
     """Where the files are; None where there is to be no cache."""
-    return kept_file.directory("opengl")
+    return driver_cache.directory("opengl")
 
 
 class Program:
@@ -102,7 +102,7 @@ class Compiler:
 
     def _from_file(self, path: Path) -> int:
         """The program of a file, or 0 where the driver does not take it."""
-        data = kept_file.load(path, _MAGIC)
+        data = driver_cache.load(path, _MAGIC)
         if len(data) <= _FORMAT.size:
             return 0
         (form,) = _FORMAT.unpack_from(data)
@@ -118,13 +118,13 @@ class Compiler:
     def _keep(self, program: int, path: Path) -> None:
         gl = self._gl
         size = _asked(gl.glGetProgramiv, program, api.BINARY_LENGTH)
-        if not 0 < size < kept_file.LARGEST:
+        if not 0 < size < driver_cache.LARGEST:
             return
         length, form, memory = c_int(), c_uint(), ctypes.create_string_buffer(size)
         gl.glGetProgramBinary(program, size, length, form, memory)
         if gl.glGetError() == api.NO_ERROR:
             data = _FORMAT.pack(form.value) + memory.raw[: length.value]
-            kept_file.store(path, _MAGIC, data)
+            driver_cache.store(path, _MAGIC, data)
 
 
 def _asked(ask: Callable[..., None], number: int, name: int) -> int:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import DeviceError
 from gridlane.core.options import Target
-from gridlane.runtime.chunks import Block
+from gridlane.runtime.driver_workarounds import quirks
 from gridlane.runtime.drivers.vulkan.adapters import KINDS, SOFTWARE, Adapter
 from gridlane.runtime.drivers.vulkan.context import Context
 from gridlane.runtime.drivers.vulkan.event import Clock, VulkanEvent
@@ -31,7 +31,7 @@ from gridlane.runtime.errors import NOT_SUPPORTED, OUT_OF_MEMORY, KernelStop, fa
 from gridlane.runtime.protocol import Block as BlockShape
 from gridlane.runtime.protocol import Buffer, HostMemory, Limits
 from gridlane.runtime.queued_device import ReportingDevice
-from gridlane.runtime.quirks import quirks
+from gridlane.runtime.suballocator import Block
 
 _EVERYTHING = LOCAL | VISIBLE | COHERENT | CACHED
 _SHARED = VISIBLE | COHERENT

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.chunks import ALIGNMENT, Chunk, ChunkPool
 from gridlane.runtime.drivers.vulkan.api import bindings, new, null, struct
 from gridlane.runtime.drivers.vulkan.context import Context
 from gridlane.runtime.errors import OUT_OF_MEMORY, fail
+from gridlane.runtime.suballocator import ALIGNMENT, Chunk, Suballocator
 
 # VkBufferUsageFlagBits: source and target of copies, storage, with an address.
 _USAGE = 0x1 | 0x2 | 0x20 | 0x20000
@@ -21,7 +21,7 @@ _SPECIAL = 0xF0  # protected, lazily allocated, AMD's own
 _BY_POINTER = VISIBLE | COHERENT | CACHED
 
 
-class Pool(ChunkPool):
+class Pool(Suballocator):
     """Memory of one type.
 
     Args:

@@ -1,7 +1,7 @@
 """The pipeline cache: what the driver made of kernels, in memory and in a file between processes.
 
 There is a file for each device and version of its driver, with what vkGetPipelineCacheData gave;
-runtime/kept_file.py has its form.
+runtime/driver_cache.py has its form.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from gridlane.runtime import kept_file
+from gridlane.runtime import driver_cache
 from gridlane.runtime.drivers.vulkan.api import SUCCESS, bindings, new, null, struct
 from gridlane.runtime.drivers.vulkan.context import Context
 
@@ -20,7 +20,7 @@ _MAGIC = b"glvkpipe"
 @cache
 def directory() -> Path | None:
     """Where the files are; None where there is to be no cache."""
-    return kept_file.directory("vulkan")
+    return driver_cache.directory("vulkan")
 
 
 class PipelineCache:
@@ -44,13 +44,16 @@ class PipelineCache:
             return
         self.changed = False
         data = self._data()
-        if data and data != self._saved and kept_file.store(self._path, _MAGIC, data):
+        if data and data != self._saved and driver_cache.store(self._path, _MAGIC, data):
             self._saved = data
 
     def _data(self) -> bytes:
         context, size = self._context, new("size_t *")
         get = context.vk.vkGetPipelineCacheData
-        if get(context.handle, self.handle, size, null()) != SUCCESS or size[0] > kept_file.LARGEST:
+        if (
+            get(context.handle, self.handle, size, null()) != SUCCESS
+            or size[0] > driver_cache.LARGEST
+        ):
             return b""
         memory = new("char[]", size[0])
         if get(context.handle, self.handle, size, memory) != SUCCESS:
@@ -72,4 +75,4 @@ def _file_name(context: Context) -> str:
 
 
 def _load(path: Path) -> bytes:
-    return kept_file.load(path, _MAGIC)
+    return driver_cache.load(path, _MAGIC)

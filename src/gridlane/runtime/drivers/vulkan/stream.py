@@ -25,7 +25,7 @@ class VulkanStream(QueuedStream):
         self.recorder = device.recorder
         self.epoch = self.point = 0
 
-    # --- work: each either recorded now, or put off, or kept for a graph ---
+    # --- work: submitted now, deferred, or recorded for a graph ---
 
     def _launch(
         self,
@@ -44,7 +44,7 @@ class VulkanStream(QueuedStream):
         if self._recorded is None and not transfers.is_ours(self.device, target):
             self.context.enter()
             # The host has to do the last step.
-            self._put_off(partial(transfers.read, self, target, source, keep))
+            self._defer(partial(transfers.read, self, target, source, keep))
             return
         super().download(target, source, keep)
 

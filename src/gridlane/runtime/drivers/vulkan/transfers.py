@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gridlane.runtime.chunks import Chunk
 from gridlane.runtime.drivers.vulkan.api import bindings
 from gridlane.runtime.errors import INVALID_VALUE, fail
+from gridlane.runtime.suballocator import Chunk
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.vulkan.device import VulkanDevice

@@ -6,7 +6,7 @@ Discrete GPUs come first, then integrated ones, then software.
 from __future__ import annotations
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.heap.device import HeapDevice
+from gridlane.runtime.drivers.single_buffer.device import SingleBufferDevice
 from gridlane.runtime.drivers.webgpu.adapters import usable
 from gridlane.runtime.drivers.webgpu.engine import WebGpuEngine
 from gridlane.runtime.errors import INVALID_DEVICE, fail
@@ -22,7 +22,7 @@ def device_count() -> int:
         return 0
 
 
-def open_device(ordinal: int = 0) -> HeapDevice:
+def open_device(ordinal: int = 0) -> SingleBufferDevice:
     """A device by its number; called once for each.
 
     Raises:
@@ -31,4 +31,4 @@ def open_device(ordinal: int = 0) -> HeapDevice:
     found = usable()
     if ordinal >= len(found):
         fail(INVALID_DEVICE, f"device {ordinal} of WebGPU; this machine has {len(found)}")
-    return HeapDevice("webgpu", ordinal, lambda: WebGpuEngine(usable()[ordinal]))
+    return SingleBufferDevice("webgpu", ordinal, lambda: WebGpuEngine(usable()[ordinal]))

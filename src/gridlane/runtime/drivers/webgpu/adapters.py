@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from gridlane.core.extras import install
-from gridlane.runtime.drivers.heap.engine import Facts
+from gridlane.runtime.drivers.single_buffer.engine import Facts
 from gridlane.runtime.errors import no_device
 from gridlane.runtime.protocol import Limits
 

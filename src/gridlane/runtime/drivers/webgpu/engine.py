@@ -9,9 +9,10 @@ from collections import deque
 from typing import Any
 
 from gridlane.core.artifact import Artifact
-from gridlane.runtime.drivers.heap.engine import Command, Dispatch, Read, Stamp, Write
-from gridlane.runtime.drivers.heap.queue import ARENA
-from gridlane.runtime.drivers.heap.transfers import move_kernel
+from gridlane.runtime.driver_workarounds import shader_features
+from gridlane.runtime.drivers.single_buffer.engine import Command, Dispatch, Read, Stamp, Write
+from gridlane.runtime.drivers.single_buffer.queue import ARENA
+from gridlane.runtime.drivers.single_buffer.transfers import move_kernel
 from gridlane.runtime.drivers.webgpu.adapters import (
     TIMESTAMPS,
     WANTED_LIMITS,
@@ -21,7 +22,6 @@ from gridlane.runtime.drivers.webgpu.adapters import (
 )
 from gridlane.runtime.drivers.webgpu.texts import MOVE, complaint
 from gridlane.runtime.errors import INVALID_IMAGE, OUT_OF_MEMORY, fail, no_device
-from gridlane.runtime.quirks import shader_features
 from gridlane.runtime.reentry import locked_wait
 
 SLOTS = 256

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gridlane.runtime.drivers.heap.transfers import THREADS
+from gridlane.runtime.drivers.single_buffer.transfers import THREADS
 
 # See heap/transfers.py.
 MOVE = f"""

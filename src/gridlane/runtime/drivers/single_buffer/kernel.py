@@ -11,22 +11,22 @@ import numpy as np
 from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
 from gridlane.runtime import report
-from gridlane.runtime.drivers.heap.engine import Engine, Read, Write
+from gridlane.runtime.drivers.single_buffer.engine import Engine, Read, Write
 from gridlane.runtime.errors import INVALID_IMAGE, INVALID_VALUE, KernelStop, fail
 from gridlane.runtime.protocol import Block
 from gridlane.runtime.queued_kernel import LONGEST_GRID, QueuedBound, QueuedKernel, accept
 
 if TYPE_CHECKING:
-    from gridlane.runtime.drivers.heap.device import HeapDevice
+    from gridlane.runtime.drivers.single_buffer.device import SingleBufferDevice
 
 SHARED_STEP = 16
 """Bytes of dynamic shared memory come in steps of so many, as each size is a program of its own."""
 
 
-class HeapKernel(QueuedKernel):
+class SingleBufferKernel(QueuedKernel):
     """An artifact on a device; made again, when it is used, after the device was lost."""
 
-    def __init__(self, device: HeapDevice, artifact: Artifact) -> None:
+    def __init__(self, device: SingleBufferDevice, artifact: Artifact) -> None:
         engine = device.engine
         accept(artifact, engine.target, engine.format, engine.format.upper(), engine.target)
         super().__init__(device, artifact)
@@ -107,17 +107,17 @@ class HeapKernel(QueuedKernel):
         self.report.flush()
         self.stopped = self.stopped or self.report.stop()
 
-    def bind(self, block: Block) -> HeapBound:
+    def bind(self, block: Block) -> SingleBufferBound:
         """The kernel, for the block shape that its text has."""
         if self.artifact.block != block:
             fail(INVALID_VALUE, f"{self.name} is compiled for blocks of {self.artifact.block}")
-        return HeapBound(self)
+        return SingleBufferBound(self)
 
 
-class HeapBound(QueuedBound):
+class SingleBufferBound(QueuedBound):
     """A kernel and its block shape."""
 
-    def __init__(self, kernel: HeapKernel) -> None:
+    def __init__(self, kernel: SingleBufferKernel) -> None:
         super().__init__(kernel)
         self._queue: Any = None
         self._programs: dict[int, Any] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 import pytest
-from tests.runtime.heap.helpers import KINDS, opened
+from tests.runtime.single_buffer.helpers import KINDS, opened
 
 
 def ended(request, made):

@@ -15,7 +15,7 @@ from tests.runtime.vulkan import conftest as on_vulkan
 
 from gridlane.core.errors import DeviceError
 from gridlane.emulation.metal import bridge
-from gridlane.runtime.chunks import CHUNK, SMALL
+from gridlane.runtime.suballocator import CHUNK, SMALL
 
 MEGABYTE = 1 << 20
 

@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gridlane.runtime.drivers.heap import transfers
+from gridlane.runtime.drivers.single_buffer import transfers
 from gridlane.runtime.queued_stream import QueuedStream
 
 if TYPE_CHECKING:
-    from gridlane.runtime.drivers.heap.device import HeapDevice
-    from gridlane.runtime.drivers.heap.kernel import HeapBound
+    from gridlane.runtime.drivers.single_buffer.device import SingleBufferDevice
+    from gridlane.runtime.drivers.single_buffer.kernel import SingleBufferBound
 
 
-class HeapStream(QueuedStream):
+class SingleBufferStream(QueuedStream):
     """A stream. The default one comes after the work of all others, and they after its work.
 
     Attributes:
         point: the number in the queue of its last work.
     """
 
-    def __init__(self, device: HeapDevice, default: bool = False) -> None:
+    def __init__(self, device: SingleBufferDevice, default: bool = False) -> None:
         super().__init__(device, device.queue, default)
         self.queue = device.queue
         self.point = 0
 
-    # --- work: each either put into the queue now, or put off, or kept for a graph ---
+    # --- work: submitted now, deferred, or recorded for a graph ---
 
     def _launch(
         self,
-        kernel: HeapBound,
+        kernel: SingleBufferBound,
         params: bytes,
         gx: int,
         gy: int,

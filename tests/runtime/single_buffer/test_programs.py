@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests import programs
-from tests.runtime.heap.helpers import opener
+from tests.runtime.single_buffer.helpers import opener
 
 PROGRAM = """
 import numpy as np

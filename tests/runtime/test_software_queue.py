@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 
-from gridlane.runtime.work_queue import WorkQueue
+from gridlane.runtime.software_queue import SoftwareQueue
 
 
-class Calls(WorkQueue):
+class Calls(SoftwareQueue):
     def _do(self, item):
         item()
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gridlane.runtime.drivers.heap.engine import Stamp
+from gridlane.runtime.drivers.single_buffer.engine import Stamp
 from gridlane.runtime.queued_event import Mark, QueuedEvent
 
 if TYPE_CHECKING:
-    from gridlane.runtime.drivers.heap.queue import Queue
-    from gridlane.runtime.drivers.heap.stream import HeapStream
+    from gridlane.runtime.drivers.single_buffer.queue import Queue
+    from gridlane.runtime.drivers.single_buffer.stream import SingleBufferStream
 
 
 class _Mark(Mark):
@@ -22,7 +22,7 @@ class _Mark(Mark):
         self.stamp: Any = None
 
 
-class HeapEvent(QueuedEvent[_Mark]):
+class SingleBufferEvent(QueuedEvent[_Mark]):
     """A point in a stream; timed by the device's clock where it has one."""
 
     @property
@@ -36,12 +36,12 @@ class HeapEvent(QueuedEvent[_Mark]):
                 mark.stamp = self.device.engine.new_stamp()
         return mark
 
-    def _set(self, mark: _Mark, stream: HeapStream) -> None:
+    def _set(self, mark: _Mark, stream: SingleBufferStream) -> None:
         if mark.stamp is not None:
             stream.queue.put(Stamp(mark.stamp))
         mark.point = stream.point = stream.queue.mark()
 
-    def _follow(self, mark: _Mark, stream: HeapStream) -> None:
+    def _follow(self, mark: _Mark, stream: SingleBufferStream) -> None:
         # What is in the queue comes before all that is put there later: only work that is not
         # there yet is waited for.
         stream.point = max(stream.point, mark.point)

@@ -13,19 +13,19 @@ import numpy as np
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import DeviceError
 from gridlane.core.options import Target
-from gridlane.runtime.drivers.heap import transfers
-from gridlane.runtime.drivers.heap.engine import Engine
-from gridlane.runtime.drivers.heap.event import HeapEvent
-from gridlane.runtime.drivers.heap.kernel import HeapKernel
-from gridlane.runtime.drivers.heap.pool import ALIGNMENT, Pool
-from gridlane.runtime.drivers.heap.queue import Queue
-from gridlane.runtime.drivers.heap.stream import HeapStream
+from gridlane.runtime.drivers.single_buffer import transfers
+from gridlane.runtime.drivers.single_buffer.engine import Engine
+from gridlane.runtime.drivers.single_buffer.event import SingleBufferEvent
+from gridlane.runtime.drivers.single_buffer.kernel import SingleBufferKernel
+from gridlane.runtime.drivers.single_buffer.pool import ALIGNMENT, Pool
+from gridlane.runtime.drivers.single_buffer.queue import Queue
+from gridlane.runtime.drivers.single_buffer.stream import SingleBufferStream
 from gridlane.runtime.errors import NOT_SUPPORTED, KernelStop, fail
 from gridlane.runtime.protocol import Block, Buffer, HostMemory
 from gridlane.runtime.queued_device import QueuedDevice
 
 
-class HeapDevice(QueuedDevice[HeapStream]):
+class SingleBufferDevice(QueuedDevice[SingleBufferStream]):
     """A device of a library of shaders: a heap, a queue, and kernels.
 
     Args:
@@ -46,12 +46,12 @@ class HeapDevice(QueuedDevice[HeapStream]):
         self.limits = engine.limits
         self.queue = Queue(engine)
         self.pool = Pool(self.queue)
-        self.unread: set[HeapKernel] = set()
+        self.unread: set[SingleBufferKernel] = set()
         """Kernels that may have told something that is not read yet."""
-        self.stopped: weakref.WeakSet[HeapKernel] = weakref.WeakSet()
+        self.stopped: weakref.WeakSet[SingleBufferKernel] = weakref.WeakSet()
         self.queue.running = lambda: ", ".join(sorted(kernel.name for kernel in self.unread))
-        self._begin_streams(HeapStream)
-        self.move = HeapKernel(self, engine.move)
+        self._begin_streams(SingleBufferStream)
+        self.move = SingleBufferKernel(self, engine.move)
 
     # --- code ---
 
@@ -59,10 +59,10 @@ class HeapDevice(QueuedDevice[HeapStream]):
         """The text has the block shape in it."""
         return Target(self.engine.target, block=block, features=self.engine.features)
 
-    def load(self, artifact: Artifact) -> HeapKernel:
+    def load(self, artifact: Artifact) -> SingleBufferKernel:
         """Give a text to the driver's compiler."""
         self.queue.enter()
-        return HeapKernel(self, artifact)
+        return SingleBufferKernel(self, artifact)
 
     # --- memory ---
 
@@ -94,9 +94,9 @@ class HeapDevice(QueuedDevice[HeapStream]):
 
     # --- queues ---
 
-    def new_event(self, timing: bool = True) -> HeapEvent:
+    def new_event(self, timing: bool = True) -> SingleBufferEvent:
         """An event; ``describe`` says of whose clock."""
-        return HeapEvent(self, timing)
+        return SingleBufferEvent(self, timing)
 
     def flush(self) -> None:
         """Read what kernels told, and write what they printed; called when work is done."""

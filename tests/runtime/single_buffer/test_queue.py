@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.heap.engine import Stamp
-from gridlane.runtime.drivers.heap.queue import Queue
+from gridlane.runtime.drivers.single_buffer.engine import Stamp
+from gridlane.runtime.drivers.single_buffer.queue import Queue
 
 
 class WaitingEngine:

@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.runtime.arrays import params, to_device, words
-from tests.runtime.heap.texts import ADD_ONE, kernel
+from tests.runtime.single_buffer.texts import ADD_ONE, kernel
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.heap.queue import LONGEST
+from gridlane.runtime.drivers.single_buffer.queue import LONGEST
 
 
 def test_a_launch(device):

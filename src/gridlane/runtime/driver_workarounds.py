@@ -1,4 +1,4 @@
-"""What is known of drivers that code is made for, by the names that devices give themselves."""
+"""Workarounds for drivers' defects, by the names that devices give themselves."""
 
 from __future__ import annotations
 

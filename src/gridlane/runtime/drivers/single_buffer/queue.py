@@ -17,7 +17,7 @@ from typing import Any
 
 from gridlane.core.errors import DeviceError
 from gridlane.core.shader_abi import LAUNCH_WORDS
-from gridlane.runtime.drivers.heap.engine import Command, Dispatch, Engine
+from gridlane.runtime.drivers.single_buffer.engine import Command, Dispatch, Engine
 from gridlane.runtime.errors import INVALID_VALUE, device_error, fail
 from gridlane.runtime.queued_context import QueuedContext
 

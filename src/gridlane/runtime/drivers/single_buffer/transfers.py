@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from gridlane.core.artifact import Artifact, ParamSlot
 from gridlane.core.dtypes import u32
-from gridlane.runtime.drivers.heap.engine import Read, Write
+from gridlane.runtime.drivers.single_buffer.engine import Read, Write
 from gridlane.runtime.errors import INVALID_VALUE, fail
 
 if TYPE_CHECKING:
-    from gridlane.runtime.drivers.heap.device import HeapDevice
+    from gridlane.runtime.drivers.single_buffer.device import SingleBufferDevice
 
 THREADS = 256
 """Threads of a block of ``move``; each has a word."""
@@ -34,7 +34,7 @@ def move_kernel(target: str, format_: str, entry: str, text: str) -> Artifact:
     return Artifact(target, format_, text.encode(), entry, slots, _MOVE.size, block=(THREADS, 1, 1))
 
 
-def check(device: HeapDevice, address: int, size: int) -> None:
+def check(device: SingleBufferDevice, address: int, size: int) -> None:
     """Refuse bytes that are not the device's.
 
     Raises:
@@ -48,7 +48,7 @@ def check(device: HeapDevice, address: int, size: int) -> None:
         )
 
 
-def upload(device: HeapDevice, target: int, source: memoryview) -> None:
+def upload(device: SingleBufferDevice, target: int, source: memoryview) -> None:
     """Put a copy to the device. The bytes must not change until it is done."""
     octets = source.cast("B")
     size = len(octets)
@@ -67,7 +67,7 @@ def upload(device: HeapDevice, target: int, source: memoryview) -> None:
         device.queue.put(Write(target + first, octets[first:last]))
 
 
-def write(device: HeapDevice, target: int, source: memoryview) -> None:
+def write(device: SingleBufferDevice, target: int, source: memoryview) -> None:
     """The same; the bytes may change on return."""
     if source.nbytes <= SMALL:
         upload(device, target, memoryview(bytes(source)))
@@ -76,7 +76,7 @@ def write(device: HeapDevice, target: int, source: memoryview) -> None:
     device.queue.flush()
 
 
-def download(device: HeapDevice, target: memoryview, source: int) -> None:
+def download(device: SingleBufferDevice, target: memoryview, source: int) -> None:
     """Put a copy to the host."""
     octets = target.cast("B")
     size = len(octets)
@@ -87,7 +87,7 @@ def download(device: HeapDevice, target: memoryview, source: int) -> None:
     device.queue.put(Read(source - skip, -(-(skip + size) // 4) * 4, octets, skip))
 
 
-def copy(device: HeapDevice, target: int, source: int, size: int) -> None:
+def copy(device: SingleBufferDevice, target: int, source: int, size: int) -> None:
     """Put a copy within the device; the bytes may overlap."""
     if not size or target == source:
         return
@@ -101,7 +101,7 @@ def copy(device: HeapDevice, target: int, source: int, size: int) -> None:
     _move(device, target, between.address, size)
 
 
-def fill(device: HeapDevice, target: int, byte: int, size: int) -> None:
+def fill(device: SingleBufferDevice, target: int, byte: int, size: int) -> None:
     """Put setting bytes."""
     if not 0 <= byte <= 255:
         fail(INVALID_VALUE, f"setting bytes to {byte}")
@@ -111,7 +111,7 @@ def fill(device: HeapDevice, target: int, byte: int, size: int) -> None:
     _move(device, target, 0, size, byte * 0x01010101)
 
 
-def _move(device: HeapDevice, target: int, source: int, size: int, word: int = 0) -> None:
+def _move(device: SingleBufferDevice, target: int, source: int, size: int, word: int = 0) -> None:
     words = (target + size + 3) // 4 - target // 4
     program: Any = device.move.program(0)
     params = _MOVE.pack(target, source, size, word)

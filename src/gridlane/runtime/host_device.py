@@ -1,4 +1,4 @@
-"""What devices share whose kernels run on the host: streams, events, attributes, pinned memory."""
+"""Base of devices whose kernels run on the host: streams, events, attributes, pinned memory."""
 
 from __future__ import annotations
 

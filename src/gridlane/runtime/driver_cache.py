@@ -1,4 +1,4 @@
-"""Files with what a driver made and gets back in another process, beside the compiler's cache.
+"""Files of what a driver compiled, for the next process; they lie beside the compiler's cache.
 
 As a driver believes what is in them, a file says what it is, a digest covers it, and nobody else
 may be able to write it (core/private_files.py).

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.runtime.arrays import octets, params, to_device, words
-from tests.runtime.heap.texts import ADD_ONE, kernel
+from tests.runtime.single_buffer.texts import ADD_ONE, kernel
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.heap.pool import FIRST, SMALLEST, SPARE
+from gridlane.runtime.drivers.single_buffer.pool import FIRST, SMALLEST, SPARE
 
 MEGABYTE = 1 << 20
 

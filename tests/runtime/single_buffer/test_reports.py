@@ -7,8 +7,8 @@ import gc
 import numpy as np
 import pytest
 from tests.runtime.arrays import params, to_device, words
-from tests.runtime.heap.texts import ADD_ONE, kernel
 from tests.runtime.queued.programs import RAISE
+from tests.runtime.single_buffer.texts import ADD_ONE, kernel
 
 from gridlane.core import dtypes
 from gridlane.core import gpu_abi as abi

@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.heap.queue import Queue
+from gridlane.runtime.drivers.single_buffer.queue import Queue
 from gridlane.runtime.errors import INVALID_VALUE, OUT_OF_MEMORY, fail
 from gridlane.runtime.pool import PoolStatistics
 

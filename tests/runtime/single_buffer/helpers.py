@@ -12,9 +12,9 @@ KINDS = ("webgpu", "opengl", "opengl es")
 def opener(kind: str):
     """A function that opens a device of a kind; fails or skips where there is none."""
     from gridlane.runtime.drivers import opengl, webgpu
-    from gridlane.runtime.drivers.heap.device import HeapDevice
     from gridlane.runtime.drivers.opengl import contexts
     from gridlane.runtime.drivers.opengl.engine import OpenGlEngine
+    from gridlane.runtime.drivers.single_buffer.device import SingleBufferDevice
 
     try:
         if kind == "webgpu":
@@ -24,7 +24,7 @@ def opener(kind: str):
             contexts._desktop(0).end()
             return opengl.open_device
         contexts._embedded(0).end()
-        return lambda: HeapDevice("opengl", 0, lambda: OpenGlEngine(contexts._embedded(0)))
+        return lambda: SingleBufferDevice("opengl", 0, lambda: OpenGlEngine(contexts._embedded(0)))
     except Exception as error:  # whatever the libraries raise
         if os.environ.get("CI"):
             pytest.fail(f"{kind}: {error}")  # .ci/run installs the drivers

@@ -1,4 +1,4 @@
-"""An ordered queue of work with a thread of the host that does it."""
+"""A software queue: ordered work, and the host thread that does it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gridlane.runtime.latch import Latch
 T = TypeVar("T")
 
 
-class WorkQueue(Generic[T]):
+class SoftwareQueue(Generic[T]):
     """Work that a thread does, which runs from the first work on.
 
     A signal handler may put work and wait for it in the middle of any method. So there is no lock,

@@ -1,4 +1,4 @@
-"""Memory of devices that give it in large buffers: buffers cut into blocks for arrays."""
+"""A suballocator: cuts a device's large buffers into blocks for arrays."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def rounded(size: int) -> int:
     return -(-size // step) * step
 
 
-class ChunkPool:
+class Suballocator:
     """Memory of one kind; what is given back is kept for later allocations of the same size.
 
     Args:

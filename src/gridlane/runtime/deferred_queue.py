@@ -1,4 +1,4 @@
-"""Work of a stream that cannot be recorded yet, as a host function comes before it."""
+"""Deferred work of a stream: a host function comes before it, so it cannot be submitted yet."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from gridlane.runtime.latch import Latch
-from gridlane.runtime.work_queue import WorkQueue
+from gridlane.runtime.software_queue import SoftwareQueue
 
 Work = Callable[[], object]
 
@@ -40,14 +40,14 @@ class Owner(Protocol):
     """What the streams of a device share.
 
     Attributes:
-        backlogs: those of its streams that have had work.
+        deferred_queues: those of its streams that have had work.
     """
 
-    backlogs: set[Any]
+    deferred_queues: set[Any]
 
 
-class Backlog(WorkQueue[Work]):
-    """The work of a stream that is put off; the stream takes the error out of it.
+class DeferredQueue(SoftwareQueue[Work]):
+    """The deferred work of a stream; the stream takes the error out of it.
 
     It must not hold the stream, so that a stream that nobody holds can end the thread.
     """
@@ -58,14 +58,14 @@ class Backlog(WorkQueue[Work]):
 
     def put(self, work: Work) -> None:
         """Append work."""
-        self._owner.backlogs.add(self)
+        self._owner.deferred_queues.add(self)
         self.append(work)
 
     def _do(self, item: Work) -> object:
         return item()
 
     def _ended(self) -> None:
-        self._owner.backlogs.discard(self)
+        self._owner.deferred_queues.discard(self)
 
     def fence(self) -> Work:
         """What waits for the work so far."""
