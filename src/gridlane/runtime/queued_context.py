@@ -31,7 +31,7 @@ class QueuedContext:
         self.deferred_queues: set[DeferredQueue] = set()
 
     def busy(self) -> list[DeferredQueue]:
-        """Those that have work."""
+        """The queues of deferred work that are not empty."""
         return [each for each in tuple(self.deferred_queues) if each.pending]
 
     def raise_fault(self) -> None:
