@@ -52,8 +52,8 @@ class Queue(SoftwareQueue[tuple[Work, bool]]):
         """No work and no thread yet."""
         super().begin()
         self._lock = threading.RLock()
-        """Held to enter the queue into BUSY, and to take it out. The worker never takes it, so a signal
-        handler that waits for the worker in the middle of that goes on."""
+        """Held to enter the queue into BUSY, and to take it out. The worker never takes it, so a
+        signal handler that waits for the worker in the middle of that goes on."""
         self.waits_for: Queue | None = None
         self.marks: weakref.WeakSet[Mark] = weakref.WeakSet()
 
