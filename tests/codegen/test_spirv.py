@@ -99,7 +99,7 @@ def text_of(function, *types, features: str = "", variant: Variant = ANY, **opti
 # ---- every op
 
 EVERYTHING = "int64 float64 int16 int8 float16 atomic64 subgroup32 float32_atomic_add fma denorm32"
-EVERYTHING += " folds_halves mixes_bytes fences_wait"
+EVERYTHING += " folds_halves mixes_bytes fences_wait keeps_upper_bits folds_wide loses_minus_zero"
 
 
 @pytest.mark.parametrize("features", ["", EVERYTHING], ids=["default", "everything"])
@@ -149,7 +149,10 @@ def test_atomics_of_the_least_device(case: Case) -> None:
     assert_same(got.arrays, wanted.arrays, case.labels)
 
 
-WORKED_ROUND = "int64 float64 int16 int8 float16 atomic64 folds_zeros folds_halves mixes_bytes"
+WORKED_ROUND = (
+    "int64 float64 int16 int8 float16 atomic64 folds_zeros folds_halves mixes_bytes "
+    "keeps_upper_bits folds_wide loses_minus_zero"
+)
 """What the device here has, with what code does for the defects of others."""
 
 

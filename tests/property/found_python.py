@@ -154,5 +154,147 @@ def k(x_int16, x_float32, x_int64, o_int16, o_float32, o_int64, a_int32, a_uint3
     cuda.syncthreads()
     o_float32[i * 6 + 0] = v_float32
 """,
+    # By NVIDIA's Vulkan compiler: integers of 64 bits, and negated ones of 8.
+    774000994: """
+@cuda.jit(OPTIONS)
+def k(x_uint64, x_int8, x_int64, o_uint64, o_int8, o_int64, a_int32, a_uint32):
+    i = cuda.grid(1)
+    v_int8 = np.int8(x_int8[i])
+    v_int64 = np.int64(x_int64[i])
+    if v_int8 > np.int8(v_int8):
+        pass
+    else:
+        v_int64 = np.int64(max(np.int64(v_int64 % np.int64(10)), np.int64(np.int8(-v_int8))))
+    o_int64[i * 6 + 0] = v_int64
+""",
+    778000411: """
+@cuda.jit(OPTIONS)
+def k(x_int16, x_uint8, x_int64, o_int16, o_uint8, o_int64, a_int32, a_uint32):
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    s = cuda.shared.array(16, np.int64)
+    v_int16 = np.int16(i)
+    s[t] = np.int64(np.int16(~v_int16))
+    cuda.syncthreads()
+    v_int64 = np.int64(s[(t + 1) % 16])
+    cuda.syncthreads()
+    s[t] = np.int64(v_int64)
+    cuda.syncthreads()
+    w3 = np.int64(t)
+    cuda.syncthreads()
+    if np.uint8(np.int64(88)) == np.uint8(v_int64):
+        pass
+    elif np.int64(v_int64 << np.int64(18)) > np.int64(np.int64(13) >> np.int64(22)):
+        p4 = (np.int64(v_int64 // np.int64(10)), w3)
+        v_int64 = p4[0]
+    s[t] = np.int64(np.int16(83))
+    cuda.syncthreads()
+    cuda.syncthreads()
+    o_int64[i * 6 + 0] = v_int64
+""",
+    892000205: """
+@cuda.jit(OPTIONS)
+def k(x_int16, x_float32, x_int8, o_int16, o_float32, o_int8, a_int32, a_uint32):
+    i = cuda.grid(1)
+    v_float32 = np.float32(i)
+    v_int8 = np.int8(x_int8[i])
+    v_int8 = np.int8(min(np.int8(v_float32), np.int8(-np.int8(v_int8))))
+    v_float32 = np.float32(math.trunc(v_float32 / np.float32(4)))
+    o_float32[i * 6 + 0] = v_float32
+    o_int8[i * 6 + 0] = v_int8
+""",
+    782000435: """
+@cuda.jit(OPTIONS)
+def k(x_int64, x_int16, x_float64, o_int64, o_int16, o_float64, a_int32, a_uint32):
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    s = cuda.shared.array(16, np.int64)
+    v_int64 = np.int64(x_int64[i])
+    v_int16 = np.int16(i)
+    v_float64 = np.float64(i)
+    w1 = np.int64(-np.int64(max(np.int64(v_int64), np.int64(9223372036854775807))))
+    s[t] = np.int64(91) if v_float64 > v_float64 else np.int64(v_int64)
+    cuda.syncthreads()
+    cuda.syncthreads()
+    s[t] = np.int64(v_int64 % np.int64(100))
+    cuda.syncthreads()
+    cuda.syncthreads()
+    if np.int64(w1) > np.int64(v_int16) or np.int64(v_int64 << np.int64(10)) < np.int64(w1 // np.int64(16)):
+        v_int16 = np.int16(32767)
+    o_int16[i * 6 + 0] = v_int16
+""",
+    782000429: """
+@cuda.jit(OPTIONS)
+def k(x_uint32, x_int64, x_float32, o_uint32, o_int64, o_float32, a_int32, a_uint32):
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    s = cuda.shared.array(16, np.uint32)
+    v_int64 = np.int64(x_int64[i])
+    v_float32 = np.float32(i)
+    if np.int64(v_int64) <= np.int64(v_int64) and np.float32(math.trunc(v_float32 / np.float32(4))) <= np.float32(1024):
+        v_uint32 = np.uint32(v_int64)
+    s[t] = np.uint32(v_uint32)
+    cuda.syncthreads()
+    cuda.syncthreads()
+    if np.int64(v_int64 + v_int64) > np.int64(v_int64 - v_int64):
+        return
+    o_float32[i * 6 + 0] = v_float32
+""",
+    923000397: """
+@cuda.jit(device=True)
+def f0(a, b):
+    w1 = np.uint64(83)
+    if np.uint64(np.uint64(min(a, w1)) - np.uint64(a)) > (np.uint64(18446744073709551615) if b < b else np.uint64(72)):
+        a = np.uint64(w1)
+    return np.uint64(18446744073709551615) if np.uint64(0) < a else np.uint64(b // np.uint64(7))
+
+@cuda.jit(OPTIONS)
+def k(x_uint16, x_uint64, x_uint8, o_uint16, o_uint64, o_uint8, a_int32, a_uint32):
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    s = cuda.shared.array(16, np.uint16)
+    v_uint16 = np.uint16(i)
+    v_uint64 = np.uint64(i)
+    v_uint8 = np.uint8(i)
+    v_uint64 = np.uint64(f0(np.uint64(v_uint64), v_uint64 if v_uint8 >= np.uint8(0) else np.uint64(21)))
+    s[t] = v_uint16
+    cuda.syncthreads()
+    cuda.syncthreads()
+    s[t] = np.uint16(11)
+    cuda.syncthreads()
+    cuda.syncthreads()
+    o_uint64[i * 6 + 0] = v_uint64
+""",
+    927000459: """
+@cuda.jit(OPTIONS)
+def k(x_uint64, x_uint32, x_float32, o_uint64, o_uint32, o_float32, a_int32, a_uint32):
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    s = cuda.shared.array(16, np.float32)
+    v_uint64 = np.uint64(i)
+    v_uint64 = np.uint64(np.uint64(np.uint64(min(np.uint64(12), v_uint64)) - np.uint64(v_uint64)) ^ np.uint64(np.uint64(v_uint64 // np.uint64(100)) // np.uint64(3)))
+    s[t] = np.float32(1024)
+    cuda.syncthreads()
+    cuda.syncthreads()
+    o_uint64[i * 6 + 0] = v_uint64
+""",
+    932000174: """
+@cuda.jit(device=True)
+def f0(a, b):
+    w1 = np.uint64(np.uint64(a) % np.uint64(100))
+    return np.uint64(w1 - np.uint64(max(b, w1)))
+
+@cuda.jit(OPTIONS)
+def k(x_int16, x_int32, x_uint64, o_int16, o_int32, o_uint64, a_int32, a_uint32):
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    s = cuda.shared.array(16, np.uint64)
+    v_uint64 = np.uint64(i)
+    w2 = np.uint64(f0(np.uint64(v_uint64), np.uint64(v_uint64)))
+    s[t] = np.uint64(np.int32(96))
+    cuda.syncthreads()
+    cuda.syncthreads()
+    o_uint64[i * 6 + 1] = w2
+""",
 }
 """The text by the seed of the random kernel, whose arrays it takes."""

@@ -46,6 +46,7 @@ FLOAT64 = _pass("legalize_fp64.legalize_fp64", options=("fp64",))
 HALVE_ATOMICS = _pass("halve_atomics.halve_atomics")
 INT64 = _pass("legalize_int64.legalize_int64")
 SMALL = _pass("legalize_small.legalize_small")
+HOLD_SMALL_INTEGERS = _pass("hold_small_integers.hold_small_integers")
 ATOMICS = _pass("legalize_atomics.legalize_atomics")
 
 WARPS_BY_BLOCKS = _pass("warps_by_blocks.warps_by_blocks")

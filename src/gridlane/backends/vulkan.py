@@ -14,7 +14,8 @@ from gridlane.ir.stages import COMMON, LANES, MATRIX, REPORTS
 _USUAL = frozenset((
     *(Feature.INT64, Feature.FLOAT64, Feature.INT16, Feature.INT8, Feature.FLOAT16),
     *(Feature.ATOMIC64, Feature.FOLDS_ZEROS, Feature.FLUSHES32, Feature.FOLDS_HALVES),
-    Feature.MIXES_BYTES,
+    *(Feature.MIXES_BYTES, Feature.KEEPS_UPPER_BITS, Feature.FOLDS_WIDE),
+    Feature.LOSES_MINUS_ZERO,
 ))  # fmt: skip
 _OTHERS = frozenset((
     *(Feature.SUBGROUP32, Feature.FLOAT32_ATOMIC_ADD, Feature.FMA),
@@ -46,6 +47,7 @@ BACKEND = Backend(
         passes.COARSE.unless(Feature.SOFTWARE),
         # Where threads are lanes of the processor's vectors.
         passes.JOIN_LOADS.when(Fact.OPTIMISED, Feature.SOFTWARE),
+        passes.HOLD_SMALL_INTEGERS.when(Feature.KEEPS_UPPER_BITS),
         # Behind all others.
         passes.WATCH_LOOPS.when(Feature.SHORT_LOOPS),
         passes.PROMOTE.when(Feature.SHORT_LOOPS),

@@ -69,6 +69,20 @@ class Feature(StrEnum):
     """A defect: an f32 that was rounded to f16 and extended again is taken for the f32; NVIDIA's
     compiler does that."""
 
+    KEEPS_UPPER_BITS = "keeps_upper_bits"
+    """A defect: the result of an integer op of 8 or 16 bits may keep the bits above, as of 0 - x
+    and abs(x) of the least number; NVIDIA's compiler does that. Behind
+    passes/hold_small_integers.py there are no such ops."""
+
+    FOLDS_WIDE = "folds_wide"
+    """A defect: what is known of a 64-bit integer is used wrongly: of one that was widened, of
+    x % 2 times a constant, of x + x > 0, which is not x > 0, and of abs(x), which may be negative.
+    NVIDIA's compiler does that; it costs an instruction for each result to hide it."""
+
+    LOSES_MINUS_ZERO = "loses_minus_zero"
+    """A defect: a choice of 1 or -0 becomes one of 1 or 0, where both are constants; NVIDIA's
+    compiler does that."""
+
     MIXES_BYTES = "mixes_bytes"
     """A defect: writing a byte of a local array may change the one beside it, so they are held in
     words."""

@@ -140,11 +140,16 @@ class Representation:
         if not self.concerns(op):
             self.keep(op)
             return
+        rule = self.rule(op)
+        for old, parts in zip(op.results, rule(self, op), strict=True):
+            self.parts[old] = parts
+
+    def rule(self, op: Op) -> Rule:
+        """How an op is rewritten; TargetError where it cannot be."""
         rule = self.RULES.get(type(op)) or GENERIC.get(type(op))
         if rule is None:
             raise TargetError(f"{op.name}: {self.LACK}", op.loc)
-        for old, parts in zip(op.results, rule(self, op), strict=True):
-            self.parts[old] = parts
+        return rule
 
     def concerns(self, op: Op) -> bool:
         """Whether an op has to do with values that have a form."""

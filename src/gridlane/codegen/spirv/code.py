@@ -50,13 +50,17 @@ class Code(Assembler):
         self.block = 0
         self.float_widths: set[int] = set()
         self.unknown_zero: Callable[[], int] | None = None
-        """Gives a u32 that is 0 but unknown to the device's compiler; None where that treats
+        """Gives a u64 that is 0 but unknown to the device's compiler; None where that treats
         constants well."""
         self.flush_zero: Callable[[], int] | None = None
         """The same, where the device takes subnormal f32 as 0 where it compares and converts them,
         and where its compiler sees a sign change, although that was written in integers."""
         self.half_zero: Callable[[], int] | None = None
         """The same, where the compiler goes on with an f32 that was rounded to f16."""
+        self.wide_zero: Callable[[], int] | None = None
+        """The same, where the compiler uses wrongly what it knows of integers of 64 bits."""
+        self.minus_zero: Callable[[], int] | None = None
+        """The same, where the compiler takes a choice of 1 and -0 for one of 1 and 0."""
         self.select_zero: Callable[[], int] | None = None
         """The same, where the compiler chooses wrongly between a bit select and what it is of; see
         ``codegen/joined_bits.py``."""
@@ -188,15 +192,26 @@ class Code(Assembler):
             return value
         return self.op(Opcode.Bitcast, dtype, value)
 
-    def hidden(self, value: int, dtype: DType, by: Opcode = Opcode.BitwiseXor) -> int:
+    def hidden(self, value: int, dtype: DType) -> int:
         """A value that compilers do not know even if it is a constant. Those that fold zeros take
         x / 0 as undefined, and 0 + x and 0 * x as x and 0, whatever x is."""
         # By exclusive or: -1 with any other bits is -1.
-        if self.unknown_zero is None:
+        return self._with_zero(self.unknown_zero, Opcode.BitwiseXor, value, dtype)
+
+    def hidden_minus_zero(self, value: int, dtype: DType) -> int:
+        """A float of constants, which may be -0."""
+        # By an or, which a second hiding, by exclusive or, does not undo.
+        return self._with_zero(self.minus_zero, Opcode.BitwiseOr, value, dtype)
+
+    def _with_zero(
+        self, zero: Callable[[], int] | None, by: Opcode, value: int, dtype: DType
+    ) -> int:
+        if zero is None:
             return value
         raw = unsigned(dtype.bits)
-        zero = self.unsigned_resized(self.unknown_zero(), 32, dtype.bits)
-        bits = self.op(by, raw, self.bits(value, dtype), zero)
+        bits = self.op(
+            by, raw, self.bits(value, dtype), self.unsigned_resized(zero(), 64, dtype.bits)
+        )
         return self.from_bits(bits, dtype)
 
     def sign_mask(self, dtype: DType, mask: int) -> int:
@@ -205,30 +220,23 @@ class Code(Assembler):
         raw = self.const(mask, unsigned(dtype.bits))
         if dtype is not f32 or self.flush_zero is None:
             return raw
-        return self.op(Opcode.BitwiseXor, u32, raw, self.flush_zero())
+        zero = self.unsigned_resized(self.flush_zero(), 64, 32)
+        return self.op(Opcode.BitwiseXor, u32, raw, zero)
 
     def settled_word(self, word: int) -> int:
         """A u32, for compilers that would go on with what it was extended from."""
-        return (
-            word
-            if self.half_zero is None
-            else self.op(Opcode.BitwiseXor, u32, word, self.half_zero())
-        )
+        return self._with_zero(self.half_zero, Opcode.BitwiseXor, word, u32)
 
     def settled_integer(self, value: int, dtype: DType) -> int:
-        """An integer, for compilers that would go on with a number of more bits than it has."""
-        if self.half_zero is None:
-            return value
-        raw = unsigned(dtype.bits)
-        zero = self.unsigned_resized(self.half_zero(), 32, dtype.bits)
-        hidden = self.op(Opcode.BitwiseXor, raw, self.bits(value, dtype), zero)
-        return self.from_bits(hidden, dtype)
+        """An integer, for compilers that use wrongly what they know of it."""
+        # By exclusive or: a | z > z passes for what it is without a sign.
+        return self._with_zero(self.wide_zero, Opcode.BitwiseXor, value, dtype)
 
     def settled_bits(self, whole: DType, bits: int) -> int:
         """An integer of bits of two, for compilers that go wrong when they find that out."""
         if self.select_zero is None:
             return bits
-        zero = self.unsigned_resized(self.select_zero(), 32, whole.bits)
+        zero = self.unsigned_resized(self.select_zero(), 64, whole.bits)
         return self.op(Opcode.BitwiseXor, whole, bits, zero)
 
     def joined(self, whole: DType, one: int, other: int) -> int:
@@ -237,10 +245,7 @@ class Code(Assembler):
 
     def settled(self, half: int) -> int:
         """An f32 rounded to f16, for compilers that would otherwise go on with the f32."""
-        if self.half_zero is None:
-            return half
-        zero = self.unsigned_resized(self.half_zero(), 32, 16)
-        return self.from_bits(self.op(Opcode.BitwiseXor, u16, self.bits(half, f16), zero), f16)
+        return self._with_zero(self.half_zero, Opcode.BitwiseXor, half, f16)
 
     def resized(self, value: int, source: DType, target: DType) -> int:
         """An integer in another width, extended by its own sign."""

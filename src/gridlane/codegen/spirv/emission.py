@@ -112,12 +112,12 @@ def address_type(type_: PointerType) -> DType:
 
 @emits(Const)
 def const(state: Emission, op: Const) -> None:
-    """A constant of the module. Mesa's compiler takes a choice of 1 and -0 for one of 1 and 0, so
-    that zero is hidden from it."""
+    """A constant of the module. Compilers take a choice of 1 and -0 for one of 1 and 0, so that
+    zero is hidden from them."""
     type_ = op.type
     dtype = address_type(type_) if isinstance(type_, PointerType) else type_
     assert isinstance(dtype, DType)
     made = state.code.const(op.value, dtype)
-    if op.is_negative_zero:  # an op may hide it once more, by exclusive or
-        made = state.code.hidden(made, dtype, Opcode.BitwiseOr)
+    if op.is_negative_zero:
+        made = state.code.hidden_minus_zero(made, dtype)
     state.set(op.results[0], made)

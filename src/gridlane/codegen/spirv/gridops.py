@@ -16,12 +16,12 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import grid
 from gridlane.ir.ops.grid import MemoryOrder, MemoryScope, Reduction
 
-PUSH_CONSTANTS = {"params": 0, "base": 8, "grid": 20, "report": 32}
+PUSH_CONSTANTS = {"params": 0, "base": 8, "grid": 20, "report": 32, "zero": 40}
 """Byte offsets: the parameter block's address (u64), the first block of the dispatch and the blocks
-of the grid along x, y, z (u32 each), the report block's address (u64)."""
+of the grid along x, y, z (u32 each), the report block's address and 0 (u64 each)."""
 PUSH_CONSTANT_BYTES = 48
-_MEMBERS = (u64, u32, u32, u32, u32, u32, u32, u64)
-_OFFSETS = (0, 8, 12, 16, 20, 24, 28, 32)
+_MEMBERS = (u64, u32, u32, u32, u32, u32, u32, u64, u64)
+_OFFSETS = (0, 8, 12, 16, 20, 24, 28, 32, 40)
 
 WARP = 32
 
@@ -107,12 +107,8 @@ def thread_number(state: Emission) -> int:
 
 
 def unknown_zero(state: Emission) -> int:
-    """0, since no block has 2**31 threads; but no compiler counts on that."""
-    if "zero" not in state.inputs:
-        number = thread_number(state)
-        with state.code.at_entry():
-            state.inputs["zero"] = state.code.shifted_down(u32, number, 31)
-    return state.inputs["zero"]
+    """A u64 that is 0, which no compiler knows, not of one of its bits."""
+    return push_constant(state, "zero")
 
 
 def block_size(state: Emission, axis: int) -> int:

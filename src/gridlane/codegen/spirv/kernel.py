@@ -73,6 +73,10 @@ def emit_kernel(
         code.select_zero = partial(gridops.unknown_zero, state)
     if state.has("folds_halves"):
         code.half_zero = partial(gridops.unknown_zero, state)
+    if state.has("folds_zeros") or state.has("loses_minus_zero"):
+        code.minus_zero = partial(gridops.unknown_zero, state)
+    if state.has("folds_wide"):
+        code.wide_zero = partial(gridops.unknown_zero, state)
     if state.has("flushes32") and not options.fastmath:
         code.flush_zero = partial(gridops.unknown_zero, state)
     size = [gridops.block_size(state, axis) for axis in range(3)]

@@ -28,8 +28,46 @@ def emit(code: Code, op: Op, operands: list[int]) -> int | None:
     function = TABLE.get(type(op))
     if function is None:
         return None
-    made = function(code, op, operands)
+    made = function(code, op, _settled(code, op, operands))
+    result = op.results[0].type
+    if isinstance(op, arith.Min | arith.Max) and isinstance(result, DType) and result in (i64, u64):
+        return code.settled_integer(made, result)  # min(x, c) - x is a difference that saturates
     return code.settled_bits(type_of(op), made) if may_select_bits(op) else made
+
+
+_WRAPPING = (arith.Add, arith.Sub, arith.Mul, arith.Neg, arith.Shl)
+_SIGNS = (arith.Or, arith.Not, arith.Neg, arith.Min, arith.Max, arith.Select)
+_ORDERS = (arith.Lt, arith.Le, arith.Gt, arith.Ge, arith.Min, arith.Max)
+
+
+def _settled(code: Code, op: Op, operands: list[int]) -> list[int]:
+    """The operands, with those hidden of which compilers know too much; see Feature.FOLDS_WIDE,
+    KEEPS_UPPER_BITS and LOSES_MINUS_ZERO."""
+    type_, values = next(op.operands()).type, list(op.operands())
+    if not isinstance(type_, DType):
+        return operands
+    if type_.is_float:
+        if all(constant(value) is not None for value in values):
+            return [code.hidden_minus_zero(operands[0], type_), *operands[1:]]
+        return operands
+    hidden = [_knows_too_much(op, value) for value in values]
+    pairs = zip(operands, hidden, strict=True)
+    return [code.settled_integer(name, type_) if each else name for name, each in pairs]
+
+
+def _knows_too_much(op: Op, value: Value) -> bool:
+    """Whether compilers go wrong with what they know of an integer operand."""
+    if isinstance(op, arith.Shl) and value is op.value:
+        # The first of two shifts that extend a sign; see passes/hold_small_integers.py.
+        return value.type is i32 and constant(op.amount) in (16, 24)
+    if isinstance(op, arith.Div | arith.Rem | arith.Shr) and value.type is i32:
+        return isinstance(value.op, _SIGNS)
+    if value.type not in (i64, u64):
+        return False
+    if isinstance(op, arith.Mul | arith.MulHi | arith.Div | arith.Rem):
+        # A constant may also be what the compiler makes of other ops.
+        return value.op is not None and not isinstance(value.op, memory.Load)
+    return isinstance(op, _ORDERS) and isinstance(value.op, _WRAPPING)
 
 
 def type_of(op: Op) -> DType:
@@ -89,8 +127,7 @@ def _plain(integer: Opcode, real: Opcode) -> Emit:
     def emit_plain(code: Code, op: Op, operands: list[int]) -> int:
         dtype = type_of(op)
         if not dtype.is_float:
-            made = code.op(integer, dtype, *operands)
-            return code.settled_integer(made, dtype) if _may_negate(integer, dtype) else made
+            return code.op(integer, dtype, *operands)
         operands = hidden_zeros(code, op, operands)
 
         def compute(wide: DType, *values: int) -> int:
@@ -101,11 +138,6 @@ def _plain(integer: Opcode, real: Opcode) -> Emit:
         return compute(dtype, *operands)
 
     return emit_plain
-
-
-def _may_negate(opcode: Opcode, dtype: DType) -> bool:
-    """Whether a result may be the opposite of the least narrow number, as of 0 - x and -1 * x."""
-    return dtype.is_signed and dtype.bits < 32 and opcode in (Opcode.ISub, Opcode.IMul)
 
 
 def _logic(integer: Opcode, logical: Opcode) -> Emit:
@@ -127,10 +159,10 @@ def _divide(code: Code, op: Op, operands: list[int]) -> int:
 def _remainder(code: Code, op: Op, operands: list[int]) -> int:
     dtype = type_of(op)
     quotient, zero = _guarded_quotient(code, op, operands)
+    if dtype.bits == 64:  # compilers make x - x / 2 * 2 another x % 2
+        quotient = code.settled_integer(quotient, dtype)
     product = code.op(Opcode.IMul, dtype, quotient, operands[1])
     rest = code.op(Opcode.ISub, dtype, operands[0], product)
-    if dtype.bits == 64:  # NVIDIA's compiler multiplies x % 2 by a constant wrongly
-        rest = code.settled_integer(rest, dtype)
     return code.select(dtype, zero, operands[0], rest) if zero else rest
 
 
@@ -313,7 +345,7 @@ def _negate(code: Code, op: Op, operands: list[int]) -> int:
     """Of floats the sign bit flips, also of NaN and 0, which FNegate does not promise."""
     dtype = type_of(op)
     if not dtype.is_float:
-        return _opposite(code, dtype, operands[0])
+        return code.op(Opcode.SNegate, dtype, operands[0])
     raw = unsigned(dtype.bits)
     sign = code.sign_mask(dtype, 1 << (dtype.bits - 1))
     flipped = code.op(Opcode.BitwiseXor, raw, code.bits(operands[0], dtype), sign)
@@ -330,22 +362,9 @@ def _absolute(code: Code, op: Op, operands: list[int]) -> int:
     if not dtype.is_signed:
         return operands[0]
     negative = code.order(Opcode.SLessThan, dtype, operands[0], code.const(0, dtype))
-    return code.select(dtype, negative, _opposite(code, dtype, operands[0]), operands[0])
-
-
-def _opposite(code: Code, dtype: DType, value: int) -> int:
-    """0 - value. A narrow one wraps at the top of a word: NVIDIA's compiler goes on with the
-    opposite of the least one as a positive number, which has more bits. It finds that in the
-    shifts as well, where a choice of signs follows, so the result is hidden from it."""
-    gone = 32 - dtype.bits
-    if gone <= 0:
-        return code.op(Opcode.SNegate, dtype, value)
-    whole = i32 if dtype.is_signed else u32
-    raised = code.shifted_up(whole, code.resized(value, dtype, whole), gone)
-    opcode = Opcode.ShiftRightArithmetic if dtype.is_signed else Opcode.ShiftRightLogical
-    negative = code.op(Opcode.SNegate, whole, raised)
-    made = code.resized(code.op(opcode, whole, negative, code.const(gone, u32)), whole, dtype)
-    return code.settled_integer(made, dtype)
+    # Compilers that find an absolute value here take it for not negative.
+    opposite = code.settled_integer(code.op(Opcode.SNegate, dtype, operands[0]), dtype)
+    return code.select(dtype, negative, opposite, operands[0])
 
 
 def _copysign(code: Code, op: Op, operands: list[int]) -> int:

@@ -16,6 +16,7 @@ before this pass, if it does, and ``split_aggregates`` before both.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from gridlane.core.dtypes import DType, b1, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from gridlane.ir.op import REGISTRY, Op
@@ -61,14 +62,17 @@ def legalize_small(module: Module) -> None:
     """Replace the values of 8 and 16 bits, and the accesses to them, in every function."""
     # The step to the next number depends on the type: it is written in 16-bit integers first.
     legalize_math(module, lambda op, dtype: not (op is math.Nextafter and dtype in NARROW))
-    _Small(module).run()
+    SmallValues(module).run()
 
 
-class _Small(Representation):
+class SmallValues(Representation):
+    """Holds small values in those of 32 bits."""
+
+    HELD: ClassVar[dict[DType, DType]] = HELD
     LACK = "there is no such op on values that are held in 32 bits"
 
     def forms(self, type_: Type) -> tuple[Type, ...] | None:
-        held = HELD.get(type_) if isinstance(type_, DType) else None
+        held = self.HELD.get(type_) if isinstance(type_, DType) else None
         return None if held is None else (held,)
 
     def in_words(self, element: Type) -> bool:
@@ -149,13 +153,13 @@ class _Small(Representation):
 
     def const(self, op: arith.Const) -> Sequence[Parts]:
         assert isinstance(op.type, DType)
-        return [(self.writer.const(op.value, HELD[op.type]).value,)]
+        return [(self.writer.const(op.value, self.HELD[op.type]).value,)]
 
     def plain(self, op: Op) -> Sequence[Parts]:
         """The op in 32 bits, and each small result made to fit."""
         results = again(self, op, *[self.one(value) for value in op.operands()])
         own = op.results[0].type
-        if not isinstance(own, DType) or own not in HELD:
+        if not isinstance(own, DType) or own not in self.HELD:
             return [(result,) for result in results]
         if type(op) in (UNROUNDED if own.is_float else UNWRAPPED):
             return [(result,) for result in results]
@@ -192,7 +196,7 @@ class _Small(Representation):
     def cast(self, op: arith.Cast) -> Sequence[Parts]:
         source, to = scalar(op.value), op.type
         (value,) = self.expressions(op.value)
-        if to not in HELD:
+        if to not in self.HELD:
             return [(value.cast(to).value,)]
         if to.is_float:
             return [(rounded(self.writer, self.real(value, source, to), to).value,)]

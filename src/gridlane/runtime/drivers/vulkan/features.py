@@ -127,13 +127,15 @@ def for_code(names: frozenset[str], software: bool) -> frozenset[Feature]:
     LLVM's, take divisions by zero as undefined (``folds_zeros``) and wait for the block at memory
     barriers (``fences_wait``), and processors keep subnormal numbers. Others may take those of f32
     as 0 unless they can be told not to (``flushes32``), and go on with an f32 that was rounded to
-    f16 as if it had not been (``folds_halves``), and write more than a byte of a local array
-    (``mixes_bytes``)."""
+    f16 as if it had not been (``folds_halves``), write more than a byte of a local array
+    (``mixes_bytes``), keep bits above those of a small integer (``keeps_upper_bits``), fold
+    64-bit integers wrongly (``folds_wide``) and take -0 for 0 (``loses_minus_zero``)."""
     found = {name for name, parts in FOR_CODE.items() if names.issuperset(parts)}
     if software:
         found |= {Feature.FOLDS_ZEROS, Feature.FENCES_WAIT, Feature.SOFTWARE}
     else:
         found |= {Feature.FOLDS_HALVES, Feature.MIXES_BYTES}
+        found |= {Feature.KEEPS_UPPER_BITS, Feature.FOLDS_WIDE, Feature.LOSES_MINUS_ZERO}
         if Feature.DENORM32 not in found:
             found.add(Feature.FLUSHES32)
     return frozenset(found)

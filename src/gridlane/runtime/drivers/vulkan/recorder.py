@@ -28,7 +28,7 @@ LONGEST = 64
 _ALIGNMENT = 16
 _SLICE_NS = 100_000_000  # of waiting, between looks at signals of the process
 
-# u64 parameters, u32 base[3], u32 grid[3], u64 report, u64 unused.
+# u64 parameters, u32 base[3], u32 grid[3], u64 report, u64 zero; see codegen/spirv/gridops.py.
 _PUSH = pack.Struct("<Q6IQQ")
 assert _PUSH.size == PUSH_BYTES
 
