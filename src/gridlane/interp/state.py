@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.errors import KernelError
-from gridlane.interp.copies import Copies
+from gridlane.interp.in_flight import Copies
 from gridlane.interp.memory import Memory
 from gridlane.interp.values import WARP, Array, Lanes, filled
 from gridlane.ir.op import Op
