@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gridlane.codegen.clike.emission import Emission, emits
+from gridlane.codegen.clike.emission import Emission, Place, emits
 from gridlane.codegen.clike.floats import bits_of, from_bits
-from gridlane.codegen.clike.memory import Place, alignment, place_of
+from gridlane.codegen.clike.memory import alignment, place_of
 from gridlane.codegen.clike.rounding import hidden_bits
 from gridlane.codegen.clike.scalars import combined
 from gridlane.core.dtypes import DType, b1, u32
