@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import TypingError
+from gridlane.frontends.python import bounds
 from gridlane.frontends.python.indexing import element_at, tuple_item
 from gridlane.frontends.python.operands import (
     ArrayView,
@@ -84,7 +85,7 @@ def item_at(t: Translator, operand: Operand, index: Scalar) -> Operand:
     if isinstance(operand, EnumerateOperand):
         number = t.b.add(index.value, operand.start.value)
         start = operand.start
-        counted = Scalar(number, index.lo + start.lo, index.hi + start.hi)
+        counted = Scalar(number, *bounds.add(index.dtype, index, start))
         return TupleOperand((counted, item_at(t, operand.inner, index)))
     if isinstance(operand, ReversedOperand):
         last = t.b.sub(length(t, operand.inner), t.b.const(1, i64))

@@ -38,12 +38,13 @@ def range_item(t: Translator, operand: RangeOperand, index: Scalar) -> Scalar:
 
 def range_bounds(operand: RangeOperand) -> tuple[int, int]:
     """The bounds of the values that a range gives."""
-    start, stop = operand.start, operand.stop
-    if operand.step.lo > 0:
-        return start.lo, max(start.lo, stop.hi - 1)
-    if operand.step.hi < 0:
-        return min(start.hi, stop.lo + 1), start.hi
-    return min(start.lo, stop.lo + 1), max(start.hi, stop.hi - 1)
+    (first, last), (low, high) = operand.start.sure, operand.stop.sure
+    up, down = operand.step.sure
+    if up > 0:
+        return first, max(first, high - 1)
+    if down < 0:
+        return min(last, low + 1), last
+    return min(first, low + 1), max(last, high - 1)
 
 
 def needs_wide_counter(operand: RangeOperand) -> bool:
