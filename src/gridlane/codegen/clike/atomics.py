@@ -3,7 +3,7 @@ of the 32-bit word that holds the scalar."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from gridlane.codegen.clike.emission import Emission, Place, emits
@@ -133,7 +133,7 @@ class _Word:
         self.mask = f"{(1 << dtype.bits) - 1:#x}u"
 
     @contextmanager
-    def attempts(self) -> Iterator[tuple[str, str]]:
+    def attempts(self) -> Generator[tuple[str, str]]:
         """A loop, until ``replace`` succeeds: (the word that was seen, the scalar's bits)."""
         state = self.state
         first = state.dialect.atomic_load(state, self.place)

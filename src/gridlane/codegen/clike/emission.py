@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
@@ -313,7 +313,7 @@ class Emission:
         self.lines.append("    " * self.depth + text)
 
     @contextmanager
-    def block_of(self, head: str, end: str = "}") -> Iterator[None]:
+    def block_of(self, head: str, end: str = "}") -> Generator[None]:
         """Lines one level deeper, between two."""
         self.line(head)
         self.depth += 1

@@ -96,7 +96,7 @@ class Metal(Pointers):
             return "int(launch.dynamic_bytes)"
         assert isinstance(op, grid.GridQuery)
         n, axis = op.axis.value, "xyz"[op.axis.value]
-        texts = {
+        texts: dict[type[Op], str] = {
             grid.ThreadIdx: f"thread_index.{axis}",
             grid.BlockIdx: f"block_index.{axis} + launch.base[{n}]",
             grid.BlockDim: f"block_shape.{axis}",

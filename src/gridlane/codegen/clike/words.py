@@ -155,7 +155,7 @@ class Words(Dialect):
             return f"{self._int()}(launch[{DYNAMIC}])"
         assert isinstance(op, grid.GridQuery) and state.block
         n, axis = op.axis.value, "xyz"[op.axis.value]
-        texts = {
+        texts: dict[type[Op], str] = {
             grid.ThreadIdx: f"{self.thread}.{axis}",
             grid.BlockIdx: f"{self.group}.{axis} + launch[{BASE + n}]",
             grid.BlockDim: f"{state.block[n]}",

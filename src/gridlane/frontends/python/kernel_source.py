@@ -57,6 +57,7 @@ class PythonSource:
         """
         found = self._modules.get((types, options))
         if found is None:
+            # A process whose kernels are all in the disk cache never loads it.
             from gridlane.frontends.python.translation import translate
 
             found = translate(self.function, types, options, around=self._around)
