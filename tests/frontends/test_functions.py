@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import linecache
 
@@ -193,21 +194,21 @@ def test_retries_do_not_multiply():
                     c = c * 2 + b
         out[0] = c
 
-    from gridlane.frontends.python import statements, translator
+    from gridlane.frontends.python.statements import STATEMENTS
 
     count = 0
-    original = statements.STATEMENTS[statements.ast.AugAssign]
+    original = STATEMENTS[ast.AugAssign]
 
     def counted(t, node):
         nonlocal count
         count += 1
         original(t, node)
 
-    translator.STATEMENTS[statements.ast.AugAssign] = counted
+    STATEMENTS[ast.AugAssign] = counted
     try:
         translate(kernel, (float64[::1], int64), OPTIONS)
     finally:
-        translator.STATEMENTS[statements.ast.AugAssign] = original
+        STATEMENTS[ast.AugAssign] = original
     assert count <= 8
     assert returned(kernel, 2) == run_plainly(2)
 

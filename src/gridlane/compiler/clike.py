@@ -7,7 +7,7 @@ import sys
 from gridlane.backends import backend
 from gridlane.backends.record import loaded
 from gridlane.codegen.clike import KernelText, emit_kernel, kept_functions
-from gridlane.codegen.clike.base import Dialect
+from gridlane.codegen.clike.emission import Dialect
 from gridlane.compiler import pipeline
 from gridlane.compiler.layout import lay_out
 from gridlane.compiler.nesting import check_nesting

@@ -55,6 +55,7 @@ def spread(mask: Array, picked: Lanes, whole: Lanes) -> Lanes:
     """``picked`` put back on the lanes in ``mask`` of ``whole``."""
     if isinstance(picked, tuple):
         return tuple(spread(mask, p, w) for p, w in zip(picked, whole, strict=True))
+    assert isinstance(whole, np.ndarray)
     whole[mask] = picked
     return whole
 
@@ -102,15 +103,16 @@ def _part(op: ops.Part, whole: Lanes) -> Lanes:
 
 
 def _global(frame: Frame, op: ops.GlobalAddress, mask: Array) -> Array:
-    return filled(op.type, frame.block.lanes, frame.block.launch.globals[op.symbol])
+    return np.full(frame.block.lanes, frame.block.launch.globals[op.symbol], ADDRESS)
 
 
 def _dynamic_shared(frame: Frame, op: ops.DynamicShared, mask: Array) -> Array:
-    return filled(op.type, frame.block.lanes, frame.block.dynamic_shared)
+    return np.full(frame.block.lanes, frame.block.dynamic_shared, ADDRESS)
 
 
 def _dynamic_shared_size(frame: Frame, op: DynamicSharedSize, mask: Array) -> Array:
-    return filled(op.results[0].type, frame.block.lanes, frame.block.launch.dynamic_shared)
+    size = frame.block.launch.dynamic_shared
+    return np.full(frame.block.lanes, size, numpy_of(op.results[0].type))
 
 
 def _local_array(frame: Frame, op: ops.LocalArray, mask: Array) -> Array:
@@ -144,7 +146,7 @@ WITH_OP: dict[type[Op], Callable[..., Lanes]] = {
     ops.Part: _part,
 }
 
-OBSERVE: dict[type[Op], Callable[..., Lanes]] = {
+OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = {
     ops.Load: _load,
     ops.Store: _store,
     ops.GlobalAddress: _global,

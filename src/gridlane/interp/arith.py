@@ -23,7 +23,8 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith
 from gridlane.ir.ops.memory import part_types
 
-Function = Callable[..., Lanes]
+Function = Callable[..., Array]
+"""Of arrays with a number a lane."""
 
 
 def _by_kind(integers: Function, floats: Function) -> Function:
@@ -132,7 +133,8 @@ def _saturated(values: Array, dtype: np.dtype[Any]) -> Array:
     low, high = float(info.min), float(info.max + 1 if info.bits == 64 else info.max)
     inside = (whole >= low) & ((whole < high) if info.bits == 64 else (whole <= high))
     converted = np.where(inside, whole, 0.0).astype(dtype)
-    ends = np.where(whole < 0, dtype.type(info.min), dtype.type(info.max))
+    ends = np.full(whole.shape, info.max, dtype)
+    ends[whole < 0] = info.min
     return np.where(inside | np.isnan(values), converted, ends)
 
 
@@ -165,10 +167,13 @@ def bitcast(op: arith.Bitcast, value: Lanes) -> Lanes:
 
 
 def _compare(function: Function) -> Function:
-    return lambda lhs, rhs: function(widened(lhs), widened(rhs))
+    def apply(lhs: Array, rhs: Array) -> Array:
+        return function(widened(lhs), widened(rhs))
+
+    return apply
 
 
-PLAIN: dict[type[Op], Function] = {
+NUMBERS: dict[type[Op], Function] = {
     arith.Add: _by_kind(np.add, np.add),
     arith.Sub: _by_kind(np.subtract, np.subtract),
     arith.Mul: _by_kind(np.multiply, np.multiply),
@@ -188,12 +193,14 @@ PLAIN: dict[type[Op], Function] = {
     arith.Le: _compare(np.less_equal),
     arith.Gt: _compare(np.greater),
     arith.Ge: _compare(np.greater_equal),
-    arith.Select: select,
     arith.Fma: _fma,
 }
-"""What each op makes of its operands."""
+"""What each op makes of its operands, which are numbers."""
 
-WITH_OP: dict[type[Op], Function] = {
+PLAIN: dict[type[Op], Callable[..., Lanes]] = {**NUMBERS, arith.Select: select}
+"""Likewise, with the ops on values of any type."""
+
+WITH_OP: dict[type[Op], Callable[..., Lanes]] = {
     arith.Cast: _cast,
     arith.Bitcast: bitcast,
 }

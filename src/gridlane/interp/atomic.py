@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from gridlane.interp.arith import PLAIN
+from gridlane.interp.arith import NUMBERS
 from gridlane.interp.state import Frame
 from gridlane.interp.values import Array, Lanes, widened
 from gridlane.ir.op import Op
@@ -20,7 +21,7 @@ def _update(
     mask: Array,
     pointer: Array,
     change: Callable[[Array, Array], Array],
-    dtype: np.dtype,
+    dtype: np.dtype[Any],
 ) -> Array:
     """Replace memory at the lanes' addresses by ``change(old, positions)``; the old values.
 
@@ -54,7 +55,10 @@ def _ranks(addresses: Array) -> Array:
 def _atomic(frame: Frame, op: atomic.Atomic, mask: Array, pointer: Array, value: Array) -> Array:
     operands = value[mask]
     combine = STORED[op.kind]
-    change = lambda old, positions: combine(old, operands[positions])  # noqa: E731
+
+    def change(old: Array, positions: Array) -> Array:
+        return combine(old, operands[positions])
+
     return _update(frame, mask, pointer, change, value.dtype)
 
 
@@ -92,22 +96,22 @@ def _dec(old: Array, operand: Array) -> Array:
 
 
 STORED: dict[Kind, Callable[[Array, Array], Array]] = {
-    Kind.ADD: PLAIN[arith.Add],
-    Kind.SUB: PLAIN[arith.Sub],
-    Kind.AND: PLAIN[arith.And],
-    Kind.OR: PLAIN[arith.Or],
-    Kind.XOR: PLAIN[arith.Xor],
+    Kind.ADD: NUMBERS[arith.Add],
+    Kind.SUB: NUMBERS[arith.Sub],
+    Kind.AND: NUMBERS[arith.And],
+    Kind.OR: NUMBERS[arith.Or],
+    Kind.XOR: NUMBERS[arith.Xor],
     Kind.EXCHANGE: _exchange,
     Kind.MIN: _min,
     Kind.MAX: _max,
-    Kind.NANMIN: PLAIN[arith.Min],
-    Kind.NANMAX: PLAIN[arith.Max],
+    Kind.NANMIN: NUMBERS[arith.Min],
+    Kind.NANMAX: NUMBERS[arith.Max],
     Kind.INC: _inc,
     Kind.DEC: _dec,
 }
 """What is stored, from the old value and the operand."""
 
-OBSERVE: dict[type[Op], Callable[..., Lanes]] = {
+OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = {
     atomic.Atomic: _atomic,
     atomic.AtomicCas: _cas,
 }

@@ -15,6 +15,7 @@ from gridlane.ir.ops import control
 
 def _if(frame: Frame, op: control.If, mask: Array) -> Array:
     condition = frame.values[op.condition]
+    assert isinstance(condition, np.ndarray)
     then = frame.run_region(frame, op.then, mask & condition)
     return then | frame.run_region(frame, op.orelse, mask & ~condition)
 

@@ -93,7 +93,7 @@ def _nothing(frame: Frame, op: Op, mask: Array, *operands: Lanes) -> None:
     """Lockstep orders all memory accesses."""
 
 
-OBSERVE: dict[type[Op], Callable[..., Lanes]] = {
+OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = {
     grid.ThreadIdx: _thread_idx,
     grid.BlockIdx: _block_idx,
     grid.BlockDim: _block_dim,

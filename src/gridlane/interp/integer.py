@@ -64,7 +64,9 @@ def _popcount(values: Array) -> Array:
 
 def _leading_zeros(values: Array) -> Array:
     bits = _bits(values)[:, ::-1]
-    return np.where(bits.any(axis=1), bits.argmax(axis=1), bits.shape[1]).astype(values.dtype)
+    width: int = bits.shape[1]
+    zeros = np.where(bits.any(axis=1), np.argmax(bits, axis=1), width)
+    return zeros.astype(values.dtype)
 
 
 def _reversed(values: Array) -> Array:
@@ -98,7 +100,7 @@ def _carrying(function: Callable[[Any, Any], Any]) -> Function:
 def _field(value: Array, position: Array, length: Array) -> Array:
     """By the bits of each value: those of the field, and its last one, or 0, above."""
     bits = _bits(value)
-    width = bits.shape[1]
+    width: int = bits.shape[1]
     start, size = ((number & 0xFF).astype(np.int64)[:, None] for number in (position, length))
     place = np.arange(width)[None, :]
     taken = np.take_along_axis(bits, np.minimum(start + place, width - 1), axis=1)
@@ -110,7 +112,8 @@ def _field(value: Array, position: Array, length: Array) -> Array:
 def _with_field(field: Array, base: Array, position: Array, length: Array) -> Array:
     """By the bits of each value: those of the field where it is, the base's elsewhere."""
     given, bits = _bits(field), _bits(base)
-    place = np.arange(bits.shape[1])[None, :]
+    width: int = bits.shape[1]
+    place = np.arange(width)[None, :]
     start, size = ((number & 0xFF).astype(np.int64)[:, None] for number in (position, length))
     inside = (place >= start) & (place < start + size)
     moved = np.take_along_axis(given, np.maximum(place - start, 0), axis=1)

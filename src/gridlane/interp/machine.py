@@ -46,7 +46,7 @@ COMPUTE_WITH_OP: dict[type[Op], Callable[..., Lanes]] = (
 )
 """Likewise, with the op's attributes."""
 
-OBSERVE: dict[type[Op], Callable[..., Lanes]] = (
+OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = (
     access.OBSERVE | atomic.OBSERVE | copies.OBSERVE | grid.OBSERVE | matrix.OBSERVE | warp.OBSERVE
 )
 """Ops that read or change what is around them: (frame, op, mask, *operands) to results."""
@@ -61,7 +61,7 @@ class RunResult:
     indices, or None; the lines printed."""
 
     error: tuple[int, Shape, Shape] | None = None
-    prints: list[str] = field(default_factory=list)
+    prints: list[str] = field(default_factory=list[str])
 
 
 def run(

@@ -49,6 +49,10 @@ def _rsqrt(value: float) -> float:
     return 1.0 / math.sqrt(value) if value else math.copysign(math.inf, value)
 
 
+def _exp10(value: float) -> float:
+    return math.pow(10.0, value)
+
+
 def _exp10_special(value: float) -> float:
     return math.inf if value > 0 else 0.0
 
@@ -134,13 +138,13 @@ def _frexp(value: Array) -> Lanes:
     return narrowed(np.where(special, widened(value), fraction), value.dtype), exponent
 
 
-PLAIN: dict[type[Op], Function] = {
+PLAIN: dict[type[Op], Callable[..., Lanes]] = {
     ops.Sqrt: _exact(np.sqrt),
     ops.Rsqrt: _in_f64(_rsqrt, _nan),
     ops.Cbrt: _in_f64(math.cbrt, np.cbrt),
     ops.Exp: _in_f64(math.exp, np.exp),
     ops.Exp2: _in_f64(math.exp2, np.exp2),
-    ops.Exp10: _in_f64(lambda value: math.pow(10.0, value), _exp10_special),
+    ops.Exp10: _in_f64(_exp10, _exp10_special),
     ops.Expm1: _in_f64(math.expm1, np.expm1),
     ops.Log: _in_f64(math.log, np.log),
     ops.Log2: _in_f64(math.log2, np.log2),

@@ -10,7 +10,7 @@ from gridlane.core.dtypes import f32
 from gridlane.interp.arith import cast
 from gridlane.interp.memory import Fault
 from gridlane.interp.state import WARP, Frame
-from gridlane.interp.values import ADDRESS, Array, Lanes, filled, narrowed, numpy_of
+from gridlane.interp.values import ADDRESS, Array, Lanes, fragments, narrowed, numpy_of
 from gridlane.ir.op import Op
 from gridlane.ir.ops import matrix
 from gridlane.ir.types import FragmentType, Role
@@ -48,7 +48,7 @@ def _first(value: Array, warps: Array) -> Array:
 
 def _fill(frame: Frame, op: matrix.FragmentFill, mask: Array, value: Array) -> Array:
     warps = _warps(mask, value.view(f"u{value.dtype.itemsize}"))
-    made = filled(op.type, frame.block.lanes)
+    made = fragments(op.type, frame.block.lanes)
     made[warps] = _first(value, warps)[:, None, None]
     return made
 
@@ -89,7 +89,7 @@ def _load(
         values = memory.gather(places.reshape(-1), dtype).reshape(places.shape)
     except Fault as fault:
         raise _of_warp(fault, mask, warps, places) from None
-    made = filled(op.type, frame.block.lanes)
+    made = fragments(op.type, frame.block.lanes)
     is_tf32 = op.type.role is not Role.ACC and op.type.element is f32
     made[warps] = tf32(values) if is_tf32 else values
     return made
@@ -147,7 +147,7 @@ def _convert(frame: Frame, op: matrix.FragmentConvert, mask: Array, fragment: Ar
     return cast(fragment, op.type.element.numpy)
 
 
-OBSERVE: dict[type[Op], Callable[..., Lanes]] = {
+OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = {
     matrix.FragmentFill: _fill,
     matrix.FragmentLoad: _load,
     matrix.FragmentStore: _store,

@@ -40,7 +40,7 @@ class Allocation:
     writable: bool = True
     pitch: int = 0
     used: int = 0
-    views: dict[np.dtype[Any], Array] = field(default_factory=dict)
+    views: dict[np.dtype[Any], Array] = field(default_factory=dict[np.dtype[Any], Array])
 
     @property
     def end(self) -> int:
@@ -166,15 +166,15 @@ class Memory:
             yield item, slice(None)
             return
         indices = self._checked(addresses, size)
-        for index in np.unique(indices):
+        for index in map(int, np.unique(indices)):
             yield self._items[index], indices == index
 
-    def _checked(self, addresses: Array, size: int) -> Array:
+    def _checked(self, addresses: Array, size: int) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The index of the allocation that each access lies in."""
         indices = np.searchsorted(np.array(self._bases, ADDRESS), addresses, "right")
         indices = indices.astype(np.int64) - 1
         inside = np.zeros(len(addresses), np.bool_)
-        for index in np.unique(indices):
+        for index in map(int, np.unique(indices)):
             if index < 0:
                 continue
             lanes = indices == index

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.errors import KernelError
-from gridlane.interp.copies import Copies
+from gridlane.interp.in_flight import Copies
 from gridlane.interp.memory import Memory
 from gridlane.interp.values import WARP, Array, Lanes, filled
 from gridlane.ir.op import Op
@@ -35,8 +35,8 @@ class Launch:
     meet: Callable[[Shape, Op], None] | None = None
     unwanted: Callable[[], bool] | None = None
     stopped: bool = False
-    globals: dict[str, int] = field(default_factory=dict)
-    prints: list[str] = field(default_factory=list)
+    globals: dict[str, int] = field(default_factory=dict[str, int])
+    prints: list[str] = field(default_factory=list[str])
     error: tuple[int, Shape, Shape] | None = None
 
     def check(self) -> None:

@@ -3,7 +3,7 @@ structs and vectors, a matrix a warp for fragments. Pointers are uint64 addresse
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from gridlane.ir.ops.memory import part_types
 from gridlane.ir.types import FragmentType, PointerType, Type
 
 Array = np.ndarray[Any, Any]
-Lanes = Any
-"""An array, or a tuple of Lanes."""
+Lanes: TypeAlias = "Array | tuple[Lanes, ...]"
+"""An array, or a tuple of these for the parts of a struct or vector."""
 
 WARP = 32
 
@@ -31,14 +31,20 @@ def filled(type_: Type, lanes: int, value: bool | int | float = 0) -> Lanes:
     if isinstance(type_, DType | PointerType):
         return np.full(lanes, value, numpy_of(type_))
     if isinstance(type_, FragmentType):
-        return np.full((lanes // WARP, type_.rows, type_.cols), value, numpy_of(type_.element))
-    return tuple(filled(part, lanes, value) for part in part_types(type_))
+        return fragments(type_, lanes, value)
+    return tuple([filled(part, lanes, value) for part in part_types(type_)])
+
+
+def fragments(type_: FragmentType, lanes: int, value: bool | int | float = 0) -> Array:
+    """A matrix for each warp, with ``value`` everywhere."""
+    return np.full((lanes // WARP, type_.rows, type_.cols), value, numpy_of(type_.element))
 
 
 def merged(mask: Array, new: Lanes, old: Lanes) -> Lanes:
     """``new`` on the lanes in ``mask``, ``old`` on the others."""
     if isinstance(new, tuple):
-        return tuple(merged(mask, n, o) for n, o in zip(new, old, strict=True))
+        return tuple([merged(mask, n, o) for n, o in zip(new, old, strict=True)])
+    assert isinstance(old, np.ndarray)
     if new.ndim > 1:
         return _merged_fragments(mask, new, old)
     return np.where(mask, new, old)

@@ -120,7 +120,7 @@ _REDUCTIONS: dict[warp.WarpReduction, type[Op]] = {
     warp.WarpReduction.XOR: arith.Xor,
 }
 
-OBSERVE: dict[type[Op], Callable[..., Lanes]] = {
+OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = {
     warp.Shuffle: _shuffle,
     warp.Vote: _vote,
     warp.MatchAny: _match_any,

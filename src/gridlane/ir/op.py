@@ -1,4 +1,4 @@
-"""The base of every op and the generic machinery that is derived from its fields.
+"""How an op is declared, and the generic machinery that is derived from its fields.
 
 An op is declared as a small dataclass. The annotation of a field says what it is: ``Value`` an
 operand, ``tuple[Value, ...]`` operands, ``Region`` a nested region, ``Var`` a variable, anything
@@ -7,15 +7,24 @@ else an attribute. Walking, cloning, printing and parsing need nothing more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from enum import Enum, IntFlag
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from enum import IntFlag
+from typing import Any, TypeVar, dataclass_transform
 
-from gridlane.core.errors import VerifyError
-from gridlane.core.source import UNKNOWN, Loc
-from gridlane.ir.types import Type
-from gridlane.ir.values import Function, Module, Region, Value, Var
+from gridlane.ir.values import FieldKind, Op, Region, Scope, Value, Var
+
+# ``Op`` itself is in values.py: a value knows its op, and an op its values.
+__all__ = [
+    "REGISTRY",
+    "FastMath",
+    "FieldKind",
+    "Op",
+    "Scope",
+    "clone_op",
+    "clone_region",
+    "operation",
+]
 
 
 class FastMath(IntFlag):
@@ -32,16 +41,6 @@ class FastMath(IntFlag):
     FAST = 127
 
 
-class FieldKind(Enum):
-    """What a field of an op is."""
-
-    OPERAND = "operand"
-    OPERANDS = "operands"
-    REGION = "region"
-    VARIABLE = "variable"
-    ATTRIBUTE = "attribute"
-
-
 _KINDS = {
     "Value": FieldKind.OPERAND,
     "tuple[Value, ...]": FieldKind.OPERANDS,
@@ -53,105 +52,6 @@ T = TypeVar("T", bound="Op")
 
 REGISTRY: dict[str, type[Op]] = {}
 """Every op class by its name in the text."""
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Op:
-    """One operation. ``results`` are made from ``result_types`` when the op is."""
-
-    name: ClassVar[str] = ""
-    LAYOUT: ClassVar[tuple[tuple[str, FieldKind, str], ...]] = ()
-    OPERAND_FIELDS: ClassVar[tuple[str, ...]] = ()
-    VARIADIC_FIELDS: ClassVar[tuple[str, ...]] = ()
-    REGION_FIELDS: ClassVar[tuple[str, ...]] = ()
-    VARIABLE_FIELDS: ClassVar[tuple[str, ...]] = ()
-    PLAIN_FIELDS: ClassVar[tuple[str, ...]] = ()
-
-    pure: ClassVar[bool] = False
-    """No effect but its results, so it may be removed, moved and repeated."""
-    terminator: ClassVar[bool] = False
-    """Ends its region: control does not reach what follows."""
-    barrier: ClassVar[bool] = False
-    """Every thread of the block must come here together."""
-    cross_lane: ClassVar[bool] = False
-    """Exchanges data between the lanes of a warp."""
-    elementwise: ClassVar[bool] = False
-    """Takes and gives scalars; the results of a lane follow from its own operands."""
-    approximate: ClassVar[bool] = False
-    """Devices may differ by the ulp that conformance/functions.py states."""
-    commutative: ClassVar[bool] = False
-    """The first two operands may change places."""
-    modular: ClassVar[bool] = False
-    """The low bits of an integer result follow from the low bits of the operands."""
-    exact: ClassVar[bool] = False
-    """An i32 gives what 64 bits of either sign give, where operands and result fit."""
-    signatures: ClassVar[tuple[tuple[Type, ...], ...]] = ()
-    """The types of the operands, one tuple for each choice, where the class lists them."""
-    expands: ClassVar[bool] = False
-    """The class has ``expand``."""
-
-    loc: Loc = field(default=UNKNOWN, kw_only=True)
-    results: tuple[Value, ...] = field(default=(), init=False)
-
-    def __post_init__(self) -> None:
-        self.results = tuple([Value(type_, self) for type_ in self.result_types()])
-
-    def __repr__(self) -> str:
-        parts = ", ".join(f"{name}={getattr(self, name)!r}" for name, _, _ in self.LAYOUT)
-        return f"{type(self).__name__}({parts})"
-
-    def result_types(self) -> tuple[Type, ...]:
-        """Types of the results, from the operands and attributes."""
-        return ()
-
-    def check(self, scope: Scope) -> None:
-        """Raise VerifyError unless operands and attributes fit. See ``require``."""
-
-    def expand(self, b: Any) -> tuple[Value, ...]:
-        """Write the op in other ops with ``b``, an ``ir.builder.Builder``, for targets that do not
-        emit it. Returns what stands for the results."""
-        raise NotImplementedError(f"{self.name} has no expansion")
-
-    @property
-    def result(self) -> Value:
-        """The only result."""
-        return self.results[0]
-
-    def operands(self) -> Iterator[Value]:
-        """Every operand, in order."""
-        for name in self.OPERAND_FIELDS:
-            yield getattr(self, name)
-        for name in self.VARIADIC_FIELDS:
-            yield from getattr(self, name)
-
-    def regions(self) -> Iterator[Region]:
-        """Every nested region, in order."""
-        for name in self.REGION_FIELDS:
-            yield getattr(self, name)
-
-    def replace_operands(self, change: Callable[[Value], Value]) -> None:
-        """Put ``change(operand)`` in the place of every operand."""
-        for name in self.OPERAND_FIELDS:
-            old = getattr(self, name)
-            new = change(old)
-            if new is not old:
-                setattr(self, name, new)
-        for name in self.VARIADIC_FIELDS:
-            setattr(self, name, tuple([change(value) for value in getattr(self, name)]))
-
-    def require(self, condition: bool, message: str) -> None:
-        """Raise VerifyError with ``message`` unless ``condition``."""
-        if not condition:
-            raise VerifyError(f"{self.name}: {message} (at {self.loc})")
-
-
-@dataclass(slots=True)
-class Scope:
-    """Where an op stands, for its ``check``: the function, the module, the enclosing ops."""
-
-    module: Module
-    function: Function
-    ancestors: tuple[Op, ...] = ()
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(field,))

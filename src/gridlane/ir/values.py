@@ -1,16 +1,15 @@
-"""What ops compute with: values, mutable variables, regions, functions, modules."""
+"""What a program consists of: values, mutable variables, ops, regions, functions, modules."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from enum import Enum
+from typing import Any, ClassVar
 
+from gridlane.core.errors import VerifyError
 from gridlane.core.source import UNKNOWN, Loc
 from gridlane.ir.types import Space, Type
-
-if TYPE_CHECKING:
-    from gridlane.ir.op import Op
 
 
 class Value:
@@ -72,6 +71,106 @@ class Region:
                     break
             else:
                 stack.pop()
+
+
+class FieldKind(Enum):
+    """What a field of an op is."""
+
+    OPERAND = "operand"
+    OPERANDS = "operands"
+    REGION = "region"
+    VARIABLE = "variable"
+    ATTRIBUTE = "attribute"
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Op:
+    """One operation. ``results`` are made from ``result_types`` when the op is."""
+
+    name: ClassVar[str] = ""
+    LAYOUT: ClassVar[tuple[tuple[str, FieldKind, str], ...]] = ()
+    OPERAND_FIELDS: ClassVar[tuple[str, ...]] = ()
+    VARIADIC_FIELDS: ClassVar[tuple[str, ...]] = ()
+    REGION_FIELDS: ClassVar[tuple[str, ...]] = ()
+    VARIABLE_FIELDS: ClassVar[tuple[str, ...]] = ()
+    PLAIN_FIELDS: ClassVar[tuple[str, ...]] = ()
+
+    pure: ClassVar[bool] = False
+    """No effect but its results, so it may be removed, moved and repeated."""
+    terminator: ClassVar[bool] = False
+    """Ends its region: control does not reach what follows."""
+    barrier: ClassVar[bool] = False
+    """Every thread of the block must come here together."""
+    cross_lane: ClassVar[bool] = False
+    """Exchanges data between the lanes of a warp."""
+    elementwise: ClassVar[bool] = False
+    """Takes and gives scalars; the results of a lane follow from its own operands."""
+    approximate: ClassVar[bool] = False
+    """Devices may differ by the ulp that conformance/functions.py states."""
+    commutative: ClassVar[bool] = False
+    """The first two operands may change places."""
+    modular: ClassVar[bool] = False
+    """The low bits of an integer result follow from the low bits of the operands."""
+    exact: ClassVar[bool] = False
+    """An i32 gives what 64 bits of either sign give, where operands and result fit."""
+    signatures: ClassVar[tuple[tuple[Type, ...], ...]] = ()
+    """The types of the operands, one tuple for each choice, where the class lists them."""
+    expands: ClassVar[bool] = False
+    """The class has ``expand``."""
+
+    loc: Loc = field(default=UNKNOWN, kw_only=True)
+    results: tuple[Value, ...] = field(default=(), init=False)
+
+    def __post_init__(self) -> None:
+        self.results = tuple([Value(type_, self) for type_ in self.result_types()])
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{name}={getattr(self, name)!r}" for name, _, _ in self.LAYOUT)
+        return f"{type(self).__name__}({parts})"
+
+    def result_types(self) -> tuple[Type, ...]:
+        """Types of the results, from the operands and attributes."""
+        return ()
+
+    def check(self, scope: Scope) -> None:
+        """Raise VerifyError unless operands and attributes fit. See ``require``."""
+
+    def expand(self, b: Any) -> tuple[Value, ...]:
+        """Write the op in other ops with ``b``, an ``ir.builder.Builder``, for targets that do not
+        emit it. Returns what stands for the results."""
+        raise NotImplementedError(f"{self.name} has no expansion")
+
+    @property
+    def result(self) -> Value:
+        """The only result."""
+        return self.results[0]
+
+    def operands(self) -> Iterator[Value]:
+        """Every operand, in order."""
+        for name in self.OPERAND_FIELDS:
+            yield getattr(self, name)
+        for name in self.VARIADIC_FIELDS:
+            yield from getattr(self, name)
+
+    def regions(self) -> Iterator[Region]:
+        """Every nested region, in order."""
+        for name in self.REGION_FIELDS:
+            yield getattr(self, name)
+
+    def replace_operands(self, change: Callable[[Value], Value]) -> None:
+        """Put ``change(operand)`` in the place of every operand."""
+        for name in self.OPERAND_FIELDS:
+            old = getattr(self, name)
+            new = change(old)
+            if new is not old:
+                setattr(self, name, new)
+        for name in self.VARIADIC_FIELDS:
+            setattr(self, name, tuple([change(value) for value in getattr(self, name)]))
+
+    def require(self, condition: bool, message: str) -> None:
+        """Raise VerifyError with ``message`` unless ``condition``."""
+        if not condition:
+            raise VerifyError(f"{self.name}: {message} (at {self.loc})")
 
 
 @dataclass(slots=True, eq=False)
@@ -165,3 +264,12 @@ class Module:
     def static_shared(self) -> list[Global]:
         """The statically sized shared arrays, in declaration order."""
         return [item for item in self.globals.values() if item.space is Space.SHARED]
+
+
+@dataclass(slots=True)
+class Scope:
+    """Where an op stands, for its ``check``: the function, the module, the enclosing ops."""
+
+    module: Module
+    function: Function
+    ancestors: tuple[Op, ...] = ()

@@ -3,12 +3,12 @@ of the 32-bit word that holds the scalar."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
-from gridlane.codegen.clike.emission import Emission, emits
+from gridlane.codegen.clike.emission import Emission, Place, emits
 from gridlane.codegen.clike.floats import bits_of, from_bits
-from gridlane.codegen.clike.memory import Place, alignment, place_of
+from gridlane.codegen.clike.memory import alignment, place_of
 from gridlane.codegen.clike.rounding import hidden_bits
 from gridlane.codegen.clike.scalars import combined
 from gridlane.core.dtypes import DType, b1, u32
@@ -133,7 +133,7 @@ class _Word:
         self.mask = f"{(1 << dtype.bits) - 1:#x}u"
 
     @contextmanager
-    def attempts(self) -> Iterator[tuple[str, str]]:
+    def attempts(self) -> Generator[tuple[str, str]]:
         """A loop, until ``replace`` succeeds: (the word that was seen, the scalar's bits)."""
         state = self.state
         first = state.dialect.atomic_load(state, self.place)

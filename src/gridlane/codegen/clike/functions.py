@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gridlane.codegen.clike.base import Dialect
 from gridlane.codegen.clike.control import emit_region
-from gridlane.codegen.clike.emission import Emission, Functions, FunctionText, emits
+from gridlane.codegen.clike.emission import Dialect, Emission, Functions, FunctionText, emits
 from gridlane.codegen.clike.memory import declare_variables
 from gridlane.codegen.clike.rounding import hidden_between, hidden_zero
 from gridlane.codegen.clike.types import require_types

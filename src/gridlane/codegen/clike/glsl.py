@@ -9,18 +9,15 @@ the first line: ``#define DYNAMIC_WORDS 1024``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from gridlane.codegen.clike.base import Pair, float_literal
-from gridlane.codegen.clike.memory import Place
+from gridlane.codegen.clike.emission import Emission, Pair, Place
+from gridlane.codegen.clike.literals import float_literal
 from gridlane.codegen.clike.words import Words, constant_words, shared_bytes
 from gridlane.core.dtypes import DType, b1, f32, i32, u32
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, math
 from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
-
-if TYPE_CHECKING:
-    from gridlane.codegen.clike.emission import Emission
 
 _BITS: dict[tuple[DType, DType], str] = {
     (f32, u32): "floatBitsToUint",

@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass
 
 from gridlane.codegen.clike import atomics, casts, functions, gridops, report, scalars, warps
-from gridlane.codegen.clike.base import Dialect
 from gridlane.codegen.clike.control import emit_region
-from gridlane.codegen.clike.emission import Emission, Functions
+from gridlane.codegen.clike.emission import Dialect, Emission, Functions
 from gridlane.codegen.clike.memory import declare_variables
 from gridlane.codegen.clike.types import require_types
 from gridlane.core.options import KernelOptions

@@ -5,22 +5,11 @@ Structs and vectors have been taken apart, packed ones into pieces that are alig
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from gridlane.codegen.clike.emission import Emission, emits
+from gridlane.codegen.clike.emission import Emission, Place, emits
 from gridlane.core.dtypes import DType, i32
 from gridlane.ir.ops import memory
-from gridlane.ir.types import PointerType, Space, StructType, Type
+from gridlane.ir.types import PointerType, StructType, Type
 from gridlane.ir.values import Value, Var
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a scalar is: an address in a space."""
-
-    space: Space
-    pointer: str
-    volatile: bool = False
 
 
 def place_of(state: Emission, pointer: Value, volatile: bool = False) -> Place:

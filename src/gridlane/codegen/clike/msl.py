@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from gridlane.codegen.clike.base import float_literal, pattern
+from gridlane.codegen.clike.emission import Emission
+from gridlane.codegen.clike.literals import float_literal, pattern
 from gridlane.codegen.clike.pointers import LAUNCH, Pointers
 from gridlane.core import dtypes
 from gridlane.core.dtypes import DType, b1, bf16, f16, f32, f64, i32, i64, u8, u16, u32, u64
@@ -13,9 +14,6 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, math
 from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
 from gridlane.ir.types import PointerType, Type
-
-if TYPE_CHECKING:
-    from gridlane.codegen.clike.emission import Emission
 
 _SCOPES = {
     MemoryScope.WARP: "simdgroup",
@@ -98,7 +96,7 @@ class Metal(Pointers):
             return "int(launch.dynamic_bytes)"
         assert isinstance(op, grid.GridQuery)
         n, axis = op.axis.value, "xyz"[op.axis.value]
-        texts = {
+        texts: dict[type[Op], str] = {
             grid.ThreadIdx: f"thread_index.{axis}",
             grid.BlockIdx: f"block_index.{axis} + launch.base[{n}]",
             grid.BlockDim: f"block_shape.{axis}",

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from gridlane.codegen.clike.base import Dialect, Pair
-from gridlane.codegen.clike.memory import Place
+from gridlane.codegen.clike.emission import Dialect, Emission, Pair, Place
 from gridlane.core.dtypes import DType, b1, f32, i64, u8, u32, u64
 from gridlane.ir.types import Space
-
-if TYPE_CHECKING:
-    from gridlane.codegen.clike.emission import Emission
 
 _SPACES = {
     Space.GENERIC: "device",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from gridlane.codegen.clike.emission import Emission, emits
+from gridlane.codegen.clike.emission import Emission, Place, emits
 from gridlane.codegen.clike.gridops import asked
-from gridlane.codegen.clike.memory import Place
 from gridlane.codegen.clike.warps import in_words
 from gridlane.core import gpu_abi as abi
 from gridlane.core.dtypes import DType, b1, u32

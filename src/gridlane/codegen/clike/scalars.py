@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gridlane.codegen.clike import floats
-from gridlane.codegen.clike.base import Dialect
-from gridlane.codegen.clike.emission import Emission, emits
+from gridlane.codegen.clike.emission import Dialect, Emission, emits
 from gridlane.codegen.clike.floats import narrow_bf16, widen_bf16
 from gridlane.codegen.clike.rounding import (
     hidden_choice,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.codegen.clike.base import Dialect
+from gridlane.codegen.clike.emission import Dialect
 from gridlane.core.dtypes import DType
 from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op

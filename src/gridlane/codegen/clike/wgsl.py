@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import copysign
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from gridlane.codegen.clike.base import Pair, decimal, pattern
-from gridlane.codegen.clike.memory import Place
+from gridlane.codegen.clike.emission import Emission, Pair, Place
+from gridlane.codegen.clike.literals import decimal, pattern
 from gridlane.codegen.clike.sharing import is_atomic
 from gridlane.codegen.clike.words import ARRAYS, Words, constant_words, shared_bytes
 from gridlane.core.dtypes import DType, b1, f32, i32, u32
@@ -21,9 +21,6 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, math
 from gridlane.ir.ops.grid import MemoryOrder
 from gridlane.ir.types import Space
-
-if TYPE_CHECKING:
-    from gridlane.codegen.clike.emission import Emission
 
 
 class Wgsl(Words):

@@ -8,19 +8,15 @@ and goes out, in the types of ``edges``: passes have written all else in words.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from gridlane.codegen.clike.base import Dialect, Pair
+from gridlane.codegen.clike.emission import Dialect, Emission, Pair, Place
 from gridlane.codegen.clike.gridops import thread_number
-from gridlane.codegen.clike.memory import Place
 from gridlane.core.dtypes import DType, b1, bf16, f16, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from gridlane.core.shader_abi import BASE, DYNAMIC, GRID, REPORT, ZERO
 from gridlane.ir.op import Op
 from gridlane.ir.ops import grid
 from gridlane.ir.types import Space, Type, vector
-
-if TYPE_CHECKING:
-    from gridlane.codegen.clike.emission import Emission
 
 ARRAYS = {
     Space.GENERIC: "heap",
@@ -159,7 +155,7 @@ class Words(Dialect):
             return f"{self._int()}(launch[{DYNAMIC}])"
         assert isinstance(op, grid.GridQuery) and state.block
         n, axis = op.axis.value, "xyz"[op.axis.value]
-        texts = {
+        texts: dict[type[Op], str] = {
             grid.ThreadIdx: f"{self.thread}.{axis}",
             grid.BlockIdx: f"{self.group}.{axis} + launch[{BASE + n}]",
             grid.BlockDim: f"{state.block[n]}",

@@ -1,5 +1,9 @@
 """From the LLVM IR of a kernel to PTX: linking libdevice, optimisation, code generation."""
 
+# llvmlite has no types.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import re

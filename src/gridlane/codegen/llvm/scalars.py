@@ -293,15 +293,16 @@ def _mulhi(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
 
 def _shift(opcode_signed: str, opcode_unsigned: str, is_left: bool) -> Emit:
     def emit_shift(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
+        assert isinstance(op, arith.Shift)
         name, type_ = type_of(op, lanes)
         bits = int(name[1:])
         value, amount = operands
         signed = _is_signed(op)
         opcode = opcode_signed if signed else opcode_unsigned
-        amount_type = op.amount.type  # type: ignore[attr-defined]  # a Shift
+        amount_type = op.amount.type
         amount_name = scalar_name(amount_type)
         amount_vector = widen(amount_name, lanes)
-        known = constant(op.amount)  # type: ignore[attr-defined]  # a Shift
+        known = constant(op.amount)
         if known is not None and 0 <= known < bits:
             return body.op(f"{opcode} {type_} {value}, {splat(str(known), name, lanes)}")
         limit = splat(str(bits - 1), amount_name, lanes)

@@ -7,7 +7,7 @@ a tree of Python objects. ``lanes`` is 0 for a scalar, else the length of the ve
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -36,7 +36,7 @@ _HALF = ContextVar("half", default="half")
 
 
 @contextmanager
-def halves_as_bits(wanted: bool = True) -> Iterator[None]:
+def halves_as_bits(wanted: bool = True) -> Generator[None]:
     """Hold f16 as bf16 is held, in i16, for machines without instructions for it: LLVM would call
     functions of a library that need not be there."""
     before = _HALF.set("i16" if wanted else "half")

@@ -48,7 +48,8 @@ def disassembled(code: bytes) -> str:
 
 def _line(opcode: Opcode, words: tuple[int, ...]) -> str:
     """``%result = Name %type operands``."""
-    result, texts = "", []
+    result = ""
+    texts: list[str] = []
     layout = LAYOUTS.get(opcode, "trn")
     for letter, text in _operands(opcode, layout, words):
         if letter == "r":

@@ -256,7 +256,7 @@ def _chosen(state: Emission, condition: int, a: int, b: int, type_: Type) -> int
     types = memory.part_types(type_)
     if not types:
         return code.result(Opcode.Select, register, condition, a, b)
-    parts = []
+    parts: list[int] = []
     for index, part_type in enumerate(types):
         inner = state.register_type(part_type)
         x, y = (code.result(Opcode.CompositeExtract, inner, side, index) for side in (a, b))
@@ -300,7 +300,7 @@ def _pieces(state: Emission, value: int, type_: Type, unit: int) -> list[int]:
             code.result(Opcode.CompositeExtract, code.scalar(element), value, index)
             for index in range(type_.count)
         ]
-    pieces = []
+    pieces: list[int] = []
     for item in items:
         raw = code.bits(item, element)
         for at in range(0, element.bits, unit):

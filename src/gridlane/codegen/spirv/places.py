@@ -187,7 +187,8 @@ class Places:
             if place is None:
                 continue
             noted = uses.setdefault(place, _Uses())
-            element = op.pointer.type.element  # type: ignore[union-attr]  # a pointer
+            assert isinstance(op.pointer.type, PointerType)
+            element = op.pointer.type.element
             for bits, align in leaves(element, alignment(op.pointer)):
                 noted.add(min(bits, 8 * align))
             noted.quads |= isinstance(op, memory.Load) and is_quad(element)

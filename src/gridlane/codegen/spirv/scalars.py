@@ -190,9 +190,11 @@ def _divide_floats(code: Code, op: Op, operands: list[int]) -> int:
     operands = hidden_zeros(code, op, operands)
     if fast & (FastMath.ARCP | FastMath.AFN) and dtype.name != "bf16":
         return code.real(Opcode.FDiv, dtype, *operands, fast=fast)
-    return conversion.through_f64(
-        code, dtype, operands, lambda a, b: code.real(Opcode.FDiv, f64, a, b)
-    )
+
+    def quotient(a: int, b: int) -> int:
+        return code.real(Opcode.FDiv, f64, a, b)
+
+    return conversion.through_f64(code, dtype, operands, quotient)
 
 
 def _reciprocal_root(code: Code, op: Op, operands: list[int]) -> int:
@@ -205,7 +207,11 @@ def _square_root(code: Code, op: Op, operands: list[int]) -> int:
     dtype = type_of(op)
     if _fast(op) & FastMath.AFN and dtype.name != "bf16":
         return code.ext(Glsl.Sqrt, dtype, *operands)
-    return conversion.through_f64(code, dtype, operands, lambda a: code.ext(Glsl.Sqrt, f64, a))
+
+    def root(a: int) -> int:
+        return code.ext(Glsl.Sqrt, f64, a)
+
+    return conversion.through_f64(code, dtype, operands, root)
 
 
 def _mulhi(code: Code, op: Op, operands: list[int]) -> int:
@@ -279,9 +285,10 @@ def _float_minmax(code: Code, dtype: DType, smaller: bool, a: int, b: int) -> in
 
 def _shift(left: bool) -> Emit:
     def emit_shift(code: Code, op: Op, operands: list[int]) -> int:
+        assert isinstance(op, arith.Shift)
         dtype, (value, amount) = type_of(op), operands
-        by = op.amount.type  # type: ignore[attr-defined]  # a Shift
-        known = constant(op.amount)  # type: ignore[attr-defined]  # a Shift
+        by, known = op.amount.type, constant(op.amount)
+        assert isinstance(by, DType)
         arithmetic = dtype.is_signed and not left
         opcode = Opcode.ShiftRightArithmetic if arithmetic else Opcode.ShiftRightLogical
         opcode = Opcode.ShiftLeftLogical if left else opcode
@@ -427,10 +434,12 @@ def _reverse(code: Code, op: Op, operands: list[int]) -> int:
 def _rounding(instruction: Glsl) -> Emit:
     def emit_rounding(code: Code, op: Op, operands: list[int]) -> int:
         dtype = type_of(op)
+
+        def rounded(wide: DType, value: int) -> int:
+            return code.ext(instruction, wide, value)
+
         if dtype.name == "bf16":
-            return through_f32(
-                code, op, operands, lambda wide, value: code.ext(instruction, wide, value)
-            )
+            return through_f32(code, op, operands, rounded)
         return code.ext(instruction, dtype, operands[0])
 
     return emit_rounding

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64
@@ -11,7 +10,7 @@ from gridlane.core.errors import NameLookupError, TypingError
 from gridlane.frontends.python import enums
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import strides_of
-from gridlane.frontends.python.indexing import item_of, record_place, store
+from gridlane.frontends.python.indexing import place_of, record_place
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
     ArrayView,
@@ -25,10 +24,10 @@ from gridlane.frontends.python.operands import (
     Static,
     TupleOperand,
 )
+from gridlane.frontends.python.places import Place, item_of, store
+from gridlane.frontends.python.translator import Translator
+from gridlane.ir.builder import constant
 from gridlane.ir.values import Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 EXTENT = 1 << 48
 """No axis of an array is longer: addresses have 48 bits."""
@@ -69,10 +68,8 @@ def attribute(t: Translator, base: Operand, name: str) -> Operand:
     )
 
 
-def record_place_of_array(t: Translator, base: ArrayView, name: str):  # type: ignore[no-untyped-def]
+def record_place_of_array(t: Translator, base: ArrayView, name: str) -> Place:
     """``array.field`` of an array of records: a view."""
-    from gridlane.frontends.python.indexing import place_of
-
     return place_of(t, base, Static(name))
 
 
@@ -107,8 +104,6 @@ def extents(values: tuple[Value, ...]) -> TupleOperand:
 
 def extent(value: Value) -> Scalar:
     """One extent: not negative."""
-    from gridlane.ir.builder import constant
-
     known = constant(value)
     if type(known) is int:
         return Scalar(value, known, known)

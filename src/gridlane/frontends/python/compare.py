@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gridlane.core.dtypes import DType, b1, f64, i64, u64
 from gridlane.core.errors import TypingError
@@ -18,13 +18,11 @@ from gridlane.frontends.python.operands import (
     Static,
     TupleOperand,
 )
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.values import Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 Kind = type[ast.cmpop]
 

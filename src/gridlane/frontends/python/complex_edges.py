@@ -7,15 +7,12 @@ value is not defined is NaN.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+from gridlane.core.dtypes import DType
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import arith
 from gridlane.ir.ops import math as functions
 from gridlane.ir.values import Value
-
-if TYPE_CHECKING:
-    from gridlane.core.dtypes import DType
-    from gridlane.frontends.python.translator import Translator
 
 
 def constant_of(t: Translator, number: float, like: Value) -> Value:

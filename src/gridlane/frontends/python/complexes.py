@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,11 +14,9 @@ from gridlane.frontends.python import promotion
 from gridlane.frontends.python.conversion import to_complex
 from gridlane.frontends.python.operands import ComplexNumber, Operand, Scalar
 from gridlane.frontends.python.specs import ComplexSpec, ScalarSpec, complex_part, spec_of
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import arith, math
 from gridlane.ir.values import Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 
 def number(t: Translator, real: float, imag: float, part: DType) -> ComplexNumber:

@@ -4,7 +4,7 @@ and globals freeze; everything else stays a compile-time object."""
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from gridlane.core.array_interface import ArrayMemory
 from gridlane.core.dtypes import DType, b1, f64, i64, u64
 from gridlane.core.errors import ConstantError, DeviceError, GridlaneError, TypingError
 from gridlane.core.source import describe
+from gridlane.frontends.python.calls.registry import VALUES
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
     NONE,
@@ -25,12 +26,10 @@ from gridlane.frontends.python.operands import (
     TupleOperand,
 )
 from gridlane.frontends.python.scope import protocol
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import memory
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 
 def integer_type(value: int) -> DType | None:
@@ -51,8 +50,6 @@ def operand_of(t: Translator, value: Any, name: str = "") -> Operand:
         if isinstance(value, kind):
             return make(t, value)
     if protocol(value, "__gridlane_value__") is not None:
-        from gridlane.frontends.python.calls import VALUES
-
         return VALUES[value](t)
     memory = _memory(t, value, name)
     return Static(value) if memory is None else captured_array(t, memory)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gridlane.core import argtypes, enums
 from gridlane.core.dtypes import DType, i64
 from gridlane.core.errors import TypingError
@@ -28,11 +26,9 @@ from gridlane.frontends.python.specs import (
     Spec,
     TupleSpec,
 )
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import arith
 from gridlane.ir.values import Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 
 def convert(t: Translator, operand: Operand, spec: Spec) -> Operand:

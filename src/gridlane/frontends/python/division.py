@@ -6,18 +6,15 @@ it raises ZeroDivisionError.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gridlane.core.dtypes import DType
 from gridlane.frontends.python import bounds, promotion
 from gridlane.frontends.python.conversion import cast_scalar, equal_zero
 from gridlane.frontends.python.operands import Scalar
+from gridlane.frontends.python.raising import guard
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
-from gridlane.ir.ops import arith, control, math
+from gridlane.ir.ops import arith, math
 from gridlane.ir.values import Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 
 def _operands(t: Translator, lhs: Scalar, rhs: Scalar, dtype: DType) -> tuple[Scalar, Scalar]:
@@ -27,15 +24,6 @@ def _operands(t: Translator, lhs: Scalar, rhs: Scalar, dtype: DType) -> tuple[Sc
         kind = "division" if dtype.is_float else "integer division or modulo"
         guard(t, equal_zero(t, b.value), "ZeroDivisionError", f"{kind} by zero")
     return a, b
-
-
-def guard(t: Translator, condition: Value, exception: str, message: str) -> None:
-    """Raise where a condition holds; nothing where it is known not to."""
-    known = constant(condition)
-    if known is not None and not known:
-        return
-    with t.b.if_(condition):
-        t.b.emit(control.Raise(t.unit.error_code(exception, message, t.b.loc)))
 
 
 def true_divide(t: Translator, lhs: Scalar, rhs: Scalar) -> Scalar:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gridlane.core import enums
 from gridlane.core.dtypes import DType, b1, i64
@@ -12,10 +12,8 @@ from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import convert
 from gridlane.frontends.python.operands import EnumMember, EnumVariable, Operand, Scalar, Static
 from gridlane.frontends.python.specs import Spec, flatten, ir_types, rebuild, spec_of, unify
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.values import Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 
 def place_of(t: Translator, side: Operand, cls: type[enum.Enum]) -> Value | None:
@@ -93,7 +91,7 @@ def attribute(t: Translator, base: EnumVariable | EnumMember, name: str) -> Oper
         here = t.b.eq(base.place, t.b.const(number, i64))
         pairs = zip(flatten(convert(t, value, spec)), parts, strict=True)
         parts = [t.b.select(here, new, old) for new, old in pairs]
-    return rebuild(t, spec, iter(parts))
+    return rebuild(t.b, spec, iter(parts))
 
 
 def _common(values: list[Operand]) -> Spec | None:

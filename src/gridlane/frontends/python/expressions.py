@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gridlane.core.dtypes import b1
 from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
 from gridlane.frontends.python import joins
 from gridlane.frontends.python.attributes import attribute
-from gridlane.frontends.python.calls import call
+from gridlane.frontends.python.calls.dispatch import call
 from gridlane.frontends.python.compare import compare, contains, identical
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import convert, integer, truth
 from gridlane.frontends.python.indexing import subscript
 from gridlane.frontends.python.literals import folded
+from gridlane.frontends.python.names import named
 from gridlane.frontends.python.operands import (
     NONE,
     LocalFunction,
@@ -34,12 +35,10 @@ from gridlane.frontends.python.specs import (
     spec_of,
     unify,
 )
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, control
 from gridlane.ir.values import Region, Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 
 def _constant(t: Translator, node: ast.Constant) -> Operand:
@@ -49,7 +48,7 @@ def _constant(t: Translator, node: ast.Constant) -> Operand:
 
 
 def _name(t: Translator, node: ast.Name) -> Operand:
-    return t.name(node.id)
+    return named(t, node.id)
 
 
 def _attribute(t: Translator, node: ast.Attribute) -> Operand:
@@ -190,7 +189,7 @@ def _select(t: Translator, test: Value, sides: Any, spec: ScalarSpec | MemberSpe
     for region, operand in sides:
         t.b.region.ops.extend(region.ops)
         values += flatten(convert(t, operand, spec))
-    return rebuild(t, spec, iter([t.b.select(test, values[0], values[1])]))
+    return rebuild(t.b, spec, iter([t.b.select(test, values[0], values[1])]))
 
 
 def _ternary(t: Translator, node: ast.IfExp) -> Operand:

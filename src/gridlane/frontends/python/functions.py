@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import inspect
 import types
-from typing import Any
 
 from gridlane.core import argtypes
-from gridlane.core.errors import TypingError, UnsupportedError
+from gridlane.core.errors import TypingError
+from gridlane.core.source import Loc
+from gridlane.frontends.python.conversion import convert
 from gridlane.frontends.python.operands import NONE, Conflict, Operand
 from gridlane.frontends.python.parameters import kernel_parameters
-from gridlane.frontends.python.source import source_of
+from gridlane.frontends.python.source import FunctionSource, parameter_names, source_of
 from gridlane.frontends.python.specs import Spec, flatten, ir_types, rebuild, spec_of, suffixes
 from gridlane.frontends.python.specs import unify as unify_specs
+from gridlane.frontends.python.translator import Rules, Translator
 from gridlane.frontends.python.unit import Compiled, Unit
 from gridlane.ir.op import Op
+from gridlane.ir.ops import control
 from gridlane.ir.values import Function, Param, Value
 
 
 def compile_kernel(
-    unit: Unit, function: types.FunctionType, args: tuple[argtypes.ArgType, ...]
+    unit: Unit, rules: Rules, function: types.FunctionType, args: tuple[argtypes.ArgType, ...]
 ) -> Function:
     """Translate a kernel for argument types."""
-    from gridlane.frontends.python.translator import Translator
-
     source = source_of(function)
     names = parameter_names(function)
     if len(names) != len(args):
@@ -35,7 +35,7 @@ def compile_kernel(
     target = Function(unit.function_name(source.name), is_kernel=True)
     target.loc = source.locate(source.node)
     unit.module.functions[target.name] = target
-    t = Translator(unit, function, target)
+    t = Translator(unit, rules, function, target)
     unit.active.append((function, target.loc))
     for name, operand in zip(names, kernel_parameters(t, names, args), strict=True):
         t.env[name] = operand
@@ -46,34 +46,19 @@ def compile_kernel(
     return target
 
 
-def _is_lambda(source: Any) -> bool:
+def _is_lambda(source: FunctionSource) -> bool:
     return source.name == "lambda"
 
 
-def parameter_names(function: types.FunctionType) -> list[str]:
-    """The names of the parameters, in order; *args is refused where it is called."""
-    code = function.__code__
-    count = code.co_argcount + code.co_kwonlyargcount
-    names = list(code.co_varnames[:count])
-    if code.co_flags & inspect.CO_VARARGS:
-        names.insert(code.co_argcount, code.co_varnames[count])
-    if code.co_flags & inspect.CO_VARKEYWORDS:
-        source = source_of(function)
-        raise UnsupportedError(
-            "**keywords cannot be compiled; name the parameters", source.locate(source.node)
-        )
-    return names
-
-
-def compile_device(unit: Unit, function: types.FunctionType, specs: tuple[Spec, ...]) -> Compiled:
+def compile_device(
+    unit: Unit, rules: Rules, function: types.FunctionType, specs: tuple[Spec, ...]
+) -> Compiled:
     """Translate a device function for the specs of its arguments; its results follow."""
-    from gridlane.frontends.python.translator import Translator
-
     source = source_of(function)
     target = Function(unit.function_name(source.name))
     target.loc = source.locate(source.node)
     unit.module.functions[target.name] = target
-    t = Translator(unit, function, target)
+    t = Translator(unit, rules, function, target)
     try:
         _bind_parameters(t, target, parameter_names(function), specs)
         t.block(source.body)
@@ -84,7 +69,9 @@ def compile_device(unit: Unit, function: types.FunctionType, specs: tuple[Spec, 
     return Compiled(target, result)
 
 
-def _bind_parameters(t: Any, target: Function, names: list[str], specs: tuple[Spec, ...]) -> None:
+def _bind_parameters(
+    t: Translator, target: Function, names: list[str], specs: tuple[Spec, ...]
+) -> None:
     for number, (name, spec) in enumerate(zip(names, specs, strict=True)):
         values = [
             Value(type_, name=name + tail)
@@ -93,15 +80,15 @@ def _bind_parameters(t: Any, target: Function, names: list[str], specs: tuple[Sp
         for value in values:
             t.parameters[value] = number
             target.params.append(Param(value, number))
-        t.env[name] = rebuild(t, spec, iter(values))
+        t.env[name] = rebuild(t.b, spec, iter(values))
 
 
-def _finish(t: Any, target: Function) -> Spec:
+def _finish(t: Translator, target: Function) -> Spec:
     """Unify what the returns give and emit them."""
     if not t.dead:
         t.returns.append((target.body, NONE, t.b.loc))
     result: Spec | None = None
-    first: tuple[Operand, Any] | None = None
+    first: tuple[Operand, Loc] | None = None
     for _, operand, loc in t.returns:
         own = None if isinstance(operand, Conflict) else spec_of(operand)
         joined = own if result is None else (unify_specs(result, own) if own else None)
@@ -117,10 +104,7 @@ def _finish(t: Any, target: Function) -> Spec:
     return result
 
 
-def _emit_returns(t: Any, result: Spec) -> None:
-    from gridlane.frontends.python.conversion import convert
-    from gridlane.ir.ops import control
-
+def _emit_returns(t: Translator, result: Spec) -> None:
     for region, operand, loc in t.returns:
         with t.b.inside(region):
             t.b.loc = loc
@@ -129,7 +113,7 @@ def _emit_returns(t: Any, result: Spec) -> None:
 
 
 def _no_common_result(
-    t: Any, first: tuple[Operand, Any] | None, operand: Operand, loc: Any
+    t: Translator, first: tuple[Operand, Loc] | None, operand: Operand, loc: Loc
 ) -> TypingError:
     if first is None:
         return TypingError(f"{operand.type_name} cannot be returned", loc)

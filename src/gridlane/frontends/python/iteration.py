@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from gridlane.core.dtypes import i32, i64
+from gridlane.core.dtypes import i64
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import bounds
-from gridlane.frontends.python.conversion import cast_scalar
 from gridlane.frontends.python.indexing import element_at, tuple_item
 from gridlane.frontends.python.operands import (
     ArrayView,
@@ -19,12 +16,11 @@ from gridlane.frontends.python.operands import (
     TupleOperand,
     ZipOperand,
 )
+from gridlane.frontends.python.ranges import range_item, range_length
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith
 from gridlane.ir.values import Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 
 def static_items(t: Translator, operand: Operand) -> list[Operand] | None:
@@ -73,28 +69,11 @@ def length(t: Translator, operand: Operand) -> Value:
             shortest = b.binary(arith.Min, shortest, other)
         return shortest
     if isinstance(operand, RangeOperand):
-        return _range_length(t, operand)
+        return range_length(t, operand)
     raise t.fail(
         TypingError,
         f"{operand.type_name} cannot be iterated over; range, arrays, tuples, enumerate, zip can",
     )
-
-
-def _range_length(t: Translator, operand: RangeOperand) -> Value:
-    """ceil((stop - start) / step), not below 0."""
-    b = t.b
-    start, stop, step = (
-        b.cast(part.value, i64) for part in (operand.start, operand.stop, operand.step)
-    )
-    one, zero = b.const(1, i64), b.const(0, i64)
-    up = b.binary(arith.Gt, step, zero)
-    toward = b.select(up, b.sub(step, one), b.add(step, one))
-    count = b.sub(stop, start)
-    if constant(step) not in (1, -1):
-        count = b.div(b.add(count, toward), step)
-    elif constant(step) == -1:
-        count = b.neg(count)
-    return b.binary(arith.Max, count, zero)
 
 
 def item_at(t: Translator, operand: Operand, index: Scalar) -> Operand:
@@ -106,7 +85,7 @@ def item_at(t: Translator, operand: Operand, index: Scalar) -> Operand:
     if isinstance(operand, EnumerateOperand):
         number = t.b.add(index.value, operand.start.value)
         start = operand.start
-        counted = Scalar(number, *bounds.add(number.type, index, start))
+        counted = Scalar(number, *bounds.add(index.dtype, index, start))
         return TupleOperand((counted, item_at(t, operand.inner, index)))
     if isinstance(operand, ReversedOperand):
         last = t.b.sub(length(t, operand.inner), t.b.const(1, i64))
@@ -115,28 +94,3 @@ def item_at(t: Translator, operand: Operand, index: Scalar) -> Operand:
         return TupleOperand(tuple([item_at(t, item, index) for item in operand.items]))
     assert isinstance(operand, RangeOperand)
     return range_item(t, operand, index)
-
-
-def range_item(t: Translator, operand: RangeOperand, index: Scalar) -> Scalar:
-    """start + index * step."""
-    dtype = operand.start.dtype
-    narrow = cast_scalar(t, index, dtype)
-    value = t.b.add(operand.start.value, t.b.mul(narrow.value, operand.step.value))
-    return Scalar(value, *range_bounds(operand))
-
-
-def range_bounds(operand: RangeOperand) -> tuple[int, int]:
-    """The bounds of the values that a range gives."""
-    (first, last), (low, high) = operand.start.sure, operand.stop.sure
-    up, down = operand.step.sure
-    if up > 0:
-        return first, max(first, high - 1)
-    if down < 0:
-        return min(last, low + 1), last
-    return min(first, low + 1), max(last, high - 1)
-
-
-def needs_wide_counter(operand: RangeOperand) -> bool:
-    """Whether stepping past the end may overflow 32 bits."""
-    step = constant(operand.step.value)
-    return operand.start.dtype is i32 and step not in (1, -1)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from gridlane.core.argtypes import scalar_of
 from gridlane.core.errors import CompileError
 from gridlane.core.source import Loc
 from gridlane.frontends.python.conversion import convert
+from gridlane.frontends.python.frames import Carrier, Environment, Frame
 from gridlane.frontends.python.liveness import Flow
 from gridlane.frontends.python.operands import Conflict, Operand, Scalar
 from gridlane.frontends.python.specs import (
@@ -24,14 +24,9 @@ from gridlane.frontends.python.specs import (
     suffixes,
     unify,
 )
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import control
-from gridlane.ir.values import Region, Var
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
-
-Environment = dict[str, Operand]
-
+from gridlane.ir.values import Region
 
 # ---- branches
 
@@ -143,7 +138,7 @@ def through(
             with b.inside(region):
                 b.write(var, value)
         parts.append(b.read(var))
-    return rebuild(t, spec, iter(parts))
+    return rebuild(t.b, spec, iter(parts))
 
 
 def assignment_place(t: Translator, inside: list[ast.stmt], name: str, before: ast.AST) -> Loc:
@@ -168,35 +163,6 @@ def assignment_place(t: Translator, inside: list[ast.stmt], name: str, before: a
 
 
 # ---- loops
-
-
-@dataclass(slots=True, eq=False)
-class Carrier:
-    """A variable that a loop carries: its spec and IR variables once they are known."""
-
-    name: str
-    spec: Spec | None = None
-    vars: list[Var] = field(default_factory=list)
-    head: Operand | None = None
-
-
-@dataclass(slots=True, eq=False)
-class Frame:
-    """A loop in the making.
-
-    ``retry`` is set when a guess proved too narrow; what was learned is in the translator.
-    ``left`` says whether something leaves the loop, so that what follows is reachable;
-    ``else_flag`` is the variable that says that the loop ended without a break. ``unbound`` is the
-    error of a variable that was read before anything bound it.
-    """
-
-    node: ast.For | ast.While
-    flow: Flow
-    carriers: dict[str, Carrier]
-    retry: bool = False
-    left: bool = False
-    else_flag: Var | None = None
-    unbound: CompileError | None = None
 
 
 def carry_loop(t: Translator, node: ast.For | ast.While, build: Callable[[Frame], None]) -> None:
@@ -275,7 +241,7 @@ def _write(t: Translator, carrier: Carrier, operand: Operand) -> None:
 
 def _read(t: Translator, carrier: Carrier) -> Operand:
     assert carrier.spec is not None
-    return rebuild(t, carrier.spec, iter([t.b.read(var) for var in carrier.vars]))
+    return rebuild(t.b, carrier.spec, iter([t.b.read(var) for var in carrier.vars]))
 
 
 def enter_body(t: Translator, frame: Frame) -> None:
@@ -350,8 +316,6 @@ def rebuild_name(spec: Spec | None) -> str:
     dtype = getattr(spec, "dtype", None)
     kind = getattr(spec, "type", None)
     if dtype is not None:
-        from gridlane.core.argtypes import scalar_of
-
         return scalar_of(dtype).name
     found = getattr(spec, "object", spec)
     return "None" if found is None else str(kind or found)

@@ -9,6 +9,7 @@ from gridlane.core.argtypes import ArgType
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.python.fingerprint import fingerprint
 from gridlane.frontends.python.scope import ReadMemory, Surroundings, described
+from gridlane.frontends.python.source import parameter_names
 
 if TYPE_CHECKING:
     from gridlane.ir.values import Module
@@ -35,8 +36,6 @@ class PythonSource:
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of its parameters."""
-        from gridlane.frontends.python.functions import parameter_names
-
         return tuple(parameter_names(self.function))
 
     def key(self) -> bytes:
@@ -58,6 +57,7 @@ class PythonSource:
         """
         found = self._modules.get((types, options))
         if found is None:
+            # A process whose kernels are all in the disk cache never loads it.
             from gridlane.frontends.python.translation import translate
 
             found = translate(self.function, types, options, around=self._around)

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from gridlane.core.dtypes import b1, i64
+from gridlane.frontends.python.assignment import assign_to
 from gridlane.frontends.python.conversion import cast_scalar, truth
+from gridlane.frontends.python.frames import Frame
 from gridlane.frontends.python.iteration import (
     item_at,
     length,
-    needs_wide_counter,
-    range_bounds,
     static_items,
 )
-from gridlane.frontends.python.joins import Frame, carry_loop, enter_body, join, save
+from gridlane.frontends.python.joins import carry_loop, enter_body, join, save
 from gridlane.frontends.python.operands import Operand, RangeOperand, Scalar
+from gridlane.frontends.python.ranges import needs_wide_counter, range_bounds
 from gridlane.frontends.python.refine import refined
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, control
 from gridlane.ir.values import Region, Value, Var
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 UNROLLED = 32
 """Tuples of at most so many items are unrolled; longer ones are looped over by index."""
@@ -43,8 +41,6 @@ def for_(t: Translator, node: ast.For) -> None:
 
 
 def _unrolled(t: Translator, node: ast.For, items: list[Operand]) -> None:
-    from gridlane.frontends.python.statements import assign_to
-
     for item in items:
         if t.dead:
             return
@@ -82,8 +78,6 @@ def _by_index(t: Translator, node: ast.For, iterable: Operand) -> None:
 def _counted(
     t: Translator, node: ast.For, operand: RangeOperand, item: Callable[[Value], Operand]
 ) -> None:
-    from gridlane.frontends.python.statements import assign_to
-
     def build(frame: Frame) -> None:
         b = t.b
         name = node.target.id if isinstance(node.target, ast.Name) else "index"

@@ -14,6 +14,7 @@ from gridlane.core import argtypes
 from gridlane.core.dtypes import DType
 from gridlane.core.source import Loc
 from gridlane.frontends.python.scope import protocol
+from gridlane.ir.builder import Builder, Number, constant
 from gridlane.ir.types import FragmentType, Role, Space
 from gridlane.ir.values import Value
 
@@ -74,6 +75,15 @@ class Scalar(Operand):
     def surely_not_negative(self) -> bool:
         """Whether the value cannot be negative at all."""
         return self.lo >= 0 and self.hi <= self.dtype.max
+
+
+def number(b: Builder, value: Number, dtype: DType) -> Scalar:
+    """A constant."""
+    made = b.const(value, dtype)
+    if dtype.is_integer:
+        known = constant(made)
+        return Scalar(made, known, known)  # type: ignore[arg-type]  # an int
+    return Scalar(made)
 
 
 class EnumMember(Scalar):

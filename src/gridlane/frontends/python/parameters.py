@@ -4,7 +4,6 @@ docs/architecture.md."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64
@@ -21,11 +20,9 @@ from gridlane.frontends.python.operands import (
     Scalar,
     TupleOperand,
 )
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.types import Space, Type, pointer
 from gridlane.ir.values import Param, Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 Path = tuple[str | int, ...]
 Add = Callable[[Type, Path], Value]

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from gridlane.core.dtypes import DType, b1, f32, i64, u64
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import complexes, promotion
 from gridlane.frontends.python.conversion import cast_scalar
 from gridlane.frontends.python.operands import ComplexNumber, Operand, Scalar
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import Builder, constant
 from gridlane.ir.ops import arith, control, math
 from gridlane.ir.values import Function, Param, Region, Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 Base = TypeVar("Base", Value, ComplexNumber)
 

@@ -6,12 +6,9 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from gridlane.frontends.python.operands import EnumMember, Operand, Scalar
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.translator import Translator
 
 _NEGATED = {
     ast.Lt: ast.GtE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import linecache
 import types
 from dataclasses import dataclass, field
@@ -163,3 +164,18 @@ def _fits(node: Definition, code: types.CodeType) -> bool:
         and (end_line, end_column) <= (node.end_lineno, node.end_col_offset)
         for line, end_line, column, end_column in places
     )
+
+
+def parameter_names(function: types.FunctionType) -> list[str]:
+    """The names of the parameters, in order; *args is refused where it is called."""
+    code = function.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    names = list(code.co_varnames[:count])
+    if code.co_flags & inspect.CO_VARARGS:
+        names.insert(code.co_argcount, code.co_varnames[count])
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        source = source_of(function)
+        raise UnsupportedError(
+            "**keywords cannot be compiled; name the parameters", source.locate(source.node)
+        )
+    return names

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gridlane.core import argtypes, enums
 from gridlane.core.dtypes import DType, f32, f64, i64
@@ -27,12 +27,11 @@ from gridlane.frontends.python.operands import (
     Scalar,
     Static,
     TupleOperand,
+    number,
 )
+from gridlane.ir.builder import Builder
 from gridlane.ir.types import FragmentType, PointerType, Space, Type, pointer
 from gridlane.ir.values import Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 UNBOUNDED = 1 << 80
 """An upper bound that is none: the value is not negative unless 64 bits overflowed."""
@@ -278,11 +277,11 @@ def suffixes(spec: Spec) -> list[str]:
     return [""] * len(ir_types(spec))
 
 
-def rebuild(t: Translator, spec: Spec, values: Iterator[Value]) -> Operand:
+def rebuild(b: Builder, spec: Spec, values: Iterator[Value]) -> Operand:
     """The operand of a spec from its values, taken from ``values`` in order."""
     if isinstance(spec, ScalarSpec):
-        number = Scalar(next(values), spec.lo, spec.hi)
-        return number if spec.cls is None else EnumMember(number, spec.cls)
+        found = Scalar(next(values), spec.lo, spec.hi)
+        return found if spec.cls is None else EnumMember(found, spec.cls)
     if isinstance(spec, ArraySpec):
         start = next(values)
         shape = tuple([next(values) for _ in range(spec.type.ndim)])
@@ -292,7 +291,7 @@ def rebuild(t: Translator, spec: Spec, values: Iterator[Value]) -> Operand:
     if isinstance(spec, ComplexSpec):
         return ComplexNumber(next(values), next(values))
     if isinstance(spec, TupleSpec):
-        items = tuple([rebuild(t, item, values) for item in spec.items])
+        items = tuple([rebuild(b, item, values) for item in spec.items])
         return TupleOperand(items, spec.fields, spec.cls)
     if isinstance(spec, RecordSpec):
         return RecordView(spec.type, next(values), spec.readonly)
@@ -301,5 +300,5 @@ def rebuild(t: Translator, spec: Spec, values: Iterator[Value]) -> Operand:
     if isinstance(spec, MemberSpec):
         return EnumVariable(spec.cls, next(values))
     if isinstance(spec, LiteralSpec):
-        return t.number(spec.value, spec.dtype)
+        return number(b, spec.value, spec.dtype)
     return NONE if spec.object is None else Static(spec.object)

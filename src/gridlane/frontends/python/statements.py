@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import ast
-import builtins
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gridlane.core.dtypes import i64
 from gridlane.core.errors import ConstantError, TypingError, UnsupportedError
-from gridlane.frontends.python.attributes import set_attribute
+from gridlane.frontends.python.assignment import assign_to
+from gridlane.frontends.python.attributes import attribute, set_attribute
 from gridlane.frontends.python.conversion import truth
-from gridlane.frontends.python.indexing import Place, element_at, item_of, place_of, store
-from gridlane.frontends.python.iteration import static_items
+from gridlane.frontends.python.indexing import place_of
 from gridlane.frontends.python.joins import join, save
 from gridlane.frontends.python.loops import for_, while_
+from gridlane.frontends.python.names import named
 from gridlane.frontends.python.operands import (
     NONE,
-    ArrayView,
     LocalFunction,
-    Operand,
     Scalar,
     Static,
 )
 from gridlane.frontends.python.operators import BINARY
+from gridlane.frontends.python.places import Place, item_of, store
+from gridlane.frontends.python.raising import exception_name, stop
 from gridlane.frontends.python.refine import refined
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
-from gridlane.ir.ops import arith, control
+from gridlane.ir.ops import control
 from gridlane.ir.values import Region
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
-
 
 # ---- assignment
 
@@ -46,63 +42,11 @@ def _annotated(t: Translator, node: ast.AnnAssign) -> None:
         assign_to(t, node.target, t.expr(node.value))
 
 
-def assign_to(t: Translator, target: ast.expr, value: Operand) -> None:
-    """Bind or store a value."""
-    if isinstance(target, ast.Name):
-        t.env[target.id] = value
-    elif isinstance(target, ast.Subscript):
-        base, index = t.expr(target.value), t.expr(target.slice)
-        with t.at(target):
-            store(t, place_of(t, base, index), value)
-    elif isinstance(target, ast.Tuple | ast.List):
-        _unpack(t, target, value)
-    elif isinstance(target, ast.Attribute):
-        base = t.expr(target.value)
-        with t.at(target):
-            set_attribute(t, base, target.attr, value)
-    else:
-        with t.at(target):
-            raise t.fail(UnsupportedError, "a starred target cannot be compiled; unpack each item")
-
-
-def _unpack(t: Translator, target: ast.Tuple | ast.List, value: Operand) -> None:
-    with t.at(target):
-        items = static_items(t, value)
-        if isinstance(value, ArrayView) and value.shape:
-            _require_extent(t, value, len(target.elts))
-            items = [element_at(t, value, t.integer(n)) for n in range(len(target.elts))]
-        if items is None:
-            raise t.fail(
-                TypingError,
-                f"{value.type_name} cannot be unpacked: only tuples and arrays can; index it "
-                "instead",
-            )
-        _require_count(t, len(items), len(target.elts))
-    for one, item in zip(target.elts, items, strict=True):
-        assign_to(t, one, item)
-
-
-def _require_count(t: Translator, count: int, names: int) -> None:
-    if count != names:
-        raise t.fail(TypingError, f"{count} values cannot be unpacked to {names} names")
-
-
-def _require_extent(t: Translator, array: ArrayView, names: int) -> None:
-    """Have an array as many items as there are names; where it has not, the thread ends."""
-    extent = constant(array.shape[0])
-    if extent is not None:
-        _require_count(t, int(extent), names)
-        return
-    with t.b.if_(t.b.binary(arith.Ne, array.shape[0], t.b.const(names, i64))):
-        stop(t, "ValueError", f"an array of another extent is unpacked to {names} names")
-    t.dead = False
-
-
 def _augmented(t: Translator, node: ast.AugAssign) -> None:
     operation = BINARY[type(node.op)]
     target = node.target
     if isinstance(target, ast.Name):
-        lhs = t.name(target.id)
+        lhs = named(t, target.id)
         t.env[target.id] = operation(t, lhs, t.expr(node.value))
         return
     place: Place
@@ -115,8 +59,6 @@ def _augmented(t: Translator, node: ast.AugAssign) -> None:
         return
     base = t.expr(target.value)
     with t.at(target):
-        from gridlane.frontends.python.attributes import attribute
-
         old = attribute(t, base, target.attr)
     set_attribute(t, base, target.attr, operation(t, old, t.expr(node.value)))
 
@@ -219,13 +161,6 @@ def _is_exception(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseException)
 
 
-def exception_name(kind: type) -> str:
-    """How an error table names an exception class: builtin name, or "module:qualname"."""
-    if getattr(builtins, kind.__name__, None) is kind:
-        return kind.__name__
-    return f"{kind.__module__}:{kind.__qualname__}"
-
-
 def _text(t: Translator, node: ast.expr | None) -> str:
     """A message of constants."""
     if node is None:
@@ -240,15 +175,6 @@ def _text(t: Translator, node: ast.expr | None) -> str:
             "the message of an exception must be constant text or numbers; print the value instead",
         )
     return str(known)
-
-
-def stop(t: Translator, exception: str, message: str) -> None:
-    """End the thread with an error. Without debug nobody reports it, as in numba.cuda: a kernel's
-    thread just ends."""
-    if t.b.function.is_kernel and not t.unit.options.debug:
-        t.terminate(control.Return())
-        return
-    t.terminate(control.Raise(t.unit.error_code(exception, message, t.b.loc)))
 
 
 def _pass(t: Translator, node: ast.Pass) -> None:

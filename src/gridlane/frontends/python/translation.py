@@ -7,11 +7,12 @@ import types
 from gridlane.core.argtypes import ArgType
 from gridlane.core.errors import CompileError
 from gridlane.core.options import KernelOptions
-from gridlane.frontends.python import functions
+from gridlane.frontends.python.functions import compile_device, compile_kernel
 from gridlane.frontends.python.results import result_type, spec_of_type
+from gridlane.frontends.python.rules import RULES
 from gridlane.frontends.python.scope import Surroundings
 from gridlane.frontends.python.unit import Unit
-from gridlane.ir.values import Module
+from gridlane.ir.values import Function, Module
 from gridlane.passes.promote import drop_dead
 
 
@@ -38,7 +39,7 @@ def translate(
         return translate_device(function, args, options)[0]
     unit = Unit(Module(), options, around or Surroundings())
     try:
-        root = functions.compile_kernel(unit, function, tuple(args))
+        root = compile_kernel(unit, RULES, function, tuple(args))
     except CompileError as error:
         # The frames of the translator say nothing to the user.
         raise error.with_traceback(None) from None
@@ -53,14 +54,14 @@ def translate_device(
     unit = Unit(Module(), options)
     specs = tuple([spec_of_type(kind) for kind in args])
     try:
-        compiled = functions.compile_device(unit, function, specs)
+        compiled = compile_device(unit, RULES, function, specs)
     except CompileError as error:
         raise error.with_traceback(None) from None
     _tidy(unit, compiled.function)
     return unit.module, result_type(compiled.result)
 
 
-def _tidy(unit: Unit, root) -> None:  # type: ignore[no-untyped-def]
+def _tidy(unit: Unit, root: Function) -> None:
     """Drop dead ops and what is not reached."""
     unit.prune(root)
     for function in unit.module.functions.values():

@@ -1,27 +1,29 @@
 """Translates one function: walks its ast and appends IR, typing as it goes.
 
-Expressions give operands, variables are a dict from names to operands. Joins (joins.py) make IR
-variables where control flow needs them; a loop whose guessed types turn out too narrow is
-translated again with wider ones.
+Expressions give operands, variables are a dict from names to operands. What a node of the ast means
+is a rule, which gets the translator: rules.py lists them, and this module knows none. Joins
+(joins.py) make IR variables where control flow needs them; a loop whose guessed types turn out too
+narrow is translated again with wider ones.
 """
 
 from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from gridlane.core.dtypes import DType, i64
-from gridlane.core.errors import CompileError, NameLookupError, TypingError, UnsupportedError
+from gridlane.core.errors import CompileError, NameLookupError, UnsupportedError
 from gridlane.core.source import Loc
-from gridlane.frontends.python.constants import operand_of
-from gridlane.frontends.python.operands import Conflict, Operand, Scalar
+from gridlane.frontends.python.frames import Environment, Frame
+from gridlane.frontends.python.operands import Conflict, Operand, Scalar, number
 from gridlane.frontends.python.source import FunctionSource, source_of
+from gridlane.frontends.python.specs import Spec
 from gridlane.frontends.python.unit import Unit
-from gridlane.ir.builder import Builder, Number, constant
+from gridlane.ir.builder import Builder, Number
 from gridlane.ir.op import FastMath, Op
 from gridlane.ir.types import Type
 from gridlane.ir.values import Function, Region, Value
@@ -34,7 +36,7 @@ class Snapshot:
     ops: int
     variables: int
     names: dict[str, int]
-    environment: dict[str, Operand]
+    environment: Environment
     returns: int
     loc: Loc
 
@@ -42,37 +44,49 @@ class Snapshot:
 class UnboundYet(NameLookupError):
     """A variable that an iteration may find bound by an earlier one, read before it was seen."""
 
-    def __init__(self, message: str, loc: Loc, frame: Any) -> None:
+    def __init__(self, message: str, loc: Loc, frame: Frame) -> None:
         super().__init__(message, loc)
         self.frame = frame
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the nodes of the ast mean, by their type. ``expressions`` give operands."""
+
+    expressions: Mapping[type[ast.expr], Callable[[Translator, Any], Operand]]
+    statements: Mapping[type[ast.stmt], Callable[[Translator, Any], None]]
 
 
 class Translator:
     """The state of the translation of one function.
 
     Attributes:
+        rules: what expressions and statements mean; callees are translated by the same.
         b: the IR builder, whose ``loc`` is the place of the expression being translated.
         env: the variables bound here.
         dead: whether control does not reach the current place.
-        loops: the enclosing loops (joins.Frame), innermost last.
+        loops: the enclosing loops, innermost last.
         returns: for device functions, where each return stands and what it gives.
         learned: specs of loop variables found by earlier attempts; ``lessons`` counts changes.
         compared: operands of the comparisons translated so far, for refine.py.
         parameters: the IR values of the parameters, with the parameter's number.
     """
 
-    def __init__(self, unit: Unit, function: types.FunctionType, target: Function) -> None:
+    def __init__(
+        self, unit: Unit, rules: Rules, function: types.FunctionType, target: Function
+    ) -> None:
         self.unit = unit
+        self.rules = rules
         self.function = function
         self.source: FunctionSource = source_of(function)
         self.b = Builder(unit.module, target)
         self.b.loc = self.source.locate(self.source.node)
         self.b.fast = FastMath.FAST if unit.options.fastmath else FastMath.NONE
-        self.env: dict[str, Operand] = {}
+        self.env: Environment = {}
         self.dead = False
-        self.loops: list[Any] = []
-        self.returns: list[tuple[Region, Operand, Any]] = []
-        self.learned: dict[tuple[ast.AST, str], Any] = {}
+        self.loops: list[Frame] = []
+        self.returns: list[tuple[Region, Operand, Loc]] = []
+        self.learned: dict[tuple[ast.AST, str], Spec | Conflict] = {}
         self.lessons = 0
         self.compared: dict[ast.AST, list[Operand]] = {}
         self.parameters: dict[Value, int] = {}
@@ -91,10 +105,10 @@ class Translator:
         b = self.b
         outer = b.loc
         b.loc = self.source.locate(node)
-        handler = EXPRESSIONS.get(type(node))
-        if handler is None:
+        rule = self.rules.expressions.get(type(node))
+        if rule is None:
             raise UnsupportedError(_unsupported(node), b.loc)
-        result = handler(self, node)
+        result = rule(self, node)
         b.loc = outer
         return result
 
@@ -104,10 +118,10 @@ class Translator:
             if self.dead:
                 return
             self.b.loc = self.source.locate(statement)
-            handler = STATEMENTS.get(type(statement))
-            if handler is None:
+            rule = self.rules.statements.get(type(statement))
+            if rule is None:
                 raise UnsupportedError(_unsupported(statement), self.b.loc)
-            handler(self, statement)
+            rule(self, statement)
 
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:
@@ -121,51 +135,11 @@ class Translator:
         self.b.emit(op)
         self.dead = True
 
-    # ---- names and constants
-
-    def name(self, name: str) -> Operand:
-        """The operand that a name is bound to."""
-        found = self.env.get(name)
-        if found is None:
-            return self._outer(name)
-        if isinstance(found, Conflict):
-            notes = tuple(
-                (f"{kind} here:", place) for kind, place in zip(found.types, found.places)
-            )
-            raise TypingError(
-                f"{name} has a type here that depends on the path taken: {found.types[0]} or "
-                f"{found.types[1]}; give it one type on all paths, or use two names",
-                self.b.loc,
-                notes,
-            )
-        return found
-
-    def _outer(self, name: str) -> Operand:
-        if name in self.local_names:
-            message = (
-                f"{name} is read here, but nothing has been assigned to it on this path; assign it "
-                "before"
-            )
-            for frame in reversed(self.loops):
-                if name in frame.carriers and name in frame.flow.live_head:
-                    raise UnboundYet(message, self.b.loc, frame)
-            raise NameLookupError(message, self.b.loc)
-        found, value = self.unit.around.lookup(self.function, name)
-        if not found:
-            raise NameLookupError(
-                f"{name} is not defined: it is neither a variable of {self.source.name}(), nor of "
-                "an enclosing function, nor a global or builtin",
-                self.b.loc,
-            )
-        return operand_of(self, value, name)
+    # ---- constants and arithmetic
 
     def number(self, value: Number, dtype: DType) -> Scalar:
         """A constant."""
-        made = self.b.const(value, dtype)
-        if dtype.is_integer:
-            known = constant(made)
-            return Scalar(made, known, known)  # type: ignore[arg-type]  # an int
-        return Scalar(made)
+        return number(self.b, value, dtype)
 
     def integer(self, value: int) -> Scalar:
         """An int64 constant."""
@@ -182,8 +156,8 @@ class Translator:
     # ---- regions
 
     def run(
-        self, region: Region, statements: list[ast.stmt], env: dict[str, Operand]
-    ) -> dict[str, Operand] | None:
+        self, region: Region, statements: list[ast.stmt], env: Environment
+    ) -> Environment | None:
         """Translate statements into a region; the variables at its end, or None if it does not
         get there."""
         self.env, self.dead = env, False
@@ -265,7 +239,3 @@ def _unsupported(node: ast.AST) -> str:
     kind = type(node).__name__
     what, instead = _SPELLED.get(kind, (f"{kind} nodes", "something simpler"))
     return f"{what} cannot be compiled for a device; write {instead} instead"
-
-
-from gridlane.frontends.python.expressions import EXPRESSIONS  # noqa: E402  # they need Translator
-from gridlane.frontends.python.statements import STATEMENTS  # noqa: E402  # likewise

@@ -19,7 +19,7 @@ from gridlane.ir.values import ErrorSite, Function, Global, Module
 class LiteralNeeded(ConstantError):
     """A compile-time constant was required where parameter ``position`` was found."""
 
-    def __init__(self, message: str, loc: Loc, function: Any, position: int) -> None:
+    def __init__(self, message: str, loc: Loc, function: types.FunctionType, position: int) -> None:
         super().__init__(message, loc)
         self.function = function
         self.position = position

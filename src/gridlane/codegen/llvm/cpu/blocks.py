@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 
 from gridlane.codegen.llvm.cpu import control as flow
 from gridlane.codegen.llvm.cpu.dispatch import emit_op
-from gridlane.codegen.llvm.cpu.lanes import Emission, Placed, Uniform
+from gridlane.codegen.llvm.cpu.lanes import Emission, Placed, Scratch, Uniform
 from gridlane.codegen.llvm.cpu.plan import Plan, Planner, Segment, Skeleton
 from gridlane.codegen.llvm.cpu.shapes import VARYING, Kind
 from gridlane.codegen.llvm.text import vector_constant, widen
@@ -43,7 +43,7 @@ class Blocks:
         self.several = len(planner.plan) > 1 or not all(
             isinstance(item, Segment) for item in planner.plan
         )
-        self.places: dict[Var, object] = {}
+        self.places: dict[Var, Scratch] = {}
         self.array_places: dict[Op, tuple[int, int]] = {}
         self._costs: dict[Value, int] = {}
         self._users()
@@ -161,7 +161,7 @@ class Blocks:
                 self.skeleton(item)
 
     @contextmanager
-    def each_chunk(self) -> Iterator[str]:
+    def each_chunk(self) -> Generator[str]:
         """A loop over the chunks of the block; yields the label at its end, which code that ends
         early jumps to."""
         state, body = self.state, self.state.body

@@ -190,8 +190,8 @@ def _leading_guard(state: Emission, op: control.Loop) -> int | None:
         if not is_testable(state, test.condition, negate=True):
             return None
         inside = set(op.body.walk()) - {test, test.then.ops[0]}
-        lost = set().union(*[state.shapes.kills.get(inner, set()) for inner in inside])
-        return None if any(target not in inside for target, _ in lost) else index
+        lost = [target for inner in inside for target, _ in state.shapes.kills.get(inner, ())]
+        return None if any(target not in inside for target in lost) else index
     return None
 
 

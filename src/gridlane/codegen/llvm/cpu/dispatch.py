@@ -66,7 +66,7 @@ def _all_uniform(state: Emission, op: Op) -> bool:
 
 def _linear(state: Emission, op: Op) -> Rep:
     """An op on linear integers, done on the bases."""
-    bases = []
+    bases: list[str] = []
     for value in op.operands():
         rep = state.rep(value)
         assert isinstance(rep, Linear | Uniform), (op.name, rep)

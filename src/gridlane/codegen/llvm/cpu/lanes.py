@@ -7,9 +7,10 @@ A value is held as one of: Uniform (a scalar), Linear (a scalar base and a const
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from gridlane.codegen.llvm.cpu.layout import Layout
-from gridlane.codegen.llvm.cpu.shapes import Kind, Shape, Shapes
+from gridlane.codegen.llvm.cpu.shapes import Kind, Shape, Shapes, WayOut
 from gridlane.codegen.llvm.machine import Machine
 from gridlane.codegen.llvm.text import (
     Body,
@@ -74,6 +75,13 @@ class Placed:
     shape: Shape
 
 
+Slots: TypeAlias = "Slot | tuple[Slots, ...]"
+"""The memory of a representation; of a struct or vector part by part."""
+
+Scratch: TypeAlias = "Placed | tuple[Scratch, ...]"
+"""Likewise, of every chunk."""
+
+
 def scalar_size(type_: Type) -> int:
     """Bytes of a scalar in a register's memory."""
     return max(1, type_.size)
@@ -96,20 +104,20 @@ class Emission:
     layout: Layout
     machine: Machine
     body: Body = field(default_factory=Body)
-    values: dict[Value, Rep] = field(default_factory=dict)
-    variables: dict[Var, object] = field(default_factory=dict)
+    values: dict[Value, Rep] = field(default_factory=dict[Value, Rep])
+    variables: dict[Var, Slots] = field(default_factory=dict[Var, Slots])
     mask: str | None = None
     open: bool = True
-    holders: dict[tuple[Op | None, str], str] = field(default_factory=dict)
-    exits: dict[tuple[Op | None, str], str] = field(default_factory=dict)
-    arrays: dict[Op, str] = field(default_factory=dict)
-    known: dict[str, str] = field(default_factory=dict)
+    holders: dict[WayOut, str] = field(default_factory=dict[WayOut, str])
+    exits: dict[WayOut, str] = field(default_factory=dict[WayOut, str])
+    arrays: dict[Op, str] = field(default_factory=dict[Op, str])
+    known: dict[str, str] = field(default_factory=dict[str, str])
     copies: int = 0
     work: int = 0
-    used: set[Value] = field(default_factory=set)
-    symbols: set[str] = field(default_factory=set)
-    prints: list[Op] = field(default_factory=list)
-    crossing: dict[Value, object] = field(default_factory=dict)
+    used: set[Value] = field(default_factory=set[Value])
+    symbols: set[str] = field(default_factory=set[str])
+    prints: list[Op] = field(default_factory=list[Op])
+    crossing: dict[Value, Scratch] = field(default_factory=dict[Value, Scratch])
     scratch: int = 0
     shared_bytes: int = 0
 
@@ -257,7 +265,7 @@ class Emission:
 
     # ---- scratch: memory of each chunk that outlives a segment
 
-    def place(self, type_: Type, shape: Shape) -> object:
+    def place(self, type_: Type, shape: Shape) -> Scratch:
         """Scratch for a representation in every chunk: the offset and size of each part."""
         parts = memory.part_types(type_)
         if parts:
@@ -274,11 +282,10 @@ class Emission:
         self.scratch = offset + distance * self.layout.chunks
         return offset, distance
 
-    def placed(self, place: object) -> object:
+    def placed(self, place: Scratch) -> Slots:
         """The current chunk's memory of a placed representation."""
         if isinstance(place, tuple):
             return tuple([self.placed(part) for part in place])
-        assert isinstance(place, Placed)
         return Slot(self.chunk_address(place.offset, place.distance), place.shape)
 
     def chunk_address(self, offset: int, distance: int) -> str:
@@ -291,7 +298,7 @@ class Emission:
 
     # ---- memory of representations
 
-    def reserve(self, type_: Type, shape: Shape) -> object:
+    def reserve(self, type_: Type, shape: Shape) -> Slots:
         """Stack memory for a representation; structs part by part."""
         parts = memory.part_types(type_)
         if parts:
@@ -303,12 +310,11 @@ class Emission:
         name = scalar_name(type_)
         return widen(name, self.lanes) if shape.kind is Kind.VARYING else name
 
-    def fetch(self, slot: object, type_: Type) -> Rep:
+    def fetch(self, slot: Slots, type_: Type) -> Rep:
         """Read a representation from memory."""
         if isinstance(slot, tuple):
             types = memory.part_types(type_)
             return Parts(tuple([self.fetch(s, t) for s, t in zip(slot, types, strict=True)]))
-        assert isinstance(slot, Slot)
         held = self.held_type(type_, slot.shape)
         name = self.body.op(f"load {held}, ptr {slot.pointer}")
         if slot.shape.kind is Kind.VARYING:
@@ -317,14 +323,13 @@ class Emission:
             return Linear(name, slot.shape.stride)
         return Uniform(name)
 
-    def keep(self, slot: object, rep: Rep, type_: Type) -> None:
+    def keep(self, slot: Slots, rep: Rep, type_: Type) -> None:
         """Write a representation to memory."""
         if isinstance(slot, tuple):
             assert isinstance(rep, Parts)
             for s, r, t in zip(slot, rep.items, memory.part_types(type_), strict=True):
                 self.keep(s, r, t)
             return
-        assert isinstance(slot, Slot)
         held = self.held_type(type_, slot.shape)
         rep = self.shaped(rep, slot.shape, type_)
         name = rep.base if isinstance(rep, Linear) else rep.name  # type: ignore[union-attr]  # no Parts here

@@ -105,7 +105,7 @@ def _in_pieces(state: Emission, symbol: str, type_: str, step: int, operands: li
     if step == state.lanes:
         return state.body.call(piece, symbol, [(piece, value) for value in operands], pure=True)
     whole = widen(type_, state.lanes)
-    results = []
+    results: list[str] = []
     for start in range(0, state.lanes, step):
         picks = ", ".join(f"i32 {start + lane}" for lane in range(step))
         parts = [

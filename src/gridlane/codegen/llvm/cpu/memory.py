@@ -31,8 +31,9 @@ def offset(state: Emission, op: memory.Offset) -> None:
     scale = size * state.lanes if op.pointer in state.shapes.interleaved else size
     shape = state.shapes.of(op.results[0])
     if shape.kind is not Kind.VARYING:
-        base = pointer.base if isinstance(pointer, Linear) else pointer.name  # type: ignore[union-attr]  # no Parts
-        step = index.base if isinstance(index, Linear) else index.name  # type: ignore[union-attr]  # no Parts
+        assert not isinstance(pointer, Parts) and not isinstance(index, Parts)
+        base = pointer.base if isinstance(pointer, Linear) else pointer.name
+        step = index.base if isinstance(index, Linear) else index.name
         moved = _moved(state, base, _index64(state, step, op.index.type, 0), scale, 0)
         rep: Rep = Linear(moved, shape.stride) if shape.kind is Kind.LINEAR else Uniform(moved)
         state.set(op.results[0], rep)
@@ -399,7 +400,8 @@ def _joined_bits(state: Emission, rep: Rep, type_: Type, lanes: int) -> str:
 
 def _split_bits(state: Emission, whole: str, bits: int, type_: Type, lanes: int) -> Rep:
     """A value from the integer of its bits."""
-    wide, reps = f"i{bits}", []
+    wide = f"i{bits}"
+    reps: list[Rep] = []
     for at, part in _fields(type_) or [(0, type_)]:
         narrow = f"i{part.size * 8}"
         name = state.body.op(

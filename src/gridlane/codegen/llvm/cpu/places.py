@@ -68,11 +68,12 @@ class Places:
         """The loop, scope or function (None) that a terminator leaves, and the depth at which the
         path inside of it begins."""
         path = self.path[op]
-        wanted = {
+        constructs: dict[type[Op], type[Op]] = {
             control.Break: control.Loop,
             control.Continue: control.Loop,
             control.Leave: control.ScopeOp,
-        }.get(type(op))
+        }
+        wanted = constructs.get(type(op))
         if wanted is None:
             return None, 1
         for index in range(len(path) - 1, 0, -1):

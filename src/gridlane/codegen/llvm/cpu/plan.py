@@ -19,7 +19,7 @@ from gridlane.ir.values import Region, Value, Var
 class Segment:
     """Ops without a barrier, run chunk by chunk."""
 
-    ops: list[Op] = field(default_factory=list)
+    ops: list[Op] = field(default_factory=list[Op])
 
 
 @dataclass(slots=True, eq=False)
@@ -28,7 +28,7 @@ class Skeleton:
     plans of its regions."""
 
     op: Op
-    regions: list[list[Segment | Skeleton]] = field(default_factory=list)
+    regions: list[Plan] = field(default_factory=list["Plan"])
     uniform: bool = True
 
 

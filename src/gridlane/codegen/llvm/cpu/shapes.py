@@ -7,8 +7,10 @@ for the chunk, linear in the lane, varying.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Any
 
 from gridlane.codegen.llvm.cpu.layout import WARP, Layout
 from gridlane.codegen.llvm.cpu.places import Places
@@ -81,6 +83,10 @@ class Exits:
     continues: Kind = Kind.BLOCK
 
 
+WayOut = tuple[Op | None, str]
+"""The construct that lanes leave (None: the function), and whether by "breaks" or "continues"."""
+
+
 @dataclass(slots=True)
 class Shapes:
     """The result: a shape for each value and variable, and the facts about control flow.
@@ -96,12 +102,12 @@ class Shapes:
     function: Function
     layout: Layout
     places: Places
-    values: dict[Value, Shape] = field(default_factory=dict)
-    variables: dict[Var, Shape] = field(default_factory=dict)
-    exits: dict[Op | None, Exits] = field(default_factory=dict)
-    kills: dict[Op, set[tuple[Op | None, str]]] = field(default_factory=dict)
-    masked: set[Op] = field(default_factory=set)
-    interleaved: set[Value] = field(default_factory=set)
+    values: dict[Value, Shape] = field(default_factory=dict[Value, Shape])
+    variables: dict[Var, Shape] = field(default_factory=dict[Var, Shape])
+    exits: dict[Op | None, Exits] = field(default_factory=dict[Op | None, Exits])
+    kills: dict[Op, set[WayOut]] = field(default_factory=dict[Op, set[WayOut]])
+    masked: set[Op] = field(default_factory=set[Op])
+    interleaved: set[Value] = field(default_factory=set[Value])
     changed: bool = False
 
     def of(self, value: Value) -> Shape:
@@ -406,7 +412,7 @@ def _block(shapes: Shapes, op: Op) -> tuple[Shape, ...]:
     return (BLOCK,) * len(op.results)
 
 
-_RULES = {
+_RULES: dict[type[Op], Callable[[Shapes, Any], tuple[Shape, ...]]] = {
     arith.Const: _const,
     arith.Add: _sum(1),
     arith.Sub: _sum(-1),

@@ -124,7 +124,7 @@ def _words(
     size = type_.element.size
     count = 1 if _is_contiguous(type_, by_columns) else packed(type_)
     for register in registers(type_):
-        places = []
+        places: list[str] = []
         for number in range(count):
             row, col = register.row, register.col
             row, col = (row + number, col) if type_.role is Role.B else (row, col + number)

@@ -154,7 +154,7 @@ def _attributes(options: KernelOptions) -> str:
 
 def _globals(state: Emission) -> list[str]:
     """Shared arrays, constant data, and what ops asked for."""
-    lines = []
+    lines: list[str] = []
     for item in state.module.globals.values():
         name, align = memory.global_name(item.name), max(16, item.align)
         if item.data is not None:
@@ -177,7 +177,7 @@ def _module_metadata(state: Emission) -> list[str]:
     count = len(lines)
     flags = [count]
     lines.append(f'!{{i32 4, !"nvvm-reflect-ftz", i32 {int(state.options.fastmath)}}}')
-    named = []
+    named: list[str] = []
     if "unit" in state.lines:
         flags.append(count + 1)
         lines.append('!{i32 2, !"Debug Info Version", i32 3}')

@@ -94,7 +94,8 @@ def _instruction(
     name = register_type(c)
     letter = "f" if name == "float" else "r"
     counts = (len(sums), len(step.a), len(step.b), len(sums))
-    groups, number = [], 0
+    groups: list[str] = []
+    number = 0
     for count in counts:
         groups.append("{" + ",".join(f"${number + n}" for n in range(count)) + "}")
         number += count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from gridlane.codegen.llvm.nvptx.emission import Emission
@@ -72,7 +72,7 @@ _REGISTERS = [
 
 
 @contextmanager
-def traced(state: Emission, op: Op, pointer: Value) -> Iterator[None]:
+def traced(state: Emission, op: Op, pointer: Value) -> Generator[None]:
     """Emit an access of ``pointer`` between two notes, when the kernel is for debugging."""
     assert isinstance(pointer.type, PointerType)
     reachable = pointer.type.space in (Space.GLOBAL, Space.GENERIC)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gridlane.core import argtypes
 from gridlane.core.dtypes import b1, i64
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import stubs
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.conversion import cast_scalar, scalar
-from gridlane.frontends.python.indexing import Place, is_unaligned, place_of
+from gridlane.frontends.python.indexing import place_of
 from gridlane.frontends.python.operands import ArrayView, Operand, Scalar, TupleOperand
+from gridlane.frontends.python.places import Place, is_unaligned
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import atomic
 from gridlane.ir.ops.atomic import AtomicKind
 from gridlane.ir.types import pointer
 from gridlane.ir.values import Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 _KINDS = {
     "add": AtomicKind.ADD,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import math as math_
-from typing import TYPE_CHECKING
 
 from gridlane.core.dtypes import DType, f64, i8, i32, i64, u64
 from gridlane.core.errors import TypingError, UnsupportedError
@@ -28,12 +27,11 @@ from gridlane.frontends.python.operands import (
     TupleOperand,
     ZipOperand,
 )
+from gridlane.frontends.python.operators import BINARY
 from gridlane.frontends.python.power import power
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, math
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 
 @handles(abs, params="x")
@@ -236,8 +234,6 @@ def _tuple(t: Translator, iterable: Operand | None) -> Operand:
 
 @handles(sum, params="iterable, start=")
 def _sum(t: Translator, iterable: Operand, start: Operand | None) -> Operand:
-    from gridlane.frontends.python.operators import BINARY
-
     items = static_items(t, iterable)
     if items is None:
         raise t.fail(

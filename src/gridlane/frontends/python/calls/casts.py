@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +20,9 @@ from gridlane.frontends.python.operands import (
     TupleOperand,
 )
 from gridlane.frontends.python.specs import ComplexSpec, ScalarSpec, complex_part, spec_of
+from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.unit import LiteralNeeded
 from gridlane.ir.builder import constant
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 PYTHON_TYPES = {
     bool: argtypes.boolean,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import cmath
 from collections.abc import Callable
 from math import e, inf, log2, log10, pi
-from typing import TYPE_CHECKING
 
 from gridlane.core.dtypes import f64
 from gridlane.frontends.python import complex_edges as edges
@@ -19,10 +18,8 @@ from gridlane.frontends.python.calls.mathematics import (
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.conversion import scalar, to_complex
 from gridlane.frontends.python.operands import ComplexNumber, Operand, Scalar, TupleOperand
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import arith, math
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 Emit = Callable[["Translator", ComplexNumber], Operand]
 ToComplex = Callable[["Translator", ComplexNumber], ComplexNumber]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gridlane.core import argtypes
 from gridlane.core.dtypes import u64
 from gridlane.core.errors import ConstantError, TypingError
@@ -11,16 +9,15 @@ from gridlane.frontends.python import stubs
 from gridlane.frontends.python.calls.casts import constant_integer
 from gridlane.frontends.python.calls.registry import handles
 from gridlane.frontends.python.conversion import integer
-from gridlane.frontends.python.division import guard
-from gridlane.frontends.python.indexing import Place, place_of
+from gridlane.frontends.python.indexing import place_of
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import NONE, ArrayView, Operand, Scalar, TupleOperand
+from gridlane.frontends.python.places import Place
+from gridlane.frontends.python.raising import guard
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import arith, copies, memory
 from gridlane.ir.types import Space
 from gridlane.ir.values import Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 
 @handles(stubs.async_copy)

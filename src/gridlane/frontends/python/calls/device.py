@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gridlane.core import argtypes
 from gridlane.core.errors import CompileError, TypingError, UnsupportedError
 from gridlane.frontends.python.calls.overloads import choose_signature
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import cast_to
 from gridlane.frontends.python.device_function import DeviceFunction
+from gridlane.frontends.python.functions import compile_device
 from gridlane.frontends.python.operands import NONE, Operand, Scalar, TupleOperand
 from gridlane.frontends.python.specs import (
     UNBOUNDED,
@@ -22,11 +21,9 @@ from gridlane.frontends.python.specs import (
     rebuild,
     spec_of,
 )
+from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.unit import Compiled, LiteralNeeded
 from gridlane.ir.builder import constant
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 DEPTH = 200
 """Calls nest at most so deep."""
@@ -67,7 +64,7 @@ def _emit(
     for operand, spec in zip(operands, specs, strict=True):
         values += flatten(operand) if not _is_literal(spec) else []
     results = t.b.call(compiled.function, tuple(values))
-    result = rebuild(t, compiled.result, iter(results))
+    result = rebuild(t.b, compiled.result, iter(results))
     wanted = None if declared is None else declared.return_type
     if wanted is None or isinstance(wanted, argtypes.NoneType):
         return result
@@ -95,11 +92,9 @@ def _compiled(t: Translator, device: DeviceFunction, specs: tuple[Spec, ...]) ->
     if found is not None:
         return found
     _check_recursion(t, device)
-    from gridlane.frontends.python.functions import compile_device
-
     t.unit.active.append((device.py_func, t.b.loc))
     try:
-        found = t.unit.compiled[key] = compile_device(t.unit, device.py_func, specs)
+        found = t.unit.compiled[key] = compile_device(t.unit, t.rules, device.py_func, specs)
     except CompileError as error:
         if not isinstance(error, LiteralNeeded):
             error.loc = error.loc.inlined_at(t.b.loc)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import types
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +23,7 @@ from gridlane.frontends.python.operands import (
     Static,
     TupleOperand,
 )
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.translator import Translator
 
 
 def call(

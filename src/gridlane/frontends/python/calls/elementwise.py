@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gridlane.frontends.python.calls.registry import Handler
 from gridlane.frontends.python.operands import ArrayView, Operand
-from gridlane.frontends.python.views import fill_view, item_for
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.places import fill_view, item_for
+from gridlane.frontends.python.translator import Translator
 
 
 def fills_array(handler: Handler, arguments: list[Operand], keywords: dict[str, Operand]) -> bool:

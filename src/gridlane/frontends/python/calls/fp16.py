@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gridlane.core.dtypes import f16
 from gridlane.frontends.python import stubs
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.conversion import scalar
 from gridlane.frontends.python.operands import Operand, Scalar
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, math
 from gridlane.ir.values import Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 _ONE: dict[str, type[Op]] = {
     "habs": arith.Abs,

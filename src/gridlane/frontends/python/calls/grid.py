@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gridlane.core.dtypes import i32, i64, u32
 from gridlane.core.errors import ConstantError, TypingError
 from gridlane.frontends.python import stubs
@@ -11,11 +9,9 @@ from gridlane.frontends.python.calls.casts import constant_integer
 from gridlane.frontends.python.calls.registry import VALUES, handles, register
 from gridlane.frontends.python.conversion import truth
 from gridlane.frontends.python.operands import NONE, Operand, Scalar, Static, TupleOperand
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import grid
 from gridlane.ir.values import Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 # The largest values that CUDA allows, along x, y and z.
 _BLOCK = (1024, 1024, 64)

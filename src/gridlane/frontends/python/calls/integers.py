@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gridlane.core.dtypes import DType, f32, i8, u32, u64
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import promotion, stubs
@@ -11,11 +9,9 @@ from gridlane.frontends.python.calls.registry import handles
 from gridlane.frontends.python.conversion import cast_scalar, convert, integer, scalar, truth
 from gridlane.frontends.python.operands import Operand, Scalar
 from gridlane.frontends.python.specs import spec_of, unify
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, math
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 
 def _bits(t: Translator, x: Operand) -> Scalar:

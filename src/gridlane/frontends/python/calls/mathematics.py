@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from gridlane.core.dtypes import DType, b1, f16, f64, i32
 from gridlane.frontends.python import promotion
@@ -12,13 +11,11 @@ from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.conversion import cast_scalar, integer, scalar
 from gridlane.frontends.python.operands import ComplexNumber, Operand, Scalar, TupleOperand
 from gridlane.frontends.python.power import float_power
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith
 from gridlane.ir.ops import math as ops
 from gridlane.ir.values import Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 UNARY: dict[str, type[Op]] = {
     **{name: getattr(ops, name.capitalize()) for name in ("sqrt", "exp", "expm1", "log", "log2")},

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gridlane.core import argtypes
 from gridlane.core.dtypes import DType, i64, u64
 from gridlane.core.errors import ConstantError, TypingError
@@ -11,8 +9,7 @@ from gridlane.frontends.python import stubs
 from gridlane.frontends.python.calls.casts import as_type, constant_shape
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.conversion import cast_scalar, integer, scalar
-from gridlane.frontends.python.division import guard
-from gridlane.frontends.python.indexing import address, checked
+from gridlane.frontends.python.indexing import checked
 from gridlane.frontends.python.operands import (
     NONE,
     ArrayView,
@@ -22,12 +19,12 @@ from gridlane.frontends.python.operands import (
     Static,
     TupleOperand,
 )
+from gridlane.frontends.python.places import address
+from gridlane.frontends.python.raising import guard
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import arith, matrix, memory
 from gridlane.ir.types import FragmentType, Role, Space
 from gridlane.ir.values import Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 _ORDERS = {"row": "C", "col": "F"}
 """The order of an array whose rows, or columns, lie in lines."""

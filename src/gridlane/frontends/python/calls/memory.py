@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,15 +15,14 @@ from gridlane.frontends.python.calls.casts import as_type, constant_integer, con
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.constants import constant_array
 from gridlane.frontends.python.constants import constant_shape as shape_values
-from gridlane.frontends.python.indexing import item_of, place_of, store
+from gridlane.frontends.python.indexing import place_of
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import NONE, ArrayView, Operand, Static
+from gridlane.frontends.python.places import item_of, store
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import grid, memory
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 
 def _element(t: Translator, dtype: Operand) -> argtypes.ArgType:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING
 
 from gridlane.core import argtypes
 from gridlane.core.dtypes import i64
@@ -14,7 +13,7 @@ from gridlane.frontends.python.attributes import size, transposed
 from gridlane.frontends.python.calls.casts import as_type
 from gridlane.frontends.python.compare import compare
 from gridlane.frontends.python.conversion import cast_scalar, integer
-from gridlane.frontends.python.indexing import Place, load, store, store_element
+from gridlane.frontends.python.indexing import subscript
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
     NONE,
@@ -25,14 +24,12 @@ from gridlane.frontends.python.operands import (
     Scalar,
     TupleOperand,
 )
-from gridlane.frontends.python.views import broadcast_store
+from gridlane.frontends.python.places import Place, broadcast_store, load, store
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, memory
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 
 def call_method(
@@ -153,13 +150,11 @@ def _copy(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
     start = t.b.value(memory.LocalArray(element, max(1, prod(extents))))  # type: ignore[arg-type]
     kind = argtypes.ArrayType(array.type.element, array.type.ndim, "C")
     made = ArrayView(kind, start, array.shape)
-    broadcast_store(t, made, array, store_element)
+    broadcast_store(t, made, array)
     return made
 
 
 def _item(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
-    from gridlane.frontends.python.indexing import subscript
-
     if arguments:
         return subscript(t, array, TupleOperand(tuple(arguments)))
     return load(t, array.pointer, array.type.element, array.type.readonly)

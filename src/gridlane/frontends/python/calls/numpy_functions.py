@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,11 +31,9 @@ from gridlane.frontends.python.operands import (
     TupleOperand,
 )
 from gridlane.frontends.python.operators import BINARY, UNARY
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, math
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 Emit = Callable[["Translator", Operand], Operand]
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import ast
 import operator
-from typing import TYPE_CHECKING
 
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.compare import OPS, compare, contains, identical
 from gridlane.frontends.python.conversion import truth
-from gridlane.frontends.python.indexing import place_of, store, subscript
+from gridlane.frontends.python.indexing import place_of, subscript
 from gridlane.frontends.python.operands import NONE, Operand, Scalar
 from gridlane.frontends.python.operators import BINARY, UNARY
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.places import store
+from gridlane.frontends.python.translator import Translator
 
 _BINARY = {
     ast.Add: "add",

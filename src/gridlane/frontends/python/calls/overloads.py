@@ -3,8 +3,6 @@ conversions, then fewest safe ones, then fewest promotions, then the first decla
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from gridlane.core import argtypes
@@ -13,9 +11,7 @@ from gridlane.frontends.python.device_function import DeviceFunction
 from gridlane.frontends.python.operands import Operand
 from gridlane.frontends.python.results import result_type
 from gridlane.frontends.python.specs import FragmentSpec, spec_of
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.translator import Translator
 
 EXACT, PROMOTE, SAFE, UNSAFE = range(4)
 

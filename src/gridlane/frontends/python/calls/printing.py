@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python import stubs
+from gridlane.frontends.python.calls.registry import VALUES
 from gridlane.frontends.python.operands import (
     NONE,
     ComplexNumber,
@@ -14,11 +13,9 @@ from gridlane.frontends.python.operands import (
     Static,
     TupleOperand,
 )
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import control
 from gridlane.ir.values import Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 
 def print_parts(t: Translator, operands: tuple[Operand, ...]) -> Operand:
@@ -48,8 +45,6 @@ def _append(t: Translator, operand: Operand, parts: list[str], arguments: list[V
     elif isinstance(operand, TupleOperand):
         _sequence(t, operand.items, parts, arguments)
     elif isinstance(operand, Static) and isinstance(operand.object, stubs.Dim3Stub):
-        from gridlane.frontends.python.calls.registry import VALUES
-
         place = operand.object
         axes = tuple([VALUES[axis](t) for axis in (place.x, place.y, place.z)])
         _sequence(t, axes, parts, arguments)

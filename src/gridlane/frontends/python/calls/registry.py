@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gridlane.core.errors import TypingError
 from gridlane.frontends.python.operands import Operand
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
+from gridlane.frontends.python.translator import Translator
 
 
 @dataclass(frozen=True, slots=True)

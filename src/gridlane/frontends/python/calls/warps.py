@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gridlane.core.dtypes import DType, b1, i32, u32
 from gridlane.core.errors import ConstantError, TypingError
 from gridlane.frontends.python import stubs
@@ -12,11 +10,9 @@ from gridlane.frontends.python.calls.grid import mask_of
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.conversion import integer, scalar, truth
 from gridlane.frontends.python.operands import Operand, Scalar, TupleOperand
+from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import arith, grid, warp
 from gridlane.ir.values import Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.python.translator import Translator
 
 _SHUFFLES = {
     stubs.shfl_sync: warp.ShuffleMode.IDX,

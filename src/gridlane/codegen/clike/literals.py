@@ -1,0 +1,34 @@
+"""Float constants as text, exact."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gridlane.core.dtypes import DType, f32
+
+
+def decimal(value: float) -> str | None:
+    """A finite normal f32 as a decimal that any parser rounds back to it; else None.
+
+    17 digits tell all doubles apart, so one that goes by way of a double gets there as well.
+
+    >>> decimal(0.1), decimal(1.0), decimal(float("inf"))
+    ('0.10000000000000001', '1.0', None)
+    """
+    if value and not 2.0**-126 <= abs(value) < 2.0**128:
+        return None
+    if value != value:
+        return None
+    text = f"{value:.17g}"
+    return text if "." in text or "e" in text else f"{text}.0"
+
+
+def pattern(value: float, dtype: DType) -> int:
+    """The bits of a float."""
+    return int(np.array(value, dtype.numpy).view(f"u{dtype.size}"))
+
+
+def float_literal(value: float, convert: str, suffix: str) -> str:
+    """An f32: a decimal where that is exact, else its bits in a call of ``convert``."""
+    text = decimal(value)
+    return f"{text}{suffix}" if text else f"{convert}({pattern(value, f32):#x}u)"

@@ -1,0 +1,49 @@
+"""Names: variables, else what is around the function."""
+
+from __future__ import annotations
+
+from gridlane.core.errors import NameLookupError, TypingError
+from gridlane.frontends.python.constants import operand_of
+from gridlane.frontends.python.operands import Conflict, Operand
+from gridlane.frontends.python.translator import Translator, UnboundYet
+
+
+def named(t: Translator, name: str) -> Operand:
+    """The operand that a name is bound to.
+
+    Raises:
+        TypingError: its type depends on the path taken.
+        NameLookupError: it is not bound on this path, or nowhere.
+    """
+    found = t.env.get(name)
+    if found is None:
+        return _outer(t, name)
+    if isinstance(found, Conflict):
+        notes = tuple((f"{kind} here:", place) for kind, place in zip(found.types, found.places))
+        raise TypingError(
+            f"{name} has a type here that depends on the path taken: {found.types[0]} or "
+            f"{found.types[1]}; give it one type on all paths, or use two names",
+            t.b.loc,
+            notes,
+        )
+    return found
+
+
+def _outer(t: Translator, name: str) -> Operand:
+    if name in t.local_names:
+        message = (
+            f"{name} is read here, but nothing has been assigned to it on this path; assign it "
+            "before"
+        )
+        for frame in reversed(t.loops):
+            if name in frame.carriers and name in frame.flow.live_head:
+                raise UnboundYet(message, t.b.loc, frame)
+        raise NameLookupError(message, t.b.loc)
+    found, value = t.unit.around.lookup(t.function, name)
+    if not found:
+        raise NameLookupError(
+            f"{name} is not defined: it is neither a variable of {t.source.name}(), nor of "
+            "an enclosing function, nor a global or builtin",
+            t.b.loc,
+        )
+    return operand_of(t, value, name)

@@ -1,0 +1,256 @@
+"""Places in memory: the addresses of elements, loads, and stores to elements and whole views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gridlane.core import argtypes
+from gridlane.core.dtypes import i64, u8
+from gridlane.core.errors import TypingError
+from gridlane.frontends.python.conversion import cast_to
+from gridlane.frontends.python.operands import (
+    ArrayView,
+    ComplexNumber,
+    Operand,
+    RecordView,
+    Scalar,
+    TupleOperand,
+)
+from gridlane.frontends.python.translator import Translator
+from gridlane.ir.builder import constant
+from gridlane.ir.ops import arith, control, memory
+from gridlane.ir.types import Space, StructType, pointer
+from gridlane.ir.values import Region, Value
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """Where a subscript points: an element in memory, or a view of several."""
+
+    element: argtypes.ArgType
+    pointer: Value
+    view: ArrayView | None = None
+    readonly: bool = False
+
+
+# ---- addresses
+
+
+def address(t: Translator, array: ArrayView, indices: list[Value]) -> Value:
+    """The address of an element, from one index for each axis."""
+    b = t.b
+    if not indices:
+        return array.pointer
+    if array.type.layout == "A":
+        return byte_offset(t, array.pointer, strided_sum(t, indices, array.strides))
+    shape = array.shape
+    if array.type.layout == "F":
+        indices, shape = indices[::-1], shape[::-1]
+    flat = indices[0]
+    for extent, index in zip(shape[1:], indices[1:], strict=True):
+        flat = b.add(b.mul(flat, extent), index)
+    return b.offset(array.pointer, flat)
+
+
+def strided_sum(t: Translator, indices: list[Value], strides: tuple[Value, ...]) -> Value:
+    """The sum of index * stride."""
+    total: Value | None = None
+    for index, stride in zip(indices, strides, strict=True):
+        term = t.b.mul(index, stride)
+        total = term if total is None else t.b.add(total, term)
+    assert total is not None
+    return total
+
+
+def byte_offset(t: Translator, start: Value, offset: Value) -> Value:
+    """An address some bytes further."""
+    b = t.b
+    kind = start.type
+    if constant(offset) == 0:
+        return start
+    raw = b.recast(start, pointer(u8, kind.space))  # type: ignore[union-attr]  # a pointer
+    return b.recast(b.offset(raw, offset), kind)  # type: ignore[arg-type]  # a pointer
+
+
+# ---- loads
+
+
+def item_of(t: Translator, place: Place) -> Operand:
+    """The value at a place."""
+    if place.view is not None:
+        return place.view
+    return load(t, place.pointer, place.element, place.readonly)
+
+
+def load(t: Translator, address: Value, kind: argtypes.ArgType, readonly: bool = False) -> Operand:
+    """The operand of an element in memory: numbers are loaded, records and arrays stay there."""
+    b = t.b
+    if isinstance(kind, argtypes.ScalarType):
+        return Scalar(_read(t, address))
+    if isinstance(kind, argtypes.ComplexType):
+        real = _read(t, b.field_pointer(address, 0))
+        return ComplexNumber(real, _read(t, b.field_pointer(address, 1)))
+    if isinstance(kind, argtypes.RecordType):
+        return RecordView(kind, address, readonly)
+    assert isinstance(kind, argtypes.NestedArrayType)
+    array = argtypes.ArrayType(kind.element, len(kind.shape), "C", readonly)
+    shape = tuple([b.const(extent, i64) for extent in kind.shape])
+    return ArrayView(array, b.field_pointer(address, 0), shape)
+
+
+def is_unaligned(address: Value) -> bool:
+    """Whether an address of a number is not known to be aligned; see layout.memory_type."""
+    return isinstance(address.type.element, StructType)  # type: ignore[union-attr]  # a pointer
+
+
+def _read(t: Translator, address: Value) -> Value:
+    """Load a number."""
+    found = t.b.load(address)
+    return t.b.value(memory.Part(found, 0)) if is_unaligned(address) else found
+
+
+def _write(t: Translator, address: Value, value: Value) -> None:
+    """Store a number."""
+    if is_unaligned(address):
+        whole = address.type.element  # type: ignore[union-attr]  # a pointer
+        value = t.b.value(memory.Pack((value,), whole))  # type: ignore[arg-type]  # a struct
+    t.b.store(address, value)
+
+
+# ---- stores
+
+
+def store(t: Translator, place: Place, value: Operand) -> None:
+    """Write a value to a place, converted to the element's type."""
+    if place.readonly:
+        raise t.fail(
+            TypingError,
+            "this array is read-only: constant memory, or an argument that may not be written; "
+            "store to another array, or pass a copy",
+        )
+    if place.view is not None:
+        broadcast_store(t, place.view, value)
+        return
+    store_element(t, place.pointer, place.element, value)
+
+
+def store_element(t: Translator, address: Value, kind: argtypes.ArgType, value: Operand) -> None:
+    """Write one element."""
+    b = t.b
+    if isinstance(kind, argtypes.RecordType):
+        if not isinstance(value, RecordView) or value.type != kind:
+            raise t.fail(TypingError, f"a record {kind} is required here, not {value.type_name}")
+        _copy_record(t, address, value)
+        return
+    if isinstance(kind, argtypes.NestedArrayType):
+        view = load(t, address, kind)
+        assert isinstance(view, ArrayView)
+        broadcast_store(t, view, value)
+        return
+    made = cast_to(t, value, kind)
+    if isinstance(made, ComplexNumber):
+        _write(t, b.field_pointer(address, 0), made.real)
+        _write(t, b.field_pointer(address, 1), made.imag)
+    else:
+        _write(t, address, made.value)  # type: ignore[attr-defined]  # a scalar
+
+
+def _copy_record(t: Translator, address: Value, source: RecordView) -> None:
+    """Copy a record: whole where it is a value, field by field where it holds arrays."""
+    b = t.b
+    plain = address.type.element == source.pointer.type.element  # type: ignore[union-attr]
+    if plain and not _holds_array(source.type):
+        b.store(address, b.load(source.pointer))
+        return
+    for number, (_, kind, _) in enumerate(source.type.fields):
+        item = load(t, b.field_pointer(source.pointer, number), kind)
+        store_element(t, b.field_pointer(address, number), kind, item)
+
+
+def _holds_array(kind: argtypes.ArgType) -> bool:
+    if isinstance(kind, argtypes.RecordType):
+        return any(_holds_array(item) for _, item, _ in kind.fields)
+    return isinstance(kind, argtypes.NestedArrayType)
+
+
+# ---- whole views
+
+
+def broadcast_store(t: Translator, view: ArrayView, value: Operand) -> None:
+    """``view[...] = value``: a number for every element, or an array or tuple of as many axes or
+    fewer, element by element."""
+    if isinstance(value, TupleOperand):
+        _store_tuple(t, view, value)
+        return
+    if isinstance(value, ArrayView) and value.type.ndim > view.type.ndim:
+        raise t.fail(
+            TypingError, f"{value.type} does not fit in a view of {view.type.ndim} dimensions"
+        )
+
+    def element(indices: list[Value]) -> None:
+        item = item_for(t, value, indices)
+        store_element(t, address(t, view, indices), view.type.element, item)
+
+    _each(t, view.shape, [], element)
+
+
+def item_for(t: Translator, value: Operand, indices: list[Value]) -> Operand:
+    """What an operand gives for an element of the array that it broadcasts to."""
+    if not isinstance(value, ArrayView):
+        return value
+    own = indices[len(indices) - value.type.ndim :]
+    pairs = zip(own, value.shape, strict=True)
+    inner = [_broadcast(t, index, extent) for index, extent in pairs]
+    return load(t, address(t, value, inner), value.type.element)
+
+
+def fill_view(t: Translator, view: ArrayView, item: Callable[[list[Value]], Operand]) -> None:
+    """Store ``item(indices)`` to every element."""
+    readonly = view.type.readonly or view.space is Space.CONSTANT
+
+    def element(indices: list[Value]) -> None:
+        place = Place(view.type.element, address(t, view, indices), readonly=readonly)
+        store(t, place, item(indices))
+
+    _each(t, view.shape, [], element)
+
+
+def _broadcast(t: Translator, index: Value, extent: Value) -> Value:
+    """An axis of extent 1 gives its only item for every index."""
+    known = constant(extent)
+    if known is not None:
+        return t.b.const(0, i64) if known == 1 else index
+    one = t.b.eq(extent, t.b.const(1, i64))
+    return t.b.select(one, t.b.const(0, i64), index)
+
+
+def _each(
+    t: Translator,
+    shape: tuple[Value, ...],
+    indices: list[Value],
+    body: Callable[[list[Value]], None],
+) -> None:
+    """Nested loops over all indices of a shape."""
+    if len(indices) == len(shape):
+        body(indices)
+        return
+    b = t.b
+    counter = b.variable("element", i64)
+    b.write(counter, b.const(0, i64))
+    op = control.Loop(Region(), Region())
+    b.emit(op)
+    with b.inside(op.body):
+        now = b.read(counter)
+        b.break_if(b.binary(arith.Ge, now, shape[len(indices)]))
+        _each(t, shape, [*indices, now], body)
+    with b.inside(op.step):
+        b.write(counter, b.add(b.read(counter), b.const(1, i64)))
+
+
+def _store_tuple(t: Translator, view: ArrayView, value: TupleOperand) -> None:
+    if view.type.ndim != 1:
+        raise t.fail(TypingError, "a tuple is stored to a view of one dimension")
+    for number, item in enumerate(value.items):
+        place = address(t, view, [t.b.const(number, i64)])
+        store_element(t, place, view.type.element, item)

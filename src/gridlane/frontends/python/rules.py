@@ -1,0 +1,43 @@
+"""The dialect: the rules of all expressions, statements and calls, put together."""
+
+from __future__ import annotations
+
+from gridlane.frontends.python.calls import (
+    atomics,
+    builtin,
+    casts,
+    complex_mathematics,
+    copies,
+    fp16,
+    grid,
+    integers,
+    mathematics,
+    matrix,
+    memory,
+    numpy_functions,
+    operator_functions,
+    warps,
+)
+from gridlane.frontends.python.expressions import EXPRESSIONS
+from gridlane.frontends.python.statements import STATEMENTS
+from gridlane.frontends.python.translator import Rules
+
+RULES = Rules(EXPRESSIONS, STATEMENTS)
+
+CALLS = (
+    atomics,
+    builtin,
+    casts,
+    complex_mathematics,
+    copies,
+    fp16,
+    grid,
+    integers,
+    mathematics,
+    matrix,
+    memory,
+    numpy_functions,
+    operator_functions,
+    warps,
+)
+"""Modules that put what can be called into calls/registry.py, each when it is imported."""
