@@ -12,15 +12,15 @@ from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
 from gridlane.core.options import Target
 from gridlane.runtime.errors import INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED, fail
-from gridlane.runtime.event import Event
 from gridlane.runtime.protocol import Block, Buffer, HostMemory, Limits, Route
-from gridlane.runtime.stream import (
+from gridlane.runtime.queues.host_event import Event
+from gridlane.runtime.queues.host_queue import wait_for_streams
+from gridlane.runtime.queues.host_stream import (
     DefaultStream,
     Stream,
     by_handle,
     live_streams,
 )
-from gridlane.runtime.stream_queue import wait_for_streams
 
 _FIXED = {
     "INTEGRATED": 1,

@@ -29,7 +29,7 @@ from gridlane.runtime.errors import (
 )
 from gridlane.runtime.host_device import HostDevice, HostKernel, machine_uuid
 from gridlane.runtime.protocol import Buffer, Limits
-from gridlane.runtime.reentry import is_reentry, refuse_reentry
+from gridlane.runtime.queues.reentry import is_reentry, refuse_reentry
 
 MOST_BLOCKS = 1024
 """Blocks of a grid that can wait for each other: each takes a thread."""

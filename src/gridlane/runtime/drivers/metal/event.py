@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from gridlane.runtime.queued_event import Mark, QueuedEvent
+from gridlane.runtime.queues.host_driven_event import HostDrivenEvent, Mark
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.metal.recorder import Batch, Recorder
@@ -38,7 +38,7 @@ class _Mark(Mark):
         return max(self.time, self.batch.end if self.batch is not None else 0.0)
 
 
-class MetalEvent(QueuedEvent[_Mark]):
+class MetalEvent(HostDrivenEvent[_Mark]):
     """A point in a stream; timed by the device."""
 
     @property

@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING, Any
 from gridlane.core.artifact import Artifact
 from gridlane.runtime import report
 from gridlane.runtime.errors import INVALID_HANDLE, INVALID_VALUE, OUT_OF_RESOURCES, fail
+from gridlane.runtime.host_driven_kernel import (
+    LONGEST_GRID,
+    HostDrivenBound,
+    HostDrivenKernel,
+    accept,
+)
 from gridlane.runtime.protocol import Block
-from gridlane.runtime.queued_kernel import LONGEST_GRID, QueuedBound, QueuedKernel, accept
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.metal.device import MetalDevice
@@ -18,7 +23,7 @@ SHARED_STEP = 16
 """Bytes of dynamic shared memory come in steps of so many."""
 
 
-class MetalKernel(QueuedKernel):
+class MetalKernel(HostDrivenKernel):
     """An artifact on a device."""
 
     def __init__(self, device: MetalDevice, artifact: Artifact) -> None:
@@ -51,7 +56,7 @@ class MetalKernel(QueuedKernel):
         return MetalBound(self, block)
 
 
-class MetalBound(QueuedBound):
+class MetalBound(HostDrivenBound):
     """A kernel and its block shape."""
 
     def __init__(self, kernel: MetalKernel, block: Block) -> None:

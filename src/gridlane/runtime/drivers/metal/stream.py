@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gridlane.runtime.drivers.metal import transfers
-from gridlane.runtime.queued_stream import QueuedStream
+from gridlane.runtime.queues.host_driven_stream import HostDrivenStream
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.metal.device import MetalDevice
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gridlane.runtime.drivers.metal.recorder import Recorder
 
 
-class MetalStream(QueuedStream):
+class MetalStream(HostDrivenStream):
     """A stream. The default one comes after the work of all others, and they after its work.
 
     Attributes:

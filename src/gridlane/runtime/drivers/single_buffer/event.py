@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gridlane.runtime.drivers.single_buffer.engine import Stamp
-from gridlane.runtime.queued_event import Mark, QueuedEvent
+from gridlane.runtime.queues.host_driven_event import HostDrivenEvent, Mark
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.single_buffer.queue import Queue
@@ -22,7 +22,7 @@ class _Mark(Mark):
         self.stamp: Any = None
 
 
-class SingleBufferEvent(QueuedEvent[_Mark]):
+class SingleBufferEvent(HostDrivenEvent[_Mark]):
     """A point in a stream; timed by the device's clock where it has one."""
 
     @property

@@ -13,8 +13,13 @@ from gridlane.core.artifact import Artifact
 from gridlane.runtime import report
 from gridlane.runtime.drivers.single_buffer.engine import Engine, Read, Write
 from gridlane.runtime.errors import INVALID_IMAGE, INVALID_VALUE, KernelStop, fail
+from gridlane.runtime.host_driven_kernel import (
+    LONGEST_GRID,
+    HostDrivenBound,
+    HostDrivenKernel,
+    accept,
+)
 from gridlane.runtime.protocol import Block
-from gridlane.runtime.queued_kernel import LONGEST_GRID, QueuedBound, QueuedKernel, accept
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.single_buffer.device import SingleBufferDevice
@@ -23,7 +28,7 @@ SHARED_STEP = 16
 """Bytes of dynamic shared memory come in steps of so many, as each size is a program of its own."""
 
 
-class SingleBufferKernel(QueuedKernel):
+class SingleBufferKernel(HostDrivenKernel):
     """An artifact on a device; made again, when it is used, after the device was lost."""
 
     def __init__(self, device: SingleBufferDevice, artifact: Artifact) -> None:
@@ -114,7 +119,7 @@ class SingleBufferKernel(QueuedKernel):
         return SingleBufferBound(self)
 
 
-class SingleBufferBound(QueuedBound):
+class SingleBufferBound(HostDrivenBound):
     """A kernel and its block shape."""
 
     def __init__(self, kernel: SingleBufferKernel) -> None:

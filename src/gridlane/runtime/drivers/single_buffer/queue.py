@@ -19,7 +19,7 @@ from gridlane.core.errors import DeviceError
 from gridlane.core.shader_abi import LAUNCH_WORDS
 from gridlane.runtime.drivers.single_buffer.engine import Command, Dispatch, Engine
 from gridlane.runtime.errors import INVALID_VALUE, device_error, fail
-from gridlane.runtime.queued_context import QueuedContext
+from gridlane.runtime.queues.host_driven_context import HostDrivenContext
 
 ARENA = 1 << 16
 """Bytes for launch words and parameters of work that is given to the device at once."""
@@ -30,7 +30,7 @@ LONGEST = 128
 _LAUNCH = struct.Struct(f"<{LAUNCH_WORDS}I")
 
 
-class Queue(QueuedContext):
+class Queue(HostDrivenContext):
     """Work of a device."""
 
     def __init__(self, engine: Engine) -> None:

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gridlane.runtime.drivers.single_buffer import transfers
-from gridlane.runtime.queued_stream import QueuedStream
+from gridlane.runtime.queues.host_driven_stream import HostDrivenStream
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.single_buffer.device import SingleBufferDevice
     from gridlane.runtime.drivers.single_buffer.kernel import SingleBufferBound
 
 
-class SingleBufferStream(QueuedStream):
+class SingleBufferStream(HostDrivenStream):
     """A stream. The default one comes after the work of all others, and they after its work.
 
     Attributes:

@@ -28,9 +28,9 @@ from gridlane.runtime.drivers.vulkan.recorder import Recorder
 from gridlane.runtime.drivers.vulkan.stream import VulkanStream
 from gridlane.runtime.drivers.vulkan.transfers import place
 from gridlane.runtime.errors import NOT_SUPPORTED, OUT_OF_MEMORY, KernelStop, fail
+from gridlane.runtime.host_driven_device import ReportingDevice
 from gridlane.runtime.protocol import Block as BlockShape
 from gridlane.runtime.protocol import Buffer, HostMemory, Limits
-from gridlane.runtime.queued_device import ReportingDevice
 from gridlane.runtime.suballocator import Block
 
 _EVERYTHING = LOCAL | VISIBLE | COHERENT | CACHED

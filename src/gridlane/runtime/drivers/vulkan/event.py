@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gridlane.runtime.drivers.vulkan.api import constant, new, null, struct
 from gridlane.runtime.drivers.vulkan.context import Context
 from gridlane.runtime.errors import NOT_SUPPORTED, fail
-from gridlane.runtime.queued_event import Mark, QueuedEvent
+from gridlane.runtime.queues.host_driven_event import HostDrivenEvent, Mark
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.vulkan.recorder import Recorder
@@ -92,7 +92,7 @@ class _Mark(Mark):
         self.slot: Slot | None = None
 
 
-class VulkanEvent(QueuedEvent[_Mark]):
+class VulkanEvent(HostDrivenEvent[_Mark]):
     """A point in a stream; timed by the device."""
 
     @property

@@ -11,8 +11,13 @@ from gridlane.runtime.drivers.vulkan import spirv
 from gridlane.runtime.drivers.vulkan.api import bindings, constant, new, null, struct
 from gridlane.runtime.drivers.vulkan.context import Context
 from gridlane.runtime.errors import INVALID_HANDLE, INVALID_VALUE, fail
+from gridlane.runtime.host_driven_kernel import (
+    LONGEST_GRID,
+    HostDrivenBound,
+    HostDrivenKernel,
+    accept,
+)
 from gridlane.runtime.protocol import Block
-from gridlane.runtime.queued_kernel import LONGEST_GRID, QueuedBound, QueuedKernel, accept
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.vulkan.device import VulkanDevice
@@ -23,7 +28,7 @@ SHARED_STEP = 16
 _FULL_SUBGROUPS = 0x2  # VkPipelineShaderStageCreateFlagBits
 
 
-class VulkanKernel(QueuedKernel):
+class VulkanKernel(HostDrivenKernel):
     """An artifact on a device; made again, when it is used, after the device was lost."""
 
     def __init__(self, device: VulkanDevice, artifact: Artifact) -> None:
@@ -141,7 +146,7 @@ class VulkanKernel(QueuedKernel):
         return VulkanBound(self, block)
 
 
-class VulkanBound(QueuedBound):
+class VulkanBound(HostDrivenBound):
     """A kernel and its block shape."""
 
     def __init__(self, kernel: VulkanKernel, block: Block) -> None:

@@ -6,14 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gridlane.runtime.drivers.vulkan import transfers
-from gridlane.runtime.queued_stream import QueuedStream
+from gridlane.runtime.queues.host_driven_stream import HostDrivenStream
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.vulkan.device import VulkanDevice
     from gridlane.runtime.drivers.vulkan.kernel import VulkanBound
 
 
-class VulkanStream(QueuedStream):
+class VulkanStream(HostDrivenStream):
     """A stream. The default one comes after the work of all others, and they after its work.
 
     Attributes:

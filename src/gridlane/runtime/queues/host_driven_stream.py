@@ -12,18 +12,18 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from gridlane.runtime.deferred_queue import DeferredQueue, host_function
 from gridlane.runtime.errors import ILLEGAL_STATE, NOT_CAPTURED, fail
-from gridlane.runtime.replay import ReplayedGraph
+from gridlane.runtime.queues.deferred_queue import DeferredQueue, host_function
+from gridlane.runtime.queues.replay import ReplayedGraph
 
 _handles = itertools.count(0x1000)
 
 
-class QueuedStream:
+class HostDrivenStream:
     """A stream. The default one comes after the work of all others, and they after its work.
 
     Attributes:
-        context: what the streams of the device share, a QueuedContext.
+        context: what the streams of the device share, a HostDrivenContext.
     """
 
     inline = False

@@ -15,9 +15,9 @@ from typing import Any
 
 from gridlane.core.endings import at_end
 from gridlane.runtime.errors import ILLEGAL_STATE, NOT_CAPTURED, NOT_PERMITTED, KernelStop, fail
-from gridlane.runtime.graph import RecordedGraph
 from gridlane.runtime.protocol import BoundKernel, Device
-from gridlane.runtime.stream_queue import (
+from gridlane.runtime.queues.graph import RecordedGraph
+from gridlane.runtime.queues.host_queue import (
     BUSY,
     Queue,
     Work,

@@ -10,7 +10,7 @@ import weakref
 import numpy as np
 import pytest
 from tests.runtime.arrays import octets, params, to_device, words
-from tests.runtime.queued.programs import ADD_ONE, SLOW, kernel
+from tests.runtime.host_driven.programs import ADD_ONE, SLOW, kernel
 
 from gridlane.core.errors import DeviceError
 

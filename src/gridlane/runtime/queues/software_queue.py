@@ -7,7 +7,7 @@ from collections import deque
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
-from gridlane.runtime.latch import Latch
+from gridlane.runtime.queues.latch import Latch
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""What kernels of host-driven devices have in common; see queued_stream.py."""
+"""What kernels of host-driven devices have in common; see queues/host_driven_stream.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST_GRID = 2**31 - 1
 """Blocks along x; along y and z CUDA's 65535."""
 
 
-class QueuedKernel:
+class HostDrivenKernel:
     """An artifact on a device.
 
     Attributes:
@@ -73,7 +73,7 @@ class QueuedKernel:
         return 1
 
 
-class QueuedBound:
+class HostDrivenBound:
     """A kernel and its block shape."""
 
     def __init__(self, kernel: Any) -> None:

@@ -6,8 +6,8 @@ import itertools
 from time import perf_counter_ns
 
 from gridlane.runtime.errors import INVALID_HANDLE, NOT_CAPTURED, NOT_READY, fail
-from gridlane.runtime.stream import AnyStream
-from gridlane.runtime.stream_queue import Mark
+from gridlane.runtime.queues.host_queue import Mark
+from gridlane.runtime.queues.host_stream import AnyStream
 
 _handles = itertools.count(0x1000)
 

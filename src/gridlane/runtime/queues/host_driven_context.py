@@ -7,12 +7,12 @@ import threading
 from copy import copy
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.deferred_queue import DeferredQueue, in_host_function
 from gridlane.runtime.errors import NOT_PERMITTED, fail
-from gridlane.runtime.reentry import here, refuse_reentry
+from gridlane.runtime.queues.deferred_queue import DeferredQueue, in_host_function
+from gridlane.runtime.queues.reentry import here, refuse_reentry
 
 
-class QueuedContext:
+class HostDrivenContext:
     """The state of an open device.
 
     Attributes:

@@ -18,8 +18,8 @@ from typing import Protocol
 from gridlane.core.endings import at_its_end
 from gridlane.core.errors import KernelError
 from gridlane.runtime.errors import NOT_PERMITTED, device_error, fail
-from gridlane.runtime.latch import Latch
-from gridlane.runtime.software_queue import SoftwareQueue
+from gridlane.runtime.queues.latch import Latch
+from gridlane.runtime.queues.software_queue import SoftwareQueue
 
 Work = Callable[[], object]
 

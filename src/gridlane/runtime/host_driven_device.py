@@ -17,7 +17,7 @@ from gridlane.core.errors import DeviceError
 from gridlane.runtime.errors import INVALID_HANDLE, NOT_PERMITTED, KernelStop, device_error, fail
 from gridlane.runtime.host_device import attributes_of
 from gridlane.runtime.protocol import Limits, Route
-from gridlane.runtime.queued_stream import QueuedStream
+from gridlane.runtime.queues.host_driven_stream import HostDrivenStream
 
 _APART = {
     "CAN_MAP_HOST_MEMORY": 0,
@@ -28,10 +28,10 @@ _APART = {
 }
 """CUDA's attributes of a device whose addresses are not the host's."""
 
-S = TypeVar("S", bound=QueuedStream)
+S = TypeVar("S", bound=HostDrivenStream)
 
 
-class QueuedDevice(Generic[S]):
+class HostDrivenDevice(Generic[S]):
     """Base of these devices."""
 
     host_visible = False
@@ -169,7 +169,7 @@ class QueuedDevice(Generic[S]):
         return attributes_of(self.limits, self.compute_capability) | own
 
 
-class ReportingDevice(QueuedDevice[S]):
+class ReportingDevice(HostDrivenDevice[S]):
     """Base of those whose kernels write reports into memory that the host sees."""
 
     def _begin_reports(self) -> None:

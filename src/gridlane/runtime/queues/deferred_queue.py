@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from gridlane.runtime.latch import Latch
-from gridlane.runtime.software_queue import SoftwareQueue
+from gridlane.runtime.queues.latch import Latch
+from gridlane.runtime.queues.software_queue import SoftwareQueue
 
 Work = Callable[[], object]
 

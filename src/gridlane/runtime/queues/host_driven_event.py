@@ -1,4 +1,4 @@
-"""Events of host-driven devices: points in their streams; see queued_stream.py."""
+"""Events of host-driven devices: points in their streams; see host_driven_stream.py."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 from typing import Any, Generic, TypeVar
 
 from gridlane.runtime.errors import INVALID_HANDLE, NOT_CAPTURED, NOT_READY, fail
-from gridlane.runtime.latch import Latch
+from gridlane.runtime.queues.latch import Latch
 
 _handles = itertools.count(0x1000)
 
@@ -29,7 +29,7 @@ class Mark:
 M = TypeVar("M", bound=Mark)
 
 
-class QueuedEvent(Generic[M]):
+class HostDrivenEvent(Generic[M]):
     """A point in a stream."""
 
     def __init__(self, device: Any, timing: bool = True) -> None:
@@ -111,14 +111,14 @@ class QueuedEvent(Generic[M]):
         else:
             stream.put_behind(mark.recorded.wait, follow)
 
-    def elapsed_ms(self, end: QueuedEvent[M]) -> float:
+    def elapsed_ms(self, end: HostDrivenEvent[M]) -> float:
         """Milliseconds from this event to ``end``.
 
         Raises:
             DeviceError: INVALID_HANDLE when one was not recorded or does not time, NOT_READY when
                 one has not been passed.
         """
-        if not isinstance(end, QueuedEvent):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(end, HostDrivenEvent):  # pyright: ignore[reportUnnecessaryIsInstance]
             fail(INVALID_HANDLE, "the second event is another device's")
         named = (("first", self), ("second", end))
         first, second = (event._timed(name) for name, event in named)
