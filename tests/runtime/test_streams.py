@@ -11,7 +11,7 @@ import pytest
 
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cpu import CpuDevice
-from gridlane.runtime.queues.host_event import Event
+from gridlane.runtime.queues.host_event import HostEvent as Event
 from gridlane.runtime.queues.host_queue import BUSY
 
 DEVICE = CpuDevice()

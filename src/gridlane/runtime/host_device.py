@@ -13,11 +13,12 @@ from gridlane.core.artifact import Artifact
 from gridlane.core.options import Target
 from gridlane.runtime.errors import INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.runtime.protocol import Block, Buffer, HostMemory, Limits, Route
-from gridlane.runtime.queues.host_event import Event
+from gridlane.runtime.queues.host_event import HostEvent
 from gridlane.runtime.queues.host_queue import wait_for_streams
 from gridlane.runtime.queues.host_stream import (
-    DefaultStream,
-    Stream,
+    DefaultHostStream,
+    HostStream,
+    OwnHostStream,
     by_handle,
     live_streams,
 )
@@ -67,7 +68,7 @@ class HostDevice:
     compute_capability = (8, 0)
 
     def __init__(self) -> None:
-        self.default_stream = DefaultStream(self)  # type: ignore[arg-type]  # a subclass is one
+        self.default_stream = DefaultHostStream(self)
 
     # --- code ---
 
@@ -99,6 +100,22 @@ class HostDevice:
             fail(NOT_SUPPORTED, f"{kind} memory: the device {self.name} has memory of its own")
         return self.allocate(size)
 
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy within the device; the bytes may overlap."""
+        raise NotImplementedError
+
+    def upload(self, target: int, source: memoryview) -> None:
+        """Copy host bytes to the device."""
+        raise NotImplementedError
+
+    def download(self, target: memoryview, source: int) -> None:
+        """Copy device bytes to the host."""
+        raise NotImplementedError
+
+    def fill(self, target: int, byte: int, size: int) -> None:
+        """Set bytes."""
+        raise NotImplementedError
+
     def register_host(self, address: int, size: int) -> None:
         """Pin memory: copies are as correct without, and no faster with it."""
 
@@ -125,11 +142,11 @@ class HostDevice:
 
     # --- queues ---
 
-    def new_stream(self) -> Stream:
+    def new_stream(self) -> OwnHostStream:
         """A stream with a thread of its own."""
-        return Stream(self)  # type: ignore[arg-type]  # a subclass is a Device
+        return OwnHostStream(self)
 
-    def stream_at(self, handle: int) -> Stream | DefaultStream:
+    def stream_at(self, handle: int) -> HostStream:
         """The stream with this number. Work of a thread runs on the thread, so CUDA's 2, the
         thread's own default, is the default stream as well."""
         if handle in (0, 1, 2):
@@ -143,9 +160,9 @@ class HostDevice:
         """Ask the launch of a thread to end early, or take that back."""
         raise NotImplementedError
 
-    def new_event(self, timing: bool = True) -> Event:
+    def new_event(self, timing: bool = True) -> HostEvent:
         """An event of the host's clock."""
-        return Event(timing)
+        return HostEvent(timing)
 
     def synchronize(self) -> None:
         """Wait for all streams; raise the first error."""

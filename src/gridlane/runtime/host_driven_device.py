@@ -16,6 +16,7 @@ from gridlane.core.endings import alone, at_end, at_its_end
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.errors import INVALID_HANDLE, NOT_PERMITTED, KernelStop, device_error, fail
 from gridlane.runtime.host_device import attributes_of
+from gridlane.runtime.host_driven_kernel import HostDrivenKernel
 from gridlane.runtime.protocol import Limits, Route
 from gridlane.runtime.queues.host_driven_stream import HostDrivenStream
 
@@ -28,7 +29,7 @@ _APART = {
 }
 """CUDA's attributes of a device whose addresses are not the host's."""
 
-S = TypeVar("S", bound=HostDrivenStream)
+S = TypeVar("S", bound=HostDrivenStream[Any])
 
 
 class HostDrivenDevice(Generic[S]):
@@ -146,7 +147,6 @@ class HostDrivenDevice(Generic[S]):
     def synchronize(self) -> None:
         """Wait for the work of all streams; raise the first error."""
         self.default_stream.drain()
-        self.check()
         for stream in (self.default_stream, *tuple(self._streams.values())):
             stream.raise_error()
 
@@ -173,8 +173,8 @@ class ReportingDevice(HostDrivenDevice[S]):
     """Base of those whose kernels write reports into memory that the host sees."""
 
     def _begin_reports(self) -> None:
-        self.reporting: weakref.WeakSet[Any] = weakref.WeakSet()
-        self.unread: set[Any] = set()
+        self.reporting: weakref.WeakSet[HostDrivenKernel[Any]] = weakref.WeakSet()
+        self.unread: set[HostDrivenKernel[Any]] = set()
         """Kernels that may have told something that is not read yet."""
 
     def _all_done(self) -> bool:

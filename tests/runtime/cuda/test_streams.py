@@ -219,6 +219,15 @@ def test_a_stream_waits_for_an_event(machine, device):
     assert seen == [1, 2] and "cuEventCreate(2)" in machine.log
 
 
+def test_elapsed_time_to_another_device_s_event(device):
+    from gridlane.runtime.queues.host_event import HostEvent
+
+    start = device.new_event()
+    start.record(device.default_stream)
+    with pytest.raises(DeviceError, match=r"INVALID_HANDLE.*another device"):
+        start.elapsed_ms(HostEvent())
+
+
 def test_elapsed_time_is_the_device_s(machine, device):
     stream, start, end = device.new_stream(), device.new_event(), device.new_event()
     start.record(stream)

@@ -265,6 +265,21 @@ def test_a_graph(device, step):
     assert words(device, other).tolist() == [0] + [256] * 63
 
 
+def test_a_recorded_copy_to_the_host_comes_behind_all_work(device, step):
+    stream, seen = device.new_stream(), []
+    buffer, out = to_device(device, np.zeros(64, np.uint32)), np.zeros(64, np.uint32)
+    stream.begin_capture()
+    stream.submit(lambda: seen.append(int(out[0])))
+    step(stream, buffer)
+    stream.download(octets(out), buffer.address)
+    stream.submit(lambda: seen.append(int(out[0])))
+    ready = stream.end_capture().instantiate()
+    ready.launch(stream)
+    ready.launch(stream)
+    stream.synchronize()
+    assert seen == [0, 64, 64, 64 * 4]
+
+
 def test_what_a_capture_refuses(device, step):
     stream, event = device.new_stream(), device.new_event()
     buffer = device.allocate(256)

@@ -7,8 +7,8 @@ import threading
 from copy import copy
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.errors import NOT_PERMITTED, fail
-from gridlane.runtime.queues.deferred_queue import DeferredQueue, in_host_function
+from gridlane.runtime.queues import callbacks
+from gridlane.runtime.queues.deferred_queue import DeferredQueue
 from gridlane.runtime.queues.reentry import here, refuse_reentry
 
 
@@ -44,13 +44,13 @@ class HostDrivenContext:
         does not call this again: so a thread that holds it here was interrupted.
 
         Raises:
-            DeviceError: the device is lost; NOT_PERMITTED in a host function, and in a signal
+            DeviceError: the device is lost; NOT_PERMITTED in a callback, and in a signal
                 handler or a finalizer that interrupts what holds the lock.
         """
         if self.fault is not None:
             raise copy(self.fault)
-        if in_host_function():
-            fail(NOT_PERMITTED, "a callback of a stream may not use the device")
+        if callbacks.here.in_callback:
+            callbacks.refuse_in_callback()
         # As reentry.is_reentry, without its call.
         if self.lock._is_owned() or here.waits:  # type: ignore[attr-defined]
             refuse_reentry()

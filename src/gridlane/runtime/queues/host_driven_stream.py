@@ -6,65 +6,94 @@ of a DeferredQueue does that), or recorded for a graph.
 
 from __future__ import annotations
 
-import itertools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from gridlane.runtime.errors import ILLEGAL_STATE, NOT_CAPTURED, fail
-from gridlane.runtime.queues.deferred_queue import DeferredQueue, host_function
-from gridlane.runtime.queues.replay import ReplayedGraph
+from gridlane.runtime.queues.callbacks import callback
+from gridlane.runtime.queues.deferred_queue import DeferredQueue, Work
+from gridlane.runtime.queues.host_driven_context import HostDrivenContext
+from gridlane.runtime.queues.stream import Launch, SoftwareStream
 
-_handles = itertools.count(0x1000)
+
+class Piece(NamedTuple):
+    """A piece of work.
+
+    Attributes:
+        operation: does it, or submits it to the device; it gets the stream and ``args``, which hold
+            what the work uses.
+        by_host: the host has a part in it that comes behind all work so far, so it is deferred.
+    """
+
+    operation: Callable[..., object]
+    args: tuple[Any, ...]
+    by_host: bool = False
 
 
-class HostDrivenStream:
+class StreamDevice(Protocol):
+    """What these streams need of their device."""
+
+    name: str
+
+    @property
+    def default_stream(self) -> HostDrivenStream[Any]:
+        """The one that comes before and behind all others."""
+        ...
+
+    def flush(self) -> None:
+        """Write what kernels printed; called when work is done."""
+        ...
+
+    def check(self, late: bool = False) -> None:
+        """Raise the first error that a kernel reported; see HostDrivenDevice."""
+        ...
+
+
+class Recordable(Protocol):
+    """A bound kernel of such a device."""
+
+    raises: bool
+    """Whether it can stop itself."""
+
+    def record(self, stream: Any, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
+        """Submit a launch to the device. Hot."""
+        ...
+
+
+D = TypeVar("D", bound=StreamDevice)
+
+
+class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
     """A stream. The default one comes after the work of all others, and they after its work.
 
     Attributes:
-        context: what the streams of the device share, a HostDrivenContext.
+        context: what the streams of the device share.
+        deferred: the work that is not submitted yet.
     """
 
-    inline = False
-
-    def __init__(self, device: Any, context: Any, default: bool) -> None:
-        self.device, self.context = device, context
-        self.is_default = default
-        self.handle = 0 if default else next(_handles)
+    def __init__(self, device: D, context: HostDrivenContext, default: bool) -> None:
+        super().__init__(device, default)
+        self.context = context
         self.deferred = DeferredQueue(context)
-        self._recorded: list[tuple[str, tuple[Any, ...]]] | None = None
         weakref.finalize(self, self.deferred.end).atexit = False
 
     # --- what a device does in its own way ---
 
-    def _launch(
-        self,
-        kernel: Any,
-        params: bytes,
-        gx: int,
-        gy: int,
-        gz: int,
-        shared: int,
-        keep: Any = None,
-    ) -> None:
-        """Give a launch to the device."""
+    def _upload(self, target: int, source: memoryview, keep: object) -> None:
+        """Submit a copy to the device."""
         raise NotImplementedError
 
-    def _upload(self, target: int, source: memoryview, keep: Any) -> None:
-        """Give a copy to the device."""
+    def _download(self, target: memoryview, source: int, keep: object) -> None:
+        """Submit a copy from the device to the host."""
         raise NotImplementedError
 
-    def _download(self, target: memoryview, source: int, keep: Any) -> None:
-        """Give a copy from the device to the host."""
+    def _copy(self, target: int, source: int, size: int, keep: object) -> None:
+        """Submit a copy within the device."""
         raise NotImplementedError
 
-    def _copy(self, target: int, source: int, size: int, keep: Any) -> None:
-        """Give a copy within the device."""
-        raise NotImplementedError
-
-    def _fill(self, target: int, byte: int, size: int, keep: Any) -> None:
-        """Give the setting of bytes."""
+    def _fill(self, target: int, byte: int, size: int, keep: object) -> None:
+        """Submit the setting of bytes."""
         raise NotImplementedError
 
     def _write(self, target: int, source: memoryview) -> None:
@@ -75,12 +104,16 @@ class HostDrivenStream:
         """Copy to the host; finished on return."""
         raise NotImplementedError
 
-    def _finish(self) -> None:
-        """Wait for the work that this stream has given to the device."""
+    def _download_needs_host(self, target: memoryview) -> bool:
+        """Whether the host has to do the last step of a copy to its memory."""
+        return False
+
+    def finish(self) -> None:
+        """Wait for the work that this stream has submitted, and for what that comes behind."""
         raise NotImplementedError
 
-    def _wait(self) -> None:
-        """Wait for what this stream comes behind as well."""
+    def _wait_submitted(self) -> None:
+        """Wait for the work that this stream has submitted; the default stream, for all."""
         raise NotImplementedError
 
     def _passed(self) -> bool:
@@ -91,38 +124,39 @@ class HostDrivenStream:
 
     def launch(
         self,
-        kernel: Any,
+        kernel: Recordable,
         params: bytes,
         gx: int,
         gy: int,
         gz: int,
         shared: int,
-        keep: Any = None,
+        keep: object = None,
     ) -> None:
         """Append a launch. One that can raise is waited for on the default stream, as it is on
         every other device. Hot."""
         if self._recorded is not None or self.context.deferred_queues:
-            self._do("_launch", kernel, params, gx, gy, gz, shared, keep)
+            self.append(Piece(_record, (kernel, (params, gx, gy, gz, shared), keep)))
         else:
-            self._launch(kernel, params, gx, gy, gz, shared)
+            kernel.record(self, params, gx, gy, gz, shared)
         if self.is_default and kernel.raises:
             self.synchronize()
 
-    def upload(self, target: int, source: memoryview, keep: Any = None) -> None:
+    def upload(self, target: int, source: memoryview, keep: object = None) -> None:
         """Append a copy to the device."""
-        self._do("_upload", target, source, keep)
+        self.append(Piece(type(self)._upload, (target, source, keep)))
 
-    def download(self, target: memoryview, source: int, keep: Any = None) -> None:
+    def download(self, target: memoryview, source: int, keep: object = None) -> None:
         """Append a copy to the host."""
-        self._do("_download", target, source, keep)
+        by_host = self._download_needs_host(target)
+        self.append(Piece(type(self)._download, (target, source, keep), by_host))
 
-    def copy(self, target: int, source: int, size: int, keep: Any = None) -> None:
+    def copy(self, target: int, source: int, size: int, keep: object = None) -> None:
         """Append a copy within the device."""
-        self._do("_copy", target, source, size, keep)
+        self.append(Piece(type(self)._copy, (target, source, size, keep)))
 
-    def fill(self, target: int, byte: int, size: int, keep: Any = None) -> None:
+    def fill(self, target: int, byte: int, size: int, keep: object = None) -> None:
         """Append setting bytes."""
-        self._do("_fill", target, byte, size, keep)
+        self.append(Piece(type(self)._fill, (target, byte, size, keep)))
 
     def write(self, target: int, source: memoryview) -> None:
         """Copy to the device, behind the work so far; the source may change on return."""
@@ -138,40 +172,33 @@ class HostDrivenStream:
         self.device.flush()
         self.device.check(late=True)
 
-    def submit(self, work: Callable[[], object], always: bool = False) -> None:
-        """Append a host function. It runs on a thread of this stream, which must not use the
-        device; what it raises surfaces at ``synchronize``."""
-        self.context.enter()
-        if self._recorded is not None:
-            self._recorded.append(("submit", (work, always)))
-        else:
-            self._defer(partial(self._call, work))
+    def submit(self, work: Work, always: bool = False) -> None:
+        """Append a callback. It runs on a thread of this stream, which must not use the device;
+        what it raises surfaces at ``synchronize``."""
+        self.append(Piece(_call, (work,), by_host=True))
 
-    def _call(self, work: Callable[[], object]) -> None:
-        self._finish()
-        with host_function():
-            work()
+    def append(self, piece: Piece) -> None:
+        """Append work: a capture records it, else it is submitted now or deferred."""
+        self.context.enter()
+        super().append(piece)
+
+    def _submit(self, piece: Piece) -> None:
+        if piece.by_host or (self.context.deferred_queues and self._is_behind()):
+            self._defer(partial(piece.operation, self, *piece.args))
+        else:
+            piece.operation(self, *piece.args)
 
     # --- waiting ---
 
-    def synchronize(self) -> None:
-        """Wait; raise what a kernel or host function of the work raised."""
-        self.drain()
-        self.device.check()
-        self.raise_error()
-
     def raise_error(self) -> None:
-        """Raise what a host function raised."""
-        if self.deferred.error is not None:
-            error, self.deferred.error = self.deferred.error, None
-            raise error
+        """Raise what a kernel or callback of the work raised."""
+        self.device.check()
+        self.deferred.raise_error()
 
-    def drain(self) -> None:
-        """Wait; what kernels raised stays for ``synchronize``, a fault of the device does not."""
-        self._check_waiting("waiting for the stream")
+    def _wait(self) -> None:
+        # What kernels raised stays for ``synchronize``; a fault of the device does not.
         self._catch_up()
-        self._wait()
-        self.device.flush()
+        self.settle()
 
     def put_in(self) -> None:
         """Wait until the work that is deferred now is submitted; work that other threads defer
@@ -181,95 +208,56 @@ class HostDrivenStream:
 
     def settle(self) -> None:
         """Wait for the submitted work, not for deferred work."""
-        self._wait()
+        self._wait_submitted()
         self.device.flush()
 
-    def query(self) -> bool:
-        """Whether all work is done."""
-        self._check_waiting("asking whether the work is done")
+    def _is_done(self) -> bool:
         self.context.enter()
         if self._is_behind() if self.is_default else self.deferred.pending:
             return False
         return self._passed()
 
-    # --- graphs ---
-
-    @property
-    def capturing(self) -> bool:
-        """Whether work is recorded, not run."""
-        return self._recorded is not None
-
-    def begin_capture(self) -> None:
-        """Keep the work from now on for a graph; it does not run."""
-        if self.is_default:
-            fail(NOT_CAPTURED, "the default stream", "capture a stream of cuda.stream()")
-        if self._recorded is not None:
-            fail(ILLEGAL_STATE, "the stream is captured already", "end that capture first")
-        self._recorded = []
-
-    def end_capture(self) -> ReplayedGraph:
-        """The work since then."""
-        if self._recorded is None:
-            fail(ILLEGAL_STATE, "no capture began on this stream")
-        recorded, self._recorded = self._recorded, None
-        return ReplayedGraph(self.device, tuple(recorded))
-
-    def replay(self, name: str, args: tuple[Any, ...]) -> None:
-        """Append a piece of recorded work."""
-        if name == "submit":
-            self.submit(*args)
-        else:
-            self._do(name, *args)
-
     # --- details ---
 
-    def _do(self, name: str, *args: Any) -> None:
-        """Give work to the device now where that is possible, else later."""
-        self.context.enter()
-        if self._recorded is not None:
-            self._recorded.append((name, args))
-        elif self.context.deferred_queues and self._is_behind():
-            self._defer(partial(getattr(self, name), *args))
-        else:
-            getattr(self, name)(*args)
-
     def _is_behind(self) -> bool:
-        """Whether something that comes first is not given to the device yet."""
+        """Whether something that comes first is not submitted yet."""
         if self.is_default:
             return bool(self.context.busy())
         return bool(self.deferred.pending or self.device.default_stream.deferred.pending)
 
-    def _defer(self, work: Callable[[], object]) -> None:
-        """Do something when all is given to the device that comes before it."""
+    def _defer(self, work: Work) -> None:
+        """Do something when all is submitted that comes before it."""
         default = self.device.default_stream.deferred
-        first = self.context.busy() if self.is_default else (default,)
+        first: Iterable[DeferredQueue] = self.context.busy() if self.is_default else (default,)
         for other in first:
             if other is not self.deferred and other.pending:
                 self.deferred.put(other.fence())
         self.deferred.put(work)
 
-    def put_behind(self, ready: Callable[[], object], work: Callable[[], object]) -> None:
-        """Do something when ``ready`` returns; for events."""
-        self._defer(ready)
-        self.deferred.put(work)
-
-    def do(self, work: Callable[[], object]) -> None:
-        """Do something in order, now where that is possible."""
+    def append_behind(self, ready: Work, piece: Piece) -> None:
+        """Append work that is submitted when ``ready`` returns; for events."""
         self.context.enter()
-        if self.context.deferred_queues and self._is_behind():
-            self._defer(work)
-        else:
-            work()
+        self._defer(ready)
+        self.deferred.put(partial(piece.operation, self, *piece.args))
 
     def _catch_up(self) -> None:
-        """Wait until all is given to the device that comes before what follows."""
+        """Wait until all is submitted that comes before what follows."""
         self.context.enter()
         if self.context.deferred_queues:
             every = self.context.busy() if self.is_default else (self.deferred,)
             for queue in (*every, self.device.default_stream.deferred):
                 queue.wait()
 
-    def _check_waiting(self, what: str) -> None:
-        """Refuse what needs the work done, while it is recorded only."""
-        if self._recorded is not None:
-            fail(NOT_CAPTURED, what)
+
+def _record(
+    stream: HostDrivenStream[Any], kernel: Recordable, launch: Launch, keep: object
+) -> None:
+    """Submit a launch. ``keep`` lives until then, as it is an argument."""
+    kernel.record(stream, *launch)
+
+
+def _call(stream: HostDrivenStream[Any], work: Work) -> None:
+    """Call a callback behind what is submitted."""
+    stream.finish()
+    with callback():
+        work()

@@ -34,7 +34,7 @@ class _Stoppable(Protocol):
         ...
 
 
-class Queue(SoftwareQueue[tuple[Work, bool]]):
+class HostQueue(SoftwareQueue[tuple[Work, bool]]):
     """What a stream and its worker share. The worker must not hold the stream itself, so that a
     stream that nobody holds can end its worker. Work behind an error is dropped until somebody
     takes the error.
@@ -54,11 +54,11 @@ class Queue(SoftwareQueue[tuple[Work, bool]]):
         self._lock = threading.RLock()
         """Held to enter the queue into BUSY, and to take it out. The worker never takes it, so a
         signal handler that waits for the worker in the middle of that goes on."""
-        self.waits_for: Queue | None = None
+        self.waits_for: HostQueue | None = None
         self.marks: weakref.WeakSet[Mark] = weakref.WeakSet()
 
     def put(self, work: Work, always: bool) -> None:
-        """Append work; see Stream.submit."""
+        """Append work; ``always`` does it behind an error as well."""
         if sys.is_finalizing():
             raise at_its_end("the thread of this stream")
         with self._lock:
@@ -87,7 +87,7 @@ class Mark:
 
     __slots__ = ("__weakref__", "clock", "passed", "queue", "time")
 
-    def __init__(self, clock: Callable[[], int], queue: Queue | None) -> None:
+    def __init__(self, clock: Callable[[], int], queue: HostQueue | None) -> None:
         self.time = 0
         self.clock = clock
         self.passed = Latch()
@@ -107,11 +107,11 @@ class Mark:
             fail(NOT_PERMITTED, "a wait for an event of a stream that waits for this one")
 
 
-BUSY: set[Queue] = set()
+BUSY: set[HostQueue] = set()
 """Queues with unfinished work, and some whose work is done, until somebody waits for it. The launch
 path looks at its truth value only."""
 
-_queues: weakref.WeakSet[Queue] = weakref.WeakSet()
+_queues: weakref.WeakSet[HostQueue] = weakref.WeakSet()
 _current = threading.local()
 _waits = threading.Lock()
 
@@ -121,18 +121,18 @@ def is_busy() -> bool:
     return any(queue.pending for queue in tuple(BUSY))
 
 
-def own_queue() -> Queue | None:
+def own_queue() -> HostQueue | None:
     """The queue whose work this thread runs."""
     return getattr(_current, "queue", None)
 
 
-def wait(queue: Queue) -> bool:
+def wait(queue: HostQueue) -> bool:
     """Wait until a queue is empty; a worker does not wait for itself. False where the queue waits
     for this thread's own, so that the wait would not end."""
     return _wait_for(queue, (queue,))
 
 
-def _wait_for(queue: Queue, unwanted: tuple[Queue, ...]) -> bool:
+def _wait_for(queue: HostQueue, unwanted: tuple[HostQueue, ...]) -> bool:
     if queue is own_queue():
         return True
     if sys.is_finalizing() and queue.pending:
@@ -140,7 +140,9 @@ def _wait_for(queue: Queue, unwanted: tuple[Queue, ...]) -> bool:
     return _wait_until(queue, queue.empty, unwanted)
 
 
-def _wait_until(queue: Queue, ready: Callable[[], object], unwanted: tuple[Queue, ...]) -> bool:
+def _wait_until(
+    queue: HostQueue, ready: Callable[[], object], unwanted: tuple[HostQueue, ...]
+) -> bool:
     """Wait for something in a queue; an exception drops the work of the unwanted ones."""
     mine = own_queue()
     if mine is not None:
@@ -159,18 +161,18 @@ def _wait_until(queue: Queue, ready: Callable[[], object], unwanted: tuple[Queue
     return True
 
 
-def _leads_to(queue: Queue | None, target: Queue) -> bool:
+def _leads_to(queue: HostQueue | None, target: HostQueue) -> bool:
     """Whether a queue waits for another, by others maybe."""
     while queue is not None and queue is not target:
         queue = queue.waits_for
     return queue is target
 
 
-def drop(queues: tuple[Queue, ...]) -> None:
+def drop(queues: tuple[HostQueue, ...]) -> None:
     """Drop the work of queues, and of those that they wait for: running kernels are stopped."""
-    unwanted: set[Queue] = set()
+    unwanted: set[HostQueue] = set()
     for queue in queues:
-        following: Queue | None = queue
+        following: HostQueue | None = queue
         while following is not None and following not in unwanted:
             unwanted.add(following)
             following = following.waits_for
@@ -191,7 +193,7 @@ def drop(queues: tuple[Queue, ...]) -> None:
             each.error = None
 
 
-def _ask_to_stop(queue: Queue, wish: bool) -> None:
+def _ask_to_stop(queue: HostQueue, wish: bool) -> None:
     if queue.thread is not None and queue.thread.ident is not None:
         queue.device.stop_thread(queue.thread.ident, wish)
 

@@ -66,6 +66,12 @@ class SoftwareQueue(Generic[T]):
             self._call()
             nothing.wait()
 
+    def raise_error(self) -> None:
+        """Raise the error, once."""
+        error, self.error = self.error, None
+        if error is not None:
+            raise error
+
     def end(self) -> None:
         """End the thread behind the work so far. Who asked for the work before may still wait for
         it, and append what has to be behind it: a thread comes again for that."""

@@ -7,8 +7,6 @@ import itertools
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +15,10 @@ from gridlane.runtime.drivers.cuda.api import STICKY, call
 from gridlane.runtime.errors import (
     CONTEXT_DESTROYED,
     NOT_CAPTURED,
-    NOT_PERMITTED,
     device_error,
     fail,
 )
+from gridlane.runtime.queues import callbacks
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.cuda.graph import Capture
@@ -47,21 +45,6 @@ _BEFORE = (
 
 Call = tuple[Any, ...]
 """The name of a driver function and its arguments."""
-
-
-@contextmanager
-def host_function() -> Iterator[None]:
-    """In the with block this thread is the driver's, in a host function: no CUDA function may be
-    called."""
-    _thread.in_host_function = True
-    try:
-        yield
-    finally:
-        _thread.in_host_function = False
-
-
-def _in_host_function() -> bool:
-    return getattr(_thread, "in_host_function", False)
 
 
 class Context:
@@ -105,12 +88,12 @@ class Context:
         may have changed that since.
 
         Raises:
-            DeviceError: a kernel has brought the context down; NOT_PERMITTED in a host function.
+            DeviceError: a kernel has brought the context down; NOT_PERMITTED in a callback.
         """
         if self.fault is not None:
             raise copy(self.fault)
-        if _in_host_function():
-            fail(NOT_PERMITTED, "a callback of a stream may not use the device")
+        if callbacks.here.in_callback:
+            callbacks.refuse_in_callback()
         if not self.alone or getattr(_thread, "context", None) is not self._token:
             call("cuCtxSetCurrent", self.handle)
             _thread.context = self._token
@@ -147,7 +130,7 @@ class Context:
         if generation != self.generation or self.fault is not None:
             return
         self._later.append((generation, calls))
-        if self.captures or _in_host_function():
+        if self.captures or callbacks.here.in_callback:
             return
         try:
             # The thread may be about to call something in another device's context.

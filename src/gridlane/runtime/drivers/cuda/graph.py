@@ -9,12 +9,12 @@ from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda.api import bindings, enum
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.errors import (
-    ILLEGAL_STATE,
     INVALID_HANDLE,
     INVALID_VALUE,
     NOT_CAPTURED,
     fail,
 )
+from gridlane.runtime.queues.graph import check_begin, check_end
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.cuda.kernel import CudaBound
@@ -85,10 +85,7 @@ def begin_capture(stream: CudaStream) -> Capture:
         DeviceError: NOT_CAPTURED, it is a default stream; ILLEGAL_STATE, it is recorded already.
     """
     context = stream.context
-    if stream.handle in (0, 1, 2):
-        fail(NOT_CAPTURED, "the default stream", "capture a stream of cuda.stream()")
-    if stream.capture is not None:
-        fail(ILLEGAL_STATE, "the stream is captured already", "end that capture first")
+    check_begin(stream.handle in (0, 1, 2), stream.capture is not None)
     # Relaxed: kernels may be loaded. What would end the capture is refused by Context and Stream.
     mode = enum("CUstreamCaptureMode", "CU_STREAM_CAPTURE_MODE_RELAXED")
     context.call("cuStreamBeginCapture", stream._native, mode)
@@ -104,8 +101,8 @@ def end_capture(stream: CudaStream) -> CudaGraph:
             something went wrong, and the recording is lost.
     """
     context, capture = stream.context, stream.capture
-    if capture is None or capture.streams[0] is not stream:
-        fail(ILLEGAL_STATE, "no capture began on this stream")
+    check_end(capture is not None and capture.streams[0] is stream)
+    assert capture is not None  # as that is checked
     try:
         native = context.call("cuStreamEndCapture", stream._native)
     finally:

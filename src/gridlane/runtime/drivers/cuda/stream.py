@@ -15,7 +15,7 @@ from gridlane.runtime.drivers.cuda.api import (
     host_launcher,
     waiting,
 )
-from gridlane.runtime.drivers.cuda.context import Context, host_function
+from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.graph import (
     Capture,
     CudaGraph,
@@ -31,6 +31,9 @@ from gridlane.runtime.errors import (
     device_error,
     fail,
 )
+from gridlane.runtime.queues.callbacks import callback
+from gridlane.runtime.queues.event import check_timed
+from gridlane.runtime.queues.graph import check_waiting
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.cuda.device import CudaDevice
@@ -46,7 +49,7 @@ _numbers = itertools.count(1)
 @HOST_FUNCTION
 def _host_function(number: int) -> None:
     """What the driver calls from a thread of its own."""
-    with host_function():
+    with callback():
         work, once = _callbacks[number]
         if once:
             del _callbacks[number]
@@ -224,8 +227,7 @@ class CudaStream:
 
     def _check_waiting(self, what: str) -> None:
         """Refuse what needs the work done, while it is recorded only."""
-        if self.capture is not None:
-            fail(NOT_CAPTURED, what)
+        check_waiting(self.capturing, what)
 
     def _check_default(self) -> None:
         """Refuse work of the default stream, which waits for all others, during a capture."""
@@ -317,13 +319,9 @@ class CudaEvent:
             DeviceError: INVALID_HANDLE when one was not recorded or does not time, NOT_READY when
                 one has not been passed.
         """
-        for name, event in (("first", self), ("second", end)):
-            if not event.recorded:
-                fail(INVALID_HANDLE, f"the {name} event was not recorded")
-            if not event.timing:
-                fail(INVALID_HANDLE, f"the {name} event was made with timing=False")
-            if not event.query():
-                fail(NOT_READY, f"the {name} event")
+        if not isinstance(end, CudaEvent):  # pyright: ignore[reportUnnecessaryIsInstance]
+            fail(INVALID_HANDLE, "the second event is another device's")
+        check_timed(self, end)
         return float(self.context.call("cuEventElapsedTime", self._native, end._native))
 
 
