@@ -8,8 +8,9 @@ import threading
 import weakref
 from collections import deque
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from gridlane.core.artifact import Artifact
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda.api import STICKY, call
 from gridlane.runtime.errors import (
@@ -18,11 +19,9 @@ from gridlane.runtime.errors import (
     device_error,
     fail,
 )
+from gridlane.runtime.protocol import Explain
 from gridlane.runtime.queues import callbacks
-
-if TYPE_CHECKING:
-    from gridlane.runtime.drivers.cuda.graph import Capture
-    from gridlane.runtime.drivers.cuda.kernel import CudaKernel
+from gridlane.runtime.report import Report
 
 _thread = threading.local()
 FLAGS = 1024
@@ -47,6 +46,37 @@ Call = tuple[Any, ...]
 """The name of a driver function and its arguments."""
 
 
+class Recording(Protocol):
+    """A capture that goes on."""
+
+    def end(self) -> None:
+        """Record no stream any more."""
+        ...
+
+
+class Loaded(Protocol):
+    """A kernel that is loaded into a context.
+
+    Attributes:
+        report: what it tells the host, where it has something to tell.
+        explain: makes the user's exception of what it raised.
+    """
+
+    name: str
+    artifact: Artifact
+    report: Report | None
+    explain: Explain | None
+
+    @property
+    def launched(self) -> bool:
+        """Whether it may be running."""
+        ...
+
+    def places(self) -> list[str]:
+        """After a fault: the lines where its warps stood."""
+        ...
+
+
 class Context:
     """A device's primary context.
 
@@ -60,14 +90,14 @@ class Context:
         self.generation = -1
         self.fault: DeviceError | None = None
         """What every call raises a copy of: one that was raised holds the frames that it left."""
-        self.kernels: weakref.WeakSet[CudaKernel] = weakref.WeakSet()
-        self.reporting: weakref.WeakSet[CudaKernel] = weakref.WeakSet()
+        self.kernels: weakref.WeakSet[Loaded] = weakref.WeakSet()
+        self.reporting: weakref.WeakSet[Loaded] = weakref.WeakSet()
         """The kernels that have something to tell the host."""
         self.silent = True
         """Whether there has never been such a kernel."""
         self._flags = bytearray(FLAGS)
         self._flag_numbers = itertools.count()
-        self.captures: list[Capture] = []
+        self.captures: list[Recording] = []
         """What is recorded now."""
         self._later: deque[tuple[int, tuple[Call, ...]]] = deque()
         self._retain()
