@@ -27,7 +27,7 @@ class HostDrivenContext:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.fault: DeviceError | None = None
-        self.progress = 1
+        self.progress: int = 1
         self.deferred_queues: set[DeferredQueue] = set()
 
     def busy(self) -> list[DeferredQueue]:

@@ -79,8 +79,7 @@ class HostDrivenEvent(SoftwareEvent[M, S], Generic[D, M, S]):
 
     def _check_end(self, end: SoftwareEvent[M, S]) -> None:
         super()._check_end(end)
-        assert isinstance(end, HostDrivenEvent)  # as its type is this one's
-        if end.device is not self.device:
+        if getattr(end, "device", None) is not self.device:
             fail(INVALID_HANDLE, "the second event is another device's")
 
     def _set(self, stream: S) -> M:

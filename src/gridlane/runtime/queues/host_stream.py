@@ -71,13 +71,12 @@ class StreamDevice(Protocol):
 
 
 class HostStream(SoftwareStream[StreamDevice, HostPiece]):
-    """A stream of such a device.
+    """A stream of such a device."""
 
-    Attributes:
-        queue: what its thread does; None where the caller does the work.
-    """
-
-    queue: HostQueue | None = None
+    @property
+    def queue(self) -> HostQueue | None:
+        """What its thread does; None where the caller does the work."""
+        return None
 
     def launch(
         self,
@@ -144,34 +143,37 @@ class OwnHostStream(HostStream):
     raises it.
     """
 
-    queue: HostQueue
-
     def __init__(self, device: StreamDevice) -> None:
         super().__init__(device, default=False)
-        self.queue = HostQueue(device)
+        self._queue = HostQueue(device)
         _by_handle[self.handle] = self
-        weakref.finalize(self, HostQueue.end, self.queue).atexit = False
+        weakref.finalize(self, HostQueue.end, self._queue).atexit = False
+
+    @property
+    def queue(self) -> HostQueue:
+        """What its thread does."""
+        return self._queue
 
     def _submit(self, piece: HostPiece) -> None:
-        self.queue.put(*piece)
+        self._queue.put(*piece)
 
     def synchronize(self) -> None:
         """Wait for the work so far; raise the first error of it."""
         self._check_waiting("waiting for the stream")
-        if self.queue is own_queue():
+        if self._queue is own_queue():
             fail(NOT_PERMITTED, "a stream's callback cannot wait for its own stream")
         super().synchronize()
 
     def _wait(self) -> None:
-        if not wait(self.queue):
+        if not wait(self._queue):
             fail(NOT_PERMITTED, "a stream's callback cannot wait for a stream that waits for it")
 
     def _is_done(self) -> bool:
-        return not self.queue.pending
+        return not self._queue.pending
 
     def raise_error(self) -> None:
         """Raise the first error of the work, once."""
-        self.queue.raise_error()
+        self._queue.raise_error()
 
 
 class DefaultHostStream(HostStream):
