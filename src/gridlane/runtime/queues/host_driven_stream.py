@@ -14,7 +14,11 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from gridlane.runtime.queues.callbacks import callback
 from gridlane.runtime.queues.deferred_queue import DeferredQueue, Work
 from gridlane.runtime.queues.host_driven_context import HostDrivenContext
-from gridlane.runtime.queues.stream import Launch, SoftwareStream
+from gridlane.runtime.queues.stream import SoftwareStream
+
+Launch = tuple[bytes, int, int, int, int]
+"""A launch of a bound kernel: the parameter block, blocks along each axis, and bytes of dynamic
+shared memory. Launches that are not submitted at once are kept so."""
 
 
 class Piece(NamedTuple):

@@ -22,6 +22,8 @@ from gridlane.runtime.queues.latch import Latch
 from gridlane.runtime.queues.software_queue import SoftwareQueue
 
 Work = Callable[[], object]
+HostPiece = tuple[Work, bool]
+"""Work, and whether it runs behind an error as well."""
 
 _PATIENCE_S = 0.2
 """How long an exception is kept waiting for the work that it drops, at most."""
@@ -34,7 +36,7 @@ class _Stoppable(Protocol):
         ...
 
 
-class HostQueue(SoftwareQueue[tuple[Work, bool]]):
+class HostQueue(SoftwareQueue[HostPiece]):
     """What a stream and its worker share. The worker must not hold the stream itself, so that a
     stream that nobody holds can end its worker. Work behind an error is dropped until somebody
     takes the error.
@@ -57,13 +59,13 @@ class HostQueue(SoftwareQueue[tuple[Work, bool]]):
         self.waits_for: HostQueue | None = None
         self.marks: weakref.WeakSet[Mark] = weakref.WeakSet()
 
-    def put(self, work: Work, always: bool) -> None:
-        """Append work; ``always`` does it behind an error as well."""
+    def put(self, piece: HostPiece) -> None:
+        """Append work. Hot."""
         if sys.is_finalizing():
             raise at_its_end("the thread of this stream")
         with self._lock:
             BUSY.add(self)  # an exception may come out behind each line
-            self.append((work, always))
+            self.append(piece)
             BUSY.add(self)  # a handler may have waited until there was nothing
 
     def empty(self) -> None:
@@ -76,7 +78,7 @@ class HostQueue(SoftwareQueue[tuple[Work, bool]]):
     def _on_thread(self) -> None:
         _current.queue = self
 
-    def _do(self, item: tuple[Work, bool]) -> object:
+    def _do(self, item: HostPiece) -> object:
         work, always = item
         return work() if always or self.error is None else None
 

@@ -17,6 +17,7 @@ from gridlane.runtime.errors import NOT_PERMITTED, KernelStop, fail
 from gridlane.runtime.protocol import BoundKernel
 from gridlane.runtime.queues.host_queue import (
     BUSY,
+    HostPiece,
     HostQueue,
     Work,
     is_busy,
@@ -24,12 +25,9 @@ from gridlane.runtime.queues.host_queue import (
     wait,
     wait_for_streams,
 )
-from gridlane.runtime.queues.stream import Launch, SoftwareStream
+from gridlane.runtime.queues.stream import SoftwareStream
 
 at_end(wait_for_streams)
-
-HostPiece = tuple[Work, bool]
-"""Work, and whether it runs behind an error as well."""
 
 _by_handle: weakref.WeakValueDictionary[int, OwnHostStream] = weakref.WeakValueDictionary()
 
@@ -89,7 +87,7 @@ class HostStream(SoftwareStream[StreamDevice, HostPiece]):
         keep: object = None,
     ) -> None:
         """Append a launch."""
-        self.submit(partial(_run, kernel, (params, gx, gy, gz, shared), keep))
+        self.append((partial(_run, kernel, params, gx, gy, gz, shared, keep), False))
 
     def upload(self, target: int, source: memoryview, keep: object = None) -> None:
         """Append a copy to the device."""
@@ -122,11 +120,13 @@ class HostStream(SoftwareStream[StreamDevice, HostPiece]):
         self.append((work, always))
 
 
-def _run(kernel: BoundKernel, launch: Launch, keep: object) -> None:
+def _run(
+    kernel: BoundKernel, params: bytes, gx: int, gy: int, gz: int, shared: int, keep: object
+) -> None:
     """Launch and, where the kernel stopped itself, raise what the user is to see. ``keep`` lives
     until then, as it is an argument."""
     try:
-        kernel.launch(*launch)
+        kernel.launch(params, gx, gy, gz, shared)
     except KernelStop as error:
         raise (kernel.explain(error) if kernel.explain else error) from None
 
@@ -155,7 +155,7 @@ class OwnHostStream(HostStream):
         return self._queue
 
     def _submit(self, piece: HostPiece) -> None:
-        self._queue.put(*piece)
+        self._queue.put(piece)
 
     def synchronize(self) -> None:
         """Wait for the work so far; raise the first error of it."""

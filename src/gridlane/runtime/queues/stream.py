@@ -10,10 +10,6 @@ from gridlane.runtime.queues.graph import RecordedGraph, check_begin, check_end,
 D = TypeVar("D")
 P = TypeVar("P")
 
-Launch = tuple[bytes, int, int, int, int]
-"""A launch of a bound kernel: the parameter block, blocks along each axis, and bytes of dynamic
-shared memory. Launches that are not submitted at once are kept so."""
-
 _handles = itertools.count(0x1000)
 
 
