@@ -164,6 +164,8 @@ class CudaExecutable:
 
     def launch(self, stream: Stream) -> None:
         """Append the work to a stream."""
+        if not isinstance(getattr(stream, "context", None), Context):
+            fail(INVALID_HANDLE, "the stream is another device's than the graph")
         _check_generation(self)
         stream.catch_up()
         for bound in self._capture.kernels:

@@ -316,6 +316,7 @@ class CudaEvent:
 
     def record(self, stream: CudaStream) -> None:
         """Record behind the work that is in the stream now."""
+        _check_kind(stream)
         self.context.call("cuEventRecord", self.native, stream.native)
         self.recorded = True
         self.capture = stream.capture
@@ -330,6 +331,7 @@ class CudaEvent:
 
     def wait(self, stream: CudaStream) -> None:
         """Make the later work of a stream wait for it."""
+        _check_kind(stream)
         stream.context.call("cuStreamWaitEvent", stream.native, self.native, 0)
         if self.capture is not None and stream.capture is None:
             self.capture.join(stream)  # as the driver has it
@@ -345,6 +347,12 @@ class CudaEvent:
             fail(INVALID_HANDLE, "the second event is another device's")
         check_timed(self, end)
         return float(self.context.call("cuEventElapsedTime", self.native, end.native))
+
+
+def _check_kind(stream: CudaStream) -> None:
+    """Refuse a stream of another kind of device; the driver tells GPUs apart."""
+    if not isinstance(stream, CudaStream):  # pyright: ignore[reportUnnecessaryIsInstance]
+        fail(INVALID_HANDLE, "the stream is another device's than the event")
 
 
 def _device(address: int) -> Any:
