@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from typing import Any
+from typing import Self
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from gridlane.core.artifact import Artifact
 from gridlane.core.options import Target
 from gridlane.runtime.attributes import attributes_of
 from gridlane.runtime.errors import INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED, fail
-from gridlane.runtime.protocol import Block, Buffer, HostMemory, Limits, Route
+from gridlane.runtime.protocol import Block, Buffer, Explain, HostMemory, Limits, Route
 from gridlane.runtime.queues.host_event import HostEvent
 from gridlane.runtime.queues.host_queue import wait_for_streams
 from gridlane.runtime.queues.host_stream import (
@@ -102,7 +102,7 @@ class HostDevice:
             f"copy the data to the device {self.name!r} with cuda.to_device",
         )
 
-    def reaches(self, other: Any, address: int) -> bool:
+    def reaches(self, other: object, address: int) -> bool:
         """Memory of another device is out of bounds here."""
         return False
 
@@ -176,9 +176,9 @@ class HostKernel:
 
     def __init__(self, artifact: Artifact) -> None:
         self.artifact = artifact
-        self.explain: Any = None
+        self.explain: Explain | None = None
 
-    def bind(self, block: Block) -> Any:
+    def bind(self, block: Block) -> Self:
         """The kernel itself."""
         assert self.artifact.block in (None, block), "compiled for another block shape"
         return self

@@ -100,7 +100,7 @@ class HostDrivenDevice(Generic[S]):
     def register_host(self, address: int, size: int) -> None:
         """Pin memory: copies are as correct without, and no faster with it."""
 
-    def reaches(self, other: Any, address: int) -> bool:
+    def reaches(self, other: object, address: int) -> bool:
         """Host-driven devices share no memory."""
         return False
 
