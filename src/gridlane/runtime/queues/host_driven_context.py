@@ -16,7 +16,7 @@ class HostDrivenContext:
     """The state of an open device.
 
     Attributes:
-        lock: held to record work, to give it to the driver, and to change the pools. A finalizer
+        lock: held to record work, to submit it, and to change the pools. A finalizer
             may run in the middle of what holds it, on the same thread, and a finalizer of memory
             only notes what is to be given back.
         fault: what every call raises a copy of, once the device is lost.

@@ -28,7 +28,7 @@ class SoftwareStream(Generic[D, P]):
     # --- what a device does in its own way ---
 
     def _submit(self, piece: P) -> None:
-        """Do a piece of work, or give it to the device, behind what comes before it."""
+        """Do a piece of work, or submit it to the device, behind what comes before it."""
         raise NotImplementedError
 
     def _wait(self) -> None:
