@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from gridlane.runtime.software_queue import SoftwareQueue
+from gridlane.runtime.queues.software_queue import SoftwareQueue
 
 
 class Calls(SoftwareQueue):

@@ -11,8 +11,8 @@ import pytest
 
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cpu import CpuDevice
-from gridlane.runtime.event import Event
-from gridlane.runtime.stream_queue import BUSY
+from gridlane.runtime.queues.host_event import HostEvent as Event
+from gridlane.runtime.queues.host_queue import BUSY
 
 DEVICE = CpuDevice()
 DEFAULT = DEVICE.default_stream

@@ -16,7 +16,7 @@ from gridlane.cuda.profiles import native_profile
 from gridlane.launch import compact, current
 from gridlane.runtime.errors import KernelStop
 from gridlane.runtime.protocol import Limits
-from gridlane.runtime.stream_queue import BUSY, wait_for_streams
+from gridlane.runtime.queues.host_queue import BUSY, wait_for_streams
 
 if TYPE_CHECKING:
     from gridlane.cuda.launch import Configured, Reading

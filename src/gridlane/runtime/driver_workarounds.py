@@ -15,7 +15,8 @@ def quirks(name: str) -> frozenset[Feature]:
     >>> sorted(quirks("llvmpipe (LLVM 15.0.6, 256 bits)")), sorted(quirks("NVIDIA H200"))
     ([<Feature.SHORT_LOOPS: 'short_loops'>, <Feature.SWAPS_SELECTS: 'swaps_selects'>], [])
     """
-    return frozenset().union(*(found for word, found in _QUIRKS.items() if word in name.lower()))
+    none: frozenset[Feature] = frozenset()
+    return none.union(*(found for word, found in _QUIRKS.items() if word in name.lower()))
 
 
 _ROUNDING = ("llvmpipe", "swiftshader")

@@ -4,49 +4,25 @@ from __future__ import annotations
 
 import os
 import uuid
-from typing import Any
+from typing import Self
 
 import numpy as np
 
 from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
 from gridlane.core.options import Target
+from gridlane.runtime.attributes import attributes_of
 from gridlane.runtime.errors import INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED, fail
-from gridlane.runtime.event import Event
-from gridlane.runtime.protocol import Block, Buffer, HostMemory, Limits, Route
-from gridlane.runtime.stream import (
-    DefaultStream,
-    Stream,
+from gridlane.runtime.protocol import Block, Buffer, Explain, HostMemory, Limits, Route
+from gridlane.runtime.queues.host_event import HostEvent
+from gridlane.runtime.queues.host_queue import wait_for_streams
+from gridlane.runtime.queues.host_stream import (
+    DefaultHostStream,
+    HostStream,
+    OwnHostStream,
     by_handle,
     live_streams,
 )
-from gridlane.runtime.stream_queue import wait_for_streams
-
-_FIXED = {
-    "INTEGRATED": 1,
-    "CAN_MAP_HOST_MEMORY": 1,
-    "UNIFIED_ADDRESSING": 1,
-    "MANAGED_MEMORY": 1,
-    "CONCURRENT_MANAGED_ACCESS": 1,
-    "PAGEABLE_MEMORY_ACCESS": 1,
-    "CONCURRENT_KERNELS": 1,
-    "ASYNC_ENGINE_COUNT": 1,
-    "COOPERATIVE_LAUNCH": 0,
-    "KERNEL_EXEC_TIMEOUT": 0,
-    "TCC_DRIVER": 0,
-    "ECC_ENABLED": 0,
-    "COMPUTE_MODE": 0,
-    "TOTAL_CONSTANT_MEMORY": 64 * 1024,
-    "SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO": 2,
-    "GLOBAL_L1_CACHE_SUPPORTED": 1,
-    "LOCAL_L1_CACHE_SUPPORTED": 1,
-    "MAX_REGISTERS_PER_BLOCK": 65536,
-    "MAX_REGISTERS_PER_MULTIPROCESSOR": 65536,
-    "MAX_THREADS_PER_MULTIPROCESSOR": 2048,
-    "PCI_BUS_ID": 0,
-    "PCI_DEVICE_ID": 0,
-    "PCI_DOMAIN_ID": 0,
-}
 
 
 def address_of(array: np.ndarray) -> int:
@@ -67,7 +43,7 @@ class HostDevice:
     compute_capability = (8, 0)
 
     def __init__(self) -> None:
-        self.default_stream = DefaultStream(self)  # type: ignore[arg-type]  # a subclass is one
+        self.default_stream = DefaultHostStream(self)
 
     # --- code ---
 
@@ -99,6 +75,22 @@ class HostDevice:
             fail(NOT_SUPPORTED, f"{kind} memory: the device {self.name} has memory of its own")
         return self.allocate(size)
 
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy within the device; the bytes may overlap."""
+        raise NotImplementedError
+
+    def upload(self, target: int, source: memoryview) -> None:
+        """Copy host bytes to the device."""
+        raise NotImplementedError
+
+    def download(self, target: memoryview, source: int) -> None:
+        """Copy device bytes to the host."""
+        raise NotImplementedError
+
+    def fill(self, target: int, byte: int, size: int) -> None:
+        """Set bytes."""
+        raise NotImplementedError
+
     def register_host(self, address: int, size: int) -> None:
         """Pin memory: copies are as correct without, and no faster with it."""
 
@@ -110,7 +102,7 @@ class HostDevice:
             f"copy the data to the device {self.name!r} with cuda.to_device",
         )
 
-    def reaches(self, other: Any, address: int) -> bool:
+    def reaches(self, other: object, address: int) -> bool:
         """Memory of another device is out of bounds here."""
         return False
 
@@ -125,11 +117,11 @@ class HostDevice:
 
     # --- queues ---
 
-    def new_stream(self) -> Stream:
+    def new_stream(self) -> OwnHostStream:
         """A stream with a thread of its own."""
-        return Stream(self)  # type: ignore[arg-type]  # a subclass is a Device
+        return OwnHostStream(self)
 
-    def stream_at(self, handle: int) -> Stream | DefaultStream:
+    def stream_at(self, handle: int) -> HostStream:
         """The stream with this number. Work of a thread runs on the thread, so CUDA's 2, the
         thread's own default, is the default stream as well."""
         if handle in (0, 1, 2):
@@ -143,9 +135,9 @@ class HostDevice:
         """Ask the launch of a thread to end early, or take that back."""
         raise NotImplementedError
 
-    def new_event(self, timing: bool = True) -> Event:
+    def new_event(self, timing: bool = True) -> HostEvent:
         """An event of the host's clock."""
-        return Event(timing)
+        return HostEvent(timing)
 
     def synchronize(self) -> None:
         """Wait for all streams; raise the first error."""
@@ -170,24 +162,6 @@ class HostDevice:
         return attributes_of(self.limits, self.compute_capability)
 
 
-def attributes_of(limits: Limits, compute_capability: tuple[int, int]) -> dict[str, int]:
-    """CUDA's attributes of a device that is not CUDA's, by its limits."""
-    sizes: dict[str, int] = {
-        "WARP_SIZE": limits.warp_size,
-        "MULTIPROCESSOR_COUNT": limits.multiprocessors,
-        "MAX_THREADS_PER_BLOCK": limits.max_threads,
-        "MAX_SHARED_MEMORY_PER_BLOCK": limits.max_shared,
-        "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": limits.max_dynamic_shared,
-        "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": limits.max_dynamic_shared,
-        "COMPUTE_CAPABILITY_MAJOR": compute_capability[0],
-        "COMPUTE_CAPABILITY_MINOR": compute_capability[1],
-    }
-    for axis, block, grid in zip("XYZ", limits.max_block, limits.max_grid):
-        sizes[f"MAX_BLOCK_DIM_{axis}"] = block
-        sizes[f"MAX_GRID_DIM_{axis}"] = grid
-    return _FIXED | sizes
-
-
 def machine_uuid() -> str:
     """A name of a device of this machine that differs between machines."""
     digits = f"{uuid.getnode():032x}"
@@ -202,9 +176,9 @@ class HostKernel:
 
     def __init__(self, artifact: Artifact) -> None:
         self.artifact = artifact
-        self.explain: Any = None
+        self.explain: Explain | None = None
 
-    def bind(self, block: Block) -> Any:
+    def bind(self, block: Block) -> Self:
         """The kernel itself."""
         assert self.artifact.block in (None, block), "compiled for another block shape"
         return self

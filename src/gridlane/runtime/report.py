@@ -44,7 +44,8 @@ class Report:
         (head,) = struct.unpack_from("<I", self._bytes, abi.PRINT_HEAD_OFFSET)
         if not head:
             return
-        at, lines = 0, []
+        at = 0
+        lines: list[str] = []
         while at + abi.RECORD_HEADER_BYTES <= min(head, self.capacity):
             start = abi.RECORDS_OFFSET + at
             (site,) = struct.unpack_from("<I", self._bytes, start)

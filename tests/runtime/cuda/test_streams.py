@@ -219,6 +219,27 @@ def test_a_stream_waits_for_an_event(machine, device):
     assert seen == [1, 2] and "cuEventCreate(2)" in machine.log
 
 
+def test_another_device_s_stream(device):
+    from gridlane.runtime.drivers.cpu import CpuDevice
+
+    own, other, event = device.new_stream(), CpuDevice().new_stream(), device.new_event()
+    own.begin_capture()
+    own.fill(device.allocate_host(16, "pinned").address, 0, 0)
+    work = own.end_capture().instantiate()
+    for use in (event.record, event.wait, work.launch):
+        with pytest.raises(DeviceError, match=r"INVALID_HANDLE.*another device"):
+            use(other)
+
+
+def test_elapsed_time_to_another_device_s_event(device):
+    from gridlane.runtime.queues.host_event import HostEvent
+
+    start = device.new_event()
+    start.record(device.default_stream)
+    with pytest.raises(DeviceError, match=r"INVALID_HANDLE.*another device"):
+        start.elapsed_ms(HostEvent())
+
+
 def test_elapsed_time_is_the_device_s(machine, device):
     stream, start, end = device.new_stream(), device.new_event(), device.new_event()
     start.record(stream)

@@ -7,7 +7,7 @@ import gc
 import numpy as np
 import pytest
 from tests.runtime.arrays import params, to_device, words
-from tests.runtime.queued.programs import RAISE
+from tests.runtime.host_driven.programs import RAISE
 from tests.runtime.single_buffer.texts import ADD_ONE, kernel
 
 from gridlane.core import dtypes

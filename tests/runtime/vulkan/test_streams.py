@@ -1,4 +1,4 @@
-"""Barriers between streams, and time stamps. What streams do is in tests/runtime/queued."""
+"""Barriers between streams, and time stamps. What streams do is in tests/runtime/host_driven."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from gridlane.runtime.drivers.vulkan.api import bindings, listed, text
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
-SHARED = HERE.parent / "queued"
+SHARED = HERE.parent / "host_driven"
 
 
 def _there() -> bool:

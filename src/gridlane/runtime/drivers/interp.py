@@ -10,9 +10,10 @@ import struct
 import threading
 import weakref
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from gridlane.runtime.errors import (
 )
 from gridlane.runtime.host_device import HostDevice, HostKernel, machine_uuid
 from gridlane.runtime.protocol import Buffer, Limits
-from gridlane.runtime.reentry import is_reentry, refuse_reentry
+from gridlane.runtime.queues.reentry import is_reentry, refuse_reentry
 
 MOST_BLOCKS = 1024
 """Blocks of a grid that can wait for each other: each takes a thread."""
@@ -156,7 +157,7 @@ class InterpKernel(HostKernel):
         return MOST_BLOCKS
 
 
-def _reader(slot: ParamSlot) -> partial:
+def _reader(slot: ParamSlot) -> Callable[[bytes], int | float | bool]:
     """A function that takes one parameter out of the block."""
     if slot.dtype is None:
         return partial(_pointer, slot.offset)
@@ -167,7 +168,7 @@ def _pointer(offset: int, params: bytes) -> int:
     return struct.unpack_from("<Q", params, offset)[0]
 
 
-def _scalar(dtype: np.dtype, offset: int, params: bytes) -> np.generic:
+def _scalar(dtype: np.dtype, offset: int, params: bytes) -> Any:
     return np.frombuffer(params, dtype, 1, offset)[0]
 
 

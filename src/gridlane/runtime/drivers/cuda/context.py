@@ -7,24 +7,21 @@ import itertools
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from gridlane.core.artifact import Artifact
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda.api import STICKY, call
 from gridlane.runtime.errors import (
     CONTEXT_DESTROYED,
     NOT_CAPTURED,
-    NOT_PERMITTED,
     device_error,
     fail,
 )
-
-if TYPE_CHECKING:
-    from gridlane.runtime.drivers.cuda.graph import Capture
-    from gridlane.runtime.drivers.cuda.kernel import CudaKernel
+from gridlane.runtime.protocol import Explain
+from gridlane.runtime.queues import callbacks
+from gridlane.runtime.report import Report
 
 _thread = threading.local()
 FLAGS = 1024
@@ -49,19 +46,35 @@ Call = tuple[Any, ...]
 """The name of a driver function and its arguments."""
 
 
-@contextmanager
-def host_function() -> Iterator[None]:
-    """In the with block this thread is the driver's, in a host function: no CUDA function may be
-    called."""
-    _thread.in_host_function = True
-    try:
-        yield
-    finally:
-        _thread.in_host_function = False
+class Recording(Protocol):
+    """A capture that goes on."""
+
+    def end(self) -> None:
+        """Record no stream any more."""
+        ...
 
 
-def _in_host_function() -> bool:
-    return getattr(_thread, "in_host_function", False)
+class Loaded(Protocol):
+    """A kernel that is loaded into a context.
+
+    Attributes:
+        report: what it tells the host, where it has something to tell.
+        explain: makes the user's exception of what it raised.
+    """
+
+    name: str
+    artifact: Artifact
+    report: Report | None
+    explain: Explain | None
+
+    @property
+    def launched(self) -> bool:
+        """Whether it may be running."""
+        ...
+
+    def places(self) -> list[str]:
+        """After a fault: the lines where its warps stood."""
+        ...
 
 
 class Context:
@@ -77,14 +90,14 @@ class Context:
         self.generation = -1
         self.fault: DeviceError | None = None
         """What every call raises a copy of: one that was raised holds the frames that it left."""
-        self.kernels: weakref.WeakSet[CudaKernel] = weakref.WeakSet()
-        self.reporting: weakref.WeakSet[CudaKernel] = weakref.WeakSet()
+        self.kernels: weakref.WeakSet[Loaded] = weakref.WeakSet()
+        self.reporting: weakref.WeakSet[Loaded] = weakref.WeakSet()
         """The kernels that have something to tell the host."""
         self.silent = True
         """Whether there has never been such a kernel."""
         self._flags = bytearray(FLAGS)
         self._flag_numbers = itertools.count()
-        self.captures: list[Capture] = []
+        self.captures: list[Recording] = []
         """What is recorded now."""
         self._later: deque[tuple[int, tuple[Call, ...]]] = deque()
         self._retain()
@@ -105,12 +118,12 @@ class Context:
         may have changed that since.
 
         Raises:
-            DeviceError: a kernel has brought the context down; NOT_PERMITTED in a host function.
+            DeviceError: a kernel has brought the context down; NOT_PERMITTED in a callback.
         """
         if self.fault is not None:
             raise copy(self.fault)
-        if _in_host_function():
-            fail(NOT_PERMITTED, "a callback of a stream may not use the device")
+        if callbacks.here.in_callback:
+            callbacks.refuse_in_callback()
         if not self.alone or getattr(_thread, "context", None) is not self._token:
             call("cuCtxSetCurrent", self.handle)
             _thread.context = self._token
@@ -147,7 +160,7 @@ class Context:
         if generation != self.generation or self.fault is not None:
             return
         self._later.append((generation, calls))
-        if self.captures or _in_host_function():
+        if self.captures or callbacks.here.in_callback:
             return
         try:
             # The thread may be about to call something in another device's context.

@@ -3,25 +3,44 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda.api import bindings, enum
 from gridlane.runtime.drivers.cuda.context import Context
+from gridlane.runtime.drivers.cuda.kernel import CudaBound
 from gridlane.runtime.errors import (
-    ILLEGAL_STATE,
     INVALID_HANDLE,
     INVALID_VALUE,
     NOT_CAPTURED,
     fail,
 )
-
-if TYPE_CHECKING:
-    from gridlane.runtime.drivers.cuda.kernel import CudaBound
-    from gridlane.runtime.drivers.cuda.stream import CudaStream
+from gridlane.runtime.queues.graph import check_begin, check_end
 
 _PAGE_LOCKED = 1
 """CU_MEMORYTYPE_HOST; the driver knows no other memory of the host."""
+
+
+class Stream(Protocol):
+    """What captures and graphs need of a stream.
+
+    Attributes:
+        native: the CUstream.
+        capture: what the work is recorded in, not run.
+    """
+
+    context: Context
+    handle: int
+    native: Any
+    capture: Capture | None
+
+    def catch_up(self) -> None:
+        """Put later work behind what it has to wait for."""
+        ...
+
+    def hold(self, keep: object) -> None:
+        """Keep something alive until the work so far is done."""
+        ...
 
 
 class Capture:
@@ -33,7 +52,7 @@ class Capture:
         streams: the streams whose work is recorded, the one that began first.
     """
 
-    def __init__(self, stream: CudaStream) -> None:
+    def __init__(self, stream: Stream) -> None:
         self.keep: list[Any] = []
         self.kernels: list[CudaBound] = []
         self.streams = [stream]
@@ -45,7 +64,7 @@ class Capture:
             stream.capture = None
         self.streams[0].context.captures.remove(self)
 
-    def join(self, stream: CudaStream) -> None:
+    def join(self, stream: Stream) -> None:
         """Record another stream's work as well."""
         stream.capture = self
         self.streams.append(stream)
@@ -78,25 +97,22 @@ class _Holder:
     __slots__ = ("__weakref__",)
 
 
-def begin_capture(stream: CudaStream) -> Capture:
+def begin_capture(stream: Stream) -> Capture:
     """Make the driver record a stream's work.
 
     Raises:
         DeviceError: NOT_CAPTURED, it is a default stream; ILLEGAL_STATE, it is recorded already.
     """
     context = stream.context
-    if stream.handle in (0, 1, 2):
-        fail(NOT_CAPTURED, "the default stream", "capture a stream of cuda.stream()")
-    if stream.capture is not None:
-        fail(ILLEGAL_STATE, "the stream is captured already", "end that capture first")
+    check_begin(stream.handle in (0, 1, 2), stream.capture is not None)
     # Relaxed: kernels may be loaded. What would end the capture is refused by Context and Stream.
     mode = enum("CUstreamCaptureMode", "CU_STREAM_CAPTURE_MODE_RELAXED")
-    context.call("cuStreamBeginCapture", stream._native, mode)
+    context.call("cuStreamBeginCapture", stream.native, mode)
     context.expire()  # prepared launches keep nothing alive
     return Capture(stream)
 
 
-def end_capture(stream: CudaStream) -> CudaGraph:
+def end_capture(stream: Stream) -> CudaGraph:
     """What a stream has recorded, with the streams that joined.
 
     Raises:
@@ -104,10 +120,10 @@ def end_capture(stream: CudaStream) -> CudaGraph:
             something went wrong, and the recording is lost.
     """
     context, capture = stream.context, stream.capture
-    if capture is None or capture.streams[0] is not stream:
-        fail(ILLEGAL_STATE, "no capture began on this stream")
+    check_end(capture is not None and capture.streams[0] is stream)
+    assert capture is not None  # as that is checked
     try:
-        native = context.call("cuStreamEndCapture", stream._native)
+        native = context.call("cuStreamEndCapture", stream.native)
     finally:
         capture.end()  # behind the driver's end: what waits to be given back would break it
     return CudaGraph(context, native, capture)
@@ -146,14 +162,16 @@ class CudaExecutable:
         destroy = ("cuCtxSynchronize",), ("cuGraphExecDestroy", native)
         weakref.finalize(self, context.give_back, context.generation, *destroy).atexit = False
 
-    def launch(self, stream: CudaStream) -> None:
+    def launch(self, stream: Stream) -> None:
         """Append the work to a stream."""
+        if not isinstance(getattr(stream, "context", None), Context):
+            fail(INVALID_HANDLE, "the stream is another device's than the graph")
         _check_generation(self)
-        stream._catch_up()
+        stream.catch_up()
         for bound in self._capture.kernels:
             bound.kernel.flag[0] = 1
-        self.context.call("cuGraphLaunch", self._native, stream._native)
-        stream._hold(self)
+        self.context.call("cuGraphLaunch", self._native, stream.native)
+        stream.hold(self)
 
 
 def _check_generation(owner: CudaGraph | CudaExecutable) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
@@ -13,18 +13,45 @@ from gridlane.runtime.drivers.cuda.api import address_of, bindings, enum
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.report import Report
 from gridlane.runtime.errors import INVALID_IMAGE, NOT_CAPTURED, NOT_FOUND, fail
-from gridlane.runtime.protocol import Block, Explain, Figures, NativeLaunch
-
-if TYPE_CHECKING:
-    from gridlane.runtime.drivers.cuda.device import CudaDevice
+from gridlane.runtime.protocol import Block, Explain, Figures, Limits, NativeLaunch
+from gridlane.runtime.report import Report as BaseReport
 
 _PARAM_BUFFER_END, _PARAM_BUFFER, _PARAM_BUFFER_SIZE = 0, 1, 2
+
+
+class LaunchStream(Protocol):
+    """What a launch needs of its stream.
+
+    Attributes:
+        apart: whether it does not wait for the default stream.
+    """
+
+    handle: int
+    apart: bool
+
+    def launch(
+        self, kernel: CudaBound, params: bytes, gx: int, gy: int, gz: int, shared: int
+    ) -> None:
+        """Append a launch."""
+        ...
+
+
+class Device(Protocol):
+    """What a kernel needs of its device."""
+
+    context: Context
+    limits: Limits
+
+    @property
+    def default_stream(self) -> LaunchStream:
+        """The one that launches go to where no other is named."""
+        ...
 
 
 class CudaKernel:
     """An artifact in a context; loaded again, when it is used, after the context was lost."""
 
-    def __init__(self, device: CudaDevice, artifact: Artifact) -> None:
+    def __init__(self, device: Device, artifact: Artifact) -> None:
         if artifact.target != "cuda" or artifact.format not in ("ptx", "cubin"):
             fail(INVALID_IMAGE, f"the cuda device runs PTX and cubins, not {artifact.format}")
         self.artifact = artifact
@@ -33,7 +60,7 @@ class CudaKernel:
         self.context: Context = device.context
         self.flag = self.context.new_flag()
         """1 once it was launched, until all work is known to be done; see Context."""
-        self.report: Report | None = None
+        self.report: BaseReport | None = None
         self.explain: Explain | None = None
         ends = [slot.offset + (slot.dtype.size if slot.dtype else 8) for slot in artifact.params]
         self.param_size = max(ends, default=0)
@@ -52,8 +79,8 @@ class CudaKernel:
         unload = ("cuCtxSynchronize",), ("cuModuleUnload", module)
         weakref.finalize(self, context.give_back, self.generation, *unload).atexit = False
         self._module = module
-        self._function = context.call("cuModuleGetFunction", module, self.name.encode())
-        self.function = int(self._function)
+        self.handle = context.call("cuModuleGetFunction", module, self.name.encode())
+        self.function = int(self.handle)
         if artifact.uses_dynamic_shared:
             most = self.device.limits.max_dynamic_shared - artifact.static_shared
             self._set("MAX_DYNAMIC_SHARED_SIZE_BYTES", most)
@@ -73,10 +100,10 @@ class CudaKernel:
             if error.number != NOT_FOUND:
                 raise
             return
-        self.report = Report(self.context, self.artifact)
+        self.report = report = Report(self.context, self.artifact)
         self.context.reporting.add(self)
         self.context.silent = False
-        where = ctypes.c_uint64(self.report.address)
+        where = ctypes.c_uint64(report.address)
         self.context.call("cuMemcpyHtoD", pointer, ctypes.addressof(where), 8)
 
     def ready(self) -> None:
@@ -98,11 +125,11 @@ class CudaKernel:
 
     def _set(self, name: str, value: int) -> None:
         attribute = enum("CUfunction_attribute", f"CU_FUNC_ATTRIBUTE_{name}")
-        self.context.call("cuFuncSetAttribute", self._function, attribute, value, what=self.name)
+        self.context.call("cuFuncSetAttribute", self.handle, attribute, value, what=self.name)
 
     def _attribute(self, name: str) -> int:
         attribute = enum("CUfunction_attribute", f"CU_FUNC_ATTRIBUTE_{name}")
-        return int(self.context.call("cuFuncGetAttribute", attribute, self._function))
+        return int(self.context.call("cuFuncGetAttribute", attribute, self.handle))
 
     def figures(self) -> Figures:
         """Registers, memory and the largest block."""
@@ -119,13 +146,13 @@ class CudaKernel:
         """Blocks that a multiprocessor holds at once."""
         self.ready()
         name = "cuOccupancyMaxActiveBlocksPerMultiprocessor"
-        return int(self.context.call(name, self._function, threads, shared, what=self.name))
+        return int(self.context.call(name, self.handle, threads, shared, what=self.name))
 
     def potential_block_size(self, shared: int = 0) -> tuple[int, int]:
         """(blocks that fill the device, threads a block) at the best occupancy."""
         self.ready()
         blocks, threads = self.context.call(
-            "cuOccupancyMaxPotentialBlockSize", self._function, None, shared, 0, what=self.name
+            "cuOccupancyMaxPotentialBlockSize", self.handle, None, shared, 0, what=self.name
         )
         return int(blocks), int(threads)
 
@@ -174,16 +201,16 @@ class CudaBound:
             pointers = (ctypes.c_void_p * max(1, len(offsets)))(*[address + at for at in offsets])
             at = ctypes.addressof(pointers)
             kernel.context.call(
-                "cuLaunchCooperativeKernel", kernel._function, *geometry, at, what=what
+                "cuLaunchCooperativeKernel", kernel.handle, *geometry, at, what=what
             )
             return
         extra = (ctypes.c_void_p * 5)(
             _PARAM_BUFFER, address, _PARAM_BUFFER_SIZE, ctypes.addressof(size), _PARAM_BUFFER_END
         )
         at = ctypes.addressof(extra) if params else 0
-        kernel.context.call("cuLaunchKernel", kernel._function, *geometry, 0, at, what=what)
+        kernel.context.call("cuLaunchKernel", kernel.handle, *geometry, 0, at, what=what)
 
-    def native_launch(self, stream: Any) -> NativeLaunch | None:
+    def native_launch(self, stream: LaunchStream) -> NativeLaunch | None:
         """How to launch on a stream without this class; None for launches that must be waited for,
         cooperative ones, and streams that need care."""
         kernel, address = self.kernel, address_of("cuLaunchKernel")

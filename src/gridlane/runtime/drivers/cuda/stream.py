@@ -6,7 +6,7 @@ import itertools
 import weakref
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from gridlane.runtime.drivers.cuda.api import (
     HOST_FUNCTION,
@@ -15,7 +15,7 @@ from gridlane.runtime.drivers.cuda.api import (
     host_launcher,
     waiting,
 )
-from gridlane.runtime.drivers.cuda.context import Context, host_function
+from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.graph import (
     Capture,
     CudaGraph,
@@ -23,7 +23,8 @@ from gridlane.runtime.drivers.cuda.graph import (
     check_pinned,
     end_capture,
 )
-from gridlane.runtime.drivers.cuda.memory import host_address
+from gridlane.runtime.drivers.cuda.kernel import CudaBound
+from gridlane.runtime.drivers.cuda.memory import Pool, host_address
 from gridlane.runtime.errors import (
     INVALID_HANDLE,
     NOT_CAPTURED,
@@ -31,10 +32,9 @@ from gridlane.runtime.errors import (
     device_error,
     fail,
 )
-
-if TYPE_CHECKING:
-    from gridlane.runtime.drivers.cuda.device import CudaDevice
-    from gridlane.runtime.drivers.cuda.kernel import CudaBound
+from gridlane.runtime.queues.callbacks import callback
+from gridlane.runtime.queues.event import check_timed
+from gridlane.runtime.queues.graph import check_waiting
 
 NON_BLOCKING = 1
 
@@ -46,7 +46,7 @@ _numbers = itertools.count(1)
 @HOST_FUNCTION
 def _host_function(number: int) -> None:
     """What the driver calls from a thread of its own."""
-    with host_function():
+    with callback():
         work, once = _callbacks[number]
         if once:
             del _callbacks[number]
@@ -54,16 +54,41 @@ def _host_function(number: int) -> None:
         del work  # what it holds may be device memory, which may not be freed behind this block
 
 
+class Device(Protocol):
+    """What a stream needs of its device."""
+
+    name: str
+    context: Context
+    pool: Pool
+
+    @property
+    def default_stream(self) -> CudaStream:
+        """The one that allocations are work of."""
+        ...
+
+    def flush(self) -> None:
+        """Write what kernels printed; called when work is done."""
+        ...
+
+    def check(self) -> None:
+        """Raise the first error that a kernel reported; called when work is done."""
+        ...
+
+
 class CudaStream:
-    """A stream by its number: the default one, the caller's own, or another library's."""
+    """A stream by its number: the default one, the caller's own, or another library's.
+
+    Attributes:
+        native: the CUstream.
+    """
 
     inline = False
 
-    def __init__(self, device: CudaDevice, handle: int, foreign: bool = False) -> None:
+    def __init__(self, device: Device, handle: int, foreign: bool = False) -> None:
         self.device = device
         self.handle = handle
         self.context: Context = device.context
-        self._native = bindings().CUstream(handle)
+        self.native = bindings().CUstream(handle)
         self._error: BaseException | None = None
         # Work of other libraries' streams may not wait for the default stream, on which memory is
         # allocated and freed.
@@ -71,10 +96,10 @@ class CudaStream:
         self._seen = -1
         self.capture: Capture | None = None
         """What the work is recorded in, not run."""
-        self._held: deque[tuple[CudaEvent, Any]] = deque()
+        self._held: deque[tuple[CudaEvent, object]] = deque()
 
     def _is_apart(self) -> bool:
-        return bool(int(self.context.call("cuStreamGetFlags", self._native)) & NON_BLOCKING)
+        return bool(int(self.context.call("cuStreamGetFlags", self.native)) & NON_BLOCKING)
 
     # --- work ---
 
@@ -86,58 +111,58 @@ class CudaStream:
         gy: int,
         gz: int,
         shared: int,
-        keep: Any = None,
+        keep: object = None,
     ) -> None:
         """Append a launch. One that can raise is waited for on the default stream, as it is on
         every other device."""
-        self._catch_up()
+        self.catch_up()
         if self.capture is not None:
             self.capture.add_kernel(kernel)
         kernel.launch_on(self.handle, params, gx, gy, gz, shared)
-        self._hold((kernel, keep))
+        self.hold((kernel, keep))
         if kernel.raises() and self.handle in (0, 1, 2):
             self.synchronize()
 
-    def upload(self, target: int, source: memoryview, keep: Any = None) -> None:
+    def upload(self, target: int, source: memoryview, keep: object = None) -> None:
         """Append a copy to the device."""
-        self._catch_up()
+        self.catch_up()
         address = host_address(source)
         if self.capture is not None:
             check_pinned(self.context, address)
-        self._call("cuMemcpyHtoDAsync", _device(target), address, source.nbytes, self._native)
-        self._hold((source, keep))
+        self._call("cuMemcpyHtoDAsync", _device(target), address, source.nbytes, self.native)
+        self.hold((source, keep))
 
-    def download(self, target: memoryview, source: int, keep: Any = None) -> None:
+    def download(self, target: memoryview, source: int, keep: object = None) -> None:
         """Append a copy to the host."""
-        self._catch_up()
+        self.catch_up()
         address = host_address(target)
         if self.capture is not None:
             check_pinned(self.context, address)
-        self._call("cuMemcpyDtoHAsync", address, _device(source), target.nbytes, self._native)
-        self._hold((target, keep))
+        self._call("cuMemcpyDtoHAsync", address, _device(source), target.nbytes, self.native)
+        self.hold((target, keep))
 
-    def copy(self, target: int, source: int, size: int, keep: Any = None) -> None:
+    def copy(self, target: int, source: int, size: int, keep: object = None) -> None:
         """Append a copy within the device, or between devices."""
-        self._catch_up()
-        self._call("cuMemcpyAsync", _device(target), _device(source), size, self._native)
-        self._hold(keep)
+        self.catch_up()
+        self._call("cuMemcpyAsync", _device(target), _device(source), size, self.native)
+        self.hold(keep)
 
     def copy_from(
-        self, peer: CudaDevice, target: int, source: int, size: int, keep: Any = None
+        self, peer: Device, target: int, source: int, size: int, keep: object = None
     ) -> None:
         """Append a copy from another GPU's memory to this one's, whether kernels can reach it or
         not."""
         self._check_default()
-        self._catch_up()
+        self.catch_up()
         ends = _device(target), self.context.handle, _device(source), peer.context.handle
-        self._call("cuMemcpyPeerAsync", *ends, size, self._native)
-        self._hold(keep)
+        self._call("cuMemcpyPeerAsync", *ends, size, self.native)
+        self.hold(keep)
 
-    def fill(self, target: int, byte: int, size: int, keep: Any = None) -> None:
+    def fill(self, target: int, byte: int, size: int, keep: object = None) -> None:
         """Append setting bytes."""
-        self._catch_up()
-        self._call("cuMemsetD8Async", _device(target), byte, size, self._native)
-        self._hold(keep)
+        self.catch_up()
+        self._call("cuMemsetD8Async", _device(target), byte, size, self.native)
+        self.hold(keep)
 
     def write(self, target: int, source: memoryview) -> None:
         """Copy to the device; the source may change on return."""
@@ -195,7 +220,7 @@ class CudaStream:
     def query(self) -> bool:
         """Whether all work is done."""
         self._check_waiting("asking whether the work is done")
-        return _is_done(self.context, "cuStreamQuery", self._native)
+        return _is_done(self.context, "cuStreamQuery", self.native)
 
     # --- graphs ---
 
@@ -206,7 +231,7 @@ class CudaStream:
 
     def begin_capture(self) -> None:
         """Record the work from now on; it does not run."""
-        self._catch_up()
+        self.catch_up()
         self.capture = begin_capture(self)
 
     def end_capture(self) -> CudaGraph:
@@ -224,8 +249,7 @@ class CudaStream:
 
     def _check_waiting(self, what: str) -> None:
         """Refuse what needs the work done, while it is recorded only."""
-        if self.capture is not None:
-            fail(NOT_CAPTURED, what)
+        check_waiting(self.capturing, what)
 
     def _check_default(self) -> None:
         """Refuse work of the default stream, which waits for all others, during a capture."""
@@ -235,7 +259,7 @@ class CudaStream:
     def _call(self, name: str, *args: Any) -> Any:
         return self.context.call(name, *args)
 
-    def _catch_up(self) -> None:
+    def catch_up(self) -> None:
         """Make a stream that stands apart wait for the allocations so far. Those of a capture do so
         when its graph is launched."""
         self._check_default()
@@ -247,7 +271,7 @@ class CudaStream:
             event.record(self.device.default_stream)
             event.wait(self)
 
-    def _hold(self, keep: Any) -> None:
+    def hold(self, keep: object) -> None:
         """Keep something alive until the work so far is done. Streams that wait for the default one
         need not: their memory is freed behind their work."""
         if self.capture is not None:
@@ -261,7 +285,7 @@ class CudaStream:
             self._held.append((event, keep))
 
 
-def own_stream(device: CudaDevice, non_blocking: bool = False, priority: int = 0) -> CudaStream:
+def own_stream(device: Device, non_blocking: bool = False, priority: int = 0) -> CudaStream:
     """A new stream, destroyed with its object."""
     context = device.context
     flags = NON_BLOCKING if non_blocking else 0
@@ -281,32 +305,34 @@ class CudaEvent:
         self.recorded = False
         self.capture: Capture | None = None
         """The capture that recorded it last."""
-        self._native = context.call("cuEventCreate", 0 if timing else 2)
-        destroy = "cuEventDestroy", self._native
+        self.native = context.call("cuEventCreate", 0 if timing else 2)
+        destroy = "cuEventDestroy", self.native
         weakref.finalize(self, context.give_back, context.generation, destroy).atexit = False
 
     @property
     def handle(self) -> int:
         """The CUevent."""
-        return int(self._native)
+        return int(self.native)
 
     def record(self, stream: CudaStream) -> None:
         """Record behind the work that is in the stream now."""
-        self.context.call("cuEventRecord", self._native, stream._native)
+        _check_kind(stream)
+        self.context.call("cuEventRecord", self.native, stream.native)
         self.recorded = True
         self.capture = stream.capture
 
     def query(self) -> bool:
         """Whether the stream has passed it."""
-        return _is_done(self.context, "cuEventQuery", self._native)
+        return _is_done(self.context, "cuEventQuery", self.native)
 
     def synchronize(self) -> None:
         """Wait until the stream has passed it."""
-        self.context.call("cuEventSynchronize", self._native)
+        self.context.call("cuEventSynchronize", self.native)
 
     def wait(self, stream: CudaStream) -> None:
         """Make the later work of a stream wait for it."""
-        stream.context.call("cuStreamWaitEvent", stream._native, self._native, 0)
+        _check_kind(stream)
+        stream.context.call("cuStreamWaitEvent", stream.native, self.native, 0)
         if self.capture is not None and stream.capture is None:
             self.capture.join(stream)  # as the driver has it
 
@@ -317,14 +343,16 @@ class CudaEvent:
             DeviceError: INVALID_HANDLE when one was not recorded or does not time, NOT_READY when
                 one has not been passed.
         """
-        for name, event in (("first", self), ("second", end)):
-            if not event.recorded:
-                fail(INVALID_HANDLE, f"the {name} event was not recorded")
-            if not event.timing:
-                fail(INVALID_HANDLE, f"the {name} event was made with timing=False")
-            if not event.query():
-                fail(NOT_READY, f"the {name} event")
-        return float(self.context.call("cuEventElapsedTime", self._native, end._native))
+        if not isinstance(end, CudaEvent):  # pyright: ignore[reportUnnecessaryIsInstance]
+            fail(INVALID_HANDLE, "the second event is another device's")
+        check_timed(self, end)
+        return float(self.context.call("cuEventElapsedTime", self.native, end.native))
+
+
+def _check_kind(stream: CudaStream) -> None:
+    """Refuse a stream of another kind of device; the driver tells GPUs apart."""
+    if not isinstance(stream, CudaStream):  # pyright: ignore[reportUnnecessaryIsInstance]
+        fail(INVALID_HANDLE, "the stream is another device's than the event")
 
 
 def _device(address: int) -> Any:

@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Callable
 
 from gridlane.runtime.drivers.metal.adapters import Adapter
-from gridlane.runtime.queued_context import QueuedContext
+from gridlane.runtime.queues.host_driven_context import HostDrivenContext
 
 
-class Context(QueuedContext):
+class Context(HostDrivenContext):
     """The state of an open device.
 
     Attributes:

@@ -22,9 +22,9 @@ from gridlane.runtime.drivers.metal.recorder import Recorder
 from gridlane.runtime.drivers.metal.stream import MetalStream
 from gridlane.runtime.drivers.metal.transfers import place
 from gridlane.runtime.errors import NOT_SUPPORTED, OUT_OF_MEMORY, KernelStop, fail
+from gridlane.runtime.host_driven_device import ReportingDevice
 from gridlane.runtime.protocol import Block as BlockShape
 from gridlane.runtime.protocol import Buffer, HostMemory, Limits
-from gridlane.runtime.queued_device import ReportingDevice
 from gridlane.runtime.suballocator import Block
 
 

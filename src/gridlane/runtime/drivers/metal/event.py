@@ -9,13 +9,12 @@ Both are of the clock that counts since the machine started, mach_absolute_time,
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from gridlane.runtime.queued_event import Mark, QueuedEvent
-
-if TYPE_CHECKING:
-    from gridlane.runtime.drivers.metal.recorder import Batch, Recorder
-    from gridlane.runtime.drivers.metal.stream import MetalStream
+from gridlane.runtime.drivers.metal.recorder import Batch, Recorder
+from gridlane.runtime.drivers.metal.stream import MetalStream
+from gridlane.runtime.queues.host_driven_event import HostDrivenEvent, Mark
+from gridlane.runtime.queues.host_driven_stream import StreamDevice
 
 
 class _Mark(Mark):
@@ -38,7 +37,13 @@ class _Mark(Mark):
         return max(self.time, self.batch.end if self.batch is not None else 0.0)
 
 
-class MetalEvent(QueuedEvent[_Mark]):
+class Device(StreamDevice, Protocol):
+    """What an event needs of its device."""
+
+    recorder: Recorder
+
+
+class MetalEvent(HostDrivenEvent[Device, _Mark, MetalStream]):
     """A point in a stream; timed by the device."""
 
     @property
@@ -48,7 +53,7 @@ class MetalEvent(QueuedEvent[_Mark]):
     def _new_mark(self) -> _Mark:
         return _Mark()
 
-    def _set(self, mark: _Mark, stream: MetalStream) -> None:
+    def _put(self, stream: MetalStream, mark: _Mark) -> None:
         recorder = stream.recorder
         with recorder.lock:
             mark.point = recorder.mark(stream)
@@ -56,7 +61,7 @@ class MetalEvent(QueuedEvent[_Mark]):
                 mark.batch = recorder.flush()
         mark.time = time.monotonic()
 
-    def _follow(self, mark: _Mark, stream: MetalStream) -> None:
+    def _put_behind(self, stream: MetalStream, mark: _Mark) -> None:
         # What is recorded already comes first in any case, as all streams' work is in one order.
         with stream.context.lock:
             stream.point = max(stream.point, mark.point)

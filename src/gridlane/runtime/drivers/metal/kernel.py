@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import weakref
+from typing import Any, Protocol
 
 from gridlane.core.artifact import Artifact
 from gridlane.runtime import report
-from gridlane.runtime.errors import INVALID_HANDLE, INVALID_VALUE, OUT_OF_RESOURCES, fail
+from gridlane.runtime.drivers.metal.pipelines import Pipeline, Pipelines
+from gridlane.runtime.drivers.metal.stream import MetalStream
+from gridlane.runtime.errors import OUT_OF_RESOURCES, fail
+from gridlane.runtime.host_driven_kernel import (
+    HostDrivenBound,
+    HostDrivenKernel,
+    KernelDevice,
+    accept,
+)
 from gridlane.runtime.protocol import Block
-from gridlane.runtime.queued_kernel import LONGEST_GRID, QueuedBound, QueuedKernel, accept
-
-if TYPE_CHECKING:
-    from gridlane.runtime.drivers.metal.device import MetalDevice
-    from gridlane.runtime.drivers.metal.stream import MetalStream
+from gridlane.runtime.suballocator import Block as Memory
 
 SHARED_STEP = 16
 """Bytes of dynamic shared memory come in steps of so many."""
 
 
-class MetalKernel(QueuedKernel):
+class Device(KernelDevice, Protocol):
+    """What a kernel needs of its device."""
+
+    pipelines: Pipelines
+    reporting: weakref.WeakSet[HostDrivenKernel[Any]]
+    unread: set[HostDrivenKernel[Any]]
+
+    def allocate_block(self, size: int) -> Memory:
+        """Device memory."""
+        ...
+
+
+class MetalKernel(HostDrivenKernel[Device]):
     """An artifact on a device."""
 
-    def __init__(self, device: MetalDevice, artifact: Artifact) -> None:
+    def __init__(self, device: Device, artifact: Artifact) -> None:
         accept(artifact, "metal", "msl", "MSL", "Metal")
         super().__init__(device, artifact)
         self.pipeline = device.pipelines.get(
@@ -51,39 +68,28 @@ class MetalKernel(QueuedKernel):
         return MetalBound(self, block)
 
 
-class MetalBound(QueuedBound):
+class MetalBound(HostDrivenBound[MetalKernel, MetalStream, Pipeline]):
     """A kernel and its block shape."""
 
     def __init__(self, kernel: MetalKernel, block: Block) -> None:
         super().__init__(kernel)
         self.block = block
-        self._checked: set[int] = set()
 
-    def record(
+    def _prepare(self, shared: int) -> Pipeline:
+        self.kernel.check(self.block, shared)
+        return self.kernel.pipeline
+
+    def _submit(
         self,
         stream: MetalStream,
+        prepared: Pipeline,
         params: bytes,
-        gx: int,
-        gy: int,
-        gz: int,
+        grid: tuple[int, int, int],
         shared: int,
-        keep: Any = None,
     ) -> None:
-        """Record a launch on a stream. Hot."""
         kernel = self.kernel
-        if stream.device is not kernel.device:
-            fail(INVALID_HANDLE, f"kernel {kernel.name}: the stream is another device's")
-        kernel.device.context.enter()
-        if shared not in self._checked:
-            kernel.check(self.block, shared)
-            self._checked.add(shared)
-        if not (0 < gx <= LONGEST_GRID and 0 < gy <= 65535 and 0 < gz <= 65535):
-            fail(INVALID_VALUE, f"kernel {kernel.name}, grid {(gx, gy, gz)}")
-        if len(params) < self._size:
-            fail(INVALID_VALUE, f"kernel {kernel.name}: {len(params)} bytes of parameters")
         if kernel.report is not None:
             kernel.device.unread.add(kernel)
-        grid = gx // self._coarse, gy, gz
         stream.recorder.launch(
-            stream, kernel.pipeline, params, grid, self.block, shared, kernel.report_address, kernel
+            stream, prepared, params, grid, self.block, shared, kernel.report_address, kernel
         )

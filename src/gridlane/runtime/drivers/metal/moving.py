@@ -4,12 +4,9 @@ and any address and size will do."""
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
 
 from gridlane.runtime.drivers.metal.pipelines import Pipeline, Pipelines
-
-if TYPE_CHECKING:
-    from gridlane.runtime.drivers.metal.recorder import Queue, Recorder
+from gridlane.runtime.drivers.metal.recorder import Queue, Recorder
 
 BLOCK, MOST_BLOCKS = 256, 1024
 

@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import struct as pack
 from collections import deque
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from gridlane.core.shader_abi import METAL_LAUNCH_BYTES
 from gridlane.runtime.drivers.metal.context import Context
 from gridlane.runtime.drivers.metal.faults import explained
 from gridlane.runtime.drivers.metal.memory import Pool
-
-if TYPE_CHECKING:
-    from gridlane.runtime.drivers.metal.pipelines import Pipeline
+from gridlane.runtime.drivers.metal.pipelines import Pipeline
 
 LONGEST = 64
 """Launches of a command buffer."""

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Protocol
 
 from gridlane.runtime.drivers.metal import transfers
-from gridlane.runtime.queued_stream import QueuedStream
-
-if TYPE_CHECKING:
-    from gridlane.runtime.drivers.metal.device import MetalDevice
-    from gridlane.runtime.drivers.metal.kernel import MetalBound
-    from gridlane.runtime.drivers.metal.recorder import Recorder
+from gridlane.runtime.drivers.metal.context import Context
+from gridlane.runtime.drivers.metal.recorder import Recorder
+from gridlane.runtime.queues.host_driven_stream import HostDrivenStream, StreamDevice
 
 
-class MetalStream(QueuedStream):
+class Device(transfers.Memory, StreamDevice, Protocol):
+    """What a stream needs of its device."""
+
+    context: Context
+    recorder: Recorder
+
+
+class MetalStream(HostDrivenStream[Device]):
     """A stream. The default one comes after the work of all others, and they after its work.
 
     Attributes:
         point: see recorder.Queue.
     """
 
-    def __init__(self, device: MetalDevice, default: bool = False) -> None:
+    def __init__(self, device: Device, default: bool = False) -> None:
         super().__init__(device, device.context, default)
         self.point = 0
 
@@ -32,37 +35,19 @@ class MetalStream(QueuedStream):
 
     # --- work: submitted now, deferred, or recorded for a graph ---
 
-    def _launch(
-        self,
-        kernel: MetalBound,
-        params: bytes,
-        gx: int,
-        gy: int,
-        gz: int,
-        shared: int,
-        keep: Any = None,
-    ) -> None:
-        kernel.record(self, params, gx, gy, gz, shared)
-
-    def download(self, target: memoryview, source: int, keep: Any = None) -> None:
-        """Append a copy to the host."""
-        if self._recorded is None and target.nbytes and not transfers.pinned(self.device, target):
-            self.context.enter()
-            # The host has to do the last step.
-            self._defer(partial(transfers.read, self, target, source, keep))
-            return
-        super().download(target, source, keep)
-
-    def _upload(self, target: int, source: memoryview, keep: Any) -> None:
+    def _upload(self, target: int, source: memoryview, keep: object) -> None:
         transfers.upload(self, target, source, keep)
 
-    def _download(self, target: memoryview, source: int, keep: Any) -> None:
+    def _download(self, target: memoryview, source: int, keep: object) -> None:
         transfers.download(self, target, source, keep)
 
-    def _copy(self, target: int, source: int, size: int, keep: Any) -> None:
+    def _download_needs_host(self, target: memoryview) -> bool:
+        return target.nbytes > 0 and not transfers.pinned(self.device, target)
+
+    def _copy(self, target: int, source: int, size: int, keep: object) -> None:
         transfers.copy(self, target, source, size)
 
-    def _fill(self, target: int, byte: int, size: int, keep: Any) -> None:
+    def _fill(self, target: int, byte: int, size: int, keep: object) -> None:
         transfers.fill(self, target, byte, size)
 
     def _write(self, target: int, source: memoryview) -> None:
@@ -73,10 +58,11 @@ class MetalStream(QueuedStream):
 
     # --- waiting ---
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
+        """Wait for what a callback of this stream comes behind."""
         self.recorder.wait(self.recorder.mark(self))
 
-    def _wait(self) -> None:
+    def _wait_submitted(self) -> None:
         self.recorder.wait(self.recorder.last if self.is_default else self.point)
 
     def _passed(self) -> bool:

@@ -4,37 +4,62 @@ anyway; what is appended to a stream is copied by the device, through pinned mem
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from gridlane.runtime.drivers.metal.memory import Pool
+from gridlane.runtime.drivers.metal.moving import Mover
+from gridlane.runtime.drivers.metal.recorder import Queue, Recorder
 from gridlane.runtime.errors import INVALID_VALUE, fail
-from gridlane.runtime.suballocator import Chunk
-
-if TYPE_CHECKING:
-    from gridlane.runtime.drivers.metal.device import MetalDevice
-    from gridlane.runtime.drivers.metal.stream import MetalStream
+from gridlane.runtime.suballocator import Block, Chunk
 
 
-def place(device: MetalDevice, address: int, size: int) -> tuple[Chunk, int]:
+class Memory(Protocol):
+    """What copies need of their device."""
+
+    name: str
+    pool: Pool
+    mover: Mover
+
+    def allocate_block(self, size: int) -> Block:
+        """Device memory."""
+        ...
+
+
+class Stream(Queue, Protocol):
+    """What copies need of their stream."""
+
+    @property
+    def device(self) -> Memory:
+        """The device that it is a stream of."""
+        ...
+
+    @property
+    def recorder(self) -> Recorder:
+        """What records the device's work."""
+        ...
+
+
+def place(memory: Memory, address: int, size: int) -> tuple[Chunk, int]:
     """(chunk, offset) of bytes of the device.
 
     Raises:
         DeviceError: INVALID_VALUE, they are not the device's.
     """
-    found = device.pool.addresses.find(address, size)
+    found = memory.pool.addresses.find(address, size)
     if found is None:
         fail(
             INVALID_VALUE,
-            f"{size} bytes at {address:#x} are not in an array of the device {device.name!r}",
-            f"copy the data to the device {device.name!r} with cuda.to_device",
+            f"{size} bytes at {address:#x} are not in an array of the device {memory.name!r}",
+            f"copy the data to the device {memory.name!r} with cuda.to_device",
         )
     return found
 
 
-def pinned(device: MetalDevice, view: memoryview) -> int:
+def pinned(memory: Memory, view: memoryview) -> int:
     """The device's address of bytes of the host, or 0 where they are not pinned."""
-    found = device.pool.pointers.find(_pointer(view), view.nbytes)
+    found = memory.pool.pointers.find(_pointer(view), view.nbytes)
     return found[0].address + found[1] if found is not None else 0
 
 
@@ -42,12 +67,12 @@ def _pointer(view: memoryview) -> int:
     return np.frombuffer(view, np.uint8).ctypes.data
 
 
-def _host(device: MetalDevice, address: int, size: int) -> int:
-    chunk, offset = place(device, address, size)
+def _host(memory: Memory, address: int, size: int) -> int:
+    chunk, offset = place(memory, address, size)
     return chunk.pointer + offset
 
 
-def upload(stream: MetalStream, target: int, source: memoryview, keep: Any) -> None:
+def upload(stream: Stream, target: int, source: memoryview, keep: Any) -> None:
     """Append a copy to the device."""
     size, device = source.nbytes, stream.device
     if not size:
@@ -62,7 +87,7 @@ def upload(stream: MetalStream, target: int, source: memoryview, keep: Any) -> N
     device.mover.copy(stream, target, block.address, size, block)
 
 
-def write(stream: MetalStream, target: int, source: memoryview) -> None:
+def write(stream: Stream, target: int, source: memoryview) -> None:
     """Copy to the device, behind the work so far; the source may change on return."""
     size = source.nbytes
     if size:
@@ -71,7 +96,7 @@ def write(stream: MetalStream, target: int, source: memoryview) -> None:
         ctypes.memmove(pointer, _pointer(source), size)
 
 
-def download(stream: MetalStream, target: memoryview, source: int, keep: Any) -> None:
+def download(stream: Stream, target: memoryview, source: int, keep: Any) -> None:
     """Append a copy to pinned memory; to other memory, copy when the work so far is done."""
     size, device = target.nbytes, stream.device
     if not size:
@@ -84,7 +109,7 @@ def download(stream: MetalStream, target: memoryview, source: int, keep: Any) ->
     device.mover.copy(stream, address, source, size, (target, keep))
 
 
-def read(stream: MetalStream, target: memoryview, source: int, keep: Any = None) -> None:
+def read(stream: Stream, target: memoryview, source: int, keep: Any = None) -> None:
     """Copy to the host; finished on return."""
     size = target.nbytes
     if size:
@@ -93,7 +118,7 @@ def read(stream: MetalStream, target: memoryview, source: int, keep: Any = None)
         ctypes.memmove(_pointer(target), pointer, size)
 
 
-def copy(stream: MetalStream, target: int, source: int, size: int) -> None:
+def copy(stream: Stream, target: int, source: int, size: int) -> None:
     """Append a copy within the device; the bytes may overlap."""
     device = stream.device
     if not size or target == source:
@@ -108,7 +133,7 @@ def copy(stream: MetalStream, target: int, source: int, size: int) -> None:
     device.mover.copy(stream, target, block.address, size, block)
 
 
-def fill(stream: MetalStream, target: int, byte: int, size: int) -> None:
+def fill(stream: Stream, target: int, byte: int, size: int) -> None:
     """Append setting bytes."""
     if not 0 <= byte <= 255:
         fail(INVALID_VALUE, f"setting bytes to {byte}")

@@ -31,7 +31,7 @@ from gridlane.runtime.drivers.single_buffer.queue import ARENA
 from gridlane.runtime.drivers.single_buffer.transfers import move_kernel
 from gridlane.runtime.errors import OUT_OF_MEMORY, device_error, fail
 from gridlane.runtime.protocol import Limits
-from gridlane.runtime.reentry import locked_wait
+from gridlane.runtime.queues.reentry import locked_wait
 
 _SLICE_NS = 20_000_000
 """Of waiting with the context, between looks at signals of the process and at other threads."""

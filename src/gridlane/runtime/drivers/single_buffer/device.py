@@ -21,11 +21,11 @@ from gridlane.runtime.drivers.single_buffer.pool import ALIGNMENT, Pool
 from gridlane.runtime.drivers.single_buffer.queue import Queue
 from gridlane.runtime.drivers.single_buffer.stream import SingleBufferStream
 from gridlane.runtime.errors import NOT_SUPPORTED, KernelStop, fail
+from gridlane.runtime.host_driven_device import HostDrivenDevice
 from gridlane.runtime.protocol import Block, Buffer, HostMemory
-from gridlane.runtime.queued_device import QueuedDevice
 
 
-class SingleBufferDevice(QueuedDevice[SingleBufferStream]):
+class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
     """A device of a library of shaders: a heap, a queue, and kernels.
 
     Args:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from gridlane.runtime.drivers.single_buffer.engine import Stamp
-from gridlane.runtime.queued_event import Mark, QueuedEvent
-
-if TYPE_CHECKING:
-    from gridlane.runtime.drivers.single_buffer.queue import Queue
-    from gridlane.runtime.drivers.single_buffer.stream import SingleBufferStream
+from gridlane.runtime.drivers.single_buffer.engine import Engine, Stamp
+from gridlane.runtime.drivers.single_buffer.queue import Queue
+from gridlane.runtime.drivers.single_buffer.stream import SingleBufferStream
+from gridlane.runtime.queues.host_driven_event import HostDrivenEvent, Mark
+from gridlane.runtime.queues.host_driven_stream import StreamDevice
 
 
 class _Mark(Mark):
@@ -22,7 +21,14 @@ class _Mark(Mark):
         self.stamp: Any = None
 
 
-class SingleBufferEvent(QueuedEvent[_Mark]):
+class Device(StreamDevice, Protocol):
+    """What an event needs of its device."""
+
+    engine: Engine
+    queue: Queue
+
+
+class SingleBufferEvent(HostDrivenEvent[Device, _Mark, SingleBufferStream]):
     """A point in a stream; timed by the device's clock where it has one."""
 
     @property
@@ -36,12 +42,12 @@ class SingleBufferEvent(QueuedEvent[_Mark]):
                 mark.stamp = self.device.engine.new_stamp()
         return mark
 
-    def _set(self, mark: _Mark, stream: SingleBufferStream) -> None:
+    def _put(self, stream: SingleBufferStream, mark: _Mark) -> None:
         if mark.stamp is not None:
             stream.queue.put(Stamp(mark.stamp))
         mark.point = stream.point = stream.queue.mark()
 
-    def _follow(self, mark: _Mark, stream: SingleBufferStream) -> None:
+    def _put_behind(self, stream: SingleBufferStream, mark: _Mark) -> None:
         # What is in the queue comes before all that is put there later: only work that is not
         # there yet is waited for.
         stream.point = max(stream.point, mark.point)

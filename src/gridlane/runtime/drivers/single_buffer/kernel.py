@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,21 +12,35 @@ from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
 from gridlane.runtime import report
 from gridlane.runtime.drivers.single_buffer.engine import Engine, Read, Write
+from gridlane.runtime.drivers.single_buffer.pool import Pool
+from gridlane.runtime.drivers.single_buffer.queue import Queue
+from gridlane.runtime.drivers.single_buffer.stream import SingleBufferStream
 from gridlane.runtime.errors import INVALID_IMAGE, INVALID_VALUE, KernelStop, fail
+from gridlane.runtime.host_driven_kernel import (
+    HostDrivenBound,
+    HostDrivenKernel,
+    KernelDevice,
+    accept,
+)
 from gridlane.runtime.protocol import Block
-from gridlane.runtime.queued_kernel import LONGEST_GRID, QueuedBound, QueuedKernel, accept
-
-if TYPE_CHECKING:
-    from gridlane.runtime.drivers.single_buffer.device import SingleBufferDevice
 
 SHARED_STEP = 16
 """Bytes of dynamic shared memory come in steps of so many, as each size is a program of its own."""
 
 
-class SingleBufferKernel(QueuedKernel):
+class Device(KernelDevice, Protocol):
+    """What a kernel needs of its device."""
+
+    engine: Engine
+    pool: Pool
+    queue: Queue
+    unread: set[SingleBufferKernel]
+
+
+class SingleBufferKernel(HostDrivenKernel[Device]):
     """An artifact on a device; made again, when it is used, after the device was lost."""
 
-    def __init__(self, device: SingleBufferDevice, artifact: Artifact) -> None:
+    def __init__(self, device: Device, artifact: Artifact) -> None:
         engine = device.engine
         accept(artifact, engine.target, engine.format, engine.format.upper(), engine.target)
         super().__init__(device, artifact)
@@ -114,31 +128,23 @@ class SingleBufferKernel(QueuedKernel):
         return SingleBufferBound(self)
 
 
-class SingleBufferBound(QueuedBound):
-    """A kernel and its block shape."""
+class SingleBufferBound(HostDrivenBound[SingleBufferKernel, SingleBufferStream, Any]):
+    """A kernel and its block shape; a program for each size of dynamic shared memory."""
 
-    def __init__(self, kernel: SingleBufferKernel) -> None:
-        super().__init__(kernel)
-        self._queue: Any = None
-        self._programs: dict[int, Any] = {}
+    def _prepare(self, shared: int) -> Any:
+        self.kernel.check_shared(self.artifact.static_shared, shared)
+        return self.kernel.program(shared)
 
-    def put(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
-        """Put a launch into the queue. Hot."""
-        kernel = self.kernel
-        queue = kernel.device.queue
-        if queue is not self._queue:
-            self._programs.clear()
-            self._queue = queue
-        queue.enter()
-        program = self._programs.get(shared)
-        if program is None:
-            kernel.check_shared(self.artifact.static_shared, shared)
-            program = self._programs[shared] = kernel.program(shared)
-        if not (0 < gx <= LONGEST_GRID and 0 < gy <= 65535 and 0 < gz <= 65535):
-            fail(INVALID_VALUE, f"kernel {kernel.name}, grid {(gx, gy, gz)}")
-        if len(params) < self._size:
-            fail(INVALID_VALUE, f"kernel {kernel.name}: {len(params)} bytes of parameters")
-        grid = gx // self._coarse, gy, gz
-        queue.launch(program, params, grid, kernel.report_address, shared)
+    def _submit(
+        self,
+        stream: SingleBufferStream,
+        prepared: Any,
+        params: bytes,
+        grid: tuple[int, int, int],
+        shared: int,
+    ) -> None:
+        kernel, queue = self.kernel, stream.queue
+        queue.launch(prepared, params, grid, kernel.report_address, shared)
         if kernel.report is not None:
             kernel.device.unread.add(kernel)  # behind the launch, so that it is read behind it
+        stream.point = queue.mark()

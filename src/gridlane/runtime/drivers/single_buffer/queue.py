@@ -1,6 +1,6 @@
 """The ordered queue that all streams of a device share.
 
-Work is kept in a list and given to the device when somebody waits, when the list is long, or when
+Work is kept in a list and submitted when somebody waits, when the list is long, or when
 bytes of the host are copied that may change. Whatever is in the queue is behind all that was put
 there before, of any stream, so streams order nothing that is in it; they order what is not yet.
 """
@@ -19,18 +19,18 @@ from gridlane.core.errors import DeviceError
 from gridlane.core.shader_abi import LAUNCH_WORDS
 from gridlane.runtime.drivers.single_buffer.engine import Command, Dispatch, Engine
 from gridlane.runtime.errors import INVALID_VALUE, device_error, fail
-from gridlane.runtime.queued_context import QueuedContext
+from gridlane.runtime.queues.host_driven_context import HostDrivenContext
 
 ARENA = 1 << 16
-"""Bytes for launch words and parameters of work that is given to the device at once."""
+"""Bytes for launch words and parameters of one submission."""
 LONGEST = 128
-"""Commands that are given at once."""
+"""Commands of one submission."""
 
 # Base and grid of three words each, the report block, bytes of dynamic shared memory, a zero.
 _LAUNCH = struct.Struct(f"<{LAUNCH_WORDS}I")
 
 
-class Queue(QueuedContext):
+class Queue(HostDrivenContext):
     """Work of a device."""
 
     def __init__(self, engine: Engine) -> None:
@@ -39,7 +39,7 @@ class Queue(QueuedContext):
         self.running: Callable[[], str] = str
         """Names the kernels that may be running, for a fault."""
         self._done = 0
-        self._giving = False
+        self._submitting = False
         self._commands: list[Command] = []
         self._arena = bytearray(ARENA)
         self._at = 0
@@ -103,10 +103,10 @@ class Queue(QueuedContext):
                 self.flush()
             self._commands.append(command)
 
-    # --- giving to the device, and waiting ---
+    # --- submitting and waiting ---
 
     def flush(self) -> None:
-        """Give the list to the device."""
+        """Submit the list."""
         with self.lock:
             commands, at = self._commands, self._at
             if not commands:
@@ -122,23 +122,23 @@ class Queue(QueuedContext):
             return self.progress if self._commands else self.progress - 1
 
     def newest(self) -> int:
-        """The number of what was put last, or one more while another thread gives it; unlike
+        """The number of what was put last, or one more while another thread submits it; unlike
         ``mark`` for who does not wait for that."""
         return self.progress if self._commands else self.progress - 1
 
     def passed(self, number: int) -> bool:
-        """Whether the device has done what has a number; it is given what is in the list. Never
-        waits: drivers may wait for work that runs before they take more, so another thread gives
-        it to them, and while somebody does that the answer is no."""
+        """Whether the device has done what has a number; what is in the list is submitted. Never
+        waits: drivers may wait for work that runs before they take more, so another thread
+        submits, and while somebody does that the answer is no."""
         if number <= self._done:
             return True
         self.raise_fault()
-        if self._giving or not self.lock.acquire(blocking=False):
+        if self._submitting or not self.lock.acquire(blocking=False):
             return False
         try:
             fence = self._fence_of(number)
             if fence is None:
-                self._give(number)
+                self._submit_apart(number)
                 return False
             if not self._guarded(lambda: self.engine.passed(fence[1])):
                 return False
@@ -147,18 +147,18 @@ class Queue(QueuedContext):
         finally:
             self.lock.release()
 
-    def _give(self, number: int) -> None:
-        """Give the list to the device up to a number, and a fence, on a thread of its own."""
+    def _submit_apart(self, number: int) -> None:
+        """Submit the list up to a number, and a fence, on a thread of its own."""
 
-        def give() -> None:
+        def submit() -> None:
             try:
                 with self.lock, suppress(DeviceError):  # a fault is kept for those who ask
                     self._fence(number)
             finally:
-                self._giving = False
+                self._submitting = False
 
-        self._giving = True
-        threading.Thread(target=give, name="gridlane-give", daemon=True).start()
+        self._submitting = True
+        threading.Thread(target=submit, name="gridlane-submit", daemon=True).start()
 
     def wait(self, number: int) -> None:
         """Wait until the device has done what has a number."""

@@ -3,53 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from gridlane.runtime.drivers.single_buffer import transfers
-from gridlane.runtime.queued_stream import QueuedStream
-
-if TYPE_CHECKING:
-    from gridlane.runtime.drivers.single_buffer.device import SingleBufferDevice
-    from gridlane.runtime.drivers.single_buffer.kernel import SingleBufferBound
+from gridlane.runtime.queues.host_driven_stream import HostDrivenStream, StreamDevice
 
 
-class SingleBufferStream(QueuedStream):
+class Device(transfers.Memory, StreamDevice, Protocol):
+    """What a stream needs of its device."""
+
+    @property
+    def default_stream(self) -> SingleBufferStream:
+        """The one that comes before and behind all others."""
+        ...
+
+
+class SingleBufferStream(HostDrivenStream[Device]):
     """A stream. The default one comes after the work of all others, and they after its work.
 
     Attributes:
         point: the number in the queue of its last work.
     """
 
-    def __init__(self, device: SingleBufferDevice, default: bool = False) -> None:
+    def __init__(self, device: Device, default: bool = False) -> None:
         super().__init__(device, device.queue, default)
         self.queue = device.queue
         self.point = 0
 
     # --- work: submitted now, deferred, or recorded for a graph ---
 
-    def _launch(
-        self,
-        kernel: SingleBufferBound,
-        params: bytes,
-        gx: int,
-        gy: int,
-        gz: int,
-        shared: int,
-        keep: Any = None,
-    ) -> None:
-        kernel.put(params, gx, gy, gz, shared)
-        self.point = self.queue.mark()
-
-    def _upload(self, target: int, source: memoryview, keep: Any) -> None:
+    def _upload(self, target: int, source: memoryview, keep: object) -> None:
         self._transfer(transfers.upload, target, source)
 
-    def _download(self, target: memoryview, source: int, keep: Any) -> None:
+    def _download(self, target: memoryview, source: int, keep: object) -> None:
         self._transfer(transfers.download, target, source)
 
-    def _copy(self, target: int, source: int, size: int, keep: Any) -> None:
+    def _copy(self, target: int, source: int, size: int, keep: object) -> None:
         self._transfer(transfers.copy, target, source, size)
 
-    def _fill(self, target: int, byte: int, size: int, keep: Any) -> None:
+    def _fill(self, target: int, byte: int, size: int, keep: object) -> None:
         self._transfer(transfers.fill, target, byte, size)
 
     def _write(self, target: int, source: memoryview) -> None:
@@ -71,10 +63,12 @@ class SingleBufferStream(QueuedStream):
             return self.queue.mark()
         return max(self.point, self.device.default_stream.point)
 
-    def _wait(self) -> None:
+    def finish(self) -> None:
+        """Wait for what a callback of this stream comes behind."""
         self.queue.wait(self._last())
 
-    _finish = _wait
+    def _wait_submitted(self) -> None:
+        self.queue.wait(self._last())
 
     def _passed(self) -> bool:
         return self.queue.passed(self.queue.newest() if self.is_default else self._last())

@@ -10,21 +10,45 @@ those of ``word``, byte n of memory to byte n % 4. The bytes must not overlap.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from gridlane.core.artifact import Artifact, ParamSlot
 from gridlane.core.dtypes import u32
 from gridlane.runtime.drivers.single_buffer.engine import Read, Write
+from gridlane.runtime.drivers.single_buffer.pool import Pool
+from gridlane.runtime.drivers.single_buffer.queue import Queue
 from gridlane.runtime.errors import INVALID_VALUE, fail
-
-if TYPE_CHECKING:
-    from gridlane.runtime.drivers.single_buffer.device import SingleBufferDevice
 
 THREADS = 256
 """Threads of a block of ``move``; each has a word."""
 SMALL = 4096
 """Copies of up to so many bytes are kept, others are given to the device at once."""
 _MOVE = struct.Struct("<4I")
+
+
+class Program(Protocol):
+    """A kernel, loaded."""
+
+    def program(self, shared: int) -> Any:
+        """The engine's program for so many bytes of dynamic shared memory."""
+        ...
+
+
+class Memory(Protocol):
+    """What copies need of their device.
+
+    Attributes:
+        pool, queue: its memory and its work.
+    """
+
+    name: str
+    pool: Pool
+    queue: Queue
+
+    @property
+    def move(self) -> Program:
+        """The kernel ``move``."""
+        ...
 
 
 def move_kernel(target: str, format_: str, entry: str, text: str) -> Artifact:
@@ -34,7 +58,7 @@ def move_kernel(target: str, format_: str, entry: str, text: str) -> Artifact:
     return Artifact(target, format_, text.encode(), entry, slots, _MOVE.size, block=(THREADS, 1, 1))
 
 
-def check(device: SingleBufferDevice, address: int, size: int) -> None:
+def check(device: Memory, address: int, size: int) -> None:
     """Refuse bytes that are not the device's.
 
     Raises:
@@ -48,7 +72,7 @@ def check(device: SingleBufferDevice, address: int, size: int) -> None:
         )
 
 
-def upload(device: SingleBufferDevice, target: int, source: memoryview) -> None:
+def upload(device: Memory, target: int, source: memoryview) -> None:
     """Put a copy to the device. The bytes must not change until it is done."""
     octets = source.cast("B")
     size = len(octets)
@@ -67,7 +91,7 @@ def upload(device: SingleBufferDevice, target: int, source: memoryview) -> None:
         device.queue.put(Write(target + first, octets[first:last]))
 
 
-def write(device: SingleBufferDevice, target: int, source: memoryview) -> None:
+def write(device: Memory, target: int, source: memoryview) -> None:
     """The same; the bytes may change on return."""
     if source.nbytes <= SMALL:
         upload(device, target, memoryview(bytes(source)))
@@ -76,7 +100,7 @@ def write(device: SingleBufferDevice, target: int, source: memoryview) -> None:
     device.queue.flush()
 
 
-def download(device: SingleBufferDevice, target: memoryview, source: int) -> None:
+def download(device: Memory, target: memoryview, source: int) -> None:
     """Put a copy to the host."""
     octets = target.cast("B")
     size = len(octets)
@@ -87,7 +111,7 @@ def download(device: SingleBufferDevice, target: memoryview, source: int) -> Non
     device.queue.put(Read(source - skip, -(-(skip + size) // 4) * 4, octets, skip))
 
 
-def copy(device: SingleBufferDevice, target: int, source: int, size: int) -> None:
+def copy(device: Memory, target: int, source: int, size: int) -> None:
     """Put a copy within the device; the bytes may overlap."""
     if not size or target == source:
         return
@@ -101,7 +125,7 @@ def copy(device: SingleBufferDevice, target: int, source: int, size: int) -> Non
     _move(device, target, between.address, size)
 
 
-def fill(device: SingleBufferDevice, target: int, byte: int, size: int) -> None:
+def fill(device: Memory, target: int, byte: int, size: int) -> None:
     """Put setting bytes."""
     if not 0 <= byte <= 255:
         fail(INVALID_VALUE, f"setting bytes to {byte}")
@@ -111,8 +135,8 @@ def fill(device: SingleBufferDevice, target: int, byte: int, size: int) -> None:
     _move(device, target, 0, size, byte * 0x01010101)
 
 
-def _move(device: SingleBufferDevice, target: int, source: int, size: int, word: int = 0) -> None:
+def _move(device: Memory, target: int, source: int, size: int, word: int = 0) -> None:
     words = (target + size + 3) // 4 - target // 4
-    program: Any = device.move.program(0)
+    program = device.move.program(0)
     params = _MOVE.pack(target, source, size, word)
     device.queue.launch(program, params, (-(-words // THREADS), 1, 1), 0, 0)

@@ -56,7 +56,7 @@ class Instance:
 
     handle: Any
     functions: Functions
-    contexts: set[object] = field(default_factory=set)
+    contexts: set[object] = field(default_factory=set[object])
     ended: bool = False
 
 

@@ -26,13 +26,13 @@ from gridlane.runtime.drivers.vulkan.api import (
     struct,
 )
 from gridlane.runtime.errors import device_error
-from gridlane.runtime.queued_context import QueuedContext
+from gridlane.runtime.queues.host_driven_context import HostDrivenContext
 
 PUSH_BYTES = 48
 """Bytes of push constants; see launch.py."""
 
 
-class Context(QueuedContext):
+class Context(HostDrivenContext):
     """A VkDevice with one queue.
 
     Attributes:

@@ -12,8 +12,9 @@ from gridlane.core.errors import DeviceError
 from gridlane.core.options import Target
 from gridlane.runtime.driver_workarounds import quirks
 from gridlane.runtime.drivers.vulkan.adapters import KINDS, SOFTWARE, Adapter
+from gridlane.runtime.drivers.vulkan.clock import Clock
 from gridlane.runtime.drivers.vulkan.context import Context
-from gridlane.runtime.drivers.vulkan.event import Clock, VulkanEvent
+from gridlane.runtime.drivers.vulkan.event import VulkanEvent
 from gridlane.runtime.drivers.vulkan.features import for_code
 from gridlane.runtime.drivers.vulkan.kernel import VulkanKernel
 from gridlane.runtime.drivers.vulkan.memory import (
@@ -28,9 +29,9 @@ from gridlane.runtime.drivers.vulkan.recorder import Recorder
 from gridlane.runtime.drivers.vulkan.stream import VulkanStream
 from gridlane.runtime.drivers.vulkan.transfers import place
 from gridlane.runtime.errors import NOT_SUPPORTED, OUT_OF_MEMORY, KernelStop, fail
+from gridlane.runtime.host_driven_device import ReportingDevice
 from gridlane.runtime.protocol import Block as BlockShape
 from gridlane.runtime.protocol import Buffer, HostMemory, Limits
-from gridlane.runtime.queued_device import ReportingDevice
 from gridlane.runtime.suballocator import Block
 
 _EVERYTHING = LOCAL | VISIBLE | COHERENT | CACHED
@@ -47,7 +48,6 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
         self.ordinal = ordinal
         self.name = f"vulkan:{ordinal}" if ordinal else "vulkan"
         self.limits = _limits(adapter)
-        self.kernels: weakref.WeakSet[VulkanKernel] = weakref.WeakSet()
         self._begin_reports()
         self._pinned: weakref.WeakSet[Buffer] = weakref.WeakSet()
         self._lock = threading.RLock()

@@ -3,30 +3,50 @@
 from __future__ import annotations
 
 import struct as pack
-from typing import TYPE_CHECKING, Any
+import weakref
+from typing import Any, Protocol
 
 from gridlane.core.artifact import Artifact
 from gridlane.runtime import report
 from gridlane.runtime.drivers.vulkan import spirv
+from gridlane.runtime.drivers.vulkan.adapters import Adapter
 from gridlane.runtime.drivers.vulkan.api import bindings, constant, new, null, struct
 from gridlane.runtime.drivers.vulkan.context import Context
-from gridlane.runtime.errors import INVALID_HANDLE, INVALID_VALUE, fail
+from gridlane.runtime.drivers.vulkan.pipelines import PipelineCache
+from gridlane.runtime.drivers.vulkan.stream import VulkanStream
+from gridlane.runtime.errors import INVALID_VALUE, fail
+from gridlane.runtime.host_driven_kernel import (
+    HostDrivenBound,
+    HostDrivenKernel,
+    KernelDevice,
+    accept,
+)
 from gridlane.runtime.protocol import Block
-from gridlane.runtime.queued_kernel import LONGEST_GRID, QueuedBound, QueuedKernel, accept
-
-if TYPE_CHECKING:
-    from gridlane.runtime.drivers.vulkan.device import VulkanDevice
-    from gridlane.runtime.drivers.vulkan.stream import VulkanStream
+from gridlane.runtime.suballocator import Block as Memory
 
 WARP = 32
 SHARED_STEP = 16
 _FULL_SUBGROUPS = 0x2  # VkPipelineShaderStageCreateFlagBits
 
 
-class VulkanKernel(QueuedKernel):
+class Device(KernelDevice, Protocol):
+    """What a kernel needs of its device."""
+
+    adapter: Adapter
+    context: Context
+    pipeline_cache: PipelineCache
+    reporting: weakref.WeakSet[HostDrivenKernel[Any]]
+    unread: set[HostDrivenKernel[Any]]
+
+    def stage(self, size: int) -> Memory:
+        """Memory that host and device see."""
+        ...
+
+
+class VulkanKernel(HostDrivenKernel[Device]):
     """An artifact on a device; made again, when it is used, after the device was lost."""
 
-    def __init__(self, device: VulkanDevice, artifact: Artifact) -> None:
+    def __init__(self, device: Device, artifact: Artifact) -> None:
         accept(artifact, "vulkan", "spirv", "SPIR-V", "Vulkan")
         super().__init__(device, artifact)
         self.facts = spirv.check(
@@ -34,7 +54,6 @@ class VulkanKernel(QueuedKernel):
         )
         self.pipelines: dict[tuple[Block, int], Any] = {}
         self._load()
-        device.kernels.add(self)
 
     def _load(self) -> None:
         """Make the module, and the report block where the kernel has something to tell."""
@@ -141,35 +160,25 @@ class VulkanKernel(QueuedKernel):
         return VulkanBound(self, block)
 
 
-class VulkanBound(QueuedBound):
-    """A kernel and its block shape."""
+class VulkanBound(HostDrivenBound[VulkanKernel, VulkanStream, Any]):
+    """A kernel and its block shape; a VkPipeline for each size of dynamic shared memory."""
 
     def __init__(self, kernel: VulkanKernel, block: Block) -> None:
         super().__init__(kernel)
         self.block = block
-        self._context: Context | None = None
-        self._pipelines: dict[int, Any] = {}
 
-    def record(
-        self, stream: VulkanStream, params: bytes, gx: int, gy: int, gz: int, shared: int
+    def _prepare(self, shared: int) -> Any:
+        return self.kernel.pipeline(self.block, shared)
+
+    def _submit(
+        self,
+        stream: VulkanStream,
+        prepared: Any,
+        params: bytes,
+        grid: tuple[int, int, int],
+        shared: int,
     ) -> None:
-        """Record a launch on a stream. Hot."""
         kernel = self.kernel
-        context = stream.context
-        if context is not self._context:
-            if stream.device is not kernel.device:
-                fail(INVALID_HANDLE, f"kernel {kernel.name}: the stream is another device's")
-            self._pipelines.clear()
-            self._context = context
-        context.enter()
-        pipeline = self._pipelines.get(shared)
-        if pipeline is None:
-            pipeline = self._pipelines[shared] = kernel.pipeline(self.block, shared)
-        if not (0 < gx <= LONGEST_GRID and 0 < gy <= 65535 and 0 < gz <= 65535):
-            fail(INVALID_VALUE, f"kernel {kernel.name}, grid {(gx, gy, gz)}")
-        if len(params) < self._size:
-            fail(INVALID_VALUE, f"kernel {kernel.name}: {len(params)} bytes of parameters")
         if kernel.report is not None:
             kernel.device.unread.add(kernel)
-        grid = gx // self._coarse, gy, gz
-        stream.recorder.launch(stream, kernel.name, pipeline, params, grid, kernel.report_address)
+        stream.recorder.launch(stream, kernel.name, prepared, params, grid, kernel.report_address)

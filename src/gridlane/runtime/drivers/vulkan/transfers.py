@@ -6,15 +6,13 @@ piece at a time. Pinned memory is staging memory, so the device copies to and fr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from gridlane.runtime.drivers.vulkan.api import bindings
+from gridlane.runtime.drivers.vulkan.memory import Pool
+from gridlane.runtime.drivers.vulkan.recorder import Queue, Recorder
 from gridlane.runtime.errors import INVALID_VALUE, fail
-from gridlane.runtime.suballocator import Chunk
-
-if TYPE_CHECKING:
-    from gridlane.runtime.drivers.vulkan.device import VulkanDevice
-    from gridlane.runtime.drivers.vulkan.stream import VulkanStream
+from gridlane.runtime.suballocator import Block, Chunk
 
 PIECE = 64 << 20
 """Bytes of a copy through staging memory that are under way at once."""
@@ -22,34 +20,65 @@ PIECE = 64 << 20
 Place = tuple[Chunk, int]
 
 
-def place(device: VulkanDevice, address: int, size: int) -> Place:
+class Memory(Protocol):
+    """What copies need of their device.
+
+    Attributes:
+        pool, staging: its memory, and that of the host that it sees.
+    """
+
+    name: str
+    pool: Pool
+    staging: Pool
+
+    def allocate_block(self, size: int) -> Block:
+        """Device memory."""
+        ...
+
+    def stage(self, size: int) -> Block:
+        """Memory that host and device see."""
+        ...
+
+
+class Stream(Queue, Protocol):
+    """What copies need of their stream."""
+
+    recorder: Recorder
+
+    @property
+    def device(self) -> Memory:
+        """The device that it is a stream of."""
+        ...
+
+
+def place(memory: Memory, address: int, size: int) -> Place:
     """(chunk, offset) of bytes of the device.
 
     Raises:
         DeviceError: INVALID_VALUE, they are not the device's.
     """
-    for pool in (device.pool, device.staging):
+    for pool in (memory.pool, memory.staging):
         found = pool.addresses.find(address, size)
         if found is not None:
             return found
     fail(
         INVALID_VALUE,
-        f"{size} bytes at {address:#x} are not in an array of the device {device.name!r}",
-        f"copy the data to the device {device.name!r} with cuda.to_device",
+        f"{size} bytes at {address:#x} are not in an array of the device {memory.name!r}",
+        f"copy the data to the device {memory.name!r} with cuda.to_device",
     )
 
 
-def is_ours(device: VulkanDevice, view: memoryview) -> bool:
+def is_ours(memory: Memory, view: memoryview) -> bool:
     """Whether the device can copy to memory of the host: it is pinned, or empty."""
-    return not view.nbytes or _staged(device, view) is not None
+    return not view.nbytes or _staged(memory, view) is not None
 
 
-def _staged(device: VulkanDevice, view: memoryview) -> Place | None:
+def _staged(memory: Memory, view: memoryview) -> Place | None:
     address = int(bindings().ffi.cast("uintptr_t", bindings().ffi.from_buffer(view)))
-    return device.staging.pointers.find(address, view.nbytes)
+    return memory.staging.pointers.find(address, view.nbytes)
 
 
-def _move(stream: VulkanStream, source: Place, target: Place, size: int, keep: Any = None) -> None:
+def _move(stream: Stream, source: Place, target: Place, size: int, keep: Any = None) -> None:
     (one, at), (two, to) = source, target
     stream.recorder.copy(stream, one.buffer, one.skip + at, two.buffer, two.skip + to, size, keep)
 
@@ -57,7 +86,7 @@ def _move(stream: VulkanStream, source: Place, target: Place, size: int, keep: A
 # --- to the device ---
 
 
-def upload(stream: VulkanStream, target: int, source: memoryview, keep: Any = None) -> None:
+def upload(stream: Stream, target: int, source: memoryview, keep: Any = None) -> None:
     """Append a copy to the device."""
     size = source.nbytes
     if not size:
@@ -70,7 +99,7 @@ def upload(stream: VulkanStream, target: int, source: memoryview, keep: Any = No
         _through_staging(stream, goal, source)
 
 
-def write(stream: VulkanStream, target: int, source: memoryview) -> None:
+def write(stream: Stream, target: int, source: memoryview) -> None:
     """Copy to the device, behind the work so far; the source may change on return."""
     size = source.nbytes
     if not size:
@@ -83,7 +112,7 @@ def write(stream: VulkanStream, target: int, source: memoryview) -> None:
     bindings().ffi.memmove(_host(chunk, offset), source, size)
 
 
-def _through_staging(stream: VulkanStream, goal: Place, source: memoryview) -> None:
+def _through_staging(stream: Stream, goal: Place, source: memoryview) -> None:
     """Copy the source now, and append copies from there."""
     octets, (chunk, offset) = source.cast("B"), goal
     before = 0
@@ -102,7 +131,7 @@ def _through_staging(stream: VulkanStream, goal: Place, source: memoryview) -> N
 # --- to the host ---
 
 
-def download(stream: VulkanStream, target: memoryview, source: int, keep: Any = None) -> None:
+def download(stream: Stream, target: memoryview, source: int, keep: Any = None) -> None:
     """Append a copy to pinned memory; to other memory, copy when the work so far is done."""
     size = target.nbytes
     if not size:
@@ -114,7 +143,7 @@ def download(stream: VulkanStream, target: memoryview, source: int, keep: Any = 
     _move(stream, place(stream.device, source, size), staged, size, (target, keep))
 
 
-def read(stream: VulkanStream, target: memoryview, source: int, keep: Any = None) -> None:
+def read(stream: Stream, target: memoryview, source: int, keep: Any = None) -> None:
     """Copy to the host; finished on return."""
     size = target.nbytes
     if not size:
@@ -133,7 +162,7 @@ def read(stream: VulkanStream, target: memoryview, source: int, keep: Any = None
         bindings().ffi.memmove(part, _host(block.chunk, block.offset), len(part))
 
 
-def _wait(stream: VulkanStream) -> None:
+def _wait(stream: Stream) -> None:
     """Wait for what a copy by the host comes after."""
     stream.recorder.wait(stream.recorder.mark(stream)[0])
 
@@ -145,7 +174,7 @@ def _host(chunk: Chunk, offset: int) -> Any:
 # --- within the device ---
 
 
-def copy(stream: VulkanStream, target: int, source: int, size: int) -> None:
+def copy(stream: Stream, target: int, source: int, size: int) -> None:
     """Append a copy within the device; the bytes may overlap."""
     if not size or target == source:
         return
@@ -159,7 +188,7 @@ def copy(stream: VulkanStream, target: int, source: int, size: int) -> None:
     _move(stream, origin, goal, size)
 
 
-def fill(stream: VulkanStream, target: int, byte: int, size: int) -> None:
+def fill(stream: Stream, target: int, byte: int, size: int) -> None:
     """Append setting bytes."""
     if not 0 <= byte <= 255:
         fail(INVALID_VALUE, f"setting bytes to {byte}")

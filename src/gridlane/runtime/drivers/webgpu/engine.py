@@ -22,7 +22,7 @@ from gridlane.runtime.drivers.webgpu.adapters import (
 )
 from gridlane.runtime.drivers.webgpu.texts import MOVE, complaint
 from gridlane.runtime.errors import INVALID_IMAGE, OUT_OF_MEMORY, fail, no_device
-from gridlane.runtime.reentry import locked_wait
+from gridlane.runtime.queues.reentry import locked_wait
 
 SLOTS = 256
 """Times of a query set."""

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 from tests.runtime.arrays import params
+from tests.runtime.host_driven.conftest import CHUNKED
+from tests.runtime.host_driven.programs import ADD_ONE, family_of, kernel
 from tests.runtime.metal import conftest as on_metal
-from tests.runtime.queued.conftest import CHUNKED
-from tests.runtime.queued.programs import ADD_ONE, family_of, kernel
 from tests.runtime.vulkan import conftest as on_vulkan
 
 from gridlane.core.errors import DeviceError

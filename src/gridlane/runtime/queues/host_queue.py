@@ -18,10 +18,12 @@ from typing import Protocol
 from gridlane.core.endings import at_its_end
 from gridlane.core.errors import KernelError
 from gridlane.runtime.errors import NOT_PERMITTED, device_error, fail
-from gridlane.runtime.latch import Latch
-from gridlane.runtime.software_queue import SoftwareQueue
+from gridlane.runtime.queues.latch import Latch
+from gridlane.runtime.queues.software_queue import SoftwareQueue
 
 Work = Callable[[], object]
+HostPiece = tuple[Work, bool]
+"""Work, and whether it runs behind an error as well."""
 
 _PATIENCE_S = 0.2
 """How long an exception is kept waiting for the work that it drops, at most."""
@@ -34,7 +36,7 @@ class _Stoppable(Protocol):
         ...
 
 
-class Queue(SoftwareQueue[tuple[Work, bool]]):
+class HostQueue(SoftwareQueue[HostPiece]):
     """What a stream and its worker share. The worker must not hold the stream itself, so that a
     stream that nobody holds can end its worker. Work behind an error is dropped until somebody
     takes the error.
@@ -54,16 +56,16 @@ class Queue(SoftwareQueue[tuple[Work, bool]]):
         self._lock = threading.RLock()
         """Held to enter the queue into BUSY, and to take it out. The worker never takes it, so a
         signal handler that waits for the worker in the middle of that goes on."""
-        self.waits_for: Queue | None = None
+        self.waits_for: HostQueue | None = None
         self.marks: weakref.WeakSet[Mark] = weakref.WeakSet()
 
-    def put(self, work: Work, always: bool) -> None:
-        """Append work; see Stream.submit."""
+    def put(self, piece: HostPiece) -> None:
+        """Append work. Hot."""
         if sys.is_finalizing():
             raise at_its_end("the thread of this stream")
         with self._lock:
             BUSY.add(self)  # an exception may come out behind each line
-            self.append((work, always))
+            self.append(piece)
             BUSY.add(self)  # a handler may have waited until there was nothing
 
     def empty(self) -> None:
@@ -76,7 +78,7 @@ class Queue(SoftwareQueue[tuple[Work, bool]]):
     def _on_thread(self) -> None:
         _current.queue = self
 
-    def _do(self, item: tuple[Work, bool]) -> object:
+    def _do(self, item: HostPiece) -> object:
         work, always = item
         return work() if always or self.error is None else None
 
@@ -87,7 +89,7 @@ class Mark:
 
     __slots__ = ("__weakref__", "clock", "passed", "queue", "time")
 
-    def __init__(self, clock: Callable[[], int], queue: Queue | None) -> None:
+    def __init__(self, clock: Callable[[], int], queue: HostQueue | None) -> None:
         self.time = 0
         self.clock = clock
         self.passed = Latch()
@@ -107,11 +109,11 @@ class Mark:
             fail(NOT_PERMITTED, "a wait for an event of a stream that waits for this one")
 
 
-BUSY: set[Queue] = set()
+BUSY: set[HostQueue] = set()
 """Queues with unfinished work, and some whose work is done, until somebody waits for it. The launch
 path looks at its truth value only."""
 
-_queues: weakref.WeakSet[Queue] = weakref.WeakSet()
+_queues: weakref.WeakSet[HostQueue] = weakref.WeakSet()
 _current = threading.local()
 _waits = threading.Lock()
 
@@ -121,18 +123,18 @@ def is_busy() -> bool:
     return any(queue.pending for queue in tuple(BUSY))
 
 
-def own_queue() -> Queue | None:
+def own_queue() -> HostQueue | None:
     """The queue whose work this thread runs."""
     return getattr(_current, "queue", None)
 
 
-def wait(queue: Queue) -> bool:
+def wait(queue: HostQueue) -> bool:
     """Wait until a queue is empty; a worker does not wait for itself. False where the queue waits
     for this thread's own, so that the wait would not end."""
     return _wait_for(queue, (queue,))
 
 
-def _wait_for(queue: Queue, unwanted: tuple[Queue, ...]) -> bool:
+def _wait_for(queue: HostQueue, unwanted: tuple[HostQueue, ...]) -> bool:
     if queue is own_queue():
         return True
     if sys.is_finalizing() and queue.pending:
@@ -140,7 +142,9 @@ def _wait_for(queue: Queue, unwanted: tuple[Queue, ...]) -> bool:
     return _wait_until(queue, queue.empty, unwanted)
 
 
-def _wait_until(queue: Queue, ready: Callable[[], object], unwanted: tuple[Queue, ...]) -> bool:
+def _wait_until(
+    queue: HostQueue, ready: Callable[[], object], unwanted: tuple[HostQueue, ...]
+) -> bool:
     """Wait for something in a queue; an exception drops the work of the unwanted ones."""
     mine = own_queue()
     if mine is not None:
@@ -159,18 +163,18 @@ def _wait_until(queue: Queue, ready: Callable[[], object], unwanted: tuple[Queue
     return True
 
 
-def _leads_to(queue: Queue | None, target: Queue) -> bool:
+def _leads_to(queue: HostQueue | None, target: HostQueue) -> bool:
     """Whether a queue waits for another, by others maybe."""
     while queue is not None and queue is not target:
         queue = queue.waits_for
     return queue is target
 
 
-def drop(queues: tuple[Queue, ...]) -> None:
+def drop(queues: tuple[HostQueue, ...]) -> None:
     """Drop the work of queues, and of those that they wait for: running kernels are stopped."""
-    unwanted: set[Queue] = set()
+    unwanted: set[HostQueue] = set()
     for queue in queues:
-        following: Queue | None = queue
+        following: HostQueue | None = queue
         while following is not None and following not in unwanted:
             unwanted.add(following)
             following = following.waits_for
@@ -191,7 +195,7 @@ def drop(queues: tuple[Queue, ...]) -> None:
             each.error = None
 
 
-def _ask_to_stop(queue: Queue, wish: bool) -> None:
+def _ask_to_stop(queue: HostQueue, wish: bool) -> None:
     if queue.thread is not None and queue.thread.ident is not None:
         queue.device.stop_thread(queue.thread.ident, wish)
 

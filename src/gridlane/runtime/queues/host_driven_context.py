@@ -7,16 +7,16 @@ import threading
 from copy import copy
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.deferred_queue import DeferredQueue, in_host_function
-from gridlane.runtime.errors import NOT_PERMITTED, fail
-from gridlane.runtime.reentry import here, refuse_reentry
+from gridlane.runtime.queues import callbacks
+from gridlane.runtime.queues.deferred_queue import DeferredQueue
+from gridlane.runtime.queues.reentry import here, refuse_reentry
 
 
-class QueuedContext:
+class HostDrivenContext:
     """The state of an open device.
 
     Attributes:
-        lock: held to record work, to give it to the driver, and to change the pools. A finalizer
+        lock: held to record work, to submit it, and to change the pools. A finalizer
             may run in the middle of what holds it, on the same thread, and a finalizer of memory
             only notes what is to be given back.
         fault: what every call raises a copy of, once the device is lost.
@@ -27,7 +27,7 @@ class QueuedContext:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.fault: DeviceError | None = None
-        self.progress = 1
+        self.progress: int = 1
         self.deferred_queues: set[DeferredQueue] = set()
 
     def busy(self) -> list[DeferredQueue]:
@@ -44,13 +44,13 @@ class QueuedContext:
         does not call this again: so a thread that holds it here was interrupted.
 
         Raises:
-            DeviceError: the device is lost; NOT_PERMITTED in a host function, and in a signal
+            DeviceError: the device is lost; NOT_PERMITTED in a callback, and in a signal
                 handler or a finalizer that interrupts what holds the lock.
         """
         if self.fault is not None:
             raise copy(self.fault)
-        if in_host_function():
-            fail(NOT_PERMITTED, "a callback of a stream may not use the device")
+        if callbacks.here.in_callback:
+            callbacks.refuse_in_callback()
         # As reentry.is_reentry, without its call.
         if self.lock._is_owned() or here.waits:  # type: ignore[attr-defined]
             refuse_reentry()

@@ -1,4 +1,4 @@
-"""Launches after the first on a device whose streams keep work for later: the fast way."""
+"""Launches after the first on a host-driven device: the hot path."""
 
 from __future__ import annotations
 

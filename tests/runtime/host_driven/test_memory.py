@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 from tests.runtime.arrays import octets, params, to_device, words
-from tests.runtime.queued.programs import ADD_ONE, family_of, kernel
+from tests.runtime.host_driven.programs import ADD_ONE, family_of, kernel
 
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.single_buffer.pool import SMALLEST

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 from tests.runtime.arrays import params
+from tests.runtime.host_driven.programs import STEP, kernel
 from tests.runtime.metal import conftest as on_metal
 from tests.runtime.metal.conftest import device as metal_device
 from tests.runtime.metal.conftest import metal, opening
-from tests.runtime.queued.programs import STEP, kernel
 from tests.runtime.single_buffer.conftest import ended
 from tests.runtime.single_buffer.helpers import KINDS, opened
 from tests.runtime.vulkan import conftest as on_vulkan

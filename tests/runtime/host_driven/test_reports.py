@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.runtime.arrays import params, to_device
-from tests.runtime.queued.programs import PRINT, PRINT_WORDS, RAISE, family_of, kernel
+from tests.runtime.host_driven.programs import PRINT, PRINT_WORDS, RAISE, family_of, kernel
 
 from gridlane.core import dtypes
 from gridlane.core.artifact import KernelErrorSite, PrintSite

@@ -7,7 +7,7 @@ from collections import deque
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
-from gridlane.runtime.latch import Latch
+from gridlane.runtime.queues.latch import Latch
 
 T = TypeVar("T")
 
@@ -65,6 +65,12 @@ class SoftwareQueue(Generic[T]):
             self._waiting.append(nothing)
             self._call()
             nothing.wait()
+
+    def raise_error(self) -> None:
+        """Raise the error, once."""
+        error, self.error = self.error, None
+        if error is not None:
+            raise error
 
     def end(self) -> None:
         """End the thread behind the work so far. Who asked for the work before may still wait for

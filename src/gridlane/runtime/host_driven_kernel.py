@@ -1,25 +1,42 @@
-"""What kernels of host-driven devices have in common; see queued_stream.py."""
+"""What kernels of host-driven devices have in common; see queues/host_driven_stream.py."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from gridlane.core.artifact import Artifact
 from gridlane.runtime.errors import (
+    INVALID_HANDLE,
     INVALID_IMAGE,
     INVALID_VALUE,
     NOT_SUPPORTED,
     OUT_OF_RESOURCES,
     fail,
 )
-from gridlane.runtime.protocol import Block, Explain
+from gridlane.runtime.protocol import Block, Explain, Limits
+from gridlane.runtime.queues.host_driven_context import HostDrivenContext
+from gridlane.runtime.queues.host_driven_stream import HostDrivenStream
 from gridlane.runtime.report import Report
 
 LONGEST_GRID = 2**31 - 1
 """Blocks along x; along y and z CUDA's 65535."""
 
 
-class QueuedKernel:
+class KernelDevice(Protocol):
+    """What kernels need of their device."""
+
+    limits: Limits
+
+    @property
+    def default_stream(self) -> HostDrivenStream[Any]:
+        """The one that launches go to where no other is named."""
+        ...
+
+
+D = TypeVar("D", bound=KernelDevice)
+
+
+class HostDrivenKernel(Generic[D]):
     """An artifact on a device.
 
     Attributes:
@@ -27,7 +44,7 @@ class QueuedKernel:
         report, report_address: what its threads tell the host, where they have something to tell.
     """
 
-    def __init__(self, device: Any, artifact: Artifact) -> None:
+    def __init__(self, device: D, artifact: Artifact) -> None:
         self.device, self.artifact, self.name = device, artifact, artifact.name
         ends = [slot.offset + (slot.dtype.size if slot.dtype else 8) for slot in artifact.params]
         self.param_size = max(ends, default=0)
@@ -73,13 +90,36 @@ class QueuedKernel:
         return 1
 
 
-class QueuedBound:
-    """A kernel and its block shape."""
+K = TypeVar("K", bound=HostDrivenKernel[Any])
+S = TypeVar("S", bound=HostDrivenStream[Any])
+R = TypeVar("R")
 
-    def __init__(self, kernel: Any) -> None:
-        self.kernel, self.artifact = kernel, kernel.artifact
+
+class HostDrivenBound(Generic[K, S, R]):
+    """A kernel K and its block shape, to be launched on streams S. What its launches share, an R,
+    is prepared once for each size of dynamic shared memory."""
+
+    def __init__(self, kernel: K) -> None:
+        self.kernel: K = kernel
+        self.artifact: Artifact = kernel.artifact
         self.raises = kernel.artifact.raises
         self._coarse, self._size = kernel.artifact.coarse, kernel.param_size
+        self._context: HostDrivenContext | None = None
+        self._prepared: dict[int, R] = {}
+
+    # --- what a device does in its own way ---
+
+    def _prepare(self, shared: int) -> R:
+        """What launches with so many bytes of dynamic shared memory share, once that is checked."""
+        raise NotImplementedError
+
+    def _submit(
+        self, stream: S, prepared: R, params: bytes, grid: tuple[int, int, int], shared: int
+    ) -> None:
+        """Submit a launch that is checked. Hot."""
+        raise NotImplementedError
+
+    # --- launching ---
 
     @property
     def explain(self) -> Explain | None:
@@ -93,6 +133,29 @@ class QueuedBound:
     def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
         """Launch on the default stream."""
         self.kernel.device.default_stream.launch(self, params, gx, gy, gz, shared)
+
+    def record(self, stream: S, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
+        """Submit a launch to a stream. Hot."""
+        context = stream.context
+        if context is not self._context:
+            self._begin_on(stream)
+        context.enter()
+        prepared = self._prepared.get(shared)
+        if prepared is None:
+            prepared = self._prepared[shared] = self._prepare(shared)
+        if not (0 < gx <= LONGEST_GRID and 0 < gy <= 65535 and 0 < gz <= 65535):
+            fail(INVALID_VALUE, f"kernel {self.kernel.name}, grid {(gx, gy, gz)}")
+        if len(params) < self._size:
+            fail(INVALID_VALUE, f"kernel {self.kernel.name}: {len(params)} bytes of parameters")
+        self._submit(stream, prepared, params, (gx // self._coarse, gy, gz), shared)
+
+    def _begin_on(self, stream: S) -> None:
+        """Begin anew on the device of a stream: it is the first launch, or the first since the
+        device was lost."""
+        if stream.device is not self.kernel.device:
+            fail(INVALID_HANDLE, f"kernel {self.kernel.name}: the stream is another device's")
+        self._prepared.clear()
+        self._context = stream.context
 
 
 def accept(artifact: Artifact, target: str, form: str, language: str, library: str) -> None:

@@ -1,39 +1,14 @@
-"""Deferred work of a stream: a host function comes before it, so it cannot be submitted yet."""
+"""Deferred work of a stream: a callback comes before it, so it cannot be submitted yet."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol
 
-from gridlane.runtime.latch import Latch
-from gridlane.runtime.software_queue import SoftwareQueue
+from gridlane.runtime.queues.latch import Latch
+from gridlane.runtime.queues.software_queue import SoftwareQueue
 
 Work = Callable[[], object]
-
-
-class _Thread(threading.local):
-    hosting = False
-
-
-_thread = _Thread()
-
-
-@contextmanager
-def host_function() -> Iterator[None]:
-    """In the with block this thread runs a host function of a stream: it may not use the device,
-    as it would wait for itself."""
-    _thread.hosting = True
-    try:
-        yield
-    finally:
-        _thread.hosting = False
-
-
-def in_host_function() -> bool:
-    """Whether this thread runs one."""
-    return _thread.hosting
 
 
 class Owner(Protocol):
@@ -43,7 +18,7 @@ class Owner(Protocol):
         deferred_queues: those of its streams that have had work.
     """
 
-    deferred_queues: set[Any]
+    deferred_queues: set[DeferredQueue]
 
 
 class DeferredQueue(SoftwareQueue[Work]):

@@ -10,7 +10,7 @@ import weakref
 import numpy as np
 import pytest
 from tests.runtime.arrays import octets, params, to_device, words
-from tests.runtime.queued.programs import ADD_ONE, SLOW, kernel
+from tests.runtime.host_driven.programs import ADD_ONE, SLOW, kernel
 
 from gridlane.core.errors import DeviceError
 
@@ -263,6 +263,21 @@ def test_a_graph(device, step):
         stream.synchronize()
         assert len(seen) == times
     assert words(device, other).tolist() == [0] + [256] * 63
+
+
+def test_a_recorded_copy_to_the_host_comes_behind_all_work(device, step):
+    stream, seen = device.new_stream(), []
+    buffer, out = to_device(device, np.zeros(64, np.uint32)), np.zeros(64, np.uint32)
+    stream.begin_capture()
+    stream.submit(lambda: seen.append(int(out[0])))
+    step(stream, buffer)
+    stream.download(octets(out), buffer.address)
+    stream.submit(lambda: seen.append(int(out[0])))
+    ready = stream.end_capture().instantiate()
+    ready.launch(stream)
+    ready.launch(stream)
+    stream.synchronize()
+    assert seen == [0, 64, 64, 64 * 4]
 
 
 def test_what_a_capture_refuses(device, step):

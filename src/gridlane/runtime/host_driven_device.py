@@ -14,10 +14,11 @@ from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
 from gridlane.core.endings import alone, at_end, at_its_end
 from gridlane.core.errors import DeviceError
+from gridlane.runtime.attributes import attributes_of
 from gridlane.runtime.errors import INVALID_HANDLE, NOT_PERMITTED, KernelStop, device_error, fail
-from gridlane.runtime.host_device import attributes_of
+from gridlane.runtime.host_driven_kernel import HostDrivenKernel
 from gridlane.runtime.protocol import Limits, Route
-from gridlane.runtime.queued_stream import QueuedStream
+from gridlane.runtime.queues.host_driven_stream import HostDrivenStream
 
 _APART = {
     "CAN_MAP_HOST_MEMORY": 0,
@@ -28,10 +29,10 @@ _APART = {
 }
 """CUDA's attributes of a device whose addresses are not the host's."""
 
-S = TypeVar("S", bound=QueuedStream)
+S = TypeVar("S", bound=HostDrivenStream[Any])
 
 
-class QueuedDevice(Generic[S]):
+class HostDrivenDevice(Generic[S]):
     """Base of these devices."""
 
     host_visible = False
@@ -99,7 +100,7 @@ class QueuedDevice(Generic[S]):
     def register_host(self, address: int, size: int) -> None:
         """Pin memory: copies are as correct without, and no faster with it."""
 
-    def reaches(self, other: Any, address: int) -> bool:
+    def reaches(self, other: object, address: int) -> bool:
         """Host-driven devices share no memory."""
         return False
 
@@ -146,7 +147,6 @@ class QueuedDevice(Generic[S]):
     def synchronize(self) -> None:
         """Wait for the work of all streams; raise the first error."""
         self.default_stream.drain()
-        self.check()
         for stream in (self.default_stream, *tuple(self._streams.values())):
             stream.raise_error()
 
@@ -169,12 +169,12 @@ class QueuedDevice(Generic[S]):
         return attributes_of(self.limits, self.compute_capability) | own
 
 
-class ReportingDevice(QueuedDevice[S]):
+class ReportingDevice(HostDrivenDevice[S]):
     """Base of those whose kernels write reports into memory that the host sees."""
 
     def _begin_reports(self) -> None:
-        self.reporting: weakref.WeakSet[Any] = weakref.WeakSet()
-        self.unread: set[Any] = set()
+        self.reporting: weakref.WeakSet[HostDrivenKernel[Any]] = weakref.WeakSet()
+        self.unread: set[HostDrivenKernel[Any]] = set()
         """Kernels that may have told something that is not read yet."""
 
     def _all_done(self) -> bool:

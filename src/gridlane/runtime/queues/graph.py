@@ -1,0 +1,74 @@
+"""Graphs of streams that are software queues: pieces of work, recorded once and then appended to a
+stream as often as one likes."""
+
+from __future__ import annotations
+
+from typing import Generic, Protocol, TypeVar
+
+from gridlane.runtime.errors import ILLEGAL_STATE, INVALID_HANDLE, NOT_CAPTURED, fail
+
+P = TypeVar("P")
+Piece = TypeVar("Piece", contravariant=True)
+
+
+class Appends(Protocol[Piece]):
+    """A stream, as a graph sees it."""
+
+    @property
+    def device(self) -> object:
+        """The device that it is a stream of."""
+        ...
+
+    def append(self, piece: Piece) -> None:
+        """Append a piece of work; it holds what it uses."""
+        ...
+
+
+class RecordedGraph(Generic[P]):
+    """Recorded work."""
+
+    def __init__(self, device: object, recorded: tuple[P, ...]) -> None:
+        self._device, self._recorded = device, recorded
+
+    @property
+    def size(self) -> int:
+        """Launches, copies, fills and host functions in it."""
+        return len(self._recorded)
+
+    def instantiate(self) -> RecordedExecutable[P]:
+        """The work ready to be launched; it does not need the graph any more."""
+        return RecordedExecutable(self._device, self._recorded)
+
+
+class RecordedExecutable(Generic[P]):
+    """Recorded work that can be launched."""
+
+    def __init__(self, device: object, recorded: tuple[P, ...]) -> None:
+        self._device, self._recorded = device, recorded
+
+    def launch(self, stream: Appends[P]) -> None:
+        """Append the work to a stream of the same device."""
+        if stream.device is not self._device:
+            fail(INVALID_HANDLE, "the stream is another device's than the graph")
+        for piece in self._recorded:
+            stream.append(piece)
+
+
+def check_begin(is_default: bool, capturing: bool) -> None:
+    """Refuse a capture of a default stream, and a second one of any other."""
+    if is_default:
+        fail(NOT_CAPTURED, "the default stream", "capture a stream of cuda.stream()")
+    if capturing:
+        fail(ILLEGAL_STATE, "the stream is captured already", "end that capture first")
+
+
+def check_end(capturing: bool) -> None:
+    """Refuse the end of a capture that did not begin."""
+    if not capturing:
+        fail(ILLEGAL_STATE, "no capture began on this stream")
+
+
+def check_waiting(capturing: bool, what: str) -> None:
+    """Refuse what needs the work of a stream done, while that is recorded only."""
+    if capturing:
+        fail(NOT_CAPTURED, what)

@@ -1,0 +1,267 @@
+"""Streams of host-driven devices: what comes before what, on one queue of the device's.
+
+Work is submitted to the device now, or deferred until what comes before it is submitted (the thread
+of a DeferredQueue does that), or recorded for a graph.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from gridlane.runtime.queues.callbacks import callback
+from gridlane.runtime.queues.deferred_queue import DeferredQueue, Work
+from gridlane.runtime.queues.host_driven_context import HostDrivenContext
+from gridlane.runtime.queues.stream import SoftwareStream
+
+Launch = tuple[bytes, int, int, int, int]
+"""A launch of a bound kernel: the parameter block, blocks along each axis, and bytes of dynamic
+shared memory. Launches that are not submitted at once are kept so."""
+
+
+class Piece(NamedTuple):
+    """A piece of work.
+
+    Attributes:
+        operation: does it, or submits it to the device; it gets the stream and ``args``, which hold
+            what the work uses.
+        by_host: the host has a part in it that comes behind all work so far, so it is deferred.
+    """
+
+    operation: Callable[..., object]
+    args: tuple[Any, ...]
+    by_host: bool = False
+
+
+class StreamDevice(Protocol):
+    """What these streams need of their device."""
+
+    name: str
+
+    @property
+    def default_stream(self) -> HostDrivenStream[Any]:
+        """The one that comes before and behind all others."""
+        ...
+
+    def flush(self) -> None:
+        """Write what kernels printed; called when work is done."""
+        ...
+
+    def check(self, late: bool = False) -> None:
+        """Raise the first error that a kernel reported; see HostDrivenDevice."""
+        ...
+
+
+class Recordable(Protocol):
+    """A bound kernel of such a device."""
+
+    raises: bool
+    """Whether it can stop itself."""
+
+    def record(self, stream: Any, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
+        """Submit a launch to the device. Hot."""
+        ...
+
+
+D = TypeVar("D", bound=StreamDevice)
+
+
+class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
+    """A stream. The default one comes after the work of all others, and they after its work.
+
+    Attributes:
+        context: what the streams of the device share.
+        deferred: the work that is not submitted yet.
+    """
+
+    def __init__(self, device: D, context: HostDrivenContext, default: bool) -> None:
+        super().__init__(device, default)
+        self.context = context
+        self.deferred = DeferredQueue(context)
+        weakref.finalize(self, self.deferred.end).atexit = False
+
+    # --- what a device does in its own way ---
+
+    def _upload(self, target: int, source: memoryview, keep: object) -> None:
+        """Submit a copy to the device."""
+        raise NotImplementedError
+
+    def _download(self, target: memoryview, source: int, keep: object) -> None:
+        """Submit a copy from the device to the host."""
+        raise NotImplementedError
+
+    def _copy(self, target: int, source: int, size: int, keep: object) -> None:
+        """Submit a copy within the device."""
+        raise NotImplementedError
+
+    def _fill(self, target: int, byte: int, size: int, keep: object) -> None:
+        """Submit the setting of bytes."""
+        raise NotImplementedError
+
+    def _write(self, target: int, source: memoryview) -> None:
+        """Copy to the device, behind the work so far; the source may change on return."""
+        raise NotImplementedError
+
+    def _read(self, target: memoryview, source: int) -> None:
+        """Copy to the host; finished on return."""
+        raise NotImplementedError
+
+    def _download_needs_host(self, target: memoryview) -> bool:
+        """Whether the host has to do the last step of a copy to its memory."""
+        return False
+
+    def finish(self) -> None:
+        """Wait for the work that this stream has submitted, and for what that comes behind."""
+        raise NotImplementedError
+
+    def _wait_submitted(self) -> None:
+        """Wait for the work that this stream has submitted; the default stream, for all."""
+        raise NotImplementedError
+
+    def _passed(self) -> bool:
+        """Whether that is done."""
+        raise NotImplementedError
+
+    # --- work ---
+
+    def launch(
+        self,
+        kernel: Recordable,
+        params: bytes,
+        gx: int,
+        gy: int,
+        gz: int,
+        shared: int,
+        keep: object = None,
+    ) -> None:
+        """Append a launch. One that can raise is waited for on the default stream, as it is on
+        every other device. Hot."""
+        if self._recorded is not None or self.context.deferred_queues:
+            self.append(Piece(_record, (kernel, (params, gx, gy, gz, shared), keep)))
+        else:
+            kernel.record(self, params, gx, gy, gz, shared)
+        if self.is_default and kernel.raises:
+            self.synchronize()
+
+    def upload(self, target: int, source: memoryview, keep: object = None) -> None:
+        """Append a copy to the device."""
+        self.append(Piece(type(self)._upload, (target, source, keep)))
+
+    def download(self, target: memoryview, source: int, keep: object = None) -> None:
+        """Append a copy to the host."""
+        by_host = self._download_needs_host(target)
+        self.append(Piece(type(self)._download, (target, source, keep), by_host))
+
+    def copy(self, target: int, source: int, size: int, keep: object = None) -> None:
+        """Append a copy within the device."""
+        self.append(Piece(type(self)._copy, (target, source, size, keep)))
+
+    def fill(self, target: int, byte: int, size: int, keep: object = None) -> None:
+        """Append setting bytes."""
+        self.append(Piece(type(self)._fill, (target, byte, size, keep)))
+
+    def write(self, target: int, source: memoryview) -> None:
+        """Copy to the device, behind the work so far; the source may change on return."""
+        self._check_waiting("a copy from memory that is not pinned")
+        self._catch_up()
+        self._write(target, source)
+
+    def read(self, target: memoryview, source: int) -> None:
+        """Copy to the host; finished on return. Raises where the device did not finish a kernel."""
+        self._check_waiting("a copy that the host waits for")
+        self._catch_up()
+        self._read(target, source)
+        self.device.flush()
+        self.device.check(late=True)
+
+    def submit(self, work: Work, always: bool = False) -> None:
+        """Append a callback. It runs on a thread of this stream, which must not use the device;
+        what it raises surfaces at ``synchronize``."""
+        self.append(Piece(_call, (work,), by_host=True))
+
+    def append(self, piece: Piece) -> None:
+        """Append work: a capture records it, else it is submitted now or deferred."""
+        self.context.enter()
+        super().append(piece)
+
+    def _submit(self, piece: Piece) -> None:
+        if piece.by_host or (self.context.deferred_queues and self._is_behind()):
+            self._defer(partial(piece.operation, self, *piece.args))
+        else:
+            piece.operation(self, *piece.args)
+
+    # --- waiting ---
+
+    def raise_error(self) -> None:
+        """Raise what a kernel or callback of the work raised."""
+        self.device.check()
+        self.deferred.raise_error()
+
+    def _wait(self) -> None:
+        # What kernels raised stays for ``synchronize``; a fault of the device does not.
+        self._catch_up()
+        self.settle()
+
+    def put_in(self) -> None:
+        """Wait until the work that is deferred now is submitted; work that other threads defer
+        meanwhile is not waited for."""
+        for queue in self.context.busy():
+            queue.fence()()
+
+    def settle(self) -> None:
+        """Wait for the submitted work, not for deferred work."""
+        self._wait_submitted()
+        self.device.flush()
+
+    def _is_done(self) -> bool:
+        self.context.enter()
+        if self._is_behind() if self.is_default else self.deferred.pending:
+            return False
+        return self._passed()
+
+    # --- details ---
+
+    def _is_behind(self) -> bool:
+        """Whether something that comes first is not submitted yet."""
+        if self.is_default:
+            return bool(self.context.busy())
+        return bool(self.deferred.pending or self.device.default_stream.deferred.pending)
+
+    def _defer(self, work: Work) -> None:
+        """Do something when all is submitted that comes before it."""
+        default = self.device.default_stream.deferred
+        first: Iterable[DeferredQueue] = self.context.busy() if self.is_default else (default,)
+        for other in first:
+            if other is not self.deferred and other.pending:
+                self.deferred.put(other.fence())
+        self.deferred.put(work)
+
+    def append_behind(self, ready: Work, piece: Piece) -> None:
+        """Append work that is submitted when ``ready`` returns; for events."""
+        self.context.enter()
+        self._defer(ready)
+        self.deferred.put(partial(piece.operation, self, *piece.args))
+
+    def _catch_up(self) -> None:
+        """Wait until all is submitted that comes before what follows."""
+        self.context.enter()
+        if self.context.deferred_queues:
+            every = self.context.busy() if self.is_default else (self.deferred,)
+            for queue in (*every, self.device.default_stream.deferred):
+                queue.wait()
+
+
+def _record(
+    stream: HostDrivenStream[Any], kernel: Recordable, launch: Launch, keep: object
+) -> None:
+    """Submit a launch. ``keep`` lives until then, as it is an argument."""
+    kernel.record(stream, *launch)
+
+
+def _call(stream: HostDrivenStream[Any], work: Work) -> None:
+    """Call a callback behind what is submitted."""
+    stream.finish()
+    with callback():
+        work()

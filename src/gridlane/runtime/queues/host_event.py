@@ -1,0 +1,35 @@
+"""Events of devices whose work runs on the host's threads, with times of the host's clock."""
+
+from __future__ import annotations
+
+from time import perf_counter_ns
+
+from gridlane.runtime.errors import INVALID_HANDLE, fail
+from gridlane.runtime.queues.event import SoftwareEvent
+from gridlane.runtime.queues.host_queue import Mark
+from gridlane.runtime.queues.host_stream import HostStream
+
+
+class HostEvent(SoftwareEvent[Mark, HostStream]):
+    """A point in a stream of any such device, as these have one clock."""
+
+    def _check_stream(self, stream: HostStream) -> None:
+        if not isinstance(stream, HostStream):  # pyright: ignore[reportUnnecessaryIsInstance]
+            fail(INVALID_HANDLE, "the stream is another device's than the event")
+
+    def _set(self, stream: HostStream) -> Mark:
+        mark = Mark(perf_counter_ns, stream.queue)
+        stream.submit(mark, always=True)
+        return mark
+
+    def _follow(self, mark: Mark, stream: HostStream) -> None:
+        stream.submit(mark.wait, always=True)
+
+    def _passed(self, mark: Mark) -> bool:
+        return mark.passed.is_reached()
+
+    def _wait(self, mark: Mark) -> None:
+        mark.wait()
+
+    def _between_ms(self, first: Mark, second: Mark) -> float:
+        return (second.time - first.time) / 1e6

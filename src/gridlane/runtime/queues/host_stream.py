@@ -1,0 +1,199 @@
+"""Streams of devices whose work runs on the host's threads: the default stream runs on the caller;
+others have a thread each.
+
+The default stream has CUDA's legacy meaning: its work waits for every other stream, and as it runs
+on the caller, other streams' later work comes after it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+from gridlane.core.endings import at_end
+from gridlane.runtime.errors import NOT_PERMITTED, KernelStop, fail
+from gridlane.runtime.protocol import BoundKernel
+from gridlane.runtime.queues.host_queue import (
+    BUSY,
+    HostPiece,
+    HostQueue,
+    Work,
+    is_busy,
+    own_queue,
+    wait,
+    wait_for_streams,
+)
+from gridlane.runtime.queues.stream import SoftwareStream
+
+at_end(wait_for_streams)
+
+_by_handle: weakref.WeakValueDictionary[int, OwnHostStream] = weakref.WeakValueDictionary()
+
+
+def by_handle(handle: int) -> OwnHostStream | None:
+    """The live stream of this number."""
+    return _by_handle.get(handle)
+
+
+def live_streams() -> list[OwnHostStream]:
+    """Every stream that somebody holds."""
+    return list(_by_handle.values())
+
+
+class StreamDevice(Protocol):
+    """What these streams need of their device."""
+
+    name: str
+
+    def upload(self, target: int, source: memoryview) -> None:
+        """Copy host bytes to the device."""
+        ...
+
+    def download(self, target: memoryview, source: int) -> None:
+        """Copy device bytes to the host."""
+        ...
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy within the device."""
+        ...
+
+    def fill(self, target: int, byte: int, size: int) -> None:
+        """Set bytes."""
+        ...
+
+    def stop_thread(self, thread: int, wish: bool) -> None:
+        """Ask the launch of a thread to end early, or take that back."""
+        ...
+
+
+class HostStream(SoftwareStream[StreamDevice, HostPiece]):
+    """A stream of such a device."""
+
+    @property
+    def queue(self) -> HostQueue | None:
+        """What its thread does; None where the caller does the work."""
+        return None
+
+    def launch(
+        self,
+        kernel: BoundKernel,
+        params: bytes,
+        gx: int,
+        gy: int,
+        gz: int,
+        shared: int,
+        keep: object = None,
+    ) -> None:
+        """Append a launch."""
+        self.append((partial(_run, kernel, params, gx, gy, gz, shared, keep), False))
+
+    def upload(self, target: int, source: memoryview, keep: object = None) -> None:
+        """Append a copy to the device."""
+        self.submit(partial(_held, keep, self.device.upload, target, source))
+
+    def download(self, target: memoryview, source: int, keep: object = None) -> None:
+        """Append a copy to the host."""
+        self.submit(partial(_held, keep, self.device.download, target, source))
+
+    def copy(self, target: int, source: int, size: int, keep: object = None) -> None:
+        """Append a copy within the device."""
+        self.submit(partial(_held, keep, self.device.copy, target, source, size))
+
+    def fill(self, target: int, byte: int, size: int, keep: object = None) -> None:
+        """Append setting bytes."""
+        self.submit(partial(_held, keep, self.device.fill, target, byte, size))
+
+    def write(self, target: int, source: memoryview) -> None:
+        """Copy to the device, after the work so far."""
+        self.drain()
+        self.device.upload(target, source)
+
+    def read(self, target: memoryview, source: int) -> None:
+        """Copy to the host, after the work so far."""
+        self.drain()
+        self.device.download(target, source)
+
+    def submit(self, work: Work, always: bool = False) -> None:
+        """Append work; ``always`` runs it after an error as well (events, waits, callbacks)."""
+        self.append((work, always))
+
+
+def _run(
+    kernel: BoundKernel, params: bytes, gx: int, gy: int, gz: int, shared: int, keep: object
+) -> None:
+    """Launch and, where the kernel stopped itself, raise what the user is to see. ``keep`` lives
+    until then, as it is an argument."""
+    try:
+        kernel.launch(params, gx, gy, gz, shared)
+    except KernelStop as error:
+        raise (kernel.explain(error) if kernel.explain else error) from None
+
+
+def _held(keep: object, function: Callable[..., None], *args: object) -> None:
+    """Call a function; ``keep`` lives until then, likewise."""
+    function(*args)
+
+
+class OwnHostStream(HostStream):
+    """A stream with a daemon thread, started at the first use.
+
+    An error of the work drops what follows it in the stream, up to the next ``synchronize``, which
+    raises it.
+    """
+
+    def __init__(self, device: StreamDevice) -> None:
+        super().__init__(device, default=False)
+        self._queue = HostQueue(device)
+        _by_handle[self.handle] = self
+        weakref.finalize(self, HostQueue.end, self._queue).atexit = False
+
+    @property
+    def queue(self) -> HostQueue:
+        """What its thread does."""
+        return self._queue
+
+    def _submit(self, piece: HostPiece) -> None:
+        self._queue.put(piece)
+
+    def synchronize(self) -> None:
+        """Wait for the work so far; raise the first error of it."""
+        self._check_waiting("waiting for the stream")
+        if self._queue is own_queue():
+            fail(NOT_PERMITTED, "a stream's callback cannot wait for its own stream")
+        super().synchronize()
+
+    def _wait(self) -> None:
+        if not wait(self._queue):
+            fail(NOT_PERMITTED, "a stream's callback cannot wait for a stream that waits for it")
+
+    def _is_done(self) -> bool:
+        return not self._queue.pending
+
+    def raise_error(self) -> None:
+        """Raise the first error of the work, once."""
+        self._queue.raise_error()
+
+
+class DefaultHostStream(HostStream):
+    """The stream whose work runs at once, on the caller. Other streams keep their errors."""
+
+    inline = True
+
+    def __init__(self, device: StreamDevice) -> None:
+        super().__init__(device, default=True)
+
+    def _submit(self, piece: HostPiece) -> None:
+        if BUSY:
+            wait_for_streams()
+        piece[0]()
+
+    def _wait(self) -> None:
+        wait_for_streams()
+
+    def _is_done(self) -> bool:
+        return not is_busy()
+
+    def raise_error(self) -> None:
+        """Nothing: its work raises on the caller."""

@@ -1,0 +1,88 @@
+"""The base of streams that are software queues: handles, captures, waiting."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Generic, TypeVar
+
+from gridlane.runtime.queues.graph import RecordedGraph, check_begin, check_end, check_waiting
+
+D = TypeVar("D")
+P = TypeVar("P")
+
+_handles = itertools.count(0x1000)
+
+
+class SoftwareStream(Generic[D, P]):
+    """A stream of a device D, whose work comes in pieces P. The default one comes after the work
+    of all others, and they after its work."""
+
+    inline = False
+
+    def __init__(self, device: D, default: bool) -> None:
+        self.device = device
+        self.is_default = default
+        self.handle = 0 if default else next(_handles)
+        self._recorded: list[P] | None = None
+
+    # --- what a device does in its own way ---
+
+    def _submit(self, piece: P) -> None:
+        """Do a piece of work, or submit it to the device, behind what comes before it."""
+        raise NotImplementedError
+
+    def _wait(self) -> None:
+        """Wait for the work so far, of other streams as well where this one comes behind them."""
+        raise NotImplementedError
+
+    def _is_done(self) -> bool:
+        """Whether that is done."""
+        raise NotImplementedError
+
+    def raise_error(self) -> None:
+        """Raise the first error of the work, once."""
+        raise NotImplementedError
+
+    # --- the protocol ---
+
+    def append(self, piece: P) -> None:
+        """Append work: a capture records it, else it is submitted."""
+        if self._recorded is not None:
+            self._recorded.append(piece)
+        else:
+            self._submit(piece)
+
+    def synchronize(self) -> None:
+        """Wait for the work so far; raise the first error of it."""
+        self.drain()
+        self.raise_error()
+
+    def drain(self) -> None:
+        """Wait for the work so far, and leave an error for ``synchronize``."""
+        self._check_waiting("waiting for the stream")
+        self._wait()
+
+    def query(self) -> bool:
+        """Whether all work is done."""
+        self._check_waiting("asking whether the work is done")
+        return self._is_done()
+
+    @property
+    def capturing(self) -> bool:
+        """Whether work is recorded, not run."""
+        return self._recorded is not None
+
+    def begin_capture(self) -> None:
+        """Record the work from now on; it does not run."""
+        check_begin(self.is_default, self.capturing)
+        self._recorded = []
+
+    def end_capture(self) -> RecordedGraph[P]:
+        """The work since then."""
+        check_end(self.capturing)
+        recorded, self._recorded = self._recorded or [], None
+        return RecordedGraph(self.device, tuple(recorded))
+
+    def _check_waiting(self, what: str) -> None:
+        """Refuse what needs the work done, while it is recorded only."""
+        check_waiting(self.capturing, what)

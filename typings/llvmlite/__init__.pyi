@@ -1,0 +1,2 @@
+# What gridlane uses of llvmlite, which ships no types.
+__version__: str
