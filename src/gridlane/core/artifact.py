@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from gridlane.core.dtypes import DType
 from gridlane.core.source import UNKNOWN, Loc
 
+Path = tuple[str | int, ...]
+"""The way to a scalar in an argument; see ``ParamSlot``."""
+
 
 @dataclass(frozen=True, slots=True)
 class ParamSlot:
@@ -23,7 +26,17 @@ class ParamSlot:
     offset: int
     dtype: DType | None
     argument: int
-    path: tuple[str | int, ...] = ()
+    path: Path = ()
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return 8 if self.dtype is None else self.dtype.size
+
+    @property
+    def end(self) -> int:
+        """The offset behind its last byte."""
+        return self.offset + self.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +114,11 @@ class Artifact:
         return (
             self.entry.removeprefix("k_") if self.format in ("msl", "glsl", "wgsl") else self.entry
         )
+
+    @property
+    def param_end(self) -> int:
+        """Bytes up to the end of the last parameter, without what fills the block up."""
+        return max([slot.end for slot in self.params], default=0)
 
     @property
     def raises(self) -> bool:

@@ -280,8 +280,8 @@ static int read_matcher(Matcher *matcher, PyObject *item, size_t size)
             PyErr_NoMemory();
             return -1;
         }
-        known = read_foreign(matcher->foreign, wanted) == 0 &&
-                matcher->size == 8 + 16 * matcher->foreign->ndim;
+        known = read_foreign(matcher->foreign, wanted, matcher->size) == 0 &&
+                matcher->size == 8 + 16 * matcher->foreign->ndim; /* nothing is left out */
         PyErr_Clear();
     }
     if (!known || matcher->offset < 0 || matcher->size < 0 || (simple && matcher->size > 8) ||

@@ -35,8 +35,7 @@ class CudaKernel:
         """1 once it was launched, until all work is known to be done; see Context."""
         self.report: Report | None = None
         self.explain: Explain | None = None
-        ends = [slot.offset + (slot.dtype.size if slot.dtype else 8) for slot in artifact.params]
-        self.param_size = max(ends, default=0)
+        self.param_size = artifact.param_end
         self.generation = -1
         self._load()
         self.context.kernels.add(self)
