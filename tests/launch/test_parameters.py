@@ -97,7 +97,7 @@ def test_a_packer_packs_other_arguments_of_the_types():
 def test_an_array_packs_what_the_compiler_lays_out(ndim):
     array = cuda.to_device(np.zeros((2,) * ndim, np.int32))
     (piece,) = parameters_of(array).pieces
-    assert array._packed == by_hand(array) and piece.array is array_layout(ndim)
+    assert array.__gridlane_packed__ == by_hand(array) and piece.array is array_layout(ndim)
     assert array_layout(ndim).pack(2**64 - 1, *[0] * 2 * ndim)[:8] == b"\xff" * 8
 
 
@@ -108,7 +108,7 @@ def test_what_lies_otherwise_is_no_array():
     wide = [ParamSlot("", 16 * n, slot.dtype, 0, slot.path) for n, slot in enumerate(whole)]
     narrow, _ = lay_out(("", slot.dtype and i32, 0, slot.path) for slot in whole)
     array = cuda.to_device(np.zeros(5, np.int8))
-    assert packer(Parameters(tuple(whole), 24), [array])(array) == array._packed
+    assert packer(Parameters(tuple(whole), 24), [array])(array) == array.__gridlane_packed__
     for slots in (wide, narrow, moved[1:], whole[:2]):
         parameters = Parameters(tuple(slots), 40)
         assert parameters.pieces[0].array is None

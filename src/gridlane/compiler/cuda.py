@@ -120,7 +120,11 @@ def _emit(module: Module, target: Target, options: KernelOptions, machine: Machi
     return emit_kernel(module, options, machine.capability)
 
 
-def _how(code: KernelCode, machine: Machine, options: KernelOptions) -> tuple:
+PtxInput = tuple[str, str, str, int, Path | None, frozenset[str]]
+"""What the functions of ptx.py take: text, processor, features, level, libdevice, its functions."""
+
+
+def _how(code: KernelCode, machine: Machine, options: KernelOptions) -> PtxInput:
     """What ptx.py needs to know; libdevice for a kernel that calls it."""
     level = 3 if options.opt else 0
     library = find_libdevice() if code.library else None

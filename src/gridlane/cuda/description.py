@@ -95,9 +95,11 @@ class ArrayDescription(Packed):
         device = gpu_data.device
         place = None if device is None else device.name
         self._key = _array_key(dtype, self.ndim, self._layout, readonly, place)
-        self._packed = packed = array_layout(self.ndim).pack(self.address, *shape, *strides)
+        self.__gridlane_packed__ = packed = array_layout(self.ndim).pack(
+            self.address, *shape, *strides
+        )
         small = compact.array_checker(self.ndim)(packed)
-        self._launch = self._key if small else _large(self._key), packed
+        self.__gridlane_launch__ = self._key if small else _large(self._key), packed
 
     # --- what it is ---
 

@@ -75,7 +75,7 @@ def _foreign(
     is."""
     if not entry.pointer_attribute:
         return None
-    small = value._launch[0] is value._key
+    small = value.__gridlane_launch__[0] is value._key
     wanted = [
         Wanted(
             way,

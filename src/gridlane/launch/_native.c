@@ -452,7 +452,7 @@ static struct PyModuleDef module = {
 
 PyMODINIT_FUNC PyInit__native(void)
 {
-    name_launch = PyUnicode_InternFromString("_launch");
+    name_launch = PyUnicode_InternFromString("__gridlane_launch__");
     name_slowly = PyUnicode_InternFromString("_launch_slowly");
     name_failed = PyUnicode_InternFromString("_failed");
     name_elsewhere = PyUnicode_InternFromString("_elsewhere");

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard, cast
 
 from gridlane.launch import compact, geometry
 from gridlane.launch.parameters import array_layout
@@ -66,11 +66,11 @@ def _interface(wanted: Wanted, value: Any) -> Seen | None:
     shown: Any = value.__cuda_array_interface__
     if type(shown) is not dict:
         return None
-    get: Any = shown.get  # pyright: ignore[reportUnknownMemberType]
+    get = cast("dict[str, Any]", shown).get
     if get("typestr") != wanted.expected or get("mask") is not None:
         return None
-    data, shape, strides, stream = get("data"), get("shape"), get("strides"), get("stream")
-    if type(data) is not tuple or len(data) != 2 or data[1] is not bool(wanted.readonly):
+    data, shape, strides, stream = map(get, ("data", "shape", "strides", "stream"))
+    if not _is_pair(data) or data[1] is not bool(wanted.readonly):
         return None
     if stream is not None and (type(stream) is not int or stream not in (1, wanted.stream)):
         return None
@@ -92,10 +92,14 @@ def _tensor(wanted: Wanted, value: Any) -> Seen | None:
     return address, shape, tuple([step * itemsize for step in strides])
 
 
+def _is_pair(item: Any) -> TypeGuard[tuple[Any, Any]]:
+    return type(item) is tuple and len(cast("tuple[Any, ...]", item)) == 2
+
+
 def _are_numbers(items: Any, count: int) -> TypeGuard[tuple[int, ...]]:
     if not isinstance(items, tuple):
         return False
-    each: tuple[Any, ...] = items
+    each = cast("tuple[Any, ...]", items)
     return len(each) == count and all(type(item) is int and item in _INT64 for item in each)
 
 

@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.compact import LIMIT
 from gridlane.core.dtypes import f32, f64, i64
 from gridlane.launch import launcher_foreign
+from gridlane.launch.geometry import scalar_dtype
 from gridlane.launch.launcher import ARRAY, BOOLEAN, FOREIGN, INTEGER, NOTHING, NUMBER, REAL
 from gridlane.launch.launcher_foreign import Wanted
 from gridlane.launch.parameters import Packed, Parameters
@@ -42,9 +41,9 @@ def matcher(parameters: Parameters, number: int, value: Any, compact: bool) -> M
     (piece,) = pieces
     if isinstance(value, Packed):
         layout = piece.array
-        if layout is None or len(value._packed) != layout.size:
+        if layout is None or len(value.__gridlane_packed__) != layout.size:
             return None
-        return Matcher(ARRAY, type(value), value._launch[0], piece.offset, layout.size)
+        return Matcher(ARRAY, type(value), value.__gridlane_launch__[0], piece.offset, layout.size)
     if len(piece.slots) != 1 or piece.slots[0].path:
         return None
     return _number(piece.slots[0], value, LIMIT if compact else None)
@@ -64,7 +63,8 @@ def _number(slot: ParamSlot, value: Any, limit: int | None) -> Matcher | None:
         return Matcher(INTEGER, None, bound, *place) if plain else None
     if type(value) is float:
         return Matcher(REAL, None, None, *place) if dtype in (f32, f64) else None
-    if isinstance(value, np.generic) and value.dtype == dtype.numpy:
+    have = scalar_dtype(value)
+    if have is not None and have == dtype.numpy:
         return Matcher(NUMBER, type(value), bound, *place)
     return None
 
@@ -82,6 +82,6 @@ def foreign_matcher(
         return None
     for wanted in ways:
         # What reads an array of this class otherwise than the launch has is no way to read it.
-        if launcher_foreign.octets(wanted, theirs) == array._packed:
+        if launcher_foreign.octets(wanted, theirs) == array.__gridlane_packed__:
             return Matcher(FOREIGN, type(theirs), wanted, own.offset, own.size)
     return None

@@ -16,7 +16,7 @@ import numpy as np
 
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.dtypes import INTEGERS, DType, bf16, f16, f32, i64, u64
-from gridlane.launch.geometry import address_of
+from gridlane.launch.geometry import address_of, scalar_dtype
 from gridlane.launch.parameters import Packed, Parameters, Piece, code_of, struct_of
 
 Packer = Callable[..., bytes]
@@ -81,8 +81,12 @@ def _value_at(address: int, slot: ParamSlot) -> bytes:
 
 def _fields(piece: Piece, text: str, value: Any) -> Iterator[Field]:
     layout = piece.array
-    if isinstance(value, Packed) and layout is not None and len(value._packed) == layout.size:
-        yield piece.offset, f"{layout.size}s", f"{text}._packed"
+    if (
+        isinstance(value, Packed)
+        and layout is not None
+        and len(value.__gridlane_packed__) == layout.size
+    ):
+        yield piece.offset, f"{layout.size}s", f"{text}.__gridlane_packed__"
         return
     for slot in piece.slots:
         yield slot.offset, code_of(slot.dtype), _expression(piece.tail(slot), text, value, slot)
@@ -104,7 +108,7 @@ def _expression(tail: tuple[str | int, ...], text: str, value: Any, slot: ParamS
 
 def _fits(value: Any, dtype: DType) -> bool:
     """Whether ``struct`` packs values of an example's type as the kernel is to see them."""
-    have = value.dtype if isinstance(value, np.generic) else None
+    have = scalar_dtype(value)
     if dtype.is_float:
         return have is not None and have.kind == "f" and have.itemsize <= dtype.size
     if have is not None:

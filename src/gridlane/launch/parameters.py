@@ -165,9 +165,9 @@ class Packed:
     __slots__ = ()
     address: int
     ndim: int
-    _packed: bytes
+    __gridlane_packed__: bytes
     """As ``array_layout`` has it."""
 
-    _launch: tuple[Any, bytes]
+    __gridlane_launch__: tuple[Any, bytes]
     """(what stands for the type of the array, and for its size where that decides which code it
     gets; the bytes): what the native launcher looks at."""

@@ -24,7 +24,7 @@ def test_a_launch_has_the_arguments_and_the_geometry(machine, scale, slow):
     run = scale[(2, 3), (4, 5, 1), 0, 64]
     for factor in (2.5, 3.5, 4.5):
         run(x, out, factor)
-        packed = x._packed + out._packed + struct.pack("<d", factor)
+        packed = x.__gridlane_packed__ + out.__gridlane_packed__ + struct.pack("<d", factor)
         (ran,) = machine.launches[-1:]
         assert ran.params == packed and "scale_on_host" in ran.name
         assert (ran.grid, ran.block, ran.shared) == ((2, 3, 1), (4, 5, 1), 64)
@@ -282,4 +282,4 @@ def test_records_and_classes_of_the_users_are_launched_natively(machine, slow):
         assert ran.params == struct.pack("<QQqq", record.address, array.address, 4, 4)
     assert len(slow) == 1
     first[1, 1](records[0], memory)
-    assert len(slow) == 2 and machine.launches[-1].params[8:] == memory._packed
+    assert len(slow) == 2 and machine.launches[-1].params[8:] == memory.__gridlane_packed__
