@@ -12,6 +12,7 @@ from tests import on_shaders
 from tests.compiler import made_up
 
 from gridlane import backends, compiler, cuda
+from gridlane.backends.formats import IR, Format
 from gridlane.backends.record import Backend, Fact, loaded
 from gridlane.cli.compiling import stages
 from gridlane.conformance.judging import How, judged
@@ -86,6 +87,18 @@ def test_a_backend_more_is_compiled_for() -> None:
         compiler.generate(module, Target("made_up", (32, 1, 1), features=frozenset((Feature.FMA,))))
     with pytest.raises(TargetError, match=r"the made_up target has no grid_sync: its blocks need"):
         compiler.generate(next(c for c in cases() if c.op == "grid_sync").module, target)
+
+
+def test_an_artifact_has_the_kernels_own_name(
+    added: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever its language makes of it, and whatever that language is called."""
+    other = added._replace(formats=(IR, Format("hlsl", ".hlsl", "//")))
+    monkeypatch.setitem(backends._known, "made_up", other)
+    for name in backends.names():
+        module = parse_module(KERNEL_TEXT.replace("@k", "@my.kernel"))
+        artifact = compiler.generate(module, Target(name, block=(32, 1, 1)))
+        assert artifact.name == "my.kernel", name
 
 
 def test_two_of_a_name_are_refused(added: Backend) -> None:

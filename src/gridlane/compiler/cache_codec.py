@@ -23,6 +23,7 @@ PLAIN: dict[str, type] = {
     "coarse": int,
     "uses_dynamic_shared": bool,
     "cooperative": bool,
+    "kernel": str,
 }
 SHAPED = ("code", "params", "block", "errors", "prints", "symbols", "notes", "needs")
 

@@ -89,6 +89,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         format="ptx",
         code=text.encode(),
         entry=code.entry,
+        kernel=module.kernel.name,
         params=slots,
         param_bytes=size,
         static_shared=static_shared,
@@ -169,5 +170,5 @@ def assemble(artifact: Artifact, target: Target, options: KernelOptions) -> Arti
         command += [] if options.opt else ["-O0"]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
-            raise TargetError(f"ptxas refuses the PTX of {artifact.entry}: {done.stderr.strip()}")
+            raise TargetError(f"ptxas refuses the PTX of {artifact.name}: {done.stderr.strip()}")
         return replace(artifact, format="cubin", code=result.read_bytes())

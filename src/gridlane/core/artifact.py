@@ -87,6 +87,7 @@ class Artifact:
         needs: of code for a processor that was named: its architecture, and the features that a
             host must have to run it.
         cooperative: blocks wait for each other, so all must be on the device at once.
+        kernel: the name that the source has for it; "", as the symbol.
     """
 
     target: str
@@ -107,13 +108,12 @@ class Artifact:
     cooperative: bool = False
     coarse: int = 1
     needs: tuple[str, ...] = ()
+    kernel: str = ""
 
     @property
     def name(self) -> str:
-        """The kernel's name for messages: the symbol without what shaders have in front."""
-        return (
-            self.entry.removeprefix("k_") if self.format in ("msl", "glsl", "wgsl") else self.entry
-        )
+        """The kernel's name for messages."""
+        return self.kernel or self.entry
 
     @property
     def param_end(self) -> int:

@@ -28,7 +28,7 @@ class CudaKernel:
         if artifact.target != "cuda" or artifact.format not in ("ptx", "cubin"):
             fail(INVALID_IMAGE, f"the cuda device runs PTX and cubins, not {artifact.format}")
         self.artifact = artifact
-        self.name = artifact.entry
+        self.name = artifact.name
         self.device = device
         self.context: Context = device.context
         self.flag = self.context.new_flag()
@@ -51,7 +51,7 @@ class CudaKernel:
         unload = ("cuCtxSynchronize",), ("cuModuleUnload", module)
         weakref.finalize(self, context.give_back, self.generation, *unload).atexit = False
         self._module = module
-        self._function = context.call("cuModuleGetFunction", module, self.name.encode())
+        self._function = context.call("cuModuleGetFunction", module, artifact.entry.encode())
         self.function = int(self._function)
         if artifact.uses_dynamic_shared:
             most = self.device.limits.max_dynamic_shared - artifact.static_shared

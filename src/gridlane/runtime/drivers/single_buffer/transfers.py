@@ -32,7 +32,8 @@ def move_kernel(target: str, format_: str, entry: str, text: str) -> Artifact:
     """The kernel ``move`` in a language."""
     names = ("target", "source", "size", "word")
     slots, _ = lay_out((name, u32, n, ()) for n, name in enumerate(names))
-    return Artifact(target, format_, text.encode(), entry, slots, _MOVE.size, block=(THREADS, 1, 1))
+    block, size = (THREADS, 1, 1), _MOVE.size
+    return Artifact(target, format_, text.encode(), entry, slots, size, block=block, kernel="move")
 
 
 def check(device: SingleBufferDevice, address: int, size: int) -> None:
