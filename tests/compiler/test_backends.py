@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from dataclasses import fields
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,6 +50,18 @@ def test_the_sets_of_a_record_agree(record: Backend) -> None:
     assert legal <= KERNEL
     assert not legal & set(record.reasons)
     assert not record.reads_as or record.reads_as in backends.names()
+
+
+def test_what_a_record_installs_is_an_extra_of_the_package() -> None:
+    project = Path(__file__).parents[2] / "pyproject.toml"
+    extras = tomllib.loads(project.read_text())["project"]["optional-dependencies"]
+    for record in backends.backends():
+        assert bool(record.extra) == bool(record.bindings), record.name
+        if record.extra:
+            (line,) = extras[record.extra]
+            assert re.match(r"[\w-]+", line)[0] == record.bindings
+            assert (f"sys_platform == '{record.system}'" in line) == bool(record.system)
+        assert not record.bench or callable(loaded(record.bench))
 
 
 def test_names_are_those_of_the_records() -> None:
