@@ -186,6 +186,7 @@ static PyObject *call_profile(Launcher *self, PyObject *args)
         Profile *profile = self->profiles[n];
         /* Looking at an argument may run Python code, which may change the profiles. */
         profile->references++;
+        memset(block, 0, profile->size); /* of the gaps: no bytes of the stack go to a device */
         int fits = matches(profile, args, block);
         if (fits <= 0) {
             release(profile);
