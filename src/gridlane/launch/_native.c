@@ -37,6 +37,7 @@ typedef struct {
     Py_ssize_t count;
     Matcher *matchers;
     size_t size; /* of the parameter block */
+    size_t gaps; /* its bytes that no argument fills */
     Launch launch;
     void *function, *stream;
     unsigned geometry[6];
@@ -186,7 +187,8 @@ static PyObject *call_profile(Launcher *self, PyObject *args)
         Profile *profile = self->profiles[n];
         /* Looking at an argument may run Python code, which may change the profiles. */
         profile->references++;
-        memset(block, 0, profile->size); /* of the gaps: no bytes of the stack go to a device */
+        if (profile->gaps) /* no bytes of the stack go to a device */
+            memset(block, 0, profile->size);
         int fits = matches(profile, args, block);
         if (fits <= 0) {
             release(profile);
@@ -327,7 +329,9 @@ static PyObject *launcher_install(Launcher *self, PyObject *args)
             return NULL;
         }
     }
-    made->size = size;
+    made->size = made->gaps = size;
+    for (Py_ssize_t n = 0; n < made->count; n++)
+        made->gaps -= made->matchers[n].size;
     made->launch = (Launch)(uintptr_t)launch;
     made->function = (void *)(uintptr_t)function;
     made->stream = (void *)(uintptr_t)stream;
