@@ -15,6 +15,7 @@ from tests import on_vulkan
 from typer.testing import CliRunner
 
 import gridlane as package
+from gridlane import backends
 from gridlane.backends import names
 from gridlane.cli import bench, doctor, facts, probe
 from gridlane.cli.app import app
@@ -129,15 +130,20 @@ def test_what_there_is_for_gpus(command, monkeypatch, tmp_path):
     )
     monkeypatch.setattr(facts, "KERNEL_DRIVER", tmp_path / "version")
     monkeypatch.setattr(facts, "PACKAGES", ("no-such-package",))
-    monkeypatch.setattr(facts, "BINDINGS", "no-such-bindings")
-    monkeypatch.setattr(facts, "VULKAN", "no-such-vulkan")
+    for record in backends.backends():
+        if record.bindings:
+            changed = record._replace(bindings=f"no-such-{record.name}", system="")
+            monkeypatch.setitem(backends._known, record.name, changed)
+    nowhere = backends.backend("opengl")._replace(system="plan9")
+    monkeypatch.setitem(backends._known, "opengl", nowhere)
     monkeypatch.setattr(cuda_target, "find_ptxas", lambda: "/no/ptxas")
     monkeypatch.setitem(sys.modules, "gridlane.launch._native", None)
     config.cache_clear()
     found = dict(facts.facts())
     assert found["NVIDIA driver"] == "580.95.05"
-    assert "pip install 'gridlane[cuda]'" in found["no-such-bindings"]
-    assert "pip install 'gridlane[vulkan]'" in found["Vulkan bindings"]
+    for name in ("cuda", "vulkan", "webgpu", "metal"):
+        assert f"pip install 'gridlane[{name}]'" in found[f"bindings of {name}"]
+    assert found["bindings of opengl"] == "not for this system; only plan9 has OpenGL devices"
     assert found["packages"] == "no-such-package MISSING"
     assert found["ptxas"].startswith("/no/ptxas does not run: ")
     assert "slower: the C extension is not built" in found["GPU launches"]

@@ -257,9 +257,10 @@ WRONG_OPTIONS = {
     ("ptx", "--arch", ""): "name a processor, as in sm_75",
     ("asm", "--arch", "sm_90"): "--target asm has none",
     ("ir", "--arch", "sm_90"): "--arch is for --target llvm, --target ptx and --target cubin",
-    ("ptx", "--block", "32"): "--block is for code",
-    ("ir", "--block", "32"): "--block is for code",
-    ("llvm", "--variant", "compact"): "--variant is for GPUs",
+    ("ptx", "--block", "32"): "one block shape: --target llvm without --arch, --target asm",
+    ("ir", "--block", "32"): "--target asm, --target wgsl and --target glsl",
+    ("llvm", "--variant", "compact"): "--variant is for GPUs: --target llvm with --arch, "
+    "--target ptx, --target cubin and --target spirv",
     ("cubin",): "a cubin is no text: -o FILE or -o DIR says where to write it",
 }
 

@@ -21,6 +21,7 @@ from gridlane.core import gpu_abi as abi
 from gridlane.core.features import features as features_named
 from gridlane.core.options import Target
 from gridlane.launch.packing import flat_packer
+from gridlane.launch.parameters import Parameters
 
 Shape = tuple[int, int, int]
 
@@ -54,7 +55,7 @@ def run_spirv(module, grid, block, arrays, scalars=(), shared=0, features="") ->
     for buffer, array in zip(buffers, results):
         buffer.bytes[: array.nbytes] = octets_of(array)
     numbers = arguments(module, [buffer.address for buffer in buffers], scalars)
-    params = flat_packer(artifact.params, artifact.param_bytes)(*numbers)
+    params = flat_packer(Parameters(artifact.params, artifact.param_bytes))(*numbers)
     try:
         report = owner.run(artifact.code, artifact.entry, grid, block, params, shared)
         for buffer, array in zip(buffers, results):

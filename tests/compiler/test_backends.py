@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from dataclasses import fields
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from tests import on_shaders
 from tests.compiler import made_up
 
 from gridlane import backends, compiler, cuda
+from gridlane.backends.formats import IR, Format
 from gridlane.backends.record import Backend, Fact, loaded
 from gridlane.cli.compiling import stages
 from gridlane.conformance.judging import How, judged
@@ -46,6 +50,18 @@ def test_the_sets_of_a_record_agree(record: Backend) -> None:
     assert legal <= KERNEL
     assert not legal & set(record.reasons)
     assert not record.reads_as or record.reads_as in backends.names()
+
+
+def test_what_a_record_installs_is_an_extra_of_the_package() -> None:
+    project = Path(__file__).parents[2] / "pyproject.toml"
+    extras = tomllib.loads(project.read_text())["project"]["optional-dependencies"]
+    for record in backends.backends():
+        assert bool(record.extra) == bool(record.bindings), record.name
+        if record.extra:
+            (line,) = extras[record.extra]
+            assert re.match(r"[\w-]+", line)[0] == record.bindings
+            assert (f"sys_platform == '{record.system}'" in line) == bool(record.system)
+        assert not record.bench or callable(loaded(record.bench))
 
 
 def test_names_are_those_of_the_records() -> None:
@@ -86,6 +102,18 @@ def test_a_backend_more_is_compiled_for() -> None:
         compiler.generate(module, Target("made_up", (32, 1, 1), features=frozenset((Feature.FMA,))))
     with pytest.raises(TargetError, match=r"the made_up target has no grid_sync: its blocks need"):
         compiler.generate(next(c for c in cases() if c.op == "grid_sync").module, target)
+
+
+def test_an_artifact_has_the_kernels_own_name(
+    added: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever its language makes of it, and whatever that language is called."""
+    other = added._replace(formats=(IR, Format("hlsl", ".hlsl", "//")))
+    monkeypatch.setitem(backends._known, "made_up", other)
+    for name in backends.names():
+        module = parse_module(KERNEL_TEXT.replace("@k", "@my.kernel"))
+        artifact = compiler.generate(module, Target(name, block=(32, 1, 1)))
+        assert artifact.name == "my.kernel", name
 
 
 def test_two_of_a_name_are_refused(added: Backend) -> None:

@@ -50,6 +50,7 @@ WHOLE = Artifact(
     uses_dynamic_shared=True,
     cooperative=True,
     coarse=4,
+    kernel="<locals>.scale",
 )
 SMALL = Artifact("interp", "ir", b"", "k", (), 0)
 

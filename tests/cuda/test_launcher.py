@@ -74,7 +74,7 @@ def cls(request):
 
 class Array:
     def __init__(self, key, octets):
-        self._launch = key, octets
+        self.__gridlane_launch__ = key, octets
 
 
 def test_all_kinds_of_arguments(cls):
@@ -313,7 +313,7 @@ def test_an_argument_that_changes_the_profiles(cls):
 
     class Sly:
         @property
-        def _launch(self):
+        def __gridlane_launch__(self):
             launch._forget()
             return key, b"12345678"
 
@@ -325,7 +325,7 @@ def test_an_argument_that_changes_the_profiles(cls):
 def test_an_argument_that_raises(cls):
     class Broken:
         @property
-        def _launch(self):
+        def __gridlane_launch__(self):
             raise KeyError("broken")
 
     launch = made(cls, Driver(), ((ARRAY, Broken, None, 0, 8),), 8)
@@ -351,11 +351,15 @@ def test_calls_leave_no_references(cls):
     launch = made(cls, driver, ((ARRAY, Array, key, 0, 8), (INTEGER, None, None, 8, 8)), 16)
     array, number = Array(key, b"12345678"), 10**12
     launch(array, number)
-    before = [sys.getrefcount(x) for x in (key, array, number, launch, array._launch[1])]
+    before = [
+        sys.getrefcount(x) for x in (key, array, number, launch, array.__gridlane_launch__[1])
+    ]
     for _ in range(1000):
         launch(array, number)
     driver.calls.clear()
-    assert [sys.getrefcount(x) for x in (key, array, number, launch, array._launch[1])] == before
+    assert [
+        sys.getrefcount(x) for x in (key, array, number, launch, array.__gridlane_launch__[1])
+    ] == before
 
 
 @pytest.mark.skipif(_native is None, reason="the extension was not built")
@@ -376,6 +380,6 @@ def test_the_native_class_checks_profiles(matcher):
 
 def test_device_arrays_carry_what_a_launch_reads():
     array = cuda.to_device(np.zeros((3, 4), np.float32))
-    key, packed = array._launch
+    key, packed = array.__gridlane_launch__
     assert key is array._key and struct.unpack("<5q", packed) == (array.address, 3, 4, 16, 4)
-    assert array[1:]._launch[1] == array[1:]._packed
+    assert array[1:].__gridlane_launch__[1] == array[1:].__gridlane_packed__

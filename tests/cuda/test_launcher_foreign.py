@@ -14,7 +14,8 @@ from tests.cuda.test_launcher import CLASSES, Driver, _native, made
 
 from gridlane.core.compact import LIMIT
 from gridlane.launch.launcher import FOREIGN, PythonLauncher
-from gridlane.launch.launcher_foreign import BY_INTERFACE, BY_TENSOR, LAYOUTS
+from gridlane.launch.launcher_foreign import BY_INTERFACE, BY_TENSOR, LAYOUTS, Wanted
+from gridlane.launch.parameters import array_layout
 
 MAPPED = range(4096, 1 << 40)
 """Addresses that kernels can use."""
@@ -33,7 +34,9 @@ ATTRIBUTE = ctypes.cast(attribute, ctypes.c_void_p).value
 
 
 def wanted(way=BY_INTERFACE, expected="<f4", ndim=2, layout="C", readonly=0, limit=LIMIT, stream=0):
-    return way, expected, ndim, LAYOUTS.index(layout), 4, readonly, limit, ATTRIBUTE, stream
+    places = array_layout(ndim).places
+    at = LAYOUTS.index(layout)
+    return Wanted(way, expected, ndim, at, 4, readonly, limit, ATTRIBUTE, stream, places)
 
 
 class Theirs:
@@ -107,8 +110,8 @@ def test_limits(cls):
     """Code for small arrays gets none that is larger than it counts on, and code for large ones
     none that has code of its own."""
     most = LIMIT // 4
-    fits = [(most,), (4,)], [(1, 1), (LIMIT, LIMIT)], [(2, 1), (LIMIT - 4, 4)]
-    large = [(most + 1,), (4,)], [(1, 1), (LIMIT + 1, 4)], [(2, 1), (LIMIT - 3, 4)]
+    fits = [(most + 1,), (4,)], [(1, 1), (LIMIT, LIMIT)], [(2, 2), (LIMIT - 4, 4)]
+    large = [(most + 2,), (4,)], [(1, 1), (LIMIT + 1, 4)], [(2, 2), (LIMIT - 3, 4)]
     for (shape, strides), good in [*((f, True) for f in fits), *((b, False) for b in large)]:
         layout = "C" if all(n == 1 for n in shape) or len(shape) == 1 else "A"
         value = Theirs(shape=shape, strides=strides)
@@ -226,8 +229,10 @@ def test_calls_leave_no_references(cls):
 @pytest.mark.skipif(_native is None, reason="the extension was not built")
 @pytest.mark.parametrize(
     "want",
-    [None, (), 3, wanted(ndim=9), wanted(ndim=-1), wanted(way=2), wanted()[:-2] + (0, 0)]
-    + [wanted(ndim=1), (*wanted()[:4], 0, *wanted()[5:]), wanted(limit=0), wanted(limit=-(2**63))],
+    [None, (), 3, wanted(ndim=9), wanted()._replace(ndim=-1), wanted(way=2)]
+    + [wanted(ndim=1), wanted(limit=0), wanted(limit=-(2**63)), wanted()._replace(itemsize=0)]
+    + [wanted()._replace(attribute=0), wanted()[:-1], wanted()._replace(places=(0, 8))]
+    + [wanted()._replace(places=bad) for bad in ((33, 0, 0), (0, 25, 8), (0, 8, 25), (-1, 8, 24))],
 )
 def test_the_native_class_checks_what_is_wanted(want):
     with pytest.raises(ValueError, match="not a matcher"):

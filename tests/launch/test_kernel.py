@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 
 import numpy as np
@@ -61,6 +62,23 @@ def test_a_module_is_launched(device, arrays):
     wanted = host * 10 + 2 * host + host / 2
     wanted[-1] -= 2 * host[-1]
     assert (words(device, y, np.float32) == wanted).all()
+
+
+def test_a_plan_takes_pointers_to_values(device, arrays):
+    """As cuLaunchKernel's callers in C have them."""
+    plan = Kernel(ModuleSource(axpy())).plan(BLOCK, device=device)
+    x, y = arrays
+    values = [ctypes.c_uint64(x.address), ctypes.c_uint64(y.address)]
+    values += [ctypes.c_float(2), ctypes.c_int64(THREADS)]
+    pointers = (ctypes.c_void_p * 4)(*map(ctypes.addressof, values))
+    params = plan.pack_from(ctypes.addressof(pointers))
+    assert params == plan.pack(x, y, 2.0, THREADS)
+    plan.launch(GRID, params, keep=arrays)
+    assert (words(device, y, np.float32) == np.arange(THREADS) * 12).all()
+    nothing = (ctypes.c_void_p * 4)()
+    for missing in (0, ctypes.addressof(nothing)):
+        with pytest.raises(ValueError, match="null"):
+            plan.pack_from(missing)
 
 
 def test_what_no_launch_can_be(device, arrays):

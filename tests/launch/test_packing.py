@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.dtypes import ALL, FLOATS, INTEGERS, bf16, f16, f32, f64, i8, i32, u64
-from gridlane.launch.packing import Field, flat_packer, make_packer
+from gridlane.launch.packing import flat_packer
+from gridlane.launch.parameters import Parameters
 from gridlane.runtime.protocol import Buffer
 
 
@@ -41,7 +42,7 @@ def test_each_value_is_where_numpy_puts_it(data):
     dtypes = data.draw(st.lists(st.sampled_from([None, *ALL]), max_size=8))
     slots, size = laid_out(dtypes)
     values = [data.draw(value_of(dtype)) for dtype in dtypes]
-    block = flat_packer(slots, size)(*values)
+    block = flat_packer(Parameters(tuple(slots), size))(*values)
     assert len(block) == size
     wanted = bytearray(size)
     for slot, value in zip(slots, values):
@@ -55,7 +56,7 @@ def test_each_value_is_where_numpy_puts_it(data):
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 def test_integers_wrap(dtype):
     slots, size = laid_out([dtype])
-    pack = flat_packer(slots, size)
+    pack = flat_packer(Parameters(tuple(slots), size))
     for value in (2**dtype.bits + 3, -1, np.int64(-2), np.uint8(7), True, 2.9):
         assert pack(value)[: dtype.size] == (int(value) % 2**dtype.bits).to_bytes(
             dtype.size, "little"
@@ -65,7 +66,7 @@ def test_integers_wrap(dtype):
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_floats_are_rounded(dtype):
     slots, size = laid_out([dtype])
-    pack = flat_packer(slots, size)
+    pack = flat_packer(Parameters(tuple(slots), size))
     for value in (1e300, -1e300, 1 / 3, 3, np.float64(2) / 7, np.float32(0.1)):
         with np.errstate(over="ignore"):
             wanted = np.array(value).astype(dtype.numpy)
@@ -76,17 +77,11 @@ def test_floats_are_rounded(dtype):
 
 def test_pointers_are_addresses_and_what_has_one():
     slots, size = laid_out([i8, None, None])
-    block = flat_packer(slots, size)(1, Buffer(2**63 + 5, 16), np.uint64(7))
+    block = flat_packer(Parameters(tuple(slots), size))(1, Buffer(2**63 + 5, 16), np.uint64(7))
     assert block == struct.pack("<b7xQQ", 1, 2**63 + 5, 7)
 
 
 def test_the_number_of_values_is_checked():
     slots, size = laid_out([i32, u64])
     with pytest.raises(TypeError):
-        flat_packer(slots, size)(1)
-
-
-def test_gaps_and_helpers():
-    fields = [Field(4, "i", "twice(x)"), Field(8, "4s", "y")]
-    pack = make_packer(["x", "y"], fields, 24, {"twice": lambda x: 2 * x})
-    assert pack(21, b"abcd") == struct.pack("<4xi4s12x", 42, b"abcd")
+        flat_packer(Parameters(tuple(slots), size))(1)

@@ -17,6 +17,7 @@ from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.parser import parse_module
 from gridlane.ir.verifier import verify
 from gridlane.launch import compact
+from gridlane.launch.parameters import Parameters
 from gridlane.passes.intervals import clamp, meet, widened
 
 VECTOR, MATRIX = float32[::1], float32[:, ::1]
@@ -239,8 +240,8 @@ def test_parameters_are_measured(types, values, holds):
         dtype = slot.dtype.numpy if isinstance(slot.dtype, DType) else np.dtype("u8")
         data = np.array(value, dtype).tobytes()
         block[slot.offset : slot.offset + len(data)] = data
-    assert compact.parameters_hold(artifact.params, bytes(block)) is holds
-    assert bool(compact.checker(artifact.params)(bytes(block))) is holds
+    parameters = Parameters(artifact.params, artifact.param_bytes)
+    assert compact.checker(parameters)(bytes(block)) is holds
 
 
 def _one(a):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gridlane.launch.packing import flat_packer
+from gridlane.launch.parameters import Parameters
 
 
 def to_device(device, array):
@@ -28,4 +29,4 @@ def words(device, buffer, dtype=np.uint32):
 
 def params(artifact, *values):
     """The parameter block."""
-    return flat_packer(artifact.params, artifact.param_bytes)(*values)
+    return flat_packer(Parameters(artifact.params, artifact.param_bytes))(*values)

@@ -44,6 +44,8 @@ BACKEND = Backend(
         "atomic-sub-f32-apart": "as atom.add.f32",
     },
     extra="cuda",
+    bindings="cuda-bindings",
+    bench="gridlane.cli.gpu_bench.show.show",
     advice={
         "available": "a GPU needs NVIDIA's driver (nvidia-smi shows what that sees), "
         f"cuda-bindings, {install('cuda')}, and, in a container, to be handed in (--gpus all); the "

@@ -41,6 +41,8 @@ BACKEND = Backend(
     float64=False,
     subnormals=Subnormals.LEFT_OPEN,
     extra="metal",
+    bindings="pyobjc-framework-Metal",
+    system="darwin",
     advice={
         "available": "it takes macOS 15 or newer on an Apple M1 or newer, and "
         f"pyobjc-framework-Metal, {install('metal')}; elsewhere GRIDLANE_METAL=emulated, with g++, "

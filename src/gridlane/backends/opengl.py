@@ -37,6 +37,7 @@ BACKEND = Backend(
     float64=False,
     subnormals=Subnormals.LEFT_OPEN,
     extra="opengl",
+    bindings="moderngl",
     advice={
         "available": f"OpenGL needs PyPI's moderngl, {install('opengl')}, EGL (Debian: libegl1) "
         "and a driver of OpenGL 4.3 or OpenGL ES 3.1; for the CPU, Debian has one in "

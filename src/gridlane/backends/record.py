@@ -117,6 +117,9 @@ class Backend(NamedTuple):
         on_host: its devices are the processor that Python runs on.
         reads_as: the target whose code is shown for its own.
         extra: what to install for its driver.
+        bindings: the package that this adds, which reaches the driver, by its name on PyPI.
+        system: the only one that has the driver, as in ``sys.platform``; "", any.
+        bench: dotted name of what ``gridlane bench`` measures its devices by; "", what a host is.
         advice: what to do when a step of ``gridlane doctor`` fails.
     """
 
@@ -148,6 +151,9 @@ class Backend(NamedTuple):
     on_host: bool = False
     reads_as: str = ""
     extra: str = ""
+    bindings: str = ""
+    system: str = ""
+    bench: str = ""
     advice: Mapping[str, str] = _NOTHING
 
     def legal_ops(self, given: Container[str]) -> frozenset[str]:

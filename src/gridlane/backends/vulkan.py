@@ -66,6 +66,7 @@ BACKEND = Backend(
     compared=(Variant(compact=True),),
     subnormals=Subnormals.IN_ATOMICS,
     extra="vulkan",
+    bindings="vulkan",
     advice={
         "available": "it takes Vulkan's loader (Debian: libvulkan1), a driver of Vulkan 1.3 (the "
         "GPU's own, or Mesa's: mesa-vulkan-drivers, which runs on the CPU as well) and the package "

@@ -31,6 +31,7 @@ BACKEND = Backend(
     float64=False,
     subnormals=Subnormals.LEFT_OPEN,
     extra="webgpu",
+    bindings="wgpu",
     advice={
         "available": f"WebGPU needs PyPI's wgpu, {install('webgpu')}, and a driver of Vulkan, "
         "Metal or Direct3D 12; for the CPU, Debian has one in mesa-vulkan-drivers",

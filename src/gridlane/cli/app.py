@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from gridlane.backends import names
+
 app = typer.Typer(
     name="gridlane",
     help="Run numba.cuda programs unchanged, on GPUs and on the CPU.",
@@ -49,7 +51,7 @@ def run(
     device: Annotated[
         str | None,
         typer.Option(
-            help="cpu, interp, cuda, vulkan, webgpu, opengl or metal; as GRIDLANE_DEVICE.",
+            help=f"{', '.join(names())}; as GRIDLANE_DEVICE.",
             show_default=False,
         ),
     ] = None,

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import gridlane
+from gridlane.backends import backend, backends
+from gridlane.backends.record import loaded
 from gridlane.cli.failure import check_settings, fail
 from gridlane.core.config import config
 
@@ -21,9 +23,8 @@ PROGRAMS = {"cpu": "cpu.py", "launch": "launch.py"}
 HELP = ("-h", "--help")
 USAGE = """\
 gridlane bench [--device cpu] [cpu|launch] ...  kernels, or launches, on the CPU
-gridlane bench --device cuda ...                launches, copies and kernels on an NVIDIA GPU
-
---help behind either shows what it takes. GRIDLANE_DEVICE chooses as --device does. This is for"""
+{devices}
+--help behind each shows what it takes. GRIDLANE_DEVICE chooses as --device does. This is for"""
 
 
 def bench(arguments: list[str]) -> int:
@@ -34,12 +35,19 @@ def bench(arguments: list[str]) -> int:
     check_settings()
     kind = config().device.partition(":")[0]
     if not set(HELP).isdisjoint(arguments):
-        print(f"{USAGE} {kind}:\n", flush=True)
-    if kind == "cuda":
-        from gridlane.cli.gpu_bench.show import show
+        print(f"{_usage()} {kind}:\n", flush=True)
+    measures = backend(kind).bench
+    return loaded(measures)(arguments) if measures else _on_the_host(arguments)
 
-        return show(arguments)
-    return _on_the_host(arguments)
+
+def _usage() -> str:
+    lines = [
+        f"{f'gridlane bench --device {each.name} ...':46}  launches, copies and kernels on "
+        f"{each.title}\n"
+        for each in backends()
+        if each.bench
+    ]
+    return USAGE.format(devices="".join(lines))
 
 
 def _device(arguments: list[str]) -> tuple[str | None, list[str]]:

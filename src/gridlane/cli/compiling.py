@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -151,12 +151,9 @@ def _target(request: Request, stage: Format, records: list[Backend]) -> Target:
         fail(f"compile: --arch is for {_with_processors()}; --target {stage.name} has none")
     record = records[0] if request.arch is None else named[0]
     if request.variant is not None and (stage is IR or not record.has_compact_code):
-        fail("compile: --variant is for GPUs: --target ptx, cubin and spirv, or llvm with --arch")
+        fail(f"compile: --variant is for GPUs: {_with(_has_compact_code)}")
     if request.block is not None and (stage is IR or not record.shaped):
-        fail(
-            "compile: --block is for code that is made for one block shape: --target asm, wgsl "
-            "and glsl, or llvm without --arch"
-        )
+        fail(f"compile: --block is for code that is made for one block shape: {_with(_is_shaped)}")
     block = "256" if request.block is None else request.block
     return Target(
         record.name,
@@ -170,13 +167,50 @@ def _variant(request: Request) -> Variant:
     return VARIANTS[one_of("variant", request.variant or "any", VARIANTS)]
 
 
+def _has_compact_code(record: Backend) -> bool:
+    return record.has_compact_code
+
+
+def _is_shaped(record: Backend) -> bool:
+    return record.shaped
+
+
+def _with(has: Callable[[Backend], bool]) -> str:
+    """The options for code of backends that have something. --arch takes the backend whose
+    processors have names, where there is one, and else it is the first one."""
+    options: list[str] = []
+    for name, records in _codes():
+        named = [has(each) for each in records if each.named_processors]
+        usual = has(records[0])
+        ways = usual, any(named) if named else usual
+        if any(ways):
+            options.append(f"--target {name}{_WAYS[ways]}")
+    return _joined(options)
+
+
+_WAYS = {(True, True): "", (True, False): " without --arch", (False, True): " with --arch"}
+"""By whether it is so without --arch, and with it."""
+
+
 def _with_processors() -> str:
-    names = [
-        f"--target {name}"
-        for name, (format, records) in stages().items()
-        if format is not IR and any(each.named_processors for each in records)
-    ]
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    return _joined(
+        [
+            f"--target {name}"
+            for name, records in _codes()
+            if any(each.named_processors for each in records)
+        ]
+    )
+
+
+def _codes() -> Iterator[tuple[str, list[Backend]]]:
+    """The stages that are code of some backends."""
+    for name, (format, records) in stages().items():
+        if format is not IR and records:
+            yield name, records
+
+
+def _joined(words: list[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _processor(record: Backend, name: str | None) -> str:

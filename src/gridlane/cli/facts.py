@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from gridlane.backends import backends
+from gridlane.backends.record import Backend
 from gridlane.core.config import config
+from gridlane.core.extras import install
 
 PACKAGES = ("numpy", "llvmlite", "ml-dtypes", "typer", "rich", "platformdirs")
-BINDINGS = "cuda-bindings"  # the extra ``cuda``
-VULKAN = "vulkan"  # the extra of that name
-METAL = "pyobjc-framework-Metal"  # the extra ``metal``
+SYSTEMS = {"darwin": "macOS", "linux": "Linux", "win32": "Windows"}
+"""What users call the values of ``sys.platform``."""
 KERNEL_DRIVER = Path("/proc/driver/nvidia/version")
 _DRIVER_VERSION = re.compile(r"\b\d{3}\.\d+(?:\.\d+)?\b")
 
@@ -32,12 +34,14 @@ def facts() -> Iterator[tuple[str, str]]:
     yield "threads", _threads()
     yield "cache", _cache()
     yield "NVIDIA driver", _kernel_driver()
-    yield BINDINGS, _bindings(BINDINGS, "NVIDIA GPUs, pip install 'gridlane[cuda]'")
     yield "libdevice", _libdevice()
     yield "GPU launches", _launcher()
     yield "ptxas", _ptxas()
-    yield "Vulkan bindings", _bindings(VULKAN, "GPUs by Vulkan, pip install 'gridlane[vulkan]'")
-    yield "Metal bindings", _metal()
+    for record in backends():
+        if record.bindings:
+            yield f"bindings of {record.name}", _bindings(record)
+    if config().metal:
+        yield "metal", "a CPU emulation (GRIDLANE_METAL=emulated)"
 
 
 def _version(name: str) -> str:
@@ -88,6 +92,17 @@ def _cache() -> str:
     return f"{cache.root}: {state(cache)}"
 
 
+def _bindings(record: Backend) -> str:
+    """The version of the package that reaches a driver."""
+    if record.system and sys.platform != record.system:
+        only = SYSTEMS.get(record.system, record.system)
+        return f"not for this system; only {only} has {record.title}"
+    try:
+        return f"{record.bindings} {version(record.bindings)}"
+    except PackageNotFoundError:
+        return f"no {record.bindings}; for {record.title}, {install(record.extra)}"
+
+
 # --- NVIDIA ---
 
 
@@ -99,22 +114,6 @@ def _kernel_driver() -> str:
         return f"none seen ({KERNEL_DRIVER} is not there)"
     found = _DRIVER_VERSION.search(text)
     return found[0] if found else text.splitlines()[0]
-
-
-def _bindings(package: str, use: str) -> str:
-    """The version of the package that reaches a driver."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return f"not installed; for {use}"
-
-
-def _metal() -> str:
-    if config().metal:
-        return "none: the device metal is a CPU emulation (GRIDLANE_METAL=emulated)"
-    if sys.platform != "darwin":
-        return "none: Metal is a part of macOS"
-    return _bindings(METAL, "Apple's GPUs, pip install 'gridlane[metal]'")
 
 
 def _libdevice() -> str:

@@ -23,6 +23,7 @@ PLAIN: dict[str, type] = {
     "coarse": int,
     "uses_dynamic_shared": bool,
     "cooperative": bool,
+    "kernel": str,
 }
 SHAPED = ("code", "params", "block", "errors", "prints", "symbols", "notes", "needs")
 
@@ -109,13 +110,13 @@ def _dtype(name: Any) -> DType:
 
 def _slot(value: Any, param_bytes: int) -> ParamSlot:
     name, offset, dtype, argument, path = _items(value, str, int, object, int, list)
-    type_ = None if dtype is None else _dtype(dtype)
-    size = 8 if type_ is None else type_.size
-    if argument < 0 or not 0 <= offset <= param_bytes - size:
-        raise ValueError(f"parameter {name} lies outside the block")
     if not all(type(step) in (str, int) for step in path):
         raise ValueError(f"parameter {name} has the path {path}")
-    return ParamSlot(name, offset, type_, argument, tuple(path))
+    type_ = None if dtype is None else _dtype(dtype)
+    slot = ParamSlot(name, offset, type_, argument, tuple(path))
+    if argument < 0 or offset < 0 or slot.end > param_bytes:
+        raise ValueError(f"parameter {name} lies outside the block")
+    return slot
 
 
 def _block(value: Any) -> tuple[int, int, int] | None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 
 from gridlane.core.version import VERSION
@@ -32,9 +33,8 @@ def make_key(*parts: bytes | str) -> str:
 
 @cache
 def _fixed() -> bytes:
-    import llvmlite  # its version only; the library is loaded by what generates code
-
-    versions = f"{VERSION} {llvmlite.__version__} "
+    # Its version only; the library is loaded by what generates code.
+    versions = f"{VERSION} {import_module('llvmlite').__version__} "
     return versions.encode() + compiler_digest(Path(__file__).parents[1])
 
 

@@ -39,6 +39,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         format=record.formats[-1].name,
         code=code.text.encode(),
         entry=code.entry,
+        kernel=module.kernel.name,
         params=slots,
         param_bytes=size,
         static_shared=static_shared + code.extra_shared,

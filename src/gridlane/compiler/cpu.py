@@ -69,6 +69,7 @@ def _emit(module: Module, target: Target, made: Machine, options: KernelOptions)
             format="object",
             code=object_code,
             entry=code.entry,
+            kernel=module.kernel.name,
             params=slots,
             param_bytes=size,
             static_shared=code.static_shared,

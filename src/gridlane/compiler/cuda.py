@@ -89,6 +89,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         format="ptx",
         code=text.encode(),
         entry=code.entry,
+        kernel=module.kernel.name,
         params=slots,
         param_bytes=size,
         static_shared=static_shared,
@@ -120,7 +121,11 @@ def _emit(module: Module, target: Target, options: KernelOptions, machine: Machi
     return emit_kernel(module, options, machine.capability)
 
 
-def _how(code: KernelCode, machine: Machine, options: KernelOptions) -> tuple:
+PtxInput = tuple[str, str, str, int, Path | None, frozenset[str]]
+"""What the functions of ptx.py take: text, processor, features, level, libdevice, its functions."""
+
+
+def _how(code: KernelCode, machine: Machine, options: KernelOptions) -> PtxInput:
     """What ptx.py needs to know; libdevice for a kernel that calls it."""
     level = 3 if options.opt else 0
     library = find_libdevice() if code.library else None
@@ -165,5 +170,5 @@ def assemble(artifact: Artifact, target: Target, options: KernelOptions) -> Arti
         command += [] if options.opt else ["-O0"]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
-            raise TargetError(f"ptxas refuses the PTX of {artifact.entry}: {done.stderr.strip()}")
+            raise TargetError(f"ptxas refuses the PTX of {artifact.name}: {done.stderr.strip()}")
         return replace(artifact, format="cubin", code=result.read_bytes())

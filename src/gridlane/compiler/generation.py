@@ -109,7 +109,7 @@ def _expanded(module: Module, record: Backend) -> Module:
 
 def copied(module: Module) -> Module:
     """A deep copy that passes may change."""
-    functions = {}
+    functions: dict[str, Function] = {}
     for name, function in module.functions.items():
         values = {
             param.value: Value(param.value.type, None, param.value.name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -25,10 +24,8 @@ def _candidates() -> Iterator[Path]:
     if chosen is not None:
         yield chosen
         return
-    for variable in ("CUDA_HOME", "CUDA_PATH"):
-        home = os.environ.get(variable)
-        if home:
-            yield Path(home) / _INSIDE
+    for home in config().toolkits:
+        yield home / _INSIDE
     yield Path("/usr/local/cuda") / _INSIDE
     yield from sorted(Path("/usr/local").glob(f"cuda-*/{_INSIDE}"), reverse=True)
     for folder in sys.path:

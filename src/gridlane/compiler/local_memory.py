@@ -44,8 +44,9 @@ def _deepest(module: Module, name: str, known: dict[str, list[LocalArray]]) -> l
         known[name] = []  # a function that calls itself is refused elsewhere
         own = [op for op in module.functions[name].body.walk() if isinstance(op, LocalArray)]
         called = {op.callee for op in module.functions[name].body.walk() if isinstance(op, Call)}
-        below = [_deepest(module, callee, known) for callee in sorted(called)]
-        known[name] = own + max(below, key=lambda each: sum(map(_bytes, each)), default=[])
+        none: list[LocalArray] = []
+        below = [none, *[_deepest(module, callee, known) for callee in sorted(called)]]
+        known[name] = own + max(below, key=lambda each: sum(map(_bytes, each)))
     return known[name]
 
 

@@ -38,9 +38,9 @@ def _deepest(
 ) -> tuple[int, Loc]:
     """Levels of ops of a kind, in a region and the functions that it calls; where the deepest
     is."""
-    best = 0, UNKNOWN
+    best: tuple[int, Loc] = 0, UNKNOWN
     for op in region.ops:
-        found = []
+        found: list[tuple[int, Loc]] = []
         if isinstance(op, Call):
             if op.callee not in known:
                 known[op.callee] = 0, op.loc

@@ -22,7 +22,7 @@ def error_sites(module: Module, own: int | None = None) -> tuple[KernelErrorSite
 
 def print_sites(ops: Iterable[Op]) -> tuple[PrintSite, ...]:
     """The print table of a kernel's print ops, in the order of their numbers."""
-    sites = []
+    sites: list[PrintSite] = []
     for op in ops:
         assert isinstance(op, Print)
         types = tuple(v.type for v in op.arguments if isinstance(v.type, DType))

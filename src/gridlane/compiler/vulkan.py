@@ -30,6 +30,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         format="spirv",
         code=code.words,
         entry=code.entry,
+        kernel=module.kernel.name,
         params=slots,
         param_bytes=size,
         static_shared=code.static_shared,

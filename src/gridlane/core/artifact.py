@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from gridlane.core.dtypes import DType
 from gridlane.core.source import UNKNOWN, Loc
 
+Path = tuple[str | int, ...]
+"""The way to a scalar in an argument; see ``ParamSlot``."""
+
 
 @dataclass(frozen=True, slots=True)
 class ParamSlot:
@@ -23,7 +26,17 @@ class ParamSlot:
     offset: int
     dtype: DType | None
     argument: int
-    path: tuple[str | int, ...] = ()
+    path: Path = ()
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return 8 if self.dtype is None else self.dtype.size
+
+    @property
+    def end(self) -> int:
+        """The offset behind its last byte."""
+        return self.offset + self.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +87,7 @@ class Artifact:
         needs: of code for a processor that was named: its architecture, and the features that a
             host must have to run it.
         cooperative: blocks wait for each other, so all must be on the device at once.
+        kernel: the name that the source has for it; "", as the symbol.
     """
 
     target: str
@@ -94,13 +108,17 @@ class Artifact:
     cooperative: bool = False
     coarse: int = 1
     needs: tuple[str, ...] = ()
+    kernel: str = ""
 
     @property
     def name(self) -> str:
-        """The kernel's name for messages: the symbol without what shaders have in front."""
-        return (
-            self.entry.removeprefix("k_") if self.format in ("msl", "glsl", "wgsl") else self.entry
-        )
+        """The kernel's name for messages."""
+        return self.kernel or self.entry
+
+    @property
+    def param_end(self) -> int:
+        """Bytes up to the end of the last parameter, without what fills the block up."""
+        return max([slot.end for slot in self.params], default=0)
 
     @property
     def raises(self) -> bool:

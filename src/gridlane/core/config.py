@@ -12,6 +12,7 @@ from gridlane.core import processors
 from gridlane.core.options import FP64
 
 METAL = ("", "emulated")
+TOOLKITS = ("CUDA_HOME", "CUDA_PATH")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Config:
         native: GRIDLANE_NATIVE=0 launches GPU kernels without the C extension.
         libdevice: GRIDLANE_LIBDEVICE, the libdevice.10.bc to use for NVIDIA GPUs. Without one
             (and where this names no file) they compute with gridlane's own functions.
+        toolkits: CUDA_HOME and CUDA_PATH, where NVIDIA's own programs look for its toolkit.
         fp64: GRIDLANE_FP64, how kernels that do not say it with ``fp64=`` compute float64 on a
             device that has none: ``emulate`` (default), ``exact``, ``narrow`` or ``refuse``.
         metal: GRIDLANE_METAL=emulated makes ``metal`` a stand-in that runs on the CPU.
@@ -49,6 +51,7 @@ class Config:
     verify: bool
     native: bool
     libdevice: Path | None
+    toolkits: tuple[Path, ...]
     fp64: str
     metal: str
     metal_seed: int
@@ -92,6 +95,7 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         verify=get("GRIDLANE_VERIFY", "0") not in ("", "0"),
         native=get("GRIDLANE_NATIVE", "1") not in ("", "0"),
         libdevice=Path(libdevice) if libdevice else None,
+        toolkits=tuple([Path(home) for name in TOOLKITS if (home := get(name))]),
         fp64=fp64,
         metal=metal,
         metal_seed=int(seed),

@@ -26,15 +26,6 @@ DEVICES: dict[int, str] = {
     18: "kDLTrn",
 }
 
-KINDS: dict[str, int] = {
-    "cpu": CPU,
-    "cuda": CUDA,
-    "vulkan": VULKAN,
-    "metal": METAL,
-    "webgpu": WEBGPU,
-}
-"""DLPack's number for the memory of each kind of device that it has one for."""
-
 SIGNED, UNSIGNED, FLOAT, OPAQUE, BFLOAT, COMPLEX, BOOL = range(7)
 
 TYPES: dict[int, str] = {

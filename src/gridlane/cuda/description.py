@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 from functools import cache
 from typing import Any
 
@@ -15,6 +14,7 @@ from gridlane.core.array_interface import ArrayMemory
 from gridlane.cuda import allocation
 from gridlane.cuda.streams import as_stream
 from gridlane.launch import compact, current, geometry
+from gridlane.launch.parameters import Packed, array_layout
 from gridlane.runtime.protocol import Buffer
 
 
@@ -48,12 +48,7 @@ def record_key(dtype: np.dtype, device: str | None) -> TypeKey:
     return TypeKey(argtypes.from_numpy(dtype))
 
 
-@cache
-def _descriptor(ndim: int) -> struct.Struct:
-    return struct.Struct(f"<{1 + 2 * ndim}q")
-
-
-class ArrayDescription:
+class ArrayDescription(Packed):
     """An n-d array in device memory, which it keeps alive.
 
     Attributes:
@@ -96,14 +91,15 @@ class ArrayDescription:
         self.gpu_data = gpu_data
         self.address = gpu_data.address if address is None else address
         self._layout = geometry.layout_of(shape, strides, itemsize)
-        # What a launch reads: the type, and the parameters that the kernel gets.
+        # What a launch reads: the type, and the parameters that the kernel gets; see Packed.
         device = gpu_data.device
         place = None if device is None else device.name
         self._key = _array_key(dtype, self.ndim, self._layout, readonly, place)
-        self._packed = _descriptor(self.ndim).pack(self.address, *shape, *strides)
-        # Both in one look, for the native path.
-        small = compact.holds(shape, strides, itemsize)
-        self._launch = self._key if small else _large(self._key), self._packed
+        self.__gridlane_packed__ = packed = array_layout(self.ndim).pack(
+            self.address, *shape, *strides
+        )
+        small = compact.array_checker(self.ndim)(packed)
+        self.__gridlane_launch__ = self._key if small else _large(self._key), packed
 
     # --- what it is ---
 

@@ -320,7 +320,7 @@ class DeviceRecord(DeviceNDArray):
         super().__init__((), (), dtype, stream, gpu_data, address, readonly)
         device = self.gpu_data.device
         self._key = record_key(self.dtype, None if device is None else device.name)
-        self._launch = self._key, self._packed
+        self.__gridlane_launch__ = self._key, self.__gridlane_packed__
 
     def _like(self, memory: Buffer, address: int) -> DeviceNDArray:
         return DeviceRecord(self.dtype, 0, memory, address)

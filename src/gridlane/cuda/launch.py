@@ -20,7 +20,6 @@ from gridlane.core.errors import ArgumentError, CompileError, DeviceError
 from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.argument_types import KEYS, typeof
 from gridlane.cuda.overlaps import Writebacks, share
-from gridlane.cuda.reader import make_reader
 from gridlane.cuda.routes import ROUTES, Route
 from gridlane.cuda.signatures import conversion, writable
 from gridlane.cuda.streams import Stream
@@ -28,6 +27,7 @@ from gridlane.cuda.transfers import Convert, converter, is_direct
 from gridlane.launch import current
 from gridlane.launch.dimensions import Dim3, check_shape
 from gridlane.launch.launcher import Launcher
+from gridlane.launch.packing import Packer, packer
 from gridlane.launch.plan import Plan
 from gridlane.runtime.errors import NOT_CAPTURED, fail
 
@@ -86,7 +86,7 @@ class Reading:
         holds: whether parameters are such that a launch is compact, where the hot call has to ask.
     """
 
-    read: Callable[..., bytes]
+    read: Packer
     plan: Plan
     launch: Callable[[bytes, int, int, int, int], None]
     converts: tuple[Convert | None, ...]
@@ -267,11 +267,10 @@ class Launching(ProcessBound):
             self._local.args = None
         converts = tuple(converter(arg, want) for arg, want in zip(args, kernel.argtypes))
         args = _converted(converts, args, back)
-        artifact, types = plan.kernel.artifact, kernel.argtypes
-        read = make_reader(types, args, artifact.params, artifact.param_bytes)
+        read = packer(plan.parameters, args)
         used = converts if any(converts) else ()
         waits = any(map(_holds_host_array, args))
-        return Reading(read, plan, plan.kernel.launch, used, waits, types), args
+        return Reading(read, plan, plan.kernel.launch, used, waits, kernel.argtypes), args
 
 
 class Configured(Launching, Launcher):

@@ -66,7 +66,7 @@ SUBMODULES |= {
         "allocation argument_types arguments arrays compilation decorators description device",
         "devicearray dlpack dlpack_arguments dlpack_code dlpack_python dlpack_read foreign graphs",
         "dispatcher errors generated gufunc host_ufunc indexing inspection",
-        "kernel launch named names numba_compat overlaps profiles random reader",
+        "kernel launch named names numba_compat overlaps profiles random",
         "reduction refused result_types routes settings signatures sources streams",
         "transfers transport types ufunc warnings",
     )

@@ -93,8 +93,7 @@ def _remember_queued(
     if reading.waits or (launch._own is None and launch.stream.handle != 0):
         return
     if reading.plan.variant.compact:
-        holds = compact.checker(reading.plan.kernel.artifact.params)
-        launch._fast[key] = replace(reading, holds=holds)
+        launch._fast[key] = replace(reading, holds=reading.plan.holds)
     elif not compact.grid_holds(launch.griddim, launch.blockdim):
         launch._fast[key] = reading
     # Else the arguments were large this time, and may be smaller the next.

@@ -18,6 +18,7 @@ typedef struct {
     PyObject *expected; /* the typestr, or the dtype's object; borrowed of the matcher's tuple */
     PointerAttribute attribute;
     unsigned long long stream;
+    int data, shape, strides; /* where these begin in the bytes */
 } Foreign;
 
 typedef struct {
@@ -56,23 +57,33 @@ static int intern_foreign_names(void)
     return 0;
 }
 
-static int read_foreign(Foreign *foreign, PyObject *wanted)
+/* Whether so many bytes at an offset lie within `size`. */
+static int lies_in(int offset, int bytes, int size)
+{
+    return offset >= 0 && offset <= size - bytes;
+}
+
+static int read_foreign(Foreign *foreign, PyObject *wanted, int size)
 {
     long long itemsize, limit;
     unsigned long long attribute;
-    if (!PyTuple_CheckExact(wanted) ||
-        !PyArg_ParseTuple(wanted, "iOiiLiLKK", &foreign->way, &foreign->expected, &foreign->ndim,
-                          &foreign->layout, &itemsize, &foreign->readonly, &limit, &attribute,
-                          &foreign->stream))
+    if (!PyTuple_Check(wanted) ||
+        !PyArg_ParseTuple(wanted, "iOiiLiLKK(iii)", &foreign->way, &foreign->expected,
+                          &foreign->ndim, &foreign->layout, &itemsize, &foreign->readonly, &limit,
+                          &attribute, &foreign->stream, &foreign->data, &foreign->shape,
+                          &foreign->strides))
         return -1;
     foreign->itemsize = itemsize;
     foreign->limit = limit;
     foreign->attribute = (PointerAttribute)(uintptr_t)attribute;
-    return foreign->ndim < 0 || foreign->ndim > MOST_FOREIGN_AXES || !attribute || itemsize <= 0 ||
-                   !limit || limit == INT64_MIN ||
-                   foreign->way < BY_INTERFACE || foreign->way > BY_TENSOR
-               ? -1
-               : 0;
+    if (foreign->ndim < 0 || foreign->ndim > MOST_FOREIGN_AXES || !attribute || itemsize <= 0 ||
+        !limit || limit == INT64_MIN || foreign->way < BY_INTERFACE || foreign->way > BY_TENSOR)
+        return -1;
+    int bytes = foreign->ndim * (int)sizeof(int64_t);
+    return lies_in(foreign->data, 8, size) && lies_in(foreign->shape, bytes, size) &&
+                   lies_in(foreign->strides, bytes, size)
+               ? 0
+               : -1;
 }
 
 /* Whether a tuple has as many integers as the array has axes, which go to `numbers`. */
@@ -132,7 +143,7 @@ static int fill_strides(const Foreign *foreign, Seen *seen)
 static int suits(const Foreign *foreign, const Seen *seen)
 {
     int empty = 0, small = 1;
-    int64_t low = 0, reach = foreign->itemsize;
+    int64_t low = 0, reach = 0; /* from the first to the last element; see compact.py */
     int64_t limit = foreign->limit < 0 ? -foreign->limit : foreign->limit;
     for (int axis = 0; axis < foreign->ndim; axis++) {
         int64_t length = seen->shape[axis], stride = seen->strides[axis], span;
@@ -140,7 +151,7 @@ static int suits(const Foreign *foreign, const Seen *seen)
             return 0;
         small &= length <= limit && stride <= limit && stride >= -limit;
         empty |= length == 0;
-        if (__builtin_mul_overflow(length ? length - 1 : 0, stride < 0 ? -stride : stride, &span) ||
+        if (__builtin_mul_overflow(length ? length - 1 : 1, stride < 0 ? -stride : stride, &span) ||
             __builtin_add_overflow(reach, span, &reach))
             return 0;
         low += stride < 0 ? -span : 0;
@@ -249,8 +260,8 @@ static int take_foreign(const Foreign *foreign, PyObject *value, unsigned char *
     if (!fits || !suits(foreign, &seen))
         return 0;
     size_t bytes = foreign->ndim * sizeof(int64_t);
-    memcpy(place, &seen.address, 8);
-    memcpy(place + 8, seen.shape, bytes);
-    memcpy(place + 8 + bytes, seen.strides, bytes);
+    memcpy(place + foreign->data, &seen.address, 8);
+    memcpy(place + foreign->shape, seen.shape, bytes);
+    memcpy(place + foreign->strides, seen.strides, bytes);
     return 1;
 }

@@ -37,6 +37,7 @@ typedef struct {
     Py_ssize_t count;
     Matcher *matchers;
     size_t size; /* of the parameter block */
+    size_t gaps; /* its bytes that no argument fills */
     Launch launch;
     void *function, *stream;
     unsigned geometry[6];
@@ -186,6 +187,8 @@ static PyObject *call_profile(Launcher *self, PyObject *args)
         Profile *profile = self->profiles[n];
         /* Looking at an argument may run Python code, which may change the profiles. */
         profile->references++;
+        if (profile->gaps) /* no bytes of the stack go to a device */
+            memset(block, 0, profile->size);
         int fits = matches(profile, args, block);
         if (fits <= 0) {
             release(profile);
@@ -280,8 +283,8 @@ static int read_matcher(Matcher *matcher, PyObject *item, size_t size)
             PyErr_NoMemory();
             return -1;
         }
-        known = read_foreign(matcher->foreign, wanted) == 0 &&
-                matcher->size == 8 + 16 * matcher->foreign->ndim;
+        known = read_foreign(matcher->foreign, wanted, matcher->size) == 0 &&
+                matcher->size == 8 + 16 * matcher->foreign->ndim; /* nothing is left out */
         PyErr_Clear();
     }
     if (!known || matcher->offset < 0 || matcher->size < 0 || (simple && matcher->size > 8) ||
@@ -326,7 +329,9 @@ static PyObject *launcher_install(Launcher *self, PyObject *args)
             return NULL;
         }
     }
-    made->size = size;
+    made->size = made->gaps = size;
+    for (Py_ssize_t n = 0; n < made->count; n++)
+        made->gaps -= made->matchers[n].size;
     made->launch = (Launch)(uintptr_t)launch;
     made->function = (void *)(uintptr_t)function;
     made->stream = (void *)(uintptr_t)stream;
@@ -452,7 +457,7 @@ static struct PyModuleDef module = {
 
 PyMODINIT_FUNC PyInit__native(void)
 {
-    name_launch = PyUnicode_InternFromString("_launch");
+    name_launch = PyUnicode_InternFromString("__gridlane_launch__");
     name_slowly = PyUnicode_InternFromString("_launch_slowly");
     name_failed = PyUnicode_InternFromString("_failed");
     name_elsewhere = PyUnicode_InternFromString("_elsewhere");

@@ -1,31 +1,32 @@
-"""Whether a launch keeps to the bounds of compact ones; see core/compact.py."""
+"""Whether a launch keeps to the bounds of compact ones; see core/compact.py.
+
+An array does where its lengths and its strides do, and its reach: the bytes between its first and
+its last element. ``_foreign.h`` measures arrays of other libraries in the same way.
+"""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.compact import LIMIT, MOST_BLOCKS
 from gridlane.core.dtypes import i64
+from gridlane.launch.parameters import Parameters, array_layout, code_of, struct_of
+
+Holds = Callable[[bytes], bool]
 
 
-def holds(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> bool:
-    """Whether an array is small enough.
+def reach(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """The bytes between an array's first and last element. An axis without elements counts for
+    one step.
 
-    Args:
-        shape, strides: as numpy's, strides in bytes.
-
-    >>> holds((1 << 28,), (4,), 4), holds((1 << 29,), (4,), 4), holds((1 << 40,), (0,), 4)
-    (True, False, False)
+    >>> reach((3, 2), (-8, 4)), reach((0,), (4,))
+    (20, 4)
     """
-    reach = itemsize
-    for length, stride in zip(shape, strides):
-        if length > LIMIT or not -LIMIT <= stride <= LIMIT:
-            return False
-        reach += max(0, length - 1) * abs(stride)
-    return reach <= LIMIT
+    return sum([abs((length - 1) * stride) for length, stride in zip(shape, strides)])
 
 
 def grid_holds(grid: tuple[int, int, int], block: tuple[int, int, int]) -> bool:
@@ -35,60 +36,48 @@ def grid_holds(grid: tuple[int, int, int], block: tuple[int, int, int]) -> bool:
 
 def arguments_seem_small(args: tuple[Any, ...]) -> bool:
     """Whether no integer and no array among the arguments is too large, as far as is cheap to say.
-    What arguments are converted to is another matter: see ``parameters_hold``."""
+    What arguments are converted to is another matter: see ``checker``."""
     return all(map(_seems_to_hold, args))
 
 
 def _seems_to_hold(value: Any) -> bool:
     if isinstance(value, int):
         return -LIMIT <= value <= LIMIT
-    return getattr(value, "nbytes", 0) <= LIMIT
+    return getattr(value, "nbytes", 0) - getattr(value, "itemsize", 0) <= LIMIT
 
 
-def checker(slots: Sequence[ParamSlot]) -> Callable[[bytes], bool]:
-    """``parameters_hold`` for parameters that lie so, as one expression, for the hot path."""
-    codes, at = ["<"], 0
-    tests: list[str] = []
-    reach: dict[Hashable, list[str]] = {}
-    lengths: list[str] = []
-    for n, slot in enumerate(slot for slot in slots if slot.dtype is i64):
-        codes.append(f"{slot.offset - at}xq")
-        at = slot.offset + 8
-        tests.append(f"{-LIMIT} <= v[{n}] <= {LIMIT}")
-        kind = slot.path[-2] if len(slot.path) > 1 else ""
-        if kind == "shape":
-            lengths.append(f"v[{n}]")
-        elif kind == "strides":
-            # An empty array may have any stride: nothing of it is read.
-            term = f"({lengths.pop(0)} - 1) * v[{n}]"
-            reach.setdefault((slot.argument, slot.path[:-2]), []).append(term)
-    for terms in reach.values():
+def checker(parameters: Parameters) -> Holds:
+    """Whether a block of such parameters is that of a compact launch, as one expression: integers
+    of 64 bits are small enough, and so are arrays, lengths and strides among them.
+
+    >>> vector = array_layout(1)
+    >>> [checker(vector)(vector.pack(4096, n, 4)) for n in (1 << 28, 1 << 29)]
+    [True, False]
+    """
+    numbers = [slot for slot in parameters.slots if slot.dtype is i64]
+    if not numbers:
+        return lambda params: True
+    names = {slot: f"v[{n}]" for n, slot in enumerate(numbers)}
+    tests = [f"{-LIMIT} <= {name} <= {LIMIT}" for name in names.values()]
+    for piece in parameters.pieces:
+        own = {piece.tail(slot): names[slot] for slot in piece.slots if slot in names}
+        steps = [(path[1], name) for path, name in own.items() if path[:1] == ("strides",)]
+        terms = [f"({own['shape', axis]} - 1) * {stride}" for axis, stride in steps]
         if len(terms) == 1:  # two comparisons cost less than a call
             tests.append(f"{-LIMIT} <= {terms[0]} <= {LIMIT}")
-        else:
-            tests.append(f"{' + '.join(f'abs({term})' for term in terms)} <= {LIMIT}")
-    if not tests:
-        return lambda params: True
-    read = struct.Struct("".join(codes)).unpack_from
+        elif terms:
+            tests.append(f"{' + '.join([f'abs({term})' for term in terms])} <= {LIMIT}")
     text = f"lambda params: (v := read(params)) and {' and '.join(tests)}"
-    return eval(text, {"read": read, "abs": abs, "__builtins__": {}})
+    return eval(text, {"read": _reader(numbers), "abs": abs, "__builtins__": {}})
 
 
-def parameters_hold(slots: Sequence[ParamSlot], params: bytes) -> bool:
-    """Whether the parameters of a launch are small enough: integers of 64 bits, and arrays."""
-    reach: dict[tuple[int, tuple[str | int, ...]], int] = {}
-    lengths: list[int] = []
-    for slot in slots:
-        if slot.dtype is not i64:
-            continue
-        (value,) = struct.unpack_from("<q", params, slot.offset)
-        if not -LIMIT <= value <= LIMIT:
-            return False
-        kind = slot.path[-2] if len(slot.path) > 1 else ""
-        if kind == "shape":
-            lengths.append(value)
-        elif kind == "strides":
-            # The strides of an array follow its shape, in the same order.
-            array = slot.argument, slot.path[:-2]
-            reach[array] = reach.get(array, 0) + max(0, lengths.pop(0) - 1) * abs(value)
-    return all(bytes_ <= LIMIT for bytes_ in reach.values())
+def _reader(slots: Sequence[ParamSlot]) -> Callable[[bytes], tuple[int, ...]]:
+    """Takes some parameters out of the block."""
+    places = [(slot.offset, code_of(slot.dtype)) for slot in slots]
+    return struct.Struct(struct_of(places, slots[-1].end)).unpack_from
+
+
+@cache
+def array_checker(ndim: int) -> Holds:
+    """Whether an array is small enough, by what ``array_layout(ndim).pack`` makes of it."""
+    return checker(array_layout(ndim))

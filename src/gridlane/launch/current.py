@@ -131,6 +131,7 @@ class Using(ContextDecorator):
 
 def _blocks() -> list[tuple[Using, Device]]:
     """The with blocks that this thread is in."""
-    if not hasattr(_thread, "blocks"):
-        _thread.blocks = []
-    return _thread.blocks
+    blocks: list[tuple[Using, Device]] | None = getattr(_thread, "blocks", None)
+    if blocks is None:
+        blocks = _thread.blocks = []
+    return blocks

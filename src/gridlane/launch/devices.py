@@ -20,9 +20,6 @@ from gridlane.core.forks import fork_waits
 from gridlane.runtime.errors import INVALID_DEVICE, fail, no_device
 from gridlane.runtime.protocol import Device
 
-_OF_HOST = ("cpu", "interp")
-"""Devices whose work is done when the caller goes on, or is of a thread that Python ends."""
-
 _opened: dict[str, Device] = {}
 _lock = threading.RLock()
 _opening: defaultdict[str, FirstUse] = defaultdict(lambda: FirstUse("opens the device"))
@@ -75,7 +72,8 @@ def get_device(name: str) -> Device:
     name = f"{kind}:{ordinal}" if ordinal else kind
     with fork_waits(), _lock, _opening[name]():
         if name not in _opened:
-            if endings.over() and kind not in _OF_HOST:  # nothing would close it
+            # Nothing would close it. Of the host's, a thread that Python ends does the work.
+            if endings.over() and not backend(kind).on_host:
                 raise endings.at_its_end(f"what would close the device {name}")
             _opened[name] = _driver(kind).open_device(ordinal)
         return _opened[name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Integral
-from typing import Any
+from typing import Any, cast
 
 from gridlane.core.errors import LaunchError
 from gridlane.runtime.protocol import Limits
@@ -24,7 +24,8 @@ def dim3(dimensions: Any, name: str) -> Dim3:
     >>> dim3((4, 2), "griddim")
     (4, 2, 1)
     """
-    items = list(dimensions) if isinstance(dimensions, (tuple, list)) else [dimensions]
+    several = isinstance(dimensions, (tuple, list))
+    items = cast("list[Any]", [*dimensions] if several else [dimensions])
     if not 1 <= len(items) <= 3:
         raise ValueError(f"{name} must be a sequence of 1, 2 or 3 integers, got {dimensions!r}")
     if not all(isinstance(item, Integral) for item in items):

@@ -6,7 +6,7 @@ import ctypes
 import operator
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,6 +16,11 @@ Shape = tuple[int, ...]
 def as_dtype(dtype: Any) -> np.dtype:
     """A numpy dtype from what numpy takes, or from a type such as ``float32``."""
     return np.dtype(getattr(dtype, "numpy", dtype))
+
+
+def scalar_dtype(value: Any) -> np.dtype[Any] | None:
+    """The dtype of a numpy scalar; None for all else."""
+    return cast("np.generic[Any]", value).dtype if isinstance(value, np.generic) else None
 
 
 def as_shape(shape: Any) -> Shape:
@@ -39,7 +44,8 @@ def contiguous_strides(shape: Shape, itemsize: int, order: str = "C") -> Shape:
     """
     if order not in ("C", "F"):
         raise ValueError(f"order is 'C' or 'F', got {order!r}")
-    strides, step = [], itemsize
+    strides: list[int] = []
+    step = itemsize
     for extent in reversed(shape) if order == "C" else shape:
         strides.append(step)
         step *= extent

@@ -41,8 +41,8 @@ from gridlane.launch import launcher_foreign
 MOST_PROFILES = 8
 
 ARRAY, INTEGER, REAL, BOOLEAN, NOTHING, NUMBER, FOREIGN = range(7)
-"""Kinds of matchers: a device array (its ``_launch`` is (key, bytes)), Python's int, float, bool
-and None, a numpy scalar, another library's array."""
+"""Kinds of matchers: a device array (its ``__gridlane_launch__`` is (key, bytes)), Python's int,
+float, bool and None, a numpy scalar, another library's array."""
 
 _FUNCTION = ctypes.CFUNCTYPE(
     ctypes.c_int,
@@ -163,7 +163,7 @@ def _octets(kind: int, cls: Any, wanted: Any, length: int, value: Any) -> bytes 
     if kind == ARRAY:
         if type(value) is not cls:
             return None
-        key, packed = value._launch
+        key, packed = value.__gridlane_launch__
         return packed if key is wanted and len(packed) == length else None
     if kind == INTEGER:
         fits = type(value) is int and -(2**63) <= value < 2**63 and _within(value, wanted)

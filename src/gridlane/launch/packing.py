@@ -1,51 +1,125 @@
 """The parameter block of a launch: from values to bytes, by one generated function.
 
-Its text holds what is known before the launch: where each scalar lies, how it is reached, and which
-conversion it needs.
+Its text holds what is known before the launch: where each scalar lies, how it is reached from its
+argument, and which conversion it needs.
 """
 
 from __future__ import annotations
 
+import ctypes
 import operator
 import struct
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from gridlane.core.artifact import ParamSlot
-from gridlane.core.dtypes import INTEGERS, DType, Kind, bf16, f16, f32
+from gridlane.core.dtypes import INTEGERS, DType, bf16, f16, f32, i64, u64
+from gridlane.launch.geometry import address_of, scalar_dtype
+from gridlane.launch.parameters import Packed, Parameters, Piece, code_of, struct_of
 
 Packer = Callable[..., bytes]
+Field = tuple[int, str, str]
+"""(offset in the block, code of ``struct``, the expression that it packs)"""
 
-_FORMATS = {
-    (Kind.BOOL, 1): "?",
-    **{(Kind.SIGNED, size): code for size, code in ((1, "b"), (2, "h"), (4, "i"), (8, "q"))},
-    **{(Kind.UNSIGNED, size): code for size, code in ((1, "B"), (2, "H"), (4, "I"), (8, "Q"))},
-    **{(Kind.FLOAT, size): code for size, code in ((2, "e"), (4, "f"), (8, "d"))},
-}
+_ANY = object()
+"""Stands for a value of which nothing is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """Bytes at an offset of the block: a code of ``struct``, and the expression that it packs."""
+def packer(parameters: Parameters, examples: Sequence[Any]) -> Packer:
+    """The function that packs arguments like ``examples``."""
+    names = [f"a{n}" for n in range(len(examples))]
+    fields: list[Field] = []
+    for piece in parameters.pieces:
+        text, value = names[piece.argument], examples[piece.argument]
+        for item in piece.items:
+            text, value = f"{text}[{item}]", value[item]
+        fields += _fields(piece, text, value)
+    return _defined(names, sorted(fields), parameters.size)
 
-    offset: int
-    code: str
-    expression: str
 
+def flat_packer(parameters: Parameters) -> Packer:
+    """The function that takes one value a slot: a number, and for a pointer an address or what has
+    one, as a Buffer.
 
-def format_of(dtype: DType) -> str:
-    """The code of ``struct`` of a scalar. bfloat16 goes by its bits.
-
-    >>> format_of(f32), format_of(bf16)
-    ('f', 'H')
+    >>> slots = ParamSlot("x", 0, None, 0), ParamSlot("n", 8, f16, 1)
+    >>> flat_packer(Parameters(slots, 16))(0x1000, 1.0).hex()
+    '0010000000000000003c000000000000'
     """
-    return "H" if dtype is bf16 else _FORMATS[dtype.kind, dtype.size]
+    return packer(parameters.flat, [_ANY] * len(parameters.slots))
 
 
-def converted(text: str, dtype: DType) -> str:
+def pack_from(parameters: Parameters, pointers: int) -> bytes:
+    """The block of values that lie anywhere: ``pointers`` is the address of an array with that of
+    each slot's value, as cuLaunchKernel takes them.
+
+    Raises:
+        ValueError: an address is null.
+    """
+    slots = parameters.slots
+    if slots and not pointers:
+        raise ValueError(f"the array of pointers to {len(slots)} parameters is null")
+    block = bytearray(parameters.size)
+    there = (ctypes.c_void_p * len(slots)).from_address(pointers) if slots else ()
+    for number, (slot, address) in enumerate(zip(slots, there)):
+        if not address:
+            raise ValueError(f"the pointer to parameter {number}, {slot.name!r}, is null")
+        block[slot.offset : slot.end] = _value_at(address, slot)
+    return bytes(block)
+
+
+def _value_at(address: int, slot: ParamSlot) -> bytes:
+    octets = ctypes.string_at(address, slot.size)
+    if slot.dtype is not None and slot.dtype.is_bool:  # code may count on 0 and 1
+        return bytes([octets != b"\0"])
+    return octets
+
+
+# --- how values are reached ---
+
+
+def _fields(piece: Piece, text: str, value: Any) -> Iterator[Field]:
+    layout = piece.array
+    if (
+        isinstance(value, Packed)
+        and layout is not None
+        and len(value.__gridlane_packed__) == layout.size
+    ):
+        yield piece.offset, f"{layout.size}s", f"{text}.__gridlane_packed__"
+        return
+    for slot in piece.slots:
+        yield slot.offset, code_of(slot.dtype), _expression(piece.tail(slot), text, value, slot)
+
+
+def _expression(tail: tuple[str | int, ...], text: str, value: Any, slot: ParamSlot) -> str:
+    """What has the value of a slot: ``text`` is the expression of its argument or item, and
+    ``value`` an example of that."""
+    dtype = slot.dtype
+    if dtype is None:
+        return f"address_of({text})" if isinstance(value, np.ndarray) else f"address({text})"
+    if tail and tail[0] in ("shape", "strides"):
+        return f"{text}.{tail[0]}[{tail[1]}]"
+    if tail:  # the parts of a complex number
+        text, value = f"{text}.{tail[0]}", getattr(value, str(tail[0]))
+    plain = _fits(value, dtype) and dtype is not bf16 and not dtype.is_bool
+    return text if plain else _converted(text, dtype)
+
+
+def _fits(value: Any, dtype: DType) -> bool:
+    """Whether ``struct`` packs values of an example's type as the kernel is to see them."""
+    have = scalar_dtype(value)
+    if dtype.is_float:
+        return have is not None and have.kind == "f" and have.itemsize <= dtype.size
+    if have is not None:
+        return np.can_cast(have, dtype.numpy, "safe")
+    if isinstance(value, int) and not isinstance(value, bool):
+        # Python's int is an i64 or u64, as its type's key says; a signature may ask for the other.
+        return dtype is (i64 if int(value) < 2**63 else u64)
+    return False
+
+
+def _converted(text: str, dtype: DType) -> str:
     """The expression that makes of any number what the code of a scalar packs: integers wrap, and
     floats are rounded, to infinity where they are too large."""
     if dtype is bf16:
@@ -57,54 +131,18 @@ def converted(text: str, dtype: DType) -> str:
     return f"narrow_{dtype}({text})" if dtype in (f16, f32) else text
 
 
-def source(names: Sequence[str], fields: Sequence[Field], size: int) -> tuple[str, str]:
-    """The format of the block, and the text of the function that packs values of these names.
-
-    Args:
-        fields: in order of their offsets.
-        size: bytes of the block.
-    """
-    codes, end = ["<"], 0
-    for field in fields:
-        if field.offset > end:
-            codes.append(f"{field.offset - end}x")
-        codes.append(field.code)
-        end = field.offset + struct.calcsize(f"<{field.code}")
-    if size > end:
-        codes.append(f"{size - end}x")
-    parameters = "".join(f"{name}, " for name in names)
-    packed = ", ".join(field.expression for field in fields)
-    return "".join(codes), f"def pack({parameters}):\n    return block({packed})\n"
+# --- the function ---
 
 
-def make_packer(
-    names: Sequence[str], fields: Sequence[Field], size: int, helpers: dict[str, Any] | None = None
-) -> Packer:
-    """The function; see ``source``. Expressions may use the ``helpers``, and what ``converted``
-    does."""
-    layout, text = source(names, fields, size)
-    known: dict[str, Any] = {"block": struct.Struct(layout).pack, "bool": bool, **_HELPERS}
+def _defined(names: Sequence[str], fields: Sequence[Field], size: int) -> Packer:
+    """The function that packs values of these names; the fields are in order of their offsets."""
+    parameters = "".join([f"{name}, " for name in names])
+    packed = ", ".join([expression for _, _, expression in fields])
+    text = f"def pack({parameters}):\n    return block({packed})\n"
+    block = struct.Struct(struct_of([(offset, code) for offset, code, _ in fields], size))
     made: dict[str, Any] = {}
-    exec(compile(text, "<gridlane parameters>", "exec"), known | (helpers or {}), made)
+    exec(compile(text, "<gridlane parameters>", "exec"), _HELPERS | {"block": block.pack}, made)
     return made["pack"]
-
-
-def flat_packer(params: Sequence[ParamSlot], size: int) -> Packer:
-    """The function that takes one value a slot: a number, and for a pointer an address or what has
-    one, as a Buffer.
-
-    >>> slots = ParamSlot("x", 0, None, 0), ParamSlot("n", 8, f16, 1)
-    >>> flat_packer(slots, 16)(0x1000, 1.0).hex()
-    '0010000000000000003c000000000000'
-    """
-    names, fields = [], []
-    for number, slot in enumerate(params):
-        names.append(name := f"v{number}")
-        if slot.dtype is None:
-            fields.append(Field(slot.offset, "Q", f"address({name})"))
-        else:
-            fields.append(Field(slot.offset, format_of(slot.dtype), converted(name, slot.dtype)))
-    return make_packer(names, fields, size)
 
 
 def _address(value: Any) -> int:
@@ -136,7 +174,9 @@ def _wrap(dtype: DType) -> Callable[[Any], int]:
 
 _HELPERS: dict[str, Any] = {
     "address": _address,
+    "address_of": address_of,
     "bf16_bits": _bf16_bits,
+    "bool": bool,
     **{f"narrow_{dtype}": _narrow(dtype) for dtype in (f16, f32)},
     **{f"wrap_{dtype}": _wrap(dtype) for dtype in INTEGERS},
 }

@@ -9,7 +9,8 @@ from gridlane.core import trace
 from gridlane.core.compact import ANY, Variant
 from gridlane.launch import compact
 from gridlane.launch.dimensions import Dim3, check_shape, check_shared, dim3
-from gridlane.launch.packing import Packer, flat_packer
+from gridlane.launch.packing import Packer, flat_packer, pack_from
+from gridlane.launch.parameters import Parameters
 from gridlane.runtime.errors import INVALID_HANDLE, INVALID_VALUE, fail
 from gridlane.runtime.protocol import BoundKernel, Buffer, Device, Stream
 
@@ -29,7 +30,17 @@ class Plan:
     device: Device
     block: Dim3
     variant: Variant = ANY
+    _parameters: Parameters | None = field(default=None, repr=False)
     _pack: Packer | None = field(default=None, repr=False)
+    _holds: compact.Holds | None = field(default=None, repr=False)
+
+    @property
+    def parameters(self) -> Parameters:
+        """How arguments lie in the parameter block."""
+        if self._parameters is None:
+            artifact = self.kernel.artifact
+            self._parameters = Parameters(artifact.params, artifact.param_bytes)
+        return self._parameters
 
     def pack(self, *values: Any) -> bytes:
         """The parameter block of one value a slot: a number, an address or a Buffer.
@@ -41,9 +52,27 @@ class Plan:
             if isinstance(value, Buffer):
                 self._check_buffer(value)
         if self._pack is None:
-            artifact = self.kernel.artifact
-            self._pack = flat_packer(artifact.params, artifact.param_bytes)
+            self._pack = flat_packer(self.parameters)
         return self._pack(*values)
+
+    def pack_from(self, pointers: int) -> bytes:
+        """The parameter block of values that lie anywhere, one a slot.
+
+        Args:
+            pointers: the address of an array with the address of each, as cuLaunchKernel's
+                kernelParams. Which device's memory the values point to is not looked at.
+
+        Raises:
+            ValueError: an address is null.
+        """
+        return pack_from(self.parameters, pointers)
+
+    @property
+    def holds(self) -> compact.Holds:
+        """Whether a parameter block is that of a compact launch."""
+        if self._holds is None:
+            self._holds = compact.checker(self.parameters)
+        return self._holds
 
     def _check_buffer(self, buffer: Buffer) -> None:
         there = buffer.device
@@ -59,8 +88,7 @@ class Plan:
         """Whether the code is for a launch like this one."""
         if not self.variant.compact:
             return True
-        slots = self.kernel.artifact.params
-        return compact.grid_holds(grid, self.block) and compact.parameters_hold(slots, params)
+        return compact.grid_holds(grid, self.block) and self.holds(params)
 
     def check(
         self, name: str, grid: Dim3, shared: int, stream: Stream, bounds: int | None = None

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
 from gridlane.core.endings import alone, at_end, at_its_end
 from gridlane.core.errors import DeviceError
@@ -42,6 +41,9 @@ class HostDrivenDevice(Generic[S]):
     name: str
     ordinal: int
     limits: Limits
+    dlpack_kind: int | None = None
+    """Of the memory, one of dlpack_abi's; None where DLPack has none."""
+
     ended = False
     """Whether the end of the process has come."""
 
@@ -105,9 +107,8 @@ class HostDrivenDevice(Generic[S]):
         return False
 
     def dlpack_device(self, address: int) -> tuple[int, int] | None:
-        """DLPack has a kind for each library but OpenGL."""
-        kind = dlpack_abi.KINDS.get(self.name.partition(":")[0])
-        return None if kind is None else (kind, self.ordinal)
+        """DLPack's name of the memory, where it has one."""
+        return None if self.dlpack_kind is None else (self.dlpack_kind, self.ordinal)
 
     def copy(self, target: int, source: int, size: int) -> None:
         """Copy within the device."""

@@ -46,8 +46,7 @@ class HostDrivenKernel(Generic[D]):
 
     def __init__(self, device: D, artifact: Artifact) -> None:
         self.device, self.artifact, self.name = device, artifact, artifact.name
-        ends = [slot.offset + (slot.dtype.size if slot.dtype else 8) for slot in artifact.params]
-        self.param_size = max(ends, default=0)
+        self.param_size = artifact.param_end
         self.explain: Explain | None = None
         self.report: Report | None = None
         self.report_address = 0

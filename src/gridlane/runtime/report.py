@@ -60,7 +60,7 @@ class Report:
         sys.stdout.write("".join(f"{text}\n" for text in lines))
         if head > at:
             print(
-                f"gridlane: kernel {self.artifact.entry} printed {head - at} bytes more than the "
+                f"gridlane: kernel {self.artifact.name} printed {head - at} bytes more than the "
                 f"{self.capacity} that are kept between synchronisations; those lines are lost",
                 file=sys.stderr,
             )
@@ -82,6 +82,6 @@ class Report:
         lines = struct.unpack_from(f"<{TRACE_SLOTS}I", self._bytes, offset)
         counts = Counter(number for number in lines if number)
         return [
-            f"{self.artifact.entry}: {count} warp{'s' if count > 1 else ''} at line {number}"
+            f"{self.artifact.name}: {count} warp{'s' if count > 1 else ''} at line {number}"
             for number, count in counts.most_common(4)
         ]

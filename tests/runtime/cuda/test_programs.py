@@ -14,7 +14,9 @@ from tests.runtime.cuda.scaling import scale_on_host
 
 from gridlane import cuda
 from gridlane.core import trace
+from gridlane.core.compact import LIMIT
 from gridlane.core.errors import DeviceError
+from gridlane.cuda.devicearray import DeviceNDArray
 
 
 def test_a_launch_has_the_arguments_and_the_geometry(machine, scale, slow):
@@ -22,7 +24,7 @@ def test_a_launch_has_the_arguments_and_the_geometry(machine, scale, slow):
     run = scale[(2, 3), (4, 5, 1), 0, 64]
     for factor in (2.5, 3.5, 4.5):
         run(x, out, factor)
-        packed = x._packed + out._packed + struct.pack("<d", factor)
+        packed = x.__gridlane_packed__ + out.__gridlane_packed__ + struct.pack("<d", factor)
         (ran,) = machine.launches[-1:]
         assert ran.params == packed and "scale_on_host" in ran.name
         assert (ran.grid, ran.block, ran.shared) == ((2, 3, 1), (4, 5, 1), 64)
@@ -233,3 +235,51 @@ def test_the_facts_of_a_kernel(machine, scale):
     assert list(scale.get_regs_per_thread().values()) == [42]
     (kernel,) = scale.overloads.values()
     assert kernel.max_cooperative_grid_blocks(256) == 4 * 8
+
+
+def test_code_of_compact_launches_meets_no_larger_array(machine, slow):
+    """An array whose last element begins just where compact code ends is a compact launch; one
+    beyond it has the same type, and must not be taken for one."""
+    machine.on_launch("*", lambda ran: None)
+
+    @cuda.jit
+    def first(a):
+        a[0] = 1
+
+    memory = cuda.to_device(np.zeros(4, np.float32))
+    edge, beyond = (
+        DeviceNDArray((2,), (step,), np.float32, 0, memory.gpu_data, memory.address)
+        for step in (LIMIT, 1 << 33)
+    )
+    launch = first[1, 1]
+    launch(edge)
+    launch(beyond)
+    assert len(slow) == 2
+    for array in (edge, beyond, edge):
+        launch(array)
+    assert len(slow) == 2
+    assert len(machine.launches) == 5
+
+
+class Grid(DeviceNDArray):
+    """A program's own class of device arrays."""
+
+
+def test_records_and_classes_of_the_users_are_launched_natively(machine, slow):
+    machine.on_launch("*", lambda ran: None)
+
+    @cuda.jit
+    def first(r, a):
+        a[0] = r.x
+
+    kind = np.dtype([("x", "f4"), ("y", "i8")])
+    records = [cuda.to_device(np.zeros((), kind)[()]) for _ in range(2)]
+    memory = cuda.to_device(np.zeros(4, np.float32))
+    array = Grid((4,), (4,), np.float32, 0, memory.gpu_data, memory.address)
+    for record in records * 2:
+        first[1, 1](record, array)
+        ran = machine.launches[-1]
+        assert ran.params == struct.pack("<QQqq", record.address, array.address, 4, 4)
+    assert len(slow) == 1
+    first[1, 1](records[0], memory)
+    assert len(slow) == 2 and machine.launches[-1].params[8:] == memory.__gridlane_packed__

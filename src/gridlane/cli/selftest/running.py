@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from gridlane.core.artifact import Artifact
 from gridlane.core.errors import CompileError, DeviceError, KernelError
 from gridlane.frontends.python.kernel_source import PythonSource
 from gridlane.launch.kernel import Kernel
+from gridlane.launch.packing import packer
 from gridlane.launch.plan import Plan
-from gridlane.runtime.protocol import Buffer
 
 RIGHT, CLOSE, SUBNORMAL, REFUSED, WRONG, FAILED = (
     *("right", "close", "but subnormals", "refused", "WRONG", "FAILED"),
@@ -46,6 +46,14 @@ class Result:
     array: np.ndarray
     raised: str
     lines: list[str]
+
+
+class _Array(NamedTuple):
+    """An argument in the device's memory, as ``packer`` reads it."""
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
 
 
 def rows(case: Case, device: Any, reference: Any, launch: bool = True) -> Iterator[Row]:
@@ -99,7 +107,8 @@ def _run(plan: Plan, case: Case) -> Result:
     raised, said = "", io.StringIO()
     with redirect_stdout(said):
         try:
-            plan.launch(case.grid, _packed(plan, arrays, buffers), case.shared)
+            given = [_Array(b.address, a.shape, a.strides) for a, b in zip(arrays, buffers)]
+            plan.launch(case.grid, packer(plan.parameters, given)(*given), case.shared)
             device.synchronize()
         except KernelError as error:
             raised = type(error).__name__
@@ -109,18 +118,6 @@ def _run(plan: Plan, case: Case) -> Result:
 
 def _octets(array: np.ndarray) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
-
-
-def _packed(plan: Plan, arrays: list[np.ndarray], buffers: list[Buffer]) -> bytes:
-    """The parameter block of a kernel whose arguments are arrays."""
-    values: list[Any] = []
-    for slot in plan.kernel.artifact.params:
-        kind, *axis = slot.path
-        if kind == "data":
-            values.append(buffers[slot.argument])
-        else:
-            values.append(getattr(arrays[slot.argument], str(kind))[int(axis[0])])
-    return plan.pack(*values)
 
 
 # --- judging ---

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
+from gridlane.backends.webgpu import BACKEND
 from gridlane.cli.compiling import block_shape, check_count
 from gridlane.cli.failure import check_settings, fail, likely, one_of
 from gridlane.cli.kernels_of_file import FileKernels, parameters_of
@@ -121,7 +122,7 @@ def _entry(
 
     options = kernel.options if fp64 is None else replace(kernel.options, fp64=fp64)
     module = compiler.translate(kernel.py_func, types, options)
-    artifact = compiler.generate(module, Target("webgpu", block=block), options)
+    artifact = compiler.generate(module, Target(BACKEND.name, block=block), options)
     for note in (*artifact.notes, *_limits_noted(name, artifact)):
         print(f"gridlane: note: {note}", file=sys.stderr)
     parameters = parameters_of(kernel)

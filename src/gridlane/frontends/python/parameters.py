@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gridlane.core import argtypes
+from gridlane.core.artifact import Path
 from gridlane.core.dtypes import i64
 from gridlane.core.errors import TypingError
+from gridlane.core.parameters import array_members
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
     NONE,
@@ -24,7 +26,6 @@ from gridlane.frontends.python.translator import Translator
 from gridlane.ir.types import Space, Type, pointer
 from gridlane.ir.values import Param, Value
 
-Path = tuple[str | int, ...]
 Add = Callable[[Type, Path], Value]
 
 
@@ -72,11 +73,13 @@ def _complex(t: Translator, kind: argtypes.ComplexType, path: Path, add: Add) ->
 
 
 def _array(t: Translator, kind: argtypes.ArrayType, path: Path, add: Add) -> Operand:
-    data = add(pointer(memory_type(kind.element), Space.GLOBAL), (*path, "data"))
+    memory, values = pointer(memory_type(kind.element), Space.GLOBAL), dict[Path, Value]()
+    for dtype, member in array_members(kind.ndim):
+        values[member] = add(dtype or memory, (*path, *member))
     axes = range(kind.ndim)
-    shape = tuple([add(i64, (*path, "shape", axis)) for axis in axes])
-    strides = tuple([add(i64, (*path, "strides", axis)) for axis in axes])
-    return ArrayView(kind, data, shape, strides if kind.layout == "A" else ())
+    shape = tuple([values[("shape", axis)] for axis in axes])
+    strides = tuple([values[("strides", axis)] for axis in axes])
+    return ArrayView(kind, values[("data",)], shape, strides if kind.layout == "A" else ())
 
 
 def _tuple(t: Translator, kind: argtypes.TupleType, path: Path, add: Add) -> Operand:

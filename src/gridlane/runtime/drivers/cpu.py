@@ -77,12 +77,12 @@ class CpuKernel(HostKernel):
             if report[2]:
                 _restore(report[2] or None, report[3] or None, report[4] or None)
             raise KernelError(
-                f"{self.artifact.entry} was stopped before its end, by an exception in a thread "
+                f"{self.artifact.name} was stopped before its end, by an exception in a thread "
                 "that waited for it"
             )
         if code == NO_MEMORY:
             size = self.artifact.scratch + self.artifact.static_shared
-            fail(OUT_OF_MEMORY, f"{size} bytes that each worker needs for {self.artifact.entry}")
+            fail(OUT_OF_MEMORY, f"{size} bytes that each worker needs for {self.artifact.name}")
         assert self.artifact.block is not None
         x, y, _ = self.artifact.block
         thread, block = report[0] & 0xFFFFFFFF, report[1]

@@ -55,15 +55,14 @@ class CudaKernel:
         if artifact.target != "cuda" or artifact.format not in ("ptx", "cubin"):
             fail(INVALID_IMAGE, f"the cuda device runs PTX and cubins, not {artifact.format}")
         self.artifact = artifact
-        self.name = artifact.entry
+        self.name = artifact.name
         self.device = device
         self.context: Context = device.context
         self.flag = self.context.new_flag()
         """1 once it was launched, until all work is known to be done; see Context."""
         self.report: BaseReport | None = None
         self.explain: Explain | None = None
-        ends = [slot.offset + (slot.dtype.size if slot.dtype else 8) for slot in artifact.params]
-        self.param_size = max(ends, default=0)
+        self.param_size = artifact.param_end
         self.generation = -1
         self._load()
         self.context.kernels.add(self)
@@ -79,7 +78,7 @@ class CudaKernel:
         unload = ("cuCtxSynchronize",), ("cuModuleUnload", module)
         weakref.finalize(self, context.give_back, self.generation, *unload).atexit = False
         self._module = module
-        self.handle = context.call("cuModuleGetFunction", module, self.name.encode())
+        self.handle = context.call("cuModuleGetFunction", module, artifact.entry.encode())
         self.function = int(self.handle)
         if artifact.uses_dynamic_shared:
             most = self.device.limits.max_dynamic_shared - artifact.static_shared

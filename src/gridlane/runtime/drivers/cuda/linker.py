@@ -40,7 +40,7 @@ def link(context: Context, artifact: Artifact) -> Artifact:
         code = ctypes.string_at(address, size)
     except DeviceError as error:
         said = bytes(log).split(b"\0")[0].decode(errors="replace").strip()
-        raise device_error(error.number, f"kernel {artifact.entry}: {said}") from None
+        raise device_error(error.number, f"kernel {artifact.name}: {said}") from None
     finally:
         context.call("cuLinkDestroy", state)
     return replace(artifact, format="cubin", code=code)

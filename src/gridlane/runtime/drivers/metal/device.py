@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 
+from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import DeviceError
 from gridlane.core.options import Target
@@ -37,6 +38,7 @@ class MetalDevice(ReportingDevice[MetalStream]):
         name = f"metal:{ordinal}" if ordinal else "metal"
         # Whatever names the device, a trace or an error, says what it is.
         self.name = f"{name} ({LABEL})" if self.emulated else name
+        self.dlpack_kind = None if self.emulated else dlpack_abi.METAL
         self.limits = _limits(adapter)
         self._lock = threading.RLock()
         self.context = Context(adapter)

@@ -30,10 +30,17 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
 
     Args:
         open_engine: opens the library's device; called again after that was lost.
+        dlpack_kind: see ``QueuedDevice``.
     """
 
-    def __init__(self, family: str, ordinal: int, open_engine: Callable[[], Engine]) -> None:
-        self.ordinal = ordinal
+    def __init__(
+        self,
+        family: str,
+        ordinal: int,
+        open_engine: Callable[[], Engine],
+        dlpack_kind: int | None = None,
+    ) -> None:
+        self.ordinal, self.dlpack_kind = ordinal, dlpack_kind
         self.name = f"{family}:{ordinal}" if ordinal else family
         self._open_engine = open_engine
         self._lock = threading.RLock()

@@ -12,8 +12,9 @@ from __future__ import annotations
 import struct
 from typing import Any, Protocol
 
-from gridlane.core.artifact import Artifact, ParamSlot
+from gridlane.core.artifact import Artifact
 from gridlane.core.dtypes import u32
+from gridlane.core.parameters import lay_out
 from gridlane.runtime.drivers.single_buffer.engine import Read, Write
 from gridlane.runtime.drivers.single_buffer.pool import Pool
 from gridlane.runtime.drivers.single_buffer.queue import Queue
@@ -54,8 +55,9 @@ class Memory(Protocol):
 def move_kernel(target: str, format_: str, entry: str, text: str) -> Artifact:
     """The kernel ``move`` in a language."""
     names = ("target", "source", "size", "word")
-    slots = tuple(ParamSlot(name, 4 * n, u32, n) for n, name in enumerate(names))
-    return Artifact(target, format_, text.encode(), entry, slots, _MOVE.size, block=(THREADS, 1, 1))
+    slots, _ = lay_out((name, u32, n, ()) for n, name in enumerate(names))
+    block, size = (THREADS, 1, 1), _MOVE.size
+    return Artifact(target, format_, text.encode(), entry, slots, size, block=block, kernel="move")
 
 
 def check(device: Memory, address: int, size: int) -> None:

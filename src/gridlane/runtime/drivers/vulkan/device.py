@@ -7,6 +7,7 @@ import threading
 import weakref
 from contextlib import suppress
 
+from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import DeviceError
 from gridlane.core.options import Target
@@ -47,6 +48,7 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
         self.adapter = adapter
         self.ordinal = ordinal
         self.name = f"vulkan:{ordinal}" if ordinal else "vulkan"
+        self.dlpack_kind = dlpack_abi.VULKAN
         self.limits = _limits(adapter)
         self._begin_reports()
         self._pinned: weakref.WeakSet[Buffer] = weakref.WeakSet()

@@ -5,6 +5,7 @@ Discrete GPUs come first, then integrated ones, then software.
 
 from __future__ import annotations
 
+from gridlane.core import dlpack_abi
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.single_buffer.device import SingleBufferDevice
 from gridlane.runtime.drivers.webgpu.adapters import usable
@@ -31,4 +32,6 @@ def open_device(ordinal: int = 0) -> SingleBufferDevice:
     found = usable()
     if ordinal >= len(found):
         fail(INVALID_DEVICE, f"device {ordinal} of WebGPU; this machine has {len(found)}")
-    return SingleBufferDevice("webgpu", ordinal, lambda: WebGpuEngine(usable()[ordinal]))
+    return SingleBufferDevice(
+        "webgpu", ordinal, lambda: WebGpuEngine(usable()[ordinal]), dlpack_abi.WEBGPU
+    )

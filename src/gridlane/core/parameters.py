@@ -1,0 +1,37 @@
+"""Which parameters an array is passed as, and how a parameter block is laid out.
+
+The frontend makes parameters by it, the compiler their slots, and the launch service what packs
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gridlane.core.artifact import ParamSlot, Path
+from gridlane.core.dtypes import DType, i64
+
+Member = tuple[str, DType | None, int, Path]
+"""A parameter that is to be laid out: name, scalar type or None for a pointer, argument, path."""
+
+
+def array_members(ndim: int) -> tuple[tuple[DType | None, Path], ...]:
+    """The scalar type (None, a pointer) and path of what an array is passed as, in order.
+
+    >>> [path for _, path in array_members(1)]
+    [('data',), ('shape', 0), ('strides', 0)]
+    """
+    axes = range(ndim)
+    numbers = [(kind, axis) for kind in ("shape", "strides") for axis in axes]
+    return (None, ("data",)), *[(i64, path) for path in numbers]
+
+
+def lay_out(members: Iterable[Member]) -> tuple[tuple[ParamSlot, ...], int]:
+    """(the slot of each parameter, size of the block): in order, each naturally aligned."""
+    slots: list[ParamSlot] = []
+    end = 0
+    for name, dtype, argument, path in members:
+        size = 8 if dtype is None else dtype.size
+        slots.append(ParamSlot(name, -(-end // size) * size, dtype, argument, path))
+        end = slots[-1].end
+    return tuple(slots), -(-end // 8) * 8

@@ -1,0 +1,87 @@
+"""What the native launcher matches arguments by, and which bytes of the block come from each; see
+launcher.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from gridlane.core.artifact import ParamSlot
+from gridlane.core.compact import LIMIT
+from gridlane.core.dtypes import f32, f64, i64
+from gridlane.launch import launcher_foreign
+from gridlane.launch.geometry import scalar_dtype
+from gridlane.launch.launcher import ARRAY, BOOLEAN, FOREIGN, INTEGER, NOTHING, NUMBER, REAL
+from gridlane.launch.launcher_foreign import Wanted
+from gridlane.launch.parameters import Packed, Parameters
+
+
+class Matcher(NamedTuple):
+    """An argument of a profile; see launcher.py."""
+
+    kind: int
+    cls: type | None = None
+    wanted: Any = None
+    offset: int = 0
+    size: int = 0
+
+
+def matcher(parameters: Parameters, number: int, value: Any, compact: bool) -> Matcher | None:
+    """What matches arguments like one; None where its bytes are no copy of what it holds.
+
+    Args:
+        number: the argument's.
+        compact: the code is for compact launches, so an integer of 64 bits is bounded.
+    """
+    if value is None:
+        return Matcher(NOTHING)
+    pieces = parameters.of(number)
+    if len(pieces) != 1 or pieces[0].items:
+        return None
+    (piece,) = pieces
+    if isinstance(value, Packed):
+        layout = piece.array
+        if layout is None or len(value.__gridlane_packed__) != layout.size:
+            return None
+        return Matcher(ARRAY, type(value), value.__gridlane_launch__[0], piece.offset, layout.size)
+    if len(piece.slots) != 1 or piece.slots[0].path:
+        return None
+    return _number(piece.slots[0], value, LIMIT if compact else None)
+
+
+def _number(slot: ParamSlot, value: Any, limit: int | None) -> Matcher | None:
+    """The matcher of a scalar, where its bytes are the parameter's."""
+    dtype, place = slot.dtype, (slot.offset, slot.size)
+    if dtype is None:
+        return None
+    bound = limit if dtype is i64 else None
+    if type(value) is bool:
+        plain = dtype.is_bool or dtype.is_integer
+        return Matcher(BOOLEAN, None, None, *place) if plain else None
+    if type(value) is int:
+        plain = dtype.is_integer and -(2**63) <= value < 2**63
+        return Matcher(INTEGER, None, bound, *place) if plain else None
+    if type(value) is float:
+        return Matcher(REAL, None, None, *place) if dtype in (f32, f64) else None
+    have = scalar_dtype(value)
+    if have is not None and have == dtype.numpy:
+        return Matcher(NUMBER, type(value), bound, *place)
+    return None
+
+
+def foreign_matcher(
+    own: Matcher, array: Packed, theirs: Any, ways: Sequence[Wanted]
+) -> Matcher | None:
+    """The matcher of another library's array that the kernel gets as ``array``, of which ``own``
+    is; None where no way of reading it gives the same bytes.
+
+    Args:
+        ways: what a matcher may want of it, for each way to read it.
+    """
+    if own.kind != ARRAY or array.ndim > launcher_foreign.MOST_AXES:
+        return None
+    for wanted in ways:
+        # What reads an array of this class otherwise than the launch has is no way to read it.
+        if launcher_foreign.octets(wanted, theirs) == array.__gridlane_packed__:
+            return Matcher(FOREIGN, type(theirs), wanted, own.offset, own.size)
+    return None

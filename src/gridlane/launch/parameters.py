@@ -1,0 +1,173 @@
+"""How the arguments of a launch become its parameter block: the one description of that.
+
+It is made from an artifact's slots. From it are made the packers (packing.py), what the native
+launcher matches arguments by (matchers.py), the test of compact launches (compact.py), and what a
+device array packs of itself (``array_layout``).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from functools import cache, cached_property
+from typing import Any, NamedTuple
+
+from gridlane.core.artifact import ParamSlot
+from gridlane.core.dtypes import DType, Kind, bf16
+from gridlane.core.parameters import array_members, lay_out
+
+_CODES = {
+    (Kind.BOOL, 1): "?",
+    **{(Kind.SIGNED, size): code for size, code in ((1, "b"), (2, "h"), (4, "i"), (8, "q"))},
+    **{(Kind.UNSIGNED, size): code for size, code in ((1, "B"), (2, "H"), (4, "I"), (8, "Q"))},
+    **{(Kind.FLOAT, size): code for size, code in ((2, "e"), (4, "f"), (8, "d"))},
+}
+
+
+def code_of(dtype: DType | None) -> str:
+    """The code of ``struct`` for a scalar, or for a pointer. bfloat16 goes by its bits.
+
+    >>> code_of(f32), code_of(bf16), code_of(None)
+    ('f', 'H', 'Q')
+    """
+    if dtype is None:
+        return "Q"
+    return "H" if dtype is bf16 else _CODES[dtype.kind, dtype.size]
+
+
+def struct_of(places: Sequence[tuple[int, str]], size: int) -> str:
+    """The format of bytes with a code of ``struct`` at each of some offsets, in their order.
+
+    >>> struct_of([(4, "i"), (8, "2s")], 16)
+    '<4xi2s6x'
+
+    Raises:
+        ValueError: they overlap, or go beyond the size.
+    """
+    codes, end = ["<"], 0
+    for offset, code in places:
+        codes.append(f"{_gap(end, offset)}{code}")
+        end = offset + struct.calcsize(f"<{code}")
+    return "".join([*codes, _gap(end, size)])
+
+
+def _gap(end: int, offset: int) -> str:
+    if offset < end:
+        raise ValueError(f"a parameter ends at byte {end}, behind byte {offset}")
+    return f"{offset - end}x" if offset > end else ""
+
+
+class Piece(NamedTuple):
+    """A number, an array, a record: an argument, or an item of one that is a tuple.
+
+    Attributes:
+        argument: the caller's number of it.
+        items: the indices that lead to it through tuples.
+        slots: its scalars.
+    """
+
+    argument: int
+    items: tuple[int, ...]
+    slots: tuple[ParamSlot, ...]
+
+    @property
+    def offset(self) -> int:
+        """Of its first byte."""
+        return self.slots[0].offset
+
+    def tail(self, slot: ParamSlot) -> tuple[str | int, ...]:
+        """The path of a slot from here."""
+        return slot.path[len(self.items) :]
+
+    @property
+    def array(self) -> ArrayLayout | None:
+        """How it lies, where that is as a device array packs itself; a record is one of no axes."""
+        layout = array_layout((len(self.slots) - 1) // 2)
+        record = [(None, ("record",))]
+        members = [(slot.dtype, self.tail(slot)) for slot in self.slots]
+        if members != record and members != [(slot.dtype, slot.path) for slot in layout.slots]:
+            return None
+        same = all(
+            mine.offset == self.offset + own.offset for mine, own in zip(self.slots, layout.slots)
+        )
+        return layout if same else None
+
+
+class Parameters:
+    """How the arguments of a kernel lie in its parameter block.
+
+    Attributes:
+        slots, size: the block; see ``core.artifact.Artifact``.
+        pieces: what it is made of.
+    """
+
+    def __init__(self, slots: tuple[ParamSlot, ...], size: int) -> None:
+        self.slots, self.size = slots, size
+        found: dict[tuple[int, tuple[int, ...]], list[ParamSlot]] = {}
+        for slot in slots:
+            found.setdefault((slot.argument, _items(slot)), []).append(slot)
+        self.pieces = tuple([Piece(*key, tuple(own)) for key, own in found.items()])
+
+    @cached_property
+    def flat(self) -> Parameters:
+        """The same block for callers that give one value a slot."""
+        slots = [
+            ParamSlot(slot.name, slot.offset, slot.dtype, number)
+            for number, slot in enumerate(self.slots)
+        ]
+        return Parameters(tuple(slots), self.size)
+
+    def of(self, argument: int) -> list[Piece]:
+        """The pieces of an argument."""
+        return [piece for piece in self.pieces if piece.argument == argument]
+
+
+def _items(slot: ParamSlot) -> tuple[int, ...]:
+    """The indices that lead through tuples to a scalar or array."""
+    items: list[int] = []
+    for step in slot.path:
+        if not isinstance(step, int):
+            break
+        items.append(step)
+    return tuple(items)
+
+
+class ArrayLayout(Parameters):
+    """How an array of so many axes is packed.
+
+    Attributes:
+        pack: makes the bytes of an address, the lengths and the strides in bytes.
+        places: where the address, the lengths and the strides begin.
+    """
+
+    def __init__(self, ndim: int) -> None:
+        super().__init__(*lay_out(("", dtype, 0, path) for dtype, path in array_members(ndim)))
+        begin = {slot.path[0]: slot.offset for slot in reversed(self.slots)}
+        self.places = begin["data"], begin.get("shape", 0), begin.get("strides", 0)
+        places = [(slot.offset, code_of(slot.dtype)) for slot in self.slots]
+        self.pack = struct.Struct(struct_of(places, self.size)).pack
+
+
+@cache
+def array_layout(ndim: int) -> ArrayLayout:
+    """The layout of arrays of so many axes."""
+    return ArrayLayout(ndim)
+
+
+class Packed:
+    """The base of what has its parameters ready as bytes: device arrays.
+
+    Attributes:
+        address: of the first element.
+        ndim: axes.
+    """
+
+    __slots__ = ()
+    address: int
+    ndim: int
+    __gridlane_packed__: bytes
+    """As ``array_layout`` has it."""
+
+    __gridlane_launch__: tuple[Any, bytes]
+    """(what stands for the type of the array, and for its size where that decides which code it
+    gets; the bytes): what the native launcher looks at."""

@@ -1,0 +1,35 @@
+"""What the environment says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gridlane.compiler import libdevice
+from gridlane.core.config import read
+
+
+@pytest.mark.parametrize(
+    "environment, toolkits",
+    [
+        ({}, ()),
+        ({"CUDA_HOME": "", "CUDA_PATH": "/b"}, (Path("/b"),)),
+        ({"CUDA_PATH": "/b", "CUDA_HOME": "/a"}, (Path("/a"), Path("/b"))),
+    ],
+)
+def test_toolkits(environment, toolkits):
+    assert read(environment).toolkits == toolkits
+
+
+def test_libdevice_of_a_toolkit_comes_first(tmp_path, monkeypatch):
+    folder = tmp_path / "nvvm" / "libdevice"
+    folder.mkdir(parents=True)
+    (folder / "libdevice.10.bc").touch()
+    settings = read({"CUDA_HOME": str(tmp_path / "none"), "CUDA_PATH": str(tmp_path)})
+    monkeypatch.setattr(libdevice, "config", lambda: settings)
+    assert libdevice.find_libdevice.__wrapped__() == folder / "libdevice.10.bc"
+    # One that is named is the only one that is looked at.
+    monkeypatch.setattr(libdevice, "config", lambda: replace(settings, libdevice=Path("/none")))
+    assert libdevice.find_libdevice.__wrapped__() is None
