@@ -10,9 +10,9 @@ import numpy as np
 
 from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.core.options import Target
 from gridlane.runtime.attributes import attributes_of
-from gridlane.runtime.errors import INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.runtime.protocol import Block, Buffer, Explain, HostMemory, Limits, Route
 from gridlane.runtime.queues.host_event import HostEvent
 from gridlane.runtime.queues.host_queue import wait_for_streams

@@ -11,10 +11,16 @@ from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import (
+    INVALID_HANDLE,
+    NOT_PERMITTED,
+    KernelStop,
+    device_error,
+    fail,
+)
 from gridlane.core.endings import alone, at_end, at_its_end
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.attributes import attributes_of
-from gridlane.runtime.errors import INVALID_HANDLE, NOT_PERMITTED, KernelStop, device_error, fail
 from gridlane.runtime.host_driven_kernel import HostDrivenKernel
 from gridlane.runtime.protocol import Limits, Route
 from gridlane.runtime.queues.host_driven_stream import HostDrivenStream

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Generic, Protocol, TypeVar
 
-from gridlane.runtime.errors import INVALID_HANDLE, NOT_CAPTURED, NOT_READY, fail
+from gridlane.core.device_errors import INVALID_HANDLE, NOT_CAPTURED, NOT_READY, fail
 
 M = TypeVar("M")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Generic, Protocol, TypeVar
 
-from gridlane.runtime.errors import ILLEGAL_STATE, INVALID_HANDLE, NOT_CAPTURED, fail
+from gridlane.core.device_errors import ILLEGAL_STATE, INVALID_HANDLE, NOT_CAPTURED, fail
 
 P = TypeVar("P")
 Piece = TypeVar("Piece", contravariant=True)

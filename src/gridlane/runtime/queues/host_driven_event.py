@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, Protocol, TypeVar
 
-from gridlane.runtime.errors import INVALID_HANDLE, fail
+from gridlane.core.device_errors import INVALID_HANDLE, fail
 from gridlane.runtime.queues.event import SoftwareEvent
 from gridlane.runtime.queues.host_driven_stream import HostDrivenStream, Piece, StreamDevice
 from gridlane.runtime.queues.latch import Latch

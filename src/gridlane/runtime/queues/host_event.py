@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from time import perf_counter_ns
 
-from gridlane.runtime.errors import INVALID_HANDLE, fail
+from gridlane.core.device_errors import INVALID_HANDLE, fail
 from gridlane.runtime.queues.event import SoftwareEvent
 from gridlane.runtime.queues.host_queue import Mark
 from gridlane.runtime.queues.host_stream import HostStream

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
+from gridlane.core.device_errors import NOT_PERMITTED, KernelStop, fail
 from gridlane.core.endings import at_end
-from gridlane.runtime.errors import NOT_PERMITTED, KernelStop, fail
 from gridlane.runtime.protocol import BoundKernel
 from gridlane.runtime.queues.host_queue import (
     BUSY,

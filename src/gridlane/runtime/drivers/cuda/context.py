@@ -11,14 +11,14 @@ from copy import copy
 from typing import Any, Protocol
 
 from gridlane.core.artifact import Artifact
-from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.cuda.api import STICKY, call
-from gridlane.runtime.errors import (
+from gridlane.core.device_errors import (
     CONTEXT_DESTROYED,
     NOT_CAPTURED,
     device_error,
     fail,
 )
+from gridlane.core.errors import DeviceError
+from gridlane.runtime.drivers.cuda.api import STICKY, call
 from gridlane.runtime.protocol import Explain
 from gridlane.runtime.queues import callbacks
 from gridlane.runtime.report import Report

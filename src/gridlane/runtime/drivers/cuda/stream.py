@@ -8,6 +8,13 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from gridlane.core.device_errors import (
+    INVALID_HANDLE,
+    NOT_CAPTURED,
+    NOT_READY,
+    device_error,
+    fail,
+)
 from gridlane.runtime.drivers.cuda.api import (
     HOST_FUNCTION,
     answer,
@@ -25,13 +32,6 @@ from gridlane.runtime.drivers.cuda.graph import (
 )
 from gridlane.runtime.drivers.cuda.kernel import CudaBound
 from gridlane.runtime.drivers.cuda.memory import Pool, host_address
-from gridlane.runtime.errors import (
-    INVALID_HANDLE,
-    NOT_CAPTURED,
-    NOT_READY,
-    device_error,
-    fail,
-)
 from gridlane.runtime.queues.callbacks import callback
 from gridlane.runtime.queues.event import check_timed
 from gridlane.runtime.queues.graph import check_waiting

@@ -6,10 +6,10 @@ import weakref
 from typing import Any, Protocol
 
 from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import OUT_OF_RESOURCES, fail
 from gridlane.runtime import report
 from gridlane.runtime.drivers.metal.pipelines import Pipeline, Pipelines
 from gridlane.runtime.drivers.metal.stream import MetalStream
-from gridlane.runtime.errors import OUT_OF_RESOURCES, fail
 from gridlane.runtime.host_driven_kernel import (
     HostDrivenBound,
     HostDrivenKernel,

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.runtime.drivers.metal.memory import Pool
 from gridlane.runtime.drivers.metal.moving import Mover
 from gridlane.runtime.drivers.metal.recorder import Queue, Recorder
-from gridlane.runtime.errors import INVALID_VALUE, fail
 from gridlane.runtime.suballocator import Block, Chunk
 
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import INVALID_IMAGE, INVALID_VALUE, KernelStop, fail
 from gridlane.runtime import report
 from gridlane.runtime.drivers.single_buffer.engine import Engine, Read, Write
 from gridlane.runtime.drivers.single_buffer.pool import Pool
 from gridlane.runtime.drivers.single_buffer.queue import Queue
 from gridlane.runtime.drivers.single_buffer.stream import SingleBufferStream
-from gridlane.runtime.errors import INVALID_IMAGE, INVALID_VALUE, KernelStop, fail
 from gridlane.runtime.host_driven_kernel import (
     HostDrivenBound,
     HostDrivenKernel,

@@ -15,10 +15,10 @@ from contextlib import suppress
 from copy import copy
 from typing import Any
 
+from gridlane.core.device_errors import INVALID_VALUE, device_error, fail
 from gridlane.core.errors import DeviceError
 from gridlane.core.shader_abi import LAUNCH_WORDS
 from gridlane.runtime.drivers.single_buffer.engine import Command, Dispatch, Engine
-from gridlane.runtime.errors import INVALID_VALUE, device_error, fail
 from gridlane.runtime.queues.host_driven_context import HostDrivenContext
 
 ARENA = 1 << 16

@@ -13,12 +13,12 @@ import struct
 from typing import Any, Protocol
 
 from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.core.dtypes import u32
 from gridlane.core.parameters import lay_out
 from gridlane.runtime.drivers.single_buffer.engine import Read, Write
 from gridlane.runtime.drivers.single_buffer.pool import Pool
 from gridlane.runtime.drivers.single_buffer.queue import Queue
-from gridlane.runtime.errors import INVALID_VALUE, fail
 
 THREADS = 256
 """Threads of a block of ``move``; each has a word."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+from gridlane.core.device_errors import NOT_SUPPORTED, fail
 from gridlane.runtime.drivers.vulkan.api import constant, new, null, struct
 from gridlane.runtime.drivers.vulkan.context import Context
-from gridlane.runtime.errors import NOT_SUPPORTED, fail
 
 SLOTS = 256
 """Time stamps of a query pool."""

@@ -7,6 +7,7 @@ import weakref
 from typing import Any, Protocol
 
 from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.runtime import report
 from gridlane.runtime.drivers.vulkan import spirv
 from gridlane.runtime.drivers.vulkan.adapters import Adapter
@@ -14,7 +15,6 @@ from gridlane.runtime.drivers.vulkan.api import bindings, constant, new, null, s
 from gridlane.runtime.drivers.vulkan.context import Context
 from gridlane.runtime.drivers.vulkan.pipelines import PipelineCache
 from gridlane.runtime.drivers.vulkan.stream import VulkanStream
-from gridlane.runtime.errors import INVALID_VALUE, fail
 from gridlane.runtime.host_driven_kernel import (
     HostDrivenBound,
     HostDrivenKernel,

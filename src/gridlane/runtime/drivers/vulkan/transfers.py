@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.runtime.drivers.vulkan.api import bindings
 from gridlane.runtime.drivers.vulkan.memory import Pool
 from gridlane.runtime.drivers.vulkan.recorder import Queue, Recorder
-from gridlane.runtime.errors import INVALID_VALUE, fail
 from gridlane.runtime.suballocator import Block, Chunk
 
 PIECE = 64 << 20
