@@ -6,9 +6,9 @@ import ctypes
 import os
 
 from gridlane.core import dlpack_abi
+from gridlane.core.device_errors import INVALID_VALUE, device_error, fail
 from gridlane.launch import current
 from gridlane.runtime.addresses import LiveMap
-from gridlane.runtime.errors import INVALID_VALUE, device_error, fail
 from gridlane.runtime.protocol import Buffer, Device, HostMemory
 
 _live: dict[Device, LiveMap] = {}

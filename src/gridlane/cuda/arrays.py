@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.core.device_errors import NOT_SUPPORTED
 from gridlane.core.errors import DeviceError, UnsupportedError
 from gridlane.cuda import allocation, transport
 from gridlane.cuda.devicearray import (
@@ -19,7 +20,6 @@ from gridlane.cuda.devicearray import (
 from gridlane.cuda.streams import as_stream
 from gridlane.cuda.transport import PinnedMemory
 from gridlane.launch import geometry
-from gridlane.runtime.errors import NOT_SUPPORTED
 from gridlane.runtime.protocol import HostMemory
 
 from_cuda_array_interface = from_interface

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
+from gridlane.core.device_errors import PEER_UNSUPPORTED, fail
 from gridlane.core.errors import DeviceError
 from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda import allocation
@@ -23,7 +24,6 @@ from gridlane.cuda.streams import (
     synchronize,
 )
 from gridlane.launch import current
-from gridlane.runtime.errors import PEER_UNSUPPORTED, fail
 from gridlane.runtime.protocol import Device
 
 

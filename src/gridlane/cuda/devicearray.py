@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core import array_interface
+from gridlane.core.device_errors import INVALID_HANDLE, fail
 from gridlane.core.errors import UnsupportedError
 from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda import allocation, dlpack, dlpack_read, settings
@@ -22,7 +23,6 @@ from gridlane.cuda.transport import (
 )
 from gridlane.launch import current, geometry
 from gridlane.launch.devices import kind_of
-from gridlane.runtime.errors import INVALID_HANDLE, fail
 from gridlane.runtime.protocol import Buffer, Device
 
 NOT_CONTIGUOUS = (

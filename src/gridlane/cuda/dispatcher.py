@@ -13,6 +13,7 @@ from numbers import Integral
 from typing import Any
 
 from gridlane.core.argtypes import Signature
+from gridlane.core.device_errors import KernelStop
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions
@@ -34,7 +35,6 @@ from gridlane.cuda.sources import with_source
 from gridlane.cuda.streams import Stream, as_stream
 from gridlane.cuda.warnings import NumbaPerformanceWarning
 from gridlane.launch.dimensions import MISSING_CONFIGURATION, Dim3, dim3
-from gridlane.runtime.errors import KernelStop
 
 # Grids that depend on the data could fill the table of configured launches without end.
 _MOST_CONFIGURED = 1024

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.array_interface import ArrayMemory
+from gridlane.core.device_errors import INVALID_VALUE, device_error
 from gridlane.core.errors import ArgumentError, DeviceError, GridlaneError
 from gridlane.cuda import allocation, dlpack_arguments, dlpack_read
 from gridlane.cuda.argument_types import KEYS, as_host, foreign_key
@@ -14,7 +15,6 @@ from gridlane.cuda.arguments import ArgHint
 from gridlane.cuda.devicearray import DeviceNDArray, as_device, from_interface
 from gridlane.launch import current, geometry
 from gridlane.launch.devices import kind_of
-from gridlane.runtime.errors import INVALID_VALUE, device_error
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> DeviceNDArray:

@@ -21,9 +21,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from gridlane.core.device_errors import ILLEGAL_STATE, fail
 from gridlane.core.process_bound import ProcessBound
 from gridlane.runtime import protocol
-from gridlane.runtime.errors import ILLEGAL_STATE, fail
 
 
 class Graph(ProcessBound):

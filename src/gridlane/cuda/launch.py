@@ -16,6 +16,7 @@ import numpy as np
 
 from gridlane.core import trace
 from gridlane.core.compact import ANY, Variant
+from gridlane.core.device_errors import NOT_CAPTURED, fail
 from gridlane.core.errors import ArgumentError, CompileError, DeviceError
 from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.argument_types import KEYS, typeof
@@ -29,7 +30,6 @@ from gridlane.launch import current
 from gridlane.launch.dimensions import Dim3, check_shape
 from gridlane.launch.launcher import Launcher
 from gridlane.launch.plan import Plan
-from gridlane.runtime.errors import NOT_CAPTURED, fail
 
 if TYPE_CHECKING:
     from gridlane.cuda.dispatcher import Dispatcher

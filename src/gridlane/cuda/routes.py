@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gridlane.core.compact import ANY, COARSE, MANY_BLOCKS, Variant
+from gridlane.core.device_errors import KernelStop
 from gridlane.cuda.argument_types import KEYS
 from gridlane.cuda.profiles import native_profile
 from gridlane.launch import compact, current
-from gridlane.runtime.errors import KernelStop
 from gridlane.runtime.protocol import Limits
 from gridlane.runtime.stream_queue import BUSY, wait_for_streams
 

@@ -9,9 +9,9 @@ from contextlib import ContextDecorator
 from functools import cache
 
 from gridlane.core.config import config
+from gridlane.core.device_errors import INVALID_DEVICE, fail
 from gridlane.launch import launcher
 from gridlane.launch.devices import device_count, family, get_device, kind_of
-from gridlane.runtime.errors import INVALID_DEVICE, fail
 from gridlane.runtime.protocol import Device
 
 _thread = threading.local()

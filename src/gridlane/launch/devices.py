@@ -14,10 +14,10 @@ from typing import Any
 
 from gridlane.backends import NO_BACKENDS, backend, names
 from gridlane.core import endings
+from gridlane.core.device_errors import INVALID_DEVICE, fail, no_device
 from gridlane.core.errors import UnsupportedBackend
 from gridlane.core.first_use import FirstUse
 from gridlane.core.forks import fork_waits
-from gridlane.runtime.errors import INVALID_DEVICE, fail, no_device
 from gridlane.runtime.protocol import Device
 
 _OF_HOST = ("cpu", "interp")

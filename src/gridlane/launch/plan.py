@@ -7,10 +7,10 @@ from typing import Any
 
 from gridlane.core import trace
 from gridlane.core.compact import ANY, Variant
+from gridlane.core.device_errors import INVALID_HANDLE, INVALID_VALUE, fail
 from gridlane.launch import compact
 from gridlane.launch.dimensions import Dim3, check_shape, check_shared, dim3
 from gridlane.launch.packing import Packer, flat_packer
-from gridlane.runtime.errors import INVALID_HANDLE, INVALID_VALUE, fail
 from gridlane.runtime.protocol import BoundKernel, Buffer, Device, Stream
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from time import perf_counter_ns
 
-from gridlane.runtime.errors import INVALID_HANDLE, NOT_CAPTURED, NOT_READY, fail
+from gridlane.core.device_errors import INVALID_HANDLE, NOT_CAPTURED, NOT_READY, fail
 from gridlane.runtime.stream import AnyStream
 from gridlane.runtime.stream_queue import Mark
 

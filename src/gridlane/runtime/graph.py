@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gridlane.runtime.errors import INVALID_HANDLE, fail
+from gridlane.core.device_errors import INVALID_HANDLE, fail
 
 Recorded = tuple[tuple[Callable[[], object], bool], ...]
 """What ``submit`` got, in order. Each piece of work holds its kernel and arguments."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.core.options import Target
-from gridlane.runtime.errors import INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.runtime.event import Event
 from gridlane.runtime.protocol import Block, Buffer, HostMemory, Limits, Route
 from gridlane.runtime.stream import (

@@ -6,9 +6,9 @@ from __future__ import annotations
 import threading
 from copy import copy
 
+from gridlane.core.device_errors import NOT_PERMITTED, fail
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.deferred_queue import DeferredQueue, in_host_function
-from gridlane.runtime.errors import NOT_PERMITTED, fail
 from gridlane.runtime.reentry import here, refuse_reentry
 
 

@@ -12,9 +12,15 @@ from typing import Any, Generic, TypeVar
 
 from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import (
+    INVALID_HANDLE,
+    NOT_PERMITTED,
+    KernelStop,
+    device_error,
+    fail,
+)
 from gridlane.core.endings import alone, at_end, at_its_end
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.errors import INVALID_HANDLE, NOT_PERMITTED, KernelStop, device_error, fail
 from gridlane.runtime.host_device import attributes_of
 from gridlane.runtime.protocol import Limits, Route
 from gridlane.runtime.queued_stream import QueuedStream

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, Generic, TypeVar
 
-from gridlane.runtime.errors import INVALID_HANDLE, NOT_CAPTURED, NOT_READY, fail
+from gridlane.core.device_errors import INVALID_HANDLE, NOT_CAPTURED, NOT_READY, fail
 from gridlane.runtime.latch import Latch
 
 _handles = itertools.count(0x1000)

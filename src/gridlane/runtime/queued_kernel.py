@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.core.artifact import Artifact
-from gridlane.runtime.errors import (
+from gridlane.core.device_errors import (
     INVALID_IMAGE,
     INVALID_VALUE,
     NOT_SUPPORTED,

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from gridlane.core.device_errors import ILLEGAL_STATE, NOT_CAPTURED, fail
 from gridlane.runtime.deferred_queue import DeferredQueue, host_function
-from gridlane.runtime.errors import ILLEGAL_STATE, NOT_CAPTURED, fail
 from gridlane.runtime.replay import ReplayedGraph
 
 _handles = itertools.count(0x1000)

@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import NoReturn
 
-from gridlane.runtime.errors import NOT_PERMITTED, fail
+from gridlane.core.device_errors import NOT_PERMITTED, fail
 
 
 class _Thread(threading.local):

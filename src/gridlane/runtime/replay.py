@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridlane.runtime.errors import INVALID_HANDLE, fail
+from gridlane.core.device_errors import INVALID_HANDLE, fail
 
 Recorded = tuple[tuple[str, tuple[Any, ...]], ...]
 """What ``replay`` of a stream takes: its methods' names, with arguments, which hold what the work

@@ -9,7 +9,7 @@ from collections import Counter
 
 from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
-from gridlane.runtime.errors import KernelStop, kernel_exception
+from gridlane.core.device_errors import KernelStop, kernel_exception
 from gridlane.runtime.printing import line
 
 RECORD_BYTES = 1 << 20

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from gridlane.core.device_errors import ILLEGAL_STATE, NOT_CAPTURED, NOT_PERMITTED, KernelStop, fail
 from gridlane.core.endings import at_end
-from gridlane.runtime.errors import ILLEGAL_STATE, NOT_CAPTURED, NOT_PERMITTED, KernelStop, fail
 from gridlane.runtime.graph import RecordedGraph
 from gridlane.runtime.protocol import BoundKernel, Device
 from gridlane.runtime.stream_queue import (

@@ -15,9 +15,9 @@ import weakref
 from collections.abc import Callable
 from typing import Protocol
 
+from gridlane.core.device_errors import NOT_PERMITTED, device_error, fail
 from gridlane.core.endings import at_its_end
 from gridlane.core.errors import KernelError
-from gridlane.runtime.errors import NOT_PERMITTED, device_error, fail
 from gridlane.runtime.latch import Latch
 from gridlane.runtime.software_queue import SoftwareQueue
 

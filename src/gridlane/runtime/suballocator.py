@@ -7,8 +7,8 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
+from gridlane.core.device_errors import INVALID_VALUE, OUT_OF_MEMORY, fail
 from gridlane.runtime.addresses import AddressMap
-from gridlane.runtime.errors import INVALID_VALUE, OUT_OF_MEMORY, fail
 from gridlane.runtime.pool import PoolStatistics
 
 ALIGNMENT = 256

@@ -9,7 +9,7 @@ from tests.runtime.queued.programs import PRINT, PRINT_WORDS, RAISE, family_of, 
 
 from gridlane.core import dtypes
 from gridlane.core.artifact import KernelErrorSite, PrintSite
-from gridlane.runtime.errors import KernelStop
+from gridlane.core.device_errors import KernelStop
 
 ERRORS = (KernelErrorSite("ValueError", "odd"), KernelErrorSite("IndexError", "too far"))
 

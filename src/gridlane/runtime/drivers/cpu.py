@@ -12,15 +12,15 @@ import numpy as np
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.cpu_abi import NO_MEMORY, STOPPED
-from gridlane.core.errors import KernelError
-from gridlane.runtime.drivers.cpu_native import Linked, available_processors, missing, pool
-from gridlane.runtime.errors import (
+from gridlane.core.device_errors import (
     INVALID_DEVICE,
     INVALID_IMAGE,
     OUT_OF_MEMORY,
     fail,
     kernel_exception,
 )
+from gridlane.core.errors import KernelError
+from gridlane.runtime.drivers.cpu_native import Linked, available_processors, missing, pool
 from gridlane.runtime.host_device import HostDevice, HostKernel, address_of, machine_uuid
 from gridlane.runtime.printing import line
 from gridlane.runtime.protocol import Buffer, Limits

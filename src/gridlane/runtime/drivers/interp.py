@@ -17,16 +17,16 @@ from functools import partial
 import numpy as np
 
 from gridlane.core.artifact import Artifact, ParamSlot
-from gridlane.interp import Memory, run
-from gridlane.interp.cooperative import waits_for_grid
-from gridlane.ir.parser import parse_module
-from gridlane.runtime.errors import (
+from gridlane.core.device_errors import (
     COOPERATIVE_TOO_LARGE,
     INVALID_DEVICE,
     INVALID_IMAGE,
     fail,
     kernel_exception,
 )
+from gridlane.interp import Memory, run
+from gridlane.interp.cooperative import waits_for_grid
+from gridlane.ir.parser import parse_module
 from gridlane.runtime.host_device import HostDevice, HostKernel, machine_uuid
 from gridlane.runtime.protocol import Buffer, Limits
 from gridlane.runtime.reentry import is_reentry, refuse_reentry

@@ -5,10 +5,10 @@ The context is the device's primary one, which CuPy, PyTorch and numba use as we
 
 from __future__ import annotations
 
+from gridlane.core.device_errors import INVALID_DEVICE, fail
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda.api import call
 from gridlane.runtime.drivers.cuda.device import CudaDevice, gpu
-from gridlane.runtime.errors import INVALID_DEVICE, fail
 
 __all__ = ["CudaDevice", "device_count", "open_device"]
 

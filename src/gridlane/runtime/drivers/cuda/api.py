@@ -9,9 +9,9 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from gridlane.core.device_errors import NEWER_DRIVER, NO_DEVICE, NOT_SUPPORTED, device_error, fail
 from gridlane.core.errors import DeviceError
 from gridlane.core.extras import install
-from gridlane.runtime.errors import NEWER_DRIVER, NO_DEVICE, NOT_SUPPORTED, device_error, fail
 
 # After these the context is lost: every later call of it fails with the same number.
 STICKY = frozenset((214, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999))

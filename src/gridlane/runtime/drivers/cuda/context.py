@@ -12,15 +12,15 @@ from contextlib import contextmanager
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.cuda.api import STICKY, call
-from gridlane.runtime.errors import (
+from gridlane.core.device_errors import (
     CONTEXT_DESTROYED,
     NOT_CAPTURED,
     NOT_PERMITTED,
     device_error,
     fail,
 )
+from gridlane.core.errors import DeviceError
+from gridlane.runtime.drivers.cuda.api import STICKY, call
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.cuda.graph import Capture

@@ -7,6 +7,13 @@ import weakref
 from functools import cached_property
 
 from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import (
+    INVALID_HANDLE,
+    INVALID_VALUE,
+    KernelStop,
+    device_error,
+    fail,
+)
 from gridlane.core.errors import DeviceError
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import Target
@@ -16,13 +23,6 @@ from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.kernel import CudaKernel
 from gridlane.runtime.drivers.cuda.linker import link
 from gridlane.runtime.drivers.cuda.stream import CudaEvent, CudaStream, own_stream
-from gridlane.runtime.errors import (
-    INVALID_HANDLE,
-    INVALID_VALUE,
-    KernelStop,
-    device_error,
-    fail,
-)
 from gridlane.runtime.protocol import Block, Buffer, HostMemory, Limits, Route
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.cuda.api import bindings, enum
-from gridlane.runtime.drivers.cuda.context import Context
-from gridlane.runtime.errors import (
+from gridlane.core.device_errors import (
     ILLEGAL_STATE,
     INVALID_HANDLE,
     INVALID_VALUE,
     NOT_CAPTURED,
     fail,
 )
+from gridlane.core.errors import DeviceError
+from gridlane.runtime.drivers.cuda.api import bindings, enum
+from gridlane.runtime.drivers.cuda.context import Context
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.cuda.kernel import CudaBound

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import INVALID_IMAGE, NOT_CAPTURED, NOT_FOUND, fail
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda.api import address_of, bindings, enum
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.report import Report
-from gridlane.runtime.errors import INVALID_IMAGE, NOT_CAPTURED, NOT_FOUND, fail
 from gridlane.runtime.protocol import Block, Explain, Figures, NativeLaunch
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import ctypes
 from dataclasses import replace
 
 from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import device_error
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda.api import enum
 from gridlane.runtime.drivers.cuda.context import Context
-from gridlane.runtime.errors import device_error
 
 _LOG_BYTES = 16384
 

@@ -8,10 +8,10 @@ import weakref
 from typing import Any
 
 from gridlane.core import dlpack_abi
+from gridlane.core.device_errors import INVALID_VALUE, OUT_OF_MEMORY, fail
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cuda.api import bindings, call, enum
 from gridlane.runtime.drivers.cuda.context import Context
-from gridlane.runtime.errors import INVALID_VALUE, OUT_OF_MEMORY, fail
 from gridlane.runtime.pool import PoolStatistics
 from gridlane.runtime.protocol import Buffer, HostMemory
 

@@ -8,6 +8,13 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from gridlane.core.device_errors import (
+    INVALID_HANDLE,
+    NOT_CAPTURED,
+    NOT_READY,
+    device_error,
+    fail,
+)
 from gridlane.runtime.drivers.cuda.api import (
     HOST_FUNCTION,
     answer,
@@ -24,13 +31,6 @@ from gridlane.runtime.drivers.cuda.graph import (
     end_capture,
 )
 from gridlane.runtime.drivers.cuda.memory import host_address
-from gridlane.runtime.errors import (
-    INVALID_HANDLE,
-    NOT_CAPTURED,
-    NOT_READY,
-    device_error,
-    fail,
-)
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.cuda.device import CudaDevice

@@ -5,10 +5,10 @@ With GRIDLANE_METAL=emulated, a stand-in on the CPU; see provider.py.
 
 from __future__ import annotations
 
+from gridlane.core.device_errors import INVALID_DEVICE, fail, no_device
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.metal.adapters import all_adapters, usable
 from gridlane.runtime.drivers.metal.device import MetalDevice
-from gridlane.runtime.errors import INVALID_DEVICE, fail, no_device
 
 __all__ = ["MetalDevice", "device_count", "open_device", "open_for_compiling"]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from gridlane.core.device_errors import no_device
 from gridlane.runtime.drivers.metal.provider import Provider, provider
-from gridlane.runtime.errors import no_device
 
 OLDEST_MACOS = (15, 0)
 """The first whose compiler reads MSL 3.2, which has fences apart from barriers."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import NOT_SUPPORTED, OUT_OF_MEMORY, KernelStop, fail
 from gridlane.core.errors import DeviceError
 from gridlane.core.options import Target
 from gridlane.runtime.drivers.metal.adapters import Adapter
@@ -21,7 +22,6 @@ from gridlane.runtime.drivers.metal.provider import LABEL
 from gridlane.runtime.drivers.metal.recorder import Recorder
 from gridlane.runtime.drivers.metal.stream import MetalStream
 from gridlane.runtime.drivers.metal.transfers import place
-from gridlane.runtime.errors import NOT_SUPPORTED, OUT_OF_MEMORY, KernelStop, fail
 from gridlane.runtime.protocol import Block as BlockShape
 from gridlane.runtime.protocol import Buffer, HostMemory, Limits
 from gridlane.runtime.queued_device import ReportingDevice

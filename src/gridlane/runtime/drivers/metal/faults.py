@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gridlane.core.device_errors import ILLEGAL_ADDRESS, OUT_OF_MEMORY, device_error
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.errors import ILLEGAL_ADDRESS, OUT_OF_MEMORY, device_error
 
 _TIMEOUT, _FAILED, _GONE = 702, 719, 46
 DOMAIN = "MTLCommandBufferErrorDomain"

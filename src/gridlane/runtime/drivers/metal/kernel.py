@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import INVALID_HANDLE, INVALID_VALUE, OUT_OF_RESOURCES, fail
 from gridlane.runtime import report
-from gridlane.runtime.errors import INVALID_HANDLE, INVALID_VALUE, OUT_OF_RESOURCES, fail
 from gridlane.runtime.protocol import Block
 from gridlane.runtime.queued_kernel import LONGEST_GRID, QueuedBound, QueuedKernel, accept
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.core.device_errors import OUT_OF_MEMORY, fail
 from gridlane.runtime.drivers.metal.context import Context
-from gridlane.runtime.errors import OUT_OF_MEMORY, fail
 from gridlane.runtime.suballocator import ALIGNMENT, Chunk, Suballocator
 
 

@@ -6,9 +6,9 @@ import weakref
 from dataclasses import dataclass
 from typing import Any
 
+from gridlane.core.device_errors import INVALID_IMAGE, NOT_SUPPORTED, fail
 from gridlane.runtime.drivers.metal.archive import Archive
 from gridlane.runtime.drivers.metal.context import Context
-from gridlane.runtime.errors import INVALID_IMAGE, NOT_SUPPORTED, fail
 
 WARP = 32
 

@@ -11,9 +11,9 @@ from importlib import import_module
 from typing import Any
 
 from gridlane.core.config import config
+from gridlane.core.device_errors import no_device
 from gridlane.core.extras import install
 from gridlane.runtime.drivers.metal.selectors import owning, owning_metadata
-from gridlane.runtime.errors import no_device
 
 STAND_IN = "gridlane.emulation.metal"
 LABEL = "CPU emulation"

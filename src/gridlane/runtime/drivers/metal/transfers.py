@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gridlane.runtime.errors import INVALID_VALUE, fail
+from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.runtime.suballocator import Chunk
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ moderngl, or else OpenGL ES 3.1. No window and no display are needed.
 
 from __future__ import annotations
 
+from gridlane.core.device_errors import INVALID_DEVICE, fail
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.opengl.contexts import usable
 from gridlane.runtime.drivers.opengl.engine import OpenGlEngine
 from gridlane.runtime.drivers.single_buffer.device import SingleBufferDevice
-from gridlane.runtime.errors import INVALID_DEVICE, fail
 
 __all__ = ["device_count", "open_device"]
 

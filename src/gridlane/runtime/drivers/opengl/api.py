@@ -9,7 +9,7 @@ from ctypes.util import find_library
 from functools import cache
 from typing import Any
 
-from gridlane.runtime.errors import NEWER_DRIVER, fail, no_device
+from gridlane.core.device_errors import NEWER_DRIVER, fail, no_device
 
 _SIZE = ctypes.c_ssize_t
 

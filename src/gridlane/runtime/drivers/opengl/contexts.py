@@ -14,9 +14,9 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any
 
+from gridlane.core.device_errors import no_device
 from gridlane.core.extras import install
 from gridlane.runtime.drivers.opengl.api import egl
-from gridlane.runtime.errors import no_device
 
 _MOST = 16
 """Devices of EGL that are looked for."""

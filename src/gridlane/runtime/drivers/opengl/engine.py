@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import OUT_OF_MEMORY, device_error, fail
 from gridlane.core.features import Feature
 from gridlane.runtime.driver_workarounds import shader_features
 from gridlane.runtime.drivers.opengl import api
@@ -29,7 +30,6 @@ from gridlane.runtime.drivers.single_buffer.engine import (
 )
 from gridlane.runtime.drivers.single_buffer.queue import ARENA
 from gridlane.runtime.drivers.single_buffer.transfers import move_kernel
-from gridlane.runtime.errors import OUT_OF_MEMORY, device_error, fail
 from gridlane.runtime.protocol import Limits
 from gridlane.runtime.reentry import locked_wait
 

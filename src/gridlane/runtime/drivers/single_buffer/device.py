@@ -11,6 +11,7 @@ from contextlib import suppress
 import numpy as np
 
 from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import NOT_SUPPORTED, KernelStop, fail
 from gridlane.core.errors import DeviceError
 from gridlane.core.options import Target
 from gridlane.runtime.drivers.single_buffer import transfers
@@ -20,7 +21,6 @@ from gridlane.runtime.drivers.single_buffer.kernel import SingleBufferKernel
 from gridlane.runtime.drivers.single_buffer.pool import ALIGNMENT, Pool
 from gridlane.runtime.drivers.single_buffer.queue import Queue
 from gridlane.runtime.drivers.single_buffer.stream import SingleBufferStream
-from gridlane.runtime.errors import NOT_SUPPORTED, KernelStop, fail
 from gridlane.runtime.protocol import Block, Buffer, HostMemory
 from gridlane.runtime.queued_device import QueuedDevice
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import INVALID_IMAGE, INVALID_VALUE, KernelStop, fail
 from gridlane.runtime import report
 from gridlane.runtime.drivers.single_buffer.engine import Engine, Read, Write
-from gridlane.runtime.errors import INVALID_IMAGE, INVALID_VALUE, KernelStop, fail
 from gridlane.runtime.protocol import Block
 from gridlane.runtime.queued_kernel import LONGEST_GRID, QueuedBound, QueuedKernel, accept
 

@@ -11,9 +11,9 @@ from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from dataclasses import dataclass
 
+from gridlane.core.device_errors import INVALID_VALUE, OUT_OF_MEMORY, fail
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.single_buffer.queue import Queue
-from gridlane.runtime.errors import INVALID_VALUE, OUT_OF_MEMORY, fail
 from gridlane.runtime.pool import PoolStatistics
 
 ALIGNMENT = 256

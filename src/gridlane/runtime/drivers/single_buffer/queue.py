@@ -15,10 +15,10 @@ from contextlib import suppress
 from copy import copy
 from typing import Any
 
+from gridlane.core.device_errors import INVALID_VALUE, device_error, fail
 from gridlane.core.errors import DeviceError
 from gridlane.core.shader_abi import LAUNCH_WORDS
 from gridlane.runtime.drivers.single_buffer.engine import Command, Dispatch, Engine
-from gridlane.runtime.errors import INVALID_VALUE, device_error, fail
 from gridlane.runtime.queued_context import QueuedContext
 
 ARENA = 1 << 16

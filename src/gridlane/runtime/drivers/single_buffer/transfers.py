@@ -13,9 +13,9 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from gridlane.core.artifact import Artifact, ParamSlot
+from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.core.dtypes import u32
 from gridlane.runtime.drivers.single_buffer.engine import Read, Write
-from gridlane.runtime.errors import INVALID_VALUE, fail
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.single_buffer.device import SingleBufferDevice

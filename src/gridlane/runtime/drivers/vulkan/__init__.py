@@ -5,10 +5,10 @@ Discrete GPUs come first, then integrated ones, then software such as Mesa's lav
 
 from __future__ import annotations
 
+from gridlane.core.device_errors import INVALID_DEVICE, fail
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.vulkan.adapters import usable
 from gridlane.runtime.drivers.vulkan.device import VulkanDevice
-from gridlane.runtime.errors import INVALID_DEVICE, fail
 
 __all__ = ["VulkanDevice", "device_count", "open_device"]
 

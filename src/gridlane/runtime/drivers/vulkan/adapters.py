@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from gridlane.core.device_errors import no_device
 from gridlane.core.endings import alone, at_end, at_its_end
 from gridlane.runtime.drivers.vulkan import features
 from gridlane.runtime.drivers.vulkan.api import (
@@ -22,7 +23,6 @@ from gridlane.runtime.drivers.vulkan.api import (
     struct,
     text,
 )
-from gridlane.runtime.errors import no_device
 
 OLDEST = (1, 3)
 _PORTABILITY = "VK_KHR_portability_enumeration"

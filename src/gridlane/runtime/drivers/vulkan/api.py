@@ -13,9 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from gridlane.core.errors import DeviceError
-from gridlane.core.extras import install
-from gridlane.runtime.errors import (
+from gridlane.core.device_errors import (
     NEWER_DRIVER,
     NO_DEVICE,
     OUT_OF_MEMORY,
@@ -23,6 +21,8 @@ from gridlane.runtime.errors import (
     fail,
     no_device,
 )
+from gridlane.core.errors import DeviceError
+from gridlane.core.extras import install
 
 SUCCESS, TIMEOUT = 0, 2
 LOST = -4

@@ -10,6 +10,7 @@ from copy import copy
 from functools import partial
 from typing import Any
 
+from gridlane.core.device_errors import device_error
 from gridlane.core.endings import at_its_end
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.vulkan import features
@@ -25,7 +26,6 @@ from gridlane.runtime.drivers.vulkan.api import (
     null,
     struct,
 )
-from gridlane.runtime.errors import device_error
 from gridlane.runtime.queued_context import QueuedContext
 
 PUSH_BYTES = 48

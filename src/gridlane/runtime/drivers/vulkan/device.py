@@ -8,6 +8,7 @@ import weakref
 from contextlib import suppress
 
 from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import NOT_SUPPORTED, OUT_OF_MEMORY, KernelStop, fail
 from gridlane.core.errors import DeviceError
 from gridlane.core.options import Target
 from gridlane.runtime.driver_workarounds import quirks
@@ -27,7 +28,6 @@ from gridlane.runtime.drivers.vulkan.pipelines import PipelineCache
 from gridlane.runtime.drivers.vulkan.recorder import Recorder
 from gridlane.runtime.drivers.vulkan.stream import VulkanStream
 from gridlane.runtime.drivers.vulkan.transfers import place
-from gridlane.runtime.errors import NOT_SUPPORTED, OUT_OF_MEMORY, KernelStop, fail
 from gridlane.runtime.protocol import Block as BlockShape
 from gridlane.runtime.protocol import Buffer, HostMemory, Limits
 from gridlane.runtime.queued_device import ReportingDevice

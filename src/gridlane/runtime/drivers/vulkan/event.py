@@ -5,9 +5,9 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from gridlane.core.device_errors import NOT_SUPPORTED, fail
 from gridlane.runtime.drivers.vulkan.api import constant, new, null, struct
 from gridlane.runtime.drivers.vulkan.context import Context
-from gridlane.runtime.errors import NOT_SUPPORTED, fail
 from gridlane.runtime.queued_event import Mark, QueuedEvent
 
 if TYPE_CHECKING:

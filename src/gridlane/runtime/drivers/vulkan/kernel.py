@@ -6,11 +6,11 @@ import struct as pack
 from typing import TYPE_CHECKING, Any
 
 from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import INVALID_HANDLE, INVALID_VALUE, fail
 from gridlane.runtime import report
 from gridlane.runtime.drivers.vulkan import spirv
 from gridlane.runtime.drivers.vulkan.api import bindings, constant, new, null, struct
 from gridlane.runtime.drivers.vulkan.context import Context
-from gridlane.runtime.errors import INVALID_HANDLE, INVALID_VALUE, fail
 from gridlane.runtime.protocol import Block
 from gridlane.runtime.queued_kernel import LONGEST_GRID, QueuedBound, QueuedKernel, accept
 

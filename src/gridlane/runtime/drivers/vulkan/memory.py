@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from gridlane.core.device_errors import OUT_OF_MEMORY, fail
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.vulkan.api import bindings, new, null, struct
 from gridlane.runtime.drivers.vulkan.context import Context
-from gridlane.runtime.errors import OUT_OF_MEMORY, fail
 from gridlane.runtime.suballocator import ALIGNMENT, Chunk, Suballocator
 
 # VkBufferUsageFlagBits: source and target of copies, storage, with an address.

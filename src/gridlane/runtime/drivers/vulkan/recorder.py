@@ -15,10 +15,10 @@ import struct as pack
 from collections import deque
 from typing import Any, Protocol
 
+from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.runtime.drivers.vulkan.api import TIMEOUT, bindings, constant, new, null, struct
 from gridlane.runtime.drivers.vulkan.context import PUSH_BYTES, Context
 from gridlane.runtime.drivers.vulkan.memory import Pool
-from gridlane.runtime.errors import INVALID_VALUE, fail
 from gridlane.runtime.suballocator import Block
 
 ARENA = 1 << 16

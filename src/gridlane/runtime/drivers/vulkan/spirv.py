@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gridlane.runtime.errors import INVALID_IMAGE, fail
+from gridlane.core.device_errors import INVALID_IMAGE, fail
 
 MAGIC = 0x07230203
 NEWEST = 0x00010600  # what Vulkan 1.3 takes

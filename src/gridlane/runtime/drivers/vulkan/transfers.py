@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.runtime.drivers.vulkan.api import bindings
-from gridlane.runtime.errors import INVALID_VALUE, fail
 from gridlane.runtime.suballocator import Chunk
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ Discrete GPUs come first, then integrated ones, then software.
 
 from __future__ import annotations
 
+from gridlane.core.device_errors import INVALID_DEVICE, fail
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.single_buffer.device import SingleBufferDevice
 from gridlane.runtime.drivers.webgpu.adapters import usable
 from gridlane.runtime.drivers.webgpu.engine import WebGpuEngine
-from gridlane.runtime.errors import INVALID_DEVICE, fail
 
 __all__ = ["device_count", "open_device"]
 

@@ -7,9 +7,9 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from gridlane.core.device_errors import no_device
 from gridlane.core.extras import install
 from gridlane.runtime.drivers.single_buffer.engine import Facts
-from gridlane.runtime.errors import no_device
 from gridlane.runtime.protocol import Limits
 
 # wgpu's adapter type: in words, and the place in the order of devices.

@@ -9,6 +9,7 @@ from collections import deque
 from typing import Any
 
 from gridlane.core.artifact import Artifact
+from gridlane.core.device_errors import INVALID_IMAGE, OUT_OF_MEMORY, fail, no_device
 from gridlane.runtime.driver_workarounds import shader_features
 from gridlane.runtime.drivers.single_buffer.engine import Command, Dispatch, Read, Stamp, Write
 from gridlane.runtime.drivers.single_buffer.queue import ARENA
@@ -21,7 +22,6 @@ from gridlane.runtime.drivers.webgpu.adapters import (
     limits_of,
 )
 from gridlane.runtime.drivers.webgpu.texts import MOVE, complaint
-from gridlane.runtime.errors import INVALID_IMAGE, OUT_OF_MEMORY, fail, no_device
 from gridlane.runtime.reentry import locked_wait
 
 SLOTS = 256

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.runtime.error_table.row import Row
+from gridlane.core.error_table.row import Row
 
 ROWS: dict[int, Row] = {
     0: Row("CUDA_SUCCESS", "cudaSuccess", "no error"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from cuda.bindings import driver, runtime
 
+from gridlane.core import device_errors as errors
 from gridlane.core.artifact import KernelErrorSite
+from gridlane.core.error_table import NAMES, TABLE
 from gridlane.core.errors import DeviceError, KernelError
 from gridlane.core.source import Loc
 from gridlane.launch import devices
-from gridlane.runtime import errors
-from gridlane.runtime.error_table import NAMES, TABLE
 
 
 def names_of(enum):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gridlane.runtime.error_table import running, runtime_only, setup
-from gridlane.runtime.error_table.row import Row
+from gridlane.core.error_table import running, runtime_only, setup
+from gridlane.core.error_table.row import Row
 
 __all__ = ["NAMES", "TABLE", "Row"]
 

@@ -10,9 +10,9 @@ from functools import cache
 from typing import NoReturn
 
 from gridlane.core.artifact import KernelErrorSite
+from gridlane.core.error_table import TABLE, Row
 from gridlane.core.errors import DeviceError, KernelError
 from gridlane.core.source import describe
-from gridlane.runtime.error_table import TABLE, Row
 
 INVALID_VALUE = 1
 OUT_OF_MEMORY = 2
