@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.dtypes import ALL, FLOATS, INTEGERS, bf16, f16, f32, f64, i8, i32, u64
 from gridlane.launch.packing import Field, flat_packer, make_packer
-from gridlane.runtime.protocol import Buffer
+from gridlane.memory.resource import Buffer
 
 
 def laid_out(dtypes):

@@ -15,7 +15,7 @@ from gridlane.core.array_interface import ArrayMemory
 from gridlane.cuda import allocation
 from gridlane.cuda.streams import as_stream
 from gridlane.launch import compact, current, geometry
-from gridlane.runtime.protocol import Buffer
+from gridlane.memory.resource import Buffer
 
 
 class TypeKey:

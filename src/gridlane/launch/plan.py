@@ -11,7 +11,8 @@ from gridlane.core.device_errors import INVALID_HANDLE, INVALID_VALUE, fail
 from gridlane.launch import compact
 from gridlane.launch.dimensions import Dim3, check_shape, check_shared, dim3
 from gridlane.launch.packing import Packer, flat_packer
-from gridlane.runtime.protocol import BoundKernel, Buffer, Device, Stream
+from gridlane.memory.resource import Buffer
+from gridlane.runtime.protocol import BoundKernel, Device, Stream
 
 
 @dataclass(slots=True)

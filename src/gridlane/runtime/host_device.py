@@ -6,14 +6,15 @@ import os
 import uuid
 from typing import Any
 
-import numpy as np
-
 from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.core.options import Target
+from gridlane.memory.device_memory import DeviceMemory
+from gridlane.memory.host import HostResource
+from gridlane.memory.resource import Buffer, HostMemory, MemoryResource
 from gridlane.runtime.event import Event
-from gridlane.runtime.protocol import Block, Buffer, HostMemory, Limits, Route
+from gridlane.runtime.protocol import Block, Limits, Route
 from gridlane.runtime.stream import (
     DefaultStream,
     Stream,
@@ -49,14 +50,12 @@ _FIXED = {
 }
 
 
-def address_of(array: np.ndarray) -> int:
-    """The address of an array's first element. ``array.ctypes`` imports, which Python does not do
-    while it ends."""
-    return array.__array_interface__["data"][0]
-
-
 class HostDevice:
-    """Base of the devices ``cpu`` and ``interp``. A subclass has the memory and the kernels."""
+    """Base of the devices ``cpu`` and ``interp``. A subclass has the kernels.
+
+    Args:
+        resource: where the device's memory comes from.
+    """
 
     name: str
     ordinal = 0
@@ -66,7 +65,9 @@ class HostDevice:
     # What kernels may count on: the instructions of a device of this generation are all here.
     compute_capability = (8, 0)
 
-    def __init__(self) -> None:
+    def __init__(self, resource: MemoryResource[Buffer]) -> None:
+        self.memory = DeviceMemory(resource, self)
+        self._pinned = DeviceMemory(HostResource(), self)
         self.default_stream = DefaultStream(self)  # type: ignore[arg-type]  # a subclass is one
 
     # --- code ---
@@ -83,7 +84,7 @@ class HostDevice:
 
     def allocate(self, size: int) -> Buffer:
         """Device memory; see Device."""
-        raise NotImplementedError
+        return self.memory.allocate(size)
 
     def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
         """Pinned memory is any memory here; mapped and managed memory is the device's own where
@@ -93,8 +94,7 @@ class HostDevice:
             DeviceError: NOT_SUPPORTED, the device's memory is apart from the host's.
         """
         if kind == "pinned":
-            memory = np.empty(size + 64, np.uint8)
-            return Buffer(-(-address_of(memory) // 64) * 64, size, memory)
+            return self._pinned.allocate(size)
         if not self.host_visible:
             fail(NOT_SUPPORTED, f"{kind} memory: the device {self.name} has memory of its own")
         return self.allocate(size)

@@ -18,7 +18,7 @@ from gridlane.core.errors import CompileError, DeviceError, KernelError
 from gridlane.frontends.python.kernel_source import PythonSource
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
-from gridlane.runtime.protocol import Buffer
+from gridlane.memory.resource import Buffer
 
 RIGHT, CLOSE, SUBNORMAL, REFUSED, WRONG, FAILED = (
     *("right", "close", "but subnormals", "refused", "WRONG", "FAILED"),

@@ -11,6 +11,9 @@ from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import NOT_SUPPORTED, OUT_OF_MEMORY, KernelStop, fail
 from gridlane.core.errors import DeviceError
 from gridlane.core.options import Target
+from gridlane.memory.device_memory import DeviceMemory
+from gridlane.memory.resource import Buffer, HostMemory
+from gridlane.memory.suballocator import Suballocation
 from gridlane.runtime.drivers.metal.adapters import Adapter
 from gridlane.runtime.drivers.metal.context import Context
 from gridlane.runtime.drivers.metal.event import MetalEvent
@@ -22,10 +25,8 @@ from gridlane.runtime.drivers.metal.provider import LABEL
 from gridlane.runtime.drivers.metal.recorder import Recorder
 from gridlane.runtime.drivers.metal.stream import MetalStream
 from gridlane.runtime.drivers.metal.transfers import place
-from gridlane.runtime.protocol import Block as BlockShape
-from gridlane.runtime.protocol import Buffer, HostMemory, Limits
+from gridlane.runtime.protocol import Block, Limits
 from gridlane.runtime.queued_device import ReportingDevice
-from gridlane.runtime.suballocator import Block
 
 
 class MetalDevice(ReportingDevice[MetalStream]):
@@ -41,6 +42,7 @@ class MetalDevice(ReportingDevice[MetalStream]):
         self._lock = threading.RLock()
         self.context = Context(adapter)
         self.pool = Pool(self.context)
+        self.memory = DeviceMemory(self.pool, self)
         self.pipelines = Pipelines(self.context)
         self._make_recorder()
         self._begin_reports()
@@ -48,12 +50,12 @@ class MetalDevice(ReportingDevice[MetalStream]):
         self._end_with_process()
 
     def _make_recorder(self) -> None:
-        self.recorder = Recorder(self.context, self.pool)
+        self.recorder = Recorder(self.context, self.memory, self.pool.residency)
         self.mover = Mover(self.pipelines, self.recorder)
 
     # --- code ---
 
-    def target(self, block: BlockShape) -> Target:
+    def target(self, block: Block) -> Target:
         """One text for any block shape."""
         return Target("metal")
 
@@ -70,25 +72,20 @@ class MetalDevice(ReportingDevice[MetalStream]):
 
     # --- memory ---
 
-    def allocate(self, size: int) -> Buffer:
-        """Device memory, of the pool."""
-        block = self.allocate_block(size)
-        return Buffer(block.address, size, block)
-
-    def allocate_block(self, size: int) -> Block:
-        """The same, as a block; where memory is short, what is about to be freed is waited for."""
+    def allocate(self, size: int) -> Suballocation:
+        """Device memory; where it is short, what is about to be freed is waited for."""
         self.context.enter()
         if self.context.retired:
             self.recorder.collect()
         try:
-            return self.pool.allocate(size)
+            return self.memory.allocate(size)
         except DeviceError as error:
             if error.number != OUT_OF_MEMORY:
                 raise
         self.recorder.wait(self.recorder.last)
         self.recorder.collect()
         self.pool.trim()
-        return self.pool.allocate(size)
+        return self.memory.allocate(size)
 
     def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
         """Pinned memory, which copies use directly.
@@ -99,7 +96,7 @@ class MetalDevice(ReportingDevice[MetalStream]):
         """
         if kind != "pinned":
             fail(NOT_SUPPORTED, f"{kind} memory: the device {self.name} has addresses of its own")
-        block = self.allocate_block(size)
+        block = self.allocate(size)
         return Buffer(block.pointer, size, block)
 
     def adopt(self, address: int, size: int) -> Buffer:

@@ -28,7 +28,7 @@ class MetalKernel(QueuedKernel):
             artifact.code, artifact.entry, artifact.uses_dynamic_shared
         )
         if artifact.errors or artifact.prints:
-            self._memory = device.allocate_block(report.size(artifact))
+            self._memory = device.allocate(report.size(artifact))
             self.report = report.Report(artifact, self._memory.host())
             self.report_address = self._memory.address
             device.reporting.add(self)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gridlane.core.device_errors import INVALID_VALUE, fail
-from gridlane.runtime.suballocator import Chunk
+from gridlane.memory.suballocator import Arena
 
 if TYPE_CHECKING:
     from gridlane.runtime.drivers.metal.device import MetalDevice
     from gridlane.runtime.drivers.metal.stream import MetalStream
 
 
-def place(device: MetalDevice, address: int, size: int) -> tuple[Chunk, int]:
-    """(chunk, offset) of bytes of the device.
+def place(device: MetalDevice, address: int, size: int) -> tuple[Arena, int]:
+    """(arena, offset) of bytes of the device.
 
     Raises:
         DeviceError: INVALID_VALUE, they are not the device's.
@@ -43,8 +43,8 @@ def _pointer(view: memoryview) -> int:
 
 
 def _host(device: MetalDevice, address: int, size: int) -> int:
-    chunk, offset = place(device, address, size)
-    return chunk.pointer + offset
+    arena, offset = place(device, address, size)
+    return arena.pointer + offset
 
 
 def upload(stream: MetalStream, target: int, source: memoryview, keep: Any) -> None:
@@ -57,7 +57,7 @@ def upload(stream: MetalStream, target: int, source: memoryview, keep: Any) -> N
     if address:
         device.mover.copy(stream, target, address, size, (source, keep))
         return
-    block = device.allocate_block(size)
+    block = device.allocate(size)
     ctypes.memmove(block.pointer, _pointer(source), size)
     device.mover.copy(stream, target, block.address, size, block)
 
@@ -103,7 +103,7 @@ def copy(stream: MetalStream, target: int, source: int, size: int) -> None:
     if abs(target - source) >= size:
         device.mover.copy(stream, target, source, size)
         return
-    block = device.allocate_block(size)
+    block = device.allocate(size)
     device.mover.copy(stream, block.address, source, size, block)
     device.mover.copy(stream, target, block.address, size, block)
 

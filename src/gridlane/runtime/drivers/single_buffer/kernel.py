@@ -72,7 +72,7 @@ class SingleBufferKernel(QueuedKernel):
         # No kernel of a shader writes down where it stands: the block ends with the records.
         struct.pack_into("<I", host, abi.TRACE_SLOTS_OFFSET, 0)
         self._host, self._header = host, bytes(host[: abi.RECORDS_OFFSET])
-        self._memory = self.device.pool.allocate(abi.RECORDS_OFFSET + self.report.capacity)
+        self._memory = self.device.memory.allocate(abi.RECORDS_OFFSET + self.report.capacity)
         self.report_address = self._memory.address
         self._reset(self.report.capacity)
 

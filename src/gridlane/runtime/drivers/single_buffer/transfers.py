@@ -40,7 +40,7 @@ def check(device: SingleBufferDevice, address: int, size: int) -> None:
     Raises:
         DeviceError: INVALID_VALUE.
     """
-    if not device.pool.holds(address, size):
+    if device.memory.find(address, size) is None:
         fail(
             INVALID_VALUE,
             f"{size} bytes at {address:#x} are not in an array of the device {device.name!r}",
@@ -96,7 +96,7 @@ def copy(device: SingleBufferDevice, target: int, source: int, size: int) -> Non
     if abs(target - source) >= size:
         _move(device, target, source, size)
         return
-    between = device.pool.allocate(size)
+    between = device.memory.allocate(size)
     _move(device, between.address, source, size)
     _move(device, target, between.address, size)
 
