@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from gridlane.core.device_errors import OUT_OF_MEMORY, fail
 from gridlane.core.forks import hold_at_forks
 from gridlane.memory.addresses import AddressMap
-from gridlane.memory.resource import Buffer
+from gridlane.memory.resource import Buffer, goes_with_owner
 
 Deallocate = Callable[[int, int], object]
 """Takes back memory, given its address and size."""
@@ -24,10 +24,10 @@ _lock = hold_at_forks(threading.RLock())
 class _Reference(weakref.ref[Buffer]):
     """A weak reference that knows what is left when its buffer is gone."""
 
-    __slots__ = ("counted", "deallocate", "size", "start")
+    __slots__ = ("deallocate", "size", "start")
     start: int
     size: int
-    counted: bool
+    """Bytes that count; -1 for a buffer that does not."""
     deallocate: Deallocate | None
 
     __hash__ = object.__hash__
@@ -35,8 +35,8 @@ class _Reference(weakref.ref[Buffer]):
 
 
 _alive: set[_Reference] = set()
-"""Of all buffers: a device and its buffers may end in one garbage collection, which forgets the
-callbacks of references that are garbage as well."""
+"""Of all buffers whose resource must hear of their end: a device and its buffers may end in one
+garbage collection, which forgets the callbacks of references that are garbage as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +73,13 @@ class Accounting:
         self.limit = limit
         self._map: AddressMap[_Reference] = AddressMap()
         self._ended: deque[_Reference] = deque()
+        self._note_end = self._ended.append
         self._used = self._peak = self._allocations = self._frees = 0
 
     # --- what comes and goes ---
 
     def add(
-        self, buffer: Buffer, deallocate: Deallocate | None = None, reserved: bool = False
+        self, buffer: Buffer, deallocate: Deallocate = goes_with_owner, reserved: bool = False
     ) -> None:
         """Note a buffer, and count it. Hot.
 
@@ -86,13 +87,15 @@ class Accounting:
             deallocate: is called when the buffer is gone.
             reserved: whether ``reserve`` has counted its bytes.
         """
-        reference = _Reference(buffer, self._end)
+        if deallocate is goes_with_owner:
+            reference = _Reference(buffer, self._note_end)
+        else:
+            reference = _Reference(buffer, self._end)
+            reference.deallocate = deallocate
+            _alive.add(reference)
         reference.start = start = buffer.address
         reference.size = size = buffer.size
-        reference.counted = True
-        reference.deallocate = deallocate
         with _lock:
-            _alive.add(reference)
             if self._ended:
                 self._settle()
             self._map.add(start, size, reference)
@@ -104,13 +107,11 @@ class Accounting:
 
     def note(self, buffer: Buffer) -> None:
         """Have a buffer found that counts elsewhere: memory of the host that kernels may use."""
-        reference = _Reference(buffer, self._end)
-        reference.start, reference.size = buffer.address, buffer.size
-        reference.counted, reference.deallocate = False, None
+        reference = _Reference(buffer, self._note_end)
+        reference.start, reference.size = buffer.address, -1
         with _lock:
-            _alive.add(reference)
             self._settle()
-            self._map.add(reference.start, reference.size, reference)
+            self._map.add(buffer.address, buffer.size, reference)
 
     def _end(
         self,
@@ -134,7 +135,7 @@ class Accounting:
                 reference = self._ended.popleft()
             except IndexError:
                 return
-            if reference.counted:
+            if reference.size >= 0:
                 self._used -= reference.size
                 self._frees += 1
             self._map.discard(reference.start, reference)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gridlane.core.device_errors import OUT_OF_MEMORY, fail
-from gridlane.memory.resource import Buffer
+from gridlane.memory.resource import Buffer, goes_with_owner
 
 ALIGNMENT = 256
 HUGE = 2 << 20
@@ -33,5 +33,4 @@ class HostResource:
             fail(OUT_OF_MEMORY, f"{size} bytes")
         return Buffer(-(-address_of(memory) // align) * align, size, memory)
 
-    def deallocate(self, address: int, size: int) -> None:
-        """Nothing is left to do: the memory goes with the buffer's owner."""
+    deallocate = staticmethod(goes_with_owner)

@@ -56,6 +56,10 @@ class MemoryResource(Protocol[B_co]):
         ...
 
 
+def goes_with_owner(address: int, size: int) -> None:
+    """The ``deallocate`` of a resource whose buffers own their memory: nothing is left to do."""
+
+
 @runtime_checkable
 class Pool(MemoryResource[B_co], Protocol[B_co]):
     """A resource that keeps memory for later allocations."""
