@@ -361,13 +361,32 @@ def test_classes_of_ops_are_known() -> None:
     assert all(issubclass(cls, Op) for cls in TABLE)
 
 
-@pytest.mark.parametrize("op, gone", [("neg", "neg.s16"), ("abs", "abs.s16")])
-def test_narrow_results_that_ptxas_does_not_cut(op: str, gone: str, tmp_path: Path) -> None:
-    body = f"%v: i16 = load %x %n: i16 = {op} %v %w: i32 = cast %n store %o, %w"
+@pytest.mark.parametrize(
+    "op, type_, gone",
+    [
+        ("neg %v", "i16", "neg.s16"),
+        ("abs %v", "i16", "abs.s16"),
+        ("abs %v", "i32", "abs.s32"),
+        ("abs %v", "i64", "abs.s64"),
+        ("select %c, %one, %zero", "f32", "selp.f32"),
+        ("select %c, %one, %zero", "f64", "selp.f64"),
+    ],
+)
+def test_instructions_that_ptxas_compiles_wrongly(
+    op: str, type_: str, gone: str, tmp_path: Path
+) -> None:
+    numbers = f"%one: {type_} = const 0x1p0 %zero: {type_} = const -0x0p0" if "f" in type_ else ""
+    body = f"""
+  %v: {type_} = load %x
+  {numbers}
+  %c: b1 = lt %v, {"%one" if numbers else "%v"}
+  %n: {type_} = {op}
+  store %o, %n
+"""
     text = ptx_of(
-        parse_module(f"kernel @k(%x: ptr<i16, global>, %o: ptr<i32, global>) {{ {body} }}")
+        parse_module(f"kernel @k(%x: ptr<{type_}, global>, %o: ptr<{type_}, global>) {{ {body} }}")
     )
-    assert gone not in text
+    assert not re.search(rf"{re.escape(gone)}\s+%r", text)
     if PTXAS is not None:
         checked_by_ptxas([text], "sm_90", tmp_path)
 

@@ -117,5 +117,42 @@ def k(x_uint64, x_uint16, x_int16, o_uint64, o_uint16, o_int16, a_int32, a_uint3
         v_int16 = np.int16(np.uint16(78))
     o_int16[i * 6 + 0] = v_int16
 """,
+    # By ptxas (of CUDA 13.0): abs(x) passed for not negative, and 1 or -0 became 1 or 0.
+    771000841: """
+@cuda.jit(OPTIONS)
+def k(x_int64, x_uint64, x_uint32, o_int64, o_uint64, o_uint32, a_int32, a_uint32):
+    i = cuda.grid(1)
+    v_int64 = np.int64(x_int64[i])
+    v_uint32 = np.uint32(i)
+    if np.int64(abs(v_int64)) >= np.int64(v_int64 ^ v_int64):
+        return
+    o_uint32[i * 6 + 0] = v_uint32
+""",
+    777001075: """
+@cuda.jit(OPTIONS)
+def k(x_float64, x_int64, x_float32, o_float64, o_int64, o_float32, a_int32, a_uint32):
+    i = cuda.grid(1)
+    v_float32 = np.float32(x_float32[i])
+    v_float32 = np.float32(math.trunc(np.float32(math.floor((np.float32(8.0) if np.float32(7.0) > v_float32 else np.float32(-2.0)) * np.float32(0.5))) / np.float32(4)))
+    o_float32[i * 6 + 0] = v_float32
+""",
+    781000585: """
+@cuda.jit(OPTIONS)
+def k(x_int16, x_float32, x_int64, o_int16, o_float32, o_int64, a_int32, a_uint32):
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    s = cuda.shared.array(16, np.float32)
+    v_int16 = np.int16(i)
+    v_int64 = np.int64(v_int16)
+    v_float32 = np.float32(math.ceil(np.float32(-0.5) * np.float32(0.75)))
+    if np.int64(21) < np.int64(-9223372036854775808):
+        pass
+    elif (v_int64 if v_float32 <= v_float32 else np.int64(14)) > np.int64(84):
+        v_float32 = np.float32(math.ceil(np.float32(-1.5) * np.float32(0.75)))
+    s[t] = np.float32(0.75)
+    cuda.syncthreads()
+    cuda.syncthreads()
+    o_float32[i * 6 + 0] = v_float32
+""",
 }
 """The text by the seed of the random kernel, whose arrays it takes."""

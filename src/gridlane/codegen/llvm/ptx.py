@@ -111,22 +111,42 @@ def _link(module: llvm.ModuleRef, path: Path, symbols: frozenset[str]) -> None:
 
 def assembly(*how: Any) -> str:
     """PTX; takes what ``optimise`` takes."""
-    return _wrapping(target_machine(*how[1:4]).emit_assembly(optimise(*how)))
+    return _rewritten(target_machine(*how[1:4]).emit_assembly(optimise(*how)))
 
 
-_NEGATED = re.compile(r"\bneg\.s16\s+(%rs\d+), (%rs\d+);")
-_MAGNITUDE = re.compile(r"\babs\.s16\s+(%rs\d+), (%rs\d+);")
-_WIDE = "{ .reg .b32 %wide; cvt.s32.s16 %wide, \\2; abs.s32 %wide, %wide; cvt.u16.u32 \\1, %wide; }"
+_REWRITTEN = tuple(
+    (re.compile(found), put)
+    for found, put in (
+        # Computed in 32 bits and not cut: where the result is widened, -32768 gives 32768.
+        (r"\bneg\.s16\s+(%rs\d+), (%rs\d+);", r"sub.u16 \1, 0, \2;"),
+        (
+            r"\babs\.s16\s+(%rs\d+), (%rs\d+);",
+            r"{ .reg .b32 %wide; cvt.s32.s16 %wide, \2; abs.s32 %wide, %wide; "
+            r"cvt.u16.u32 \1, %wide; }",
+        ),
+        # Taken for not negative, which that of the least number is.
+        (
+            r"\babs\.s(32|64)\s+(%rd?\d+), (%rd?\d+);",
+            r"{ .reg .b\1 %minus; neg.s\1 %minus, \3; max.s\1 \2, %minus, \3; }",
+        ),
+        # 1 or -0 becomes 1 or 0, of a comparison that sets numbers.
+        (r"\bselp\.f(32|64)\b", r"selp.b\1"),
+    )
+)
+"""Instructions that ptxas (of CUDA 13.0) compiles wrongly, and those in their place."""
 
 
-def _wrapping(text: str) -> str:
-    """The program without two instructions that ptxas (of CUDA 13.0) computes in 32 bits and does
-    not cut: where the result is widened, neg.s16 and abs.s16 of -32768 give 32768.
+def _rewritten(text: str) -> str:
+    """The program without instructions that ptxas compiles wrongly.
 
-    >>> _wrapping("neg.s16 %rs2, %rs1;")
-    'sub.u16 %rs2, 0, %rs1;'
+    >>> _rewritten("neg.s16 %rs2, %rs1;"), _rewritten("selp.f32 %f1, %f2, %f3, %p1;")
+    ('sub.u16 %rs2, 0, %rs1;', 'selp.b32 %f1, %f2, %f3, %p1;')
+    >>> _rewritten("abs.s64 %rd2, %rd1;")
+    '{ .reg .b64 %minus; neg.s64 %minus, %rd1; max.s64 %rd2, %minus, %rd1; }'
     """
-    return _MAGNITUDE.sub(_WIDE, _NEGATED.sub(r"sub.u16 \1, 0, \2;", text))
+    for found, put in _REWRITTEN:
+        text = found.sub(put, text)
+    return text
 
 
 def optimised_text(*how: Any) -> str:

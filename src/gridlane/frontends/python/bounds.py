@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gridlane.core.dtypes import DType
 from gridlane.frontends.python.operands import Scalar
 from gridlane.frontends.python.specs import UNBOUNDED
@@ -16,6 +18,11 @@ def clamp(dtype: DType, lo: int, hi: int) -> Range:
     if dtype.bits == 64 and lo >= 0:
         return lo, UNBOUNDED
     return dtype.min, dtype.max
+
+
+def _overflow_aside(dtype: DType, not_negative: bool) -> Range:
+    """All of the type, or what is not negative unless an operand overflowed."""
+    return (0, UNBOUNDED) if not_negative else (dtype.min, dtype.max)
 
 
 def add(dtype: DType, a: Scalar, b: Scalar) -> Range:
@@ -36,16 +43,16 @@ def mul(dtype: DType, a: Scalar, b: Scalar) -> Range:
 
 def floordiv(dtype: DType, a: Scalar, b: Scalar) -> Range:
     """a // b; by zero it is 0."""
-    if a.lo >= 0 and b.lo >= 0:
+    if a.surely_not_negative and b.surely_not_negative:
         return 0, a.hi
-    return dtype.min, dtype.max
+    return _overflow_aside(dtype, a.lo >= 0 and b.lo >= 0)
 
 
 def mod(dtype: DType, a: Scalar, b: Scalar) -> Range:
     """a % b, which has the sign of b; by zero it is 0."""
-    if b.lo >= 0:
-        return 0, max(0, min(b.hi, dtype.max) - 1)
-    return dtype.min, dtype.max
+    if b.surely_not_negative:
+        return 0, max(0, b.hi - 1)
+    return _overflow_aside(dtype, b.lo >= 0)
 
 
 def shr(dtype: DType, a: Scalar, b: Scalar) -> Range:
@@ -62,8 +69,8 @@ def shl(dtype: DType, a: Scalar, b: Scalar) -> Range:
 
 def and_(dtype: DType, a: Scalar, b: Scalar) -> Range:
     """a & b."""
-    tops = [min(side.hi, dtype.max) for side in (a, b) if side.lo >= 0]
-    return (0, min(tops)) if tops else (dtype.min, dtype.max)
+    tops = [side.hi for side in (a, b) if side.surely_not_negative]
+    return (0, min(tops)) if tops else _overflow_aside(dtype, a.lo >= 0 or b.lo >= 0)
 
 
 def or_(dtype: DType, a: Scalar, b: Scalar) -> Range:
@@ -72,3 +79,11 @@ def or_(dtype: DType, a: Scalar, b: Scalar) -> Range:
         top = max(a.hi, b.hi)
         return 0, UNBOUNDED if top > dtype.max else (1 << top.bit_length()) - 1
     return dtype.min, dtype.max
+
+
+def extreme(dtype: DType, pick: Callable[[int, int], int], a: Scalar, b: Scalar) -> Range:
+    """min(a, b) or max(a, b), whichever ``pick`` is."""
+    (low, high), (other_low, other_high) = a.sure, b.sure
+    surely = pick(low, other_low), pick(high, other_high)
+    lo = pick(a.lo, b.lo)
+    return surely if surely[0] >= lo or lo < 0 else (lo, UNBOUNDED)

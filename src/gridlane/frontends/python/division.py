@@ -89,7 +89,8 @@ def modulo_as(t: Translator, lhs: Scalar, rhs: Scalar, dtype: DType) -> Scalar:
 
 def _nonzero(t: Translator, divisor: Scalar, result: Value) -> Value:
     """The result, or 0 where the divisor is 0."""
-    if t.unit.options.debug or divisor.lo > 0 or divisor.hi < 0 or constant(divisor.value):
+    low, high = divisor.sure
+    if t.unit.options.debug or low > 0 or high < 0 or constant(divisor.value):
         return result
     b = t.b
     return b.select(equal_zero(t, divisor.value), b.const(0, result.type), result)

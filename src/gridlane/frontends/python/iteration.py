@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gridlane.core.dtypes import i32, i64
 from gridlane.core.errors import TypingError
+from gridlane.frontends.python import bounds
 from gridlane.frontends.python.conversion import cast_scalar
 from gridlane.frontends.python.indexing import element_at, tuple_item
 from gridlane.frontends.python.operands import (
@@ -105,7 +106,7 @@ def item_at(t: Translator, operand: Operand, index: Scalar) -> Operand:
     if isinstance(operand, EnumerateOperand):
         number = t.b.add(index.value, operand.start.value)
         start = operand.start
-        counted = Scalar(number, index.lo + start.lo, index.hi + start.hi)
+        counted = Scalar(number, *bounds.add(number.type, index, start))
         return TupleOperand((counted, item_at(t, operand.inner, index)))
     if isinstance(operand, ReversedOperand):
         last = t.b.sub(length(t, operand.inner), t.b.const(1, i64))
@@ -126,12 +127,13 @@ def range_item(t: Translator, operand: RangeOperand, index: Scalar) -> Scalar:
 
 def range_bounds(operand: RangeOperand) -> tuple[int, int]:
     """The bounds of the values that a range gives."""
-    start, stop = operand.start, operand.stop
-    if operand.step.lo > 0:
-        return start.lo, max(start.lo, stop.hi - 1)
-    if operand.step.hi < 0:
-        return min(start.hi, stop.lo + 1), start.hi
-    return min(start.lo, stop.lo + 1), max(start.hi, stop.hi - 1)
+    (first, last), (low, high) = operand.start.sure, operand.stop.sure
+    up, down = operand.step.sure
+    if up > 0:
+        return first, max(first, high - 1)
+    if down < 0:
+        return min(last, low + 1), last
+    return min(first, low + 1), max(last, high - 1)
 
 
 def needs_wide_counter(operand: RangeOperand) -> bool:

@@ -249,10 +249,10 @@ def _open(t: Translator, node: ast.For | ast.While) -> Frame:
 
 
 def widened(spec: Spec) -> Spec:
-    """The guess for a variable at a loop's head: no upper bound is kept."""
+    """The guess for a variable at a loop's head: no upper bound is kept, and nothing overflows."""
     if isinstance(spec, ScalarSpec) and spec.dtype.is_integer:
         lo = spec.lo if spec.lo >= 0 else spec.dtype.min
-        return ScalarSpec(spec.dtype, lo, UNBOUNDED if lo >= 0 else spec.dtype.max, spec.cls)
+        return ScalarSpec(spec.dtype, lo, _top(spec), spec.cls)
     if isinstance(spec, TupleSpec):
         return TupleSpec(tuple([widened(item) for item in spec.items]), spec.fields, spec.cls)
     return spec
@@ -334,10 +334,15 @@ def relaxed(spec: Spec) -> Spec:
     """A learned bound loses its exact value, so that attempts end."""
     if isinstance(spec, ScalarSpec) and spec.dtype.is_integer:
         lo = 0 if spec.lo >= 0 else spec.dtype.min
-        return ScalarSpec(spec.dtype, lo, UNBOUNDED, spec.cls)
+        return ScalarSpec(spec.dtype, lo, _top(spec), spec.cls)
     if isinstance(spec, TupleSpec):
         return TupleSpec(tuple([relaxed(item) for item in spec.items]), spec.fields, spec.cls)
     return spec
+
+
+def _top(spec: ScalarSpec) -> int:
+    """The largest value of the type, or a bound that an overflow passes."""
+    return spec.dtype.max if spec.hi <= spec.dtype.max else UNBOUNDED
 
 
 def rebuild_name(spec: Spec | None) -> str:

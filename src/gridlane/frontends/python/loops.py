@@ -109,9 +109,10 @@ def _counted(
 def _past_end(t: Translator, operand: RangeOperand, now: Value) -> Value:
     """Whether the counter has reached the end; a step of 0 gives no items."""
     b, stop, step = t.b, operand.stop.value, operand.step
-    if step.lo > 0:
+    low, high = step.sure
+    if low > 0:
         return b.binary(arith.Ge, now, stop)
-    if step.hi < 0:
+    if high < 0:
         return b.binary(arith.Le, now, stop)
     zero = b.const(0, step.dtype)
     up = b.and_(b.binary(arith.Gt, step.value, zero), b.lt(now, stop))

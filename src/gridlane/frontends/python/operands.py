@@ -33,8 +33,9 @@ class Scalar(Operand):
     """One number.
 
     ``lo`` and ``hi`` bound an integer's value. A ``hi`` beyond the dtype's largest value means: not
-    negative unless a 64-bit computation overflowed. That is enough to index an array without a test
-    for negative indices, and not enough for the sign rules of ``//`` and ``%``.
+    below ``lo`` unless a 64-bit computation overflowed. That is enough to index an array without a
+    test for negative indices, where ``lo`` is not negative, and for nothing else: what a value
+    decides is read from ``sure``.
     """
 
     __slots__ = ("hi", "lo", "value")
@@ -62,6 +63,12 @@ class Scalar(Operand):
     def not_negative(self) -> bool:
         """Whether the value cannot be negative, 64-bit overflow aside."""
         return self.lo >= 0
+
+    @property
+    def sure(self) -> tuple[int, int]:
+        """The bounds of an integer that hold behind an overflow as well."""
+        dtype = self.dtype
+        return (self.lo, self.hi) if self.hi <= dtype.max else (dtype.min, dtype.max)
 
     @property
     def surely_not_negative(self) -> bool:

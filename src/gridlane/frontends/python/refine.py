@@ -79,12 +79,14 @@ def _tighten(
     bound = found.get(node.id, env.get(node.id))
     if not isinstance(bound, Scalar) or bound.value is not own.value:
         return
-    lo, hi = bound.lo, bound.hi
+    lo, hi = bound.sure
+    low, high = other.sure
     if kind in (ast.Gt, ast.GtE, ast.Eq):
-        lo = max(lo, other.lo + (kind is ast.Gt))
+        lo = max(lo, low + (kind is ast.Gt))
     if kind in (ast.Lt, ast.LtE, ast.Eq):
-        # What is below something is not an overflowed sum: the bound is real again.
-        hi = min(hi, min(other.hi, other.dtype.max) - (kind is ast.Lt))
+        hi = min(hi, high - (kind is ast.Lt))
+    if lo < bound.lo:  # an overflow aside, more is known; what an overflow left may be below
+        return
     # Nothing gets to where no value is left; there the bounds stay, so that they are never empty.
     if lo <= hi and (lo, hi) != (bound.lo, bound.hi):
         tight = Scalar(bound.value, lo, hi)

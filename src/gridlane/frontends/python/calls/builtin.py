@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gridlane.core.dtypes import DType, f64, i8, i32, i64, u64
 from gridlane.core.errors import TypingError, UnsupportedError
-from gridlane.frontends.python import complexes, division, promotion
+from gridlane.frontends.python import bounds, complexes, division, promotion
 from gridlane.frontends.python.attributes import extent
 from gridlane.frontends.python.calls.mathematics import is_finite
 from gridlane.frontends.python.calls.printing import print_parts
@@ -44,14 +44,16 @@ def absolute(t: Translator, x: Operand) -> Operand:
     number = scalar(t, x)
     if number.dtype.is_bool:
         return cast_scalar(t, number, i8)
-    if number.lo >= 0 and number.dtype.is_integer:
+    if not number.dtype.is_integer:
+        return Scalar(t.b.unary(arith.Abs, number.value))
+    if number.surely_not_negative:
         return number
     value = t.b.unary(arith.Abs, number.value)
-    if number.dtype.is_integer:
-        top = max(abs(number.lo), abs(number.hi))
-        # The most negative integer stays negative, which one bound short of it rules out.
-        return Scalar(value, 0, top) if top <= number.dtype.max else Scalar(value)
-    return Scalar(value)
+    if number.not_negative:
+        return Scalar(value, 0, number.hi)
+    top = max(map(abs, number.sure))
+    # The most negative integer stays negative, which one bound short of it rules out.
+    return Scalar(value, 0, top) if top <= number.dtype.max else Scalar(value)
 
 
 def _extreme(t: Translator, name: str, kind: type[ast.cmpop], operands: list[Operand]) -> Operand:
@@ -103,7 +105,7 @@ def two_way(t: Translator, kind: type[ast.cmpop], lhs: Scalar, rhs: Scalar) -> S
         if x is not None and y is not None:
             return t.number(pick(x, y), dtype)
         op = arith.Min if kind is ast.Lt else arith.Max
-        return Scalar(t.b.binary(op, a.value, b.value), pick(a.lo, b.lo), pick(a.hi, b.hi))
+        return Scalar(t.b.binary(op, a.value, b.value), *bounds.extreme(dtype, pick, a, b))
     wins = t.b.binary(OPS[kind], b.value, a.value) if not dtype.is_bool else None
     if wins is None:
         op = arith.And if kind is ast.Lt else arith.Or
