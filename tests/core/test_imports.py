@@ -21,23 +21,6 @@ REMAINING = [
         "emulation.metal.framework",
         "emulation.metal.gpu",
     ],
-    [
-        "runtime.drivers.cuda.context",
-        "runtime.drivers.cuda.device",
-        "runtime.drivers.cuda.graph",
-        "runtime.drivers.cuda.kernel",
-        "runtime.drivers.cuda.linker",
-        "runtime.drivers.cuda.memory",
-        "runtime.drivers.cuda.report",
-        "runtime.drivers.cuda.stream",
-    ],
-    *(
-        [
-            f"runtime.drivers.{name}.{part}"
-            for part in ("device", "event", "kernel", "stream", "transfers")
-        ]
-        for name in ("metal", "single_buffer", "vulkan")
-    ),
 ]
 
 

@@ -14,8 +14,9 @@ import numpy as np
 from gridlane.core import argtypes
 from gridlane.core.artifact import Artifact, ParamSlot
 from gridlane.core.dtypes import i64
+from gridlane.memory.host import HostResource
 from gridlane.runtime.host_device import HostDevice, HostKernel
-from gridlane.runtime.protocol import Buffer, Limits
+from gridlane.runtime.protocol import Limits
 
 
 def slots_of(types):
@@ -69,15 +70,10 @@ class FakeDevice(HostDevice):
     limits = Limits()
 
     def __init__(self, host_visible=True):
-        super().__init__()
+        super().__init__(HostResource())
         self.host_visible = host_visible
         self.run = lambda artifact, values, grid: None
         self.launches = []
-
-    def allocate(self, size):
-        memory = np.zeros(size + 256, np.uint8)
-        address = memory.__array_interface__["data"][0]
-        return Buffer(-(-address // 256) * 256, size, memory)
 
     def copy(self, target, source, size):
         ctypes.memmove(target, source, size)

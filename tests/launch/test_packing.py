@@ -14,7 +14,7 @@ from gridlane.core.artifact import ParamSlot
 from gridlane.core.dtypes import ALL, FLOATS, INTEGERS, bf16, f16, f32, f64, i8, i32, u64
 from gridlane.launch.packing import flat_packer
 from gridlane.launch.parameters import Parameters
-from gridlane.runtime.protocol import Buffer
+from gridlane.memory.resource import Buffer
 
 
 def laid_out(dtypes):

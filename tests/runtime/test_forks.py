@@ -112,9 +112,9 @@ THREADS = """
 
 LOCKS = """
     from gridlane.core.forks import fork_waits
-    from gridlane.runtime.addresses import LiveMap
+    from gridlane.memory.accounting import Accounting
 
-    within, buffers = threading.Event(), LiveMap()
+    within, buffers = threading.Event(), Accounting()
 
     def compiles():
         with fork_waits():

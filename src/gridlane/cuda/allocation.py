@@ -6,13 +6,10 @@ import ctypes
 import os
 
 from gridlane.core import dlpack_abi
-from gridlane.core.device_errors import INVALID_VALUE, device_error, fail
+from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.launch import current
-from gridlane.runtime.addresses import LiveMap
-from gridlane.runtime.protocol import Buffer, Device, HostMemory
-
-_live: dict[Device, LiveMap] = {}
-"""The memory of each device that was allocated here."""
+from gridlane.memory.resource import Buffer, HostMemory
+from gridlane.runtime.protocol import Device
 
 
 def allocate(size: int, owner: Device | None = None) -> Buffer:
@@ -22,24 +19,7 @@ def allocate(size: int, owner: Device | None = None) -> Buffer:
     Nothing is allocated for 0 bytes: the address is 0, as CUDA's is.
     """
     owner = owner or current.device()
-    if not size:
-        return Buffer(0, 0, device=owner)
-    try:
-        buffer = owner.allocate(size)
-    except MemoryError:
-        raise device_error(2, f"{size} bytes") from None
-    return _noted(buffer, owner)
-
-
-def _noted(buffer: Buffer, owner: Device) -> Buffer:
-    buffer.device = owner
-    _live_of(owner).add(buffer)
-    return buffer
-
-
-def _live_of(owner: Device) -> LiveMap:
-    found = _live.get(owner)
-    return _live.setdefault(owner, LiveMap()) if found is None else found
+    return owner.allocate(size) if size else Buffer(0, 0, device=owner)
 
 
 def allocate_host(size: int, kind: HostMemory) -> Buffer:
@@ -49,9 +29,7 @@ def allocate_host(size: int, kind: HostMemory) -> Buffer:
         DeviceError: NOT_SUPPORTED, the device has memory of its own; OUT_OF_MEMORY.
     """
     owner = current.device()
-    if not size:
-        return Buffer(0, 0, device=owner)
-    return _noted(owner.allocate_host(size, kind), owner)
+    return owner.allocate_host(size, kind) if size else Buffer(0, 0, device=owner)
 
 
 def borrowed(address: int, size: int, owner: object) -> Buffer:
@@ -61,12 +39,7 @@ def borrowed(address: int, size: int, owner: object) -> Buffer:
 
 def holds(address: int) -> bool:
     """Whether an address lies in memory of this thread's device that was allocated here."""
-    return _live_of(current.device()).find(address, 1) is not None
-
-
-def allocated_bytes() -> int:
-    """Bytes of the arrays that are alive."""
-    return sum(buffer.size for live in list(_live.values()) for buffer in live.buffers())
+    return current.device().memory.find(address, 1) is not None
 
 
 def check_cuda_memory(owner: Device | None) -> None:
@@ -122,10 +95,10 @@ def buffer_at(address: int, size: int) -> Buffer:
     owner = current.device()
     if not size:
         return Buffer(0, 0, device=owner)
-    found = _live_of(owner).find(address, size)
-    if found is not None:
-        return found
+    return owner.memory.find(address, size) or _adopted(owner, address, size)
+
+
+def _adopted(owner: Device, address: int, size: int) -> Buffer:
     buffer = owner.adopt(address, size)
     there = buffer.device = buffer.device or owner
-    known = None if there is owner else _live_of(there).find(address, size)
-    return known or buffer
+    return (there is not owner and there.memory.find(address, size)) or buffer

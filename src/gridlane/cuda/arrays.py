@@ -20,7 +20,7 @@ from gridlane.cuda.devicearray import (
 from gridlane.cuda.streams import as_stream
 from gridlane.cuda.transport import PinnedMemory
 from gridlane.launch import geometry
-from gridlane.runtime.protocol import HostMemory
+from gridlane.memory.resource import HostMemory
 
 from_cuda_array_interface = from_interface
 

@@ -15,7 +15,7 @@ from gridlane.cuda import allocation
 from gridlane.cuda.streams import as_stream
 from gridlane.launch import compact, current, geometry
 from gridlane.launch.parameters import Packed, array_layout
-from gridlane.runtime.protocol import Buffer
+from gridlane.memory.resource import Buffer
 
 
 class TypeKey:

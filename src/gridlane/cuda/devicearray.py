@@ -23,7 +23,8 @@ from gridlane.cuda.transport import (
 )
 from gridlane.launch import current, geometry
 from gridlane.launch.devices import kind_of
-from gridlane.runtime.protocol import Buffer, Device
+from gridlane.memory.resource import Buffer
+from gridlane.runtime.protocol import Device
 
 NOT_CONTIGUOUS = (
     "Array contains non-contiguous buffer and cannot be transferred as a single memory region. "

@@ -16,7 +16,7 @@ from gridlane.core.errors import ArgumentError
 from gridlane.cuda.arguments import ArgHint
 from gridlane.cuda.devicearray import DeviceNDArray, to_device
 from gridlane.launch import geometry
-from gridlane.runtime.protocol import Buffer
+from gridlane.memory.resource import Buffer
 
 _STEPS = 256
 """Device memory begins at a multiple of it."""

@@ -12,7 +12,8 @@ from gridlane.launch import compact
 from gridlane.launch.dimensions import Dim3, check_shape, check_shared, dim3
 from gridlane.launch.packing import Packer, flat_packer, pack_from
 from gridlane.launch.parameters import Parameters
-from gridlane.runtime.protocol import BoundKernel, Buffer, Device, Stream
+from gridlane.memory.resource import Buffer
+from gridlane.runtime.protocol import BoundKernel, Device, Stream
 
 
 @dataclass(slots=True)

@@ -6,14 +6,15 @@ import os
 import uuid
 from typing import Self
 
-import numpy as np
-
 from gridlane.core import dlpack_abi
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.core.options import Target
+from gridlane.memory.device_memory import DeviceMemory
+from gridlane.memory.host import HostResource
+from gridlane.memory.resource import Buffer, HostMemory, MemoryResource
 from gridlane.runtime.attributes import attributes_of
-from gridlane.runtime.protocol import Block, Buffer, Explain, HostMemory, Limits, Route
+from gridlane.runtime.protocol import Block, Explain, Limits, Route
 from gridlane.runtime.queues.host_event import HostEvent
 from gridlane.runtime.queues.host_queue import wait_for_streams
 from gridlane.runtime.queues.host_stream import (
@@ -25,14 +26,12 @@ from gridlane.runtime.queues.host_stream import (
 )
 
 
-def address_of(array: np.ndarray) -> int:
-    """The address of an array's first element. ``array.ctypes`` imports, which Python does not do
-    while it ends."""
-    return array.__array_interface__["data"][0]
-
-
 class HostDevice:
-    """Base of the devices ``cpu`` and ``interp``. A subclass has the memory and the kernels."""
+    """Base of the devices ``cpu`` and ``interp``. A subclass has the kernels.
+
+    Args:
+        resource: where the device's memory comes from.
+    """
 
     name: str
     ordinal = 0
@@ -42,7 +41,9 @@ class HostDevice:
     # What kernels may count on: the instructions of a device of this generation are all here.
     compute_capability = (8, 0)
 
-    def __init__(self) -> None:
+    def __init__(self, resource: MemoryResource[Buffer]) -> None:
+        self.memory = DeviceMemory(resource, self)
+        self._pinned = DeviceMemory(HostResource(), self)
         self.default_stream = DefaultHostStream(self)
 
     # --- code ---
@@ -59,7 +60,7 @@ class HostDevice:
 
     def allocate(self, size: int) -> Buffer:
         """Device memory; see Device."""
-        raise NotImplementedError
+        return self.memory.allocate(size)
 
     def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
         """Pinned memory is any memory here; mapped and managed memory is the device's own where
@@ -69,8 +70,7 @@ class HostDevice:
             DeviceError: NOT_SUPPORTED, the device's memory is apart from the host's.
         """
         if kind == "pinned":
-            memory = np.empty(size + 64, np.uint8)
-            return Buffer(-(-address_of(memory) // 64) * 64, size, memory)
+            return self._pinned.allocate(size)
         if not self.host_visible:
             fail(NOT_SUPPORTED, f"{kind} memory: the device {self.name} has memory of its own")
         return self.allocate(size)

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.options import Target
-from gridlane.core.process_bound import ProcessBound
+from gridlane.memory.device_memory import DeviceMemory
+from gridlane.memory.resource import Buffer, HostMemory
 
 Block = tuple[int, int, int]
-HostMemory = Literal["pinned", "mapped", "managed"]
 Route = Literal["inline", "queued", "native"]
 """Launches on the default stream run on the caller; streams, in Python, append them to a queue; or
 the driver's function can be called without Python, as NativeLaunch says."""
-
-
-@dataclass(slots=True, eq=False, weakref_slot=True)
-class Buffer(ProcessBound):
-    """Device memory that lives as long as this object. ``address`` is what kernels get; ``device``
-    is the one of several that it belongs to, where that is known."""
-
-    _instead = "copy the bytes to the host"
-    address: int
-    size: int
-    owner: Any = field(repr=False, default=None)
-    device: Any = field(repr=False, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +266,9 @@ class Device(Protocol):
         ...
 
     # --- memory; copies come after all work of the default stream and are finished on return ---
+
+    memory: DeviceMemory[Any]
+    """The device's own memory: where it comes from, and which buffers are alive."""
 
     def allocate(self, size: int) -> Buffer:
         """Memory of ``size`` bytes, aligned to 256; DeviceError 2 when there is none."""

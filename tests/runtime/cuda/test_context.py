@@ -172,15 +172,17 @@ def test_what_a_lost_context_held_is_not_given_back(machine):
     machine.fault(700)
     with pytest.raises(DeviceError):
         device.synchronize()
+    device.memory.limit = 1000
     device.reset()
+    assert device.memory.limit == 1000 and device.memory.find(kept[0].address, 1) is None
     machine.clear_log()
     kept.clear()
     gc.collect()
     device.synchronize()
     assert not [call for call in machine.calls if "Free" in call or "Destroy" in call]
-    assert device.pool.statistics().used == 0
+    assert device.memory.statistics().used == 0
     device.allocate(50)
-    assert device.pool.statistics().used == 0  # the buffer is dropped at once
+    assert device.memory.statistics().used == 0  # the buffer is dropped at once
 
 
 def test_a_driver_that_gives_no_new_context(machine):

@@ -76,7 +76,7 @@ def memories(first, second):
     first.copy(memory.address, memory.address, 8)
     first.default_stream.copy_from(second, memory.address, kept[-1].address, 8)
     first.fill(memory.address, 0, 64)
-    first.pool.statistics()
+    first.memory.statistics()
     if first.can_reach(second):
         first.enable_peer(second)
         second.enable_peer(first)

@@ -12,36 +12,37 @@ from tests.fake_cuda.kernels import artifact
 from tests.fake_cuda.library import MEGABYTE
 
 from gridlane.core.errors import DeviceError
+from gridlane.memory import accounting
 from gridlane.runtime.drivers.cuda import open_device
 
 
 def test_the_pool_counts(machine, device):
-    pool, one = device.pool, device.allocate(1000)
+    memory, one = device.memory, device.allocate(1000)
     two = device.allocate(500)
     del one
-    figures = pool.statistics()
+    figures = memory.statistics()
     assert (figures.used, figures.peak, figures.reserved) == (500, 1500, 1500)
     assert (figures.allocations, figures.frees, figures.limit) == (2, 1, None)
-    pool.trim()
-    assert pool.statistics().reserved == 500 == two.size
+    memory.trim()
+    assert memory.statistics().reserved == 500 == two.size
     assert device.memory_info() == (64 * MEGABYTE - 500, 64 * MEGABYTE)
 
 
 def test_the_pool_keeps_memory_for_the_next_allocation(machine, device):
     device.allocate(1000)
-    assert device.pool.statistics().reserved == 1000
+    assert device.memory.statistics().reserved == 1000
     device.pool.trim(keep=600)
-    assert device.pool.statistics().reserved == 600
+    assert device.memory.statistics().reserved == 600
     device.allocate(600)
-    assert device.pool.statistics().reserved == 600
+    assert device.memory.statistics().reserved == 600
 
 
 def test_a_limit(machine, device):
-    device.pool.limit = 1000
+    device.memory.limit = 1000
     kept = device.allocate(600)
     with pytest.raises(DeviceError, match="500 bytes, with 600 in use of the pool's limit of 1000"):
         device.allocate(500)
-    assert device.pool.statistics().used == 600 == kept.size
+    assert device.memory.statistics().used == 600 == kept.size
     del kept
     device.allocate(1000)
 
@@ -60,7 +61,7 @@ def test_what_waits_to_be_freed_is_enough(machine):
     assert calls[:4] == [ask, "cuCtxSynchronize", "cuMemPoolTrimTo", ask]
     with pytest.raises(DeviceError, match=r"OUT_OF_MEMORY \(2\).*2000 bytes"):
         device.allocate(2000)
-    assert device.pool.statistics().used == 0
+    assert device.memory.statistics().used == 0
 
 
 def test_a_device_without_pools(machine):
@@ -68,7 +69,7 @@ def test_a_device_without_pools(machine):
     device = open_device()
     memory = device.allocate(100)
     assert machine.blocks("device") == 1 and "cuMemPoolCreate" not in machine.calls
-    assert device.pool.statistics().reserved == 100
+    assert device.memory.statistics().reserved == 100
     device.pool.trim()
     del memory
     assert machine.blocks("device") == 0 and machine.calls[-1] == "cuMemFree"
@@ -79,20 +80,20 @@ def test_memory_is_freed_from_any_thread(machine, device):
     thread = threading.Thread(target=kept.clear)
     thread.start()
     thread.join()
-    assert machine.blocks("pool") == 0 and device.pool.statistics().used == 0
+    assert machine.blocks("pool") == 0 and device.memory.statistics().used == 0
 
 
-def test_a_finalizer_in_the_middle_of_the_pool_s_own_work(machine, device):
+def test_a_finalizer_in_the_middle_of_the_memory_s_own_work(machine, device):
     kept = [device.allocate(8)]
 
     def collected():
-        with device.pool._lock:
+        with accounting._lock, device.pool._lock:
             kept.clear()
 
     thread = threading.Thread(target=collected, daemon=True)
     thread.start()
     thread.join(20)
-    assert not thread.is_alive() and device.pool.statistics().used == 0
+    assert not thread.is_alive() and device.memory.statistics().used == 0
 
 
 def test_finalizers_raise_nothing(machine, device, capfd):

@@ -121,7 +121,7 @@ def test_close_waits_and_gives_back(machine, scale, slow):
     kept.clear()
     cuda.close()
     assert machine.blocks("pool") == machine.blocks("host") == machine.alive("event") == 0
-    assert cuda.current_context().device.native.pool.statistics().reserved == 0
+    assert cuda.current_context().device.native.memory.statistics().reserved == 0
 
 
 def test_compiled_code_is_found_again(machine, scale, slow):

@@ -181,7 +181,7 @@ def test_memory_that_dies_in_a_callback_is_given_back_later(machine, device):
     device.allocate(8)
     assert machine.blocks("host") == 0 and machine.calls.count("cuMemFreeAsync") == 2
     machine.late(False)
-    assert device.pool.statistics().used == 0
+    assert device.memory.statistics().used == 0
 
 
 def test_a_host_function_that_the_driver_refuses(machine, device):

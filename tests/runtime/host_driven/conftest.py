@@ -1,5 +1,6 @@
 """One suite for the host-driven devices: Vulkan, the stand-in for Metal, and those whose
-memory is a heap, on whatever drivers this machine has. What is special to one is in its folder."""
+memory is one buffer, on whatever drivers this machine has. What is special to one is in its
+folder."""
 
 from __future__ import annotations
 
@@ -19,9 +20,9 @@ from gridlane.runtime.drivers.vulkan import transfers
 
 __all__ = ["living", "metal", "metal_device", "opening", "vulkan_device"]
 
-CHUNKED = ("vulkan", "metal")
+SUBALLOCATED = ("vulkan", "metal")
 """Devices that cut their memory from many buffers."""
-DEVICES = (*CHUNKED, *KINDS)
+DEVICES = (*SUBALLOCATED, *KINDS)
 STAGED = "vulkan staged"
 """Vulkan, as if the host did not see its memory."""
 
@@ -51,8 +52,8 @@ def copying(request, monkeypatch, tmp_path):
     yield from given(request, request.param, monkeypatch, tmp_path)
 
 
-@pytest.fixture(params=CHUNKED)
-def chunked(request, monkeypatch, tmp_path):
+@pytest.fixture(params=SUBALLOCATED)
+def suballocated(request, monkeypatch, tmp_path):
     """Those of which memory is cut from many buffers."""
     yield from given(request, request.param, monkeypatch, tmp_path)
 

@@ -18,7 +18,7 @@ STEP = {
         "if (i < n) at(values, i) = at(values, i) * 3 + n;",
     ),
     "metal": ("values: ulong, n: uint", "if (i < n) at(values, i) = at(values, i) * 3 + n;"),
-    "heap": (
+    "single_buffer": (
         "values: ptr, n: u32",
         "if (i < n) { heap[values + i] = heap[values + i] * 3u + n; }",
     ),
@@ -28,7 +28,7 @@ _LOOP = "uint x = i; for (uint k = 0; k < n; k++) x = x * 1664525 + 1013904223; 
 SLOW = {
     "vulkan": ("values: uint64_t, n: uint32_t", _LOOP),
     "metal": ("values: ulong, n: uint", _LOOP),
-    "heap": (
+    "single_buffer": (
         "values: ptr, n: u32",
         """
         VAR x = i;
@@ -37,7 +37,7 @@ SLOW = {
         """,
     ),
 }
-ADD_ONE = {"vulkan": shaders.ADD_ONE, "metal": kernels.ADD_ONE, "heap": texts.ADD_ONE}
+ADD_ONE = {"vulkan": shaders.ADD_ONE, "metal": kernels.ADD_ONE, "single_buffer": texts.ADD_ONE}
 # Raises error ``values[i] - 1``. In a heap there are no atomics here: one thread at most raises.
 RAISE = {
     "vulkan": (
@@ -65,7 +65,7 @@ RAISE = {
         }}
         """,
     ),
-    "heap": (
+    "single_buffer": (
         "values: ptr",
         f"""
         VAR report = launch[6] >> 2u;
@@ -121,9 +121,9 @@ Source = dict[str, tuple[str, str]]
 
 
 def family_of(device: Any) -> str:
-    """``vulkan``, ``metal``, or ``heap`` for the others."""
+    """``vulkan``, ``metal``, or ``single_buffer`` for the others."""
     name = device.name.partition(" ")[0].partition(":")[0]
-    return name if name in ("vulkan", "metal") else "heap"
+    return name if name in ("vulkan", "metal") else "single_buffer"
 
 
 def kernel(
@@ -132,7 +132,7 @@ def kernel(
     """An artifact for the device, and for one block shape where its text has that."""
     family = family_of(device)
     params, body = source[family]
-    if family == "heap":
+    if family == "single_buffer":
         return texts.kernel(device, params, body, block, **options)
     make = shaders.kernel if family == "vulkan" else kernels.kernel
     return make(params, body, **options)

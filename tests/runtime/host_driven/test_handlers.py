@@ -8,9 +8,12 @@ import sys
 import numpy as np
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.addresses import AddressMap
+from gridlane.memory.addresses import AddressMap
 
-SKIPPED = [function.__code__ for function in (AddressMap.find, AddressMap.remove)]
+ROOMS = "gridlane/runtime", "gridlane/memory"
+SKIPPED = [
+    function.__code__ for function in (AddressMap.find, AddressMap.remove, AddressMap.discard)
+]
 """A signal can come behind calls alone, and these count on it."""
 
 
@@ -21,7 +24,8 @@ class Interrupt:
         self.left, self.work = lines, work
 
     def __call__(self, frame, event, argument):
-        if "gridlane/runtime" not in frame.f_code.co_filename or frame.f_code in SKIPPED:
+        file = frame.f_code.co_filename
+        if not any(room in file for room in ROOMS) or frame.f_code in SKIPPED:
             return None
         if event == "line":
             self.left -= 1

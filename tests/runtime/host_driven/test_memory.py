@@ -11,15 +11,15 @@ from tests.runtime.arrays import octets, params, to_device, words
 from tests.runtime.host_driven.programs import ADD_ONE, family_of, kernel
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.single_buffer.pool import SMALLEST
-from gridlane.runtime.suballocator import CHUNK
+from gridlane.memory.suballocator import ARENA
+from gridlane.runtime.drivers.single_buffer.arena import SMALLEST
 
 MEGABYTE = 1 << 20
 
 
 def settle(device):
-    """Let memory go back to the pool: behind the work so far or, in a heap, at once."""
-    if family_of(device) != "heap":
+    """Let memory go back to the pool: behind the work so far or, in a single buffer, at once."""
+    if family_of(device) != "single_buffer":
         device.synchronize()
 
 
@@ -107,7 +107,7 @@ def test_addresses_are_those_of_kernels(device):
 def test_memory_of_nobody(device):
     buffer = device.allocate(100)
     host = bytearray(100)
-    outside = buffer.address + (SMALLEST if family_of(device) == "heap" else CHUNK)
+    outside = buffer.address + (SMALLEST if family_of(device) == "single_buffer" else ARENA)
     for work in (
         lambda: device.upload(outside, memoryview(host)),
         lambda: device.download(memoryview(host), outside),
@@ -120,6 +120,11 @@ def test_memory_of_nobody(device):
         with pytest.raises(DeviceError, match=r"INVALID_VALUE.*are not in an array of the device"):
             work()
     assert device.adopt(buffer.address + 10, 20).size == 20
+    if family_of(device) == "single_buffer":  # others know their arenas alone
+        address = buffer.address
+        del buffer
+        with pytest.raises(DeviceError, match="INVALID_VALUE"):
+            device.fill(address, 0, 4)
 
 
 def test_nothing(device):
@@ -132,13 +137,13 @@ def test_nothing(device):
 
 
 def test_the_pool_counts(device):
-    pool, reserved = device.pool, SMALLEST if family_of(device) == "heap" else CHUNK
+    memory, reserved = device.memory, SMALLEST if family_of(device) == "single_buffer" else ARENA
     one, two = device.allocate(1000), device.allocate(500)
     assert (one.address % 256, two.address % 256) == (0, 0)
     assert abs(one.address - two.address) >= 512
     del one
     settle(device)
-    figures = pool.statistics()
+    figures = memory.statistics()
     assert (figures.used, figures.peak, figures.reserved) == (500, 1500, reserved)
     assert (figures.allocations, figures.frees, figures.limit) == (2, 1, None)
 
@@ -149,11 +154,11 @@ def test_memory_is_used_again(device):
 
 
 def test_a_limit(device):
-    device.pool.limit = 1000
+    device.memory.limit = 1000
     kept = device.allocate(600)
     with pytest.raises(DeviceError, match="500 bytes, with 600 in use of the pool's limit of 1000"):
         device.allocate(500)
-    assert device.pool.statistics().used == 600 == kept.size
+    assert device.memory.statistics().used == 600 == kept.size
     del kept
     device.allocate(1000)
 
@@ -165,7 +170,7 @@ def test_large_allocations_are_refused(device, size):
     assert caught.value.number == 2
     with pytest.raises(DeviceError, match="INVALID_VALUE"):
         device.allocate(-1)
-    assert device.pool.statistics().used == 0
+    assert device.memory.statistics().used == 0
 
 
 def test_memory_is_freed_from_any_thread(device):
@@ -174,7 +179,7 @@ def test_memory_is_freed_from_any_thread(device):
     thread.start()
     thread.join()
     settle(device)
-    assert device.pool.statistics().used == 0
+    assert device.memory.statistics().used == 0
 
 
 def test_a_finalizer_in_the_middle_of_other_work(device):
@@ -188,7 +193,7 @@ def test_a_finalizer_in_the_middle_of_other_work(device):
     thread.start()
     thread.join(20)
     settle(device)
-    assert not thread.is_alive() and device.pool.statistics().used == 0
+    assert not thread.is_alive() and device.memory.statistics().used == 0
 
 
 def test_pinned_memory(copying):

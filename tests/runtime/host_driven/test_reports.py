@@ -36,7 +36,7 @@ def test_a_kernel_that_raises(device, raising):
 def test_errors_of_streams_surface_where_they_are_waited_for(device, raising):
     artifact, bound = raising
     wrong = np.ones(8, np.uint32)
-    if family_of(device) == "heap":
+    if family_of(device) == "single_buffer":
         wrong[np.arange(8) != 1] = 0  # one thread at most raises there
     data, stream = to_device(device, wrong), device.new_stream()
     stream.launch(bound, params(artifact, data), 2, 1, 1, 0)
@@ -58,31 +58,31 @@ def test_errors_of_streams_surface_where_they_are_waited_for(device, raising):
 # --- prints, which heap/test_reports.py has for the others ---
 
 
-def test_a_kernel_that_prints(chunked, capfd):
+def test_a_kernel_that_prints(suballocated, capfd):
     site = PrintSite(("thread ", None), (dtypes.u32,))
-    artifact = kernel(chunked, PRINT, prints=(site,))
-    bound = chunked.load(artifact).bind((4, 1, 1))
+    artifact = kernel(suballocated, PRINT, prints=(site,))
+    bound = suballocated.load(artifact).bind((4, 1, 1))
     for n in (0, 100):
         bound.launch(params(artifact, n), 1, 1, 1, 0)
-        chunked.synchronize()
+        suballocated.synchronize()
         lines = capfd.readouterr().out.splitlines()
         assert sorted(lines) == [f"thread {n + i}" for i in range(4)]
 
 
-def test_more_lines_than_are_kept(chunked, capfd):
+def test_more_lines_than_are_kept(suballocated, capfd):
     site = PrintSite((None,), (dtypes.u32,))
-    artifact = kernel(chunked, PRINT, prints=(site,))
-    chunked.load(artifact).bind((256, 1, 1)).launch(params(artifact, 0), 300, 1, 1, 0)
-    chunked.synchronize()
+    artifact = kernel(suballocated, PRINT, prints=(site,))
+    suballocated.load(artifact).bind((256, 1, 1)).launch(params(artifact, 0), 300, 1, 1, 0)
+    suballocated.synchronize()
     said = capfd.readouterr()
     assert len(said.out.splitlines()) == (1 << 20) // 16
     assert "are lost" in said.err
 
 
-def test_lines_of_a_kernel_that_is_dropped(chunked, capfd):
+def test_lines_of_a_kernel_that_is_dropped(suballocated, capfd):
     site = PrintSite(("here",), ())
-    artifact = kernel(chunked, PRINT_WORDS, prints=(site,))
-    chunked.load(artifact).bind((1, 1, 1)).launch(params(artifact, 0), 2, 1, 1, 0)
-    chunked.synchronize()
+    artifact = kernel(suballocated, PRINT_WORDS, prints=(site,))
+    suballocated.load(artifact).bind((1, 1, 1)).launch(params(artifact, 0), 2, 1, 1, 0)
+    suballocated.synchronize()
     assert capfd.readouterr().out == "here\nhere\n"
-    assert not chunked.unread
+    assert not suballocated.unread

@@ -8,70 +8,70 @@ import sys
 
 import pytest
 from tests.runtime.arrays import params
-from tests.runtime.host_driven.conftest import CHUNKED
+from tests.runtime.host_driven.conftest import SUBALLOCATED
 from tests.runtime.host_driven.programs import ADD_ONE, family_of, kernel
 from tests.runtime.metal import conftest as on_metal
 from tests.runtime.vulkan import conftest as on_vulkan
 
 from gridlane.core.errors import DeviceError
 from gridlane.emulation.metal import bridge
-from gridlane.runtime.suballocator import CHUNK, SMALL
+from gridlane.memory.suballocator import ARENA, SMALL
 
 MEGABYTE = 1 << 20
 
 
 @pytest.fixture
-def buffers(request, chunked):
+def buffers(request, suballocated):
     """How many buffers of the driver there are."""
-    if family_of(chunked) == "metal":
+    if family_of(suballocated) == "metal":
         return lambda: bridge.living["MTLBuffer"]
     living = request.getfixturevalue("living")
     return lambda: living["Memory"]
 
 
-def test_what_nothing_uses_is_given_back(chunked):
-    pool, kept = chunked.pool, chunked.allocate(500)
-    assert (pool.statistics().used, pool.statistics().reserved) == (500, CHUNK)
+def test_what_nothing_uses_is_given_back(suballocated):
+    memory, kept = suballocated.memory, suballocated.allocate(500)
+    assert (memory.statistics().used, memory.statistics().reserved) == (500, ARENA)
     del kept
-    chunked.reset()
-    assert (pool.statistics().used, pool.statistics().reserved) == (0, 0)
+    suballocated.reset()
+    assert (memory.statistics().used, memory.statistics().reserved) == (0, 0)
 
 
-def test_a_large_array_has_a_chunk_of_its_own(chunked):
-    addresses = {chunked.allocate(3 * MEGABYTE).address for _ in range(10)}
-    assert len(addresses) == 1 and chunked.pool.reserved == 3 * MEGABYTE
+def test_a_large_array_has_an_arena_of_its_own(suballocated):
+    addresses = {suballocated.allocate(3 * MEGABYTE).address for _ in range(10)}
+    assert len(addresses) == 1 and suballocated.pool.reserved == 3 * MEGABYTE
 
 
-def test_many_small_arrays_share_a_chunk(chunked, buffers):
+def test_many_small_arrays_share_an_arena(suballocated, buffers):
     before = buffers()
-    kept = [chunked.allocate(256) for _ in range(5000)]
+    kept = [suballocated.allocate(256) for _ in range(5000)]
     assert len({buffer.address for buffer in kept}) == 5000
     assert buffers() == before + 1
-    assert chunked.allocate(SMALL + 1) and buffers() == before + 2
+    assert suballocated.allocate(SMALL + 1) and buffers() == before + 2
 
 
-def test_memory_in_use_is_not_given_again(chunked):
-    artifact = kernel(chunked, ADD_ONE)
-    bound = chunked.load(artifact).bind((64, 1, 1))
-    stream = chunked.new_stream()
-    used = chunked.allocate(2 * MEGABYTE)
+def test_memory_in_use_is_not_given_again(suballocated):
+    artifact = kernel(suballocated, ADD_ONE)
+    bound = suballocated.load(artifact).bind((64, 1, 1))
+    stream = suballocated.new_stream()
+    used = suballocated.allocate(2 * MEGABYTE)
     stream.launch(bound, params(artifact, used, 64), 1, 1, 1, 0)
     address = used.address
     del used  # its launch is not even submitted
-    other = chunked.allocate(2 * MEGABYTE)
+    other = suballocated.allocate(2 * MEGABYTE)
     assert other.address != address
     stream.synchronize()
-    assert chunked.allocate(2 * MEGABYTE).address == address
+    assert suballocated.allocate(2 * MEGABYTE).address == address
 
 
 @pytest.mark.parametrize("size", [1 << 40, 1 << 63, (1 << 64) - 1, 1 << 70])
-def test_pinned_memory_that_is_not_there(chunked, size):
+def test_pinned_memory_that_is_not_there(suballocated, size):
     with pytest.raises(DeviceError, match="OUT_OF_MEMORY"):
-        chunked.allocate_host(size, "pinned")
-    assert chunked.pool.statistics().used == 0
+        suballocated.allocate_host(size, "pinned")
+    assert suballocated.memory.statistics().used == 0
 
 
-@pytest.mark.parametrize("kind", CHUNKED)
+@pytest.mark.parametrize("kind", SUBALLOCATED)
 def test_the_end_of_a_process(kind):
     """Whatever is alive then: work, pinned memory, host functions."""
     (on_metal if kind == "metal" else on_vulkan).require()

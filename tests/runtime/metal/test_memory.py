@@ -21,7 +21,7 @@ def test_addresses_are_aligned(device, monkeypatch, rest):
     for size in (1000, 2 * MEGABYTE):
         buffer, other = device.allocate(size), device.allocate(size)
         assert (buffer.address % 256, other.address % 256) == (0, 0)
-        assert (buffer.owner.pointer - buffer.owner.offset) % 4096 == 256 - rest
+        assert (buffer.pointer - buffer.offset) % 4096 == 256 - rest
 
 
 def test_a_full_device(metal, device):
@@ -39,7 +39,7 @@ def test_metal_without_memory(metal, device):
     with pytest.raises(DeviceError, match=r"OUT_OF_MEMORY.*1000 bytes of device memory"):
         device.allocate(1000)
     metal._working_set = 64 * MEGABYTE
-    assert device.allocate(1000) and device.pool.statistics().allocations == 1
+    assert device.allocate(1000) and device.memory.statistics().allocations == 1
 
 
 @pytest.mark.parametrize("kind", ["mapped", "managed"])

@@ -74,7 +74,7 @@ def test_an_address_of_nobody(device):
 
 def test_the_hosts_address_is_not_the_devices(device):
     data, pinned = device.allocate(16), device.allocate_host(16, "pinned")
-    assert data.owner.pointer != data.address
+    assert data.pointer != data.address
     assert pinned.address == pinned.owner.pointer != pinned.owner.address
 
 

@@ -339,7 +339,7 @@ def test_without_the_end_of_work_nothing_is_read(device, gpu):
     stream = device.new_stream()
     stream.launch(device.load(artifact).bind((64, 1, 1)), params(artifact, data, 64), 1, 1, 1, 0)
     device.recorder.flush()
-    assert not stream.query() and not np.frombuffer(data.owner.host(), np.uint32).any()
+    assert not stream.query() and not np.frombuffer(data.host(), np.uint32).any()
     gpu.hold(False)
     assert (words(device, data) == 1).all() and stream.query()
 

@@ -211,13 +211,14 @@ def test_errors_of_the_driver(device, monkeypatch):
             patch.setattr(gl, "glGetError", lambda: code)
             with pytest.raises(DeviceError, match=told):
                 device.synchronize()
-                device.fill(device.allocate(16).address, 0, 16)
+                buffer = device.allocate(16)
+                device.fill(buffer.address, 0, 16)
         device.reset()
         gl = device.engine._gl
         add_one(device)
 
 
-def test_a_heap_that_the_driver_has_no_memory_for(device, monkeypatch):
+def test_a_buffer_that_the_driver_has_no_memory_for(device, monkeypatch):
     kept = to_device(device, np.arange(100, dtype=np.uint32))
     with monkeypatch.context() as patch:
         patch.setattr(type(device.engine._gl), "new_buffer", lambda self, size, usage: 0)

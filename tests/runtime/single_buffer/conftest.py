@@ -9,13 +9,13 @@ from tests.runtime.single_buffer.helpers import KINDS, opened
 
 
 def ended(request, made):
-    """Gives a device to a test. At the end nothing may be left in its heap."""
+    """Gives a device to a test. At the end nothing may be left in its arena."""
     yield made
     request.node.funcargs.clear()
     gc.collect()
     if made.queue.fault is None:
         made.synchronize()
-        assert made.pool.statistics().used == 0
+        assert made.memory.statistics().used == 0
     made.close()
 
 

@@ -1,4 +1,4 @@
-"""The heap: bytes within words, growth, limits."""
+"""The growing arena: bytes within words, growth, limits."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tests.runtime.arrays import octets, params, to_device, words
 from tests.runtime.single_buffer.texts import ADD_ONE, kernel
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.single_buffer.pool import FIRST, SMALLEST, SPARE
+from gridlane.runtime.drivers.single_buffer.arena import FIRST, SMALLEST, SPARE
 
 MEGABYTE = 1 << 20
 
 
 def bounded(device, monkeypatch, largest):
-    """As if the device had a smaller heap."""
+    """As if the device had a smaller arena."""
     monkeypatch.setattr(device.engine, "facts", replace(device.engine.facts, largest=largest))
 
 
@@ -43,9 +43,9 @@ def test_pieces_become_one_again(device):
     order = np.random.default_rng(3).permutation(100)
     for n in order:
         kept[n] = None
-    whole = device.pool.size - FIRST - SPARE
+    whole = device.arena.reserved - FIRST - SPARE
     assert device.allocate(whole).address == FIRST
-    assert device.pool.size == SMALLEST
+    assert device.arena.reserved == SMALLEST
 
 
 def test_many_arrays_are_apart(device):
@@ -60,20 +60,20 @@ def test_many_arrays_are_apart(device):
         assert (words(device, buffer, np.uint8) == host).all()
 
 
-def test_the_heap_grows_with_work_in_it(device):
+def test_the_arena_grows_with_work_in_it(device):
     artifact = kernel(device, *ADD_ONE)
     bound = device.load(artifact).bind((64, 1, 1))
     data = to_device(device, np.arange(64, dtype=np.uint32))
-    before, kept = device.pool.size, []
+    before, kept = device.arena.reserved, []
     for _ in range(4):
         bound.launch(params(artifact, data, 64), 1, 1, 1, 0)
-        kept.append(to_device(device, np.full(device.pool.size // 4, 7, np.uint32)))
-    assert device.pool.size > 4 * before
+        kept.append(to_device(device, np.full(device.arena.reserved // 4, 7, np.uint32)))
+    assert device.arena.reserved > 4 * before
     assert (words(device, data) == np.arange(64) + 4).all()
     assert all((words(device, each) == 7).all() for each in kept)
 
 
-def test_the_largest_heap(device, monkeypatch):
+def test_the_largest_arena(device, monkeypatch):
     bounded(device, monkeypatch, 3 * MEGABYTE)
     kept = [device.allocate(MEGABYTE), device.allocate(MEGABYTE)]
     told = r"1048576 bytes, with 2097152 in use: all arrays .* one buffer, which has 3145728 bytes"
@@ -84,7 +84,7 @@ def test_the_largest_heap(device, monkeypatch):
     assert ("GL_MAX_SHADER_STORAGE" in str(caught.value)) == (device.name == "opengl")
     free, total = device.memory_info()
     assert (total, free) == (3 * MEGABYTE, MEGABYTE - FIRST - SPARE)
-    assert device.pool.statistics().used == 2 * MEGABYTE
+    assert device.memory.statistics().used == 2 * MEGABYTE
     kept.append(device.allocate(free))
     assert device.memory_info()[0] == 0
     kept.pop(0)
@@ -95,7 +95,7 @@ def test_more_than_a_buffer_can_have(device):
     size = 1 << 33
     with pytest.raises(DeviceError, match=rf"OUT_OF_MEMORY \(2\).*{size} bytes"):
         device.allocate(size)
-    assert device.pool.statistics().used == 0
+    assert device.memory.statistics().used == 0
 
 
 def test_nothing_is_at_the_null_pointer(device):
@@ -106,7 +106,7 @@ def test_nothing_is_at_the_null_pointer(device):
 def test_a_driver_without_memory(device, monkeypatch):
     first = to_device(device, np.arange(100, dtype=np.uint32))
     original, asked = device.engine.resize, []
-    assert device.pool.size == SMALLEST
+    assert device.arena.reserved == SMALLEST
 
     def refuse(size):
         asked.append(size)

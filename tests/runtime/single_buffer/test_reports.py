@@ -37,7 +37,7 @@ SITE = PrintSite(("line ", None), (dtypes.u32,))
 @pytest.fixture
 def raising(device):
     """A kernel that raises error ``values[i] - 1``."""
-    artifact = kernel(device, *RAISE["heap"], (4, 1, 1), errors=ERRORS)
+    artifact = kernel(device, *RAISE["single_buffer"], (4, 1, 1), errors=ERRORS)
     return artifact, device.load(artifact).bind((4, 1, 1))
 
 

@@ -43,7 +43,7 @@ def test_a_driver_without_memory(device, monkeypatch):
         patch.setattr(device.context.vk, "vkAllocateMemory", lambda *args: -2)
         with pytest.raises(DeviceError, match=r"OUT_OF_MEMORY.*VK_ERROR_OUT_OF_DEVICE_MEMORY"):
             device.allocate(1000)
-    assert device.pool.statistics().used == 0 and device.allocate(1000)
+    assert device.memory.statistics().used == 0 and device.allocate(1000)
 
 
 def test_buffers_that_outlive_the_device_do_no_harm(living, monkeypatch, tmp_path):
@@ -76,9 +76,9 @@ def test_memory_of_both(device, kind):
 
 
 def test_mapped_memory_needs_one_address(device, monkeypatch):
-    from gridlane.runtime.suballocator import Block
+    from gridlane.memory.suballocator import Suballocation
 
-    monkeypatch.setattr(Block, "address", property(lambda self: 4096))
+    monkeypatch.setattr(Suballocation, "pointer", property(lambda self: 4096))
     with pytest.raises(DeviceError, match=r"NOT_SUPPORTED.*addresses of its own"):
         device.allocate_host(256, "mapped")
 

@@ -49,8 +49,8 @@ def test_the_layer_has_no_complaint():
 WRONG = """
 from gridlane.runtime.drivers.vulkan import open_device
 device = open_device()
-chunk = device.allocate(256).owner.chunk
-device.recorder.fill(device.default_stream, chunk.buffer, chunk.skip, 3, 0)
+arena = device.allocate(256).arena
+device.recorder.fill(device.default_stream, arena.buffer, arena.skip, 3, 0)
 """
 
 

@@ -20,14 +20,12 @@ from gridlane.core.device_errors import (
     kernel_exception,
 )
 from gridlane.core.errors import KernelError
+from gridlane.memory.host import HostResource, address_of
 from gridlane.runtime.drivers.cpu_native import Linked, available_processors, missing, pool
-from gridlane.runtime.host_device import HostDevice, HostKernel, address_of, machine_uuid
+from gridlane.runtime.host_device import HostDevice, HostKernel, machine_uuid
 from gridlane.runtime.printing import line
-from gridlane.runtime.protocol import Buffer, Limits
+from gridlane.runtime.protocol import Limits
 
-_ALIGN = 256
-_HUGE = 2 << 20
-"""Large arrays begin at a multiple of this, so that the system can back them with huge pages."""
 _names = itertools.count()
 _Report = ctypes.c_int64 * 5
 _restore = ctypes.pythonapi.PyErr_Restore  # raises, as ctypes looks for an exception behind it
@@ -105,18 +103,8 @@ class CpuDevice(HostDevice):
     host_visible = True
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(HostResource())
         self.limits = Limits(multiprocessors=available_processors())
-
-    def allocate(self, size: int) -> Buffer:
-        """Host memory aligned to 256 bytes; its contents are undefined."""
-        align = _HUGE if size >= 2 * _HUGE else _ALIGN
-        try:
-            memory = np.empty(size + align, np.uint8)
-        except MemoryError:
-            fail(OUT_OF_MEMORY, f"{size} bytes")
-        address = -(-address_of(memory) // align) * align
-        return Buffer(address, size, memory)
 
     def copy(self, target: int, source: int, size: int) -> None:
         """Copy bytes; the ranges may overlap."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import struct
 import threading
-import weakref
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -22,33 +21,29 @@ from gridlane.core.device_errors import (
     COOPERATIVE_TOO_LARGE,
     INVALID_DEVICE,
     INVALID_IMAGE,
+    OUT_OF_MEMORY,
     fail,
     kernel_exception,
 )
 from gridlane.interp import Memory, run
 from gridlane.interp.cooperative import waits_for_grid
+from gridlane.interp.memory import POISON
 from gridlane.ir.parser import parse_module
+from gridlane.memory.resource import Buffer
 from gridlane.runtime.host_device import HostDevice, HostKernel, machine_uuid
-from gridlane.runtime.protocol import Buffer, Limits
+from gridlane.runtime.protocol import Limits
 from gridlane.runtime.queues.reentry import is_reentry, refuse_reentry
 
 MOST_BLOCKS = 1024
 """Blocks of a grid that can wait for each other: each takes a thread."""
 
 
-class InterpDevice(HostDevice):
-    """One address space; one kernel runs at a time."""
-
-    name = "interp"
-    limits = Limits(multiprocessors=1)
-    host_visible = False
+class CheckedMemory:
+    """The resource of the device: an address space, which one user has at a time."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.memory = Memory()
+        self.space = Memory()
         self.lock = threading.RLock()
-        self.unwanted: set[int] = set()
-        """Threads whose launch is to end early."""
         # A buffer may end at any moment, in the middle of a kernel even; its memory goes later.
         self._ended: deque[int] = deque()
         os.register_at_fork(after_in_child=self._begin_in_child)
@@ -60,9 +55,14 @@ class InterpDevice(HostDevice):
     def allocate(self, size: int) -> Buffer:
         """Memory of ``size`` bytes, filled with 0xFF, which is a NaN in every float."""
         with self.alone():
-            buffer = Buffer(self.memory.allocate(size, "the array", 0xFF), size)
-            weakref.finalize(buffer, self._ended.append, buffer.address).atexit = False
-            return buffer
+            try:
+                return Buffer(self.space.allocate(size, "the array", POISON), size)
+            except (MemoryError, ValueError):  # numpy counts bytes by 63 bits
+                fail(OUT_OF_MEMORY, f"{size} bytes")
+
+    def deallocate(self, address: int, size: int) -> None:
+        """Take memory back; see MemoryResource."""
+        self._ended.append(address)
 
     @contextmanager
     def alone(self) -> Generator[None]:
@@ -75,11 +75,26 @@ class InterpDevice(HostDevice):
             refuse_reentry()
         with self.lock:
             while self._ended:
-                self.memory.free(self._ended.popleft())
+                self.space.free(self._ended.popleft())
             yield
 
+
+class InterpDevice(HostDevice):
+    """One address space; one kernel runs at a time."""
+
+    name = "interp"
+    limits = Limits(multiprocessors=1)
+    host_visible = False
+
+    def __init__(self) -> None:
+        self.checked = CheckedMemory()
+        super().__init__(self.checked)
+        self.alone = self.checked.alone
+        self.unwanted: set[int] = set()
+        """Threads whose launch is to end early."""
+
     def _bytes(self, address: int, size: int) -> np.ndarray:
-        return self.memory.bytes_at(address, size)
+        return self.checked.space.bytes_at(address, size)
 
     def copy(self, target: int, source: int, size: int) -> None:
         """Copy bytes within the device."""
@@ -145,7 +160,7 @@ class InterpKernel(HostKernel):
         with device.alone():
             unwanted = partial(device.unwanted.__contains__, threading.get_ident())
             grid = (gx, gy, gz)
-            result = run(self.module, grid, block, values, device.memory, shared, unwanted)
+            result = run(self.module, grid, block, values, device.checked.space, shared, unwanted)
         for line in result.prints:
             print(line)
         if result.error is not None:

@@ -17,13 +17,15 @@ from gridlane.core.device_errors import (
 from gridlane.core.errors import DeviceError
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import Target
+from gridlane.memory.device_memory import DeviceMemory
+from gridlane.memory.resource import Buffer, HostMemory
 from gridlane.runtime.drivers.cuda import memory
 from gridlane.runtime.drivers.cuda.api import answer, bindings, call, waiting
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.kernel import CudaKernel
 from gridlane.runtime.drivers.cuda.linker import link
 from gridlane.runtime.drivers.cuda.stream import CudaEvent, CudaStream, own_stream
-from gridlane.runtime.protocol import Block, Buffer, HostMemory, Limits, Route
+from gridlane.runtime.protocol import Block, Limits, Route
 
 
 class CudaDevice:
@@ -43,10 +45,15 @@ class CudaDevice:
             facts["COMPUTE_CAPABILITY_MINOR"],
         )
         self.limits = _limits(facts)
-        self.pool = memory.Pool(self.context, bool(facts["MEMORY_POOLS_SUPPORTED"]))
+        self.pool = self._new_pool()
+        self.memory = DeviceMemory(self.pool, self)
+        self._host_memory = memory.host_memory(self.context, self)
         self.default_stream = CudaStream(self, 0)
         self._foreign: dict[int, CudaStream] = {}
         self._own: weakref.WeakValueDictionary[int, CudaStream] = weakref.WeakValueDictionary()
+
+    def _new_pool(self) -> memory.Pool:
+        return memory.Pool(self.context, bool(self.attributes()["MEMORY_POOLS_SUPPORTED"]))
 
     def beside(self, ordinal: int) -> CudaDevice:
         """Another GPU of this machine."""
@@ -75,11 +82,12 @@ class CudaDevice:
 
     def allocate(self, size: int) -> Buffer:
         """Device memory, of the pool."""
-        return self.pool.allocate(size)
+        return self.memory.allocate(size)
 
     def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
         """Page-locked or managed memory."""
-        return memory.allocate_host(self.context, size, kind)
+        buffer = self._host_memory[kind].allocate(size)
+        return buffer if kind == "pinned" else self.memory.note(buffer)
 
     def register_host(self, address: int, size: int) -> memory.Registered:
         """Page-lock the caller's memory."""
@@ -195,7 +203,10 @@ class CudaDevice:
         if self.context.fault is not None:
             self.context.renew()
             self.context.enter()
-            self.pool.renew()
+            epoch, self.pool = self.pool.epoch, self._new_pool()
+            self.pool.epoch = epoch  # streams know how far they have come
+            self.memory = self.memory.renewed(self.pool)
+            self._host_memory = memory.host_memory(self.context, self)
             self._foreign.clear()
             return
         try:

@@ -10,28 +10,26 @@ from typing import Any
 from gridlane.core import dlpack_abi
 from gridlane.core.device_errors import INVALID_VALUE, OUT_OF_MEMORY, fail
 from gridlane.core.errors import DeviceError
+from gridlane.memory.device_memory import DeviceMemory
+from gridlane.memory.resource import Buffer, HostMemory
 from gridlane.runtime.drivers.cuda.api import bindings, call, enum
 from gridlane.runtime.drivers.cuda.context import Context
-from gridlane.runtime.pool import PoolStatistics
-from gridlane.runtime.protocol import Buffer, HostMemory
 
 
 class Pool:
-    """Device memory by cuMemAllocFromPoolAsync on the default stream.
+    """Device memory by cuMemAllocFromPoolAsync on the default stream: a resource of one generation
+    of the context.
 
-    Memory goes back when its buffer dies, behind all work that the default stream and the streams
-    that wait for it have by then; it stays with the pool for the next allocation.
+    Memory goes back behind all work that the default stream and the streams that wait for it have
+    by then; it stays with the pool for the next allocation.
     """
 
     def __init__(self, context: Context, supported: bool) -> None:
-        self.context = context
-        self.limit: int | None = None
+        self.context, self.generation = context, context.generation
+        # A signal handler may allocate in the middle of what holds the lock, on the same thread.
+        self._lock = threading.RLock()
         self.epoch = 0
         """Counts allocations, so that streams that do not wait for the default one can catch up."""
-        self._supported = supported
-        # A finalizer may run in the middle of what holds the lock, on the same thread.
-        self._lock = threading.RLock()
-        self._used = self._peak = self._allocations = self._frees = 0
         self._handle = self._create() if supported else None
 
     def _create(self) -> Any:
@@ -49,27 +47,10 @@ class Pool:
         return pool
 
     def allocate(self, size: int) -> Buffer:
-        """Memory of ``size`` bytes; DeviceError OUT_OF_MEMORY."""
+        """Device memory; see MemoryResource."""
+        buffer = Buffer(self._take(size), size)
         with self._lock:
-            if self.limit is not None and self._used + size > self.limit:
-                fail(
-                    OUT_OF_MEMORY,
-                    f"{size} bytes, with {self._used} in use of the pool's limit of {self.limit}",
-                )
-            self._used += size
-        try:
-            address = self._take(size)
-        except DeviceError:
-            with self._lock:
-                self._used -= size
-            raise
-        with self._lock:
-            self._peak = max(self._peak, self._used)
-            self._allocations += 1
             self.epoch += 1
-        buffer = Buffer(address, size)
-        generation = self.context.generation
-        weakref.finalize(buffer, self._free, address, size, generation).atexit = False
         return buffer
 
     def _take(self, size: int) -> int:
@@ -91,19 +72,22 @@ class Pool:
                 self.context.call("cuMemAllocFromPoolAsync", size, self._handle, stream, what=what)
             )
 
-    def _free(self, address: int, size: int, generation: int) -> None:
-        """Give memory back; from any thread, at any moment, and not after its context is lost."""
-        if generation != self.context.generation:
-            return  # not of what is counted now
-        with self._lock:
-            self._used -= size
-            self._frees += 1
+    def deallocate(self, address: int, size: int) -> None:
+        """Take memory back; see MemoryResource. That of a lost context went with it."""
         pointer = bindings().CUdeviceptr(address)
         if self._handle is None:
-            self.context.give_back(generation, ("cuMemFree", pointer))
+            self.context.give_back(self.generation, ("cuMemFree", pointer))
         else:
             stream = bindings().CUstream(0)
-            self.context.give_back(generation, ("cuMemFreeAsync", pointer, stream))
+            self.context.give_back(self.generation, ("cuMemFreeAsync", pointer, stream))
+
+    @property
+    def reserved(self) -> int:
+        """Bytes that the pool holds of the device."""
+        if self._handle is None:
+            return 0
+        what = enum("CUmemPool_attribute", "CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT")
+        return int(self.context.call("cuMemPoolGetAttribute", self._handle, what))
 
     def trim(self, keep: int = 0) -> None:
         """Give the device all but ``keep`` of the bytes that the pool holds and nothing uses."""
@@ -120,45 +104,54 @@ class Pool:
         access.flags = enum("CUmemAccess_flags", "CU_MEM_ACCESS_FLAGS_PROT_READWRITE")
         self.context.call("cuMemPoolSetAccess", self._handle, [access], 1)
 
-    def statistics(self) -> PoolStatistics:
-        """How much there is."""
-        reserved = self._used
-        if self._handle is not None:
-            what = enum("CUmemPool_attribute", "CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT")
-            reserved = int(self.context.call("cuMemPoolGetAttribute", self._handle, what))
-        with self._lock:
-            return PoolStatistics(
-                self._used, self._peak, reserved, self._allocations, self._frees, self.limit
-            )
 
-    def renew(self) -> None:
-        """Start again in a new context."""
-        with self._lock:
-            self._used = 0
-        self._handle = self._create() if self._supported else None
+class PageLocked:
+    """Page-locked memory of the host, mapped into the device or not: a resource of one generation
+    of the context."""
 
+    def __init__(self, context: Context, mapped: bool) -> None:
+        self.context, self.generation = context, context.generation
+        self._kind = "mapped" if mapped else "pinned"
+        self._flags = 1 | (2 if mapped else 0)  # portable, and mapped into the device
 
-def allocate_host(context: Context, size: int, kind: HostMemory) -> Buffer:
-    """Page-locked memory of the host, or managed memory."""
-    what = f"{size} bytes of {kind} memory"
-    if kind == "managed":
-        attach = enum("CUmemAttach_flags", "CU_MEM_ATTACH_GLOBAL")
-        address = int(context.call("cuMemAllocManaged", size, int(attach), what=what))
-        free = "cuMemFree"
-    else:
-        flags = 1 | (2 if kind == "mapped" else 0)  # portable, and mapped into the device
-        address = int(context.call("cuMemHostAlloc", size, flags, what=what))
-        free = "cuMemFreeHost"
-    buffer = Buffer(address, size)
-    finalizer = weakref.finalize(buffer, _free_host, context, free, address, context.generation)
-    finalizer.atexit = False
-    return buffer
+    def allocate(self, size: int) -> Buffer:
+        """Memory of the host; see MemoryResource."""
+        what = f"{size} bytes of {self._kind} memory"
+        return Buffer(int(self.context.call("cuMemHostAlloc", size, self._flags, what=what)), size)
+
+    def deallocate(self, address: int, size: int) -> None:
+        """Take memory back; see MemoryResource. Copies and kernels may still use it, on any
+        stream."""
+        free = "cuMemFreeHost", address
+        self.context.give_back(self.generation, ("cuCtxSynchronize",), free)
 
 
-def _free_host(context: Context, function: str, address: int, generation: int) -> None:
-    pointer = bindings().CUdeviceptr(address) if function == "cuMemFree" else address
-    # Copies and kernels may still use the memory, on any stream.
-    context.give_back(generation, ("cuCtxSynchronize",), (function, pointer))
+class Managed:
+    """Memory that host and device use by one address: a resource of one generation of the
+    context."""
+
+    def __init__(self, context: Context) -> None:
+        self.context, self.generation = context, context.generation
+
+    def allocate(self, size: int) -> Buffer:
+        """Managed memory; see MemoryResource."""
+        attach = int(enum("CUmemAttach_flags", "CU_MEM_ATTACH_GLOBAL"))
+        what = f"{size} bytes of managed memory"
+        return Buffer(int(self.context.call("cuMemAllocManaged", size, attach, what=what)), size)
+
+    def deallocate(self, address: int, size: int) -> None:
+        """Take memory back; see MemoryResource. Kernels may still use it, on any stream."""
+        free = "cuMemFree", bindings().CUdeviceptr(address)
+        self.context.give_back(self.generation, ("cuCtxSynchronize",), free)
+
+
+def host_memory(context: Context, device: Any = None) -> dict[HostMemory, DeviceMemory[Buffer]]:
+    """Memory of the host of each kind."""
+    return {
+        "pinned": DeviceMemory(PageLocked(context, False), device),
+        "mapped": DeviceMemory(PageLocked(context, True), device),
+        "managed": DeviceMemory(Managed(context), device),
+    }
 
 
 class Registered:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from gridlane.core.artifact import Artifact
+from gridlane.memory.device_memory import DeviceMemory
 from gridlane.runtime import report
 from gridlane.runtime.drivers.cuda.context import Context
-from gridlane.runtime.drivers.cuda.memory import allocate_host, as_array
+from gridlane.runtime.drivers.cuda.memory import PageLocked, as_array
 
 
 class Report(report.Report):
@@ -13,6 +14,6 @@ class Report(report.Report):
 
     def __init__(self, context: Context, artifact: Artifact) -> None:
         size = report.size(artifact)
-        self.buffer = allocate_host(context, size, "mapped")
+        self.buffer = DeviceMemory(PageLocked(context, mapped=True)).allocate(size)
         self.address = self.buffer.address
         super().__init__(artifact, as_array(self.address, size))

@@ -12,6 +12,9 @@ from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import NOT_SUPPORTED, OUT_OF_MEMORY, KernelStop, fail
 from gridlane.core.errors import DeviceError
 from gridlane.core.options import Target
+from gridlane.memory.device_memory import DeviceMemory
+from gridlane.memory.resource import Buffer, HostMemory
+from gridlane.memory.suballocator import Suballocation
 from gridlane.runtime.drivers.metal.adapters import Adapter
 from gridlane.runtime.drivers.metal.context import Context
 from gridlane.runtime.drivers.metal.event import MetalEvent
@@ -24,9 +27,7 @@ from gridlane.runtime.drivers.metal.recorder import Recorder
 from gridlane.runtime.drivers.metal.stream import MetalStream
 from gridlane.runtime.drivers.metal.transfers import place
 from gridlane.runtime.host_driven_device import ReportingDevice
-from gridlane.runtime.protocol import Block as BlockShape
-from gridlane.runtime.protocol import Buffer, HostMemory, Limits
-from gridlane.runtime.suballocator import Block
+from gridlane.runtime.protocol import Block, Limits
 
 
 class MetalDevice(ReportingDevice[MetalStream]):
@@ -43,6 +44,7 @@ class MetalDevice(ReportingDevice[MetalStream]):
         self._lock = threading.RLock()
         self.context = Context(adapter)
         self.pool = Pool(self.context)
+        self.memory = DeviceMemory(self.pool, self)
         self.pipelines = Pipelines(self.context)
         self._make_recorder()
         self._begin_reports()
@@ -50,12 +52,12 @@ class MetalDevice(ReportingDevice[MetalStream]):
         self._end_with_process()
 
     def _make_recorder(self) -> None:
-        self.recorder = Recorder(self.context, self.pool)
+        self.recorder = Recorder(self.context, self.memory, self.pool.residency)
         self.mover = Mover(self.pipelines, self.recorder)
 
     # --- code ---
 
-    def target(self, block: BlockShape) -> Target:
+    def target(self, block: Block) -> Target:
         """One text for any block shape."""
         return Target("metal")
 
@@ -72,25 +74,20 @@ class MetalDevice(ReportingDevice[MetalStream]):
 
     # --- memory ---
 
-    def allocate(self, size: int) -> Buffer:
-        """Device memory, of the pool."""
-        block = self.allocate_block(size)
-        return Buffer(block.address, size, block)
-
-    def allocate_block(self, size: int) -> Block:
-        """The same, as a block; where memory is short, what is about to be freed is waited for."""
+    def allocate(self, size: int) -> Suballocation:
+        """Device memory; where it is short, what is about to be freed is waited for."""
         self.context.enter()
         if self.context.retired:
             self.recorder.collect()
         try:
-            return self.pool.allocate(size)
+            return self.memory.allocate(size)
         except DeviceError as error:
             if error.number != OUT_OF_MEMORY:
                 raise
         self.recorder.wait(self.recorder.last)
         self.recorder.collect()
         self.pool.trim()
-        return self.pool.allocate(size)
+        return self.memory.allocate(size)
 
     def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
         """Pinned memory, which copies use directly.
@@ -101,7 +98,7 @@ class MetalDevice(ReportingDevice[MetalStream]):
         """
         if kind != "pinned":
             fail(NOT_SUPPORTED, f"{kind} memory: the device {self.name} has addresses of its own")
-        block = self.allocate_block(size)
+        block = self.allocate(size)
         return Buffer(block.pointer, size, block)
 
     def adopt(self, address: int, size: int) -> Buffer:

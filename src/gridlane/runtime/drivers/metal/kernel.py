@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import OUT_OF_RESOURCES, fail
+from gridlane.memory.suballocator import Suballocation
 from gridlane.runtime import report
 from gridlane.runtime.drivers.metal.pipelines import Pipeline, Pipelines
 from gridlane.runtime.drivers.metal.stream import MetalStream
@@ -17,7 +18,6 @@ from gridlane.runtime.host_driven_kernel import (
     accept,
 )
 from gridlane.runtime.protocol import Block
-from gridlane.runtime.suballocator import Block as Memory
 
 SHARED_STEP = 16
 """Bytes of dynamic shared memory come in steps of so many."""
@@ -30,7 +30,7 @@ class Device(KernelDevice, Protocol):
     reporting: weakref.WeakSet[HostDrivenKernel[Any]]
     unread: set[HostDrivenKernel[Any]]
 
-    def allocate_block(self, size: int) -> Memory:
+    def allocate(self, size: int) -> Suballocation:
         """Device memory."""
         ...
 
@@ -45,7 +45,7 @@ class MetalKernel(HostDrivenKernel[Device]):
             artifact.code, artifact.entry, artifact.uses_dynamic_shared
         )
         if artifact.errors or artifact.prints:
-            self._memory = device.allocate_block(report.size(artifact))
+            self._memory = device.allocate(report.size(artifact))
             self.report = report.Report(artifact, self._memory.host())
             self.report_address = self._memory.address
             device.reporting.add(self)

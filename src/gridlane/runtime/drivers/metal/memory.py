@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.device_errors import OUT_OF_MEMORY, fail
+from gridlane.memory.suballocator import ALIGNMENT, Arena, Suballocator
 from gridlane.runtime.drivers.metal.context import Context
-from gridlane.runtime.suballocator import ALIGNMENT, Chunk, Suballocator
 
 
 class Residency:
@@ -58,7 +58,7 @@ class Pool(Suballocator):
         )
         self.residency = Residency(context)
 
-    def _new_chunk(self, size: int, asked: int) -> Chunk:
+    def _new_arena(self, size: int, asked: int) -> Arena:
         adapter, what = self.context.adapter, f"{asked} bytes of device memory"
         length = size + ALIGNMENT
         if length > adapter.largest_buffer:
@@ -73,7 +73,7 @@ class Pool(Suballocator):
             bytes_ = np.frombuffer(buffer.contents().as_buffer(length), np.uint8)
         self.residency.add(buffer)
         skip = -start % ALIGNMENT
-        return Chunk(buffer, start + skip, bytes_.ctypes.data + skip, size, skip)
+        return Arena(buffer, start + skip, bytes_.ctypes.data + skip, size, skip)
 
-    def _end_chunk(self, chunk: Chunk) -> None:
-        self.residency.remove(chunk.buffer)
+    def _end_arena(self, arena: Arena) -> None:
+        self.residency.remove(arena.buffer)

@@ -15,9 +15,11 @@ from collections import deque
 from typing import Any, Protocol
 
 from gridlane.core.shader_abi import METAL_LAUNCH_BYTES
+from gridlane.memory.device_memory import DeviceMemory
+from gridlane.memory.suballocator import Suballocation
 from gridlane.runtime.drivers.metal.context import Context
 from gridlane.runtime.drivers.metal.faults import explained
-from gridlane.runtime.drivers.metal.memory import Pool
+from gridlane.runtime.drivers.metal.memory import Residency
 from gridlane.runtime.drivers.metal.pipelines import Pipeline
 
 LONGEST = 64
@@ -77,8 +79,11 @@ class Batch:
 class Recorder:
     """Records, commits and waits. What changes it holds the context's lock."""
 
-    def __init__(self, context: Context, memory: Pool) -> None:
-        self.context, self.lock, self.memory = context, context.lock, memory
+    def __init__(
+        self, context: Context, memory: DeviceMemory[Suballocation], residency: Residency
+    ) -> None:
+        self.context, self.lock = context, context.lock
+        self._memory, self._residency = memory, residency
         self.last = self.default_point = context.progress - 1
         """The numbers of the last batches with a command, of any and of the default stream."""
         self._size = context.metal.MTLSize
@@ -91,8 +96,8 @@ class Recorder:
             self._queue = device.newCommandQueue()
             self._fence = device.newFence()
             self._event = device.newSharedEvent()
-            if memory.residency.set is not None:
-                self._queue.addResidencySet_(memory.residency.set)
+            if residency.set is not None:
+                self._queue.addResidencySet_(residency.set)
 
     # --- recording ---
 
@@ -127,7 +132,7 @@ class Recorder:
                 self._bind(batch, params)
             if pipeline.uses_dynamic_shared:
                 encoder.setThreadgroupMemoryLength_atIndex_(max(_STEP, _whole(shared)), 0)
-            residency = self.memory.residency
+            residency = self._residency
             if residency.set is None and batch.told != residency.version:
                 residency.tell(encoder)
                 batch.told = residency.version
@@ -147,10 +152,10 @@ class Recorder:
         if room <= AT_ONCE:
             batch.encoder.setBytes_length_atIndex_(params, room, 0)
             return
-        block = self.memory.allocate(room)
+        block = self._memory.allocate(room)
         block.host()[:] = params
-        offset = block.chunk.skip + block.offset
-        batch.encoder.setBuffer_offset_atIndex_(block.chunk.buffer, offset, 0)
+        offset = block.arena.skip + block.offset
+        batch.encoder.setBuffer_offset_atIndex_(block.arena.buffer, offset, 0)
         batch.keep.append(block)
 
     def _dispatch(self, encoder: Any, grid: Shape, block: Shape, shared: int, report: int) -> None:

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from gridlane.core.device_errors import INVALID_VALUE, fail
+from gridlane.memory.suballocator import Arena, Suballocation
 from gridlane.runtime.drivers.metal.memory import Pool
 from gridlane.runtime.drivers.metal.moving import Mover
 from gridlane.runtime.drivers.metal.recorder import Queue, Recorder
-from gridlane.runtime.suballocator import Block, Chunk
 
 
 class Memory(Protocol):
@@ -22,7 +22,7 @@ class Memory(Protocol):
     pool: Pool
     mover: Mover
 
-    def allocate_block(self, size: int) -> Block:
+    def allocate(self, size: int) -> Suballocation:
         """Device memory."""
         ...
 
@@ -41,8 +41,8 @@ class Stream(Queue, Protocol):
         ...
 
 
-def place(memory: Memory, address: int, size: int) -> tuple[Chunk, int]:
-    """(chunk, offset) of bytes of the device.
+def place(memory: Memory, address: int, size: int) -> tuple[Arena, int]:
+    """(arena, offset) of bytes of the device.
 
     Raises:
         DeviceError: INVALID_VALUE, they are not the device's.
@@ -68,8 +68,8 @@ def _pointer(view: memoryview) -> int:
 
 
 def _host(memory: Memory, address: int, size: int) -> int:
-    chunk, offset = place(memory, address, size)
-    return chunk.pointer + offset
+    arena, offset = place(memory, address, size)
+    return arena.pointer + offset
 
 
 def upload(stream: Stream, target: int, source: memoryview, keep: Any) -> None:
@@ -82,7 +82,7 @@ def upload(stream: Stream, target: int, source: memoryview, keep: Any) -> None:
     if address:
         device.mover.copy(stream, target, address, size, (source, keep))
         return
-    block = device.allocate_block(size)
+    block = device.allocate(size)
     ctypes.memmove(block.pointer, _pointer(source), size)
     device.mover.copy(stream, target, block.address, size, block)
 
@@ -128,7 +128,7 @@ def copy(stream: Stream, target: int, source: int, size: int) -> None:
     if abs(target - source) >= size:
         device.mover.copy(stream, target, source, size)
         return
-    block = device.allocate_block(size)
+    block = device.allocate(size)
     device.mover.copy(stream, block.address, source, size, block)
     device.mover.copy(stream, target, block.address, size, block)
 

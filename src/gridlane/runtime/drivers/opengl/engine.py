@@ -1,4 +1,4 @@
-"""A context of OpenGL, as the heap's engine."""
+"""A context of OpenGL, as the engine of a single buffer."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ class OpenGlEngine:
         self.features = shader_features(self.facts.name) | own
         head = EMBEDDED if context.es else DESKTOP
         self.move = move_kernel(self.target, self.format, "main", f"{head}{MOVE}")
-        self._heap = self._size = 0
+        self._buffer = self._size = 0
 
     def _facts(self) -> Facts:
         gl = self._gl
-        name, most = gl.text(api.RENDERER), gl.integer(api.MAX_HEAP)
+        name, most = gl.text(api.RENDERER), gl.integer(api.MAX_STORAGE)
         software = any(word in name.lower() for word in _SOFTWARE)
         bits = ctypes.c_int()
         if not self._context.es:
@@ -108,7 +108,7 @@ class OpenGlEngine:
             clock="device" if bits.value else "host",
         )
 
-    # --- the heap and programs ---
+    # --- the buffer and programs ---
 
     def resize(self, size: int) -> None:
         """A larger buffer, and what the other one held."""
@@ -116,15 +116,15 @@ class OpenGlEngine:
         with self._context:
             made = gl.new_buffer(size, api.DYNAMIC_COPY)
             if not made:
-                fail(OUT_OF_MEMORY, f"a heap of {size} bytes (GL_OUT_OF_MEMORY)")
-            if self._heap:
+                fail(OUT_OF_MEMORY, f"a buffer of {size} bytes (GL_OUT_OF_MEMORY)")
+            if self._buffer:
                 gl.glMemoryBarrier(api.ALL_BARRIERS)
-                gl.glBindBuffer(api.COPY_READ, self._heap)
+                gl.glBindBuffer(api.COPY_READ, self._buffer)
                 gl.glBindBuffer(api.COPY_WRITE, made)
                 gl.glCopyBufferSubData(api.COPY_READ, api.COPY_WRITE, 0, 0, self._size)
-                gl.glDeleteBuffers(1, ctypes.c_uint(self._heap))
-            self._heap, self._size = made, size
-            self._check("a larger heap")
+                gl.glDeleteBuffers(1, ctypes.c_uint(self._buffer))
+            self._buffer, self._size = made, size
+            self._check("a larger buffer")
 
     def program(self, artifact: Artifact, dynamic_words: int) -> Program:
         """A program."""
@@ -151,7 +151,7 @@ class OpenGlEngine:
                 # A new store: what was given before may still be read.
                 gl.glBufferData(api.COPY_WRITE, 2 * ARENA, None, api.STREAM_DRAW)
                 gl.glBufferSubData(api.COPY_WRITE, 0, len(arena), _pointer(arena))
-            gl.glBindBufferRange(api.STORAGE, 0, self._heap, 0, self._size)
+            gl.glBindBufferRange(api.STORAGE, 0, self._buffer, 0, self._size)
             program: Any = None
             bind, dispatch, barrier = gl.glBindBufferRange, gl.glDispatchCompute, gl.glMemoryBarrier
             storage, own, every = api.STORAGE, self._arena, api.ALL_BARRIERS
@@ -173,7 +173,7 @@ class OpenGlEngine:
     def _other(self, command: Command) -> None:
         gl = self._gl
         if isinstance(command, Write):
-            gl.glBindBuffer(api.COPY_WRITE, self._heap)
+            gl.glBindBuffer(api.COPY_WRITE, self._buffer)
             size = len(command.source)
             gl.glBufferSubData(api.COPY_WRITE, command.target, size, _pointer(command.source))
         elif isinstance(command, Read):
@@ -186,7 +186,7 @@ class OpenGlEngine:
 
     def _read(self, command: Read) -> None:
         gl = self._gl
-        gl.glBindBuffer(api.COPY_READ, self._heap)
+        gl.glBindBuffer(api.COPY_READ, self._buffer)
         mapped = gl.glMapBufferRange(api.COPY_READ, command.source, command.size, api.MAP_READ)
         if not mapped:
             self._check("a copy to the host")

@@ -9,7 +9,7 @@ from gridlane.runtime.drivers.single_buffer.transfers import THREADS
 DESKTOP = "#version 430 core"
 EMBEDDED = "#version 310 es\nprecision highp float;\nprecision highp int;"
 
-# See heap/transfers.py.
+# See single_buffer/transfers.py.
 MOVE = f"""
 layout(local_size_x = {THREADS}) in;
 layout(std430, binding = 0) coherent buffer Heap {{ uint heap[]; }};

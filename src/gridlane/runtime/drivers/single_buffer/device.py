@@ -1,4 +1,4 @@
-"""One device whose memory is a heap."""
+"""One device whose memory is one buffer."""
 
 from __future__ import annotations
 
@@ -8,29 +8,30 @@ import weakref
 from collections.abc import Callable
 from contextlib import suppress
 
-import numpy as np
-
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import NOT_SUPPORTED, KernelStop, fail
 from gridlane.core.errors import DeviceError
 from gridlane.core.options import Target
+from gridlane.memory.device_memory import DeviceMemory
+from gridlane.memory.host import HostResource
+from gridlane.memory.resource import Buffer, HostMemory
 from gridlane.runtime.drivers.single_buffer import transfers
+from gridlane.runtime.drivers.single_buffer.arena import GrowingArena
 from gridlane.runtime.drivers.single_buffer.engine import Engine
 from gridlane.runtime.drivers.single_buffer.event import SingleBufferEvent
 from gridlane.runtime.drivers.single_buffer.kernel import SingleBufferKernel
-from gridlane.runtime.drivers.single_buffer.pool import ALIGNMENT, Pool
 from gridlane.runtime.drivers.single_buffer.queue import Queue
 from gridlane.runtime.drivers.single_buffer.stream import SingleBufferStream
 from gridlane.runtime.host_driven_device import HostDrivenDevice
-from gridlane.runtime.protocol import Block, Buffer, HostMemory
+from gridlane.runtime.protocol import Block
 
 
 class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
-    """A device of a library of shaders: a heap, a queue, and kernels.
+    """A device of a library of shaders: one buffer, a queue, and kernels.
 
     Args:
         open_engine: opens the library's device; called again after that was lost.
-        dlpack_kind: see ``QueuedDevice``.
+        dlpack_kind: see ``HostDrivenDevice``.
     """
 
     def __init__(
@@ -45,14 +46,16 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
         self._open_engine = open_engine
         self._lock = threading.RLock()
         self._closed = False
+        self._pinned = DeviceMemory(HostResource(), self)
         self._open()
+        self.memory = DeviceMemory(self.arena, self)
         self._end_with_process()
 
     def _open(self) -> None:
         engine = self.engine = self._open_engine()
         self.limits = engine.limits
         self.queue = Queue(engine)
-        self.pool = Pool(self.queue)
+        self.arena = GrowingArena(self.queue)
         self.unread: set[SingleBufferKernel] = set()
         """Kernels that may have told something that is not read yet."""
         self.stopped: weakref.WeakSet[SingleBufferKernel] = weakref.WeakSet()
@@ -74,10 +77,9 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
     # --- memory ---
 
     def allocate(self, size: int) -> Buffer:
-        """Bytes of the heap, which grows where it is too small."""
+        """Bytes of the arena, which grows where it is too small."""
         self.queue.enter()
-        block = self.pool.allocate(size)
-        return Buffer(block.address, size, block)
+        return self.memory.allocate(size)
 
     def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
         """Pinned memory is any memory.
@@ -87,8 +89,7 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
         """
         if kind != "pinned":
             fail(NOT_SUPPORTED, f"{kind} memory: the device {self.name} has memory of its own")
-        memory = np.empty(size + ALIGNMENT, np.uint8)
-        return Buffer(-(-memory.ctypes.data // ALIGNMENT) * ALIGNMENT, size, memory)
+        return self._pinned.allocate(size)
 
     def adopt(self, address: int, size: int) -> Buffer:
         """Memory inside an array of this device; no other library allocates here."""
@@ -96,8 +97,8 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
         return Buffer(address, size)
 
     def memory_info(self) -> tuple[int, int]:
-        """Bytes (free, in all) of what the heap may grow to."""
-        return self.pool.available(), self.engine.facts.largest
+        """Bytes (free, in all) of what the arena may grow to."""
+        return self.arena.available(), self.engine.facts.largest
 
     # --- queues ---
 
@@ -141,6 +142,7 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
                 with suppress(Exception):  # of a lost device nothing is certain
                     self.engine.end()
                 self._open()
+                self.memory = self.memory.renewed(self.arena)
                 return
         while self.stopped:
             self.stopped.pop().stopped = None

@@ -1,6 +1,6 @@
 """What a library of shaders does for a device whose memory is one buffer of words.
 
-Offsets and sizes are bytes, in multiples of 4, of the heap unless something else is said.
+Offsets and sizes are bytes, in multiples of 4, of the arena unless something else is said.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class Dispatch(NamedTuple):
 
 
 class Write(NamedTuple):
-    """Copy bytes of the host to the heap."""
+    """Copy bytes of the host to the arena."""
 
     target: int
     source: memoryview
 
 
 class Read(NamedTuple):
-    """Copy ``size`` bytes of the heap to the host, and keep those behind the first ``skip``."""
+    """Copy ``size`` bytes of the arena to the host, and keep those behind the first ``skip``."""
 
     source: int
     size: int
@@ -63,7 +63,7 @@ class Facts:
         name, kind, driver: in words.
         api: the version of the library's interface.
         software: it runs on the CPU.
-        largest: bytes that the heap may have, a multiple of 4.
+        largest: bytes that the arena may have, a multiple of 4.
         why: what sets that limit.
         step: what offsets in the arena are multiples of.
         dispatch: blocks along each axis that are dispatched at once.
@@ -98,10 +98,10 @@ class Engine(Protocol):
     move: Artifact
 
     def resize(self, size: int) -> None:
-        """Make the heap larger; what is in it stays.
+        """Make the arena larger; what is in it stays.
 
         Raises:
-            DeviceError: OUT_OF_MEMORY; the heap is as it was.
+            DeviceError: OUT_OF_MEMORY; the arena is as it was.
         """
         ...
 

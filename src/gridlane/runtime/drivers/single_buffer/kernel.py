@@ -11,9 +11,10 @@ import numpy as np
 from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import INVALID_IMAGE, INVALID_VALUE, KernelStop, fail
+from gridlane.memory.device_memory import DeviceMemory
+from gridlane.memory.resource import Buffer
 from gridlane.runtime import report
 from gridlane.runtime.drivers.single_buffer.engine import Engine, Read, Write
-from gridlane.runtime.drivers.single_buffer.pool import Pool
 from gridlane.runtime.drivers.single_buffer.queue import Queue
 from gridlane.runtime.drivers.single_buffer.stream import SingleBufferStream
 from gridlane.runtime.host_driven_kernel import (
@@ -32,7 +33,7 @@ class Device(KernelDevice, Protocol):
     """What a kernel needs of its device."""
 
     engine: Engine
-    pool: Pool
+    memory: DeviceMemory[Buffer]
     queue: Queue
     unread: set[SingleBufferKernel]
 
@@ -86,7 +87,7 @@ class SingleBufferKernel(HostDrivenKernel[Device]):
         # No kernel of a shader writes down where it stands: the block ends with the records.
         struct.pack_into("<I", host, abi.TRACE_SLOTS_OFFSET, 0)
         self._host, self._header = host, bytes(host[: abi.RECORDS_OFFSET])
-        self._memory = self.device.pool.allocate(abi.RECORDS_OFFSET + self.report.capacity)
+        self._memory = self.device.memory.allocate(abi.RECORDS_OFFSET + self.report.capacity)
         self.report_address = self._memory.address
         self._reset(self.report.capacity)
 

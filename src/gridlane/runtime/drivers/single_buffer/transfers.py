@@ -16,8 +16,9 @@ from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.core.dtypes import u32
 from gridlane.core.parameters import lay_out
+from gridlane.memory.device_memory import DeviceMemory
+from gridlane.memory.resource import Buffer
 from gridlane.runtime.drivers.single_buffer.engine import Read, Write
-from gridlane.runtime.drivers.single_buffer.pool import Pool
 from gridlane.runtime.drivers.single_buffer.queue import Queue
 
 THREADS = 256
@@ -39,11 +40,11 @@ class Memory(Protocol):
     """What copies need of their device.
 
     Attributes:
-        pool, queue: its memory and its work.
+        memory, queue: its memory and its work.
     """
 
     name: str
-    pool: Pool
+    memory: DeviceMemory[Buffer]
     queue: Queue
 
     @property
@@ -66,7 +67,7 @@ def check(device: Memory, address: int, size: int) -> None:
     Raises:
         DeviceError: INVALID_VALUE.
     """
-    if not device.pool.holds(address, size):
+    if device.memory.find(address, size) is None:
         fail(
             INVALID_VALUE,
             f"{size} bytes at {address:#x} are not in an array of the device {device.name!r}",
@@ -122,7 +123,7 @@ def copy(device: Memory, target: int, source: int, size: int) -> None:
     if abs(target - source) >= size:
         _move(device, target, source, size)
         return
-    between = device.pool.allocate(size)
+    between = device.memory.allocate(size)
     _move(device, between.address, source, size)
     _move(device, target, between.address, size)
 

@@ -12,6 +12,9 @@ from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import NOT_SUPPORTED, OUT_OF_MEMORY, KernelStop, fail
 from gridlane.core.errors import DeviceError
 from gridlane.core.options import Target
+from gridlane.memory.device_memory import DeviceMemory
+from gridlane.memory.resource import Buffer, HostMemory
+from gridlane.memory.suballocator import Suballocation
 from gridlane.runtime.driver_workarounds import quirks
 from gridlane.runtime.drivers.vulkan.adapters import KINDS, SOFTWARE, Adapter
 from gridlane.runtime.drivers.vulkan.clock import Clock
@@ -31,9 +34,7 @@ from gridlane.runtime.drivers.vulkan.recorder import Recorder
 from gridlane.runtime.drivers.vulkan.stream import VulkanStream
 from gridlane.runtime.drivers.vulkan.transfers import place
 from gridlane.runtime.host_driven_device import ReportingDevice
-from gridlane.runtime.protocol import Block as BlockShape
-from gridlane.runtime.protocol import Buffer, HostMemory, Limits
-from gridlane.runtime.suballocator import Block
+from gridlane.runtime.protocol import Block, Limits
 
 _EVERYTHING = LOCAL | VISIBLE | COHERENT | CACHED
 _SHARED = VISIBLE | COHERENT
@@ -59,7 +60,9 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
     def _open(self) -> None:
         context = self.context = Context(self.adapter)
         self.pool = Pool(context, (_EVERYTHING, LOCAL))
-        self.staging = Pool(context, (_EVERYTHING, _SHARED | CACHED, _SHARED))
+        self.memory = DeviceMemory(self.pool, self)
+        self.staging_pool = Pool(context, (_EVERYTHING, _SHARED | CACHED, _SHARED))
+        self.staging = DeviceMemory(self.staging_pool)
         self.recorder = Recorder(context, self.staging)
         self.clock = Clock(context)
         self.pipeline_cache = PipelineCache(context)
@@ -67,7 +70,7 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
 
     # --- code ---
 
-    def target(self, block: BlockShape) -> Target:
+    def target(self, block: Block) -> Target:
         """Code for what this device has, for any block shape."""
         software = self.adapter.kind == SOFTWARE
         features = for_code(self.adapter.found.names, software)
@@ -80,32 +83,27 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
 
     # --- memory ---
 
-    def allocate(self, size: int) -> Buffer:
-        """Device memory, of the pool."""
-        block = self.allocate_block(size)
-        return Buffer(block.address, size, block)
+    def allocate(self, size: int) -> Suballocation:
+        """Device memory; where it is short, what is about to be freed is waited for."""
+        return self._allocate(self.memory, size)
 
-    def allocate_block(self, size: int) -> Block:
-        """The same, as a block; where memory is short, what is about to be freed is waited for."""
-        return self._allocate(self.pool, size)
-
-    def stage(self, size: int) -> Block:
+    def stage(self, size: int) -> Suballocation:
         """Memory that host and device see."""
         return self._allocate(self.staging, size)
 
-    def _allocate(self, pool: Pool, size: int) -> Block:
+    def _allocate(self, memory: DeviceMemory[Suballocation], size: int) -> Suballocation:
         self.context.enter()
         if self.context.retired:
             self.recorder.collect()
         try:
-            return pool.allocate(size)
+            return memory.allocate(size)
         except DeviceError as error:
             if error.number != OUT_OF_MEMORY:
                 raise
         self.recorder.wait_for_all()
         self.pool.trim()
-        self.staging.trim()
-        return pool.allocate(size)
+        self.staging_pool.trim()
+        return memory.allocate(size)
 
     def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
         """Pinned memory, which copies use directly; mapped and managed memory where host and
@@ -119,7 +117,7 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
             fail(NOT_SUPPORTED, f"{kind} memory: the device {self.name} has addresses of its own")
         buffer = Buffer(block.pointer, size, block)
         self._pinned.add(buffer)
-        return buffer
+        return buffer if kind == "pinned" else self.memory.note(buffer)
 
     def adopt(self, address: int, size: int) -> Buffer:
         """Memory inside an array of this device; no other library allocates here."""
@@ -162,11 +160,12 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
         self._forget_reports()
         self.recorder.collect()
         self.pool.trim()
-        self.staging.trim()
+        self.staging_pool.trim()
 
     def _open_again(self) -> None:
-        lost = self.pool
+        lost, memory = self.pool, self.memory
         self._open()
+        self.memory = memory.renewed(self.pool)
         self.unread.clear()
         # The rest of the lost device stays: arrays of pinned memory may still show its bytes.
         if not lost.by_pointer:
@@ -192,7 +191,7 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
             self.recorder.end()
             self.clock.end()
             self.pool.end()
-            self.staging.end()
+            self.staging_pool.end()
             context.end()
 
     # --- facts ---

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import INVALID_VALUE, fail
+from gridlane.memory.suballocator import Suballocation
 from gridlane.runtime import report
 from gridlane.runtime.drivers.vulkan import spirv
 from gridlane.runtime.drivers.vulkan.adapters import Adapter
@@ -22,7 +23,6 @@ from gridlane.runtime.host_driven_kernel import (
     accept,
 )
 from gridlane.runtime.protocol import Block
-from gridlane.runtime.suballocator import Block as Memory
 
 WARP = 32
 SHARED_STEP = 16
@@ -38,8 +38,8 @@ class Device(KernelDevice, Protocol):
     reporting: weakref.WeakSet[HostDrivenKernel[Any]]
     unread: set[HostDrivenKernel[Any]]
 
-    def stage(self, size: int) -> Memory:
-        """Memory that host and device see."""
+    def stage(self, size: int) -> Suballocation:
+        """Suballocation that host and device see."""
         ...
 
 

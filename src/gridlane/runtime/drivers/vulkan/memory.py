@@ -6,9 +6,9 @@ from typing import Any
 
 from gridlane.core.device_errors import OUT_OF_MEMORY, fail
 from gridlane.core.errors import DeviceError
+from gridlane.memory.suballocator import ALIGNMENT, Arena, Suballocator
 from gridlane.runtime.drivers.vulkan.api import bindings, new, null, struct
 from gridlane.runtime.drivers.vulkan.context import Context
-from gridlane.runtime.suballocator import ALIGNMENT, Chunk, Suballocator
 
 # VkBufferUsageFlagBits: source and target of copies, storage, with an address.
 _USAGE = 0x1 | 0x2 | 0x20 | 0x20000
@@ -34,7 +34,7 @@ class Pool(Suballocator):
         self.by_pointer = self.flags & _BY_POINTER == _BY_POINTER
         """Whether the host reads and writes the memory as its own."""
 
-    def _new_chunk(self, size: int, asked: int) -> Chunk:
+    def _new_arena(self, size: int, asked: int) -> Arena:
         what = f"{asked} bytes of {'device' if self.flags & LOCAL else 'host'} memory"
         total, _ = self.context.heap(self.heap)
         reserved, largest = self.context.reserved[self.heap], self.context.adapter.largest_buffer
@@ -49,16 +49,16 @@ class Pool(Suballocator):
             self.context.vk.vkDestroyBuffer(self.context.handle, buffer, null())
             raise
         try:
-            chunk = self._placed(buffer, memory, size)
+            arena = self._placed(buffer, memory, size)
         except DeviceError:
             self._destroy(buffer, memory)
             raise
         self.context.reserved[self.heap] += size
-        return chunk
+        return arena
 
-    def _end_chunk(self, chunk: Chunk) -> None:
-        self.context.reserved[self.heap] -= chunk.size
-        self._destroy(chunk.buffer, chunk.memory)
+    def _end_arena(self, arena: Arena) -> None:
+        self.context.reserved[self.heap] -= arena.size
+        self._destroy(arena.buffer, arena.memory)
 
     def _buffer(self, size: int) -> Any:
         info = struct("VkBufferCreateInfo", size=size, usage=_USAGE)
@@ -78,7 +78,7 @@ class Pool(Suballocator):
         )
         return self.context.create("vkAllocateMemory", "VkDeviceMemory", info, what)
 
-    def _placed(self, buffer: Any, memory: Any, size: int) -> Chunk:
+    def _placed(self, buffer: Any, memory: Any, size: int) -> Arena:
         """Bind a buffer to its memory and find out where that is."""
         context = self.context
         context.call("vkBindBufferMemory", buffer, memory, 0)
@@ -89,17 +89,12 @@ class Pool(Suballocator):
             mapped = new("void **")
             context.call("vkMapMemory", memory, 0, _WHOLE_SIZE, 0, mapped)
             pointer = int(bindings().ffi.cast("uintptr_t", mapped[0])) + skip
-        return Chunk(buffer, address + skip, pointer, size, skip, memory)
+        return Arena(buffer, address + skip, pointer, size, skip, memory)
 
     def _destroy(self, buffer: Any, memory: Any) -> None:
         vk, handle = self.context.vk, self.context.handle
         vk.vkDestroyBuffer(handle, buffer, null())
         vk.vkFreeMemory(handle, memory, null())
-
-    def end(self) -> None:
-        """Give everything back, used or not."""
-        for chunk in tuple(self._chunks):
-            self._drop(chunk)
 
 
 def _choose(context: Context, wanted: tuple[int, ...]) -> tuple[int, int, int]:

@@ -16,10 +16,10 @@ from collections import deque
 from typing import Any, Protocol
 
 from gridlane.core.device_errors import INVALID_VALUE, fail
+from gridlane.memory.device_memory import DeviceMemory
+from gridlane.memory.suballocator import Suballocation
 from gridlane.runtime.drivers.vulkan.api import TIMEOUT, bindings, constant, new, null, struct
 from gridlane.runtime.drivers.vulkan.context import PUSH_BYTES, Context
-from gridlane.runtime.drivers.vulkan.memory import Pool
-from gridlane.runtime.suballocator import Block
 
 ARENA = 1 << 16
 """Bytes for the parameters of a submission's launches."""
@@ -57,7 +57,7 @@ class Batch:
         "view",
     )
 
-    def __init__(self, command: Any, arena: Block) -> None:
+    def __init__(self, command: Any, arena: Suballocation) -> None:
         self.command = command
         self.arena = arena
         self.address = arena.address
@@ -70,7 +70,7 @@ class Batch:
 class Recorder:
     """Records, submits and waits. What changes it holds the context's lock."""
 
-    def __init__(self, context: Context, staging: Pool) -> None:
+    def __init__(self, context: Context, staging: DeviceMemory[Suballocation]) -> None:
         self.context, self.lock, self._staging = context, context.lock, staging
         self.vk = vk = context.vk
         self._null = null()

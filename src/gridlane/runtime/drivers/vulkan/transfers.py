@@ -9,33 +9,33 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from gridlane.core.device_errors import INVALID_VALUE, fail
+from gridlane.memory.suballocator import Arena, Suballocation
 from gridlane.runtime.drivers.vulkan.api import bindings
 from gridlane.runtime.drivers.vulkan.memory import Pool
 from gridlane.runtime.drivers.vulkan.recorder import Queue, Recorder
-from gridlane.runtime.suballocator import Block, Chunk
 
 PIECE = 64 << 20
 """Bytes of a copy through staging memory that are under way at once."""
 
-Place = tuple[Chunk, int]
+Place = tuple[Arena, int]
 
 
 class Memory(Protocol):
     """What copies need of their device.
 
     Attributes:
-        pool, staging: its memory, and that of the host that it sees.
+        pool, staging_pool: its memory, and that of the host that it sees.
     """
 
     name: str
     pool: Pool
-    staging: Pool
+    staging_pool: Pool
 
-    def allocate_block(self, size: int) -> Block:
+    def allocate(self, size: int) -> Suballocation:
         """Device memory."""
         ...
 
-    def stage(self, size: int) -> Block:
+    def stage(self, size: int) -> Suballocation:
         """Memory that host and device see."""
         ...
 
@@ -52,12 +52,12 @@ class Stream(Queue, Protocol):
 
 
 def place(memory: Memory, address: int, size: int) -> Place:
-    """(chunk, offset) of bytes of the device.
+    """(arena, offset) of bytes of the device.
 
     Raises:
         DeviceError: INVALID_VALUE, they are not the device's.
     """
-    for pool in (memory.pool, memory.staging):
+    for pool in (memory.pool, memory.staging_pool):
         found = pool.addresses.find(address, size)
         if found is not None:
             return found
@@ -75,7 +75,7 @@ def is_ours(memory: Memory, view: memoryview) -> bool:
 
 def _staged(memory: Memory, view: memoryview) -> Place | None:
     address = int(bindings().ffi.cast("uintptr_t", bindings().ffi.from_buffer(view)))
-    return memory.staging.pointers.find(address, view.nbytes)
+    return memory.staging_pool.pointers.find(address, view.nbytes)
 
 
 def _move(stream: Stream, source: Place, target: Place, size: int, keep: Any = None) -> None:
@@ -104,23 +104,23 @@ def write(stream: Stream, target: int, source: memoryview) -> None:
     size = source.nbytes
     if not size:
         return
-    chunk, offset = goal = place(stream.device, target, size)
+    arena, offset = goal = place(stream.device, target, size)
     if not stream.device.pool.by_pointer:
         _through_staging(stream, goal, source)
         return
     _wait(stream)
-    bindings().ffi.memmove(_host(chunk, offset), source, size)
+    bindings().ffi.memmove(_host(arena, offset), source, size)
 
 
 def _through_staging(stream: Stream, goal: Place, source: memoryview) -> None:
     """Copy the source now, and append copies from there."""
-    octets, (chunk, offset) = source.cast("B"), goal
+    octets, (arena, offset) = source.cast("B"), goal
     before = 0
     for at in range(0, len(octets), PIECE):
         part = octets[at : at + PIECE]
         block = stream.device.stage(len(part))
-        bindings().ffi.memmove(_host(block.chunk, block.offset), part, len(part))
-        _move(stream, (block.chunk, block.offset), (chunk, offset + at), len(part))
+        bindings().ffi.memmove(_host(block.arena, block.offset), part, len(part))
+        _move(stream, (block.arena, block.offset), (arena, offset + at), len(part))
         if at:  # two pieces at a time
             stream.recorder.wait(before)
         before = stream.point
@@ -148,18 +148,18 @@ def read(stream: Stream, target: memoryview, source: int, keep: Any = None) -> N
     size = target.nbytes
     if not size:
         return
-    chunk, offset = place(stream.device, source, size)
+    arena, offset = place(stream.device, source, size)
     if stream.device.pool.by_pointer:
         _wait(stream)
-        bindings().ffi.memmove(target, _host(chunk, offset), size)
+        bindings().ffi.memmove(target, _host(arena, offset), size)
         return
     octets = target.cast("B")
     for at in range(0, size, PIECE):
         part = octets[at : at + PIECE]
         block = stream.device.stage(len(part))
-        _move(stream, (chunk, offset + at), (block.chunk, block.offset), len(part))
+        _move(stream, (arena, offset + at), (block.arena, block.offset), len(part))
         stream.recorder.wait(stream.point)
-        bindings().ffi.memmove(part, _host(block.chunk, block.offset), len(part))
+        bindings().ffi.memmove(part, _host(block.arena, block.offset), len(part))
 
 
 def _wait(stream: Stream) -> None:
@@ -167,8 +167,8 @@ def _wait(stream: Stream) -> None:
     stream.recorder.wait(stream.recorder.mark(stream)[0])
 
 
-def _host(chunk: Chunk, offset: int) -> Any:
-    return bindings().ffi.cast("char *", chunk.pointer + offset)
+def _host(arena: Arena, offset: int) -> Any:
+    return bindings().ffi.cast("char *", arena.pointer + offset)
 
 
 # --- within the device ---
@@ -180,8 +180,8 @@ def copy(stream: Stream, target: int, source: int, size: int) -> None:
         return
     goal, origin = place(stream.device, target, size), place(stream.device, source, size)
     if abs(target - source) < size:  # Vulkan's copies must not overlap
-        block = stream.device.allocate_block(size)
-        between = block.chunk, block.offset
+        block = stream.device.allocate(size)
+        between = block.arena, block.offset
         _move(stream, origin, between, size)
         _move(stream, between, goal, size)
         return
@@ -194,11 +194,11 @@ def fill(stream: Stream, target: int, byte: int, size: int) -> None:
         fail(INVALID_VALUE, f"setting bytes to {byte}")
     if not size:
         return
-    chunk, offset = place(stream.device, target, size)
+    arena, offset = place(stream.device, target, size)
     word = byte * 0x01010101
     first, last = -(-offset // 4) * 4, (offset + size) // 4 * 4  # Vulkan sets whole words
     if first < last:
-        stream.recorder.fill(stream, chunk.buffer, chunk.skip + first, last - first, word)
+        stream.recorder.fill(stream, arena.buffer, arena.skip + first, last - first, word)
         edges = ((offset, first), (last, offset + size))
     else:
         edges = ((offset, offset + size),)
@@ -206,4 +206,4 @@ def fill(stream: Stream, target: int, byte: int, size: int) -> None:
         if start < end:
             block = stream.device.stage(end - start)
             block.view()[:] = bytes([byte]) * (end - start)
-            _move(stream, (block.chunk, block.offset), (chunk, start), end - start)
+            _move(stream, (block.arena, block.offset), (arena, start), end - start)

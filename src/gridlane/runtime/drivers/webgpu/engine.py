@@ -1,4 +1,4 @@
-"""A device of WebGPU, as the heap's engine."""
+"""A device of WebGPU, as the engine of a single buffer."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class WebGpuEngine:
         self._pipelines = self._gpu.create_pipeline_layout(bind_group_layouts=[self._layout])
         # Each launch sees ARENA bytes from its own on, so there are as many behind the last.
         self._arena = self._gpu.create_buffer(size=2 * ARENA, usage=usage.STORAGE | usage.COPY_DST)
-        self._heap: Any = None
+        self._buffer: Any = None
         self._bound: Any = None
         self._answers: list[Any] = []
         self._fences: deque[_Fence] = deque()
@@ -121,8 +121,8 @@ class WebGpuEngine:
         try:
             made = self._gpu.create_buffer(size=size, usage=usage)
         except Exception as error:  # validation and memory have classes that wgpu does not name
-            fail(OUT_OF_MEMORY, f"a heap of {size} bytes ({' '.join(str(error).split())})")
-        old, self._heap = self._heap, made
+            fail(OUT_OF_MEMORY, f"a buffer of {size} bytes ({' '.join(str(error).split())})")
+        old, self._buffer = self._buffer, made
         if old is not None:
             encoder = self._gpu.create_command_encoder()
             encoder.copy_buffer_to_buffer(old, 0, made, 0, old.size)
@@ -186,9 +186,9 @@ class WebGpuEngine:
     def _other(self, command: Command) -> None:
         """What is not encoded, but done behind what was submitted."""
         if isinstance(command, Write):
-            self._queue.write_buffer(self._heap, command.target, command.source)
+            self._queue.write_buffer(self._buffer, command.target, command.source)
         elif isinstance(command, Read):
-            found = self._queue.read_buffer(self._heap, command.source, command.size)
+            found = self._queue.read_buffer(self._buffer, command.source, command.size)
             end = command.skip + len(command.target)
             command.target[:] = found[command.skip : end]
         elif isinstance(command, Stamp):
@@ -258,6 +258,6 @@ class WebGpuEngine:
 
     def end(self) -> None:
         """Destroy the buffers; the rest goes with its objects."""
-        for buffer in (self._heap, self._arena):
+        for buffer in (self._buffer, self._arena):
             if buffer is not None:
                 buffer.destroy()

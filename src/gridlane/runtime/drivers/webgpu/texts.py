@@ -6,7 +6,7 @@ import re
 
 from gridlane.runtime.drivers.single_buffer.transfers import THREADS
 
-# See heap/transfers.py.
+# See single_buffer/transfers.py.
 MOVE = f"""
 @group(0) @binding(0) var<storage, read_write> heap: array<u32>;
 @group(0) @binding(1) var<storage, read> params: array<u32>;

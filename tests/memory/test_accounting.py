@@ -1,55 +1,17 @@
-"""Addresses are found in the piece of memory that holds them."""
+"""Live buffers: who finds them, and what they count."""
 
 from __future__ import annotations
 
 import gc
 import os
-import random
 import threading
 
-from gridlane.runtime.addresses import AddressMap, LiveMap
-from gridlane.runtime.protocol import Buffer
-
-
-def test_against_a_scan():
-    pieces, found, choose = {}, AddressMap(), random.Random(5)
-    for _ in range(2000):
-        start = choose.randrange(1000) * 64
-        if start in pieces and choose.random() < 0.5:
-            found.remove(start)
-            del pieces[start]
-        elif start not in pieces or choose.random() < 0.5:
-            pieces[start] = size = choose.randint(1, 64)
-            found.add(start, size, (start, size))
-        address, length = choose.randrange(64_200), choose.choice((0, 1, 8, 64))
-        want = [
-            ((start, size), address - start)
-            for start, size in pieces.items()
-            if start <= address and address + length <= start + size
-        ]
-        have = found.find(address, length)
-        assert have in want if length == 0 and want else have == (want[0] if want else None)
-        assert found.at(start) == ((start, pieces[start]) if start in pieces else None)
-    assert found.pieces() == sorted(pieces.items())
-
-
-def test_the_number_of_pieces_does_not_matter():
-    class Counted(int):
-        compared = 0
-
-        def __lt__(self, other):
-            Counted.compared += 1
-            return int(self) < other
-
-    found = AddressMap()
-    for start in range(0, 100_000 * 256, 256):
-        found.add(start, 256, start)
-    assert found.find(Counted(777 * 256 + 5), 8) == (777 * 256, 5)
-    assert Counted.compared <= 20
+from gridlane.memory.accounting import Accounting
+from gridlane.memory.resource import Buffer
 
 
 def test_buffers_go_when_nobody_holds_them():
-    live, held = LiveMap(), [Buffer(256 * n, 100) for n in range(1, 5)]
+    live, held = Accounting(), [Buffer(256 * n, 100) for n in range(1, 5)]
     for buffer in held:
         live.add(buffer)
     assert live.find(256 + 50, 50) is held[0] and live.find(256 + 51, 50) is None
@@ -60,7 +22,7 @@ def test_buffers_go_when_nobody_holds_them():
 
 
 def test_memory_that_is_given_again_is_the_new_buffer_s():
-    live = LiveMap()
+    live = Accounting()
     old = Buffer(256, 100)
     live.add(old)
     new = Buffer(256, 50)
@@ -70,7 +32,7 @@ def test_memory_that_is_given_again_is_the_new_buffer_s():
 
 
 def test_threads_and_a_collection_in_the_middle():
-    live, errors = LiveMap(), []
+    live, errors = Accounting(), []
 
     def work(base):
         try:
@@ -95,7 +57,7 @@ def test_threads_and_a_collection_in_the_middle():
 
 
 def test_a_fork_while_other_threads_allocate():
-    live, done = LiveMap(), threading.Event()
+    live, done = Accounting(), threading.Event()
     kept = Buffer(1 << 30, 256)
     live.add(kept)
 

@@ -1,0 +1,194 @@
+"""Which buffers of a device are alive, and how many bytes they have."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gridlane.core.device_errors import OUT_OF_MEMORY, fail
+from gridlane.core.forks import hold_at_forks
+from gridlane.memory.addresses import AddressMap
+from gridlane.memory.resource import Buffer, goes_with_owner
+
+Deallocate = Callable[[int, int], object]
+"""Takes back memory, given its address and size."""
+
+_lock = hold_at_forks(threading.RLock())
+"""Of all accountings: one, so that a fork can wait until none is in the middle of a change."""
+
+
+class _Reference(weakref.ref[Buffer]):
+    """A weak reference that knows what is left when its buffer is gone."""
+
+    __slots__ = ("deallocate", "size", "start")
+    start: int
+    size: int
+    """Bytes that count; -1 for a buffer that does not."""
+    deallocate: Deallocate | None
+
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
+
+
+_alive: set[_Reference] = set()
+"""Of all buffers whose resource must hear of their end: a device and its buffers may end in one
+garbage collection, which forgets the callbacks of references that are garbage as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolStatistics:
+    """Bytes and counts of a device's memory.
+
+    Attributes:
+        used, peak: bytes of live buffers, now and at most.
+        reserved: bytes that are held of the device, those that are kept for later included.
+        allocations, frees: how many there were.
+        limit: the most bytes that may be used; None for the device's memory.
+    """
+
+    used: int
+    peak: int
+    reserved: int
+    allocations: int
+    frees: int
+    limit: int | None
+
+
+class Accounting:
+    """The live buffers of one device, from any thread.
+
+    A buffer may end at any moment, in the middle of this class's own work even, so its end is only
+    queued and put into the books at their next use. A signal handler may use them in the middle of
+    a method as well: Python handles signals behind calls, so counters change in lines without any.
+
+    Attributes:
+        limit: the most bytes that may be used; None for the device's memory.
+    """
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit = limit
+        self._map: AddressMap[_Reference] = AddressMap()
+        self._ended: deque[_Reference] = deque()
+        self._note_end = self._ended.append
+        self._used = self._peak = self._allocations = self._frees = 0
+
+    # --- what comes and goes ---
+
+    def add(
+        self, buffer: Buffer, deallocate: Deallocate = goes_with_owner, reserved: bool = False
+    ) -> None:
+        """Note a buffer, and count it. Hot.
+
+        Args:
+            deallocate: is called when the buffer is gone.
+            reserved: whether ``reserve`` has counted its bytes.
+        """
+        if deallocate is goes_with_owner:
+            reference = _Reference(buffer, self._note_end)
+        else:
+            reference = _Reference(buffer, self._end)
+            reference.deallocate = deallocate
+            _alive.add(reference)
+        reference.start = start = buffer.address
+        reference.size = size = buffer.size
+        with _lock:
+            if self._ended:
+                self._settle()
+            self._map.add(start, size, reference)
+            self._allocations += 1
+            if not reserved:
+                self._used += size
+            if self._used > self._peak:
+                self._peak = self._used
+
+    def note(self, buffer: Buffer) -> None:
+        """Have a buffer found that counts elsewhere: memory of the host that kernels may use."""
+        reference = _Reference(buffer, self._note_end)
+        reference.start, reference.size = buffer.address, -1
+        with _lock:
+            self._settle()
+            self._map.add(buffer.address, buffer.size, reference)
+
+    def _end(
+        self,
+        reference: _Reference,
+        forget: Callable[[_Reference], object] = _alive.discard,
+        finalizing: Callable[[], bool] = sys.is_finalizing,
+    ) -> None:
+        """Called when a buffer is gone, at any moment. The defaults are there still while Python
+        ends and takes modules apart; resources may not be."""
+        self._ended.append(reference)
+        forget(reference)
+        deallocate, reference.deallocate = reference.deallocate, None  # a resource may end now
+        if deallocate is not None and not finalizing():
+            deallocate(reference.start, reference.size)
+
+    def _settle(self) -> None:
+        """Put what has ended into the books. Memory that was given again meanwhile is another
+        buffer's."""
+        while True:
+            try:  # a signal handler may settle in between
+                reference = self._ended.popleft()
+            except IndexError:
+                return
+            if reference.size >= 0:
+                self._used -= reference.size
+                self._frees += 1
+            self._map.discard(reference.start, reference)
+
+    def reserve(self, size: int) -> None:
+        """Count bytes that are about to be allocated.
+
+        Raises:
+            DeviceError: OUT_OF_MEMORY, the limit does not allow them.
+        """
+        with _lock:
+            self._settle()
+            if self.limit is not None and self._used + size > self.limit:
+                told = f"{self._used} in use of the pool's limit of {self.limit}"
+                fail(OUT_OF_MEMORY, f"{size} bytes, with {told}")
+            self._used += size
+
+    def cancel(self, size: int) -> None:
+        """Take back ``reserve``."""
+        with _lock:
+            self._used -= size
+
+    # --- questions ---
+
+    def find(self, address: int, size: int) -> Buffer | None:
+        """The buffer that holds bytes, inside it or at its start; None where none does."""
+        with _lock:
+            self._settle()
+            while (found := self._map.find(address, size)) is not None:
+                buffer = found[0]()
+                if buffer is not None:
+                    return buffer
+                self._map.discard(found[0].start, found[0])  # its end is not queued yet
+        return None
+
+    def buffers(self) -> list[Buffer]:
+        """Those that are alive, in order of their addresses."""
+        with _lock:
+            self._settle()
+            alive = [reference() for reference in self._map.pieces()]
+        return [buffer for buffer in alive if buffer is not None]
+
+    @property
+    def used(self) -> int:
+        """Bytes of live buffers."""
+        with _lock:
+            self._settle()
+            return self._used
+
+    def statistics(self, reserved: int = 0) -> PoolStatistics:
+        """How much there is; ``reserved`` is what the resource holds of the device, if it says."""
+        with _lock:
+            self._settle()
+            held = max(reserved, self._used)
+            counts = self._allocations, self._frees
+            return PoolStatistics(self._used, self._peak, held, *counts, self.limit)

@@ -1,0 +1,74 @@
+"""The free ranges of memory that is cut into pieces."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class FreeRanges(Generic[T]):
+    """Ranges of bytes that nothing uses. Neighbours become one.
+
+    A range says what it lies in, its arena for one. The ranges of two arenas must not touch.
+    """
+
+    def __init__(self) -> None:
+        self.total = 0
+        """Bytes of all ranges."""
+        self._by_size: list[tuple[int, int]] = []
+        """(size, start), sorted."""
+        self._at: dict[int, tuple[int, T]] = {}
+        """(size, what it lies in) by start."""
+        self._ends: dict[int, int] = {}
+        """Where a range starts, by the address behind it."""
+
+    def take(self, size: int) -> tuple[int, T] | None:
+        """(start, what it lies in) of so many bytes, cut from the smallest range that has them;
+        None where none has."""
+        n = bisect_left(self._by_size, (size, 0))
+        if n == len(self._by_size):
+            return None
+        have, start = self._by_size.pop(n)
+        whole = self._at.pop(start)[1]
+        self.total -= size
+        if have > size:
+            self._at[start + size] = have - size, whole
+            self._ends[start + have] = start + size
+            insort(self._by_size, (have - size, start + size))
+        else:
+            del self._ends[start + have]
+        return start, whole
+
+    def give(self, start: int, size: int, whole: T) -> None:
+        """Make bytes free."""
+        self.total += size
+        if start + size in self._at:
+            size += self._remove(start + size)
+        before = self._ends.get(start)
+        if before is not None:
+            size += self._remove(before)
+            start = before
+        self._at[start] = size, whole
+        self._ends[start + size] = start
+        insort(self._by_size, (size, start))
+
+    def remove(self, start: int) -> None:
+        """Forget the range that starts there."""
+        self.total -= self._remove(start)
+
+    def _remove(self, start: int) -> int:
+        size, _ = self._at.pop(start)
+        del self._ends[start + size], self._by_size[bisect_left(self._by_size, (size, start))]
+        return size
+
+    def size_at(self, start: int) -> int:
+        """Bytes of the range that starts there; 0 where none does."""
+        found = self._at.get(start)
+        return 0 if found is None else found[0]
+
+    def size_before(self, end: int) -> int:
+        """Bytes of the range that ends there; 0 where none does."""
+        start = self._ends.get(end)
+        return 0 if start is None else end - start

@@ -1,0 +1,102 @@
+"""The device's one buffer, an arena that grows by a copy, cut into pieces for arrays.
+
+All work of a device is in one order, and so are a piece's uses: what uses it next comes behind what
+used it before. So a piece can be given again at once.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from gridlane.core.device_errors import OUT_OF_MEMORY, fail
+from gridlane.core.errors import DeviceError
+from gridlane.memory.ranges import FreeRanges
+from gridlane.memory.resource import Buffer
+from gridlane.runtime.drivers.single_buffer.queue import Queue
+
+ALIGNMENT = 256
+FIRST = 256
+"""The first byte that is given: 0 is the null pointer."""
+SPARE = 256
+"""Bytes at the end that are never given: copies read the word behind their last one."""
+SMALLEST = 1 << 20
+"""Bytes of the arena at first."""
+
+
+def rounded(size: int) -> int:
+    """The bytes that are taken for an allocation."""
+    return -(-size // ALIGNMENT) * ALIGNMENT or ALIGNMENT
+
+
+class GrowingArena:
+    """The resource of such a device."""
+
+    def __init__(self, queue: Queue) -> None:
+        self.queue, self.engine, self.lock = queue, queue.engine, queue.lock
+        self.reserved = 0
+        """Bytes of the arena."""
+        self._free: FreeRanges[None] = FreeRanges()
+        self._returned: deque[tuple[int, int]] = deque()
+        """What is given back; that happens in the middle of anything."""
+        self._grow(ALIGNMENT, 0)  # a kernel without arrays is given the arena as well
+
+    def allocate(self, size: int) -> Buffer:
+        """Bytes of the arena; see MemoryResource."""
+        with self.lock:
+            self._collect()
+            room = rounded(size)
+            found = self._free.take(room)
+            if found is None:
+                self._grow(room, size)
+                found = self._free.take(room)
+                assert found is not None
+            return Buffer(found[0], size)
+
+    def deallocate(self, address: int, size: int) -> None:
+        """Take memory back; see MemoryResource."""
+        self._returned.append((address, size))
+
+    def _collect(self) -> None:
+        while self._returned:
+            start, size = self._returned.popleft()
+            self._free.give(start, rounded(size), None)
+
+    def _end(self) -> int:
+        """Behind the last byte that can be given."""
+        return self.reserved - SPARE if self.reserved else FIRST
+
+    def _grow(self, room: int, asked: int) -> None:
+        """Make the arena so large that ``room`` bytes in a row are free."""
+        facts, end = self.engine.facts, self._end()
+        needed = end - self._free.size_before(end) + room + SPARE
+        most = facts.largest // ALIGNMENT * ALIGNMENT
+        if needed > most:
+            used = end - FIRST - self._free.total
+            fail(
+                OUT_OF_MEMORY,
+                f"{asked} bytes, with {used} in use: all arrays of the device {facts.name} "
+                f"share one buffer, which has {most} bytes at most ({facts.why})",
+            )
+        wanted = min(most, max(needed, 2 * self.reserved, SMALLEST))
+        try:
+            self._resize(wanted)
+        except DeviceError as error:
+            if error.number != OUT_OF_MEMORY or wanted == needed:
+                raise
+            self._resize(needed)
+        self._free.give(end, self._end() - end, None)
+
+    def _resize(self, size: int) -> None:
+        self.queue.flush()
+        self.engine.resize(size)
+        self.reserved = size
+
+    def available(self) -> int:
+        """Bytes that are not in use, of what the arena may grow to."""
+        with self.lock:
+            self._collect()
+            used = self._end() - FIRST - self._free.total
+            return max(0, self.engine.facts.largest - FIRST - SPARE - used)
+
+    def trim(self, keep: int = 0) -> None:
+        """Nothing is given back to the device: the arena does not shrink."""
