@@ -1,4 +1,4 @@
-"""Measure our own mathematical functions (passes/legalize_math) against mpmath, in ulp.
+"""Measure our own mathematical functions (passes/legalise/math) against mpmath, in ulp.
 
     python benchmarks/accuracy.py [--samples N] [--only NAME]
 
@@ -26,7 +26,7 @@ from gridlane.ir.op import REGISTRY
 from gridlane.ir.ops.grid import Axis, BlockDim, BlockIdx, ThreadIdx
 from gridlane.ir.types import pointer
 from gridlane.ir.values import Function, Module, Param, Value
-from gridlane.passes.legalize_math import NOTHING, legalize_math
+from gridlane.passes.legalise.math import NOTHING, legalize_math
 
 mp.dps = 60
 Real = Any

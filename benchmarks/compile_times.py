@@ -36,7 +36,7 @@ from gridlane import compiler, cuda
 from gridlane.codegen.clike import functions
 from gridlane.core.artifact import Artifact
 from gridlane.core.options import Target
-from gridlane.cuda.dispatcher import Dispatcher
+from gridlane.cuda.kernels.dispatcher import Dispatcher
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

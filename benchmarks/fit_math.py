@@ -1,6 +1,6 @@
-"""Print passes/legalize_math/coefficients.py: polynomials and constants of our own functions.
+"""Print passes/legalise/math/coefficients.py: polynomials and constants of our own functions.
 
-    python benchmarks/fit_math.py > src/gridlane/passes/legalize_math/coefficients.py
+    python benchmarks/fit_math.py > src/gridlane/passes/legalise/math/coefficients.py
 
 Each polynomial interpolates at Chebyshev nodes, in 80-digit arithmetic; of each, the degree is the
 least whose error is below what the function tolerates. Needs mpmath.

@@ -16,6 +16,7 @@ from tests.devices import assert_same, run_on
 from tests.property.random_ir import random_program
 
 from gridlane import compiler, cuda
+from gridlane.analysis.uniformity import Uniformity
 from gridlane.codegen.spirv import disassembled
 from gridlane.compiler.generation import lowered
 from gridlane.compiler.pipeline import features_of
@@ -33,7 +34,6 @@ from gridlane.ir.ops import arith, math
 from gridlane.ir.parser import parse_module
 from gridlane.ir.stages import COMMON, REPORTS
 from gridlane.ir.verifier import verify
-from gridlane.passes.uniform_control import Uniformity
 
 VALIDATOR = shutil.which("spirv-val")
 LEGAL = COMMON | REPORTS

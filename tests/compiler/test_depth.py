@@ -15,7 +15,7 @@ from gridlane.core.argtypes import int64
 from gridlane.core.errors import UnsupportedError
 from gridlane.core.features import Feature
 from gridlane.core.options import KernelOptions, Target
-from gridlane.cuda.sources import with_source
+from gridlane.cuda.kernels.sources import with_source
 from gridlane.frontends.python.kernel_source import PythonSource
 
 

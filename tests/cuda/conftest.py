@@ -6,7 +6,7 @@ import pytest
 from tests.cuda.fakes import FakeCompiler, FakeDevice
 
 from gridlane import compiler
-from gridlane.cuda import allocation
+from gridlane.cuda.arrays import allocation
 from gridlane.launch import current
 
 

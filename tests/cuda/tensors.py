@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 
 from gridlane.core.dlpack_abi import CPU
-from gridlane.cuda.dlpack_python import Plain, Versioned
+from gridlane.cuda.interop.dlpack_python import Plain, Versioned
 
 _api = ctypes.pythonapi
 _new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(

@@ -22,12 +22,13 @@ from tests.cuda.tensors import Tensor
 from gridlane import cuda
 from gridlane.core.dlpack_abi import COPIED, CPU, CUDA, READ_ONLY
 from gridlane.core.errors import ArgumentError, CompileError
-from gridlane.cuda import allocation, dlpack, dlpack_python
+from gridlane.cuda.arrays import allocation
+from gridlane.cuda.interop import dlpack, dlpack_python
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
 try:
-    from gridlane.cuda import _dlpack
+    from gridlane.cuda.interop import _dlpack
 except ImportError:  # no C compiler where this was installed
     _dlpack = None
 
@@ -288,7 +289,7 @@ def test_the_consumer_is_done_on_a_thread_without_python(version, ways):
 ENDS = """
 import atexit, ctypes, sys, threading, numpy as np
 from gridlane import cuda
-from gridlane.cuda import dlpack, dlpack_python
+from gridlane.cuda.interop import dlpack, dlpack_python
 assert (dlpack.capsules is dlpack_python) == {python}
 arrays = [cuda.to_device(np.arange(3.0)) for _ in range(4)]
 kept = np.from_dlpack(arrays[0])          # goes when modules are cleared

@@ -12,7 +12,7 @@ from tests.devices import DEVICES
 from gridlane import cuda
 from gridlane.core.dlpack_abi import COPIED
 from gridlane.core.errors import ArgumentError, CompileError, DeviceError
-from gridlane.cuda import dlpack
+from gridlane.cuda.interop import dlpack
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 

@@ -10,7 +10,7 @@ from tests.cuda.test_on_devices import device  # noqa: F401  # a fixture
 
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError
-from gridlane.cuda.argument_types import typeof
+from gridlane.cuda.kernels.argument_types import typeof
 from gridlane.cuda.types import float64
 
 

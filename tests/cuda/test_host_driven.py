@@ -10,7 +10,7 @@ from tests import on_vulkan
 
 from gridlane import cuda
 from gridlane.core.errors import DeviceError, KernelError
-from gridlane.cuda.launch import Launching
+from gridlane.cuda.kernels.launch import Launching
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -181,7 +181,7 @@ def test_each_device_has_its_own_plan(device, slow, monkeypatch):
 
 
 def _stream_of(device):
-    from gridlane.cuda.streams import Stream
+    from gridlane.cuda.host.streams import Stream
 
     made = Stream()
     made.native = device.new_stream()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gridlane import cuda
-from gridlane.cuda.jit_options import ACCEPTED
+from gridlane.cuda.kernels.jit_options import ACCEPTED
 
 
 def plain(x):

@@ -282,7 +282,7 @@ def test_explicit_signature_and_figures(device):
 
 
 def test_source_of_executed_text():
-    from gridlane.cuda.sources import watch_exec
+    from gridlane.cuda.kernels.sources import watch_exec
 
     watch_exec()
     made = {"cuda": cuda}
@@ -296,7 +296,7 @@ def test_source_of_executed_text():
 
 
 def test_text_compiled_before_other_text_is_not_confused_with_it():
-    from gridlane.cuda.sources import watch_exec
+    from gridlane.cuda.kernels.sources import watch_exec
 
     watch_exec()
     one = compile("def kernel(x):\n    x[0] = 1\n", "<string>", "exec")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gridlane import cuda
-from gridlane.cuda.graphs import Graph
+from gridlane.cuda.host.graphs import Graph
 
 
 @cuda.jit(device=True)

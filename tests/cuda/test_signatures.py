@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gridlane import cuda
-from gridlane.cuda.signatures import Conversion, conversion, parse
+from gridlane.cuda.kernels.signatures import Conversion, conversion, parse
 from gridlane.cuda.types import (
     Tuple,
     boolean,

@@ -11,8 +11,8 @@ from types import ModuleType
 from gridlane import compiler, cuda
 from gridlane.core.errors import TargetError
 from gridlane.core.options import Target
-from gridlane.cuda.dispatcher import Dispatcher
-from gridlane.cuda.sources import with_source
+from gridlane.cuda.kernels.dispatcher import Dispatcher
+from gridlane.cuda.kernels.sources import with_source
 
 TARGETS = ("vulkan", "webgpu", "opengl", "metal")
 BLOCK = (16, 16, 1)

@@ -45,7 +45,7 @@ def columns(name: str, values: np.ndarray) -> list[np.ndarray]:
 
 
 def both(name: str, wide: list[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The results in 64 bits, and as i32, which passes/narrow.py takes for u64 as well."""
+    """The results in 64 bits, and as i32, which passes/optimise/narrow.py takes for u64 as well."""
     narrow = [column.astype(np.int32) for column in wide]
     cls = REGISTRY[name]
     return zip(results(cls, *wide), results(cls, *narrow), strict=True)

@@ -17,7 +17,7 @@ from gridlane.core.artifact import ParamSlot
 from gridlane.core.compact import LIMIT
 from gridlane.core.dtypes import ALL, bf16, f16
 from gridlane.core.parameters import lay_out
-from gridlane.cuda.devicearray import DeviceNDArray
+from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.launch.matchers import matcher
 from gridlane.launch.packing import packer
 from gridlane.launch.parameters import Parameters

@@ -17,7 +17,7 @@ from gridlane.core.compact import LIMIT
 from gridlane.core.dtypes import ALL, b1, bf16, f32, i8, i16, i32, i64
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.parameters import lay_out
-from gridlane.cuda.argument_types import typeof
+from gridlane.cuda.kernels.argument_types import typeof
 from gridlane.launch import compact
 from gridlane.launch.packing import flat_packer, pack_from, packer
 from gridlane.launch.parameters import Parameters, array_layout, struct_of

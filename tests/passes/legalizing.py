@@ -16,7 +16,7 @@ from gridlane.ir.printer import print_module
 from gridlane.ir.types import Type
 from gridlane.ir.values import Module, Value
 from gridlane.ir.verifier import verify
-from gridlane.passes.expand_ops import expand_ops
+from gridlane.passes.legalise.expand_ops import expand_ops
 
 WORD = 4
 

@@ -18,7 +18,7 @@ from gridlane.ir.ops import arith
 from gridlane.ir.parser import parse_module
 from gridlane.ir.values import Module, Value
 from gridlane.ir.verifier import verify
-from gridlane.passes.expand_ops import expand_ops
+from gridlane.passes.legalise.expand_ops import expand_ops
 
 EMITTING = [name for name in names() if backend(name).codegen]
 """Targets with a code generator."""

@@ -16,9 +16,9 @@ from gridlane.core.dtypes import bf16, f16, f32, f64
 from gridlane.ir.op import REGISTRY
 from gridlane.ir.ops import arith, math
 from gridlane.ir.values import Module
-from gridlane.passes.legalize_fp64.exact import compute_exactly
-from gridlane.passes.legalize_int64 import legalize_int64
-from gridlane.passes.split_aggregates import split_aggregates
+from gridlane.passes.legalise.fp64.exact import compute_exactly
+from gridlane.passes.legalise.int64 import legalize_int64
+from gridlane.passes.legalise.split_aggregates import split_aggregates
 
 
 def legalize(module: Module) -> None:
@@ -121,7 +121,7 @@ def test_casts_round_once(target) -> None:
 @pytest.mark.parametrize("cls", MATH, ids=lambda c: c.name)
 def test_functions_are_as_accurate_as_in_binary64(cls) -> None:
     """The same formulas in f64 give the same bits."""
-    from gridlane.passes.legalize_math import NOTHING, legalize_math
+    from gridlane.passes.legalise.math import NOTHING, legalize_math
 
     count = len(cls.OPERAND_FIELDS)
     values = np.concatenate([special(f64, 4), np.linspace(-30, 30, 40)])

@@ -16,8 +16,8 @@ from gridlane.core.source import Loc
 from gridlane.ir.ops import arith, math, memory
 from gridlane.ir.values import Module
 from gridlane.ir.verifier import verify
-from gridlane.passes.legalize_fp64 import legalize_fp64
-from gridlane.passes.split_aggregates import split_aggregates
+from gridlane.passes.legalise.fp64 import legalize_fp64
+from gridlane.passes.legalise.split_aggregates import split_aggregates
 
 EMULATED = 2.0**-44
 """The error of a result in pairs, beside it."""

@@ -15,7 +15,7 @@ from gridlane.ir.op import FastMath
 from gridlane.ir.ops import arith
 from gridlane.ir.parser import parse_module
 from gridlane.ir.verifier import verify
-from gridlane.passes.fuse_exactly import fuse_exactly
+from gridlane.passes.legalise.fuse_exactly import fuse_exactly
 
 COUNT = 4000
 

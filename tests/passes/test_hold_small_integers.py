@@ -12,7 +12,7 @@ from tests.property.random_ir import random_program
 from gridlane.conformance import cases, effects
 from gridlane.ir.ops import arith, memory
 from gridlane.ir.values import Module
-from gridlane.passes.hold_small_integers import INTEGERS, hold_small_integers
+from gridlane.passes.legalise.hold_small_integers import INTEGERS, hold_small_integers
 
 
 def has_small(case: cases.Case) -> bool:

@@ -17,7 +17,7 @@ from gridlane.core.options import KernelOptions
 from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.types import PointerType
 from gridlane.ir.values import Module
-from gridlane.passes.legalize_int64 import WORDS
+from gridlane.passes.legalise.int64 import WORDS
 
 EDGES = (memory.Address, memory.FromAddress, memory.Offset, control.Print, memory.Pack, memory.Part)
 EDGES += (arith.Bitcast, arith.Cast)

@@ -14,9 +14,9 @@ from gridlane.core.errors import TargetError
 from gridlane.ir.ops import atomic, memory
 from gridlane.ir.types import Space
 from gridlane.ir.values import Module
-from gridlane.passes.legalize_atomics import integers_of_32_bits, legalize_atomics
-from gridlane.passes.legalize_small import legalize_small
-from gridlane.passes.split_aggregates import split_aggregates
+from gridlane.passes.legalise.atomics import integers_of_32_bits, legalize_atomics
+from gridlane.passes.legalise.small import legalize_small
+from gridlane.passes.legalise.split_aggregates import split_aggregates
 
 Kind = atomic.AtomicKind
 

@@ -15,8 +15,8 @@ from gridlane.core.dtypes import FLOATS, i64, u64
 from gridlane.core.errors import TargetError
 from gridlane.ir.ops import arith, atomic, control, memory
 from gridlane.ir.values import Module
-from gridlane.passes.legalize_int64 import WORDS, legalize_int64
-from gridlane.passes.split_aggregates import split_aggregates
+from gridlane.passes.legalise.int64 import WORDS, legalize_int64
+from gridlane.passes.legalise.split_aggregates import split_aggregates
 
 WIDE = (i64, u64)
 

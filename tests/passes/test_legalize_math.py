@@ -22,7 +22,7 @@ from gridlane.ir.op import REGISTRY, FastMath
 from gridlane.ir.ops import arith, math
 from gridlane.ir.values import Module
 from gridlane.ir.verifier import verify
-from gridlane.passes.legalize_math import FUNCTIONS, NOTHING, NVPTX, legalize_math
+from gridlane.passes.legalise.math import FUNCTIONS, NOTHING, NVPTX, legalize_math
 
 NAMES = sorted(accuracy.FUNCTIONS)
 EXACT = (arith.Rem, math.Ldexp, math.Frexp, math.Nextafter)

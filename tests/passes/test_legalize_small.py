@@ -15,9 +15,9 @@ from gridlane.conformance.special import grid_of, special
 from gridlane.core.dtypes import b1, bf16, f16, f64, i32, i64, u32, u64
 from gridlane.ir.ops import arith, atomic, control, memory
 from gridlane.ir.values import Module
-from gridlane.passes.legalize_int64 import legalize_int64
-from gridlane.passes.legalize_small import HELD, legalize_small
-from gridlane.passes.split_aggregates import split_aggregates
+from gridlane.passes.legalise.int64 import legalize_int64
+from gridlane.passes.legalise.small import HELD, legalize_small
+from gridlane.passes.legalise.split_aggregates import split_aggregates
 
 
 def legalize(module: Module) -> None:

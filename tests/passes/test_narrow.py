@@ -7,6 +7,7 @@ import pytest
 from tests.devices import run_on
 
 from gridlane import compiler, cuda
+from gridlane.analysis.intervals import clamp, meet, widened
 from gridlane.backends import backend
 from gridlane.backends.record import Fact
 from gridlane.compiler import pipeline
@@ -18,7 +19,6 @@ from gridlane.ir.parser import parse_module
 from gridlane.ir.verifier import verify
 from gridlane.launch import compact
 from gridlane.launch.parameters import Parameters
-from gridlane.passes.intervals import clamp, meet, widened
 
 VECTOR, MATRIX = float32[::1], float32[:, ::1]
 
@@ -162,12 +162,12 @@ def test_intervals():
 def test_the_interpreter_agrees_with_the_rules_of_ops():
     """Each rule holds for every pair of small i8s, and for the edges."""
     from gridlane import interp
+    from gridlane.analysis.intervals import transfer
     from gridlane.core.dtypes import i8
     from gridlane.ir.builder import Builder
     from gridlane.ir.ops import arith
     from gridlane.ir.types import pointer
     from gridlane.ir.values import Function, Module, Param, Value
-    from gridlane.passes.intervals import transfer
 
     binary = [arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Rem, arith.Min, arith.Max]
     binary += [arith.And, arith.Or, arith.Xor, arith.Shl, arith.Shr]

@@ -9,9 +9,9 @@ import pytest
 from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
 from gridlane.ir.verifier import verify
-from gridlane.passes.branch_out_of_scopes import branch_out_of_scopes
-from gridlane.passes.inline import inline_calls
-from gridlane.passes.promote import promote_variables
+from gridlane.passes.optimise.promote import promote_variables
+from gridlane.passes.structure.branch_out_of_scopes import branch_out_of_scopes
+from gridlane.passes.structure.inline import inline_calls
 
 PASSES = {
     "branch": branch_out_of_scopes,

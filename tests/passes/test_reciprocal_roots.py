@@ -8,7 +8,7 @@ from tests.devices import run_on
 
 from gridlane.ir.parser import parse_module
 from gridlane.ir.verifier import verify
-from gridlane.passes.reciprocal_roots import reciprocal_roots
+from gridlane.passes.optimise.reciprocal_roots import reciprocal_roots
 
 KERNEL = """kernel @k(%x: ptr<f32, global> [path=("data")], %y: ptr<f32, global> [argument=1, path=("data")]) {{
   %t: i32 = thread_idx x

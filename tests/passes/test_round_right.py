@@ -19,7 +19,7 @@ from gridlane.ir.parser import parse_module
 from gridlane.ir.values import Module
 from gridlane.ir.verifier import verify
 from gridlane.launch.devices import get_device
-from gridlane.passes.round_right import round_right
+from gridlane.passes.legalise.round_right import round_right
 
 COUNT = 3000
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gridlane.analysis.uniformity import Uniformity
 from gridlane.backends import backend
 from gridlane.compiler import pipeline
 from gridlane.core.errors import TargetError
@@ -12,10 +13,9 @@ from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
 from gridlane.ir.values import Module
 from gridlane.ir.verifier import verify
-from gridlane.passes.index_words import index_words
-from gridlane.passes.promote import promote_variables
-from gridlane.passes.settle_spaces import settle_spaces
-from gridlane.passes.uniform_control import Uniformity
+from gridlane.passes.legalise.settle_spaces import settle_spaces
+from gridlane.passes.optimise.index_words import index_words
+from gridlane.passes.optimise.promote import promote_variables
 
 KERNEL = """
 kernel @k(%p: ptr<i32, global>, %n: i32) {{

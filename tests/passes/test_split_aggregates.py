@@ -11,7 +11,7 @@ from tests.property.random_ir import random_program
 
 from gridlane.conformance import cases, effects
 from gridlane.ir.types import StructType, VectorType
-from gridlane.passes.split_aggregates import split_aggregates
+from gridlane.passes.legalise.split_aggregates import split_aggregates
 
 FAMILIES = (effects.loads_and_stores, effects.variables_and_parts, effects.arrays_of_the_kernel)
 CASES = [case for family in FAMILIES for case in family()]

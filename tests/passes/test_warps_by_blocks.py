@@ -10,6 +10,7 @@ from tests.effort import examples
 from tests.passes.legalizing import check, ops_of
 from tests.property.random_ir import random_program
 
+from gridlane.analysis.uniformity import Uniformity
 from gridlane.conformance import cases
 from gridlane.conformance.effects import effects
 from gridlane.conformance.kernels import Kernel
@@ -20,9 +21,8 @@ from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
 from gridlane.ir.values import ErrorSite, Module, Region
 from gridlane.ir.verifier import verify
-from gridlane.passes.inline import inline_calls
-from gridlane.passes.uniform_control import Uniformity
-from gridlane.passes.warps_by_blocks import barriers_by_blocks, warps_by_blocks
+from gridlane.passes.legalise.warps_by_blocks import barriers_by_blocks, warps_by_blocks
+from gridlane.passes.structure.inline import inline_calls
 
 THREADS = 75  # the last warp is not full
 HEAD = """

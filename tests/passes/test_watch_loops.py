@@ -14,10 +14,10 @@ from gridlane.core.argtypes import int64
 from gridlane.core.options import KernelOptions
 from gridlane.ir.values import Module
 from gridlane.ir.verifier import verify
-from gridlane.passes import watch_loops
-from gridlane.passes.inline import inline_calls
-from gridlane.passes.promote import promote_variables
-from gridlane.passes.watch_loops import MESSAGE
+from gridlane.passes.optimise.promote import promote_variables
+from gridlane.passes.structure import watch_loops
+from gridlane.passes.structure.inline import inline_calls
+from gridlane.passes.structure.watch_loops import MESSAGE
 
 
 def counts(out, n):

@@ -9,14 +9,14 @@ import threading
 
 import pytest
 
-from gridlane.cuda import dlpack_code
+from gridlane.cuda.interop import dlpack_code
 from gridlane.runtime.drivers import cpu_native
 
 FIRST = """
 import threading
 import numpy as np
 from gridlane import cuda
-from gridlane.cuda import dlpack_python
+from gridlane.cuda.interop import dlpack_python
 
 @cuda.jit
 def add_one(x):

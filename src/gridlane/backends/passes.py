@@ -10,53 +10,53 @@ def _pass(path: str, *arguments: str, options: tuple[str, ...] = ()) -> Pass:
     return Pass(f"gridlane.passes.{path}", arguments, options)
 
 
-INLINE = _pass("inline.inline_calls")
-INLINE_OTHERS = _pass("inline.inline_others")
+INLINE = _pass("structure.inline.inline_calls")
+INLINE_OTHERS = _pass("structure.inline.inline_others")
 """Library functions stay: written once, each is a text that the next kernel finds made."""
 
-PROMOTE = _pass("promote.promote_variables")
-COPY_AT_ONCE = _pass("copy_at_once.copy_at_once")
-NARROW = _pass("narrow.narrow_integers")
-COARSEN = _pass("coarsen.coarsen_blocks")
-UNROLL = _pass("unroll.wish_unrolling")
-RECIPROCAL_ROOTS = _pass("reciprocal_roots.reciprocal_roots")
-JOIN_LOADS = _pass("join_loads.join_loads")
+PROMOTE = _pass("optimise.promote.promote_variables")
+COPY_AT_ONCE = _pass("legalise.copy_at_once.copy_at_once")
+NARROW = _pass("optimise.narrow.narrow_integers")
+COARSEN = _pass("optimise.coarsen.coarsen_blocks")
+UNROLL = _pass("optimise.unroll.wish_unrolling")
+RECIPROCAL_ROOTS = _pass("optimise.reciprocal_roots.reciprocal_roots")
+JOIN_LOADS = _pass("optimise.join_loads.join_loads")
 
-FUNCTIONS = _pass("legalize_math.legalize_math", "gridlane.passes.legalize_math.natives.NOTHING")
+FUNCTIONS = _pass("legalise.math.legalize_math", "gridlane.passes.legalise.math.natives.NOTHING")
 """Our functions, for shaders: those of their languages are far off, and differ."""
 
-FUNCTIONS_OF_CPU = _pass("legalize_math.legalize_math", "gridlane.passes.legalize_math.natives.CPU")
+FUNCTIONS_OF_CPU = _pass("legalise.math.legalize_math", "gridlane.passes.legalise.math.natives.CPU")
 """Our functions, which run on whole vectors, in the place of libm's."""
 
 FUNCTIONS_OF_NVPTX = _pass(
-    "legalize_math.legalize_math", "gridlane.passes.legalize_math.natives.NVPTX"
+    "legalise.math.legalize_math", "gridlane.passes.legalise.math.natives.NVPTX"
 )
 """Our functions in the place of libdevice's."""
 
-FUSE_F64 = _pass("fuse_exactly.fuse_exactly", "gridlane.core.dtypes.f64")
-FUSE_F32 = _pass("fuse_exactly.fuse_exactly", "gridlane.core.dtypes.f32")
-FUSE_BF16 = _pass("fuse_exactly.fuse_exactly", "gridlane.core.dtypes.bf16")
+FUSE_F64 = _pass("legalise.fuse_exactly.fuse_exactly", "gridlane.core.dtypes.f64")
+FUSE_F32 = _pass("legalise.fuse_exactly.fuse_exactly", "gridlane.core.dtypes.f32")
+FUSE_BF16 = _pass("legalise.fuse_exactly.fuse_exactly", "gridlane.core.dtypes.bf16")
 """Fused multiply-adds of a type in integers."""
 
-ROUND_RIGHT = _pass("round_right.round_right")
-INDEX_WORDS = _pass("index_words.index_words")
-SPLIT_AGGREGATES = _pass("split_aggregates.split_aggregates")
-SETTLE_SPACES = _pass("settle_spaces.settle_spaces")
-FLOAT64 = _pass("legalize_fp64.legalize_fp64", options=("fp64",))
-HALVE_ATOMICS = _pass("halve_atomics.halve_atomics")
-INT64 = _pass("legalize_int64.legalize_int64")
-SMALL = _pass("legalize_small.legalize_small")
-HOLD_SMALL_INTEGERS = _pass("hold_small_integers.hold_small_integers")
-ATOMICS = _pass("legalize_atomics.legalize_atomics")
+ROUND_RIGHT = _pass("legalise.round_right.round_right")
+INDEX_WORDS = _pass("optimise.index_words.index_words")
+SPLIT_AGGREGATES = _pass("legalise.split_aggregates.split_aggregates")
+SETTLE_SPACES = _pass("legalise.settle_spaces.settle_spaces")
+FLOAT64 = _pass("legalise.fp64.legalize_fp64", options=("fp64",))
+HALVE_ATOMICS = _pass("legalise.halve_atomics.halve_atomics")
+INT64 = _pass("legalise.int64.legalize_int64")
+SMALL = _pass("legalise.small.legalize_small")
+HOLD_SMALL_INTEGERS = _pass("legalise.hold_small_integers.hold_small_integers")
+ATOMICS = _pass("legalise.atomics.legalize_atomics")
 
-WARPS_BY_BLOCKS = _pass("warps_by_blocks.warps_by_blocks")
+WARPS_BY_BLOCKS = _pass("legalise.warps_by_blocks.warps_by_blocks")
 """Threads of a block do together what those of a warp do."""
 
-BARRIERS_BY_BLOCKS = _pass("warps_by_blocks.barriers_by_blocks")
+BARRIERS_BY_BLOCKS = _pass("legalise.warps_by_blocks.barriers_by_blocks")
 """All threads of a block come to its barriers, on devices with warps."""
 
-WATCH_LOOPS = _pass("watch_loops.watch_loops")
-BRANCH_OUT_OF_SCOPES = _pass("branch_out_of_scopes.branch_out_of_scopes")
+WATCH_LOOPS = _pass("structure.watch_loops.watch_loops")
+BRANCH_OUT_OF_SCOPES = _pass("structure.branch_out_of_scopes.branch_out_of_scopes")
 
 WORDS: tuple[Pass, ...] = (
     INLINE,

@@ -18,7 +18,7 @@ from gridlane.core.argtypes import ArgType
 from gridlane.core.compact import ANY, Variant
 from gridlane.core.errors import CompileError, LaunchError, TargetError
 from gridlane.core.options import Target
-from gridlane.cuda.dispatcher import Dispatcher
+from gridlane.cuda.kernels.dispatcher import Dispatcher
 from gridlane.launch.dimensions import check_shape
 from gridlane.runtime.protocol import Limits
 

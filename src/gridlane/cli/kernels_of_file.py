@@ -13,7 +13,7 @@ from types import ModuleType
 
 from gridlane.cli.failure import fail, likely
 from gridlane.core.argtypes import ArgType
-from gridlane.cuda.dispatcher import Dispatcher
+from gridlane.cuda.kernels.dispatcher import Dispatcher
 
 CALLED = {"compile": "compile", "export": "export --web"}
 """The commands as they are typed."""

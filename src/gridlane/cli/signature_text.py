@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from gridlane.cli.failure import fail, likely
 from gridlane.core.argtypes import SCALARS, ArgType
-from gridlane.cuda.signatures import parse
+from gridlane.cuda.kernels.signatures import parse
 from gridlane.cuda.types import SIGNATURE_NAMES
 
 # f32, i32, u8, b1, bf16. Where numba's name counts bytes and means another type, this one wins.

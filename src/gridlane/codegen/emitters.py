@@ -2,7 +2,7 @@
 
 A code generator has one ``Emitters``, in which its modules register a function for each op class.
 An emitter is a fast path: what a target does not emit is written in other ops before its passes
-run (``passes/expand_ops.py``), legalised by one of them, or refused by name.
+run (``passes/legalise/expand_ops.py``), legalised by one of them, or refused by name.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from gridlane.ir.op import REGISTRY, Op, clone_region
 from gridlane.ir.printer import print_module
 from gridlane.ir.source import KernelSource
 from gridlane.ir.values import Function, Module, Param, Value, Var
-from gridlane.passes.expand_ops import expand_ops
+from gridlane.passes.legalise.expand_ops import expand_ops
 
 
 def translate(

@@ -42,7 +42,7 @@ class Feature(StrEnum):
     """Threads are lanes of the CPU's vectors, where coarse code is slower."""
 
     SHORT_LOOPS = "short_loops"
-    """The device ends loops; see passes/watch_loops.py."""
+    """The device ends loops; see passes/structure/watch_loops.py."""
 
     SWAPS_SELECTS = "swaps_selects"
     """The device's compiler chooses wrongly between a bit select and what that is of; see
@@ -72,7 +72,7 @@ class Feature(StrEnum):
     KEEPS_UPPER_BITS = "keeps_upper_bits"
     """A defect: the result of an integer op of 8 or 16 bits may keep the bits above, as of 0 - x
     and abs(x) of the least number; NVIDIA's compiler does that. Behind
-    passes/hold_small_integers.py there are no such ops."""
+    passes/legalise/hold_small_integers.py there are no such ops."""
 
     FOLDS_WIDE = "folds_wide"
     """A defect: what is known of a 64-bit integer is used wrongly: of one that was widened, of

@@ -10,32 +10,34 @@ STUBS = "gridlane.frontends.python.stubs"
 """Every other name is one that kernels use: grid, threadIdx, atomic, shared …"""
 
 _BY_MODULE: dict[str, str] = {
-    "decorators": "jit",
-    "dispatcher": "Dispatcher",
-    "arguments": "In Out InOut",
-    "arrays": """
+    "kernels.decorators": "jit",
+    "kernels.dispatcher": "Dispatcher",
+    "kernels.arguments": "In Out InOut",
+    "arrays.creation": """
         to_device device_array device_array_like pinned_array pinned_array_like mapped_array
         mapped_array_like managed_array pinned as_cuda_array is_cuda_array open_ipc_array
         from_cuda_array_interface
     """,
-    "foreign": "from_dlpack",
-    "streams": """
+    "interop.foreign": "from_dlpack",
+    "host.streams": """
         stream default_stream legacy_default_stream per_thread_default_stream external_stream
         event event_elapsed_time synchronize
     """,
-    "graphs": "capture",
-    "device": """
+    "host.graphs": "capture",
+    "host.device": """
         gpus list_devices get_current_device select_device current_context require_context close
         is_available is_supported_version is_float16_supported is_bfloat16_supported
         is_fp8_supported cuda_error detect defer_cleanup profile_start profile_stop profiling
         MemoryInfo
     """,
-    "reduction": "Reduce reduce",
-    "ufunc": "vectorize",
-    "gufunc": "guvectorize",
-    "compilation": "compile compile_ptx compile_for_current_device compile_ptx_for_current_device",
-    "refused": "declare_device compile_all",
-    "argument_types": "typeof",
+    "ufuncs.reduction": "Reduce reduce",
+    "ufuncs.ufunc": "vectorize",
+    "ufuncs.gufunc": "guvectorize",
+    "host.compilation": """
+        compile compile_ptx compile_for_current_device compile_ptx_for_current_device
+    """,
+    "host.refused": "declare_device compile_all",
+    "kernels.argument_types": "typeof",
     "types": """
         boolean bool_ b1 int8 int16 int32 int64 uint8 uint16 uint32 uint64 i1 i2 i4 i8 u1 u2 u4 u8
         float16 bfloat16 float32 float64 f2 f4 f8 complex64 complex128 c8 c16 float_ double intp
@@ -48,30 +50,33 @@ _BY_MODULE: dict[str, str] = {
 # name: (module under gridlane.cuda, name there)
 MODULES: dict[str, tuple[str, str]] = {
     name: (module, name) for module, names in _BY_MODULE.items() for name in names.split()
-} | {"KernelRuntimeError": ("errors", "KernelRuntimeError")}
+} | {"KernelRuntimeError": ("host.errors", "KernelRuntimeError")}
 
 SUBMODULES: dict[str, str] = {
-    "args": "arguments",
-    "config": "settings",
-    "launchconfig": "launch",
+    "args": "kernels.arguments",
+    "config": "host.settings",
+    "launchconfig": "kernels.launch",
+    "errors": "host.errors",
+    "decorators": "kernels.decorators",
+    "dispatcher": "kernels.dispatcher",
     "testing": "numba_compat.testing",
     "cudadrv": "numba_compat.cudadrv",
     "core": "numba_compat.core",
     "api": "numba_compat.api",
 }
-# Modules by their own names, so that importing one looks no further.
-SUBMODULES |= {
-    name: name
-    for line in (
-        "allocation argument_types arguments arrays compilation decorators description device",
-        "devicearray dlpack dlpack_arguments dlpack_code dlpack_python dlpack_read foreign graphs",
-        "dispatcher errors generated gufunc host_ufunc indexing inspection",
-        "kernel launch named names numba_compat overlaps profiles random",
-        "reduction refused result_types routes settings signatures sources streams",
-        "transfers transport types ufunc warnings",
-    )
-    for name in line.split()
-}
+# Rooms and modules by their own names, so that importing one looks no further.
+_OWN = (
+    "arrays",
+    "host",
+    "interop",
+    "kernels",
+    "names",
+    "numba_compat",
+    "random",
+    "types",
+    "ufuncs",
+)
+SUBMODULES |= {name: name for name in _OWN}
 
 # What there is instead of names of numba.cuda.
 INSTEAD: dict[str, str] = {

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.argtypes import from_numpy
-from gridlane.cuda.arrays import device_array
-from gridlane.cuda.decorators import jit
+from gridlane.cuda.arrays.creation import device_array
+from gridlane.cuda.kernels.decorators import jit
 from gridlane.cuda.types import float32, float64, int64, uint32, uint64
 
 xoroshiro128p_dtype = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)

@@ -12,7 +12,7 @@ from gridlane.ir.ops import math
 MATH = frozenset(cls.name for cls in REGISTRY.values() if cls.__module__ == math.__name__)
 
 ARITHMETIC = frozenset(cls.name for cls in REGISTRY.values() if cls.elementwise) - MATH
-"""What a target does not emit of these, passes/expand_ops.py writes in others."""
+"""What a target does not emit of these, passes/legalise/expand_ops.py writes in others."""
 
 # fmt: off
 MEMORY = frozenset((

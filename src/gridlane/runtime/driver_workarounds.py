@@ -6,7 +6,8 @@ from gridlane.core.features import Feature
 
 _QUIRKS = {"llvmpipe": frozenset((Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS))}
 """Words of a device's name (Mesa's llvmpipe is behind lavapipe as well) and the features of
-``Target.features`` that they stand for; see passes/watch_loops.py and codegen/joined_bits.py."""
+``Target.features`` that they stand for; see passes/structure/watch_loops.py and
+codegen/joined_bits.py."""
 
 
 def quirks(name: str) -> frozenset[Feature]:

@@ -57,7 +57,7 @@ def device(machine):
 
 def forget_devices():
     """Drop what lives as long as a process: devices, and what numba's names show of them."""
-    from gridlane.cuda import device
+    from gridlane.cuda.host import device
     from gridlane.launch import current, devices
     from gridlane.runtime.drivers.cuda import api
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gridlane import cuda
-from gridlane.cuda import dispatcher, launch
+from gridlane.cuda.kernels import dispatcher, launch
 from gridlane.launch.launcher import PythonLauncher
 
 try:

@@ -13,7 +13,8 @@ from tests.cuda.tensors import Tensor
 
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError, DeviceError
-from gridlane.cuda import allocation, dlpack
+from gridlane.cuda.arrays import allocation
+from gridlane.cuda.interop import dlpack
 from gridlane.launch import current, geometry
 from gridlane.launch.devices import get_device
 

@@ -16,7 +16,7 @@ from gridlane import cuda
 from gridlane.core import trace
 from gridlane.core.compact import LIMIT
 from gridlane.core.errors import DeviceError
-from gridlane.cuda.devicearray import DeviceNDArray
+from gridlane.cuda.arrays.devicearray import DeviceNDArray
 
 
 def test_a_launch_has_the_arguments_and_the_geometry(machine, scale, slow):

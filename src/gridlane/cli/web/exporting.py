@@ -22,7 +22,7 @@ from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact
 from gridlane.core.errors import CompileError
 from gridlane.core.options import FP64, Target
-from gridlane.cuda.dispatcher import Dispatcher
+from gridlane.cuda.kernels.dispatcher import Dispatcher
 
 EVERYWHERE_THREADS, EVERYWHERE_SHARED = 256, 16384
 """Threads of a block, and bytes of its shared memory, that every device of WebGPU has."""

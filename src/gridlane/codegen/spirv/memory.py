@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.codegen.alignment import alignment
+from gridlane.analysis.alignment import alignment
 from gridlane.codegen.spirv.code import unsigned
 from gridlane.codegen.spirv.emission import Emission, address_type, emits
 from gridlane.codegen.spirv.opcodes import Opcode

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from gridlane.codegen.alignment import alignment, shared_factor
+from gridlane.analysis.alignment import alignment, shared_factor
 from gridlane.core.dtypes import DType
 from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op

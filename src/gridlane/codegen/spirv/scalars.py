@@ -58,7 +58,7 @@ def _settled(code: Code, op: Op, operands: list[int]) -> list[int]:
 def _knows_too_much(op: Op, value: Value) -> bool:
     """Whether compilers go wrong with what they know of an integer operand."""
     if isinstance(op, arith.Shl) and value is op.value:
-        # The first of two shifts that extend a sign; see passes/hold_small_integers.py.
+        # The first of two shifts that extend a sign; see passes/legalise/hold_small_integers.py.
         return value.type is i32 and constant(op.amount) in (16, 24)
     if isinstance(op, arith.Div | arith.Rem | arith.Shr) and value.type is i32:
         return isinstance(value.op, _SIGNS)
@@ -198,7 +198,7 @@ def _divide_floats(code: Code, op: Op, operands: list[int]) -> int:
 
 
 def _reciprocal_root(code: Code, op: Op, operands: list[int]) -> int:
-    """A rough one, of passes/reciprocal_roots.py; others are functions by now."""
+    """A rough one, of passes/optimise/reciprocal_roots.py; others are functions by now."""
     return code.ext(Glsl.InverseSqrt, type_of(op), *operands)
 
 

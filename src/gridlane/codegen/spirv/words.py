@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gridlane.codegen.alignment import shared_factor
+from gridlane.analysis.alignment import shared_factor
 from gridlane.codegen.spirv.code import Code, unsigned
 from gridlane.codegen.spirv.emission import Emission
 from gridlane.codegen.spirv.opcodes import (

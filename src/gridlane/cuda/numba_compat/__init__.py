@@ -6,8 +6,8 @@ import os
 import sys
 from pathlib import Path
 
+from gridlane.cuda.kernels.sources import watch_exec
 from gridlane.cuda.numba_compat.finder import Fallback, NumbaFinder
-from gridlane.cuda.sources import watch_exec
 
 _SHIM = Path(__file__).with_name("shim")
 _SOURCES = Path(__file__).parents[3]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridlane.cuda import arrays, device, streams
+from gridlane.cuda.arrays import creation as arrays
+from gridlane.cuda.host import device, streams
 from gridlane.cuda.names import missing
 
 get_context = device.current_context

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridlane.cuda import settings as config
 from gridlane.cuda import types
+from gridlane.cuda.host import settings as config
 from gridlane.cuda.names import missing
 from gridlane.cuda.numba_compat import errors, numpy_support
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gridlane.cuda.dispatcher import Dispatcher, ForAll
-from gridlane.cuda.kernel import Kernel as _Kernel
+from gridlane.cuda.kernels.dispatcher import Dispatcher, ForAll
+from gridlane.cuda.kernels.kernel import Kernel as _Kernel
 
 CUDADispatcher = Dispatcher
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gridlane.core.errors import DeviceError
-from gridlane.cuda.arrays import is_cuda_array
-from gridlane.cuda.device import (
+from gridlane.cuda.arrays.creation import is_cuda_array
+from gridlane.cuda.arrays.devicearray import as_device
+from gridlane.cuda.arrays.transport import PinnedMemory
+from gridlane.cuda.host.device import (
     Context,
     CudaDevice,
     MemoryInfo,
@@ -15,11 +17,9 @@ from gridlane.cuda.device import (
     profile_start,
     profile_stop,
 )
-from gridlane.cuda.devicearray import as_device
+from gridlane.cuda.host.streams import AnyStream as Stream  # numba has one class for all kinds
+from gridlane.cuda.host.streams import Event
 from gridlane.cuda.names import missing
-from gridlane.cuda.streams import AnyStream as Stream  # numba has one class for all kinds
-from gridlane.cuda.streams import Event
-from gridlane.cuda.transport import PinnedMemory
 from gridlane.launch import current
 
 CudaAPIError = CudaDriverError = LinkerError = DeviceError

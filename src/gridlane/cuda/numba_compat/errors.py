@@ -12,8 +12,7 @@ from gridlane.core.errors import (
     TypingError,
     UnsupportedError,
 )
-from gridlane.cuda.names import missing
-from gridlane.cuda.warnings import (
+from gridlane.cuda.host.warnings import (
     DeprecationError,
     NumbaDebugInfoWarning,
     NumbaDeprecationWarning,
@@ -22,6 +21,7 @@ from gridlane.cuda.warnings import (
     NumbaPerformanceWarning,
     NumbaWarning,
 )
+from gridlane.cuda.names import missing
 
 NumbaError = GridlaneError
 LoweringError = CompilerError = ForbiddenConstruct = CompileError

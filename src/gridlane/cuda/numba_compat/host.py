@@ -9,11 +9,11 @@ from typing import Any
 
 from gridlane.core.argtypes import ArgType, ArrayType, NoneType, Signature, none
 from gridlane.core.errors import GridlaneError, UnsupportedError
-from gridlane.cuda.argument_types import KEYS, typeof
-from gridlane.cuda.decorators import jit as cuda_jit
-from gridlane.cuda.kernel import Kernel
-from gridlane.cuda.result_types import calling, result_type
-from gridlane.cuda.signatures import Types, is_signature, parse
+from gridlane.cuda.kernels.argument_types import KEYS, typeof
+from gridlane.cuda.kernels.decorators import jit as cuda_jit
+from gridlane.cuda.kernels.kernel import Kernel
+from gridlane.cuda.kernels.signatures import Types, is_signature, parse
+from gridlane.cuda.ufuncs.result_types import calling, result_type
 
 prange = range
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.cuda import settings
+from gridlane.cuda.host import settings
 from gridlane.cuda.names import missing
 
 skip_unless_cffi = unittest.skipUnless(find_spec("cffi"), "requires cffi")

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gridlane.cuda import settings as config
-from gridlane.cuda.device import get_current_device
+from gridlane.cuda.host import settings as config
+from gridlane.cuda.host.device import get_current_device
 from gridlane.cuda.names import missing
 from gridlane.cuda.numba_compat.support import (
     TestCase,

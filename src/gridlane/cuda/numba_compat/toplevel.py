@@ -7,10 +7,8 @@ from typing import Any
 # What is not in ``__all__`` is a name of the module all the same.
 from gridlane import cuda as cuda
 from gridlane.core.argtypes import from_numpy as from_dtype
-from gridlane.cuda import settings as config  # noqa: F401  # numba.config
 from gridlane.cuda import types
-from gridlane.cuda.argument_types import typeof
-from gridlane.cuda.gufunc import guvectorize
+from gridlane.cuda.kernels.argument_types import typeof
 from gridlane.cuda.names import missing
 from gridlane.cuda.numba_compat import core as core
 from gridlane.cuda.numba_compat import core as np  # noqa: F401  # numba.np
@@ -18,7 +16,8 @@ from gridlane.cuda.numba_compat import errors
 from gridlane.cuda.numba_compat.host import generated_jit as generated_jit
 from gridlane.cuda.numba_compat.host import jit, njit, prange
 from gridlane.cuda.types import none, void
-from gridlane.cuda.ufunc import vectorize
+from gridlane.cuda.ufuncs.gufunc import guvectorize
+from gridlane.cuda.ufuncs.ufunc import vectorize
 
 # The numba whose dialect this follows.
 __version__ = "0.61.2"

@@ -13,7 +13,7 @@ from gridlane.frontends.python.rules import RULES
 from gridlane.frontends.python.scope import Surroundings
 from gridlane.frontends.python.unit import Unit
 from gridlane.ir.values import Function, Module
-from gridlane.passes.promote import drop_dead
+from gridlane.passes.optimise.promote import drop_dead
 
 
 def translate(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.codegen.alignment import alignment, shared_factor
+from gridlane.analysis.alignment import alignment, shared_factor
 from gridlane.codegen.llvm.nvptx.emission import Emission, emits
 from gridlane.codegen.llvm.nvptx.names import pointer_name, register_name
 from gridlane.codegen.llvm.nvptx.trace import traced

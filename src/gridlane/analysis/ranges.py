@@ -1,0 +1,283 @@
+"""The range analysis: between which bounds each integer of a kernel lies.
+
+Abstract interpretation over intervals (Cousot & Cousot, 1977) on structured control flow. A state
+holds the intervals of variables and what conditions have shown about values; loops are repeated
+until nothing grows, with widening to a few thresholds and one step back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gridlane.analysis.intervals import (
+    Interval,
+    clamp,
+    full,
+    hull,
+    meet,
+    transfer,
+    widened,
+)
+from gridlane.core.dtypes import DType, b1
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, control, memory
+from gridlane.ir.values import Function, Region, Value, Var
+
+_MOST_VISITS = 60_000
+"""Ops that are looked at before the analysis gives up; loops in loops repeat."""
+
+
+class TooLarge(Exception):
+    """The kernel takes too long to analyse."""
+
+
+@dataclass(slots=True)
+class State:
+    """What is known at a point of the program.
+
+    Attributes:
+        variables: intervals of the integer variables.
+        facts: values that conditions have bounded further than their definitions do.
+        holds: the value that a variable is known to hold.
+    """
+
+    variables: dict[Var, Interval]
+    facts: dict[Value, Interval] = field(default_factory=dict)
+    holds: dict[Var, Value] = field(default_factory=dict)
+
+    def copy(self) -> State:
+        """A state that can go its own way."""
+        return State(dict(self.variables), dict(self.facts), dict(self.holds))
+
+
+def joined(states: list[State | None]) -> State | None:
+    """What holds whichever way control came; None for no way."""
+    known = [state for state in states if state is not None]
+    if not known:
+        return None
+    first, *rest = known
+    result = first.copy()
+    for other in rest:
+        for var, interval in other.variables.items():
+            result.variables[var] = hull(result.variables[var], interval)
+        facts = {v: i for v, i in result.facts.items() if v in other.facts}
+        result.facts = {v: hull(i, other.facts[v]) for v, i in facts.items()}
+        result.holds = {v: h for v, h in result.holds.items() if other.holds.get(v) is h}
+    return result
+
+
+class Ranges:
+    """The intervals of a function.
+
+    Attributes:
+        of: for each integer value the interval at its definition.
+        uses: for each op the intervals of its integer operands where it stands.
+        written: for each integer variable the hull of all that it ever holds.
+    """
+
+    def __init__(self, function: Function, given: dict[Value, Interval]) -> None:
+        self.of: dict[Value, Interval] = dict(given)
+        self.uses: dict[Op, dict[Value, Interval]] = {}
+        self._visits = 0
+        self._breaks: list[list[State | None]] = []
+        self._continues: list[list[State | None]] = []
+        self._leaves: list[list[State | None]] = []
+        integers = [v for v in function.variables if _is_integer(v.type)]
+        self._region(function.body, State({var: (0, 0) for var in integers}))
+        self.written = {var: (0, 0) for var in integers}
+        for op, operands in self.uses.items():
+            if isinstance(op, memory.WriteVar) and op.var in self.written:
+                held = operands.get(op.value, full(op.var.type))
+                self.written[op.var] = hull(self.written[op.var], held)
+
+    def at(self, op: Op, value: Value) -> Interval:
+        """The interval of an operand where an op stands; all of its type where nothing is known."""
+        return self.uses.get(op, {}).get(value) or full(value.type)
+
+    # --- states ---
+
+    def _known(self, state: State, value: Value) -> Interval:
+        return state.facts.get(value) or self.of.get(value) or full(value.type)
+
+    def _region(self, region: Region, state: State | None) -> State | None:
+        """The state behind a region; None when control does not get there."""
+        for op in region.ops:
+            if state is None:
+                return None
+            self._visits += 1
+            if self._visits > _MOST_VISITS:
+                raise TooLarge
+            self.uses[op] = {
+                value: self._known(state, value)
+                for value in op.operands()
+                if _is_integer(value.type)
+            }
+            state = self._op(op, state)
+        return state
+
+    def _op(self, op: Op, state: State) -> State | None:
+        handler = _HANDLERS.get(type(op))
+        if handler is not None:
+            return handler(self, op, state)
+        if op.REGION_FIELDS:
+            raise TooLarge  # control flow that is not known here
+        for result in op.results:
+            state.facts.pop(result, None)
+            if _is_integer(result.type):
+                self.of[result] = transfer(op, result, lambda value: self._known(state, value))
+        return state
+
+    def _read(self, op: memory.ReadVar, state: State) -> State:
+        result = op.results[0]
+        state.facts.pop(result, None)
+        if op.var in state.variables:
+            self.of[result] = state.variables[op.var]
+            state.holds[op.var] = result
+        return state
+
+    def _write(self, op: memory.WriteVar, state: State) -> State:
+        if op.var in state.variables:
+            state.variables[op.var] = self._known(state, op.value)
+            state.holds[op.var] = op.value
+        return state
+
+    # --- control ---
+
+    def _if(self, op: control.If, state: State) -> State | None:
+        then = self._region(op.then, self._assume(state.copy(), op.condition, True))
+        return joined([then, self._region(op.orelse, self._assume(state, op.condition, False))])
+
+    def _scope(self, op: control.ScopeOp, state: State) -> State | None:
+        self._leaves.append([])
+        end = self._region(op.body, state)
+        return joined([end, *self._leaves.pop()])
+
+    def _loop(self, op: control.Loop, entry: State) -> State | None:
+        head = entry
+        for count in range(40):
+            behind, again = self._turn(op, head)
+            following = joined([entry, again])
+            assert following is not None
+            if not _grew(head, following):
+                return self._step_back(op, entry, head, following, behind)
+            head = _widen(head, following) if count else following
+        raise TooLarge
+
+    def _step_back(
+        self,
+        op: control.Loop,
+        entry: State,
+        head: State,
+        following: State,
+        behind: State | None,
+    ) -> State | None:
+        """What is behind a loop, when its head is taken back to what follows from the widened one;
+        that holds as long as a turn from there does not lead out of it."""
+        if not _grew(following, head):  # the same
+            return behind
+        closer, again = self._turn(op, following)
+        check = joined([entry, again])
+        assert check is not None
+        return self._turn(op, head)[0] if _grew(following, check) else closer
+
+    def _turn(self, op: control.Loop, head: State) -> tuple[State | None, State | None]:
+        """One turn of a loop: the states behind it and at its next start."""
+        self._breaks.append([])
+        self._continues.append([])
+        end = self._region(op.body, head.copy())
+        again = self._region(op.step, joined([end, *self._continues.pop()]))
+        return joined(self._breaks.pop()), again
+
+    def _break(self, op: control.Break, state: State) -> None:
+        self._breaks[-1].append(state)
+
+    def _continue(self, op: control.Continue, state: State) -> None:
+        self._continues[-1].append(state)
+
+    def _leave(self, op: control.Leave, state: State) -> None:
+        self._leaves[-1].append(state)
+
+    def _end(self, op: Op, state: State) -> None:
+        return None
+
+    # --- conditions ---
+
+    def _assume(self, state: State | None, condition: Value, truth: bool) -> State | None:
+        """The state where a condition is known; None where it cannot be so."""
+        op = condition.op
+        if state is None or op is None:
+            return state
+        if isinstance(op, arith.Not):
+            return self._assume(state, op.value, not truth)
+        if isinstance(op, arith.And if truth else arith.Or) and op.lhs.type is b1:
+            return self._assume(self._assume(state, op.lhs, truth), op.rhs, truth)
+        if isinstance(op, arith.Compare) and _is_integer(op.lhs.type):
+            return self._bounded(state, op, truth)
+        return state
+
+    def _bounded(self, state: State, op: arith.Compare, truth: bool) -> State | None:
+        left, right = self._known(state, op.lhs), self._known(state, op.rhs)
+        bounds = clamp(op.name, truth, left, right)
+        if bounds is None:
+            return None
+        for value, interval in zip((op.lhs, op.rhs), bounds):
+            self._learn(state, value, interval)
+        return state
+
+    def _learn(self, state: State, value: Value, interval: Interval) -> None:
+        state.facts[value] = interval
+        for var, held in state.holds.items():
+            if held is value:
+                state.variables[var] = meet(state.variables[var], interval) or interval
+        op = value.op
+        if isinstance(op, arith.Cast) and _is_integer(op.value.type):
+            source = self._known(state, op.value)
+            target = full(value.type)
+            if target[0] <= source[0] and source[1] <= target[1]:  # the cast changes nothing
+                self._learn(state, op.value, meet(source, interval) or interval)
+
+
+_HANDLERS = {
+    memory.ReadVar: Ranges._read,
+    memory.WriteVar: Ranges._write,
+    control.If: Ranges._if,
+    control.Loop: Ranges._loop,
+    control.ScopeOp: Ranges._scope,
+    control.Break: Ranges._break,
+    control.Continue: Ranges._continue,
+    control.Leave: Ranges._leave,
+    control.Return: Ranges._end,
+    control.Raise: Ranges._end,
+}
+
+
+def _is_integer(type_: object) -> bool:
+    return isinstance(type_, DType) and type_.is_integer
+
+
+def _grew(old: State, new: State) -> bool:
+    """Whether a state allows more than another."""
+    for var, (low, high) in new.variables.items():
+        if low < old.variables[var][0] or high > old.variables[var][1]:
+            return True
+    if any(var not in new.holds or new.holds[var] is not held for var, held in old.holds.items()):
+        return True
+    for value, (low, high) in old.facts.items():
+        fact = new.facts.get(value)
+        if fact is None or fact[0] < low or fact[1] > high:
+            return True
+    return False
+
+
+def _widen(old: State, new: State) -> State:
+    """The next guess for the head of a loop: what grew goes to a threshold."""
+    variables = {
+        var: widened(old.variables[var], interval, full(var.type))
+        for var, interval in new.variables.items()
+    }
+    facts = {
+        value: interval
+        for value, interval in new.facts.items()
+        if value in old.facts and old.facts[value] == interval
+    }
+    return State(variables, facts, new.holds)

@@ -1,0 +1,1 @@
+"""Arrays: what holds memory, and how it moves."""

@@ -1,0 +1,230 @@
+"""Making arrays: on the device, and on the host in memory that the device can use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from gridlane.core.device_errors import NOT_SUPPORTED
+from gridlane.core.errors import DeviceError, UnsupportedError
+from gridlane.cuda.arrays import allocation, transport
+from gridlane.cuda.arrays.devicearray import (
+    DeviceNDArray,
+    DeviceRecord,
+    from_interface,
+    to_device,
+)
+from gridlane.cuda.arrays.transport import PinnedMemory
+from gridlane.cuda.host.streams import as_stream
+from gridlane.launch import geometry
+from gridlane.memory.resource import HostMemory
+
+from_cuda_array_interface = from_interface
+
+__all__ = [
+    "as_cuda_array",
+    "device_array",
+    "device_array_like",
+    "from_cuda_array_interface",
+    "is_cuda_array",
+    "managed_array",
+    "mapped_array",
+    "mapped_array_like",
+    "open_ipc_array",
+    "pinned",
+    "pinned_array",
+    "pinned_array_like",
+    "to_device",
+]
+
+
+def _description(
+    shape: Any, dtype: Any, strides: Any, order: str
+) -> tuple[geometry.Shape, geometry.Shape, np.dtype]:
+    dtype = geometry.as_dtype(dtype)
+    shape = geometry.as_shape(shape)
+    if strides is None:
+        return shape, geometry.contiguous_strides(shape, dtype.itemsize, order), dtype
+    return shape, (strides,) if isinstance(strides, int) else tuple(strides), dtype
+
+
+def _description_like(ary: Any) -> tuple[geometry.Shape, geometry.Shape, np.dtype]:
+    """Shape, strides and dtype for an array like ``ary``: dense, with its order of axes."""
+    strides = ary.strides
+    if strides is None or geometry.layout_of(ary.shape, strides, ary.dtype.itemsize) == "A":
+        # As numpy.empty_like: the axes keep their order in memory, the gaps go.
+        steps = [abs(stride) for stride in ary.strides]
+        axes = sorted(range(len(ary.shape)), key=lambda axis: -steps[axis])
+        dense = [0] * len(axes)
+        step = ary.dtype.itemsize
+        for axis in reversed(axes):
+            dense[axis] = step
+            step *= ary.shape[axis]
+        strides = tuple(dense)
+    return tuple(ary.shape), strides, ary.dtype
+
+
+def device_array(
+    shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", stream: Any = 0
+) -> DeviceNDArray:
+    """An array on the device, not initialised; as numpy.empty."""
+    shape, strides, dtype = _description(shape, dtype, strides, order)
+    return DeviceNDArray(shape, strides, dtype, stream)
+
+
+def device_array_like(ary: Any, stream: Any = 0) -> DeviceNDArray:
+    """An array on the device with the shape, dtype and order of ``ary``, not initialised."""
+    return DeviceNDArray(*_description_like(ary), stream)
+
+
+def pinned_array(
+    shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C"
+) -> np.ndarray:
+    """A host array whose copies on a stream do not make the caller wait."""
+    shape, strides, dtype = _description(shape, dtype, strides, order)
+    low, high = geometry.extent_of(shape, strides, dtype.itemsize)
+    memory = np.asarray(PinnedMemory(max(1, high - low)))
+    return np.ndarray(shape, dtype, memory, -low, strides)
+
+
+def pinned_array_like(ary: Any) -> np.ndarray:
+    """A pinned array with the shape, dtype and order of ``ary``."""
+    shape, strides, dtype = _description_like(ary)
+    return pinned_array(shape, dtype, strides)
+
+
+class MappedNDArray(np.ndarray):
+    """A host array in the device's own memory, where the device shares the host's.
+
+    It is an argument of kernels without copies; ``copy_to_host`` and ``copy_to_device`` are plain
+    copies.
+    """
+
+    kind: HostMemory = "mapped"
+
+    @property
+    def gpu_data(self) -> Any:
+        """The memory."""
+        return allocation.buffer_at(geometry.address_of(self), 1)
+
+    def copy_to_host(self, ary: Any = None, stream: Any = 0) -> np.ndarray:
+        """Copy the elements."""
+        if ary is None:
+            return np.array(self, subok=False)
+        ary[...] = self
+        return ary
+
+    def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
+        """Overwrite the elements."""
+        self[...] = ary.copy_to_host() if isinstance(ary, DeviceNDArray) else ary
+
+    stream: Any = 0
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        allocation.check_cuda_memory(None)
+        return self.__gridlane_array__
+
+    @property
+    def __gridlane_array__(self) -> dict[str, Any]:
+        """The same, whatever the device."""
+        stream = as_stream(self.stream).handle if self.stream else None
+        return dict(self.__array_interface__, stream=stream, version=3)
+
+
+class ManagedNDArray(MappedNDArray):
+    """A host array in managed memory."""
+
+    kind = "managed"
+
+
+def mapped_array(
+    shape: Any,
+    dtype: Any = np.float64,
+    strides: Any = None,
+    order: str = "C",
+    stream: Any = 0,
+    portable: bool = False,
+    wc: bool = False,
+) -> np.ndarray:
+    """A host array that the device uses in place."""
+    return _shared(MappedNDArray, stream, *_description(shape, dtype, strides, order))
+
+
+def mapped_array_like(
+    ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False
+) -> np.ndarray:
+    """A mapped array with the shape, dtype and order of ``ary``."""
+    return _shared(MappedNDArray, stream, *_description_like(ary))
+
+
+def managed_array(
+    shape: Any,
+    dtype: Any = np.float64,
+    strides: Any = None,
+    order: str = "C",
+    stream: Any = 0,
+    attach_global: bool = True,
+) -> np.ndarray:
+    """A host array in managed memory, which host and device use in turn."""
+    return _shared(ManagedNDArray, stream, *_description(shape, dtype, strides, order))
+
+
+def _shared(
+    cls: type[MappedNDArray],
+    stream: Any,
+    shape: geometry.Shape,
+    strides: geometry.Shape,
+    dtype: np.dtype,
+) -> np.ndarray:
+    low, high = geometry.extent_of(shape, strides, dtype.itemsize)
+    try:
+        buffer = allocation.allocate_host(high - low, cls.kind)
+        plain = geometry.view_of(buffer.address - low, shape, strides, dtype, buffer)
+    except DeviceError as error:
+        if error.number != NOT_SUPPORTED:
+            raise
+        # The device has memory of its own, so launches copy as they do for any host array.
+        plain = np.ndarray(shape, dtype, np.empty(max(1, high - low), np.uint8), -low, strides)
+    array = plain.view(cls)
+    array.stream = stream
+    return array
+
+
+@contextmanager
+def pinned(*arylist: np.ndarray) -> Iterator[list[np.ndarray]]:
+    """Pin host arrays in a with block, so that their copies on streams do not wait."""
+    with transport.registered(arylist):
+        yield list(arylist)
+
+
+def is_cuda_array(obj: Any) -> bool:
+    """Whether an object is a device array or has ``__cuda_array_interface__``."""
+    return isinstance(obj, DeviceNDArray) or hasattr(obj, "__cuda_array_interface__")
+
+
+def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
+    """A device array over the memory that ``obj.__cuda_array_interface__`` describes.
+
+    With ``sync`` the stream that the interface names is waited for.
+    """
+    if isinstance(obj, DeviceNDArray):
+        return obj
+    interface = getattr(obj, "__cuda_array_interface__", None)
+    if interface is None:
+        raise TypeError("*obj* doesn't implement the cuda array interface.")
+    return from_interface(interface, obj, sync)
+
+
+def open_ipc_array(*args: Any, **kwargs: Any) -> Any:
+    """Sharing device memory between processes is not here."""
+    raise UnsupportedError(
+        "open_ipc_array: device memory is not shared between processes; use "
+        "multiprocessing.shared_memory and pass its numpy array to the kernel"
+    )
+
+
+__all__ += ["DeviceNDArray", "DeviceRecord", "ManagedNDArray", "MappedNDArray"]

@@ -1,0 +1,185 @@
+"""What an array in device memory is: shape, strides, dtype, address; no copies, no views."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gridlane.core import argtypes
+from gridlane.core.argtypes import ArgType, ArrayType
+from gridlane.core.array_interface import ArrayMemory
+from gridlane.cuda.arrays import allocation
+from gridlane.cuda.host.streams import as_stream
+from gridlane.launch import compact, current, geometry
+from gridlane.launch.parameters import Packed, array_layout
+from gridlane.memory.resource import Buffer
+
+
+class TypeKey:
+    """The type of a device array or record as a launch looks it up: one object for each type."""
+
+    __slots__ = ("argtype",)
+
+    def __init__(self, argtype: ArgType) -> None:
+        self.argtype = argtype
+
+
+@cache
+def _array_key(
+    dtype: np.dtype, ndim: int, layout: str, readonly: bool, device: str | None
+) -> TypeKey:
+    """The key of arrays of a type in the memory of one device, by its name: a launch on another
+    device finds nothing by it, and looks closer."""
+    return TypeKey(ArrayType(argtypes.from_numpy(dtype), ndim, layout, readonly))
+
+
+@cache
+def _large(key: TypeKey) -> TypeKey:
+    """What the native path looks an array up by that no compact launch may have."""
+    return TypeKey(key.argtype)
+
+
+@cache
+def record_key(dtype: np.dtype, device: str | None) -> TypeKey:
+    """The key of a record type in the memory of a device."""
+    return TypeKey(argtypes.from_numpy(dtype))
+
+
+class ArrayDescription(Packed):
+    """An n-d array in device memory, which it keeps alive.
+
+    Attributes:
+        shape, strides (bytes), dtype, ndim, size: as numpy's.
+        stream: the stream that copies use when they are given none; 0 the default one.
+        gpu_data: the memory; ``address`` that of the first element.
+        readonly: whether it must not be written.
+    """
+
+    __cuda_memory__ = True
+    __cuda_ndarray__ = True
+
+    def __init__(
+        self,
+        shape: Any,
+        strides: Any,
+        dtype: Any,
+        stream: Any = 0,
+        gpu_data: Buffer | None = None,
+        address: int | None = None,
+        readonly: bool = False,
+    ) -> None:
+        self.readonly = readonly
+        self.dtype = dtype = np.dtype(dtype)
+        self.shape = shape = geometry.as_shape(shape)
+        itemsize = dtype.itemsize
+        if strides is None:
+            strides = geometry.contiguous_strides(shape, itemsize)
+        self.strides = strides = (strides,) if isinstance(strides, int) else tuple(strides)
+        if len(strides) != len(shape):
+            raise ValueError(f"shape {shape} and strides {strides} have different lengths")
+        self.ndim = len(shape)
+        self.size = math.prod(shape)
+        self.stream = stream
+        low, high = geometry.extent_of(shape, strides, itemsize)
+        self.alloc_size = high - low
+        if gpu_data is None:
+            gpu_data = allocation.allocate(high - low)
+            address = gpu_data.address - low if gpu_data.address else 0
+        self.gpu_data = gpu_data
+        self.address = gpu_data.address if address is None else address
+        self._layout = geometry.layout_of(shape, strides, itemsize)
+        # What a launch reads: the type, and the parameters that the kernel gets; see Packed.
+        device = gpu_data.device
+        place = None if device is None else device.name
+        self._key = _array_key(dtype, self.ndim, self._layout, readonly, place)
+        self.__gridlane_packed__ = packed = array_layout(self.ndim).pack(
+            self.address, *shape, *strides
+        )
+        small = compact.array_checker(self.ndim)(packed)
+        self.__gridlane_launch__ = self._key if small else _large(self._key), packed
+
+    # --- what it is ---
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def flags(self) -> dict[str, bool]:
+        """C_CONTIGUOUS and F_CONTIGUOUS."""
+        return {"C_CONTIGUOUS": self._is("C"), "F_CONTIGUOUS": self._is("F")}
+
+    def _is(self, order: str) -> bool:
+        return geometry.is_contiguous(self.shape, self.strides, self.dtype.itemsize, order)
+
+    def is_c_contiguous(self) -> bool:
+        """Whether the elements follow each other in C order."""
+        return self._is("C")
+
+    def is_f_contiguous(self) -> bool:
+        """Whether the elements follow each other in Fortran order."""
+        return self._is("F")
+
+    @property
+    def device_pointer(self) -> int:
+        """The address of the first element."""
+        return self.address
+
+    @property
+    def device_ctypes_pointer(self) -> Any:
+        """The address as a ctypes.c_void_p."""
+        from ctypes import c_void_p  # only programs that call other libraries need it
+
+        return c_void_p(self.address)
+
+    @property
+    def _numba_type_(self) -> ArgType:
+        return self._key.argtype
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The memory as libraries of CUDA read it. AttributeError where they could not."""
+        allocation.check_cuda_memory(self.gpu_data.device)
+        stream = as_stream(self.stream).handle if self.stream else None
+        return self.__gridlane_array__ | {"stream": stream}
+
+    @property
+    def __gridlane_array__(self) -> dict[str, Any]:
+        """The same, whatever the device: for kernels that capture the array."""
+        plain = self._is("C")
+        return {
+            "shape": self.shape,
+            "strides": None if plain else self.strides,
+            "data": (self.address if self.size else 0, self.readonly),
+            "typestr": self.dtype.str,
+            "descr": self.dtype.descr,
+            "stream": None,
+            "version": 3,
+        }
+
+    @property
+    def memory(self) -> ArrayMemory:
+        """The same, in its own types."""
+        strides = None if self._is("C") else self.strides
+        address = self.address if self.size else 0
+        return ArrayMemory(self.shape, strides, self.dtype, address, self.readonly)
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} shape={self.shape} dtype={self.dtype} "
+            f"on {(self.gpu_data.device or current.device()).name!r}>"
+        )

@@ -1,0 +1,453 @@
+"""Arrays and records in device memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gridlane.core import array_interface
+from gridlane.core.device_errors import INVALID_HANDLE, fail
+from gridlane.core.errors import UnsupportedError
+from gridlane.core.process_bound import ProcessBound
+from gridlane.cuda.arrays import allocation
+from gridlane.cuda.arrays.description import ArrayDescription, record_key
+from gridlane.cuda.arrays.indexing import dummy_of, has_ellipsis, pick
+from gridlane.cuda.arrays.transport import (
+    check_compatible,
+    extent_bytes,
+    is_pinned,
+    upload,
+)
+from gridlane.cuda.host import settings
+from gridlane.cuda.host.streams import as_stream, comes_after, external_stream
+from gridlane.cuda.interop import dlpack, dlpack_read
+from gridlane.launch import current, geometry
+from gridlane.launch.devices import kind_of
+from gridlane.memory.resource import Buffer
+from gridlane.runtime.protocol import Device
+
+NOT_CONTIGUOUS = (
+    "Array contains non-contiguous buffer and cannot be transferred as a single memory region. "
+    "Please ensure contiguous buffer with numpy.ascontiguousarray()"
+)
+
+
+class DeviceNDArray(ProcessBound, ArrayDescription):
+    """An n-d array in device memory. Views share the memory and keep it alive.
+
+    ``shape``, ``strides`` (bytes), ``dtype``, ``ndim``, ``size`` and ``nbytes`` are as numpy's.
+    """
+
+    _cannot = "pickled"
+    _instead = "pass its copy_to_host(), and give that to cuda.to_device there"
+
+    def __copy__(self) -> DeviceNDArray:
+        return self._view(self.shape, self.strides)
+
+    def __deepcopy__(self, memo: Any) -> DeviceNDArray:
+        return self._duplicate()
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        host = self.copy_to_host()
+        return host if dtype is None else host.astype(dtype, copy=False)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """DLPack's (kind, number) of the memory; BufferError where it has no kind for that."""
+        return dlpack.device_of(self)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: Any = None,
+    ) -> Any:
+        """A DLPack capsule over the memory; see ``dlpack.export``."""
+        return dlpack.export(self, stream, max_version, dl_device, copy)
+
+    def _duplicate(self) -> DeviceNDArray:
+        """A copy on the device, with the same strides."""
+        self._stream(0).synchronize()
+        owner = self._owner_device()
+        low = geometry.extent_of(self.shape, self.strides, self.dtype.itemsize)[0]
+        memory = allocation.allocate(self.alloc_size, owner)
+        clone = self._like(memory, memory.address - low if memory.size else 0)
+        if self.size:
+            owner.copy(memory.address, self.address + low, self.alloc_size)
+        return clone
+
+    def _owner_device(self) -> Device:
+        """The device whose memory it is."""
+        return self.gpu_data.device or current.device()
+
+    def _like(self, memory: Buffer, address: int) -> DeviceNDArray:
+        """An array like this one in other memory, with its first element at an address."""
+        return type(self)(self.shape, self.strides, self.dtype, 0, memory, address)
+
+    def _check_writable(self) -> None:
+        if self.readonly:
+            raise ValueError("the device array is read-only: its owner lets nobody write to it")
+
+    # --- copies ---
+
+    def _stream(self, stream: Any) -> Any:
+        chosen, owner = stream or self.stream, self.gpu_data.device
+        if not chosen and owner is not None:  # not the current device, where there are several
+            return owner.default_stream
+        found = as_stream(chosen).native
+        if owner is not None and kind_of(found.device) != kind_of(owner):
+            fail(
+                INVALID_HANDLE,
+                f"the stream is of the device {found.device.name!r}, and the array is on "
+                f"{owner.name!r}",
+            )
+        return found
+
+    def copy_to_host(self, ary: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
+        """Copy to ``ary``, or to a new array; return it.
+
+        With a stream the copy comes after the stream's work. It is finished on return unless
+        ``ary`` is pinned memory.
+
+        Raises:
+            TypeError, ValueError: ``ary`` has another dtype, shape or strides.
+        """
+        stream = self._stream(stream)
+        low = geometry.extent_of(self.shape, self.strides, self.dtype.itemsize)[0]
+        if ary is None:
+            raw = np.empty(self.alloc_size, np.uint8)
+            ary = np.ndarray(self.shape, self.dtype, raw, -low, self.strides)
+            target = raw.data
+        else:
+            check_compatible(self, ary)
+            if not ary.flags.writeable:
+                raise ValueError("copy_to_host: the host array is read-only")
+            target = extent_bytes(ary)
+        if not self.size:
+            return ary
+        if is_pinned(ary) and not stream.inline:
+            stream.download(target, self.address + low, (self, ary))
+        else:
+            stream.read(target, self.address + low)
+        return ary
+
+    def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
+        """Copy a host or device array of the same shape and dtype into this one."""
+        self._check_writable()
+        stream = self._stream(stream)
+        if not self.size:
+            return
+        if self._layout == "A":
+            core = geometry.broadcast_core(self)
+            if core._layout == "A":
+                raise ValueError(NOT_CONTIGUOUS)
+        ary = as_device(ary)
+        if not isinstance(ary, DeviceNDArray):
+            ary = dlpack_read.as_numpy(ary)
+        mine, other = geometry.broadcast_core(self), geometry.broadcast_core(ary)
+        if isinstance(ary, DeviceNDArray):
+            check_compatible(mine, other)
+            here, there = self.gpu_data.device, ary.gpu_data.device
+            ends = self.address, ary.address, mine.alloc_size, (self, ary)
+            if here is None or there is None or here is there:
+                stream.copy(*ends)
+            elif kind_of(here) != kind_of(there):
+                host = ary.copy_to_host()
+                stream.write(self.address, extent_bytes(geometry.broadcast_core(host)))
+            else:
+                # What the other device is still to write there is written first.
+                there.default_stream.synchronize()
+                stream.copy_from(there, *ends)
+            return
+        order = "C" if mine.is_c_contiguous() else "F"
+        other = np.array(other, order=order, copy=None if _NUMPY2 else False, subok=True)
+        check_compatible(mine, other)
+        if is_pinned(other) and not stream.inline:
+            stream.upload(self.address, geometry.bytes_of(other), (self, other))
+        else:
+            stream.write(self.address, geometry.bytes_of(other))
+
+    # --- views ---
+
+    def _view(self, shape: Any, strides: Any, dtype: Any = None, offset: int = 0) -> DeviceNDArray:
+        dtype, address = dtype or self.dtype, self.address + offset
+        return type(self)(shape, strides, dtype, self.stream, self.gpu_data, address, self.readonly)
+
+    def bind(self, stream: Any = 0) -> DeviceNDArray:
+        """The same array with a stream of its own for copies."""
+        clone = self._view(self.shape, self.strides)
+        clone.stream = stream
+        return clone
+
+    def view(self, dtype: Any) -> DeviceNDArray:
+        """The same bytes as elements of another dtype."""
+        dtype = geometry.as_dtype(dtype)
+        old, new = self.dtype.itemsize, dtype.itemsize
+        if old == new:
+            return self._view(self.shape, self.strides, dtype)
+        if not self.is_c_contiguous() or not self.ndim:
+            raise ValueError(
+                "To change to a dtype of a different size, the array must be C-contiguous"
+            )
+        last, rest = divmod(self.shape[-1] * old, new)
+        if rest:
+            raise ValueError(
+                "When changing to a larger dtype, its size must be a divisor of the total size in "
+                "bytes of the last axis of the array."
+            )
+        shape = (*self.shape[:-1], last)
+        return self._view(shape, geometry.contiguous_strides(shape, new), dtype)
+
+    def reshape(self, *newshape: Any, order: str = "C") -> DeviceNDArray:
+        """A view with another shape; ``order`` must be the order that the memory has."""
+        wanted = newshape[0] if len(newshape) == 1 else newshape
+        if isinstance(wanted, (int, np.integer)):
+            wanted = (wanted,)
+        shape = geometry.reshaped(self.shape, self.size, tuple(int(n) for n in wanted))
+        if order not in ("C", "F"):
+            raise TypeError(f"order is 'C' or 'F', got {order!r}")
+        if shape == self.shape:
+            return self._view(self.shape, self.strides)
+        if not self._is(order):
+            raise NotImplementedError("reshape would require copy")
+        return self._view(shape, geometry.contiguous_strides(shape, self.dtype.itemsize, order))
+
+    def ravel(self, order: str = "C", stream: Any = 0) -> DeviceNDArray:
+        """A 1-D view of a contiguous array."""
+        if not self._is(order):
+            raise NotImplementedError("operation requires copying")
+        return self._view((self.size,), (self.dtype.itemsize,))
+
+    def squeeze(self, axis: Any = None, stream: Any = 0) -> DeviceNDArray:
+        """A view without axes of one element."""
+        dummy = dummy_of(self).squeeze(axis)
+        return self._view(dummy.shape, dummy.strides)
+
+    @property
+    def T(self) -> DeviceNDArray:
+        """The transposed array, a copy."""
+        return self.transpose()
+
+    def transpose(self, axes: Any = None) -> DeviceNDArray:
+        """A copy of a 2-D array with rows and columns exchanged."""
+        if axes and tuple(axes) == tuple(range(self.ndim)):
+            return self
+        if self.ndim != 2:
+            raise NotImplementedError("transposing a non-2D DeviceNDArray isn't supported")
+        if axes is not None and set(axes) != {0, 1}:
+            raise ValueError(f"invalid axes list {axes!r}")
+        return to_device(np.ascontiguousarray(self.copy_to_host().T), self.stream)
+
+    def split(self, section: int, stream: Any = 0) -> Iterator[DeviceNDArray]:
+        """1-D views of ``section`` elements each; the last may be shorter."""
+        if self.ndim != 1:
+            raise ValueError("only support 1d array")
+        if self.strides[0] != self.dtype.itemsize:
+            raise ValueError("only support unit stride")
+        for begin in range(0, self.size, section):
+            part = self[begin : begin + section]
+            part.stream = stream or self.stream
+            yield part
+
+    def get_ipc_handle(self) -> Any:
+        """Sharing device memory between processes is not here."""
+        raise UnsupportedError(
+            "get_ipc_handle: device memory is not shared between processes; use "
+            "multiprocessing.shared_memory and pass its numpy array to the kernel"
+        )
+
+    # --- elements ---
+
+    def __getitem__(self, item: Any) -> Any:
+        return self.getitem(item)
+
+    def getitem(self, item: Any, stream: Any = 0) -> Any:
+        """A view, or an element copied to the host."""
+        picked, offset = pick(self, item)
+        view = self._view(picked.shape, picked.strides, picked.dtype, offset)
+        if picked.shape or has_ellipsis(item):
+            view.stream = stream or self.stream
+            return view
+        if self.dtype.names is not None and view.dtype.names is not None:
+            return DeviceRecord(
+                view.dtype, stream or self.stream, self.gpu_data, view.address, self.readonly
+            )
+        return view.copy_to_host(stream=stream)[()]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.setitem(key, value)
+
+    def setitem(self, key: Any, value: Any, stream: Any = 0) -> None:
+        """Assign a scalar, a host array or a device array, broadcast as numpy does."""
+        self._check_writable()
+        picked, offset = pick(self, key)
+        target = self._view(picked.shape, picked.strides, picked.dtype, offset)
+        value = as_device(value)
+        if isinstance(value, DeviceNDArray):
+            value = value.copy_to_host(stream=stream)
+        value = dlpack_read.as_numpy(value)
+        if value.ndim > target.ndim:
+            raise ValueError(f"Can't assign {value.ndim}-D array to {target.ndim}-D self")
+        offset = target.ndim - value.ndim
+        for axis, (mine, other) in enumerate(zip(target.shape[offset:], value.shape), offset):
+            if other not in (1, mine):
+                raise ValueError(
+                    f"Can't copy sequence with size {other} to array axis {axis} "
+                    f"with dimension {mine}"
+                )
+        if not target.size:
+            return
+        host = target.copy_to_host(stream=stream)
+        host[...] = value
+        low = geometry.extent_of(host.shape, host.strides, host.dtype.itemsize)[0]
+        self._owner_device().upload(target.address + low, extent_bytes(host))
+
+
+_NUMPY2 = int(np.__version__.split(".")[0]) >= 2
+
+
+class DeviceRecord(DeviceNDArray):
+    """A record in device memory; fields are read with ``r["name"]`` and written likewise."""
+
+    def __init__(
+        self,
+        dtype: Any,
+        stream: Any = 0,
+        gpu_data: Any = None,
+        address: int | None = None,
+        readonly: bool = False,
+    ) -> None:
+        super().__init__((), (), dtype, stream, gpu_data, address, readonly)
+        device = self.gpu_data.device
+        self._key = record_key(self.dtype, None if device is None else device.name)
+        self.__gridlane_launch__ = self._key, self.__gridlane_packed__
+
+    def _like(self, memory: Buffer, address: int) -> DeviceNDArray:
+        return DeviceRecord(self.dtype, 0, memory, address)
+
+    def __copy__(self) -> DeviceNDArray:
+        return DeviceRecord(self.dtype, self.stream, self.gpu_data, self.address, self.readonly)
+
+    def _view(self, shape: Any, strides: Any, dtype: Any = None, offset: int = 0) -> DeviceNDArray:
+        dtype, address = dtype or self.dtype, self.address + offset
+        return DeviceNDArray(
+            shape, strides, dtype, self.stream, self.gpu_data, address, self.readonly
+        )
+
+    def getitem(self, item: Any, stream: Any = 0) -> Any:
+        """The value of a field."""
+        view = self._view((), (), *self._field(item))
+        if view.dtype.names is not None:
+            return DeviceRecord(view.dtype, stream, self.gpu_data, view.address, self.readonly)
+        return view.copy_to_host(stream=stream)[()]
+
+    def setitem(self, key: Any, value: Any, stream: Any = 0) -> None:
+        """Set a field."""
+        self._view((), (), *self._field(key)).setitem((), value, stream)
+
+    def _field(self, name: Any) -> tuple[np.dtype, int]:
+        fields = self.dtype.fields or {}
+        if name not in fields:
+            raise KeyError(f"the record has no field {name!r}; it has {', '.join(fields)}")
+        return fields[name][0], fields[name][1]
+
+
+# --- module functions ---
+
+
+def _is_elsewhere(array: DeviceNDArray) -> bool:
+    """Whether an array is in memory of a device of another kind than this thread uses."""
+    there = array.gpu_data.device
+    return there is not None and kind_of(there) != current.kind()
+
+
+def as_device(value: Any, sync: bool = True, consumer: Any = None) -> Any:
+    """A device array when ``value`` shows its memory as one, else ``value``.
+
+    ``sync`` waits for the stream that the value names, unless the work of ``consumer``, the stream
+    that uses it next, comes after that anyway.
+    """
+    if isinstance(value, (DeviceNDArray, np.ndarray)):
+        return value
+    interface = getattr(value, "__cuda_array_interface__", None)
+    typestr = interface.get("typestr") if isinstance(interface, dict) else None
+    # Two bytes without a meaning are how a bfloat16 is shown where there is no better way.
+    if interface is None or typestr in ("<V2", "|V2"):
+        if not dlpack_read.is_tensor(value):
+            return value
+        interface = dlpack_read.read(value, consumer)
+    return value if interface is None else from_interface(interface, value, sync, consumer)
+
+
+def from_interface(
+    interface: dict[str, Any], owner: Any = None, sync: bool = True, consumer: Any = None
+) -> Any:
+    """A device array over memory that ``__cuda_array_interface__`` describes.
+
+    Raises:
+        ArgumentError: the interface is malformed.
+        NotImplementedError: a masked array.
+        DeviceError: INVALID_VALUE, the memory is not this device's.
+    """
+    shown = array_interface.read(interface)
+    if "owner" not in interface:  # what DLPack shows has one, and so have our mapped arrays
+        allocation.check_reads_interface()
+    shape, strides, dtype = shown.shape, shown.strides, shown.dtype
+    if strides is None:
+        strides = geometry.contiguous_strides(shape, dtype.itemsize)
+    stream = interface.get("stream")
+    if stream is not None:
+        stream = external_stream(stream)
+        ordered = consumer is not None and comes_after(consumer, stream)
+        if sync and not ordered and settings.CUDA_ARRAY_INTERFACE_SYNC:
+            stream.synchronize()
+    low, high = geometry.extent_of(shape, strides, dtype.itemsize)
+    buffer = allocation.buffer_at(shown.address + low, high - low)
+    array = DeviceNDArray(shape, strides, dtype, stream or 0, buffer, shown.address, shown.readonly)
+    array._owner = interface.get("owner", owner)  # type: ignore[attr-defined]
+    return array
+
+
+def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
+    """Copy a host array, or anything numpy makes one of, to the device.
+
+    A device array is returned as it is, but for one on a device of another kind, which is copied
+    by way of the host. With ``to``, the copy goes there. ``copy=False`` only allocates.
+
+    Raises:
+        ValueError: the array's elements do not follow each other, or it is masked.
+    """
+    if geometry.is_masked(type(obj)):
+        raise ValueError("a copy would lose the mask of a masked array; copy its filled() or data")
+    if to is not None:
+        if copy:
+            to.copy_to_device(obj, stream=stream)
+        return to
+    if isinstance(obj, DeviceNDArray):
+        if not _is_elsewhere(obj):
+            return obj
+        obj = obj.copy_to_host()
+    obj = as_device(obj)
+    if isinstance(obj, DeviceNDArray):
+        return obj
+    if isinstance(obj, np.void) and obj.dtype.names:
+        array: DeviceNDArray = DeviceRecord(obj.dtype, stream)
+        host = np.asarray(obj)
+    else:
+        host = dlpack_read.as_numpy(obj)
+        core = geometry.broadcast_core(host)
+        if not (core.flags.c_contiguous or core.flags.f_contiguous):
+            raise ValueError(NOT_CONTIGUOUS)
+        array = DeviceNDArray(host.shape, host.strides, host.dtype, stream)
+    if copy and host.size:
+        octets = geometry.bytes_of(np.asarray(geometry.broadcast_core(host)))
+        queue = array._stream(stream)
+        if is_pinned(host) and not queue.inline:
+            queue.upload(array.address, octets, (array, host))
+        else:
+            # A new array, so no work on any stream can be waiting for its memory.
+            upload(array.address, octets)
+    return array

@@ -1,0 +1,1 @@
+"""What host code calls of numba.cuda, but for jit and arrays."""

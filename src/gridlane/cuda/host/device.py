@@ -1,0 +1,394 @@
+"""The device and its context as numba.cuda shows them."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, NamedTuple
+
+from gridlane.core.device_errors import PEER_UNSUPPORTED, fail
+from gridlane.core.errors import DeviceError
+from gridlane.core.process_bound import ProcessBound
+from gridlane.cuda.arrays import allocation
+from gridlane.cuda.host.streams import (
+    DefaultStream,
+    Event,
+    Stream,
+    default_stream,
+    event,
+    external_stream,
+    stream,
+    synchronize,
+)
+from gridlane.launch import current
+from gridlane.runtime.protocol import Device
+
+
+class MemoryInfo(NamedTuple):
+    """Bytes free and in all."""
+
+    free: int
+    total: int
+
+
+# numba's names of attributes that CUDA calls otherwise.
+_OTHER_NAMES = {"MAX_THREADS_PER_MULTI_PROCESSOR": "MAX_THREADS_PER_MULTIPROCESSOR"}
+
+
+class CudaDevice(ProcessBound):
+    """A device by the names of numba. CUDA's attributes are its own: ``device.WARP_SIZE``."""
+
+    _instead = "pass its id, and take cuda.gpus[id] there"
+
+    supports_float16 = True
+    supports_bfloat16 = True
+    supports_fp8 = False
+
+    def __init__(self, native: Device) -> None:
+        self.native = native
+        self.id = native.ordinal
+        self.compute_capability = native.compute_capability
+        self.COMPUTE_CAPABILITY = native.compute_capability
+
+    def __getattr__(self, name: str) -> int:
+        known = {} if name == "native" else self.native.attributes()
+        value = known.get(_OTHER_NAMES.get(name, name))
+        if value is None:
+            raise AttributeError(f"the device {self!r} has no attribute {name!r}")
+        return value
+
+    @property
+    def name(self) -> bytes:
+        """The device's name, as bytes, as numba has it."""
+        return str(self.native.describe().get("name", self.native.name)).encode()
+
+    @property
+    def uuid(self) -> str:
+        """A name of this device that differs between machines."""
+        return str(self.native.describe()["uuid"])
+
+    def get_primary_context(self) -> Context:
+        """The device's one context."""
+        return _context(self.id)
+
+    def release_primary_context(self) -> None:
+        """The context lives as long as the process."""
+
+    def reset(self) -> None:
+        """Wait for all work, and forget errors."""
+        self.get_primary_context().reset()
+
+    @property
+    def attributes(self) -> dict[str, int]:
+        """Every attribute that is a number."""
+        return self.native.attributes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CudaDevice) and other.native is self.native
+
+    def __hash__(self) -> int:
+        return hash(self.native)
+
+    def __repr__(self) -> str:
+        return f"<CUDA device {self.id} {self.name!r}>"
+
+
+def _ordinal(device: int | Context) -> int:
+    return device if isinstance(device, int) else device.id
+
+
+_thread = threading.local()
+
+
+def _pushed() -> list[Device | None]:
+    """What this thread had chosen before each ``push``."""
+    if not hasattr(_thread, "pushed"):
+        _thread.pushed = []
+    return _thread.pushed
+
+
+class Context(ProcessBound):
+    """What numba calls the context: memory, streams and the device."""
+
+    _instead = "pass its id, and take cuda.gpus[id] there"
+
+    def __init__(self, device: CudaDevice) -> None:
+        self.device = device
+
+    @property
+    def id(self) -> int:
+        """The number of the device."""
+        return self.device.id
+
+    # --- other GPUs ---
+
+    def can_access_peer(self, peer_context: int | Context) -> bool:
+        """Whether kernels here can use the memory of another device, given by its number or
+        context."""
+        own, other = current.numbered(self.id), current.numbered(_ordinal(peer_context))
+        reach = getattr(own, "can_reach", None)
+        return reach is not None and own is not other and reach(other)
+
+    def enable_peer_access(self, peer_context: int | Context, flags: int = 0) -> None:
+        """Let kernels here use another device's memory.
+
+        Raises:
+            DeviceError: PEER_ACCESS_UNSUPPORTED, they cannot; PEER_ACCESS_ALREADY_ENABLED.
+        """
+        if flags:
+            raise ValueError(f"flags are 0, as CUDA has none; got {flags}")
+        own, other = current.numbered(self.id), current.numbered(_ordinal(peer_context))
+        enable = getattr(own, "enable_peer", None)
+        if enable is None:
+            fail(PEER_UNSUPPORTED, f"{own.name} has one memory, the host's")
+        enable(other)
+
+    def get_memory_info(self) -> MemoryInfo:
+        """Free and total bytes of the device's memory."""
+        return MemoryInfo(*self.device.native.memory_info())
+
+    def memalloc(self, bytesize: int) -> Any:
+        """Device memory; it lives as long as the object."""
+        return allocation.allocate(bytesize)
+
+    def synchronize(self) -> None:
+        """Wait for the work of all streams."""
+        synchronize()
+
+    def create_stream(self) -> Stream:
+        """A new stream."""
+        return stream()
+
+    def create_external_stream(self, ptr: int) -> Any:
+        """The stream of a number."""
+        return external_stream(ptr)
+
+    def get_default_stream(self) -> DefaultStream:
+        """The default stream."""
+        return default_stream()
+
+    def create_event(self, timing: bool = True) -> Event:
+        """A new event."""
+        return event(timing)
+
+    def reset(self) -> None:
+        """Wait for all work. Memory goes with the arrays that hold it; a device that a kernel has
+        brought down gets a new context."""
+        gc.collect()
+        self.device.native.reset()
+
+    def push(self) -> None:
+        """Make the device this thread's, until ``pop``."""
+        _pushed().append(current.choose(self.device.native))
+
+    def pop(self) -> None:
+        """Back to the device before ``push``."""
+        if _pushed():
+            current.choose(_pushed().pop())
+
+    @contextmanager
+    def defer_cleanup(self) -> Iterator[None]:
+        """Memory is freed with its arrays and needs no cleaning up later."""
+        yield
+
+    def __enter__(self) -> Context:
+        self.push()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.pop()
+
+    def __repr__(self) -> str:
+        return f"<CUDA context of {self.device!r}>"
+
+
+class DeviceContextManager:
+    """An item of ``cuda.gpus``: ``with cuda.gpus[1]: ...`` works on that device."""
+
+    def __init__(self, number: int) -> None:
+        self.id = number
+
+    @property
+    def _device(self) -> CudaDevice:
+        return _device(self.id)
+
+    def __reduce__(self) -> Any:
+        return DeviceContextManager, (self.id,)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_device(self.id), name)
+
+    def __enter__(self) -> Context:
+        return _context(self.id).__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        _context(self.id).pop()
+
+    def __str__(self) -> str:
+        return f"<Managed Device {self.id}>"
+
+
+class DeviceList:
+    """``cuda.gpus``: the devices of the kind in use."""
+
+    @property
+    def lst(self) -> list[DeviceContextManager]:
+        """One item for each."""
+        return [_manager(number) for number in range(current.count())]
+
+    def __getitem__(self, number: int) -> DeviceContextManager:
+        return self.lst[number]
+
+    def __iter__(self) -> Iterator[DeviceContextManager]:
+        return iter(self.lst)
+
+    def __len__(self) -> int:
+        return current.count()
+
+    @property
+    def current(self) -> DeviceContextManager:
+        """This thread's device."""
+        return _manager(current.device().ordinal)
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.lst))
+
+
+gpus = DeviceList()
+
+
+@cache
+def _manager(number: int) -> DeviceContextManager:
+    return DeviceContextManager(number)
+
+
+def _device(number: int) -> CudaDevice:
+    here = current.device()
+    return _wrapped(here if here.ordinal == number else current.numbered(number))
+
+
+@cache
+def _wrapped(native: Device) -> CudaDevice:
+    return CudaDevice(native)
+
+
+def _context(number: int) -> Context:
+    return _context_of(_device(number))
+
+
+@cache
+def _context_of(device: CudaDevice) -> Context:
+    return Context(device)
+
+
+def list_devices() -> DeviceList:
+    """The devices."""
+    return gpus
+
+
+def get_current_device() -> CudaDevice:
+    """This thread's device."""
+    return _wrapped(current.device())
+
+
+def select_device(device_id: int) -> Context:
+    """Make a device this thread's, by number; DeviceError INVALID_DEVICE when there is none."""
+    if device_id != current.device().ordinal:
+        current.choose(current.numbered(device_id))
+    return _context(device_id)
+
+
+def current_context(devnum: int | None = None) -> Context:
+    """The context of this thread's device, or of the device with a number."""
+    return _context(current.device().ordinal if devnum is None else devnum)
+
+
+def require_context(function: Any) -> Any:
+    """A decorator that needs to do nothing: the context is always there."""
+    return function
+
+
+def close() -> None:
+    """Wait for all work of this thread's device, and forget errors."""
+    current_context().reset()
+
+
+def is_available() -> bool:
+    """Whether kernels can run: the device that GRIDLANE_DEVICE names opens."""
+    return cuda_error() is None
+
+
+def is_supported_version() -> bool:
+    """Whether the runtime is one that is supported."""
+    return True
+
+
+def is_float16_supported() -> bool:
+    """Whether kernels can use float16."""
+    return True
+
+
+def is_bfloat16_supported() -> bool:
+    """Whether kernels can use bfloat16."""
+    return True
+
+
+def is_fp8_supported() -> bool:
+    """Whether kernels can use 8-bit floats."""
+    return False
+
+
+def cuda_error() -> DeviceError | None:
+    """What went wrong with the device's start; None when nothing did."""
+    try:
+        current.device()
+    except DeviceError as error:
+        return error
+    return None
+
+
+def detect() -> bool:
+    """Print the devices; whether there is one."""
+    error = cuda_error()
+    if error is not None:
+        print(f"CUDA initialization failed: {error}")
+        return False
+    print(f"Found {current.count()} CUDA devices")
+    for number in range(current.count()):
+        _print_device(_device(number))
+    print(f"Summary:\n\t{current.count()}/{current.count()} devices are supported")
+    return True
+
+
+def _print_device(device: CudaDevice) -> None:
+    facts = {
+        "Compute Capability": "{}.{}".format(*device.compute_capability),
+        "UUID": device.uuid,
+        "Multiprocessors": device.MULTIPROCESSOR_COUNT,
+        "Device": device.native.name,
+    }
+    print(f"id {device.id}    {device.name!s:>20} {'[SUPPORTED]':>40}")
+    for key, value in facts.items():
+        print(f"{key:>40}: {value}")
+
+
+@contextmanager
+def defer_cleanup() -> Iterator[None]:
+    """Memory is freed with its arrays and needs no cleaning up later."""
+    yield
+
+
+def profile_start() -> None:
+    """Nothing to start: GRIDLANE_TRACE=1 traces launches."""
+
+
+profile_stop = profile_start
+
+
+@contextmanager
+def profiling() -> Iterator[None]:
+    """A region to profile."""
+    yield

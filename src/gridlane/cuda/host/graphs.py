@@ -1,0 +1,104 @@
+"""Graphs: work of a stream that is recorded once, and launched as often as one likes.
+
+>>> from gridlane import cuda
+>>> stream, x = cuda.stream(), cuda.to_device([1.0, 2.0])
+>>> @cuda.jit
+... def double(x):
+...     x[cuda.grid(1)] *= 2
+>>> with cuda.capture(stream) as graph:
+...     double[1, 2, stream](x)
+...     double[1, 2, stream](x)
+>>> work = graph.instantiate()
+>>> work.launch(stream)
+>>> stream.synchronize()
+>>> x.copy_to_host().tolist()
+[4.0, 8.0]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from gridlane.core.device_errors import ILLEGAL_STATE, fail
+from gridlane.core.process_bound import ProcessBound
+from gridlane.runtime import protocol
+
+
+class Graph(ProcessBound):
+    """Recorded work. It holds the kernels, arrays and streams that the work uses; what the work
+    reads is what the arrays hold at each launch, but scalars are those of the recording."""
+
+    _instead = "record the work where it is launched"
+
+    def __init__(self, native: protocol.Graph | None = None) -> None:
+        self._native = native
+
+    @property
+    def native(self) -> protocol.Graph:
+        """The device's graph; DeviceError ILLEGAL_STATE before the end of the capture."""
+        if self._native is None:
+            fail(ILLEGAL_STATE, "the capture has not ended", "use the graph behind the with block")
+        return self._native
+
+    def __len__(self) -> int:
+        """Launches, copies, fills and host functions in it."""
+        return self.native.size
+
+    def instantiate(self) -> Executable:
+        """The work ready to be launched; it does not need the graph any more."""
+        return Executable(self.native.instantiate())
+
+
+class Executable(ProcessBound):
+    """Recorded work, ready to be launched."""
+
+    _instead = "record the work where it is launched"
+
+    def __init__(self, native: protocol.Executable) -> None:
+        self.native = native
+
+    def launch(self, stream: Any = 0) -> None:
+        """Run the work on a stream, behind what is in it. One stream at a time."""
+        from gridlane.cuda.host.streams import as_stream
+
+        self.native.launch(as_stream(stream).native)
+
+    replay = launch
+
+
+@contextmanager
+def capture(stream: Any) -> Iterator[Graph]:
+    """Record the work of a stream in a with block, in place of running it; gives a Graph, which can
+    be used behind the block.
+
+    Another stream joins when it waits for an event that the captured one has recorded, on a GPU;
+    the captured one must wait for it in turn before the end.
+
+    Raises:
+        DeviceError: STREAM_CAPTURE_UNSUPPORTED, the work cannot be recorded: it is the default
+            stream's, it waits, it allocates, it copies memory that is not pinned, or it launches
+            a kernel that can raise on a GPU. What was recorded before the error is dropped.
+    """
+    from gridlane.cuda.host.streams import as_stream
+
+    native = as_stream(stream).native
+    graph = Graph()
+    native.begin_capture()
+    try:
+        yield graph
+    except BaseException:
+        _drop(native)
+        raise
+    graph._native = native.end_capture()
+
+
+def _drop(native: protocol.Stream) -> None:
+    """End a capture that failed, whatever the device says of it: the cause is raised already."""
+    from gridlane.core.errors import DeviceError
+
+    try:
+        native.end_capture()
+    except DeviceError:
+        return

@@ -1,0 +1,1 @@
+"""Arrays of other libraries: DLPack and the interfaces of arrays."""

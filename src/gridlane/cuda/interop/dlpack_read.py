@@ -1,0 +1,193 @@
+"""What other libraries' objects show of their memory by DLPack."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from gridlane.core.dlpack_abi import (
+    CPU,
+    CUDA,
+    CUDA_HOST,
+    CUDA_MANAGED,
+    READ_ONLY,
+    ROCM_HOST,
+    TYPES,
+    device_name,
+)
+from gridlane.core.errors import ArgumentError
+from gridlane.cuda.interop import dlpack
+from gridlane.launch import current, geometry
+
+_OF_HOST = (CPU, CUDA_HOST, ROCM_HOST)
+"""Kinds of memory that the host reads and writes as its own."""
+_OF_CUDA = (CUDA, CUDA_HOST, CUDA_MANAGED)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A tensor, as numpy describes arrays.
+
+    Attributes:
+        strides: in bytes.
+        ours: whether gridlane made the capsule.
+        owner: what keeps the memory alive.
+    """
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype
+    readonly: bool
+    ours: bool
+    owner: Any
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether an object is one of DLPack's producers."""
+    return hasattr(value, "__dlpack_device__") and not isinstance(value, type)
+
+
+def read(value: Any, consumer: Any = None) -> dict[str, Any] | None:
+    """The memory of a tensor that this thread's device uses in place, as an array interface with
+    its ``dtype`` and ``owner``; None for memory of the host.
+
+    Args:
+        consumer: the stream that uses it next; the default one where it is None.
+
+    Raises:
+        ArgumentError: it is memory of another device.
+        BufferError: the capsule is not as DLPack has it, or has what kernels do not.
+    """
+    device, place = current.device(), place_of(value)
+    mine = device.dlpack_device(0)
+    if mine is not None and mine[0] == CUDA and place[0] in _OF_CUDA:
+        if place[0] == CUDA and place != mine:
+            _refuse(value, place, f"cuda.select_device({place[1]}) makes that this thread's device")
+        if place[0] == CUDA_HOST:
+            return _interface(_taken(value, place))
+        stream = 1 if consumer is None else consumer.handle or 1
+        return _interface(_taken(value, place, stream=stream))
+    if place[0] in _OF_HOST:
+        return None
+    if place == mine:
+        shown = _taken(value, place)
+        if shown.ours:  # another library's numbers of memory mean nothing here
+            return _interface(shown)
+    _refuse(value, place, "copy it to the host")
+
+
+def host_array(value: Any) -> np.ndarray:
+    """A numpy array over a tensor in the host's memory, which it keeps alive.
+
+    Raises:
+        BufferError: the capsule is not as DLPack has it, or has what kernels do not.
+    """
+    shown = _taken(value, place_of(value))
+    array = geometry.view_of(shown.address, shown.shape, shown.strides, shown.dtype, shown.owner)
+    if shown.readonly:
+        array.flags.writeable = False
+    return array
+
+
+def as_numpy(value: Any) -> np.ndarray:
+    """A numpy array of what numpy makes one of, or over a tensor in the host's memory."""
+    if is_tensor(value) and not isinstance(value, (np.ndarray, np.generic)):
+        return host_array(value)
+    return np.asanyarray(value)
+
+
+def place_of(value: Any) -> tuple[int, int]:
+    """DLPack's (kind, number) of a tensor's memory."""
+    shown = value.__dlpack_device__()
+    try:
+        kind, number = map(int, shown)
+    except (TypeError, ValueError):
+        raise BufferError(
+            f"__dlpack_device__ of {type(value).__name__} gives {shown!r}, and not two integers"
+        ) from None
+    return kind, number
+
+
+def _refuse(value: Any, place: tuple[int, int], advice: str) -> NoReturn:
+    raise ArgumentError(
+        f"the {type(value).__name__} is in memory of {device_name(*place)}, and this thread's "
+        f"device is {current.device().name!r}; {advice}"
+    )
+
+
+def _interface(shown: Shown) -> dict[str, Any]:
+    return {
+        "shape": shown.shape,
+        "strides": shown.strides,
+        "dtype": shown.dtype,
+        "data": (shown.address, shown.readonly),
+        "owner": shown.owner,
+    }
+
+
+def _taken(value: Any, place: tuple[int, int], **wanted: Any) -> Shown:
+    try:
+        capsule = value.__dlpack__(max_version=dlpack.VERSION, **wanted)
+    except TypeError:  # of a library from before DLPack 1.0
+        capsule = value.__dlpack__(**wanted)
+    tensor = dlpack.capsules.Tensor(capsule)
+    del capsule
+    if (tensor.device_type, tensor.device_id) != place:
+        told = device_name(tensor.device_type, tensor.device_id)
+        raise BufferError(
+            f"the DLPack capsule is of memory of {told}, and __dlpack_device__ of "
+            f"{type(value).__name__} says {device_name(*place)}"
+        )
+    return _described(tensor, value)
+
+
+def _described(tensor: Any, value: Any) -> Shown:
+    dtype = _dtype(tensor.code, tensor.bits, tensor.lanes)
+    shape, strides = tensor.shape, tensor.strides
+    if any(extent < 0 for extent in shape):
+        raise BufferError(f"the DLPack tensor has a negative extent in its shape {shape}")
+    if strides is None:
+        strides = geometry.contiguous_strides(shape, dtype.itemsize)
+    else:
+        strides = tuple(step * dtype.itemsize for step in strides)
+    address = tensor.data + tensor.byte_offset
+    low, high = geometry.extent_of(shape, strides, dtype.itemsize)
+    if low < high:
+        if not tensor.data:
+            raise BufferError(f"the DLPack tensor of shape {shape} has no memory")
+        if address + low < 0 or address + high > 2**64 or math.prod(shape) >= 2**63:
+            raise BufferError(
+                f"the DLPack tensor of shape {shape} with strides of {strides} bytes does not fit "
+                "into memory"
+            )
+    readonly = bool(tensor.flags & READ_ONLY)
+    if not tensor.versioned and tensor.device_type in _OF_HOST:
+        readonly = _is_read_only(value, address)
+    return Shown(address, shape, strides, dtype, readonly, bool(tensor.ours), (tensor, value))
+
+
+def _dtype(code: int, bits: int, lanes: int) -> np.dtype:
+    found = dlpack.DTYPES.get((code, bits))
+    if found is None or lanes != 1:
+        name = TYPES.get(code, f"type {code}")
+        known = ", ".join(map(str, dlpack.DTYPES.values()))
+        vector = f" in vectors of {lanes}" if lanes != 1 else ""
+        raise BufferError(
+            f"DLPack elements of {bits} bits of {name}{vector} are not among those of kernels: "
+            f"{known}"
+        )
+    return found
+
+
+def _is_read_only(value: Any, address: int) -> bool:
+    """Whether a tensor of the host must not be written. Capsules of before DLPack 1.0 do not say;
+    an array that shows the same memory as numpy's may."""
+    try:
+        seen = np.asarray(value)
+    except Exception:  # it has no numpy array, for whatever reason its library has
+        return False
+    return geometry.address_of(seen) == address and not seen.flags.writeable

@@ -1,0 +1,177 @@
+"""Other libraries' arrays: as arguments of kernels, and as device arrays by ``from_dlpack``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gridlane.core.array_interface import ArrayMemory
+from gridlane.core.device_errors import INVALID_VALUE, device_error
+from gridlane.core.errors import ArgumentError, DeviceError, GridlaneError
+from gridlane.cuda.arrays import allocation
+from gridlane.cuda.arrays.devicearray import DeviceNDArray, as_device, from_interface
+from gridlane.cuda.interop import dlpack_arguments, dlpack_read
+from gridlane.cuda.kernels.argument_types import KEYS, as_host, foreign_key
+from gridlane.cuda.kernels.arguments import ArgHint
+from gridlane.launch import current, geometry
+from gridlane.launch.devices import kind_of
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> DeviceNDArray:
+    """A device array over the memory of any object with ``__dlpack__``.
+
+    Memory of the host is used in place by the device ``cpu`` and copied to others; read-only memory
+    gives a read-only device array.
+
+    Args:
+        device: None or this thread's device, by its name or by DLPack's (kind, number).
+        copy: True for a copy in any case, False to refuse where one is needed.
+
+    Raises:
+        ArgumentError: ``x`` has no ``__dlpack__``, or is in memory of another device.
+        BufferError: the capsule is not as DLPack has it, has element types that kernels do not, or
+            needs the copy that ``copy=False`` forbids.
+    """
+    here, copy = current.device(), dlpack_arguments.copying(copy)
+    if device is not None and device not in (here.name, here.dlpack_device(0)):
+        raise ArgumentError(
+            f"from_dlpack: device {device!r} is not this thread's, {here.name!r}; select that first"
+        )
+    if isinstance(x, DeviceNDArray):
+        return x._duplicate() if copy else x
+    if not dlpack_read.is_tensor(x):
+        raise ArgumentError(f"from_dlpack: an object of type {type(x).__name__} has no __dlpack__")
+    interface = dlpack_read.read(x)
+    if interface is not None:
+        array = from_interface(interface, x)
+        return array._duplicate() if copy else array
+    return _from_host(dlpack_read.host_array(x), copy)
+
+
+def _from_host(host: np.ndarray, copy: bool | None) -> DeviceNDArray:
+    """A device array over memory of the host, or a copy of it."""
+    here = current.device()
+    if here.host_visible and not copy:
+        low, high = geometry.extent_of(host.shape, host.strides, host.dtype.itemsize)
+        address = geometry.address_of(host)
+        memory = allocation.borrowed(address + low, high - low, host)
+        readonly = not host.flags.writeable
+        return DeviceNDArray(host.shape, host.strides, host.dtype, 0, memory, address, readonly)
+    if copy is False:
+        raise BufferError(
+            f"from_dlpack: the tensor is in the host's memory, the device {here.name!r} has memory "
+            "of its own, and copy=False"
+        )
+    array = DeviceNDArray(host.shape, None, host.dtype)
+    array.copy_to_device(host)
+    return array
+
+
+def resolved(value: Any, stream: Any = None) -> Any:
+    """An argument with the arrays of other libraries in it as ours or numpy's, over the same
+    memory. Each is looked at once, so that what was checked is what the kernel gets.
+
+    Args:
+        stream: of the launch.
+
+    Raises:
+        ArgumentError: the memory cannot be an argument.
+    """
+    cls = value.__class__
+    if cls is tuple or isinstance(value, tuple):
+        items = [resolved(item, stream) for item in value]
+        if all(map(_same, items, value)):
+            return value
+        return tuple(items) if cls is tuple else cls(*items)
+    if isinstance(value, ArgHint):
+        inner = resolved(value.value, stream)
+        return value if inner is value.value else cls(inner)
+    if isinstance(value, DeviceNDArray):
+        return _reached(value)
+    if KEYS[cls] is not foreign_key:
+        return value
+    try:
+        _check_plain(value)
+        found = as_device(value, consumer=stream)
+        host = as_host(value) if found is value else None
+    except GridlaneError:
+        raise
+    except Exception as error:
+        raise ArgumentError(
+            f"the {cls.__name__} does not show its memory ({type(error).__name__}: {error})"
+        ) from error
+    if isinstance(found, DeviceNDArray):
+        return _reached(found)
+    return found if host is None else host
+
+
+class Captured:
+    """The device arrays that a kernel captures from globals and closures, which it keeps alive."""
+
+    def __init__(self) -> None:
+        self._arrays: list[DeviceNDArray] = []
+
+    def __call__(self, value: Any, interface: Any) -> ArrayMemory:
+        """The memory of an object with an array interface, checked as an argument's is.
+
+        Raises:
+            ArgumentError, DeviceError: the memory cannot be used.
+        """
+        if isinstance(value, DeviceNDArray):
+            array = value
+        elif hasattr(value, "__gridlane_array__"):
+            array = from_interface({**interface, "owner": value})
+        else:
+            _check_plain(value)
+            array = as_device(value)
+        check_device(array)
+        self._arrays.append(array)
+        return array.memory
+
+    def check(self) -> None:
+        """Raise where this thread's device cannot use what was captured on another one."""
+        for array in self._arrays:
+            check_device(array)
+
+
+def _check_plain(value: Any) -> None:
+    """Raise where a library keeps other numbers in memory than its array has."""
+    for question, answer in (("is_conj", "resolve_conj"), ("is_neg", "resolve_neg")):
+        ask = getattr(value, question, None)
+        if callable(ask) and ask() is True:
+            raise ArgumentError(
+                f"the {type(value).__name__} is a view whose numbers are conjugated or negated "
+                f"when they are read, and kernels read memory; pass its {answer}()"
+            )
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is other
+
+
+def _reached(array: DeviceNDArray) -> DeviceNDArray:
+    """An array that this thread's device can use: the same or, of an empty one on another device,
+    an empty one here, since the plan of a launch is kept by the device of its arrays."""
+    check_device(array)
+    there, here = array.gpu_data.device, current.device()
+    if array.size or there is None or there is here or here.reaches(there, array.address):
+        return array
+    return DeviceNDArray(array.shape, array.strides, array.dtype, 0, readonly=array.readonly)
+
+
+def check_device(array: DeviceNDArray) -> None:
+    """Raise where kernels of this thread's device cannot use an array's memory."""
+    there, here = array.gpu_data.device, current.device()
+    if there is None or there is here or not array.size or here.reaches(there, array.address):
+        return
+    way = f"copy it to {here.name!r}, or launch on {there.name!r}"
+    if kind_of(here) == kind_of(there):
+        way += ", or let GPUs reach each other with context.enable_peer_access"
+    error: DeviceError = device_error(
+        INVALID_VALUE,
+        f"{array.dtype} array of shape {array.shape} is in memory of the device {there.name!r}, "
+        f"and the launch is on {here.name!r}, which does not reach it",
+        way,
+    )
+    raise error

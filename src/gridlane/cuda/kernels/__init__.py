@@ -1,0 +1,1 @@
+"""Kernels in Python, from the decorator to the launch."""

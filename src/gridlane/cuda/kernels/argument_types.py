@@ -1,0 +1,265 @@
+"""The types of arguments: quickly, as a key for the launch, and in full, as an ArgType.
+
+``KEYS[type(value)](value)`` is a hashable that decides the argument's type and how it is read.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gridlane.core import argtypes, enums
+from gridlane.core.argtypes import ArgType, ArrayType, TupleType
+from gridlane.core.errors import ArgumentError
+from gridlane.cuda.arrays import allocation
+from gridlane.cuda.arrays.devicearray import DeviceNDArray, DeviceRecord, as_device
+from gridlane.cuda.interop import dlpack_read
+from gridlane.cuda.kernels.arguments import ArgHint
+from gridlane.launch import current, geometry
+
+KeyFunction = Callable[[Any], Hashable]
+
+# Bits of ndarray.flags.num that decide an argument's type and how it is passed.
+C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x2, 0x100, 0x400
+_FLAGS = C_CONTIGUOUS | F_CONTIGUOUS | ALIGNED | WRITEABLE
+
+
+def typeof(value: Any, _name: str = "") -> ArgType:
+    """The type that a kernel sees for ``value``.
+
+    Raises:
+        ArgumentError: kernels cannot take it.
+    """
+    if isinstance(value, ArgType):
+        return value
+    if isinstance(value, DeviceNDArray):
+        return value._key.argtype
+    if isinstance(value, (bool, np.bool_)):
+        return argtypes.boolean
+    if isinstance(value, enum.Enum):
+        return _member_type(value)
+    if isinstance(value, int) and not isinstance(value, np.generic):
+        if not -(2**63) <= value < 2**64:
+            raise ArgumentError(f"the integer {value} does not fit into 64 bits")
+        return argtypes.int64 if value < 2**63 else argtypes.uint64
+    if isinstance(value, np.ndarray):
+        return _array_type(value)
+    if isinstance(value, np.generic):
+        return _element_type(value.dtype)
+    if isinstance(value, float):
+        return argtypes.float64
+    if isinstance(value, complex):
+        return argtypes.complex128
+    if value is None:
+        return argtypes.none
+    if isinstance(value, tuple):
+        items = tuple(map(typeof, value))
+        fields = getattr(type(value), "_fields", ())
+        return TupleType(items, fields, type(value) if fields else None)
+    if isinstance(value, ArgHint):
+        return typeof(value.value)
+    return _foreign_type(value)
+
+
+def _member_type(member: enum.Enum) -> ArgType:
+    """The type of a member: its class, or that of its value where it is a number of another kind
+    than an IntEnum's."""
+    if isinstance(member, (int, float)) and not enums.is_int_enum(member):
+        return typeof(member.value)
+    if enums.index_of(member) is None:
+        raise ArgumentError(f"{member!r} is a combination of flags; pass its value")
+    return _enum_type(type(member))
+
+
+@lru_cache(maxsize=256)
+def _enum_type(cls: type[enum.Enum]) -> ArgType:
+    found = argtypes.EnumType.of(cls)
+    try:
+        hash(found)
+    except TypeError:
+        raise ArgumentError(
+            f"{cls.__name__} is an Enum whose values have no hash; pass what the kernel needs of "
+            "its member's value"
+        ) from None
+    number = found.number
+    if number is not None:
+        for other in cls:
+            if not number.dtype.min <= int(other) <= number.dtype.max:  # type: ignore[arg-type]
+                raise ArgumentError(
+                    f"{cls.__name__}.{other.name} does not fit into 64 bits with the others of "
+                    "its class; pass its value"
+                )
+    return found
+
+
+def _array_type(array: np.ndarray) -> ArrayType:
+    if _is_masked(type(array)):
+        raise ArgumentError(
+            "a kernel would ignore the mask of a masked array; pass its filled() or its data"
+        )
+    flags = array.flags.num
+    layout = "C" if flags & C_CONTIGUOUS else "F" if flags & F_CONTIGUOUS else "A"
+    return ArrayType(_element_type(array.dtype), array.ndim, layout, not flags & WRITEABLE)
+
+
+def _is_masked(cls: type) -> bool:
+    return cls is not np.ndarray and geometry.is_masked(cls)
+
+
+def _element_type(dtype: np.dtype) -> ArgType:
+    try:
+        return argtypes.from_numpy(dtype)
+    except TypeError as error:
+        raise ArgumentError(str(error)) from None
+
+
+def _foreign_type(value: Any) -> ArgType:
+    shown = _shown(value)
+    return shown._key.argtype if isinstance(shown, DeviceNDArray) else _array_type(shown)
+
+
+def _shown(value: Any) -> DeviceNDArray | np.ndarray:
+    """The memory that another library's object shows, the device's or the host's."""
+    device = as_device(value, sync=False)
+    if device is not value:
+        return device
+    host = as_host(value)
+    if host is None:
+        raise ArgumentError(
+            f"a kernel cannot take an object of type {type(value).__name__}; it takes numbers, "
+            "arrays, records, tuples of these and None"
+        )
+    return host
+
+
+def is_in_place(value: np.ndarray) -> bool:
+    """Whether a host array shows memory that the device uses in place: mapped or managed. Sums of
+    such arrays are of their class, in plain memory."""
+    if not hasattr(type(value), "__gridlane_array__") or current.device().host_visible:
+        return False
+    return allocation.holds(geometry.address_of(value))
+
+
+def as_host(value: Any) -> np.ndarray | None:
+    """A host array over the memory of an object that shows it, or None."""
+    if isinstance(value, (str, bytes)):
+        return None
+    if hasattr(value, "__array_interface__") or hasattr(value, "__array_struct__"):
+        return np.asarray(value)
+    try:
+        return np.asarray(memoryview(value))
+    except (TypeError, ValueError, BufferError):
+        return dlpack_read.host_array(value) if dlpack_read.is_tensor(value) else None
+
+
+# --- keys ---
+
+REFUSED = "refused"
+"""The key of what kernels cannot take as it is. No plan has it, and making one says what is
+wrong."""
+
+# Strings, because their hashes are kept and those of ArgTypes are not.
+_INT64, _UINT64 = "int", "big int"
+
+
+def _constant(key: Hashable) -> KeyFunction:
+    return lambda value: key
+
+
+def _int_key(value: int) -> Hashable:
+    if -(2**63) <= value < 2**63:
+        return _INT64
+    return _UINT64 if 0 < value < 2**64 else REFUSED
+
+
+def _device_key(value: DeviceNDArray) -> Hashable:
+    return value._key
+
+
+def _ndarray_key(value: np.ndarray) -> Hashable:
+    return value.dtype, value.ndim, value.flags.num & _FLAGS
+
+
+def _tuple_key(value: tuple[Any, ...]) -> Hashable:
+    return value.__class__, *[KEYS[item.__class__](item) for item in value]
+
+
+def _record_key(value: np.void) -> Hashable:
+    return np.void, value.dtype
+
+
+def _enum_key(value: enum.Enum) -> Hashable:
+    if isinstance(value, (int, float)) and not enums.is_int_enum(value):
+        return enum.Enum, KEYS[value.value.__class__](value.value)
+    return REFUSED if enums.index_of(value) is None else (enum.Enum, value.__class__)
+
+
+def _hint_key(value: ArgHint) -> Hashable:
+    return value.__class__, KEYS[value.value.__class__](value.value)
+
+
+def _mapped_key(value: np.ndarray) -> Hashable:
+    return is_in_place(value), _ndarray_key(value)
+
+
+def _subclass_key(cls: type) -> KeyFunction:
+    if _is_masked(cls):
+        return _constant(REFUSED)
+    return _mapped_key if hasattr(cls, "__gridlane_array__") else _ndarray_key
+
+
+def foreign_key(value: Any) -> Hashable:
+    """The key of another library's array: none, as it is looked at once a launch, and then it is
+    an array of ours or numpy's; see foreign.py."""
+    return REFUSED
+
+
+class _Keys(dict[type, KeyFunction]):
+    """The key functions by class; a class that is new is looked up through its bases."""
+
+    def __missing__(self, cls: type) -> KeyFunction:
+        if issubclass(cls, np.ndarray):
+            function = _subclass_key(cls)
+        else:
+            function = next((f for base, f in _BASES if issubclass(cls, base)), foreign_key)
+        self[cls] = function
+        return function
+
+
+KEYS = _Keys(
+    {
+        int: _int_key,
+        bool: _constant("bool"),
+        float: _constant("float"),
+        complex: _constant("complex"),
+        type(None): _constant(None),
+        np.ndarray: _ndarray_key,
+        DeviceNDArray: _device_key,
+        DeviceRecord: _device_key,
+        tuple: _tuple_key,
+        **{
+            dtype.type: _constant(f"numpy {dtype}")
+            for dtype in (
+                *(scalar.numpy for scalar in argtypes.SCALARS),
+                *map(np.dtype, ("c8", "c16")),
+            )
+        },
+    }
+)
+# On platforms with two C types of one width numpy has a scalar class for each.
+_BASES: tuple[tuple[type, KeyFunction], ...] = (
+    (DeviceNDArray, _device_key),
+    (enum.Enum, _enum_key),
+    (bool, KEYS[bool]),
+    (np.void, _record_key),
+    (np.generic, lambda value: ("numpy", value.dtype)),
+    (int, _int_key),
+    (float, KEYS[float]),
+    (complex, KEYS[complex]),
+    (tuple, _tuple_key),
+    (ArgHint, _hint_key),
+)

@@ -1,0 +1,42 @@
+"""``cuda.In``, ``Out`` and ``InOut``: which copies a host array needs round a launch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class ArgHint:
+    """Base of the three; ``value`` is the argument."""
+
+    copy_in = True
+    copy_out = True
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    @property
+    def _numba_type_(self) -> Any:
+        from gridlane.cuda.kernels.argument_types import typeof  # which knows this class
+
+        return typeof(self.value)
+
+
+class In(ArgHint):
+    """The kernel only reads it: it is not copied back."""
+
+    copy_out = False
+
+
+class Out(ArgHint):
+    """The kernel only writes it: it is not copied to the device."""
+
+    copy_in = False
+
+
+class InOut(ArgHint):
+    """The kernel reads and writes it, as without a hint."""
+
+
+def wrap_arg(value: Any, default: type[ArgHint] = InOut) -> ArgHint:
+    """``value`` when it is a hint, else a hint of the default kind."""
+    return value if isinstance(value, ArgHint) else default(value)

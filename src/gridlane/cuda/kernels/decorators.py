@@ -1,0 +1,109 @@
+"""``cuda.jit``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from types import FunctionType, MethodType
+from typing import Any
+
+from gridlane.core.argtypes import none
+from gridlane.core.config import config
+from gridlane.core.options import KernelOptions
+from gridlane.cuda.host import warnings as cuda_warnings
+from gridlane.cuda.kernels.dispatcher import Dispatcher
+from gridlane.cuda.kernels.jit_options import check_options, launch_bounds_of
+from gridlane.cuda.kernels.signatures import is_signature, parse
+
+
+def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
+    """Make a kernel, or with ``device=True`` a device function, of a Python function.
+
+    Args:
+        func_or_sig: the function; or a signature, or a list of signatures, to compile at once and
+            no others after that: ``"void(float32[:], int32)"``, ``void(float32[:], int32)``,
+            ``(float32[:], int32)``.
+        device: a function that kernels call.
+        fastmath: every freedom with floating-point operations.
+        debug: bounds checks, and exceptions of the kernel reach the host.
+        opt: False for unoptimised code.
+        launch_bounds: the most threads of a block; after it, for a GPU, how many blocks a
+            multiprocessor shall hold.
+        max_registers: on a GPU, the most registers of a thread.
+        fp64: how to compute float64 on a device that has none: ``emulate`` in pairs of float32,
+            ``exact`` by integers, ``narrow`` in float32, ``refuse``; GRIDLANE_FP64 by default.
+        lineinfo: on a GPU, machine code for profilers that says each instruction's line.
+        extensions: objects whose ``prepare_args(type, value, stream=, retr=)`` converts arguments.
+
+    ``jit_options.ACCEPTED`` lists options of numba that change nothing here.
+    """
+    make = _maker(device, options)
+    if func_or_sig is None:
+        return make
+    if isinstance(func_or_sig, list) or is_signature(func_or_sig):
+        many = isinstance(func_or_sig, list)
+        if many and not func_or_sig:
+            raise ValueError("cuda.jit: an empty list of signatures: the kernel takes no types")
+        signatures = func_or_sig if many else [func_or_sig]
+        return lambda function: _compiled(make(function), signatures, specialized=not many)
+    return make(func_or_sig)
+
+
+def _maker(device: bool, options: dict[str, Any]) -> Callable[[Any], Dispatcher]:
+    """Check options once; the rest needs the function."""
+    check_options(device, options)
+    debug = bool(options.get("debug"))
+    opt = options.get("opt")
+    opt = not debug if opt is None and debug else opt is None or bool(opt)
+    if debug and options.get("opt"):
+        _warn("debug=True with opt=True is not supported by CUDA; set debug=False or opt=False.")
+    if debug and options.get("lineinfo"):
+        _warn("debug and lineinfo are mutually exclusive; debug has the lines as well.")
+    compile_options = KernelOptions(
+        fastmath=bool(options.get("fastmath")),
+        fma=options.get("fma") is None or bool(options["fma"]),
+        debug=debug,
+        opt=opt,
+        lineinfo=bool(options.get("lineinfo")),
+        max_registers=_integer_or_none(options.get("max_registers")),
+        launch_bounds=launch_bounds_of(options.get("launch_bounds")),
+        fp64=options.get("fp64") or config().fp64,
+    )
+
+    def make(function: Any) -> Dispatcher:
+        function = getattr(function, "py_func", function)  # of cuda.jit, and of numba.njit
+        if not isinstance(function, (FunctionType, MethodType)):
+            raise TypeError(
+                f"cuda.jit takes a Python function or signatures, got {function!r} of type "
+                f"{type(function).__name__}; a signature is text, as 'void(float32[:])', a tuple "
+                "of types, or a list of signatures"
+            )
+        return Dispatcher(function, compile_options, dict(options, device=device), device)
+
+    return make
+
+
+def _integer_or_none(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+def _compiled(dispatcher: Dispatcher, signatures: list[Any], specialized: bool) -> Dispatcher:
+    parsed = [parse(signature) for signature in signatures]
+    if dispatcher.is_device_function:
+        # The frontend leaves a void result open.
+        dispatcher.device_signatures = tuple(
+            replace(s, return_type=none) if s.return_type is None else s for s in parsed
+        )
+        return dispatcher
+    for signature in parsed:
+        if signature.return_type not in (None, none):
+            raise TypeError("CUDA kernel must have void return type.")
+        dispatcher.compile(signature)
+    dispatcher._specialized = specialized
+    dispatcher.disable_compile()
+    return dispatcher
+
+
+def _warn(message: str) -> None:
+    warnings.warn(cuda_warnings.NumbaInvalidConfigWarning(message), stacklevel=4)

@@ -1,0 +1,382 @@
+"""What ``@cuda.jit`` makes of a function: kernels by argument types, compiled when called."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Hashable
+from numbers import Integral
+from typing import Any
+
+from gridlane.core.argtypes import Signature
+from gridlane.core.device_errors import KernelStop
+from gridlane.core.errors import ArgumentError, LaunchError
+from gridlane.core.forks import fork_waits
+from gridlane.core.options import KernelOptions
+from gridlane.cuda.host import settings
+from gridlane.cuda.host.streams import Stream, as_stream
+from gridlane.cuda.host.warnings import NumbaPerformanceWarning
+from gridlane.cuda.interop.foreign import resolved
+from gridlane.cuda.kernels.argument_types import typeof
+from gridlane.cuda.kernels.arguments import In
+from gridlane.cuda.kernels.inspection import Inspection
+from gridlane.cuda.kernels.kernel import Kernel
+from gridlane.cuda.kernels.launch import (
+    Configured,
+    Reading,
+    check_convertible,
+    current_launch_config,
+)
+from gridlane.cuda.kernels.named import Named, object_named
+from gridlane.cuda.kernels.signatures import Types, as_readonly, parse, resolve, writable
+from gridlane.cuda.kernels.sources import with_source
+from gridlane.launch.dimensions import MISSING_CONFIGURATION, Dim3, dim3
+
+# Grids that depend on the data could fill the table of configured launches without end.
+_MOST_CONFIGURED = 1024
+_FEW_BLOCKS = 128
+
+
+class Dispatcher(Inspection, Named):
+    """A kernel or device function written in Python.
+
+    ``d[griddim, blockdim, stream, sharedmem](*args)`` launches it; the last two may be left out.
+
+    Attributes:
+        py_func: the Python function.
+        overloads: the compiled kernels by their tuple of argument types.
+        targetoptions: the options given to ``jit``.
+    """
+
+    def __init__(
+        self,
+        py_func: Callable[..., Any],
+        options: KernelOptions,
+        targetoptions: dict[str, Any] | None = None,
+        device: bool = False,
+    ) -> None:
+        functools.update_wrapper(self, py_func, updated=())
+        self.py_func = py_func
+        self._source_func = with_source(py_func)  # what the compiler reads
+        self.options = options
+        self.targetoptions = targetoptions or {}
+        self.is_device_function = device
+        self.overloads: dict[Types, Kernel] = {}
+        self._reading: dict[Types, Kernel] = {}  # kernels of signatures, for read-only arrays
+        self.specializations: dict[Types, Dispatcher] = {}
+        self.device_signatures: tuple[Signature, ...] = ()
+        self.extensions: list[Any] = list(self.targetoptions.get("extensions") or ())
+        self.launch_bounds = _first(self.targetoptions.get("launch_bounds"))
+        self._parameters = tuple(inspect.signature(py_func).parameters)
+        self._can_compile = True
+        self._specialized = False
+        self._configured: dict[Any, Configured] = {}
+        self._owners: weakref.WeakSet[Stream] = weakref.WeakSet()
+        self._plans: dict[Dim3, dict[Hashable, Reading]] = {}
+        self._lock = threading.RLock()
+
+    # --- launching ---
+
+    def __getitem__(self, item: Any) -> Configured:
+        """The kernel configured with grid, block, stream and bytes of dynamic shared memory."""
+        try:
+            found = self._configured.get(item)
+        except TypeError:  # a list for a dimension
+            return self._configure(item)
+        if found is None:
+            found = self._configure(item)
+            if len(self._configured) >= _MOST_CONFIGURED:
+                self._configured.clear()
+            self._keep(item, found)
+        return found
+
+    def _keep(self, item: Any, launch: Configured) -> None:
+        """Keep a configured launch; one on a stream for as long as the user has the stream."""
+        owner = item[2] if len(item) > 2 else None
+        if isinstance(owner, Stream):
+            item = (*item[:2], launch.stream, *item[3:])  # equal, and not what the user has
+            if owner not in self._owners:
+                self._owners.add(owner)
+                forget = weakref.WeakMethod(self._forget_stream)
+                weakref.finalize(owner, _call_weakly, forget, launch.stream).atexit = False
+        self._configured[item] = launch
+
+    def _forget_stream(self, stream: Stream) -> None:
+        """Forget the launches on a stream."""
+        table = self._configured
+        for item in [key for key in list(table) if len(key) > 2 and key[2] == stream]:
+            del table[item]
+
+    def _configure(self, item: Any) -> Configured:
+        if not isinstance(item, tuple) or not 2 <= len(item) <= 4:
+            raise ValueError("must specify at least the griddim and blockdim" + _GIVEN % (item,))
+        return self.configure(*item)
+
+    def configure(
+        self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0
+    ) -> Configured:
+        """As indexing."""
+        if griddim is None or blockdim is None:
+            raise ValueError(MISSING_CONFIGURATION)
+        if self.is_device_function:
+            raise LaunchError(f"{self.__name__} is a device function; only kernels are launched")
+        grid, block = dim3(griddim, "griddim"), dim3(blockdim, "blockdim")
+        if settings.CUDA_LOW_OCCUPANCY_WARNINGS and math.prod(grid) < _FEW_BLOCKS:
+            warnings.warn(
+                NumbaPerformanceWarning(
+                    f"Grid size {math.prod(grid)} will likely result in GPU under-utilization due "
+                    "to low occupancy."
+                ),
+                stacklevel=3,
+            )
+        queue = as_stream(stream)
+        own = Stream(queue.native) if isinstance(queue, Stream) else queue
+        if not isinstance(sharedmem, Integral):
+            raise TypeError(f"sharedmem must be a number of bytes, got {sharedmem!r}")
+        return Configured(self, grid, block, own, int(sharedmem))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Kernels need a grid and a block; device functions are called from kernels."""
+        if self.is_device_function:
+            raise LaunchError(
+                f"{self.__name__} is a device function: it is called from kernels, and its "
+                f"Python function is {self.__name__}.py_func"
+            )
+        raise LaunchError(MISSING_CONFIGURATION)
+
+    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> ForAll:
+        """A 1-D launch of at least ``ntasks`` threads, ``tpb`` a block (0: chosen here)."""
+        return ForAll(self, ntasks, tpb, stream, sharedmem)
+
+    def plans_of(self, block: Dim3) -> dict[Hashable, Reading]:
+        """The plans of launches with this block shape."""
+        return self._plans.setdefault(block, {})
+
+    def checked(self, args: tuple[Any, ...], stream: Any) -> tuple[Any, ...]:
+        """The arguments of a launch on ``stream``, those of other libraries ``resolved``.
+
+        Raises:
+            ArgumentError: their number or types are wrong.
+        """
+        wanted = len(self._parameters)
+        if len(args) != wanted:
+            names = ", ".join(self._parameters)
+            raise ArgumentError(
+                f"{self.__name__}({names}) takes {wanted} arguments, {len(args)} were given"
+            )
+        found = []
+        for n, arg in enumerate(args):
+            try:
+                found.append(resolved(arg, stream))
+                typeof(found[n])
+            except ArgumentError as error:
+                raise ArgumentError(
+                    f"{self.__name__}: argument {n + 1}, {self._parameters[n]!r}: {error}"
+                ) from error.__cause__
+        return tuple(found)
+
+    def user_exception(self, error: KernelStop) -> Exception:
+        """The exception to raise for a stopped kernel: the user's own class where it is one."""
+        cls = _exception_class(error.exception, self.py_func)
+        if cls is None:
+            return error
+        try:
+            mine = cls(*error.args)
+        except TypeError:  # it takes other arguments
+            return error
+        mine.__cause__ = error
+        return mine
+
+    # --- compiling ---
+
+    def kernel_for(self, args: tuple[Any, ...]) -> Kernel:
+        """The kernel that takes these arguments; compiled when there is none yet."""
+        if self._specialized:
+            kernel = next(iter(self.overloads.values()))
+            check_convertible(self.__name__, self._parameters, args, kernel.argtypes)
+            return self._for_access(kernel, args)
+        types = tuple(map(typeof, args))
+        kernel = self.overloads.get(types)
+        if kernel is not None:
+            return kernel
+        if self._can_compile:
+            return self._compile_for_args(*args)
+        # Signatures need not say readonly: what a kernel may not write follows from the arguments.
+        plain = tuple(map(writable, types))
+        found = self.overloads[resolve(repr(self.py_func), self.overloads, plain)]
+        return self._for_access(found, args)
+
+    def _for_access(self, kernel: Kernel, args: tuple[Any, ...]) -> Kernel:
+        """The kernel of a signature, or where an array is read-only that the signature has
+        writable, the same compiled for that: it is refused if it stores there."""
+        # cuda.In gives the kernel a copy of its own.
+        have = [want if isinstance(a, In) else typeof(a) for a, want in zip(args, kernel.argtypes)]
+        types = tuple(map(as_readonly, kernel.argtypes, have))
+        if types == kernel.argtypes:
+            return kernel
+        with self._lock:
+            found = self._reading.get(types)
+            if found is None:
+                found = self._reading[types] = Kernel(self._source_func, types, self.options)
+            return found
+
+    def kernel_of(self, types: Types) -> Kernel:
+        """The kernel that a launch found for types."""
+        return self.overloads.get(types) or self._reading[types]
+
+    def _compile_for_args(self, *args: Any) -> Kernel:
+        # The launch makes the code next, and finds what is wrong with the source then.
+        return self._add(tuple(map(typeof, args)))
+
+    def compile(self, sig: Any) -> Kernel:
+        """The kernel for a signature or a tuple of types.
+
+        Raises:
+            CompileError: what is wrong with the source, and where.
+        """
+        if self._specialized:
+            return next(iter(self.overloads.values()))
+        kernel = self._add(parse(sig).args)
+        try:
+            _ = kernel.module
+        except BaseException:
+            self.forget(kernel)
+            raise
+        return kernel
+
+    def forget(self, kernel: Kernel) -> None:
+        """Drop a kernel that does not compile."""
+        self.overloads.pop(kernel.argtypes, None)
+        self._reading.pop(kernel.argtypes, None)
+
+    def _add(self, types: Types) -> Kernel:
+        with fork_waits(), self._lock:
+            found = self.overloads.get(types)
+            if found is not None:
+                return found
+            if not self._can_compile:
+                raise RuntimeError("Compilation disabled")
+            if len(types) != len(self._parameters):
+                raise ArgumentError(
+                    f"{self.__name__} has {len(self._parameters)} parameters, and the signature "
+                    f"{len(types)} types"
+                )
+            kernel = Kernel(self._source_func, types, self.options)
+            launch = current_launch_config()
+            if launch is not None and launch.dispatcher is self:
+                kernel.launch_config_sensitive = getattr(self, "_sensitive", False)
+            self.overloads[types] = kernel
+            return kernel
+
+    def disable_compile(self, val: bool = True) -> None:
+        """Compile no further argument types."""
+        self._can_compile = not val
+
+    def recompile(self) -> None:
+        """Forget all compiled code, and compile the same signatures again."""
+        with fork_waits(), self._lock:
+            types = list(self.overloads)
+            self.overloads.clear()
+            self._reading.clear()
+            self._plans.clear()
+            self._configured.clear()
+            allowed, self._can_compile = self._can_compile, True
+            specialized, self._specialized = self._specialized, False
+            try:
+                for each in types:
+                    self.compile(each)
+            finally:
+                self._can_compile, self._specialized = allowed, specialized
+
+    def specialize(self, *args: Any) -> Dispatcher:
+        """A dispatcher for one tuple of argument types, from arguments or types."""
+        if self._specialized:
+            raise RuntimeError("Dispatcher already specialized")
+        types = tuple(map(typeof, args))
+        found = self.specializations.get(types)
+        if found is None:
+            found = Dispatcher(self.py_func, self.options, self.targetoptions)
+            found.compile(types)
+            found.disable_compile()
+            found._specialized = True
+            self.specializations[types] = found
+        return found
+
+    @property
+    def specialized(self) -> bool:
+        """Whether there is one signature, and can be no other."""
+        return self._specialized
+
+    def mark_launch_config_sensitive(self) -> None:
+        """Say that the kernel depends on its launch. Code is made for each block shape anyway."""
+        self._sensitive = True
+
+    def enable_caching(self) -> None:
+        """Compiled kernels are cached on disk in any case."""
+
+    @functools.cached_property
+    def __gridlane_function__(self) -> Any:
+        from gridlane.frontends.python.device_function import DeviceFunction
+
+        return DeviceFunction(self._source_func, self.options, self.device_signatures)
+
+    def __repr__(self) -> str:
+        return f"CUDADispatcher({self.py_func!r})"
+
+    def _made_again(self, found: Any) -> Any:
+        """A specialised one by its kernel and types."""
+        if self._specialized and getattr(found, "py_func", None) is self.py_func:
+            return Dispatcher.specialize, (found, *next(iter(self.overloads)))
+        return None
+
+
+def _call_weakly(method: weakref.WeakMethod[Callable[[Any], None]], argument: Any) -> None:
+    """Call a method of an object that may be gone."""
+    function = method()
+    if function is not None:
+        function(argument)
+
+
+def _exception_class(name: str, function: Callable[..., Any]) -> type[Exception] | None:
+    """The class of a user's exception, which a kernel names as ``module:qualified name``."""
+    module, _, path = name.rpartition(":")
+    seen = inspect.getclosurevars(function)
+    for value in (*seen.nonlocals.values(), *seen.globals.values()):
+        if isinstance(value, type) and (value.__module__, value.__qualname__) == (module, path):
+            return value if issubclass(value, Exception) else None
+    found = object_named(module, path)
+    return found if isinstance(found, type) and issubclass(found, Exception) else None
+
+
+def _first(bounds: Any) -> int | None:
+    """The most threads of a block, from launch bounds."""
+    return bounds[0] if isinstance(bounds, (tuple, list)) else bounds
+
+
+_GIVEN = ", as in kernel[griddim, blockdim, stream, sharedmem]; got %r"
+
+
+class ForAll:
+    """A 1-D launch over a number of tasks; the kernel checks the bounds."""
+
+    def __init__(
+        self, dispatcher: Dispatcher, ntasks: int, tpb: int, stream: Any, sharedmem: int
+    ) -> None:
+        if ntasks < 0:
+            raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
+        self.dispatcher = dispatcher
+        self.ntasks = ntasks
+        self.thread_per_block = tpb
+        self.stream = stream
+        self.sharedmem = sharedmem
+
+    def __call__(self, *args: Any) -> None:
+        if not self.ntasks:
+            return
+        block = self.thread_per_block or 256
+        grid = -(-self.ntasks // block)
+        self.dispatcher[grid, block, self.stream, self.sharedmem](*args)

@@ -1,0 +1,121 @@
+"""What a dispatcher has compiled: signatures, figures, code to read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gridlane.core.argtypes import Signature, none
+from gridlane.core.errors import UnsupportedError
+from gridlane.cuda.kernels.kernel import Kernel
+from gridlane.cuda.kernels.signatures import Types, parse
+from gridlane.launch import current
+
+
+class Inspection:
+    """The part of a dispatcher that only reads ``overloads``."""
+
+    __name__: str
+    overloads: dict[Types, Kernel]
+    is_device_function: bool
+    _specialized: bool
+
+    @property
+    def signatures(self) -> list[Types]:
+        """The tuples of argument types that are compiled."""
+        return list(self.overloads)
+
+    @property
+    def nopython_signatures(self) -> list[Signature]:
+        """The signatures that are compiled."""
+        return [Signature(none, types) for types in self.overloads]
+
+    def _overload(self, signature: Any) -> Kernel:
+        """The kernel of a signature.
+
+        Raises:
+            UnsupportedError: a device function, which has no code of its own.
+            KeyError: none was compiled for it.
+        """
+        if self.is_device_function:
+            raise UnsupportedError(
+                f"{self.__name__} is a device function, which is compiled into the kernels that "
+                "call it and has no code of its own; look at that of such a kernel"
+            )
+        types = parse(signature).args
+        if types not in self.overloads:
+            have = ", ".join(map(str, self.overloads)) or "none"
+            raise KeyError(
+                f"{self.__name__} is not compiled for {types}, but for {have}; call it, or "
+                "compile(signature)"
+            )
+        return self.overloads[types]
+
+    def _figure(self, name: str, signature: Any) -> Any:
+        if signature is not None:
+            return getattr(self._overload(signature), name)
+        if self._specialized:
+            return getattr(next(iter(self.overloads.values())), name)
+        return {types: getattr(kernel, name) for types, kernel in self.overloads.items()}
+
+    def get_regs_per_thread(self, signature: Any = None) -> Any:
+        """Registers of a thread, for a signature or for each."""
+        return self._figure("regs_per_thread", signature)
+
+    def get_const_mem_size(self, signature: Any = None) -> Any:
+        """Bytes of constant data, for a signature or for each."""
+        return self._figure("const_mem_size", signature)
+
+    def get_shared_mem_per_block(self, signature: Any = None) -> Any:
+        """Bytes of static shared memory, for a signature or for each."""
+        return self._figure("shared_mem_per_block", signature)
+
+    def get_max_threads_per_block(self, signature: Any = None) -> Any:
+        """The largest block, for a signature or for each."""
+        return self._figure("max_threads_per_block", signature)
+
+    def get_local_mem_per_thread(self, signature: Any = None) -> Any:
+        """Bytes of local arrays, for a signature or for each."""
+        return self._figure("local_mem_per_thread", signature)
+
+    def _inspect(self, name: str, signature: Any) -> Any:
+        if signature is not None:
+            return getattr(self._overload(signature), name)()
+        return {types: getattr(kernel, name)() for types, kernel in self.overloads.items()}
+
+    def inspect_ir(self, signature: Any = None) -> Any:
+        """The typed IR, for a signature or for each."""
+        return self._inspect("inspect_ir", signature)
+
+    def inspect_llvm(self, signature: Any = None) -> Any:
+        """LLVM IR of a GPU's code, for a signature or for each; see ``Kernel.inspect_llvm``."""
+        return self._inspect("inspect_llvm", signature)
+
+    def inspect_asm(self, signature: Any = None) -> Any:
+        """PTX, for a signature or for each; see ``Kernel.inspect_asm``."""
+        return self._inspect("inspect_asm", signature)
+
+    def inspect_native(self, signature: Any = None, stage: str = "asm") -> Any:
+        """What the device itself runs as text, for a signature or for each: its assembly, or with
+        ``stage="llvm"`` its LLVM IR."""
+        if signature is not None:
+            return self._overload(signature).inspect_native(stage)
+        return {types: kernel.inspect_native(stage) for types, kernel in self.overloads.items()}
+
+    def inspect_sass(self, signature: Any = None) -> Any:
+        """NVIDIA's machine code is not shown here."""
+        raise RuntimeError(
+            f"nvdisasm was not found, and gridlane shows no SASS of the device "
+            f"{current.device().name!r}; inspect_native() shows its code, and "
+            "`gridlane compile --target cubin` writes what nvdisasm reads"
+        )
+
+    inspect_sass_cfg = inspect_sass
+
+    def inspect_types(self, file: Any = None) -> None:
+        """Print the typed IR under each signature."""
+        for types, kernel in self.overloads.items():
+            shown = "(" + ", ".join(map(str, types)) + ("," if len(types) == 1 else "") + ")"
+            print(self.__name__, shown, file=file)
+            print("-" * 80, file=file)
+            print(kernel.inspect_ir(), file=file)
+            print("=" * 80, file=file)

@@ -1,0 +1,170 @@
+"""The options of ``cuda.jit``: which there are, and what each takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from gridlane.core.errors import UnsupportedError
+from gridlane.core.options import FP64
+from gridlane.cuda.host import warnings as cuda_warnings
+
+# Options of numba.cuda.jit that change nothing here, with the reason.
+ACCEPTED = {
+    "inline": "the compiler inlines device functions as it sees fit",
+    "forceinline": "as inline",
+    "cache": "compiled kernels are cached on disk in any case",
+    "shared_memory_carveout": "the device has no such split",
+    "lto": "a kernel is compiled in one piece in any case",
+    "nopython": "there is no other mode",
+    "nogil": "kernels run without Python in any case",
+    "abi": "device functions are inlined",
+}
+_MOVED = ("argtypes", "restype", "bind")
+_CARVEOUTS = ("default", "maxl1", "maxshared")
+
+
+def check_options(device: Any, options: dict[str, Any], where: str = "cuda.jit") -> None:
+    """Raise for options that are unknown, of a wrong type, or ask for what is not here."""
+    _check_flag(where, "device", device)
+    for name, value in options.items():
+        if name not in _CHECKS:
+            raise TypeError(f"{where} has no option {name!r}")
+        if value is not None:
+            _CHECKS[name](where, name, value)
+    if options.get("link") and device:
+        raise ValueError("link keyword invalid for device function")
+    if options.get("link"):
+        raise UnsupportedError(
+            "link=...: kernels cannot be linked with PTX, CUDA C++ or libraries; write the "
+            "function in Python with @cuda.jit(device=True)"
+        )
+
+
+def launch_bounds_of(bounds: Any) -> tuple[int, ...]:
+    """Launch bounds as a tuple of ints."""
+    if bounds is None:
+        return ()
+    return tuple(map(int, bounds)) if isinstance(bounds, (tuple, list)) else (int(bounds),)
+
+
+def _wrong(where: str, name: str, value: Any, wanted: str) -> TypeError:
+    return TypeError(f"{where}: {name}={value!r}, of type {type(value).__name__}; it is {wanted}")
+
+
+def _is_integer(value: Any) -> bool:
+    return type(value) is not bool and isinstance(value, Integral)
+
+
+def _is_flag(value: Any) -> bool:
+    if isinstance(value, (bool, np.bool_)):
+        return True
+    return _is_integer(value) and value in (0, 1)
+
+
+def _check_flag(where: str, name: str, value: Any) -> None:
+    if not _is_flag(value):
+        raise _wrong(where, name, value, "True or False")
+
+
+def _check_fastmath(where: str, name: str, value: Any) -> None:
+    if isinstance(value, (set, frozenset, dict)):
+        raise _wrong(where, name, value, "True for every freedom at once, or False")
+    _check_flag(where, name, value)
+
+
+def _check_opt(where: str, name: str, value: Any) -> None:
+    if not _is_flag(value) and not (_is_integer(value) and 0 <= value <= 3):
+        raise _wrong(where, name, value, "True or False, or a level from 0 to 3")
+
+
+def _check_registers(where: str, name: str, value: Any) -> None:
+    if not _is_integer(value):
+        raise _wrong(where, name, value, "a number of registers, or None")
+    if value < 1:
+        raise ValueError(f"{where}: {name}={value}; a thread has at least one register")
+
+
+def _check_bounds(where: str, name: str, value: Any) -> None:
+    each = value if isinstance(value, (tuple, list)) else (value,)
+    if not all(map(_is_integer, each)):
+        raise _wrong(where, name, value, "a number of threads, or a tuple of up to three numbers")
+    if len(each) > 3:
+        raise ValueError(f"Got {len(each)} launch bounds: {value}. A maximum of three is used")
+    if not each or min(each) < 1:
+        raise ValueError(f"{where}: {name}={value!r}; a block has at least one thread")
+
+
+def _check_fp64(where: str, name: str, value: Any) -> None:
+    if value not in FP64:
+        raise ValueError(f"{where}: fp64={value!r}: one of {', '.join(FP64)}")
+
+
+def _check_boundscheck(where: str, name: str, value: Any) -> None:
+    _check_flag(where, name, value)
+    if value:
+        raise NotImplementedError(
+            "bounds checking is not supported for CUDA by this option; debug=True checks bounds"
+        )
+
+
+def _check_carveout(where: str, name: str, value: Any) -> None:
+    if isinstance(value, str):
+        if value.lower() not in _CARVEOUTS:
+            raise ValueError(
+                f"Invalid carveout value: {value}. Must be -1 to 100 or one of {_CARVEOUTS}"
+            )
+    elif not isinstance(value, int):
+        raise TypeError(f"shared_memory_carveout must be str or int, got {value!r}")
+    elif not -1 <= value <= 100:
+        raise ValueError("Carveout must be between -1 and 100")
+
+
+def _check_extensions(where: str, name: str, value: Any) -> None:
+    fits = isinstance(value, (tuple, list)) and all(
+        callable(getattr(each, "prepare_args", None)) for each in value
+    )
+    if not fits:
+        raise _wrong(where, name, value, "a list of objects with a method prepare_args")
+
+
+def _check_inline(where: str, name: str, value: Any) -> None:
+    if not (_is_flag(value) or value in ("always", "never") or callable(value)):
+        raise _wrong(where, name, value, "True, False, 'always', 'never' or a cost model")
+
+
+def _check_abi(where: str, name: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise _wrong(where, name, value, "a name, 'numba' or 'c'")
+
+
+def _moved(where: str, name: str, value: Any) -> None:
+    raise cuda_warnings.DeprecationError(
+        f"Deprecated keyword argument `{name}`. Signatures should be passed as the first "
+        "positional argument."
+    )
+
+
+def _anything(where: str, name: str, value: Any) -> None:
+    """What is refused, or left, as it is."""
+
+
+_CHECKS: dict[str, Callable[[str, str, Any], None]] = {
+    **dict.fromkeys(("fma", "debug", "lineinfo"), _check_flag),
+    **dict.fromkeys(("forceinline", "cache", "lto", "nopython", "nogil"), _check_flag),
+    "fastmath": _check_fastmath,
+    "opt": _check_opt,
+    "max_registers": _check_registers,
+    "launch_bounds": _check_bounds,
+    "fp64": _check_fp64,
+    "boundscheck": _check_boundscheck,
+    "shared_memory_carveout": _check_carveout,
+    "extensions": _check_extensions,
+    "inline": _check_inline,
+    "abi": _check_abi,
+    **dict.fromkeys(("link", "func"), _anything),
+    **dict.fromkeys(_MOVED, _moved),
+}

@@ -1,0 +1,195 @@
+"""A compiled kernel as numba shows it: its types, figures and texts."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from gridlane.backends import backend
+from gridlane.core.argtypes import ArgType, Signature, none
+from gridlane.core.artifact import Artifact
+from gridlane.core.errors import LaunchError
+from gridlane.core.forks import fork_waits
+from gridlane.core.options import KernelOptions, Target
+from gridlane.core.process_bound import ProcessBound
+from gridlane.cuda.host.compilation import processor_of
+from gridlane.cuda.interop.foreign import Captured
+from gridlane.launch import current
+from gridlane.launch import kernel as launch
+from gridlane.launch.dimensions import Dim3
+from gridlane.runtime.protocol import Device
+
+if TYPE_CHECKING:
+    from gridlane.ir.source import KernelSource
+
+
+def _compiled(
+    captured: Captured,
+    source: KernelSource,
+    types: tuple[Any, ...],
+    options: KernelOptions,
+    target: Target,
+    device: Device,
+) -> Artifact:
+    """The code for a device, which must have the arrays that the kernel captures."""
+    captured.check()
+    return launch.compile_for(source, types, options, target, device)
+
+
+class Kernel(ProcessBound, launch.Kernel):
+    """One kernel of a dispatcher: what numba shows of it."""
+
+    launch_config_sensitive = False
+
+    _instead = "pass the decorated kernel, which is pickled by its name"
+
+    def __init__(
+        self, function: FunctionType, types: tuple[ArgType, ...], options: KernelOptions
+    ) -> None:
+        # The frontend is loaded with the first kernel.
+        from gridlane.frontends.python.kernel_source import PythonSource
+
+        captured = Captured()
+        source = PythonSource(function, captured)
+        super().__init__(source, types, options, partial(_compiled, captured))
+
+    @property
+    def argtypes(self) -> tuple[ArgType, ...]:
+        """The types of the arguments."""
+        return self.types
+
+    argument_types = argtypes
+
+    @property
+    def signature(self) -> Signature:
+        """The kernel's signature; it returns nothing."""
+        return Signature(none, self.types)
+
+    @property
+    def entry_name(self) -> str:
+        """The symbol of the kernel."""
+        return self.module.kernel.name
+
+    def artifact(self, block: Dim3) -> Artifact:
+        """The compiled code for a block shape."""
+        return self.bound(block).artifact
+
+    def any_artifact(self) -> Artifact:
+        """The compiled code for some block shape."""
+        return self.loaded().artifact
+
+    # --- figures ---
+
+    def _figure(self, name: str) -> int | None:
+        """What the device says of the loaded code; None where it counts nothing."""
+        figures = self.loaded().figures()
+        return None if figures is None else getattr(figures, name)
+
+    @property
+    def regs_per_thread(self) -> int:
+        """Registers of a thread; on the host the machine's, as code generation counts none."""
+        counted = self._figure("registers")
+        return 32 if counted is None else counted
+
+    @property
+    def shared_mem_per_block(self) -> int:
+        """Bytes of static shared memory."""
+        counted = self._figure("shared_bytes")
+        if counted is not None:
+            return counted
+        return sum(item.size for item in self.module.static_shared())
+
+    @property
+    def const_mem_size(self) -> int:
+        """Bytes of constant data."""
+        counted = self._figure("constant_bytes")
+        if counted is not None:
+            return counted
+        return sum(item.size for item in self.module.globals.values() if item.data is not None)
+
+    @property
+    def local_mem_per_thread(self) -> int:
+        """Bytes of a thread's local memory: local arrays and, on a GPU, what spills."""
+        counted = self._figure("local_bytes")
+        if counted is not None:
+            return counted
+        from gridlane.ir.ops.memory import LocalArray
+
+        sizes = 0
+        for function in self.module.functions.values():
+            for op in function.body.walk():
+                if isinstance(op, LocalArray):
+                    sizes += op.element.size * op.count
+        return sizes
+
+    @property
+    def max_threads_per_block(self) -> int:
+        """The largest block."""
+        counted = self._figure("max_threads")
+        if counted is not None:
+            return counted
+        return min((current.device().limits.max_threads, *self.options.launch_bounds[:1]))
+
+    def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
+        """Blocks of a grid that can wait for each other.
+
+        Raises:
+            LaunchError: the device runs blocks one after the other.
+        """
+        device = current.device()
+        if not device.attributes().get("COOPERATIVE_LAUNCH"):
+            raise LaunchError(
+                f"the device {device.name} has no cooperative launches: blocks run one after the "
+                "other on a worker, so a grid cannot wait for all of its blocks"
+            )
+        threads = math.prod(blockdim) if isinstance(blockdim, tuple) else int(blockdim)
+        each = self.loaded().occupancy(threads, dynsmemsize)
+        return each * device.limits.multiprocessors
+
+    # --- text ---
+
+    def inspect_ir(self) -> str:
+        """The typed IR as text."""
+        return self._text("ir")
+
+    def inspect_llvm(self) -> str:
+        """LLVM IR of a GPU's code, as numba shows it. Devices with code of another kind for
+        programs to read, such as vulkan, show that, or say that they have none."""
+        return self._text("llvm", self._shown(None))
+
+    def inspect_asm(self, cc: tuple[int, int] | None = None) -> str:
+        """PTX for a compute capability, by default for the device's; without one, devices as
+        vulkan show their own code as text."""
+        return self._text("asm", self._shown(cc))
+
+    def inspect_native(self, stage: str = "asm") -> str:
+        """What the device itself runs, as text: its assembly, or with ``stage="llvm"`` its LLVM
+        IR. The CPU's is for a block of one warp.
+
+        Raises:
+            TargetError: the device has no such text.
+        """
+        if stage not in ("asm", "llvm"):
+            raise ValueError(f"inspect_native: stage={stage!r}; it is 'asm' or 'llvm'")
+        target = current.device().target((32, 1, 1))
+        other = backend(target.name).reads_as
+        if other:  # it runs the IR itself; the code to read is the CPU's
+            target = Target(other, block=target.block)
+        return self._text(stage, target)
+
+    def _shown(self, cc: tuple[int, int] | None) -> Target:
+        """The target of the code to read: a GPU's, on the host for the capability it shows."""
+        device = current.device()
+        target = device.target((32, 1, 1))
+        if cc is None and backend(target.name).on_host:
+            cc = device.compute_capability
+        return target if cc is None else Target("cuda", processor=processor_of(cc))
+
+    def _text(self, stage: str, target: Target | None = None) -> str:
+        from gridlane import compiler
+
+        target = target or current.device().target((32, 1, 1))
+        with fork_waits():
+            return compiler.text(self.module, target, stage, self.options)

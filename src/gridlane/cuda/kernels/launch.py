@@ -1,0 +1,311 @@
+"""From ``k[grid, block](*args)`` to the device. The call is hot.
+
+A launch computes a key from the arguments' classes and looks a plan up. All else (types, checks,
+compilation, how to read the arguments) was done when the plan was made.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gridlane.core import trace
+from gridlane.core.compact import ANY, Variant
+from gridlane.core.device_errors import NOT_CAPTURED, fail
+from gridlane.core.errors import ArgumentError, CompileError, DeviceError
+from gridlane.core.process_bound import ProcessBound
+from gridlane.cuda.arrays.transfers import Convert, converter, is_direct
+from gridlane.cuda.host.streams import Stream
+from gridlane.cuda.kernels.argument_types import KEYS, typeof
+from gridlane.cuda.kernels.overlaps import Writebacks, share
+from gridlane.cuda.kernels.routes import ROUTES, Route
+from gridlane.cuda.kernels.signatures import conversion, writable
+from gridlane.launch import current
+from gridlane.launch.dimensions import Dim3, check_shape
+from gridlane.launch.launcher import Launcher
+from gridlane.launch.packing import Packer, packer
+from gridlane.launch.plan import Plan
+
+if TYPE_CHECKING:
+    from gridlane.cuda.kernels.dispatcher import Dispatcher
+    from gridlane.cuda.kernels.kernel import Kernel
+
+_current = threading.local()
+
+
+def current_launch_config() -> Configured | None:
+    """The launch for which this thread is compiling, or None."""
+    return getattr(_current, "config", None)
+
+
+def ensure_current_launch_config() -> Configured:
+    """The launch for which this thread is compiling; RuntimeError when there is none."""
+    config = current_launch_config()
+    if config is None:
+        raise RuntimeError("No launch config set for this thread")
+    return config
+
+
+@contextmanager
+def capture_compile_config(dispatcher: Dispatcher) -> Iterator[dict[str, Configured | None]]:
+    """In the with block, the launch for which ``dispatcher`` compiles, as item "config"."""
+    seen: dict[str, Configured | None] = {"config": None}
+    original = dispatcher._compile_for_args
+
+    def watched(*args: Any) -> Any:
+        seen["config"] = current_launch_config()
+        return original(*args)
+
+    replaced = dispatcher.__dict__.get("_compile_for_args")
+    dispatcher.__dict__["_compile_for_args"] = watched
+    try:
+        yield seen
+    finally:
+        del dispatcher.__dict__["_compile_for_args"]
+        if replaced is not None:
+            dispatcher.__dict__["_compile_for_args"] = replaced
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How to launch a kernel with arguments of given types and a given block shape.
+
+    Attributes:
+        read: arguments to parameter bytes.
+        plan: the kernel on its device.
+        launch: its own ``launch``.
+        converts: for each argument what it needs before ``read``; () when none needs any.
+        waits: host arrays are used in place or copied back, so the caller sees results on return,
+            on every stream, as CUDA's copies to pageable memory have it.
+        argtypes: the kernel's.
+        holds: whether parameters are such that a launch is compact, where the hot call has to ask.
+    """
+
+    read: Packer
+    plan: Plan
+    launch: Callable[[bytes, int, int, int, int], None]
+    converts: tuple[Convert | None, ...]
+    waits: bool
+    argtypes: tuple[Any, ...] = ()
+    holds: Callable[[bytes], bool] | None = None
+
+
+SLOTS = (
+    "_fast",
+    "_local",
+    "_own",
+    "_plans",
+    "_route",
+    "blockdim",
+    "dispatcher",
+    "griddim",
+    "gx",
+    "gy",
+    "gz",
+    "sharedmem",
+    "stream",
+)
+
+
+class Launching(ProcessBound):
+    """A kernel with its grid, block, stream and dynamic shared memory: all but the call."""
+
+    __slots__ = ()
+    _instead = "pass the kernel, which is pickled by its name, and configure it there: kernel[1, 1]"
+    _fast: dict[Hashable, Reading]
+    _forget: Callable[[], None]
+    _go: Callable[[Callable[[Any, tuple[Any, ...]], None]], None]
+    _local: threading.local
+    _own: Any
+    _plans: dict[Hashable, Reading]
+    _route: Route | None
+    blockdim: Dim3
+    dispatcher: Dispatcher
+    griddim: Dim3
+    gx: int
+    gy: int
+    gz: int
+    sharedmem: int
+    stream: Any
+
+    if TYPE_CHECKING:  # a method here would hide the launcher's
+
+        def __call__(self, *args: Any) -> None: ...
+
+    def __init__(
+        self, dispatcher: Dispatcher, griddim: Dim3, blockdim: Dim3, stream: Any, sharedmem: int
+    ) -> None:
+        super().__init__()
+        self.dispatcher = dispatcher
+        self.griddim = griddim
+        self.gx, self.gy, self.gz = griddim
+        self.blockdim = blockdim
+        self.stream = stream
+        self.sharedmem = sharedmem
+        # None for the default stream, which is asked for at each launch: a device that was lost has
+        # a new one.
+        self._own = stream.native if isinstance(stream, Stream) else None
+        # Plans that this grid and shared memory were checked with, and that need no more than
+        # reading and launching.
+        self._fast = {}
+        self._plans = dispatcher.plans_of(blockdim)
+        self._local = threading.local()
+        self._route = None  # the device is opened at the first launch
+
+    @property
+    def args(self) -> tuple[Any, ...] | None:
+        """The arguments of the launch for which this thread compiles, or None."""
+        return getattr(self._local, "args", None)
+
+    def _elsewhere(self) -> Launching:
+        """The same launch on the device that this thread uses."""
+        cls = type(self)
+        return cls(self.dispatcher, self.griddim, self.blockdim, self.stream, self.sharedmem)
+
+    def _failed(self, code: int, args: tuple[Any, ...]) -> None:
+        """What the driver refused has not been launched; the slow path repairs or explains it."""
+        current.device().forget_thread()
+        self._forget()
+        self._launch_slowly(args)
+
+    def _launch_slowly(self, args: tuple[Any, ...]) -> None:
+        """A launch that makes its plan, converts arguments, or goes to a stream."""
+        dispatcher = self.dispatcher
+        back = Writebacks()
+        if dispatcher.extensions:
+            args = self._extended(args, back)
+        given, args = args, dispatcher.checked(args, self.stream)
+        key = tuple([KEYS[arg.__class__](arg) for arg in args])
+        device = current.device()
+        if self._route is None:
+            self._route = ROUTES[device.route]
+            if self._route.hot is not None:
+                self._go(self._route.hot)
+        route, limits = self._route, device.limits
+        check_shape(
+            dispatcher.__name__, self.griddim, self.blockdim, limits, dispatcher.launch_bounds
+        )
+        variant = route.variant(self, args, limits)
+        reading = self._plans.get((device, key, variant))
+        if reading is None:
+            reading, args = self._make_plan(args, back, variant)
+            self._plans[device, key, variant] = reading
+        elif reading.converts:
+            args = _converted(reading.converts, args, back)
+        params = reading.read(*args)
+        if not reading.plan.suits(self.griddim, params):
+            reading = self._plan_for_any(reading, (device, key, ANY))
+        plan, stream = reading.plan, self.stream.native
+        plan.check(dispatcher.__name__, self.griddim, self.sharedmem, stream)
+        traced = trace.enabled()
+        if not reading.converts and not dispatcher.extensions and not traced:
+            # What is traced comes here each time.
+            route.remember(self, key, reading, args, given)
+        if stream.capturing and (back or reading.waits):
+            fail(
+                NOT_CAPTURED,
+                f"{dispatcher.__name__}: a launch with a host array is waited for",
+                "copy it with cuda.to_device before the capture",
+            )
+        if traced:
+            plan.tell(dispatcher.__name__, self.griddim, self.sharedmem, len(back))
+        stream.launch(plan.kernel, params, self.gx, self.gy, self.gz, self.sharedmem, args)
+        if back or (reading.waits and not stream.inline):
+            stream.synchronize()
+            for write in back:
+                write()
+
+    def _extended(self, args: tuple[Any, ...], back: Writebacks) -> tuple[Any, ...]:
+        """The arguments as the dispatcher's extensions, the last one first, change them."""
+        changed = []
+        for value in args:
+            type_ = None
+            for extension in reversed(self.dispatcher.extensions):
+                type_, value = extension.prepare_args(type_, value, stream=self.stream, retr=back)
+            changed.append(value)
+        return tuple(changed)
+
+    def mark_kernel_as_launch_config_sensitive(self) -> None:
+        """Accepted for numba's sake; see Dispatcher."""
+        self.dispatcher.mark_launch_config_sensitive()
+
+    def _plan_for_any(self, reading: Reading, place: Hashable) -> Reading:
+        """The same for arguments of any size."""
+        found = self._plans.get(place)
+        if found is None:
+            plan = self._planned(self.dispatcher.kernel_of(reading.argtypes), ANY)
+            found = replace(reading, plan=plan, launch=plan.kernel.launch)
+            self._plans[place] = found
+        return found
+
+    def _planned(self, kernel: Kernel, variant: Variant) -> Plan:
+        plan = kernel.plan(self.blockdim, variant)
+        plan.kernel.explain = self.dispatcher.user_exception
+        return plan
+
+    def _make_plan(
+        self, args: tuple[Any, ...], back: Writebacks, variant: Variant
+    ) -> tuple[Reading, tuple[Any, ...]]:
+        """How to launch with arguments like these, and these, converted."""
+        dispatcher = self.dispatcher
+        previous, _current.config = current_launch_config(), self
+        self._local.args = args
+        try:
+            kernel = dispatcher.kernel_for(args)
+            try:
+                plan = self._planned(kernel, variant)
+            except (CompileError, DeviceError):
+                dispatcher.forget(kernel)
+                raise
+        finally:
+            _current.config = previous
+            self._local.args = None
+        converts = tuple(converter(arg, want) for arg, want in zip(args, kernel.argtypes))
+        args = _converted(converts, args, back)
+        read = packer(plan.parameters, args)
+        used = converts if any(converts) else ()
+        waits = any(map(_holds_host_array, args))
+        return Reading(read, plan, plan.kernel.launch, used, waits, kernel.argtypes), args
+
+
+class Configured(Launching, Launcher):
+    """A kernel with its grid, block, stream and dynamic shared memory: ``k[grid, block]``.
+
+    The call itself is ``Launcher``'s. What it does once a plan is known is the device's: its
+    ``route`` names the functions of ``routes.py``.
+    """
+
+    __slots__ = SLOTS
+
+
+def _holds_host_array(arg: Any) -> bool:
+    if isinstance(arg, tuple):
+        return any(map(_holds_host_array, arg))
+    return isinstance(arg, np.ndarray)
+
+
+def _converted(
+    converts: Sequence[Convert | None], args: tuple[Any, ...], back: Writebacks
+) -> tuple[Any, ...]:
+    """The arguments as the reader meets them; ``back`` collects what to do after the launch."""
+    if len(args) > 1 and any(converts):
+        share(args, back, is_direct)
+    return tuple(f(arg, back) if f else arg for f, arg in zip(converts, args))
+
+
+def check_convertible(
+    name: str, parameters: Sequence[str], args: tuple[Any, ...], want: Sequence[Any]
+) -> None:
+    """Raise ArgumentError, naming the parameter, when an argument does not fit its type."""
+    for n, (arg, type_) in enumerate(zip(args, want)):
+        have = typeof(arg)
+        if conversion(writable(have), writable(type_)) is None:
+            raise ArgumentError(
+                f"{name}: argument {n + 1}, {parameters[n]!r}, is {have}, and the kernel's "
+                f"signature takes {type_}"
+            )

@@ -1,0 +1,107 @@
+"""From a launch on the slow path to the profile of a native one; see launcher.py."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gridlane.core.compact import LIMIT
+from gridlane.cuda.arrays.devicearray import DeviceNDArray
+from gridlane.launch import launcher_foreign
+from gridlane.launch.launcher_foreign import Wanted
+from gridlane.launch.matchers import Matcher, foreign_matcher, matcher
+from gridlane.launch.parameters import array_layout
+from gridlane.runtime.protocol import NativeLaunch
+
+if TYPE_CHECKING:
+    from gridlane.cuda.kernels.launch import Configured
+    from gridlane.launch.plan import Plan
+
+
+def native_profile(
+    launch: Configured, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
+) -> tuple[Any, ...] | None:
+    """What ``Launcher._install`` takes, or None where a launch needs more than it does: kernels
+    that can raise, and arguments that are not simple. The driver refuses a launch on another GPU
+    than the thread's current one.
+
+    Args:
+        args: of a launch, as the kernel got them.
+        given: the same, as the caller has them.
+    """
+    native = getattr(plan.kernel, "native_launch", None)
+    if native is None:
+        return None
+    entry = native(launch.stream.native)
+    if entry is None:
+        return None
+    matchers = _matchers(plan, args, given, entry)
+    if matchers is None:
+        return None
+    x, y, z = launch.griddim
+    geometry = (x // plan.kernel.artifact.coarse, y, z, *launch.blockdim)
+    return (
+        matchers,
+        entry.param_size,
+        entry.address,
+        entry.function,
+        geometry,
+        launch.sharedmem,
+        entry.stream,
+        entry.flag,
+        entry.sound,
+        (entry.keep, launch.stream),
+    )
+
+
+def _matchers(
+    plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...], entry: NativeLaunch
+) -> tuple[Matcher, ...] | None:
+    """One matcher an argument; None when an argument has none."""
+    matchers: list[Matcher] = []
+    for number, (value, theirs) in enumerate(zip(args, given)):
+        found = matcher(plan.parameters, number, value, plan.variant.compact)
+        if theirs is not value and found is not None:
+            found = _foreign(found, value, theirs, entry)
+        if found is None:
+            return None
+        matchers.append(found)
+    return tuple(matchers)
+
+
+def _foreign(
+    own: Matcher, value: DeviceNDArray, theirs: Any, entry: NativeLaunch
+) -> Matcher | None:
+    """The matcher of another library's array that the kernel got as ``value``, of which ``own``
+    is."""
+    if not entry.pointer_attribute:
+        return None
+    small = value.__gridlane_launch__[0] is value._key
+    wanted = [
+        Wanted(
+            way,
+            expected,
+            value.ndim,
+            launcher_foreign.LAYOUTS.index(value._layout),
+            value.itemsize,
+            int(value.readonly),
+            LIMIT if small else -LIMIT,
+            entry.pointer_attribute,
+            entry.stream,
+            array_layout(value.ndim).places,
+        )
+        for way in (launcher_foreign.BY_TENSOR, launcher_foreign.BY_INTERFACE)
+        if (expected := _expected(way, value, theirs)) is not None
+    ]
+    return foreign_matcher(own, value, theirs, wanted)
+
+
+_OF_TENSORS = ("dtype", "is_cuda", "requires_grad", "is_neg", "is_conj", "shape", "stride")
+
+
+def _expected(way: int, value: Any, theirs: Any) -> Any:
+    """What an array's element type is recognised by; None where it is not read in this way."""
+    have = [hasattr(type(theirs), name) for name in (*_OF_TENSORS, "data_ptr")]
+    if way == launcher_foreign.BY_TENSOR:
+        return theirs.dtype if all(have) else None
+    # Records and bfloat16 share typestrs with others; an interface says nothing of lazy views.
+    return None if value.dtype.kind == "V" or any(have[3:5]) else value.dtype.str

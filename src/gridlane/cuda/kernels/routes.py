@@ -1,0 +1,127 @@
+"""How a launch goes once its plan is known, by what the device is: the hot functions.
+
+Each takes the launch and its arguments, and sends what no plan fits to ``_launch_slowly``. A device
+names its route (``runtime.protocol.Device.route``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from gridlane.core.compact import ANY, COARSE, MANY_BLOCKS, Variant
+from gridlane.core.device_errors import KernelStop
+from gridlane.cuda.kernels.argument_types import KEYS
+from gridlane.cuda.kernels.profiles import native_profile
+from gridlane.launch import compact, current
+from gridlane.runtime.protocol import Limits
+from gridlane.runtime.queues.host_queue import BUSY, wait_for_streams
+
+if TYPE_CHECKING:
+    from gridlane.cuda.kernels.launch import Configured, Reading
+
+Arguments = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """How launches go on devices of a kind.
+
+    Attributes:
+        hot: the function for launches whose plan is known; None where the driver is called without
+            Python.
+        variant: the code to take, as far as can be told from arguments that are not converted yet.
+        remember: makes the next launch with arguments like these a hot one, where there is such.
+            It gets them as the kernel does, and as the caller has given them.
+    """
+
+    hot: Callable[[Any, Arguments], None] | None
+    variant: Callable[[Any, Arguments, Limits], Variant]
+    remember: Callable[[Any, Hashable, Any, Arguments, Arguments], None]
+
+
+# --- devices of the host, whose default stream is the caller ---
+
+
+def _at_once(launch: Configured, args: Arguments) -> None:
+    """A key and a read for the arguments, then the device's own launch."""
+    reading = launch._fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
+    if reading is None:
+        launch._launch_slowly(args)
+        return
+    if BUSY:
+        wait_for_streams()
+    try:
+        reading.launch(reading.read(*args), launch.gx, launch.gy, launch.gz, launch.sharedmem)
+    except KernelStop as error:
+        raise launch.dispatcher.user_exception(error) from None
+
+
+def _any(launch: Configured, args: Arguments, limits: Limits) -> Variant:
+    return ANY
+
+
+def _remember_inline(
+    launch: Configured, key: Hashable, reading: Reading, args: Arguments, given: Arguments
+) -> None:
+    if launch.stream.inline:
+        launch._fast[key] = reading
+
+
+# --- devices whose streams keep work for later, and whose drivers are Python ---
+
+
+def _later(launch: Configured, args: Arguments) -> None:
+    """A key and a read for the arguments, then the stream's own launch."""
+    reading = launch._fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
+    if reading is None:
+        launch._launch_slowly(args)
+        return
+    params = reading.read(*args)
+    if reading.holds is not None and not reading.holds(params):
+        launch._launch_slowly(args)
+        return
+    append = (launch._own or current.device().default_stream).launch
+    append(reading.plan.kernel, params, launch.gx, launch.gy, launch.gz, launch.sharedmem, args)
+
+
+def _remember_queued(
+    launch: Configured, key: Hashable, reading: Reading, args: Arguments, given: Arguments
+) -> None:
+    # Streams that were named by number are looked up and refused on the slow path.
+    if reading.waits or (launch._own is None and launch.stream.handle != 0):
+        return
+    if reading.plan.variant.compact:
+        launch._fast[key] = replace(reading, holds=reading.plan.holds)
+    elif not compact.grid_holds(launch.griddim, launch.blockdim):
+        launch._fast[key] = reading
+    # Else the arguments were large this time, and may be smaller the next.
+
+
+# --- GPUs whose driver is called with packed arguments ---
+
+
+def _remember_native(
+    launch: Configured, key: Hashable, reading: Reading, args: Arguments, given: Arguments
+) -> None:
+    profile = native_profile(launch, reading.plan, args, given)
+    if profile is not None:
+        launch._install(*profile)
+
+
+def _compact_where_small(launch: Configured, args: Arguments, limits: Limits) -> Variant:
+    if not compact.grid_holds(launch.griddim, launch.blockdim):
+        return ANY
+    if not compact.arguments_seem_small(args):
+        return ANY
+    many = MANY_BLOCKS * limits.multiprocessors
+    coarse = launch.gx % COARSE == 0 and launch.gx * launch.gy * launch.gz >= many
+    return Variant(True, coarse)
+
+
+ROUTES = {
+    "inline": Route(_at_once, _any, _remember_inline),
+    "queued": Route(_later, _compact_where_small, _remember_queued),
+    "native": Route(None, _compact_where_small, _remember_native),
+}

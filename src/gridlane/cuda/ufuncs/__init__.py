@@ -1,0 +1,1 @@
+"""vectorize, guvectorize and reduce."""

@@ -1,0 +1,43 @@
+"""What a device function returns for arguments of given types."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gridlane.core.argtypes import ArgType, from_numpy
+from gridlane.core.errors import UnsupportedError
+from gridlane.cuda.kernels.sources import with_source
+from gridlane.cuda.ufuncs.generated import define
+
+if TYPE_CHECKING:
+    from gridlane.cuda.kernels.dispatcher import Dispatcher
+
+
+def calling(core: Dispatcher, count: int, stored: bool) -> Any:
+    """The Python function of a kernel that calls a device function of ``count`` arguments;
+    ``stored``: and writes what that gives to an array, its last argument."""
+    names = ", ".join(f"a{n}" for n in range(count))
+    call = f"core({names})"
+    head = f"{names}, out" if stored and names else "out" if stored else names
+    text = f"def call({head}):\n    {'out[0] = ' * stored}{call}\n"
+    return with_source(define("call", text, {"core": core}))
+
+
+def result_type(core: Dispatcher, types: tuple[ArgType, ...]) -> ArgType:
+    """The type of the one scalar that a device function returns.
+
+    Raises:
+        CompileError: what is wrong with the source for such arguments, and where.
+        UnsupportedError: it returns something else.
+    """
+    from gridlane import compiler
+    from gridlane.core.dtypes import DType
+    from gridlane.ir.ops.control import Call
+
+    module = compiler.translate(calling(core, len(types), False), types, core.options)
+    call = next(op for op in module.kernel.body.walk() if isinstance(op, Call))
+    results = module.functions[call.callee].results
+    if len(results) != 1 or not isinstance(results[0], DType):
+        given = ", ".join(map(str, results)) or "nothing"
+        raise UnsupportedError(f"{core.__name__} returns {given}; one scalar is required here")
+    return from_numpy(results[0].numpy)

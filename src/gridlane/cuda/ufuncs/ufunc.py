@@ -1,0 +1,224 @@
+"""``vectorize``: a function of scalars as one of arrays, on the device."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gridlane.core.argtypes import ArgType
+from gridlane.core.errors import UnsupportedError
+from gridlane.cuda.arrays.creation import device_array
+from gridlane.cuda.arrays.devicearray import DeviceNDArray, as_device, to_device
+from gridlane.cuda.interop.dlpack_read import as_numpy
+from gridlane.cuda.kernels.decorators import jit
+from gridlane.cuda.kernels.dispatcher import Dispatcher
+from gridlane.cuda.kernels.named import Named
+from gridlane.cuda.kernels.signatures import parse
+from gridlane.cuda.ufuncs.generated import define
+from gridlane.launch import geometry
+
+DTypes = tuple[np.dtype, ...]
+
+NO_VERSION = (
+    "No matching version.  GPU ufunc requires array arguments to have the exact types.  This "
+    "behaves like regular ufunc with casting='no'."
+)
+AMBIGUOUS = (
+    "Failed to resolve ufunc due to ambiguous signature. Too many untyped scalars. Use numpy dtype "
+    "object to type tag."
+)
+_SCALARS = (bool, int, float, complex, np.generic)
+
+
+def _dtype(type_: ArgType) -> np.dtype:
+    dtype = getattr(type_, "numpy", None)
+    if dtype is None:
+        raise TypeError(f"vectorize takes functions of scalars, got {type_}")
+    return dtype
+
+
+def elementwise(core: Dispatcher, arity: int) -> Dispatcher:
+    """The kernel that applies a device function to each element."""
+    from gridlane import cuda  # the names that kernels use are loaded with the first kernel
+
+    names = [f"a{n}" for n in range(arity)]
+    text = (
+        f"def vectorized({', '.join(names)}, out):\n"
+        "    i = cuda.grid(1)\n"
+        "    if i < out.size:\n"
+        f"        out[i] = core({', '.join(f'{name}[i]' for name in names)})\n"
+    )
+    return jit(define("vectorized", text, {"cuda": cuda, "core": core}))
+
+
+class UFunc(Named):
+    """What ``vectorize`` makes.
+
+    Called with arrays, device arrays and scalars, it broadcasts them as numpy does. The result is
+    a device array when an argument or ``out`` is one, else a host array.
+    """
+
+    def __init__(self, function: Callable[..., Any], signatures: list[Any]) -> None:
+        core = function if isinstance(function, Dispatcher) else jit(function, device=True)
+        self.__name__ = core.__name__
+        self.__doc__ = core.__doc__
+        self.py_func = core.py_func
+        self.functions: dict[DTypes, np.dtype] = {}
+        for signature in map(parse, signatures):
+            if signature.return_type is None:
+                raise UnsupportedError(
+                    f"vectorize: the signature of {self.__name__} needs a result type, as in "
+                    "'float32(float32)'"
+                )
+            types = tuple(map(_dtype, signature.args))
+            self.functions[types] = _dtype(signature.return_type)
+        self.nin = len(next(iter(self.functions)))
+        self.nout = 1
+        self.nargs = self.nin + 1
+        self.max_blocksize = 1024
+        self._kernel = elementwise(core, self.nin)
+
+    @property
+    def signature(self) -> None:
+        """None: the core takes scalars."""
+
+    def __call__(self, *args: Any, out: Any = None, stream: Any = 0, **unknown: Any) -> Any:
+        """Apply to each element; ``out`` takes the result."""
+        if unknown:
+            warnings.warn(f"unrecognized keywords: {', '.join(unknown)}", stacklevel=2)
+        if len(args) != self.nin:
+            raise TypeError(f"{self.__name__} takes {self.nin} arguments, got {len(args)}")
+        args = tuple(a if isinstance(a, _SCALARS) else as_device(a) for a in args)
+        out = as_device(out)
+        args = tuple(
+            a if isinstance(a, (DeviceNDArray, *_SCALARS)) else np.asarray(as_numpy(a))
+            for a in args
+        )
+        types = self._resolve(args)
+        result = self.functions[types]
+        shape = np.broadcast_shapes(*[getattr(a, "shape", ()) for a in args])
+        if out is not None and (out.shape != shape or out.dtype != result):
+            raise ValueError(f"out is {out.dtype} {out.shape}, and the result is {result} {shape}")
+        size = math.prod(shape)
+        flat = [flattened(a, dtype, shape, stream) for a, dtype in zip(args, types)]
+        direct = isinstance(out, DeviceNDArray) and out.is_c_contiguous()
+        target = device_array(0 if direct else size, result, stream=stream)
+        if isinstance(out, DeviceNDArray) and direct:
+            target = out.reshape(size)
+        self._kernel.forall(size, stream=stream)(*flat, target)
+        if direct:
+            return out
+        if isinstance(out, DeviceNDArray):
+            out[...] = target.reshape(*shape) if shape else target
+            return out
+        if out is None and any(isinstance(a, DeviceNDArray) for a in args):
+            return target.reshape(shape)
+        host = target.copy_to_host(stream=stream).reshape(shape)
+        if out is None:
+            return host
+        out[...] = host
+        return out
+
+    def _resolve(self, args: tuple[Any, ...]) -> DTypes:
+        """The one signature whose types the arrays have; scalars convert if they must."""
+        for scalars_too in (True, False):
+            matches = [
+                types
+                for types in self.functions
+                if all(_matches(arg, dtype, scalars_too) for arg, dtype in zip(args, types))
+            ]
+            if matches:
+                break
+        if not matches:
+            raise TypeError(NO_VERSION)
+        if len(matches) > 1:
+            raise TypeError(AMBIGUOUS)
+        return matches[0]
+
+    def reduce(self, arg: Any, stream: Any = 0) -> Any:
+        """Combine the elements of a 1-D array, halves at a time."""
+        if self.nin != 2:
+            raise TypeError("gufunc must be a binary")
+        if arg.ndim != 1:
+            raise TypeError("must be 1d array")
+        if not len(arg):
+            raise TypeError("reduction on an empty array.")
+        values = to_device(arg, stream)
+        rest = len(values)
+        if rest > 1:
+            copy = device_array(values.shape, values.dtype)
+            copy.copy_to_device(values, stream=stream)
+            values = copy
+        while rest > 1:
+            half = rest // 2
+            keep = rest - half
+            self(values[:half], values[keep:rest], out=values[:half], stream=stream)
+            rest = keep
+        return values.getitem(0, stream)
+
+
+def _matches(arg: Any, dtype: np.dtype, scalars_too: bool) -> bool:
+    if isinstance(arg, _SCALARS):
+        return not scalars_too or np.asarray(arg).dtype == dtype
+    return arg.dtype == dtype
+
+
+def flattened(arg: Any, dtype: np.dtype, shape: geometry.Shape, stream: Any) -> DeviceNDArray:
+    """A 1-D device array of ``arg`` broadcast to ``shape``; a scalar is held once."""
+    size = math.prod(shape)
+    if isinstance(arg, _SCALARS) or not arg.shape:
+        if isinstance(arg, DeviceNDArray):
+            memory = arg
+        else:
+            memory = to_device(np.asarray(arg).astype(dtype).reshape(1), stream)
+        return DeviceNDArray((size,), (0,), dtype, stream, memory.gpu_data, memory.address)
+    if isinstance(arg, DeviceNDArray):
+        if arg.shape == shape and arg.is_c_contiguous():
+            return arg.reshape(size)
+        arg = arg.copy_to_host(stream=stream)
+    return to_device(np.ascontiguousarray(np.broadcast_to(arg, shape)).reshape(size), stream)
+
+
+_HOSTS = ("cpu", "parallel")
+
+
+def vectorize(ftylist_or_function: Any = (), target: str | None = None, **options: Any) -> Any:
+    """Make a ufunc of a function of scalars.
+
+    Args:
+        ftylist_or_function: signatures with result types, as ``["float32(float32, float32)"]``; or
+            the function, for a ufunc that is compiled for the types that it meets.
+        target: ``"cuda"``, by default where there are signatures, takes arrays of exactly their
+            types, and of the device; ``"cpu"`` and ``"parallel"`` take arrays of the host.
+    """
+    function = ftylist_or_function if callable(ftylist_or_function) else None
+    signatures: Any = [] if function else ftylist_or_function
+    if isinstance(signatures, str):
+        signatures = [signatures]
+    if target not in (None, "cuda", *_HOSTS):
+        raise ValueError(f"Unsupported target: {target}; gridlane has 'cuda' and 'cpu'")
+    if target in _HOSTS or (target is None and not signatures):
+        from gridlane.cuda.ufuncs.host_ufunc import HostUFunc  # which needs this module
+
+        if function:
+            return HostUFunc(function)
+        return lambda function: HostUFunc(function, list(signatures))
+    if not signatures:
+        raise UnsupportedError(
+            "vectorize without signatures: list them, as in "
+            "@vectorize(['float32(float32, float32)'], target='cuda')"
+        )
+    if options.pop("cache", False):
+        raise TypeError("caching is not supported")
+    options.pop("identity", None)
+    for name in options:
+        if name != "nopython":
+            raise KeyError(
+                f"Unrecognized options. cuda vectorize target does not support option: '{name}'"
+            )
+        warnings.warn("nopython kwarg for cuda target is redundant", RuntimeWarning, stacklevel=2)
+    return lambda function: UFunc(function, list(signatures))

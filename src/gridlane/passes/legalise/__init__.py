@@ -1,0 +1,1 @@
+"""Passes that write what a target lacks in what it has."""

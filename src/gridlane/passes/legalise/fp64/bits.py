@@ -1,0 +1,97 @@
+"""The parts of a binary64 in a u64, and putting them together with one rounding.
+
+A significand under way has its leading bit at 63, where it stands for 1, an exponent with the bias
+of the format, and below the 53 bits that stay 11 that are rounded off. Of bits that were shifted
+out, the last bit kept says whether any was set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gridlane.core.dtypes import i32, u32, u64
+from gridlane.passes.legalise.math.expression import Expression, Writer
+
+FRACTION = 52
+BIAS = 1023
+SIGN = 1 << 63
+INFINITE = 0x7FF << FRACTION
+NAN = INFINITE | 1 << 51
+HIDDEN = 1 << FRACTION
+ROUNDED_OFF = 11
+NEVER = -5000
+"""An exponent below all others: that of zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A finite number: its sign bit, its exponent as i32, its significand."""
+
+    sign: Expression
+    exponent: Expression
+    significand: Expression
+
+
+def magnitude(x: Expression) -> Expression:
+    """The bits without the sign."""
+    return x & ~SIGN
+
+
+def is_nan(x: Expression) -> Expression:
+    """Whether the bits are a NaN's."""
+    return magnitude(x) > INFINITE
+
+
+def is_infinite(x: Expression) -> Expression:
+    """Whether the bits are an infinity's."""
+    return magnitude(x).equals(INFINITE)
+
+
+def is_zero(x: Expression) -> Expression:
+    """Whether the bits are a zero's."""
+    return magnitude(x).equals(0)
+
+
+def field(x: Expression) -> Expression:
+    """The exponent's field, as i32."""
+    return (magnitude(x) >> FRACTION).cast(i32)
+
+
+def taken_apart(w: Writer, x: Expression) -> Number:
+    """A number with its leading bit at 63; the significand of zero is 0."""
+    size = magnitude(x)
+    raw = w.select(size < HIDDEN, size, (size & (HIDDEN - 1)) | HIDDEN)
+    zeros = raw.leading_zeros()
+    exponent = field(x).most(1) + ROUNDED_OFF - zeros.cast(i32)
+    exponent = w.select(size.equals(0), w.const(NEVER, i32), exponent)
+    return Number(x & SIGN, exponent, raw << zeros)
+
+
+def shifted_out(w: Writer, m: Expression, by: Expression) -> Expression:
+    """Shifted right by an i32 that is not negative; the last bit tells of those that are lost."""
+    amount = by.reread(u32)
+    kept = m >> amount
+    return kept | (kept << amount).differs(m).cast(u64)
+
+
+def put_together(w: Writer, number: Number) -> Expression:
+    """The bits of the nearest binary64, ties to even."""
+    e, m = number.exponent, number.significand
+    zeros = m.leading_zeros()
+    e, m = e - zeros.cast(i32), m << zeros
+    small = e <= 0
+    m = w.select(small, shifted_out(w, m, (w.const(1, i32) - e).most(0)), m)
+    whole = m >> ROUNDED_OFF
+    rest = m & (1 << ROUNDED_OFF) - 1
+    half = 1 << (ROUNDED_OFF - 1)
+    up = (rest > half) | (rest.equals(half) & (whole & 1).equals(1))
+    # The hidden bit adds one to the exponent, and a carry another.
+    placed = w.select(small, w.const(0, u64), (e - 1).cast(u64) << FRACTION)
+    made = placed + whole + up.cast(u64)
+    made = w.select(e >= 0x7FF, w.const(INFINITE, u64), made)
+    return w.select(m.equals(0), w.const(0, u64), made) | number.sign
+
+
+def order(w: Writer, x: Expression) -> Expression:
+    """A u64 that is ordered as numbers are, -0 below +0; of a NaN it means nothing."""
+    return w.select((x & SIGN).equals(0), x | SIGN, ~x)

@@ -1,0 +1,202 @@
+"""f64 as a pair of f32; what pairs have no formula for goes over the exact bits.
+
+Memory has no pairs: an f64 in an array is refused by name. Behind ``compute_in_pairs`` the bits of
+binary64 are u64, as ``exact`` leaves them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gridlane.core.dtypes import DType, b1, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
+from gridlane.core.errors import TargetError
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, atomic, control, math, memory, warp
+from gridlane.ir.types import Type
+from gridlane.ir.values import Module, Value
+from gridlane.passes.legalise.fp64 import arithmetic, pairs
+from gridlane.passes.legalise.fp64.exact import (
+    ARITHMETIC,
+    Exact,
+    called,
+    computed,
+    from_scalar,
+    to_scalar,
+)
+from gridlane.passes.legalise.fp64.shared import OverBits, needs_f32
+from gridlane.passes.legalise.int64 import holds
+from gridlane.passes.legalise.math import FUNCTIONS, function_for
+from gridlane.passes.legalise.math.doubled import Pair, choose
+from gridlane.passes.legalise.math.expression import Expression
+from gridlane.passes.legalise.representation import Parts, Rule
+
+
+def compute_in_pairs(module: Module) -> None:
+    """Replace the f64 of every function by pairs of f32.
+
+    Raises:
+        TargetError: an f64 in memory, or a number that f32 has no room for.
+    """
+    _Pairs(module).run()
+    Exact(module).run()  # the functions that went over the bits
+
+
+COMPUTED = tuple(op for op in FUNCTIONS if op is not math.Nextafter)
+"""Functions that are computed in binary64: the next number of a pair is another."""
+
+
+class _Pairs(OverBits):
+    MODE = "emulate"
+    LACK = "fp64='emulate' computes in pairs of float32, which have no such op; use fp64='exact'"
+    ELSE = "'exact') or cuda.jit(fp64='narrow'"
+
+    def forms(self, type_: Type) -> tuple[Type, ...] | None:
+        return (f32, f32) if type_ is f64 else None
+
+    def in_words(self, element: Type) -> bool:
+        return holds(element, lambda part: part is f64)
+
+    def local_array(self, op: memory.LocalArray | memory.GlobalAddress) -> Sequence[Parts]:
+        raise TargetError(
+            "an array of float64, which the target lacks and fp64='emulate' has not in memory; use "
+            "cuda.jit(fp64='exact') or cuda.jit(fp64='narrow'), or an array of float32",
+            op.loc,
+        )
+
+    def pair(self, value: Value) -> Pair:
+        """An operand of f64."""
+        return Pair(*self.expressions(value))
+
+    def bits(self, value: Value) -> Expression:
+        pair = self.pair(value)
+        hi, lo = (from_scalar(self.writer, part) for part in (pair.hi, pair.lo))
+        # An infinity has no second part, and so have zeros, whose sign the sum would lose.
+        made = called(self.writer, "add", arithmetic.add, hi, lo)
+        return self.writer.select(pair.lo.equals(0.0), hi, made)
+
+    def held(self, bits: Expression) -> Parts:
+        w = self.writer
+        hi = to_scalar(w, bits, f32)
+        back = from_scalar(w, hi)
+        rest = to_scalar(w, computed(w, arith.Sub, bits, back), f32)
+        whole = abs(hi) < float("inf")
+        return values(choose(whole, Pair(hi, rest), pairs.alone(w, hi)))
+
+    # ---- in pairs
+
+    def const(self, op: arith.Const) -> Sequence[Parts]:
+        number = self.fitting(op)
+        hi = needs_f32(number)
+        lo = number - hi if abs(hi) < float("inf") else 0.0
+        return [tuple([self.writer.const(part, f32).value for part in (hi, lo)])]
+
+    def in_pairs(self, op: Op) -> Sequence[Parts]:
+        operands = [self.pair(value) for value in op.operands()]
+        return [values(FORMULAS[type(op)](self.writer, *operands))]
+
+    def neg(self, op: arith.Neg) -> Sequence[Parts]:
+        return [values(-self.pair(op.value))]
+
+    def compare(self, op: arith.Compare) -> Sequence[Parts]:
+        a, b = self.pair(op.lhs), self.pair(op.rhs)
+        if isinstance(op, arith.Gt | arith.Ge):
+            a, b = b, a
+        w, equal = self.writer, pairs.equal(self.writer, a, b)
+        if isinstance(op, arith.Eq | arith.Ne):
+            return [((equal if isinstance(op, arith.Eq) else ~equal).value,)]
+        made = pairs.below(w, a, b)
+        return [((made | equal if isinstance(op, arith.Le | arith.Ge) else made).value,)]
+
+    def cast(self, op: arith.Cast) -> Sequence[Parts]:
+        source, to = op.value.type, op.type
+        if source is f64 and to is f64:
+            return [self.of(op.value)]
+        if source is f64 and to in (f32, b1):
+            (hi, _) = self.expressions(op.value)
+            return [(hi.cast(to).value,)]
+        (value,) = self.expressions(op.value) if source is not f64 else (None,)
+        if value is None or value.dtype in (i64, u64):
+            return self.cast_over_bits(op)
+        if value.dtype in WORDS:
+            return [values(pairs.from_integer(self.writer, value.cast(WORDS[value.dtype])))]
+        return [values(pairs.alone(self.writer, value.cast(f32)))]
+
+    # ---- over the bits
+
+    def over_bits(self, op: Op) -> Sequence[Parts]:
+        """A function of binary64."""
+        operands = [
+            self.bits(value) if value.type is f64 else self.writer.wrap(value)
+            for value in op.operands()
+        ]
+        if type(op) in ARITHMETIC:
+            return [self.held(computed(self.writer, type(op), *operands))]
+        function = function_for(self.module, type(op), f64)
+        made = self.builder.emit(
+            control.Call(
+                function.name,
+                tuple([operand.value for operand in operands]),
+                tuple([u64 if type_ is f64 else type_ for type_ in function.results]),
+            )
+        ).results
+        wrap = self.writer.wrap
+        return [
+            self.held(wrap(new)) if old.type is f64 else (new,)
+            for old, new in zip(op.results, made, strict=True)
+        ]
+
+    def shuffle(self, op: warp.Shuffle) -> Sequence[Parts]:
+        rest = (op.mask, op.lane, op.width)
+        mask, lane, width = (self.one(value) for value in rest)
+        made = [
+            self.builder.emit(warp.Shuffle(op.mode, mask, part, lane, width)).results
+            for part in self.of(op.value)
+        ]
+        return [(made[0][0], made[1][0]), (made[0][1],)]
+
+    RULES: dict[type[Op], Rule] = {
+        **dict.fromkeys(COMPUTED, over_bits),
+        **dict.fromkeys((math.Floor, math.Ceil, math.Trunc, math.Rint, math.Round), over_bits),
+        **dict.fromkeys(
+            (arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma, math.Sqrt, arith.Min),
+            in_pairs,
+        ),
+        **dict.fromkeys((arith.Max, arith.Abs, math.Copysign), in_pairs),
+        **dict.fromkeys((arith.Eq, arith.Ne, arith.Lt, arith.Le, arith.Gt, arith.Ge), compare),
+        arith.Neg: neg,
+        arith.Const: const,
+        arith.Cast: cast,
+        arith.Bitcast: OverBits.bitcast,
+        control.Print: OverBits.print_,
+        warp.Shuffle: shuffle,
+        memory.LocalArray: local_array,
+        memory.GlobalAddress: local_array,
+        **dict.fromkeys(
+            (memory.Load, memory.Store, atomic.Atomic, atomic.AtomicCas), OverBits.refuse
+        ),
+    }
+
+
+WORDS: dict[DType, DType] = {
+    **dict.fromkeys((i8, i16, i32), i32),
+    **dict.fromkeys((b1, u8, u16, u32), u32),
+}
+"""Integers that 32 bits hold, with what holds them."""
+
+FORMULAS: dict[type[Op], Callable[..., Pair]] = {
+    arith.Add: pairs.add,
+    arith.Sub: pairs.subtract,
+    arith.Mul: pairs.multiply,
+    arith.Div: pairs.divide,
+    arith.Fma: pairs.multiply_add,
+    math.Sqrt: pairs.square_root,
+    arith.Min: pairs.smaller,
+    arith.Max: pairs.larger,
+    arith.Abs: pairs.magnitude,
+    math.Copysign: pairs.with_sign,
+}
+
+
+def values(pair: Pair) -> Parts:
+    """Both parts."""
+    return pair.hi.value, pair.lo.value

@@ -1,0 +1,110 @@
+"""Numbers as the sum of two f32, about 48 bits in the range of f32, with IEEE's special values.
+
+Sums and products are Dekker's and Knuth's; a sum keeps its accuracy where it cancels. What the
+first parts alone give is the result where that is infinite, NaN or a zero by underflow.
+"""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import f32, i32, u32
+from gridlane.passes.legalise.math.doubled import Pair, choose, product, quick_sum, two_sum
+from gridlane.passes.legalise.math.expression import Expression, Writer
+
+_INFINITY = float("inf")
+
+
+def alone(w: Writer, x: Expression) -> Pair:
+    """An f32 as a pair."""
+    return Pair(x, w.const(0.0, f32))
+
+
+def guarded(w: Writer, plain: Expression, made: Pair) -> Pair:
+    """The pair, or ``plain`` where the pair is of no number or of zero."""
+    good = (abs(plain) < _INFINITY) & (abs(made.hi) < _INFINITY) & made.hi.differs(0.0)
+    return choose(good, made, alone(w, plain))
+
+
+def add(w: Writer, a: Pair, b: Pair) -> Pair:
+    """a + b, accurate to the last bits of the result."""
+    total, rest = two_sum(a.hi, b.hi), two_sum(a.lo, b.lo)
+    first = quick_sum(total.hi, total.lo + rest.hi)
+    return guarded(w, a.hi + b.hi, quick_sum(first.hi, first.lo + rest.lo))
+
+
+def subtract(w: Writer, a: Pair, b: Pair) -> Pair:
+    """a - b."""
+    return add(w, a, -b)
+
+
+def multiply(w: Writer, a: Pair, b: Pair) -> Pair:
+    """a * b."""
+    made = product(a.hi, b.hi)
+    made = quick_sum(made.hi, made.lo + (a.hi * b.lo + a.lo * b.hi))
+    return guarded(w, a.hi * b.hi, made)
+
+
+def divide(w: Writer, a: Pair, b: Pair) -> Pair:
+    """a / b: two digits of the quotient, and what is left decides on a third."""
+    first = a.hi / b.hi
+    rest = subtract(w, a, multiply(w, b, alone(w, first)))
+    second = rest.hi / b.hi
+    rest = subtract(w, rest, multiply(w, b, alone(w, second)))
+    made = quick_sum(first, second)
+    made = quick_sum(made.hi, made.lo + rest.hi / b.hi)
+    return guarded(w, first, made)
+
+
+def square_root(w: Writer, a: Pair) -> Pair:
+    """The square root: one step of Newton's from that of the first part."""
+    root = a.hi.sqrt()
+    rest = subtract(w, a, multiply(w, alone(w, root), alone(w, root)))
+    return guarded(w, root, quick_sum(root, rest.hi / (root + root)))
+
+
+def multiply_add(w: Writer, a: Pair, b: Pair, c: Pair) -> Pair:
+    """a * b + c, rounded twice."""
+    return add(w, multiply(w, a, b), c)
+
+
+def below(w: Writer, a: Pair, b: Pair) -> Expression:
+    """a < b."""
+    return (a.hi < b.hi) | (a.hi.equals(b.hi) & (a.lo < b.lo))
+
+
+def equal(w: Writer, a: Pair, b: Pair) -> Expression:
+    """a == b."""
+    return a.hi.equals(b.hi) & a.lo.equals(b.lo)
+
+
+def is_negative(a: Pair) -> Expression:
+    """Whether the sign bit is set."""
+    return a.hi.reread(i32) < 0
+
+
+def smaller(w: Writer, a: Pair, b: Pair) -> Pair:
+    """The smaller; a number wins against NaN, and -0 is below +0."""
+    first = below(w, a, b) | (equal(w, a, b) & is_negative(a)) | b.hi.is_nan()
+    return choose(first & ~a.hi.is_nan(), a, b)
+
+
+def larger(w: Writer, a: Pair, b: Pair) -> Pair:
+    """The larger; a number wins against NaN, and +0 is above -0."""
+    first = below(w, b, a) | (equal(w, a, b) & ~is_negative(a)) | b.hi.is_nan()
+    return choose(first & ~a.hi.is_nan(), a, b)
+
+
+def magnitude(w: Writer, a: Pair) -> Pair:
+    """The absolute value."""
+    return choose(is_negative(a), -a, a)
+
+
+def with_sign(w: Writer, a: Pair, sign: Pair) -> Pair:
+    """The magnitude of a with another's sign."""
+    return choose(is_negative(a) ^ is_negative(sign), -a, a)
+
+
+def from_integer(w: Writer, x: Expression) -> Pair:
+    """Of an i32 or u32, exact: both halves are."""
+    upper = (x & ~0xFFFF).cast(f32)
+    lower = (x & 0xFFFF).reread(u32).cast(f32)
+    return two_sum(upper, lower)

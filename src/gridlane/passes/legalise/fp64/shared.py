@@ -1,0 +1,87 @@
+"""What holding f64 in f32 has in common, in one or in two: the way over exact bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from gridlane.core.dtypes import f64, u64
+from gridlane.core.errors import TargetError
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, control
+from gridlane.ir.values import Value
+from gridlane.passes.legalise.fp64.exact import from_scalar, to_scalar
+from gridlane.passes.legalise.math.expression import Expression
+from gridlane.passes.legalise.representation import Parts, Representation
+
+LARGEST = float(np.finfo(np.float32).max)
+LEAST = 2.0**-149
+
+
+class OverBits(Representation):
+    """Values of f64 that leave and enter as the bits of binary64."""
+
+    MODE = ""
+    """The name of the way to compute."""
+
+    def bits(self, value: Value) -> Expression:
+        """The bits of a value."""
+        raise NotImplementedError
+
+    def held(self, bits: Expression) -> Parts:
+        """What stands for the value of bits."""
+        raise NotImplementedError
+
+    def entered(self, param: Value) -> Parts:
+        return self.held(self.writer.wrap(self.builder.bitcast(param, u64)))
+
+    def cast_over_bits(self, op: arith.Cast) -> Sequence[Parts]:
+        """A cast from or to f64 with one rounding to what holds it."""
+        if op.type is f64:
+            return [self.held(from_scalar(self.writer, self.expressions(op.value)[0]))]
+        return [(to_scalar(self.writer, self.bits(op.value), op.type).value,)]
+
+    def bitcast(self, op: arith.Bitcast) -> Sequence[Parts]:
+        if op.type is f64:
+            raw = self.builder.bitcast(self.one(op.value), u64)
+            return [self.held(self.writer.wrap(raw))]
+        return [(self.builder.bitcast(self.bits(op.value).value, op.type),)]
+
+    def print_(self, op: control.Print) -> Sequence[Parts]:
+        printed = [
+            self.bits(value).reread(f64).value if value.type is f64 else value
+            for value in op.arguments
+        ]
+        self.builder.emit(control.Print(op.parts, tuple(printed)))
+        return []
+
+    def fitting(self, op: arith.Const) -> float:
+        """The value of a constant, which f32 has room for."""
+        number = float(op.value)
+        size = abs(number)
+        if math.isfinite(number) and (size > LARGEST or 0.0 < size < LEAST):
+            raise TargetError(
+                f"the number {number!r} is beyond float32, in which fp64={self.MODE!r} computes; "
+                "use cuda.jit(fp64='exact')",
+                op.loc,
+            )
+        return number
+
+    def refuse(self, op: Op) -> Sequence[Parts]:
+        """An op that needs float64 as it is in memory."""
+        raise TargetError(
+            f"{op.name} of float64 in memory, which fp64={self.MODE!r} has not on the target; "
+            f"use cuda.jit(fp64={self.ELSE}), or an array of float32",
+            op.loc,
+        )
+
+    ELSE = "'exact'"
+    """What to write instead."""
+
+
+def needs_f32(value: float) -> float:
+    """A number rounded to f32."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(value))

@@ -1,0 +1,48 @@
+"""What lanes of a warp exchange, of 64 bits, as two words.
+
+The lanes that take part name the same mask, as CUDA wants.
+"""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import DType, i32, i64, u32
+from gridlane.ir.ops import warp
+from gridlane.ir.values import Value
+from gridlane.passes.legalise.int64.wide import Wide, low_word
+from gridlane.passes.legalise.math.expression import Expression, Writer
+
+Kind = warp.WarpReduction
+
+_LIMB = 16
+"""Bits that are summed at once: 32 sums of them stay below 32 bits."""
+
+
+def reduce(w: Writer, kind: Kind, mask: Value, x: Wide, own: DType) -> Wide:
+    """A reduction of i64 or u64 over the lanes of a warp."""
+    if kind is Kind.ADD:
+        return _sum(w, mask, x)
+    if kind in (Kind.MIN, Kind.MAX):
+        return _extreme(w, kind, mask, x, own)
+    return Wide(_of_words(w, kind, mask, x.lo), _of_words(w, kind, mask, x.hi))
+
+
+def _of_words(w: Writer, kind: Kind, mask: Value, x: Expression) -> Expression:
+    return w.wrap(w.builder.value(warp.WarpReduce(kind, mask, x.value)))
+
+
+def _sum(w: Writer, mask: Value, x: Wide) -> Wide:
+    total = low_word(w.const(0, u32))
+    for place in range(0, 64, _LIMB):
+        limb = (x >> w.const(place, u32)).lo & (1 << _LIMB) - 1
+        part = low_word(_of_words(w, Kind.ADD, mask, limb))
+        total = total + (part << w.const(place, u32))
+    return total
+
+
+def _extreme(w: Writer, kind: Kind, mask: Value, x: Wide, own: DType) -> Wide:
+    """By the high words first, then by the low words of the lanes that are level."""
+    high = x.hi.reread(i32) if own is i64 else x.hi
+    best = _of_words(w, kind, mask, high)
+    last = u32.max if kind is Kind.MIN else 0
+    low = w.select(high.equals(best), x.lo, last)
+    return Wide(_of_words(w, kind, mask, low), best.reread(u32))

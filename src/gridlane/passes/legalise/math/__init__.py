@@ -1,0 +1,118 @@
+"""Replaces mathematical ops that a target does not have by calls of functions made of other ops.
+
+Each (op, type) becomes one device function of the module, which is written at its first use. What
+f32 functions are made of is f32, 32-bit integers, comparisons, selects, sqrt, rint and trunc; f64
+functions use f64 and 64-bit integers as well. f16 and bf16 compute in f32 and round once.
+
+f32 functions are as accurate where Fma rounds twice; those of f64 need it fused. All of them need
+sums and products that are rounded once and not reordered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from gridlane.core.dtypes import DType, f32
+from gridlane.ir.builder import Builder
+from gridlane.ir.op import Op
+from gridlane.ir.values import Function, Module, Param, Region, Value
+from gridlane.passes.legalise.library import library_function
+from gridlane.passes.legalise.math.expression import FORMATS, NARROW, Expression, Writer
+from gridlane.passes.legalise.math.functions import FUNCTIONS, UNWIDENED
+from gridlane.passes.legalise.math.natives import CPU, NOTHING, NVPTX, Natives
+
+Keep: TypeAlias = Callable[[type[Op], DType], bool]
+"""Whether a target has an op on a float type."""
+
+
+def legalize_math(module: Module, keep: Keep) -> None:
+    """Replace each op of ``FUNCTIONS`` on floats that ``keep`` does not want."""
+    for function in list(module.functions.values()):
+        _Replacement(module, function, keep).region(function.body)
+
+
+class _Replacement:
+    """Rewrites one function."""
+
+    def __init__(self, module: Module, function: Function, keep: Keep) -> None:
+        self.module = module
+        self.keep = keep
+        self.builder = Builder(module, function)
+        self.values: dict[Value, Value] = {}
+
+    def region(self, region: Region) -> None:
+        """Rewrite the ops of a region, and what used their results."""
+        ops, region.ops = region.ops, []
+        for op in ops:
+            op.replace_operands(lambda value: self.values.get(value, value))
+            for inner in op.regions():
+                self.region(inner)
+            if not self.lacks(op):
+                region.ops.append(op)
+                continue
+            self.builder.loc = op.loc
+            with self.builder.inside(region):
+                made = self.computed(op)
+            for old, new in zip(op.results, made, strict=True):
+                new.name = new.name or old.name
+                self.values[old] = new
+
+    def lacks(self, op: Op) -> bool:
+        """Whether an op is to be replaced."""
+        if type(op) not in FUNCTIONS:
+            return False
+        dtype = _float_of(op)
+        return dtype.is_float and not self.keep(type(op), dtype)
+
+    def computed(self, op: Op) -> tuple[Value, ...]:
+        """What stands for the results of an op."""
+        own = _float_of(op)
+        wide = own if own in FORMATS or type(op) in UNWIDENED else f32
+        b = self.builder
+        operands = [b.cast(v, wide) if v.type is own else v for v in op.operands()]
+        if wide is not own and self.keep(type(op), wide):
+            made = b.emit(type(op)(*operands)).results
+        else:
+            made = b.call(function_for(self.module, type(op), wide), tuple(operands))
+        return tuple([b.cast(v, own) if v.type is wide else v for v in made])
+
+
+def _float_of(op: Op) -> DType:
+    """The type of an op's first operand."""
+    dtype = next(op.operands()).type
+    assert isinstance(dtype, DType)
+    return dtype
+
+
+def function_for(module: Module, op: type[Op], dtype: DType) -> Function:
+    """The module's function that computes ``op`` on a type; written when there is none."""
+    name = f"gridlane.{op.name}.{dtype}"
+    return library_function(module, name, lambda: _written(module, name, op, dtype))
+
+
+def _written(module: Module, name: str, op: type[Op], dtype: DType) -> Function:
+    formula, others = FUNCTIONS[op]
+    function = Function(name)
+    for type_ in (dtype, *others(dtype)):
+        value = Value(type_, None, f"x{len(function.params)}")
+        function.params.append(Param(value))
+    writer = Writer(Builder(module, function), (FORMATS | NARROW)[dtype])
+    made = formula(writer, *[writer.wrap(param.value) for param in function.params])
+    results = (made,) if isinstance(made, Expression) else made
+    function.results = tuple([result.value.type for result in results])
+    writer.builder.return_(tuple([result.value for result in results]))
+    function.body.ops = [*writer.constants.values(), *function.body.ops]
+    return function
+
+
+__all__ = [
+    "CPU",
+    "FUNCTIONS",
+    "NOTHING",
+    "NVPTX",
+    "Keep",
+    "Natives",
+    "function_for",
+    "legalize_math",
+]

@@ -1,0 +1,85 @@
+"""Exact functions, by the bits: the float remainder, ldexp, frexp, nextafter."""
+
+from __future__ import annotations
+
+import math
+
+from gridlane.core.dtypes import i32
+from gridlane.passes.legalise.math.expression import Expression, Writer
+
+
+def taken_apart(w: Writer, x: Expression) -> tuple[Expression, Expression]:
+    """(m, e) of a positive finite x = m * 2**e: m an unsigned integer of the precision's bits, e
+    an i32. Of 0, m is 0."""
+    form = w.form
+    small = x < form.tiny
+    bits = w.bits(w.select(small, x * 2.0**form.precision, x))
+    hidden = w.select(x.equals(0.0), w.const(0, form.whole), 1 << form.fraction)
+    m = (bits & ((1 << form.fraction) - 1)) | hidden
+    e = (bits >> form.fraction).cast(i32) - w.select(small, form.precision, w.const(0, i32))
+    return m.reread(form.unsigned), e - (form.bias + form.fraction)
+
+
+def remainder(w: Writer, x: Expression, y: Expression) -> Expression:
+    """C's fmod: long division of the significands, as many bits a step as fit above one."""
+    form = w.form
+    a, b = abs(x), abs(y)
+    step = form.dtype.bits - form.precision
+    (m, e), (divisor, least) = taken_apart(w, a), taken_apart(w, b)
+    divisor = divisor.most(1)
+    # Where a < b or something is special, there is nothing to divide.
+    plain = (a >= b) & (a < math.inf) & (b > 0.0)
+    rest = w.variable("rest", m % divisor)
+    left = w.variable("left", w.select(plain, e - least, 0))
+    with w.builder.loop():
+        now = left.get()
+        w.builder.break_if((now <= 0).value)
+        shift = now.least(step)
+        rest.set((rest.get() << shift) % divisor)
+        left.set(now - shift)
+    # rest * 2**least is a multiple of the least bit of b: both products are exact.
+    half = least >> 1
+    made = rest.get().cast(form.dtype) * w.power_of_two(half) * w.power_of_two(least - half)
+    made = w.with_sign(w.select(plain, made, a), x)
+    undefined = x.is_nan() | y.is_nan() | a.equals(math.inf) | b.equals(0.0)
+    return w.select(undefined, math.nan, made)
+
+
+def ldexp(w: Writer, x: Expression, exponent: Expression) -> Expression:
+    """x * 2**exponent, rounded once: only the last product may round, since the others keep a
+    result that will be subnormal far enough above."""
+    bias, up = w.form.bias, w.form.precision
+    lowest = 1 - bias + up
+    made, left = x, exponent.most(-4 * bias).least(4 * bias)
+    for _ in range(2):
+        high, low = left > bias, left < 1 - bias
+        factor = w.select(high, 2.0**bias, w.select(low, w.real(2.0**lowest), 1.0))
+        made = made * factor
+        left = left - w.select(high, bias, w.select(low, w.const(lowest, i32), 0))
+    return made * w.power_of_two(left.most(1 - bias).least(bias))
+
+
+def frexp(w: Writer, x: Expression) -> tuple[Expression, Expression]:
+    """The fraction in [1/2, 1) and the exponent; (x, 0) of 0, infinity and NaN."""
+    form = w.form
+    size = abs(x)
+    small = size < form.tiny
+    bits = w.bits(w.select(small, x * 2.0**form.precision, x))
+    field = ((bits & form.magnitude) >> form.fraction).cast(i32)
+    e = field - (form.bias - 1) - w.select(small, form.precision, w.const(0, i32))
+    keep = form.sign | ((1 << form.fraction) - 1)
+    fraction = w.from_bits((bits & keep) | ((form.bias - 1) << form.fraction))
+    plain = (size < math.inf) & x.differs(0.0)
+    return w.select(plain, fraction, x), w.select(plain, e, 0)
+
+
+def nextafter(w: Writer, x: Expression, y: Expression) -> Expression:
+    """One step on the integers that the bits are."""
+    form = w.form
+    bits = w.bits(x)
+    outwards = ~((x < y) ^ (x > 0.0))
+    stepped = bits + w.select(outwards, w.const(1, form.whole), -1)
+    least = (w.bits(y) & form.sign) | 1
+    made = w.from_bits(w.select(x.equals(0.0), least, stepped))
+    made = w.select(x.equals(y), y, made)
+    return w.select(x.is_nan() | y.is_nan(), math.nan, made)

@@ -1,0 +1,92 @@
+"""pow, cbrt, hypot, rsqrt."""
+
+from __future__ import annotations
+
+import math
+
+from gridlane.core.dtypes import i32
+from gridlane.passes.legalise.math import coefficients as known
+from gridlane.passes.legalise.math.doubled import product
+from gridlane.passes.legalise.math.exponential import limited, parts
+from gridlane.passes.legalise.math.expression import Expression, Writer
+from gridlane.passes.legalise.math.logarithm import precise
+
+
+def pow(w: Writer, x: Expression, y: Expression) -> Expression:
+    """x to the y: e**(y log |x|), with the logarithm in a pair; signs and NaN as C has them."""
+    size = abs(x)
+    inside = size.most(math.ulp(0.0) if w.form.precision == 53 else 2.0**-149)
+    log = precise(w, inside.least(2.0**w.form.bias * (2 - 2.0 ** (1 - w.form.precision))))
+    # Beyond the limit of y, every power but of 1 is 0 or infinite.
+    limit = 2.0 ** (w.form.precision + 16)
+    y1 = y.most(-limit).least(limit)
+    exponent = product(y1, log.hi)
+    low = w.fma(y1, log.lo, exponent.lo)
+    whole = limited(w, exponent.hi)
+    power, n = parts(w, whole, w.select(whole.equals(exponent.hi), low, 0.0))
+    made = w.scaled(power.rounded(), n)
+    # Zero and infinity have the logarithms of the numbers next to them so far.
+    grows = (y > 0.0) ^ size.equals(0.0)
+    extreme = size.equals(0.0) | size.equals(math.inf)
+    made = w.select(extreme, w.select(grows, math.inf, w.real(0.0)), made)
+    return _signed(w, x, y, made)
+
+
+def _signed(w: Writer, x: Expression, y: Expression, size: Expression) -> Expression:
+    """The power from its magnitude."""
+    half = y * 0.5
+    integral = y.trunc().equals(y)
+    odd = integral & half.trunc().differs(half)
+    made = w.select(odd & w.is_negative(x), -size, size)
+    undefined = (x < 0.0) & (x > -math.inf) & ~integral
+    made = w.select(undefined | x.is_nan() | y.is_nan(), math.nan, made)
+    return w.select(x.equals(1.0) | y.equals(0.0), 1.0, made)
+
+
+def cbrt(w: Writer, x: Expression) -> Expression:
+    """The cube root: a polynomial, Newton's steps, and one with the exact residue."""
+    form = w.form
+    size = abs(x)
+    small = size < form.tiny
+    bits = w.bits(w.select(small, size * 2.0 ** (3 * 18), size))
+    e = (bits >> form.fraction).cast(i32) - form.bias
+    m = w.from_bits((bits & ((1 << form.fraction) - 1)) | (form.bias << form.fraction))
+    # size = m * 2**(3 third + rest); the sum is positive so that the quotient rounds down.
+    third = (e + 3 * 1024) / 3 - 1024
+    rest = e - third * 3
+    start = w.polynomial(m, known.CBRT[form.dtype])
+    factor = w.select(rest.equals(1), 2 ** (1 / 3), w.real(4 ** (1 / 3)))
+    root = w.select(rest.equals(0), start, start * factor)
+    m = m * w.power_of_two(rest)
+    for _ in range(1 if form.precision == 24 else 2):
+        root = root - (root - m / (root * root)) * (1 / 3)
+    square = product(root, root)
+    cube = product(square.hi, root)
+    over = ((cube.hi - m) + cube.lo) + square.lo * root
+    root = root - over / (square.hi * 3.0)
+    made = root * w.power_of_two(third - w.select(small, 18, w.const(0, i32)))
+    made = w.with_sign(made, x)
+    return w.select((size < math.inf) & x.differs(0.0), made, x)
+
+
+def hypot(w: Writer, x: Expression, y: Expression) -> Expression:
+    """sqrt(x**2 + y**2), with both scaled alike where squares over- or underflow."""
+    a, b = abs(x), abs(y)
+    largest, least = a.most(b), a.least(b)
+    step = 2.0 ** (w.form.bias // 2 + w.form.precision)
+    edge = 2.0 ** (w.form.bias // 2 - 2)
+    up = w.select(largest < 1 / edge, step, w.real(1.0))
+    scale = w.select(largest > edge, 1 / step, up)
+    back = w.select(largest > edge, step, w.select(largest < 1 / edge, w.real(1 / step), 1.0))
+    m, n = largest * scale, least * scale
+    square, other = product(m, m), product(n, n)
+    total = square + other
+    root = total.hi.sqrt()
+    made = root * back
+    made = w.select(x.is_nan() | y.is_nan(), math.nan, made)
+    return w.select(a.equals(math.inf) | b.equals(math.inf), math.inf, made)
+
+
+def rsqrt(w: Writer, x: Expression) -> Expression:
+    """1 / sqrt(x)."""
+    return 1.0 / x.sqrt()

@@ -1,0 +1,142 @@
+"""Angles less a multiple of pi / 2, for arguments of any size.
+
+Small arguments subtract n times pi / 2 in pieces (Cody and Waite). Large ones multiply by the bits
+of 2 / pi that matter (Payne and Hanek 1983), in integers of the float's width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gridlane.core.dtypes import DType, f32, f64, i32, u32
+from gridlane.passes.legalise.math import coefficients as known
+from gridlane.passes.legalise.math.doubled import Pair, constant, pieces, quick_sum, two_sum
+from gridlane.passes.legalise.math.expression import Expression, Writer
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How a type reduces.
+
+    Attributes:
+        piece: significant bits of the first three pieces of pi / 2.
+        limit: up to here n times such a piece is exact, and the first difference too.
+        words: words of 2 / pi that are multiplied; of their product, two bits count quarter turns
+            and enough are left when the fraction's leading ones cancel.
+        exponent: least exponent of the significand, as an integer, of an argument beyond limit.
+    """
+
+    piece: int
+    limit: float
+    words: int
+    exponent: int
+
+
+_PLANS = {f32: _Plan(12, 4000.0, 3, -12), f64: _Plan(33, 1e6, 3, -34)}
+
+
+def quarter_turns(w: Writer, x: Expression) -> tuple[Pair, Expression]:
+    """(r, n): x = r + n pi / 2 with |r| a bit above pi / 4 at most; n is an i32, right modulo 4.
+    Of infinity and NaN, anything."""
+    plan = _PLANS[w.form.dtype]
+    near, turns = _subtracted(w, x, plan)
+    hi, lo = w.variable("angle", near.hi), w.variable("angle_low", near.lo)
+    n = w.variable("turns", turns)
+    with w.when(abs(x) > plan.limit):
+        far, turns = _multiplied(w, abs(x), plan)
+        negative = w.is_negative(x)
+        hi.set(w.select(negative, -far.hi, far.hi))
+        lo.set(w.select(negative, -far.lo, far.lo))
+        n.set(w.select(negative, -turns, turns))
+    return Pair(hi.get(), lo.get()), n.get()
+
+
+def _subtracted(w: Writer, x: Expression, plan: _Plan) -> tuple[Pair, Expression]:
+    """For |x| up to the plan's limit."""
+    first, second, third, rest = pieces(known.HALF_PI, *[plan.piece] * 3, w.form.precision)
+    n = (x * float(1 / known.HALF_PI)).rint()
+    r = two_sum(x - n * first, -(n * second))
+    s = two_sum(r.hi, -(n * third))
+    low = r.lo + (s.lo - n * rest)
+    return quick_sum(s.hi, low), n.cast(i32)
+
+
+def _multiplied(w: Writer, x: Expression, plan: _Plan) -> tuple[Pair, Expression]:
+    """For x above the plan's limit: the fraction of x times 2 / pi, by integers."""
+    form = w.form
+    unsigned, width = form.unsigned, form.dtype.bits
+    bits = w.bits(x)
+    significand = ((bits & ((1 << form.fraction) - 1)) | (1 << form.fraction)).reread(unsigned)
+    exponent = (bits >> form.fraction) - (form.bias + form.fraction)
+    window = _window(w, exponent.cast(i32), plan)
+    product = _low_product(w, significand, window)
+    turns = (product[0] >> (width - 2)).cast(i32)
+    # From here the words are a fraction of a quarter turn, signed: from -1/2 to 1/2.
+    fraction = _shifted(w, product, w.const(2, u32), unsigned, plan.words)
+    turns = turns + (fraction[0] >> (width - 1)).cast(i32)
+    return _as_pair(w, fraction) * constant(w, known.HALF_PI), turns
+
+
+def _window(w: Writer, exponent: Expression, plan: _Plan) -> list[Expression]:
+    """The bits of 2 / pi which, times 2**exponent, weigh 2 and less, most significant first."""
+    width, unsigned = w.form.dtype.bits, w.form.unsigned
+    last = w.form.bias - w.form.fraction
+    # Bit k behind the point, from 0, weighs 2**-(k + 1). Zeros in front keep indices from 0 on.
+    zeros = -(-(2 - plan.exponent) // width)
+    start = exponent - 2 + zeros * width
+    count = (last - 2 + zeros * width) // width + 1 + plan.words
+    shift = 1280 + zeros * width
+    words: list[Expression] = []
+    for index in range(count):
+        shift_right = shift - (index + 1) * width
+        words.append(w.const((known.TWO_BY_PI >> shift_right) & ((1 << width) - 1), unsigned))
+    index, inside = start >> (5 if width == 32 else 6), start & (width - 1)
+    wanted, zero = plan.words + 1, w.const(0, unsigned)
+    for stage in reversed(range((count - wanted).bit_length())):
+        step = 1 << stage
+        chosen = (index & step).differs(0)
+        needed = range(min(len(words), wanted + step - 1))
+        ahead = [words[i + step] if i + step < len(words) else zero for i in needed]
+        words = [w.select(chosen, ahead[i], words[i]) for i in needed]
+    return _shifted(w, words, inside.reread(u32), unsigned, plan.words)
+
+
+def _shifted(
+    w: Writer, words: list[Expression], amount: Expression, unsigned: DType, count: int
+) -> list[Expression]:
+    """The first ``count`` words after a left shift by less than a word."""
+    padded = [*words, w.const(0, unsigned)]
+    # A right shift by the whole width gives 0, which a shift by 0 bits needs.
+    across = w.const(unsigned.bits, u32) - amount
+    return [(padded[i] << amount) | (padded[i + 1] >> across) for i in range(count)]
+
+
+def _low_product(w: Writer, factor: Expression, words: list[Expression]) -> list[Expression]:
+    """The words times a word, modulo their width; most significant first."""
+    one, zero = w.const(1, factor.dtype), w.const(0, factor.dtype)
+    made: list[Expression] = []
+    carry = zero
+    for word in reversed(words):
+        low = word * factor
+        total = low + carry
+        carry = word.high_product(factor) + w.select(total < low, one, zero)
+        made.append(total)
+    return made[::-1]
+
+
+def _as_pair(w: Writer, words: list[Expression]) -> Pair:
+    """A signed fraction of words as a pair: half words are exact floats."""
+    form = w.form
+    half = form.dtype.bits // 2
+    scale = 2.0**-half
+    mask = (1 << half) - 1
+    chunks: list[Expression] = []
+    for index, word in enumerate(words):
+        upper = (word.reread(form.whole) >> half) if index == 0 else (word >> half)
+        chunks += [upper, word & mask]
+    total: Pair | None = None
+    for number, chunk in enumerate(chunks):
+        value = chunk.cast(form.dtype) * scale ** (number + 1)
+        total = Pair(value, w.real(0.0)) if total is None else total + value
+    assert total is not None
+    return total

@@ -1,0 +1,61 @@
+"""sin, cos, tan: an exact reduction, then polynomials on a quarter turn."""
+
+from __future__ import annotations
+
+import math
+
+from gridlane.passes.legalise.math import coefficients as known
+from gridlane.passes.legalise.math.doubled import Pair, choose, quick_sum
+from gridlane.passes.legalise.math.expression import Expression, Writer
+from gridlane.passes.legalise.math.reduction import quarter_turns
+
+
+def sine(w: Writer, r: Pair) -> Pair:
+    """sin(r) for |r| <= pi / 4."""
+    z = r.hi * r.hi
+    rest = r.hi * (z * w.polynomial(z, known.SIN[w.form.dtype]))
+    return quick_sum(r.hi, rest + w.fma(r.lo, z * -0.5, r.lo))
+
+
+def cosine(w: Writer, r: Pair) -> Pair:
+    """cos(r) for |r| <= pi / 4."""
+    z = r.hi * r.hi
+    half = z * 0.5
+    main = quick_sum(w.real(1.0), -half)
+    rest = z * (z * w.polynomial(z, known.COS[w.form.dtype])) - r.hi * r.lo
+    # What rounding z lost is of no account: half of it is below 2**-3 of the result's last bit.
+    return quick_sum(main.hi, main.lo + rest)
+
+
+def _turned(w: Writer, r: Pair, turns: Expression) -> Expression:
+    """sin(r + turns pi / 2)."""
+    made = choose((turns & 1).equals(0), sine(w, r), cosine(w, r)).rounded()
+    return w.select((turns & 2).equals(0), made, -made)
+
+
+def _finite(w: Writer, x: Expression, made: Expression) -> Expression:
+    return w.select(abs(x) < math.inf, made, math.nan)
+
+
+def sin(w: Writer, x: Expression) -> Expression:
+    """The sine."""
+    r, turns = quarter_turns(w, x)
+    made = w.select(x.equals(0.0), x, _turned(w, r, turns))
+    return _finite(w, x, made)
+
+
+def cos(w: Writer, x: Expression) -> Expression:
+    """The cosine."""
+    r, turns = quarter_turns(w, x)
+    return _finite(w, x, _turned(w, r, turns + 1))
+
+
+def tan(w: Writer, x: Expression) -> Expression:
+    """The tangent: sin / cos, or -cos / sin behind odd quarter turns."""
+    r, turns = quarter_turns(w, x)
+    s, c = sine(w, r), cosine(w, r)
+    even = (turns & 1).equals(0)
+    made = (choose(even, s, -c) / choose(even, c, s)).rounded()
+    # The smallest arguments are their own tangents, and too small for the quotient's residue.
+    small = abs(x) < w.form.tiny * 2.0 ** (2 * w.form.precision)
+    return _finite(w, x, w.select(small, x, made))

@@ -1,0 +1,252 @@
+"""Control flow that all threads of a block follow together.
+
+Ops between two that meet form a run: it stands under a condition, and what it computes for later is
+kept in variables. Where a run ends a round, a loop, a scope or the thread, the variables of what is
+ended become False.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gridlane.core.dtypes import b1, i32
+from gridlane.ir.builder import Builder
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, control, grid, memory
+from gridlane.ir.rewriting import replace_values, uses
+from gridlane.ir.values import Module, Region, Value, Var
+from gridlane.passes.legalise.warps_by_blocks.lanes import Lanes
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What a thread is in: ``op`` is a loop, a scope, or None for the kernel, a round of a loop and
+    a side of a branch. ``active`` is True for threads that are there."""
+
+    op: Op | None
+    active: Var
+
+
+def meets(op: Op) -> bool:
+    """Whether threads wait for each other in an op."""
+    if op.barrier or op.cross_lane:
+        return True
+    return any(meets(inner) for region in op.regions() for inner in region.ops)
+
+
+class Uniform:
+    """Rewrites the kernel of a module."""
+
+    def __init__(self, module: Module) -> None:
+        kernel = module.kernel
+        self.body, kernel.body = kernel.body, Region()
+        self.builder = Builder(module, kernel)
+        self.lanes = Lanes(self.builder)
+        self.uses = uses(self.body)
+        self.levels: list[Level] = []
+        self.kept: dict[Value, Var] = {}
+        """Where runs keep what others use."""
+        self.values: dict[Value, Value] = {}
+        """What stands for the result of an op of a warp."""
+
+    def rewrite(self) -> None:
+        """Write the new body."""
+        b = self.builder
+        self.lanes.prepare(self.body)
+        self._enter(None, b.const(True, b1))
+        self._region(self.body)
+
+    # ---- levels
+
+    def _enter(self, op: Op | None, condition: Value) -> None:
+        active = self.builder.variable("active", b1)
+        self.builder.write(active, condition)
+        self.levels.append(Level(op, active))
+
+    def _active(self) -> Value:
+        return self.builder.read(self.levels[-1].active)
+
+    # ---- regions
+
+    def _region(self, region: Region) -> None:
+        run: list[Op] = []
+        for op in region.ops:
+            if not meets(op):
+                run.append(op)
+                continue
+            self._run(run)
+            run = []
+            self.builder.loc = op.loc
+            self._meeting(op)
+        self._run(run)
+
+    def _meeting(self, op: Op) -> None:
+        """An op that threads meet in."""
+        b = self.builder
+        if isinstance(op, control.If):
+            condition = self._here(op.condition)
+            for side, region in ((condition, op.then), (b.not_(condition), op.orelse)):
+                self._enter(None, b.and_(self._active(), side))
+                self._region(region)
+                self.levels.pop()
+        elif isinstance(op, control.Loop):
+            self._loop(op)
+        elif isinstance(op, control.ScopeOp):
+            self._enter(op, self._active())
+            self._region(op.body)
+            self.levels.pop()
+        elif isinstance(op, grid.Barrier):
+            b.emit(grid.Barrier())
+        elif isinstance(op, grid.BarrierReduce):
+            self.values[op.results[0]] = self._counted(op)
+        else:
+            operands = [self._here(value) for value in op.operands()]
+            made = self.lanes.exchange(op, operands, self._active())
+            self.values.update(zip(op.results, made, strict=True))
+
+    def _counted(self, op: grid.BarrierReduce) -> Value:
+        """A barrier's reduction over the threads that are there."""
+        b, predicate = self.builder, self._here(op.predicate)
+        if op.kind is grid.Reduction.ALL:
+            counts = b.or_(predicate, b.not_(self._active()))
+        else:
+            counts = b.and_(predicate, self._active())
+        return b.value(grid.BarrierReduce(op.kind, counts))
+
+    def _loop(self, op: control.Loop) -> None:
+        """Rounds go on until no thread is left in the loop."""
+        b = self.builder
+        self._enter(op, self._active())
+        with b.loop():
+            some = b.value(grid.BarrierReduce(grid.Reduction.ANY, self._active()))
+            b.break_if(b.eq(some, b.const(0, i32)))
+            self._enter(None, self._active())
+            self._region(op.body)
+            self.levels.pop()
+            self._region(op.step)
+        self.levels.pop()
+
+    # ---- runs
+
+    def _here(self, value: Value) -> Value:
+        """A value where all threads are."""
+        if value in self.kept:
+            return self.builder.read(self.kept[value])
+        return self.values.get(value, value)
+
+    def _run(self, run: list[Op]) -> None:
+        """Ops of which none meets, for the threads that are there."""
+        rest = self._without_condition(run)
+        if not rest:
+            return
+        b, inside = self.builder, uses(Region(rest))
+        kept = [v for op in rest for v in op.results if self.uses[v] > inside[v]]
+        with b.if_(self._active()):
+            taken = {value: self._here(value) for value in inside if self._is_elsewhere(value)}
+            region = Region(rest)
+            replace_values(region, taken)
+            self._keep(region, kept)
+            exits = _Exits(self)
+            if exits.rewrite(region):
+                if exits.gone is not None:
+                    b.write(exits.gone, b.const(False, b1))
+                b.emit(control.ScopeOp(region))
+            else:
+                b.region.ops += region.ops
+
+    def _is_elsewhere(self, value: Value) -> bool:
+        return value in self.kept or value in self.values
+
+    def _without_condition(self, run: list[Op]) -> list[Op]:
+        """Put pure ops that need nothing of the run in front of it; what is left."""
+        rest: list[Op] = []
+        own: set[Value] = set()
+        for op in run:
+            if op.pure and not own.intersection(op.operands()):
+                op.replace_operands(self._here)
+                self.builder.region.ops.append(op)
+            else:
+                rest.append(op)
+                own.update(op.results)
+        return rest
+
+    def _keep(self, region: Region, values: list[Value]) -> None:
+        """Write values to variables behind the ops that make them."""
+        for value in values:
+            self.kept[value] = self.builder.variable("kept", value.type)
+        ops: list[Op] = []
+        for op in region.ops:
+            ops.append(op)
+            ops += [
+                memory.WriteVar(self.kept[value], value, loc=op.loc)
+                for value in op.results
+                if value in self.kept
+            ]
+        region.ops = ops
+
+
+class _Exits:
+    """Replaces the ways out of a run by leaving a scope around it."""
+
+    def __init__(self, uniform: Uniform) -> None:
+        self.uniform = uniform
+        self.gone: Var | None = None
+
+    def rewrite(self, region: Region) -> bool:
+        """Whether there are any."""
+        return self._region(region, False, False)
+
+    def _region(self, region: Region, in_loop: bool, in_scope: bool) -> bool:
+        """``in_loop`` and ``in_scope``: in one of the run, whose exits stay."""
+        ops: list[Op] = []
+        found = False
+        for op in region.ops:
+            ended = self._ended(op, in_loop, in_scope)
+            if ended is not None:
+                ops += self._leave(ended, op)
+                found = True
+                continue
+            ops.append(op)
+            found |= self._inside(op, in_loop, in_scope, ops)
+        region.ops = ops
+        return found
+
+    def _inside(self, op: Op, in_loop: bool, in_scope: bool, ops: list[Op]) -> bool:
+        """The regions of an op; what comes behind it goes to ``ops``."""
+        found = False
+        # A break in a scope has its loop there as well.
+        in_loop = isinstance(op, control.Loop) or (in_loop and not isinstance(op, control.ScopeOp))
+        for inner in op.regions():
+            found |= self._region(inner, in_loop, in_scope or isinstance(op, control.ScopeOp))
+        if found and isinstance(op, control.ScopeOp):
+            assert self.gone is not None
+            read = memory.ReadVar(self.gone, loc=op.loc)
+            leave = Region([control.Leave(loc=op.loc)])
+            ops += [read, control.If(read.result, leave, Region(), loc=op.loc)]
+        return found
+
+    def _ended(self, op: Op, in_loop: bool, in_scope: bool) -> list[Level] | None:
+        """The levels that a terminator ends, or None for one that stays."""
+        levels = self.uniform.levels
+        if isinstance(op, control.Return | control.Raise):
+            return levels
+        if isinstance(op, control.Break | control.Continue) and not in_loop:
+            at = max(n for n, level in enumerate(levels) if isinstance(level.op, control.Loop))
+            return levels[at + isinstance(op, control.Continue) :]
+        if isinstance(op, control.Leave) and not in_scope:
+            at = max(n for n, level in enumerate(levels) if isinstance(level.op, control.ScopeOp))
+            return levels[at:]
+        return None
+
+    def _leave(self, ended: list[Level], op: Op) -> list[Op]:
+        if self.gone is None:
+            self.gone = self.uniform.builder.variable("gone", b1)
+        false, true = arith.Const(False, b1), arith.Const(True, b1)
+        writes = [memory.WriteVar(level.active, false.result) for level in ended]
+        made: list[Op] = [false, true, *writes, memory.WriteVar(self.gone, true.result)]
+        if isinstance(op, control.Raise):
+            made.append(control.Report(op.code))
+        made.append(control.Leave())
+        for item in made:
+            item.loc = op.loc
+        return made

@@ -1,0 +1,99 @@
+"""Marks the sums and products of narrowed indices that cannot wrap, as the access is a valid one.
+
+Of an index ``a + b`` that lies within an array, and of which ``b`` has known bounds, ``a`` has
+bounds too. A code generator may then widen the terms one by one, and step an address along a loop.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from gridlane.analysis.intervals import I32, Interval, hull, inside
+from gridlane.core.compact import LIMIT
+from gridlane.core.dtypes import i32
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, memory
+from gridlane.ir.values import Function, Value
+
+
+def mark_indices(kernel: Function, known: dict[Value, Interval]) -> None:
+    """Set ``nowrap`` where it holds.
+
+    Args:
+        kernel: after narrowing.
+        known: bounds of i32 values that are exact, not just low bits.
+    """
+    _Marks(kernel, known).run()
+
+
+class _Marks:
+    def __init__(self, kernel: Function, known: dict[Value, Interval]) -> None:
+        self.known = known
+        self.ops = list(kernel.body.walk())
+        self.roots = {p.value for p in kernel.params if p.path[-1:] == ("data",)}
+        self.users: dict[Value, int] = defaultdict(int)
+        self.bounds: dict[Value, list[Interval]] = defaultdict(list)
+        """For a value, what each user of it implies."""
+        for op in self.ops:
+            for value in op.operands():
+                self.users[value] += 1
+
+    def run(self) -> None:
+        """Backwards, so that all users of a value are seen before it."""
+        for op in reversed(self.ops):
+            if isinstance(op, memory.Offset):
+                if op.index.type is i32 and op.pointer in self.roots:
+                    most = LIMIT // op.pointer.type.element.size  # type: ignore[union-attr]
+                    self.bounds[op.index].append((-most, most))
+            elif isinstance(op, arith.Add | arith.Sub | arith.Mul) and op.lhs.type is i32:
+                self._binary(op)
+
+    def _bound(self, value: Value) -> Interval | None:
+        """Between what a value lies: by the analysis, or since all that use it imply it."""
+        if value in self.known:
+            return self.known[value]
+        implied = self.bounds[value]
+        if not implied or len(implied) < self.users[value]:
+            return None
+        interval = implied[0]
+        for other in implied[1:]:
+            interval = hull(interval, other)
+        return interval
+
+    def _binary(self, op: arith.Add | arith.Sub | arith.Mul) -> None:
+        result = self._bound(op.results[0])
+        if result is None or self._is_carried(op):
+            return
+        left, right = self.known.get(op.lhs), self.known.get(op.rhs)
+        if left is not None and right is not None:
+            # Bounds that are all of the type are those of a result that may wrap.
+            op.nowrap = result != I32
+            return
+        if isinstance(op, arith.Mul) or (left is None and right is None):
+            return
+        # One side is low bits so far; the other bounds it.
+        if right is not None:
+            sign = 1 if isinstance(op, arith.Sub) else -1
+            implied = _sum(result, right, sign)
+            unknown = op.lhs
+        else:
+            assert left is not None
+            minus = isinstance(op, arith.Sub)
+            implied = _sum(left, result, -1) if minus else _sum(result, left, -1)
+            unknown = op.rhs
+        if inside(implied, I32):
+            op.nowrap = True
+            self.bounds[unknown].append(implied)
+
+    def _is_carried(self, op: Op) -> bool:
+        """Whether a loop carries the result. Its counter is better left in 32 bits, and LLVM widens
+        those that it knows not to wrap."""
+        return any(
+            isinstance(user, memory.WriteVar) and user.value is op.results[0] for user in self.ops
+        )
+
+
+def _sum(a: Interval, b: Interval, sign: int) -> Interval:
+    """a + sign * b."""
+    low, high = sorted((sign * b[0], sign * b[1]))
+    return a[0] + low, a[1] + high

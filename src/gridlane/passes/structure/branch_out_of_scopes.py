@@ -1,0 +1,129 @@
+"""Makes branches of scopes: what a ``leave`` skips goes into the other side of its branch.
+
+For languages whose compilers take long for blocks that ``break`` leaves: Mesa's compiler of GLSL
+takes twice the time for each such block inside another. Where a side leaves at times only, or out
+of a loop, a flag says so, and what follows is under a test of it.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from gridlane.core.dtypes import b1
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, control, memory
+from gridlane.ir.values import Function, Module, Region, Var
+from gridlane.passes.structure.inline import declare_variables
+
+
+class _Leaves(IntEnum):
+    """Whether ops leave the scope, and if so, whether anything gets to their end."""
+
+    NEVER = 0
+    SOMETIMES = 1
+    ALWAYS = 2
+
+
+def branch_out_of_scopes(module: Module) -> None:
+    """Replace the scopes of all functions."""
+    for function in module.functions.values():
+        _replace_scopes(function, function.body)
+
+
+def _replace_scopes(function: Function, region: Region) -> None:
+    """Replace the scopes in a region, inner ones first, so that each ``leave`` is of the one that
+    is being replaced."""
+    ops: list[Op] = []
+    for op in region.ops:
+        for inner in op.regions():
+            _replace_scopes(function, inner)
+        ops += _Rewriter(function).replaced(op) if isinstance(op, control.ScopeOp) else [op]
+    region.ops = ops
+
+
+class _Rewriter:
+    """What one scope becomes.
+
+    Attributes:
+        flag: whether the scope is being left.
+        is_asked: something tests the flag.
+    """
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.flag = Var("left", b1)
+        self.is_asked = False
+
+    def replaced(self, scope: control.ScopeOp) -> list[Op]:
+        """The ops that stand for a scope."""
+        self._region(scope.body)
+        if not self.is_asked:
+            self._forget(scope.body)
+            return scope.body.ops
+        declare_variables(self.function, [self.flag])
+        return [*self._write(False), *scope.body.ops]
+
+    def _region(self, region: Region, looped: bool = False) -> _Leaves:
+        """Take the leaves out of a region of the scope. ``looped``: in a loop inside of it, which
+        a leave breaks."""
+        for number, op in enumerate(region.ops):
+            if isinstance(op, control.Leave):
+                way_out: list[Op] = [control.Break()] if looped else []
+                region.ops[number:] = [*self._write(True), *way_out]
+                return _Leaves.ALWAYS
+            sides = [self._region(side, looped) for side in _sides(op)]
+            if isinstance(op, control.Loop):
+                sides = [_Leaves.SOMETIMES if self._region(op.body, True) else _Leaves.NEVER]
+            if not any(sides):
+                continue
+            rest = Region(region.ops[number + 1 :])
+            del region.ops[number + 1 :]
+            if looped:
+                return self._go_on_in_loop(region, op, rest)
+            return self._go_on(region, op, sides, rest)
+        return _Leaves.NEVER
+
+    def _go_on(self, region: Region, op: Op, sides: list[_Leaves], rest: Region) -> _Leaves:
+        """Put what follows an op that may leave where only those come that did not."""
+        if all(side is _Leaves.ALWAYS for side in sides):
+            return _Leaves.ALWAYS
+        left = self._region(rest)
+        if sorted(sides) == [_Leaves.NEVER, _Leaves.ALWAYS]:
+            other = _sides(op)[sides.index(_Leaves.NEVER)]
+            if not other.ops or not other.ops[-1].terminator:
+                other.ops += rest.ops
+        elif rest.ops:
+            asked = memory.ReadVar(self.flag)
+            stays = arith.Not(asked.results[0])
+            region.ops += [asked, stays, control.If(stays.results[0], rest, Region())]
+            self.is_asked = True
+        return _Leaves.ALWAYS if left is _Leaves.ALWAYS else _Leaves.SOMETIMES
+
+    def _go_on_in_loop(self, region: Region, op: Op, rest: Region) -> _Leaves:
+        """Behind a loop in a loop, break again; other ops have done so."""
+        self._region(rest, looped=True)
+        if isinstance(op, control.Loop):
+            asked = memory.ReadVar(self.flag)
+            region.ops += [asked, control.If(asked.results[0], Region([control.Break()]), Region())]
+            self.is_asked = True
+        region.ops += rest.ops
+        return _Leaves.SOMETIMES
+
+    def _write(self, value: bool) -> list[Op]:
+        known = arith.Const(value, b1)
+        return [known, memory.WriteVar(self.flag, known.results[0])]
+
+    def _forget(self, region: Region) -> None:
+        """Take the writes of the flag out, as nothing reads it."""
+        written: list[Op] = []
+        for op in region.ops:
+            for inner in op.regions():
+                self._forget(inner)
+            if isinstance(op, memory.WriteVar) and op.var is self.flag:
+                written += [op, *([op.value.op] if op.value.op else [])]
+        region.ops = [op for op in region.ops if op not in written]
+
+
+def _sides(op: Op) -> list[Region]:
+    """The sides of a branch; no op else has any."""
+    return [op.then, op.orelse] if isinstance(op, control.If) else []

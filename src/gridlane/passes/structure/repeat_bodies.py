@@ -1,0 +1,86 @@
+"""Fewer rounds for the same work: the bodies of innermost loops, repeated under their condition.
+
+For devices that end the loops of a thread after a number of rounds; see watch_loops.py. A copy
+runs where the loop would have gone on, so what is asked between copies must have no effect and must
+not change meanwhile: it is made of variables and of what was known before the loop.
+"""
+
+from __future__ import annotations
+
+from gridlane.ir.op import Op, clone_region
+from gridlane.ir.ops import arith, control, memory
+from gridlane.ir.values import Function, Module, Region, Value
+from gridlane.passes.optimise.unroll import rounds_of
+
+MOST_COPIES = 16
+MOST_OPS = 192
+"""The most ops of a body with its copies: more takes a driver long to compile."""
+SHORT = 32
+"""Drivers take loops of that many rounds apart on their own."""
+
+_FREE = (arith.Const, memory.ReadVar, memory.WriteVar)
+
+
+def repeat_bodies(module: Module) -> None:
+    """Repeat the bodies of the kernel's innermost loops. Calls are inlined."""
+    _region(module.kernel, module.kernel.body)
+
+
+def _region(kernel: Function, region: Region) -> None:
+    for number, op in enumerate(region.ops):
+        for inner in op.regions():
+            _region(kernel, inner)
+        if isinstance(op, control.Loop):
+            rounds = rounds_of(op, region.ops[:number])
+            if not 0 < rounds <= SHORT:
+                _repeat(op, rounds)
+
+
+def _repeat(loop: control.Loop, rounds: int) -> None:
+    """Give a loop copies of its body, where it is one to do so with. Where ``rounds`` is known
+    (it is not 0) and copies divide it, they need not be asked for."""
+    at = _test(loop)
+    if at is None:
+        return
+    head, test, rest = loop.body.ops[:at], loop.body.ops[at], loop.body.ops[at + 1 :]
+    assert isinstance(test, control.If)
+    work = Region([*rest, *loop.step.ops])
+    if any(_stays_alone(op) for op in work.walk()):
+        return
+    size = sum(not isinstance(op, _FREE) for part in (Region(head), work) for op in part.walk())
+    times = min(MOST_COPIES, MOST_OPS // max(1, size))
+    even = max((n for n in range(1, times + 1) if rounds % n == 0), default=1) if rounds else 1
+    is_even = 2 * even > times and not any(isinstance(op, control.Break) for op in work.walk())
+    made: list[Op] = []
+    for _ in range((even if is_even else times) - 1):
+        values: dict[Value, Value] = {}
+        again = clone_region(Region(head), values)
+        condition = values.get(test.condition, test.condition)
+        copy = clone_region(work, values)
+        made += again.ops
+        if is_even:
+            made += copy.ops
+            continue
+        goes_on = arith.Not(condition, loc=test.loc)
+        made += [goes_on, control.If(goes_on.results[0], copy, Region(), loc=test.loc)]
+    loop.body.ops += loop.step.ops + made
+    loop.step.ops = []
+
+
+def _test(loop: control.Loop) -> int | None:
+    """Where a body asks whether to go on, first of all and of variables alone, or None."""
+    for at, op in enumerate(loop.body.ops):
+        if isinstance(op, control.If):
+            only_breaks = [type(inner) for inner in op.then.ops] == [control.Break]
+            return at if only_breaks and not op.orelse.ops else None
+        if not (op.pure or isinstance(op, memory.ReadVar)):
+            return None
+    return None
+
+
+def _stays_alone(op: Op) -> bool:
+    """Whether a body with this op is not repeated: threads meet there, or it has other ways out
+    than a break. What follows a return is the other side of a branch for llvmpipe, which is wrong
+    about branches in more than 80 others."""
+    ways = (control.Loop, control.ScopeOp, control.Continue, control.Leave, control.Return)
+    return op.barrier or op.cross_lane or isinstance(op, (*ways, control.Raise))

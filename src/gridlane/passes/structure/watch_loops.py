@@ -1,0 +1,156 @@
+"""Reports where a device ended a loop that was to go on.
+
+Mesa's llvmpipe, and lavapipe with it, count the rounds of all loops of a thread together, and from
+the 65,535th on end each loop after one round without a word (LP_MAX_TGSI_LOOP_ITERATIONS). So each
+loop gets a ticket. A thread that wants to leave takes it and does so at the top of the next round,
+and who stands behind the loop with another one was put out. Tickets count from a zero that no
+compiler knows, and leaving is asked for in other words than having the right one: what a compiler
+can tell from how a loop is written is that everyone has theirs.
+"""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import b1, i32
+from gridlane.ir.builder import Builder
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, control, grid, memory
+from gridlane.ir.values import ErrorSite, Function, Module, Region, Value, Var
+from gridlane.passes.optimise.unroll import rounds_of
+from gridlane.passes.structure.repeat_bodies import repeat_bodies
+
+MOST_ROUNDS = 16384
+"""Kernels whose threads are known to run no more need no watch: some are the device's own."""
+
+MESSAGE = (
+    "the device put a thread out of this loop: Mesa's llvmpipe runs 65,535 rounds of loops in a "
+    "thread and no more, so results are not complete; let more threads run fewer rounds each, or "
+    "use another device, as with GRIDLANE_DEVICE=cpu"
+)
+
+
+def watch_loops(module: Module) -> None:
+    """Let the kernel, which has all loops of the module, need fewer rounds, and report a thread
+    that was put out of a loop all the same."""
+    kernel = module.kernel
+    first = next((op for op in kernel.body.walk() if isinstance(op, control.Loop)), None)
+    most = _most_rounds(kernel.body)
+    if first is None or (most is not None and most <= MOST_ROUNDS):
+        return
+    repeat_bodies(module)
+    module.errors.append(ErrorSite("RuntimeError", MESSAGE, first.loc))
+    _Watch(module, len(module.errors) - 1).rewrite(kernel)
+
+
+def _most_rounds(region: Region) -> int | None:
+    """Rounds of loops that a thread runs at most; None where that is not known."""
+    total = 0
+    for number, op in enumerate(region.ops):
+        times = rounds_of(op, region.ops[:number]) if isinstance(op, control.Loop) else 1
+        if not times:
+            return None
+        for inner in op.regions():
+            most = _most_rounds(inner)
+            if most is None:
+                return None
+            total += times * most
+        total += times * isinstance(op, control.Loop | control.ScopeOp)
+    return total
+
+
+class _Watch:
+    """The rewriting of a kernel.
+
+    Attributes:
+        tickets: how many loops the thread has begun.
+        put_out: whether the thread was put out of one.
+        begun: the kernel has begun a loop, in the order of its text.
+    """
+
+    def __init__(self, module: Module, code: int) -> None:
+        self.builder, self.code = Builder(module, module.kernel), code
+        self.tickets = self.builder.variable("tickets", i32)
+        self.put_out = self.builder.variable("put_out", b1)
+        self.begun = False
+
+    def rewrite(self, kernel: Function) -> None:
+        """Watch all loops, and report behind the last and wherever the kernel ends."""
+        builder, body = self.builder, kernel.body
+        with builder.inside(Region()) as made:
+            builder.write(self.tickets, self._zero(grid.Axis.X))
+            self.none = self._zero(grid.Axis.Y)
+            builder.write(self.put_out, builder.const(False, b1))
+            self._ops(body)
+            if not builder.terminated:
+                self._report()
+        kernel.body = made
+
+    def _zero(self, axis: grid.Axis) -> Value:
+        """0, since no grid has 2**31 blocks; but no compiler counts on it."""
+        blocks = self.builder.value(grid.GridDim(axis))
+        return self.builder.value(arith.Shr(blocks, self.builder.const(31, i32)))
+
+    def _region(self, region: Region) -> None:
+        with self.builder.inside(Region()) as made:
+            self._ops(region)
+        region.ops = made.ops
+
+    def _ops(self, region: Region) -> None:
+        builder = self.builder
+        for op in region.ops:
+            builder.loc = op.loc
+            if isinstance(op, control.Loop):
+                self._loop(op)
+                continue
+            for inner in op.regions():
+                self._region(inner)
+            if self.begun and isinstance(op, control.Return | control.Raise):
+                self._report()
+            builder.region.ops.append(op)
+
+    def _loop(self, loop: control.Loop) -> None:
+        """A loop with what stands in front of it and behind."""
+        builder, loc = self.builder, loop.loc
+        self.begun = True
+        ticket = builder.add(builder.read(self.tickets), builder.const(1, i32))
+        builder.write(self.tickets, ticket)
+        taken = builder.variable("taken", i32)
+        builder.write(taken, self.none)
+        for inner in loop.regions():
+            self._region(inner)
+        self._leave_on_top(loop, taken, ticket)
+        builder.loc = loc
+        builder.region.ops.append(loop)
+        other = builder.value(arith.Ne(builder.read(taken), ticket))
+        builder.write(self.put_out, builder.or_(builder.read(self.put_out), other))
+
+    def _leave_on_top(self, loop: control.Loop, taken: Var, ticket: Value) -> None:
+        """Take the ticket wherever the loop is left, and leave at the top of the next round."""
+        builder = self.builder
+        with builder.inside(Region()) as top:
+            builder.loc = loop.loc
+            builder.break_if(builder.value(arith.Ne(builder.read(taken), builder.const(0, i32))))
+        _replace_breaks(loop.body, taken, ticket)
+        loop.body.ops[:0] = top.ops
+        if loop.step.ops:
+            with builder.inside(Region()) as step:
+                stays = builder.eq(builder.read(taken), builder.const(0, i32))
+                builder.emit(control.If(stays, loop.step, Region()))
+            loop.step = step
+
+    def _report(self) -> None:
+        builder = self.builder
+        with builder.if_(builder.read(self.put_out)):
+            builder.emit(control.Report(self.code))
+
+
+def _replace_breaks(region: Region, taken: Var, ticket: Value) -> None:
+    ops: list[Op] = []
+    for op in region.ops:
+        if isinstance(op, control.Break):
+            ops += [memory.WriteVar(taken, ticket, loc=op.loc), control.Continue(loc=op.loc)]
+            continue
+        if not isinstance(op, control.Loop):
+            for inner in op.regions():
+                _replace_breaks(inner, taken, ticket)
+        ops.append(op)
+    region.ops = ops
