@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from gridlane.core.config import config
@@ -20,7 +21,7 @@ LABEL = "CPU emulation"
 """What every description of a device that is none says."""
 _ADVICE = (
     "GRIDLANE_METAL=emulated makes the device metal a stand-in on the CPU, to try programs with "
-    "(it needs g++)"
+    "(it needs g++, and gridlane from its source tree)"
 )
 
 
@@ -62,6 +63,12 @@ def provider() -> Provider:
 
 def _stand_in() -> Provider:
     names = ("framework", "bridge", "foundation")
+    if find_spec(STAND_IN.rpartition(".")[0]) is None:
+        no_device(
+            "metal",
+            "the stand-in for Metal is not in this installation, as wheels leave it out",
+            "install gridlane from its source tree with pip install -e",
+        )
     metal, objc, foundation = (import_module(f"{STAND_IN}.{name}") for name in names)
     return Provider(metal, objc, foundation, metal.MACOS, True)
 
