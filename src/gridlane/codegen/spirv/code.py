@@ -49,19 +49,19 @@ class Code(Assembler):
         super().__init__()
         self.block = 0
         self.float_widths: set[int] = set()
-        self.unknown_zero: Callable[[], int] | None = None
-        """Gives a u64 that is 0 but unknown to the device's compiler; None where that treats
-        constants well."""
-        self.flush_zero: Callable[[], int] | None = None
+        self.unknown_zero: Callable[[int], int] | None = None
+        """Gives an integer of so many bits that is 0 but unknown to the device's compiler; None
+        where that treats constants well."""
+        self.flush_zero: Callable[[int], int] | None = None
         """The same, where the device takes subnormal f32 as 0 where it compares and converts them,
         and where its compiler sees a sign change, although that was written in integers."""
-        self.half_zero: Callable[[], int] | None = None
+        self.half_zero: Callable[[int], int] | None = None
         """The same, where the compiler goes on with an f32 that was rounded to f16."""
-        self.wide_zero: Callable[[], int] | None = None
+        self.wide_zero: Callable[[int], int] | None = None
         """The same, where the compiler uses wrongly what it knows of integers of 64 bits."""
-        self.minus_zero: Callable[[], int] | None = None
+        self.minus_zero: Callable[[int], int] | None = None
         """The same, where the compiler takes a choice of 1 and -0 for one of 1 and 0."""
-        self.select_zero: Callable[[], int] | None = None
+        self.select_zero: Callable[[int], int] | None = None
         """The same, where the compiler chooses wrongly between a bit select and what it is of; see
         ``codegen/joined_bits.py``."""
 
@@ -204,14 +204,12 @@ class Code(Assembler):
         return self._with_zero(self.minus_zero, Opcode.BitwiseOr, value, dtype)
 
     def _with_zero(
-        self, zero: Callable[[], int] | None, by: Opcode, value: int, dtype: DType
+        self, zero: Callable[[int], int] | None, by: Opcode, value: int, dtype: DType
     ) -> int:
         if zero is None:
             return value
         raw = unsigned(dtype.bits)
-        bits = self.op(
-            by, raw, self.bits(value, dtype), self.unsigned_resized(zero(), 64, dtype.bits)
-        )
+        bits = self.op(by, raw, self.bits(value, dtype), zero(dtype.bits))
         return self.from_bits(bits, dtype)
 
     def sign_mask(self, dtype: DType, mask: int) -> int:
@@ -220,7 +218,7 @@ class Code(Assembler):
         raw = self.const(mask, unsigned(dtype.bits))
         if dtype is not f32 or self.flush_zero is None:
             return raw
-        zero = self.unsigned_resized(self.flush_zero(), 64, 32)
+        zero = self.flush_zero(32)
         return self.op(Opcode.BitwiseXor, u32, raw, zero)
 
     def settled_word(self, word: int) -> int:
@@ -236,7 +234,7 @@ class Code(Assembler):
         """An integer of bits of two, for compilers that go wrong when they find that out."""
         if self.select_zero is None:
             return bits
-        zero = self.unsigned_resized(self.select_zero(), 64, whole.bits)
+        zero = self.select_zero(whole.bits)
         return self.op(Opcode.BitwiseXor, whole, bits, zero)
 
     def joined(self, whole: DType, one: int, other: int) -> int:

@@ -18,10 +18,10 @@ from gridlane.ir.ops.grid import MemoryOrder, MemoryScope, Reduction
 
 PUSH_CONSTANTS = {"params": 0, "base": 8, "grid": 20, "report": 32, "zero": 40}
 """Byte offsets: the parameter block's address (u64), the first block of the dispatch and the blocks
-of the grid along x, y, z (u32 each), the report block's address and 0 (u64 each)."""
+of the grid along x, y, z (u32 each), the report block's address (u64) and two words that are 0."""
 PUSH_CONSTANT_BYTES = 48
-_MEMBERS = (u64, u32, u32, u32, u32, u32, u32, u64, u64)
-_OFFSETS = (0, 8, 12, 16, 20, 24, 28, 32, 40)
+_MEMBERS = (u64, u32, u32, u32, u32, u32, u32, u64, u32, u32)
+_OFFSETS = (0, 8, 12, 16, 20, 24, 28, 32, 40, 44)
 
 WARP = 32
 
@@ -106,9 +106,15 @@ def thread_number(state: Emission) -> int:
     return _input(state, BuiltIn.LocalInvocationIndex, state.code.scalar(u32))
 
 
-def unknown_zero(state: Emission) -> int:
-    """A u64 that is 0, which no compiler knows, not of one of its bits."""
-    return push_constant(state, "zero")
+def unknown_zero(state: Emission, bits: int) -> int:
+    """An integer without a sign that is 0, which no compiler knows, not of one of its bits."""
+    code, low = state.code, push_constant(state, "zero")
+    if bits < 64:
+        return code.unsigned_resized(low, 32, bits)
+    # Made where it is used: lavapipe goes wrong with a u64 from the entry.
+    high = code.unsigned_resized(push_constant(state, "zero", 1), 32, 64)
+    upper = code.shifted_up(u64, high, 32)
+    return code.op(Opcode.BitwiseOr, u64, upper, code.unsigned_resized(low, 32, 64))
 
 
 def block_size(state: Emission, axis: int) -> int:
