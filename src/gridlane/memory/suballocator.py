@@ -1,4 +1,4 @@
-"""A suballocator: cuts a device's large buffers into pieces for arrays."""
+"""A suballocator: splits a device's large buffers, its arenas, into pieces for arrays."""
 
 from __future__ import annotations
 
