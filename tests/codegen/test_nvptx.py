@@ -12,8 +12,8 @@ import pytest
 from tests.effort import NIGHTLY
 
 from gridlane import compiler, cuda
-from gridlane.codegen.llvm.nvptx.emission import TABLE
-from gridlane.codegen.llvm.nvptx.kernel import entry_name
+from gridlane.codegen.llvm.gpu.nvptx.emission import TABLE
+from gridlane.codegen.llvm.gpu.nvptx.kernel import entry_name
 from gridlane.compiler.cuda import PROCESSORS, assemble, find_ptxas, machine_of
 from gridlane.compiler.libdevice import find_libdevice
 from gridlane.conformance.cases import INEXACT, Case, arithmetic, emitting, over

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gridlane.codegen.llvm.atomics import as_bits, from_bits
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
+from gridlane.codegen.llvm.gpu.nvptx.emission import Emission, emits
 from gridlane.codegen.llvm.text import Body, scalar_name
 from gridlane.core.dtypes import DType
 from gridlane.ir.op import Op

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
-from gridlane.codegen.llvm.nvptx.trace import traced
+from gridlane.codegen.llvm.gpu.nvptx.emission import Emission, emits
+from gridlane.codegen.llvm.gpu.nvptx.trace import traced
 from gridlane.ir.op import Op
 from gridlane.ir.ops import copies
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
+from gridlane.codegen.llvm.gpu.nvptx.emission import Emission, emits
 from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core import gpu_abi as abi
 from gridlane.core.dtypes import DType

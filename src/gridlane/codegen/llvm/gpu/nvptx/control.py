@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gridlane.codegen.llvm import scalars
-from gridlane.codegen.llvm.nvptx.emission import TABLE, Emission, emits
-from gridlane.codegen.llvm.nvptx.lines import line_mark
+from gridlane.codegen.llvm.gpu.nvptx.emission import TABLE, Emission, emits
+from gridlane.codegen.llvm.gpu.nvptx.lines import line_mark
 from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from gridlane.codegen.llvm.nvptx.emission import Emission
+from gridlane.codegen.llvm.gpu.nvptx.emission import Emission
 from gridlane.core import gpu_abi as abi
 from gridlane.ir.op import Op
 from gridlane.ir.types import PointerType, Space
@@ -79,7 +79,7 @@ def traced(state: Emission, op: Op, pointer: Value) -> Generator[None]:
     if not (state.options.debug and reachable and op.loc.line):
         yield
         return
-    from gridlane.codegen.llvm.nvptx.report import report_block
+    from gridlane.codegen.llvm.gpu.nvptx.report import report_block
 
     report_block(state)
     state.functions.setdefault(_MARK, _FUNCTION)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
-from gridlane.codegen.llvm.nvptx.fragments import (
+from gridlane.codegen.llvm.gpu.nvptx.emission import Emission, emits
+from gridlane.codegen.llvm.gpu.nvptx.fragments import (
     LEAST,
     NEWER,
     fragment_type,
@@ -14,7 +14,7 @@ from gridlane.codegen.llvm.nvptx.fragments import (
     require,
     taken,
 )
-from gridlane.codegen.llvm.nvptx.registers import (
+from gridlane.codegen.llvm.gpu.nvptx.registers import (
     first_register,
     packed,
     register_count,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
-from gridlane.codegen.llvm.nvptx.memory import space_of
-from gridlane.codegen.llvm.nvptx.names import register_name
-from gridlane.codegen.llvm.nvptx.registers import (
+from gridlane.codegen.llvm.gpu.nvptx.emission import Emission, emits
+from gridlane.codegen.llvm.gpu.nvptx.memory import space_of
+from gridlane.codegen.llvm.gpu.nvptx.names import register_name
+from gridlane.codegen.llvm.gpu.nvptx.registers import (
     Register,
     first_register,
     packed,
@@ -17,8 +17,8 @@ from gridlane.codegen.llvm.nvptx.registers import (
     registers,
     tile_shape,
 )
-from gridlane.codegen.llvm.nvptx.report import special
-from gridlane.codegen.llvm.nvptx.trace import traced
+from gridlane.codegen.llvm.gpu.nvptx.report import special
+from gridlane.codegen.llvm.gpu.nvptx.trace import traced
 from gridlane.core.dtypes import DType, f32
 from gridlane.ir.ops import matrix
 from gridlane.ir.types import FragmentType, Role, Space

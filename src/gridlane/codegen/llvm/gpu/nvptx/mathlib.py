@@ -7,7 +7,7 @@ measure what it does here. f16 and bf16 compute in f32 and round once.
 from __future__ import annotations
 
 from gridlane.codegen.llvm import floats, scalars
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
+from gridlane.codegen.llvm.gpu.nvptx.emission import Emission, emits
 from gridlane.codegen.llvm.text import flags, literal, scalar_name
 from gridlane.core.dtypes import DType, f32
 from gridlane.ir.op import FastMath, Op

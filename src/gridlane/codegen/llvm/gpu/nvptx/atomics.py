@@ -8,9 +8,9 @@ or warp as well.
 from __future__ import annotations
 
 from gridlane.codegen.llvm.atomics import ORDERS, as_bits, compare_and_swap, from_bits, modify
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
-from gridlane.codegen.llvm.nvptx.memory import space_of
-from gridlane.codegen.llvm.nvptx.trace import traced
+from gridlane.codegen.llvm.gpu.nvptx.emission import Emission, emits
+from gridlane.codegen.llvm.gpu.nvptx.memory import space_of
+from gridlane.codegen.llvm.gpu.nvptx.trace import traced
 from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core.dtypes import DType
 from gridlane.ir.ops import grid

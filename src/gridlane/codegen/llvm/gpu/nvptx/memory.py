@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gridlane.analysis.alignment import alignment, shared_factor
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
-from gridlane.codegen.llvm.nvptx.names import pointer_name, register_name
-from gridlane.codegen.llvm.nvptx.trace import traced
+from gridlane.codegen.llvm.gpu.nvptx.emission import Emission, emits
+from gridlane.codegen.llvm.gpu.nvptx.names import pointer_name, register_name
+from gridlane.codegen.llvm.gpu.nvptx.trace import traced
 from gridlane.codegen.llvm.text import memory_name, scalar_name
 from gridlane.core.dtypes import DType
 from gridlane.ir.ops import arith, memory

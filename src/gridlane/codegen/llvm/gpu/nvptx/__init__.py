@@ -1,7 +1,7 @@
 """NVIDIA: a kernel as LLVM IR for the NVPTX target, one thread's program without masks."""
 
-from gridlane.codegen.llvm.nvptx.emission import EMITTERS
-from gridlane.codegen.llvm.nvptx.kernel import KernelCode, emit_kernel
+from gridlane.codegen.llvm.gpu.nvptx.emission import EMITTERS
+from gridlane.codegen.llvm.gpu.nvptx.kernel import KernelCode, emit_kernel
 from gridlane.ir.op import Op
 
 __all__ = ["KernelCode", "emit_kernel", "emitted"]

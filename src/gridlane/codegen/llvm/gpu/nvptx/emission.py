@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gridlane.codegen.emitters import Emitters
 from gridlane.codegen.llvm import scalars
-from gridlane.codegen.llvm.nvptx.names import register_name
+from gridlane.codegen.llvm.gpu.nvptx.names import register_name
 from gridlane.codegen.llvm.text import Body, literal
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gridlane.codegen.llvm import scalars
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
-from gridlane.codegen.llvm.nvptx.names import register_name
+from gridlane.codegen.llvm.gpu.nvptx.emission import Emission, emits
+from gridlane.codegen.llvm.gpu.nvptx.names import register_name
 from gridlane.ir.ops import arith
 from gridlane.ir.types import PointerType
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.codegen.llvm.nvptx.registers import register_count, register_type
+from gridlane.codegen.llvm.gpu.nvptx.registers import register_count, register_type
 from gridlane.codegen.llvm.text import scalar_name
 from gridlane.ir.types import FragmentType, PointerType, Space, StructType, Type, VectorType
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from gridlane.codegen.llvm.nvptx import (
+from gridlane.codegen.llvm.gpu.nvptx import (
     atomics,
     comparison,
     control,
@@ -19,9 +19,9 @@ from gridlane.codegen.llvm.nvptx import (
     report,
     warps,
 )
-from gridlane.codegen.llvm.nvptx.emission import Emission
-from gridlane.codegen.llvm.nvptx.lines import declare_unit
-from gridlane.codegen.llvm.nvptx.names import register_name
+from gridlane.codegen.llvm.gpu.nvptx.emission import Emission
+from gridlane.codegen.llvm.gpu.nvptx.lines import declare_unit
+from gridlane.codegen.llvm.gpu.nvptx.names import register_name
 from gridlane.core.options import KernelOptions
 from gridlane.ir.op import Op
 from gridlane.ir.types import PointerType, Space

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
-from gridlane.codegen.llvm.nvptx.report import field, report_block, special
+from gridlane.codegen.llvm.gpu.nvptx.emission import Emission, emits
+from gridlane.codegen.llvm.gpu.nvptx.report import field, report_block, special
 from gridlane.core import gpu_abi as abi
 from gridlane.ir.op import Op
 from gridlane.ir.ops import grid
