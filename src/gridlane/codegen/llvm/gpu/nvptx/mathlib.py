@@ -7,7 +7,8 @@ measure what it does here. f16 and bf16 compute in f32 and round once.
 from __future__ import annotations
 
 from gridlane.codegen.llvm import floats, scalars
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
+from gridlane.codegen.llvm.gpu.emission import Emission
+from gridlane.codegen.llvm.gpu.nvptx.overlay import capability_of, emits
 from gridlane.codegen.llvm.text import flags, literal, scalar_name
 from gridlane.core.dtypes import DType, f32
 from gridlane.ir.op import FastMath, Op
@@ -109,7 +110,7 @@ def fused(state: Emission, op: arith.Fma) -> None:
     operands = [state.name(value) for value in op.operands()]
     if own.name != "bf16":
         made = state.body.intrinsic("fma", scalar_name(own), 0, operands, flags(op.fast))
-    elif state.capability >= 80:
+    elif capability_of(state) >= 80:
         reals = [state.body.op(f"bitcast i16 {value} to bfloat") for value in operands]
         arguments = [("bfloat", value) for value in reals]
         real = state.body.call("bfloat", "llvm.fma.bf16", arguments)
