@@ -8,9 +8,8 @@ from typing import Any
 
 from gridlane.memory.addresses import AddressMap
 from gridlane.memory.ranges import FreeRanges
-from gridlane.memory.resource import Buffer
+from gridlane.memory.resource import ALIGNMENT, Buffer
 
-ALIGNMENT = 256
 SMALL = 1 << 20
 """Pieces up to this many bytes share an arena."""
 ARENA = 16 << 20
