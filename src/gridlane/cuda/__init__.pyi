@@ -137,7 +137,7 @@ from gridlane.cuda.types import void as void
 from gridlane.cuda.ufuncs.gufunc import guvectorize as guvectorize
 from gridlane.cuda.ufuncs.reduction import Reduce as Reduce
 from gridlane.cuda.ufuncs.reduction import reduce as reduce
-from gridlane.cuda.ufuncs.ufunc import vectorize as vectorize
+from gridlane.cuda.ufuncs.vectorization import vectorize as vectorize
 
 _T = TypeVar("_T")
 _Real = SupportsFloat | SupportsIndex

@@ -31,7 +31,7 @@ _BY_MODULE: dict[str, str] = {
         MemoryInfo
     """,
     "ufuncs.reduction": "Reduce reduce",
-    "ufuncs.ufunc": "vectorize",
+    "ufuncs.vectorization": "vectorize",
     "ufuncs.gufunc": "guvectorize",
     "host.compilation": """
         compile compile_ptx compile_for_current_device compile_ptx_for_current_device

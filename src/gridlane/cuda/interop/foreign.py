@@ -13,7 +13,7 @@ from gridlane.cuda.arrays import allocation
 from gridlane.cuda.arrays.devicearray import DeviceNDArray, as_device, from_interface
 from gridlane.cuda.interop import dlpack_arguments, dlpack_read
 from gridlane.cuda.kernels.argument_types import KEYS, as_host, foreign_key
-from gridlane.cuda.kernels.arguments import ArgHint
+from gridlane.cuda.kernels.hints import Hint
 from gridlane.launch import current, geometry
 from gridlane.launch.devices import kind_of
 
@@ -84,7 +84,7 @@ def resolved(value: Any, stream: Any = None) -> Any:
         if all(map(_same, items, value)):
             return value
         return tuple(items) if cls is tuple else cls(*items)
-    if isinstance(value, ArgHint):
+    if isinstance(value, Hint):
         inner = resolved(value.value, stream)
         return value if inner is value.value else cls(inner)
     if isinstance(value, DeviceNDArray):

@@ -27,11 +27,11 @@ from gridlane.cuda.kernels.inspection import Inspection
 from gridlane.cuda.kernels.kernel import Kernel
 from gridlane.cuda.kernels.launch import (
     Configured,
-    Reading,
     check_convertible,
     current_launch_config,
 )
 from gridlane.cuda.kernels.named import Named, object_named
+from gridlane.cuda.kernels.reading import Reading
 from gridlane.cuda.kernels.signatures import Types, as_readonly, parse, resolve, writable
 from gridlane.cuda.kernels.sources import with_source
 from gridlane.launch.dimensions import MISSING_CONFIGURATION, Dim3, dim3
