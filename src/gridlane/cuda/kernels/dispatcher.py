@@ -20,9 +20,9 @@ from gridlane.core.options import KernelOptions
 from gridlane.cuda.host import settings
 from gridlane.cuda.host.streams import Stream, as_stream
 from gridlane.cuda.host.warnings import NumbaPerformanceWarning
-from gridlane.cuda.interop.foreign import resolved
 from gridlane.cuda.kernels.argument_types import typeof
 from gridlane.cuda.kernels.arguments import In
+from gridlane.cuda.kernels.foreign import resolved
 from gridlane.cuda.kernels.inspection import Inspection
 from gridlane.cuda.kernels.kernel import Kernel
 from gridlane.cuda.kernels.launch import (

@@ -19,13 +19,13 @@ from gridlane.core.compact import ANY, Variant
 from gridlane.core.device_errors import NOT_CAPTURED, fail
 from gridlane.core.errors import ArgumentError, CompileError, DeviceError
 from gridlane.core.process_bound import ProcessBound
-from gridlane.cuda.arrays.transfers import Convert, converter, is_direct
 from gridlane.cuda.host.streams import Stream
 from gridlane.cuda.kernels.argument_types import KEYS, typeof
 from gridlane.cuda.kernels.overlaps import Writebacks, share
 from gridlane.cuda.kernels.reading import Launchable, Reading
 from gridlane.cuda.kernels.routes import ROUTES, Route
 from gridlane.cuda.kernels.signatures import conversion, writable
+from gridlane.cuda.kernels.transfers import Convert, converter, is_direct
 from gridlane.launch import current
 from gridlane.launch.dimensions import Dim3, check_shape
 from gridlane.launch.launcher import Launcher

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gridlane.core.device_errors import KernelStop
-from gridlane.cuda.arrays.transfers import Convert
+from gridlane.cuda.kernels.transfers import Convert
 from gridlane.launch.dimensions import Dim3
 from gridlane.launch.packing import Packer
 from gridlane.launch.plan import Plan
