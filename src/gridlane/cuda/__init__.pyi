@@ -28,6 +28,7 @@ from gridlane.cuda.arrays.creation import pinned as pinned
 from gridlane.cuda.arrays.creation import pinned_array as pinned_array
 from gridlane.cuda.arrays.creation import pinned_array_like as pinned_array_like
 from gridlane.cuda.arrays.creation import to_device as to_device
+from gridlane.cuda.arrays.foreign import from_dlpack as from_dlpack
 from gridlane.cuda.host import errors as errors
 from gridlane.cuda.host import settings as _config
 from gridlane.cuda.host.compilation import compile as compile
@@ -67,7 +68,6 @@ from gridlane.cuda.host.streams import legacy_default_stream as legacy_default_s
 from gridlane.cuda.host.streams import per_thread_default_stream as per_thread_default_stream
 from gridlane.cuda.host.streams import stream as stream
 from gridlane.cuda.host.streams import synchronize as synchronize
-from gridlane.cuda.interop.foreign import from_dlpack as from_dlpack
 from gridlane.cuda.kernels import arguments as _args
 from gridlane.cuda.kernels import decorators as decorators
 from gridlane.cuda.kernels import dispatcher as dispatcher
@@ -137,7 +137,7 @@ from gridlane.cuda.types import void as void
 from gridlane.cuda.ufuncs.gufunc import guvectorize as guvectorize
 from gridlane.cuda.ufuncs.reduction import Reduce as Reduce
 from gridlane.cuda.ufuncs.reduction import reduce as reduce
-from gridlane.cuda.ufuncs.ufunc import vectorize as vectorize
+from gridlane.cuda.ufuncs.vectorization import vectorize as vectorize
 
 _T = TypeVar("_T")
 _Real = SupportsFloat | SupportsIndex

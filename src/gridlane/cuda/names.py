@@ -18,7 +18,7 @@ _BY_MODULE: dict[str, str] = {
         mapped_array_like managed_array pinned as_cuda_array is_cuda_array open_ipc_array
         from_cuda_array_interface
     """,
-    "interop.foreign": "from_dlpack",
+    "arrays.foreign": "from_dlpack",
     "host.streams": """
         stream default_stream legacy_default_stream per_thread_default_stream external_stream
         event event_elapsed_time synchronize
@@ -31,7 +31,7 @@ _BY_MODULE: dict[str, str] = {
         MemoryInfo
     """,
     "ufuncs.reduction": "Reduce reduce",
-    "ufuncs.ufunc": "vectorize",
+    "ufuncs.vectorization": "vectorize",
     "ufuncs.gufunc": "guvectorize",
     "host.compilation": """
         compile compile_ptx compile_for_current_device compile_ptx_for_current_device

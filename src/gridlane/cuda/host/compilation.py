@@ -10,7 +10,7 @@ from gridlane.core.config import config
 from gridlane.core.errors import UnsupportedError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.cuda.host import settings
-from gridlane.cuda.kernels.jit_options import check_options, launch_bounds_of
+from gridlane.cuda.kernels.jit_options import check_options, launch_bounds_of, processor_of
 from gridlane.cuda.kernels.signatures import parse
 from gridlane.cuda.kernels.sources import with_source
 from gridlane.launch import current
@@ -70,14 +70,6 @@ def compile(
     module = compiler.translate(with_source(pyfunc), parse(sig).args, options)
     artifact = compiler.generate(module, Target("cuda", processor=processor), options)
     return artifact.code.decode(), none
-
-
-def processor_of(cc: Any) -> str:
-    """The name of the processors with a compute capability, ``sm_90`` for (9, 0)."""
-    pair = isinstance(cc, (tuple, list)) and len(cc) == 2
-    if not pair or not all(type(number) is int and number >= 0 for number in cc):
-        raise TypeError(f"cc={cc!r}; a compute capability is two integers, as (9, 0)")
-    return f"sm_{cc[0]}{cc[1]}"
 
 
 def compile_ptx(

@@ -22,7 +22,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from gridlane.core.device_errors import ILLEGAL_STATE, fail
+from gridlane.core.errors import DeviceError
 from gridlane.core.process_bound import ProcessBound
+from gridlane.cuda.host.native_streams import native_stream
 from gridlane.runtime import protocol
 
 
@@ -61,9 +63,7 @@ class Executable(ProcessBound):
 
     def launch(self, stream: Any = 0) -> None:
         """Run the work on a stream, behind what is in it. One stream at a time."""
-        from gridlane.cuda.host.streams import as_stream
-
-        self.native.launch(as_stream(stream).native)
+        self.native.launch(native_stream(stream))
 
     replay = launch
 
@@ -81,9 +81,7 @@ def capture(stream: Any) -> Iterator[Graph]:
             stream's, it waits, it allocates, it copies memory that is not pinned, or it launches
             a kernel that can raise on a GPU. What was recorded before the error is dropped.
     """
-    from gridlane.cuda.host.streams import as_stream
-
-    native = as_stream(stream).native
+    native = native_stream(stream)
     graph = Graph()
     native.begin_capture()
     try:
@@ -96,8 +94,6 @@ def capture(stream: Any) -> Iterator[Graph]:
 
 def _drop(native: protocol.Stream) -> None:
     """End a capture that failed, whatever the device says of it: the cause is raised already."""
-    from gridlane.core.errors import DeviceError
-
     try:
         native.end_capture()
     except DeviceError:

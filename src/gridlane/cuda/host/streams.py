@@ -5,11 +5,11 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.host.graphs import Graph
+from gridlane.cuda.host.native_streams import NativeStream, native_stream, number_of
 from gridlane.launch import current
 from gridlane.runtime import protocol
 
@@ -17,13 +17,11 @@ if TYPE_CHECKING:
     import asyncio
 
 
-class AnyStream(ProcessBound):
+class AnyStream(NativeStream):
     """A stream of the device, by the methods that numba's streams have. ``native`` is the
     device's."""
 
     external = False
-    native: protocol.Stream
-    _instead = "make one with cuda.stream() where it is used"
 
     @property
     def handle(self) -> int:
@@ -179,7 +177,7 @@ class Event(ProcessBound):
 
     def record(self, stream: Any = 0) -> None:
         """Record the event after the work that is in ``stream`` now."""
-        self.native.record(as_stream(stream).native)
+        self.native.record(native_stream(stream))
 
     def query(self) -> bool:
         """Whether the recorded work is done; True for an event that was never recorded."""
@@ -191,7 +189,7 @@ class Event(ProcessBound):
 
     def wait(self, stream: Any = 0) -> None:
         """Make the later work of ``stream`` wait for this event."""
-        self.native.wait(as_stream(stream).native)
+        self.native.wait(native_stream(stream))
 
     def elapsed_ms(self, event_end: Event) -> float:
         """Milliseconds from this event to ``event_end``."""
@@ -206,25 +204,11 @@ _per_thread = DefaultStream(2, "Per-thread default")
 _BY_NUMBER = {0: _default, 1: _legacy, 2: _per_thread}
 
 
-def _is_number(value: Any) -> bool:
-    """Whether a value is an integer, or counts as one, and is no fraction."""
-    if isinstance(value, Integral):
-        return True
-    return hasattr(value, "__int__") and not isinstance(value, Real)
-
-
 def as_stream(stream: Any) -> Any:
     """A stream from what numba takes for one: a stream, 0 or None, or a stream's number."""
     if isinstance(stream, AnyStream):
         return stream
-    if hasattr(stream, "__cuda_stream__"):
-        _, handle = stream.__cuda_stream__()
-        return external_stream(handle)
-    if stream is None:
-        return _default
-    if _is_number(stream):
-        return external_stream(int(stream))
-    raise TypeError(f"a stream is one of cuda.stream(), or 0; got {stream!r}")
+    return external_stream(number_of(stream))
 
 
 def stream() -> Stream:

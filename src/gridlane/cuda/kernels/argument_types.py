@@ -18,7 +18,7 @@ from gridlane.core.errors import ArgumentError
 from gridlane.cuda.arrays import allocation
 from gridlane.cuda.arrays.devicearray import DeviceNDArray, DeviceRecord, as_device
 from gridlane.cuda.interop import dlpack_read
-from gridlane.cuda.kernels.arguments import ArgHint
+from gridlane.cuda.kernels.hints import Hint
 from gridlane.launch import current, geometry
 
 KeyFunction = Callable[[Any], Hashable]
@@ -60,7 +60,7 @@ def typeof(value: Any, _name: str = "") -> ArgType:
         items = tuple(map(typeof, value))
         fields = getattr(type(value), "_fields", ())
         return TupleType(items, fields, type(value) if fields else None)
-    if isinstance(value, ArgHint):
+    if isinstance(value, Hint):
         return typeof(value.value)
     return _foreign_type(value)
 
@@ -198,7 +198,7 @@ def _enum_key(value: enum.Enum) -> Hashable:
     return REFUSED if enums.index_of(value) is None else (enum.Enum, value.__class__)
 
 
-def _hint_key(value: ArgHint) -> Hashable:
+def _hint_key(value: Hint) -> Hashable:
     return value.__class__, KEYS[value.value.__class__](value.value)
 
 
@@ -261,5 +261,5 @@ _BASES: tuple[tuple[type, KeyFunction], ...] = (
     (float, KEYS[float]),
     (complex, KEYS[complex]),
     (tuple, _tuple_key),
-    (ArgHint, _hint_key),
+    (Hint, _hint_key),
 )

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from gridlane.cuda.kernels.argument_types import typeof
+from gridlane.cuda.kernels.hints import Hint
 
-class ArgHint:
+
+class ArgHint(Hint):
     """Base of the three; ``value`` is the argument."""
-
-    copy_in = True
-    copy_out = True
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
 
     @property
     def _numba_type_(self) -> Any:
-        from gridlane.cuda.kernels.argument_types import typeof  # which knows this class
-
         return typeof(self.value)
 
 

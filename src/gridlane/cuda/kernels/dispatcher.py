@@ -20,18 +20,18 @@ from gridlane.core.options import KernelOptions
 from gridlane.cuda.host import settings
 from gridlane.cuda.host.streams import Stream, as_stream
 from gridlane.cuda.host.warnings import NumbaPerformanceWarning
-from gridlane.cuda.interop.foreign import resolved
 from gridlane.cuda.kernels.argument_types import typeof
 from gridlane.cuda.kernels.arguments import In
+from gridlane.cuda.kernels.foreign import resolved
 from gridlane.cuda.kernels.inspection import Inspection
 from gridlane.cuda.kernels.kernel import Kernel
 from gridlane.cuda.kernels.launch import (
     Configured,
-    Reading,
     check_convertible,
     current_launch_config,
 )
 from gridlane.cuda.kernels.named import Named, object_named
+from gridlane.cuda.kernels.reading import Reading
 from gridlane.cuda.kernels.signatures import Types, as_readonly, parse, resolve, writable
 from gridlane.cuda.kernels.sources import with_source
 from gridlane.launch.dimensions import MISSING_CONFIGURATION, Dim3, dim3

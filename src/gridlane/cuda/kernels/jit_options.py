@@ -76,6 +76,14 @@ def launch_bounds_of(bounds: Any) -> tuple[int, ...]:
     return tuple(map(int, bounds)) if isinstance(bounds, (tuple, list)) else (int(bounds),)
 
 
+def processor_of(cc: Any) -> str:
+    """The name of the processors with a compute capability, ``sm_90`` for (9, 0)."""
+    pair = isinstance(cc, (tuple, list)) and len(cc) == 2
+    if not pair or not all(type(number) is int and number >= 0 for number in cc):
+        raise TypeError(f"cc={cc!r}; a compute capability is two integers, as (9, 0)")
+    return f"sm_{cc[0]}{cc[1]}"
+
+
 def _wrong(where: str, name: str, value: Any, wanted: str) -> TypeError:
     return TypeError(f"{where}: {name}={value!r}, of type {type(value).__name__}; it is {wanted}")
 

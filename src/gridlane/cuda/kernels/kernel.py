@@ -14,8 +14,8 @@ from gridlane.core.errors import LaunchError
 from gridlane.core.forks import fork_waits
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.process_bound import ProcessBound
-from gridlane.cuda.host.compilation import processor_of
-from gridlane.cuda.interop.foreign import Captured
+from gridlane.cuda.kernels.foreign import Captured
+from gridlane.cuda.kernels.jit_options import processor_of
 from gridlane.launch import current
 from gridlane.launch import kernel as launch
 from gridlane.launch.dimensions import Dim3

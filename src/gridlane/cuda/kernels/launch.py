@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,20 +19,20 @@ from gridlane.core.compact import ANY, Variant
 from gridlane.core.device_errors import NOT_CAPTURED, fail
 from gridlane.core.errors import ArgumentError, CompileError, DeviceError
 from gridlane.core.process_bound import ProcessBound
-from gridlane.cuda.arrays.transfers import Convert, converter, is_direct
 from gridlane.cuda.host.streams import Stream
 from gridlane.cuda.kernels.argument_types import KEYS, typeof
 from gridlane.cuda.kernels.overlaps import Writebacks, share
+from gridlane.cuda.kernels.reading import Launchable, Reading
 from gridlane.cuda.kernels.routes import ROUTES, Route
 from gridlane.cuda.kernels.signatures import conversion, writable
+from gridlane.cuda.kernels.transfers import Convert, converter, is_direct
 from gridlane.launch import current
 from gridlane.launch.dimensions import Dim3, check_shape
 from gridlane.launch.launcher import Launcher
-from gridlane.launch.packing import Packer, packer
+from gridlane.launch.packing import packer
 from gridlane.launch.plan import Plan
 
 if TYPE_CHECKING:
-    from gridlane.cuda.kernels.dispatcher import Dispatcher
     from gridlane.cuda.kernels.kernel import Kernel
 
 _current = threading.local()
@@ -52,7 +52,7 @@ def ensure_current_launch_config() -> Configured:
 
 
 @contextmanager
-def capture_compile_config(dispatcher: Dispatcher) -> Iterator[dict[str, Configured | None]]:
+def capture_compile_config(dispatcher: Launchable) -> Iterator[dict[str, Configured | None]]:
     """In the with block, the launch for which ``dispatcher`` compiles, as item "config"."""
     seen: dict[str, Configured | None] = {"config": None}
     original = dispatcher._compile_for_args
@@ -69,30 +69,6 @@ def capture_compile_config(dispatcher: Dispatcher) -> Iterator[dict[str, Configu
         del dispatcher.__dict__["_compile_for_args"]
         if replaced is not None:
             dispatcher.__dict__["_compile_for_args"] = replaced
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How to launch a kernel with arguments of given types and a given block shape.
-
-    Attributes:
-        read: arguments to parameter bytes.
-        plan: the kernel on its device.
-        launch: its own ``launch``.
-        converts: for each argument what it needs before ``read``; () when none needs any.
-        waits: host arrays are used in place or copied back, so the caller sees results on return,
-            on every stream, as CUDA's copies to pageable memory have it.
-        argtypes: the kernel's.
-        holds: whether parameters are such that a launch is compact, where the hot call has to ask.
-    """
-
-    read: Packer
-    plan: Plan
-    launch: Callable[[bytes, int, int, int, int], None]
-    converts: tuple[Convert | None, ...]
-    waits: bool
-    argtypes: tuple[Any, ...] = ()
-    holds: Callable[[bytes], bool] | None = None
 
 
 SLOTS = (
@@ -125,7 +101,7 @@ class Launching(ProcessBound):
     _plans: dict[Hashable, Reading]
     _route: Route | None
     blockdim: Dim3
-    dispatcher: Dispatcher
+    dispatcher: Launchable
     griddim: Dim3
     gx: int
     gy: int
@@ -138,7 +114,7 @@ class Launching(ProcessBound):
         def __call__(self, *args: Any) -> None: ...
 
     def __init__(
-        self, dispatcher: Dispatcher, griddim: Dim3, blockdim: Dim3, stream: Any, sharedmem: int
+        self, dispatcher: Launchable, griddim: Dim3, blockdim: Dim3, stream: Any, sharedmem: int
     ) -> None:
         super().__init__()
         self.dispatcher = dispatcher

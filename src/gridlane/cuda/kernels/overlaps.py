@@ -14,7 +14,7 @@ import numpy as np
 
 from gridlane.core.errors import ArgumentError
 from gridlane.cuda.arrays.devicearray import DeviceNDArray, to_device
-from gridlane.cuda.kernels.arguments import ArgHint
+from gridlane.cuda.kernels.hints import Hint
 from gridlane.launch import geometry
 from gridlane.memory.resource import Buffer
 
@@ -91,7 +91,7 @@ def _parts(value: Any, is_direct: Callable[[np.ndarray], bool]) -> Iterator[_Par
     elif isinstance(value, tuple):
         for item in value:
             yield from _parts(item, is_direct)
-    elif isinstance(value, ArgHint):
+    elif isinstance(value, Hint):
         if type(value).copy_out:  # what goes in alone is a copy on every device
             yield from _parts(value.value, is_direct)
     elif isinstance(value, np.void) and value.dtype.names:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gridlane.core.compact import LIMIT
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
+from gridlane.cuda.kernels.reading import Launch
 from gridlane.launch import launcher_foreign
 from gridlane.launch.launcher_foreign import Wanted
 from gridlane.launch.matchers import Matcher, foreign_matcher, matcher
@@ -13,12 +14,11 @@ from gridlane.launch.parameters import array_layout
 from gridlane.runtime.protocol import NativeLaunch
 
 if TYPE_CHECKING:
-    from gridlane.cuda.kernels.launch import Configured
     from gridlane.launch.plan import Plan
 
 
 def native_profile(
-    launch: Configured, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
+    launch: Launch, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
 ) -> tuple[Any, ...] | None:
     """What ``Launcher._install`` takes, or None where a launch needs more than it does: kernels
     that can raise, and arguments that are not simple. The driver refuses a launch on another GPU

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gridlane.core.compact import ANY, COARSE, MANY_BLOCKS, Variant
 from gridlane.core.device_errors import KernelStop
 from gridlane.cuda.kernels.argument_types import KEYS
 from gridlane.cuda.kernels.profiles import native_profile
+from gridlane.cuda.kernels.reading import Launch, Reading
 from gridlane.launch import compact, current
 from gridlane.runtime.protocol import Limits
 from gridlane.runtime.queues.host_queue import BUSY, wait_for_streams
-
-if TYPE_CHECKING:
-    from gridlane.cuda.kernels.launch import Configured, Reading
 
 Arguments = tuple[Any, ...]
 
@@ -44,7 +42,7 @@ class Route:
 # --- devices of the host, whose default stream is the caller ---
 
 
-def _at_once(launch: Configured, args: Arguments) -> None:
+def _at_once(launch: Launch, args: Arguments) -> None:
     """A key and a read for the arguments, then the device's own launch."""
     reading = launch._fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
     if reading is None:
@@ -58,12 +56,12 @@ def _at_once(launch: Configured, args: Arguments) -> None:
         raise launch.dispatcher.user_exception(error) from None
 
 
-def _any(launch: Configured, args: Arguments, limits: Limits) -> Variant:
+def _any(launch: Launch, args: Arguments, limits: Limits) -> Variant:
     return ANY
 
 
 def _remember_inline(
-    launch: Configured, key: Hashable, reading: Reading, args: Arguments, given: Arguments
+    launch: Launch, key: Hashable, reading: Reading, args: Arguments, given: Arguments
 ) -> None:
     if launch.stream.inline:
         launch._fast[key] = reading
@@ -72,7 +70,7 @@ def _remember_inline(
 # --- devices whose streams keep work for later, and whose drivers are Python ---
 
 
-def _later(launch: Configured, args: Arguments) -> None:
+def _later(launch: Launch, args: Arguments) -> None:
     """A key and a read for the arguments, then the stream's own launch."""
     reading = launch._fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
     if reading is None:
@@ -87,7 +85,7 @@ def _later(launch: Configured, args: Arguments) -> None:
 
 
 def _remember_queued(
-    launch: Configured, key: Hashable, reading: Reading, args: Arguments, given: Arguments
+    launch: Launch, key: Hashable, reading: Reading, args: Arguments, given: Arguments
 ) -> None:
     # Streams that were named by number are looked up and refused on the slow path.
     if reading.waits or (launch._own is None and launch.stream.handle != 0):
@@ -103,14 +101,14 @@ def _remember_queued(
 
 
 def _remember_native(
-    launch: Configured, key: Hashable, reading: Reading, args: Arguments, given: Arguments
+    launch: Launch, key: Hashable, reading: Reading, args: Arguments, given: Arguments
 ) -> None:
     profile = native_profile(launch, reading.plan, args, given)
     if profile is not None:
         launch._install(*profile)
 
 
-def _compact_where_small(launch: Configured, args: Arguments, limits: Limits) -> Variant:
+def _compact_where_small(launch: Launch, args: Arguments, limits: Limits) -> Variant:
     if not compact.grid_holds(launch.griddim, launch.blockdim):
         return ANY
     if not compact.arguments_seem_small(args):

@@ -17,7 +17,7 @@ from gridlane.cuda.numba_compat.host import generated_jit as generated_jit
 from gridlane.cuda.numba_compat.host import jit, njit, prange
 from gridlane.cuda.types import none, void
 from gridlane.cuda.ufuncs.gufunc import guvectorize
-from gridlane.cuda.ufuncs.ufunc import vectorize
+from gridlane.cuda.ufuncs.vectorization import vectorize
 
 # The numba whose dialect this follows.
 __version__ = "0.61.2"

@@ -234,7 +234,7 @@ def _kernel(core: Dispatcher, arity: int) -> Dispatcher:
     return jit(define("guvectorized", text, {"cuda": cuda, "core": core}))
 
 
-def guvectorize(*args: Any, **options: Any) -> Any:
+def guvectorize(*args: Any, **options: Any) -> Callable[[Callable[..., Any]], GUFunc]:
     """Make a generalised ufunc: ``guvectorize(signatures, "(m,n),(n)->(m)", target="cuda")``."""
     if len(args) == 1:
         raise UnsupportedError("guvectorize without signatures: list them before the layout")

@@ -14,7 +14,8 @@ from gridlane.core.errors import ArgumentError
 from gridlane.cuda.arrays import allocation
 from gridlane.cuda.arrays.devicearray import DeviceNDArray, DeviceRecord, from_interface, to_device
 from gridlane.cuda.kernels.argument_types import ALIGNED, is_in_place
-from gridlane.cuda.kernels.arguments import ArgHint, InOut
+from gridlane.cuda.kernels.arguments import InOut
+from gridlane.cuda.kernels.hints import Hint
 from gridlane.cuda.kernels.overlaps import Writebacks, record_array
 from gridlane.launch import current, geometry
 
@@ -25,7 +26,7 @@ def converter(value: Any, want: ArgType) -> Convert | None:
     """What to do with arguments like ``value`` before a launch; None when nothing."""
     if isinstance(value, DeviceNDArray):
         return None
-    if isinstance(value, ArgHint):
+    if isinstance(value, Hint):
         return _hinted(value, want)
     if isinstance(value, tuple):
         items = getattr(want, "items", ())
@@ -53,7 +54,7 @@ def _each(inner: list[Convert | None]) -> Convert:
     return convert
 
 
-def _hinted(value: ArgHint, want: ArgType) -> Convert | None:
+def _hinted(value: Hint, want: ArgType) -> Convert | None:
     hint = type(value)
     inner = converter(value.value, want)
     if not isinstance(value.value, np.ndarray) or issubclass(hint, InOut):

@@ -1,0 +1,98 @@
+"""What a launch is made of, below the modules that launch: how its arguments are read, what it
+asks of its dispatcher, and what the functions of a route ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gridlane.core.device_errors import KernelStop
+from gridlane.cuda.kernels.transfers import Convert
+from gridlane.launch.dimensions import Dim3
+from gridlane.launch.packing import Packer
+from gridlane.launch.plan import Plan
+
+if TYPE_CHECKING:
+    from gridlane.cuda.kernels.kernel import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How to launch a kernel with arguments of given types and a given block shape.
+
+    Attributes:
+        read: arguments to parameter bytes.
+        plan: the kernel on its device.
+        launch: its own ``launch``.
+        converts: for each argument what it needs before ``read``; () when none needs any.
+        waits: host arrays are used in place or copied back, so the caller sees results on return,
+            on every stream, as CUDA's copies to pageable memory have it.
+        argtypes: the kernel's.
+        holds: whether parameters are such that a launch is compact, where the hot call has to ask.
+    """
+
+    read: Packer
+    plan: Plan
+    launch: Callable[[bytes, int, int, int, int], None]
+    converts: tuple[Convert | None, ...]
+    waits: bool
+    argtypes: tuple[Any, ...] = ()
+    holds: Callable[[bytes], bool] | None = None
+
+
+class Launchable(Protocol):
+    """A dispatcher, as a launch knows it."""
+
+    __name__: str
+    extensions: list[Any]
+    launch_bounds: int | None
+
+    def plans_of(self, block: Dim3) -> dict[Hashable, Reading]:
+        """The plans of launches with a block shape."""
+        ...
+
+    def checked(self, args: tuple[Any, ...], stream: Any) -> tuple[Any, ...]:
+        """The arguments as the kernel gets them."""
+        ...
+
+    def kernel_for(self, args: tuple[Any, ...]) -> Kernel:
+        """The kernel that takes these arguments."""
+        ...
+
+    def kernel_of(self, types: tuple[Any, ...]) -> Kernel:
+        """The kernel that a launch found for types."""
+        ...
+
+    def forget(self, kernel: Kernel) -> None:
+        """Drop a kernel that does not compile."""
+        ...
+
+    def user_exception(self, error: KernelStop) -> Exception:
+        """The exception to raise for a stopped kernel."""
+        ...
+
+    def mark_launch_config_sensitive(self) -> None:
+        """Say that the kernel depends on its launch."""
+        ...
+
+    def _compile_for_args(self, *args: Any) -> Kernel: ...
+
+
+class Launch(Protocol):
+    """A configured launch, as a route knows it; see ``launch.Launching`` for the members."""
+
+    _fast: dict[Hashable, Reading]
+    _own: Any
+    blockdim: Dim3
+    dispatcher: Launchable
+    griddim: Dim3
+    gx: int
+    gy: int
+    gz: int
+    sharedmem: int
+    stream: Any
+
+    def _launch_slowly(self, args: tuple[Any, ...]) -> None: ...
+
+    def _install(self, *profile: Any) -> None: ...
