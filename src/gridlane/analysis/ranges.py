@@ -174,7 +174,7 @@ class Ranges:
         behind: State | None,
     ) -> State | None:
         """What is behind a loop, when its head is taken back to what follows from the widened one;
-        that holds as long as a turn from there does not lead out of it."""
+        that holds as long as an iteration from there does not lead out of it."""
         if not _grew(following, head):  # the same
             return behind
         closer, again = self._turn(op, following)

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, SupportsComplex, SupportsFloat, SupportsIndex, cast, overload
 
 import numpy as np
 
 from gridlane.core import dtypes
 from gridlane.core.dtypes import DType
+
+Number = SupportsFloat | SupportsIndex | SupportsComplex
+"""What a type makes a number of."""
 
 
 class ArgType:
@@ -48,6 +51,10 @@ class ScalarType(ArgType):
     name: str
     dtype: DType
 
+    @overload  # first, as arguments of an unknown type, which a kernel's are, are numbers
+    def __call__(self, value: Number, /) -> Any: ...
+    @overload
+    def __call__(self, *args: ArgType) -> Signature: ...
     def __call__(self, *args: Any) -> Any:
         """A signature when called with types, a numpy scalar of this type with one number."""
         if len(args) == 1 and not isinstance(args[0], ArgType):
@@ -87,6 +94,10 @@ class ComplexType(ArgType):
     name: str
     part: DType
 
+    @overload
+    def __call__(self, real: Number, imag: Number = ..., /) -> Any: ...
+    @overload
+    def __call__(self, *args: ArgType) -> Signature: ...
     def __call__(self, *args: Any) -> Any:
         """A signature when called with types, a numpy scalar of this type with numbers."""
         if args and not isinstance(args[0], ArgType):

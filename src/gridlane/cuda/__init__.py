@@ -60,4 +60,5 @@ def _public() -> list[str]:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_public(), *SUBMODULES})
+    own = {name for name in globals() if name.startswith("__")}
+    return sorted({*own, *_public(), *SUBMODULES})

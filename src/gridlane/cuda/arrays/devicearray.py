@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -384,7 +384,7 @@ def as_device(value: Any, sync: bool = True, consumer: Any = None) -> Any:
 
 def from_interface(
     interface: dict[str, Any], owner: Any = None, sync: bool = True, consumer: Any = None
-) -> Any:
+) -> DeviceNDArray:
     """A device array over memory that ``__cuda_array_interface__`` describes.
 
     Raises:
@@ -411,6 +411,15 @@ def from_interface(
     return array
 
 
+_Target = TypeVar("_Target")
+
+
+@overload
+def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: None = None) -> DeviceNDArray: ...
+@overload
+def to_device(obj: Any, stream: Any = 0, copy: bool = True, *, to: _Target) -> _Target: ...
+@overload
+def to_device(obj: Any, stream: Any, copy: bool, to: _Target) -> _Target: ...
 def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
     """Copy a host array, or anything numpy makes one of, to the device.
 

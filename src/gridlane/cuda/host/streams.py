@@ -247,7 +247,7 @@ def per_thread_default_stream() -> DefaultStream:
     return _per_thread
 
 
-def external_stream(ptr: int) -> Any:
+def external_stream(ptr: int) -> AnyStream:
     """The stream whose ``handle`` is ``ptr``; where none is, using it is an INVALID_HANDLE."""
     number = int(ptr)
     return _BY_NUMBER.get(number) or ExternalStream(number)

@@ -6,17 +6,29 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Any, Unpack, overload
 
 from gridlane.core.argtypes import none
 from gridlane.core.config import config
 from gridlane.core.options import KernelOptions
 from gridlane.cuda.host import warnings as cuda_warnings
 from gridlane.cuda.kernels.dispatcher import Dispatcher
-from gridlane.cuda.kernels.jit_options import check_options, launch_bounds_of
-from gridlane.cuda.kernels.signatures import is_signature, parse
+from gridlane.cuda.kernels.jit_options import JitOptions, check_options, launch_bounds_of
+from gridlane.cuda.kernels.signatures import SignatureLike, is_signature, parse
+
+Maker = Callable[[Callable[..., Any]], Dispatcher]
 
 
+@overload
+def jit(
+    func_or_sig: SignatureLike | list[Any] | None = None,
+    device: bool = False,
+    **options: Unpack[JitOptions],
+) -> Maker: ...
+@overload
+def jit(
+    func_or_sig: Callable[..., Any], device: bool = False, **options: Unpack[JitOptions]
+) -> Dispatcher: ...
 def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
     """Make a kernel, or with ``device=True`` a device function, of a Python function.
 

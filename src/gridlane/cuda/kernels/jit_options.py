@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
@@ -25,6 +25,31 @@ ACCEPTED = {
 }
 _MOVED = ("argtypes", "restype", "bind")
 _CARVEOUTS = ("default", "maxl1", "maxshared")
+
+
+class JitOptions(TypedDict, total=False):
+    """The options of ``cuda.jit``, for type checkers; ``check_options`` checks them."""
+
+    fma: bool | None
+    debug: bool | None
+    lineinfo: bool | None
+    forceinline: bool | None
+    cache: bool | None
+    lto: bool | None
+    nopython: bool | None
+    nogil: bool | None
+    fastmath: bool | None
+    opt: bool | int | None
+    max_registers: int | None
+    launch_bounds: int | Sequence[int] | None
+    fp64: Literal["emulate", "exact", "narrow", "refuse"] | None
+    boundscheck: bool | None
+    shared_memory_carveout: int | str | None
+    extensions: Sequence[Any] | None
+    inline: bool | str | Callable[..., Any] | None
+    abi: str | None
+    link: Any
+    func: Any
 
 
 def check_options(device: Any, options: dict[str, Any], where: str = "cuda.jit") -> None:

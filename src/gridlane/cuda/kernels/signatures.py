@@ -24,6 +24,8 @@ from gridlane.core.errors import ArgumentError
 from gridlane.cuda.types import SIGNATURE_NAMES
 
 Types = tuple[ArgType, ...]
+SignatureLike = str | Signature | tuple[Any, ...]
+"""What ``cuda.jit`` takes for one signature; items of a tuple may be numpy's types as well."""
 
 
 def is_signature(value: Any) -> bool:

@@ -1,0 +1,746 @@
+"""The types of gridlane.cuda; made by scripts/cuda_stub.py, not by hand."""
+
+from collections.abc import Iterator
+from typing import Any, Literal, SupportsFloat, SupportsIndex, TypeVar, overload
+
+import numpy as np
+
+from gridlane.core.argtypes import ComplexType, ScalarType
+from gridlane.cuda import arrays as arrays
+from gridlane.cuda import host as host
+from gridlane.cuda import interop as interop
+from gridlane.cuda import kernels as kernels
+from gridlane.cuda import names as names
+from gridlane.cuda import numba_compat as numba_compat
+from gridlane.cuda import random as random
+from gridlane.cuda import types as types
+from gridlane.cuda import ufuncs as ufuncs
+from gridlane.cuda.arrays.creation import as_cuda_array as as_cuda_array
+from gridlane.cuda.arrays.creation import device_array as device_array
+from gridlane.cuda.arrays.creation import device_array_like as device_array_like
+from gridlane.cuda.arrays.creation import from_cuda_array_interface as from_cuda_array_interface
+from gridlane.cuda.arrays.creation import is_cuda_array as is_cuda_array
+from gridlane.cuda.arrays.creation import managed_array as managed_array
+from gridlane.cuda.arrays.creation import mapped_array as mapped_array
+from gridlane.cuda.arrays.creation import mapped_array_like as mapped_array_like
+from gridlane.cuda.arrays.creation import open_ipc_array as open_ipc_array
+from gridlane.cuda.arrays.creation import pinned as pinned
+from gridlane.cuda.arrays.creation import pinned_array as pinned_array
+from gridlane.cuda.arrays.creation import pinned_array_like as pinned_array_like
+from gridlane.cuda.arrays.creation import to_device as to_device
+from gridlane.cuda.host import errors as errors
+from gridlane.cuda.host import settings as _config
+from gridlane.cuda.host.compilation import compile as compile
+from gridlane.cuda.host.compilation import compile_for_current_device as compile_for_current_device
+from gridlane.cuda.host.compilation import compile_ptx as compile_ptx
+from gridlane.cuda.host.compilation import (
+    compile_ptx_for_current_device as compile_ptx_for_current_device,
+)
+from gridlane.cuda.host.device import MemoryInfo as MemoryInfo
+from gridlane.cuda.host.device import close as close
+from gridlane.cuda.host.device import cuda_error as cuda_error
+from gridlane.cuda.host.device import current_context as current_context
+from gridlane.cuda.host.device import defer_cleanup as defer_cleanup
+from gridlane.cuda.host.device import detect as detect
+from gridlane.cuda.host.device import get_current_device as get_current_device
+from gridlane.cuda.host.device import gpus as gpus
+from gridlane.cuda.host.device import is_available as is_available
+from gridlane.cuda.host.device import is_bfloat16_supported as is_bfloat16_supported
+from gridlane.cuda.host.device import is_float16_supported as is_float16_supported
+from gridlane.cuda.host.device import is_fp8_supported as is_fp8_supported
+from gridlane.cuda.host.device import is_supported_version as is_supported_version
+from gridlane.cuda.host.device import list_devices as list_devices
+from gridlane.cuda.host.device import profile_start as profile_start
+from gridlane.cuda.host.device import profile_stop as profile_stop
+from gridlane.cuda.host.device import profiling as profiling
+from gridlane.cuda.host.device import require_context as require_context
+from gridlane.cuda.host.device import select_device as select_device
+from gridlane.cuda.host.errors import KernelRuntimeError as KernelRuntimeError
+from gridlane.cuda.host.graphs import capture as capture
+from gridlane.cuda.host.refused import compile_all as compile_all
+from gridlane.cuda.host.refused import declare_device as declare_device
+from gridlane.cuda.host.streams import default_stream as default_stream
+from gridlane.cuda.host.streams import event as event
+from gridlane.cuda.host.streams import event_elapsed_time as event_elapsed_time
+from gridlane.cuda.host.streams import external_stream as external_stream
+from gridlane.cuda.host.streams import legacy_default_stream as legacy_default_stream
+from gridlane.cuda.host.streams import per_thread_default_stream as per_thread_default_stream
+from gridlane.cuda.host.streams import stream as stream
+from gridlane.cuda.host.streams import synchronize as synchronize
+from gridlane.cuda.interop.foreign import from_dlpack as from_dlpack
+from gridlane.cuda.kernels import arguments as _args
+from gridlane.cuda.kernels import decorators as decorators
+from gridlane.cuda.kernels import dispatcher as dispatcher
+from gridlane.cuda.kernels import launch as _launchconfig
+from gridlane.cuda.kernels.argument_types import typeof as typeof
+from gridlane.cuda.kernels.arguments import In as In
+from gridlane.cuda.kernels.arguments import InOut as InOut
+from gridlane.cuda.kernels.arguments import Out as Out
+from gridlane.cuda.kernels.decorators import jit as jit
+from gridlane.cuda.kernels.dispatcher import Dispatcher as Dispatcher
+from gridlane.cuda.numba_compat import api as api
+from gridlane.cuda.numba_compat import core as core
+from gridlane.cuda.numba_compat import cudadrv as cudadrv
+from gridlane.cuda.numba_compat import install_as_numba as install_as_numba
+from gridlane.cuda.numba_compat import testing as testing
+from gridlane.cuda.types import b1 as b1
+from gridlane.cuda.types import bfloat16 as bfloat16
+from gridlane.cuda.types import bool_ as bool_
+from gridlane.cuda.types import boolean as boolean
+from gridlane.cuda.types import byte as byte
+from gridlane.cuda.types import c8 as c8
+from gridlane.cuda.types import c16 as c16
+from gridlane.cuda.types import char as char
+from gridlane.cuda.types import complex64 as complex64
+from gridlane.cuda.types import complex128 as complex128
+from gridlane.cuda.types import double as double
+from gridlane.cuda.types import f2 as f2
+from gridlane.cuda.types import f4 as f4
+from gridlane.cuda.types import f8 as f8
+from gridlane.cuda.types import float16 as float16
+from gridlane.cuda.types import float32 as float32
+from gridlane.cuda.types import float64 as float64
+from gridlane.cuda.types import float_ as float_
+from gridlane.cuda.types import i1 as i1
+from gridlane.cuda.types import i2 as i2
+from gridlane.cuda.types import i4 as i4
+from gridlane.cuda.types import i8 as i8
+from gridlane.cuda.types import int8 as int8
+from gridlane.cuda.types import int16 as int16
+from gridlane.cuda.types import int32 as int32
+from gridlane.cuda.types import int64 as int64
+from gridlane.cuda.types import int_ as int_
+from gridlane.cuda.types import intc as intc
+from gridlane.cuda.types import intp as intp
+from gridlane.cuda.types import long_ as long_
+from gridlane.cuda.types import longlong as longlong
+from gridlane.cuda.types import none as none
+from gridlane.cuda.types import short as short
+from gridlane.cuda.types import size_t as size_t
+from gridlane.cuda.types import ssize_t as ssize_t
+from gridlane.cuda.types import u1 as u1
+from gridlane.cuda.types import u2 as u2
+from gridlane.cuda.types import u4 as u4
+from gridlane.cuda.types import u8 as u8
+from gridlane.cuda.types import uchar as uchar
+from gridlane.cuda.types import uint as uint
+from gridlane.cuda.types import uint8 as uint8
+from gridlane.cuda.types import uint16 as uint16
+from gridlane.cuda.types import uint32 as uint32
+from gridlane.cuda.types import uint64 as uint64
+from gridlane.cuda.types import uintc as uintc
+from gridlane.cuda.types import uintp as uintp
+from gridlane.cuda.types import ulong as ulong
+from gridlane.cuda.types import ulonglong as ulonglong
+from gridlane.cuda.types import ushort as ushort
+from gridlane.cuda.types import void as void
+from gridlane.cuda.ufuncs.gufunc import guvectorize as guvectorize
+from gridlane.cuda.ufuncs.reduction import Reduce as Reduce
+from gridlane.cuda.ufuncs.reduction import reduce as reduce
+from gridlane.cuda.ufuncs.ufunc import vectorize as vectorize
+
+_T = TypeVar("_T")
+_Real = SupportsFloat | SupportsIndex
+_Index = SupportsIndex | tuple[SupportsIndex, ...]
+_Shape = int | tuple[int, ...]
+_Number = ScalarType | ComplexType | type[np.generic] | type[complex]
+
+class _Dim3:
+    """Three values along the axes."""
+
+    @property
+    def x(self) -> int: ...
+    @property
+    def y(self) -> int: ...
+    @property
+    def z(self) -> int: ...
+
+class _KernelArray:
+    """An array that a kernel makes, by what kernels can do with it."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    ndim: int
+    size: int
+    itemsize: int
+    nbytes: int
+    dtype: Any
+    @property
+    def T(self) -> _KernelArray: ...
+    @property
+    def real(self) -> _KernelArray: ...
+    @property
+    def imag(self) -> _KernelArray: ...
+    def __getitem__(self, index: Any) -> Any: ...
+    def __setitem__(self, index: Any, value: Any) -> None: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def view(self, dtype: Any) -> _KernelArray: ...
+    def reshape(self, *shape: Any) -> _KernelArray: ...
+    def ravel(self) -> _KernelArray: ...
+    def transpose(self) -> _KernelArray: ...
+    def copy(self) -> _KernelArray: ...
+    def item(self) -> Any: ...
+    def fill(self, value: Any) -> None: ...
+
+class _RecordArray(_KernelArray):
+    """The same of records, whose fields are attributes."""
+
+    def __getattr__(self, name: str) -> Any: ...
+
+class _Fragment:
+    """A matrix that the lanes of a warp hold together."""
+
+class _GridGroup:
+    """Every thread of a grid; ``cuda.cg.this_grid()`` in a kernel gives it."""
+    def sync(self) -> None:
+        """Wait for every thread of the grid, whose blocks are all on the device at once."""
+
+class _Shared:
+    """Memory that a block shares."""
+    @overload
+    def array(self, shape: _Shape, dtype: _Number, alignment: int | None = ...) -> _KernelArray:
+        """A shared array; shape 0 is sized at launch."""
+    @overload
+    def array(self, shape: _Shape, dtype: Any, alignment: int | None = ...) -> _RecordArray:
+        """A shared array; shape 0 is sized at launch."""
+
+class _Local:
+    """Memory of one thread."""
+    @overload
+    def array(self, shape: _Shape, dtype: _Number, alignment: int | None = ...) -> _KernelArray:
+        """A local array of undefined contents."""
+    @overload
+    def array(self, shape: _Shape, dtype: Any, alignment: int | None = ...) -> _RecordArray:
+        """A local array of undefined contents."""
+
+class _Const:
+    """Constant memory."""
+    def array_like(self, ndarray: Any) -> _RecordArray:
+        """A global numpy array as constant memory."""
+
+class _Atomic:
+    """Atomic updates; each gives the old value."""
+    def add(self, ary: Any, idx: _Index, val: Any) -> Any:
+        """ary[idx] += val."""
+    def sub(self, ary: Any, idx: _Index, val: Any) -> Any:
+        """ary[idx] -= val."""
+    def and_(self, ary: Any, idx: _Index, val: Any) -> Any:
+        """ary[idx] &= val."""
+    def or_(self, ary: Any, idx: _Index, val: Any) -> Any:
+        """ary[idx] |= val."""
+    def xor(self, ary: Any, idx: _Index, val: Any) -> Any:
+        """ary[idx] ^= val."""
+    def inc(self, ary: Any, idx: _Index, val: Any) -> Any:
+        """ary[idx] = 0 if ary[idx] >= val else ary[idx] + 1."""
+    def dec(self, ary: Any, idx: _Index, val: Any) -> Any:
+        """ary[idx] = val if ary[idx] == 0 or ary[idx] > val else ary[idx] - 1."""
+    def exch(self, ary: Any, idx: _Index, val: Any) -> Any:
+        """ary[idx] = val."""
+    def max(self, ary: Any, idx: _Index, val: Any) -> Any:
+        """ary[idx] = max(ary[idx], val); a NaN stays."""
+    def min(self, ary: Any, idx: _Index, val: Any) -> Any:
+        """ary[idx] = min(ary[idx], val); a NaN stays."""
+    def nanmax(self, ary: Any, idx: _Index, val: Any) -> Any:
+        """ary[idx] = max(ary[idx], val); a NaN is taken as missing."""
+    def nanmin(self, ary: Any, idx: _Index, val: Any) -> Any:
+        """ary[idx] = min(ary[idx], val); a NaN is taken as missing."""
+    def compare_and_swap(self, ary: Any, old: Any, val: Any) -> Any:
+        """ary[0] = val where ary[0] == old."""
+    def cas(self, ary: Any, idx: _Index, old: Any, val: Any) -> Any:
+        """ary[idx] = val where ary[idx] == old."""
+
+class _Fp16:
+    """Arithmetic of float16."""
+    def habs(self, a: _Real) -> Any:
+        """habs of a float16."""
+    def hneg(self, a: _Real) -> Any:
+        """hneg of a float16."""
+    def hsin(self, a: _Real) -> Any:
+        """hsin of a float16."""
+    def hcos(self, a: _Real) -> Any:
+        """hcos of a float16."""
+    def hexp(self, a: _Real) -> Any:
+        """hexp of a float16."""
+    def hexp2(self, a: _Real) -> Any:
+        """hexp2 of a float16."""
+    def hexp10(self, a: _Real) -> Any:
+        """hexp10 of a float16."""
+    def hlog(self, a: _Real) -> Any:
+        """hlog of a float16."""
+    def hlog2(self, a: _Real) -> Any:
+        """hlog2 of a float16."""
+    def hlog10(self, a: _Real) -> Any:
+        """hlog10 of a float16."""
+    def hsqrt(self, a: _Real) -> Any:
+        """hsqrt of a float16."""
+    def hrsqrt(self, a: _Real) -> Any:
+        """hrsqrt of a float16."""
+    def hrcp(self, a: _Real) -> Any:
+        """hrcp of a float16."""
+    def hceil(self, a: _Real) -> Any:
+        """hceil of a float16."""
+    def hfloor(self, a: _Real) -> Any:
+        """hfloor of a float16."""
+    def hrint(self, a: _Real) -> Any:
+        """hrint of a float16."""
+    def htrunc(self, a: _Real) -> Any:
+        """htrunc of a float16."""
+    def hadd(self, a: _Real, b: _Real) -> Any:
+        """hadd of two float16."""
+    def hsub(self, a: _Real, b: _Real) -> Any:
+        """hsub of two float16."""
+    def hmul(self, a: _Real, b: _Real) -> Any:
+        """hmul of two float16."""
+    def hdiv(self, a: _Real, b: _Real) -> Any:
+        """hdiv of two float16."""
+    def hmax(self, a: _Real, b: _Real) -> Any:
+        """hmax of two float16."""
+    def hmin(self, a: _Real, b: _Real) -> Any:
+        """hmin of two float16."""
+    def heq(self, a: _Real, b: _Real) -> Any:
+        """heq of two float16."""
+    def hne(self, a: _Real, b: _Real) -> Any:
+        """hne of two float16."""
+    def hlt(self, a: _Real, b: _Real) -> Any:
+        """hlt of two float16."""
+    def hle(self, a: _Real, b: _Real) -> Any:
+        """hle of two float16."""
+    def hgt(self, a: _Real, b: _Real) -> Any:
+        """hgt of two float16."""
+    def hge(self, a: _Real, b: _Real) -> Any:
+        """hge of two float16."""
+    def hfma(self, a: _Real, b: _Real, c: _Real) -> Any:
+        """a * b + c of float16, rounded once."""
+
+class _Cg:
+    """Cooperative groups."""
+    def this_grid(self) -> _GridGroup:
+        """The group of the whole grid."""
+
+class _Wmma:
+    """Matrices that the 32 lanes of a warp hold together and tensor cores multiply. Shapes are
+    constants, multiples of 16; the inner extent of a product is one of 16 for 16-bit
+    floats, 8 for float32 as tf32, 32 for 8-bit integers. All lanes of a warp call these
+    together.
+    """
+    def fill(self, shape: tuple[int, int], dtype: Any, value: _Real) -> _Fragment:
+        """An accumulator with one value everywhere."""
+    def load_a(
+        self,
+        array: Any,
+        position: _Index,
+        shape: tuple[int, int],
+        layout: Literal["row", "col"] = ...,
+        precision: Any = ...,
+    ) -> _Fragment:
+        """A left factor from a 2-d array in global or shared memory, the first element at
+        array[position]. A C array has the layout "row", an F array "col"; array.T turns one
+        into the other. Rows, or columns, start at multiples of 16 bytes.
+        """
+    def load_b(
+        self,
+        array: Any,
+        position: _Index,
+        shape: tuple[int, int],
+        layout: Literal["row", "col"] = ...,
+        precision: Any = ...,
+    ) -> _Fragment:
+        """A right factor from a 2-d array in global or shared memory, the first element at
+        array[position]. A C array has the layout "row", an F array "col"; array.T turns one
+        into the other. Rows, or columns, start at multiples of 16 bytes.
+        """
+    def load_c(
+        self,
+        array: Any,
+        position: _Index,
+        shape: tuple[int, int],
+        layout: Literal["row", "col"] = ...,
+    ) -> _Fragment:
+        """An accumulator from a 2-d array in global or shared memory, the first element at
+        array[position]. A C array has the layout "row", an F array "col"; array.T turns one
+        into the other. Rows, or columns, start at multiples of 16 bytes.
+        """
+    def mma(self, a: _Fragment, b: _Fragment, c: _Fragment) -> _Fragment:
+        """The accumulator a @ b + c."""
+    def store(
+        self, array: Any, position: _Index, fragment: _Fragment, layout: Literal["row", "col"] = ...
+    ) -> None:
+        """Write an accumulator, as load_c reads."""
+    def scale(self, fragment: _Fragment, factor: _Real) -> _Fragment:
+        """An accumulator with every element times a number."""
+    def convert(self, fragment: _Fragment, dtype: Any) -> _Fragment:
+        """An accumulator with every element converted."""
+
+threadIdx: _Dim3
+"""The thread's index in its block, int32."""
+blockIdx: _Dim3
+"""The block's index in the grid, int32."""
+blockDim: _Dim3
+"""Threads in a block, int32."""
+gridDim: _Dim3
+"""Blocks in the grid, int32."""
+laneid: int
+"""The thread's lane in its warp, 0 to 31, int32."""
+warpsize: int
+"""Threads in a warp: 32."""
+
+@overload
+def grid(ndim: Literal[1]) -> int:
+    """The thread's place in the grid: int64, or a tuple for ndim > 1."""
+
+@overload
+def grid(ndim: Literal[2]) -> tuple[int, int]:
+    """The thread's place in the grid: int64, or a tuple for ndim > 1."""
+
+@overload
+def grid(ndim: Literal[3]) -> tuple[int, int, int]:
+    """The thread's place in the grid: int64, or a tuple for ndim > 1."""
+
+@overload
+def gridsize(ndim: Literal[1]) -> int:
+    """Threads in the grid: int64, or a tuple for ndim > 1."""
+
+@overload
+def gridsize(ndim: Literal[2]) -> tuple[int, int]:
+    """Threads in the grid: int64, or a tuple for ndim > 1."""
+
+@overload
+def gridsize(ndim: Literal[3]) -> tuple[int, int, int]:
+    """Threads in the grid: int64, or a tuple for ndim > 1."""
+
+shared: _Shared
+"""Memory that a block shares."""
+local: _Local
+"""Memory of one thread."""
+const: _Const
+"""Constant memory."""
+atomic: _Atomic
+"""Atomic updates; each gives the old value."""
+fp16: _Fp16
+"""Arithmetic of float16."""
+cg: _Cg
+"""Cooperative groups."""
+wmma: _Wmma
+"""Matrices that the 32 lanes of a warp hold together and tensor cores multiply. Shapes are
+constants, multiples of 16; the inner extent of a product is one of 16 for 16-bit
+floats, 8 for float32 as tf32, 32 for 8-bit integers. All lanes of a warp call these
+together.
+"""
+
+def async_copy(
+    target: Any, target_index: _Index, source: Any, source_index: _Index, count: int
+) -> None:
+    """Start to copy ``count`` elements, a constant, from an array in global memory to one in
+    shared memory. They follow each other along the last axis, are 4, 8 or 16 bytes
+    together, and start at multiples of as many bytes. The data may arrive at any time up to
+    the async_wait that covers the copy: reading it earlier is a race. Other threads see it
+    behind a barrier that follows the wait.
+    """
+
+def async_commit() -> None:
+    """Make a group of the thread's copies since the last commit."""
+
+def async_wait(pending: int) -> None:
+    """Wait until at most the ``pending`` latest groups of the thread, a constant, are under
+    way.
+    """
+
+def syncthreads() -> None:
+    """Wait for every thread of the block."""
+
+def syncthreads_count(predicate: Any) -> int:
+    """A barrier; the number of threads with a true predicate."""
+
+def syncthreads_and(predicate: Any) -> int:
+    """A barrier; 1 where every predicate is true, else 0."""
+
+def syncthreads_or(predicate: Any) -> int:
+    """A barrier; 1 where any predicate is true, else 0."""
+
+def syncwarp(mask: SupportsIndex = ...) -> None:
+    """Wait for the lanes of the warp in the mask."""
+
+def nanosleep(ns: SupportsIndex) -> None:
+    """Sleep about so many nanoseconds; may return at once."""
+
+def activemask() -> int:
+    """The lanes that run together."""
+
+def threadfence() -> None:
+    """Order memory accesses as seen by the device."""
+
+def threadfence_block() -> None:
+    """Order memory accesses within the block."""
+
+def threadfence_system() -> None:
+    """Order memory accesses system-wide."""
+
+def shfl_sync(mask: SupportsIndex, value: _T, src_lane: SupportsIndex) -> _T:
+    """The value of a lane. The mask names the lanes that take part."""
+
+def shfl_up_sync(mask: SupportsIndex, value: _T, delta: SupportsIndex) -> _T:
+    """The value of the lane delta below. The mask names the lanes that take part."""
+
+def shfl_down_sync(mask: SupportsIndex, value: _T, delta: SupportsIndex) -> _T:
+    """The value of the lane delta above. The mask names the lanes that take part."""
+
+def shfl_xor_sync(mask: SupportsIndex, value: _T, lane_mask: SupportsIndex) -> _T:
+    """The value of lane id ^ lane_mask. The mask names the lanes that take part."""
+
+def all_sync(mask: SupportsIndex, predicate: Any) -> bool:
+    """Whether all predicates hold. The mask names the lanes that take part."""
+
+def any_sync(mask: SupportsIndex, predicate: Any) -> bool:
+    """Whether any predicate holds. The mask names the lanes that take part."""
+
+def eq_sync(mask: SupportsIndex, predicate: Any) -> bool:
+    """Whether all predicates agree. The mask names the lanes that take part."""
+
+def ballot_sync(mask: SupportsIndex, predicate: Any) -> int:
+    """A bit for each lane whose predicate holds. The mask names the lanes that take part."""
+
+def vote_sync_intrinsic(
+    mask: SupportsIndex, mode: SupportsIndex, predicate: Any
+) -> tuple[int, bool]:
+    """mode 0 all, 1 any, 2 eq, 3 ballot."""
+
+def shfl_sync_intrinsic(
+    mask: SupportsIndex,
+    mode: SupportsIndex,
+    value: Any,
+    mode_offset: SupportsIndex,
+    clamp: SupportsIndex,
+) -> tuple[Any, bool]:
+    """(value, in range); mode 0 idx, 1 up, 2 down, 3 xor; clamp as in PTX."""
+
+def match_any_sync(mask: SupportsIndex, value: Any) -> int:
+    """The lanes with an equal value. The mask names the lanes that take part."""
+
+def match_all_sync(mask: SupportsIndex, value: Any) -> tuple[int, bool]:
+    """(lanes, whether all values are equal). The mask names the lanes that take part."""
+
+def lanemask_lt() -> int:
+    """The lanes below the own one."""
+
+def popc(x: SupportsIndex) -> int:
+    """The number of one bits."""
+
+def brev(x: SupportsIndex) -> int:
+    """The bits in reverse order."""
+
+def clz(x: SupportsIndex) -> int:
+    """The number of leading zero bits."""
+
+def ffs(x: SupportsIndex) -> int:
+    """The position of the lowest one bit, from 1; 0 for 0."""
+
+def fma(a: _Real, b: _Real, c: _Real) -> float:
+    """a * b + c, rounded once."""
+
+def cbrt(x: _Real) -> float:
+    """The cube root."""
+
+def selp(condition: Any, a: _T, b: _T) -> _T:
+    """a where the condition holds, else b."""
+
+def ldca(ary: Any, idx: _Index) -> Any:
+    """A load or store with a cache hint, which may be ignored."""
+
+def ldcg(ary: Any, idx: _Index) -> Any:
+    """A load or store with a cache hint, which may be ignored."""
+
+def ldcs(ary: Any, idx: _Index) -> Any:
+    """A load or store with a cache hint, which may be ignored."""
+
+def ldlu(ary: Any, idx: _Index) -> Any:
+    """A load or store with a cache hint, which may be ignored."""
+
+def ldcv(ary: Any, idx: _Index) -> Any:
+    """A load or store with a cache hint, which may be ignored."""
+
+def stcg(ary: Any, idx: _Index, val: Any) -> None:
+    """A load or store with a cache hint, which may be ignored."""
+
+def stcs(ary: Any, idx: _Index, val: Any) -> None:
+    """A load or store with a cache hint, which may be ignored."""
+
+def stwb(ary: Any, idx: _Index, val: Any) -> None:
+    """A load or store with a cache hint, which may be ignored."""
+
+def stwt(ary: Any, idx: _Index, val: Any) -> None:
+    """A load or store with a cache hint, which may be ignored."""
+
+args = _args
+config = _config
+launchconfig = _launchconfig
+__all__ = [
+    "Dispatcher",
+    "In",
+    "InOut",
+    "KernelRuntimeError",
+    "MemoryInfo",
+    "Out",
+    "Reduce",
+    "activemask",
+    "all_sync",
+    "any_sync",
+    "as_cuda_array",
+    "async_commit",
+    "async_copy",
+    "async_wait",
+    "atomic",
+    "b1",
+    "ballot_sync",
+    "bfloat16",
+    "blockDim",
+    "blockIdx",
+    "bool_",
+    "boolean",
+    "brev",
+    "byte",
+    "c16",
+    "c8",
+    "capture",
+    "cbrt",
+    "cg",
+    "char",
+    "close",
+    "clz",
+    "compile",
+    "compile_all",
+    "compile_for_current_device",
+    "compile_ptx",
+    "compile_ptx_for_current_device",
+    "complex128",
+    "complex64",
+    "const",
+    "cuda_error",
+    "current_context",
+    "declare_device",
+    "default_stream",
+    "defer_cleanup",
+    "detect",
+    "device_array",
+    "device_array_like",
+    "double",
+    "eq_sync",
+    "event",
+    "event_elapsed_time",
+    "external_stream",
+    "f2",
+    "f4",
+    "f8",
+    "ffs",
+    "float16",
+    "float32",
+    "float64",
+    "float_",
+    "fma",
+    "fp16",
+    "from_cuda_array_interface",
+    "from_dlpack",
+    "get_current_device",
+    "gpus",
+    "grid",
+    "gridDim",
+    "gridsize",
+    "guvectorize",
+    "i1",
+    "i2",
+    "i4",
+    "i8",
+    "install_as_numba",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "int_",
+    "intc",
+    "intp",
+    "is_available",
+    "is_bfloat16_supported",
+    "is_cuda_array",
+    "is_float16_supported",
+    "is_fp8_supported",
+    "is_supported_version",
+    "jit",
+    "laneid",
+    "lanemask_lt",
+    "ldca",
+    "ldcg",
+    "ldcs",
+    "ldcv",
+    "ldlu",
+    "legacy_default_stream",
+    "list_devices",
+    "local",
+    "long_",
+    "longlong",
+    "managed_array",
+    "mapped_array",
+    "mapped_array_like",
+    "match_all_sync",
+    "match_any_sync",
+    "nanosleep",
+    "none",
+    "open_ipc_array",
+    "per_thread_default_stream",
+    "pinned",
+    "pinned_array",
+    "pinned_array_like",
+    "popc",
+    "profile_start",
+    "profile_stop",
+    "profiling",
+    "reduce",
+    "require_context",
+    "select_device",
+    "selp",
+    "shared",
+    "shfl_down_sync",
+    "shfl_sync",
+    "shfl_sync_intrinsic",
+    "shfl_up_sync",
+    "shfl_xor_sync",
+    "short",
+    "size_t",
+    "ssize_t",
+    "stcg",
+    "stcs",
+    "stream",
+    "stwb",
+    "stwt",
+    "synchronize",
+    "syncthreads",
+    "syncthreads_and",
+    "syncthreads_count",
+    "syncthreads_or",
+    "syncwarp",
+    "threadIdx",
+    "threadfence",
+    "threadfence_block",
+    "threadfence_system",
+    "to_device",
+    "typeof",
+    "u1",
+    "u2",
+    "u4",
+    "u8",
+    "uchar",
+    "uint",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
+    "uintc",
+    "uintp",
+    "ulong",
+    "ulonglong",
+    "ushort",
+    "vectorize",
+    "void",
+    "vote_sync_intrinsic",
+    "warpsize",
+    "wmma",
+]
