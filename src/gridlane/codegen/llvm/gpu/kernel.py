@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gridlane.codegen.llvm.gpu import atomics, comparison, control, gridops, memory, report
+from gridlane.codegen.llvm.gpu import (
+    atomics,
+    comparison,
+    control,
+    functions,
+    gridops,
+    memory,
+    report,
+)
 from gridlane.codegen.llvm.gpu.emission import Emission
 from gridlane.codegen.llvm.gpu.lines import declare_unit
 from gridlane.codegen.llvm.gpu.overlay import Overlay
@@ -13,7 +21,7 @@ from gridlane.ir.op import Op
 from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import Function, Module, Param
 
-FAMILIES = (atomics, comparison, gridops, memory, report)
+FAMILIES = (atomics, comparison, functions, gridops, memory, report)
 """Imported for the emissions that they register."""
 
 
