@@ -60,13 +60,13 @@ class HostQueue(SoftwareQueue[HostPiece]):
         self.waits_for: tuple[HostQueue, Latch] | None = None
         self.marks: weakref.WeakSet[Mark] = weakref.WeakSet()
 
-    def put(self, piece: HostPiece) -> None:
-        """Append work. Hot."""
+    def put(self, *pieces: HostPiece) -> None:
+        """Append work, with nothing of another thread in between. Hot."""
         if sys.is_finalizing():
             raise at_its_end("the thread of this stream")
         with self._lock:
             BUSY.add(self)  # an exception may come out behind each line
-            self.append(piece)
+            self.extend(pieces)
             BUSY.add(self)  # a handler may have waited until there was nothing
 
     def forget_if_empty(self) -> None:
