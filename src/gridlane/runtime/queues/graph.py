@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 from gridlane.core.device_errors import ILLEGAL_STATE, INVALID_HANDLE, NOT_CAPTURED, fail
 
 P = TypeVar("P")
-Piece = TypeVar("Piece")
+Piece = TypeVar("Piece", contravariant=True)
 
 
 class Appends(Protocol[Piece]):

@@ -60,14 +60,23 @@ class HostQueue(SoftwareQueue[HostPiece]):
         self.waits_for: tuple[HostQueue, Latch] | None = None
         self.marks: weakref.WeakSet[Mark] = weakref.WeakSet()
 
-    def put(self, *pieces: HostPiece) -> None:
-        """Append work, with nothing of another thread in between. Hot."""
+    def put(self, piece: HostPiece) -> None:
+        """Append work. Hot."""
         if sys.is_finalizing():
             raise at_its_end("the thread of this stream")
         with self._lock:
             BUSY.add(self)  # an exception may come out behind each line
-            self.extend(pieces)
+            self.append(piece)
             BUSY.add(self)  # a handler may have waited until there was nothing
+
+    def put_all(self, pieces: tuple[HostPiece, ...]) -> None:
+        """Append work, with nothing of another thread in between."""
+        if sys.is_finalizing():
+            raise at_its_end("the thread of this stream")
+        with self._lock:
+            BUSY.add(self)  # as in put
+            self.extend(pieces)
+            BUSY.add(self)
 
     def forget_if_empty(self) -> None:
         """Take the queue out of BUSY where nothing is pending."""

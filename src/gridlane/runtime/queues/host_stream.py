@@ -159,7 +159,7 @@ class OwnHostStream(HostStream):
 
     def _submit_all(self, pieces: tuple[HostPiece, ...]) -> None:
         if pieces:
-            self._queue.put(*pieces)
+            self._queue.put_all(pieces)
 
     def synchronize(self) -> None:
         """Wait for the work so far; raise the first error of it."""
