@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.interp.test_arith import results, rows, same
 
-from gridlane.codegen.llvm import ptx
+from gridlane.codegen.llvm.gpu.nvptx import ptx
 from gridlane.conformance.special import grid_of, special
 from gridlane.core.dtypes import INTEGERS, DType, u32
 from gridlane.ir.op import REGISTRY

@@ -12,8 +12,8 @@ import pytest
 from tests.effort import NIGHTLY
 
 from gridlane import compiler, cuda
-from gridlane.codegen.llvm.nvptx.emission import TABLE
-from gridlane.codegen.llvm.nvptx.kernel import entry_name
+from gridlane.codegen.llvm.gpu.nvptx import emitted
+from gridlane.codegen.llvm.gpu.nvptx.overlay import entry_name
 from gridlane.compiler.cuda import PROCESSORS, assemble, find_ptxas, machine_of
 from gridlane.compiler.libdevice import find_libdevice
 from gridlane.conformance.cases import INEXACT, Case, arithmetic, emitting, over
@@ -358,7 +358,7 @@ def test_names() -> None:
 
 
 def test_classes_of_ops_are_known() -> None:
-    assert all(issubclass(cls, Op) for cls in TABLE)
+    assert all(issubclass(cls, Op) for cls in emitted(""))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tests.effort import NIGHTLY
 from tests.frontends.running import launch
 
 from gridlane import cuda
-from gridlane.codegen.llvm.nvptx.registers import packed, registers
+from gridlane.codegen.llvm.gpu.nvptx.registers import packed, registers
 from gridlane.conformance.cases import Case
 from gridlane.conformance.fragments import fragments
 from gridlane.core.argtypes import float16, float32

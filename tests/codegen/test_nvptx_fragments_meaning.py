@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.codegen.warp_machine import Warp
 
-from gridlane.codegen.llvm.nvptx import emit_kernel
+from gridlane.codegen.llvm.gpu.nvptx import emit_kernel
 from gridlane.core.dtypes import DType, bf16, f16, f32, i8, i32, u8
 from gridlane.core.options import KernelOptions
 from gridlane.ir.ops.matrix import DEPTHS

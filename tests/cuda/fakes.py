@@ -20,7 +20,7 @@ from gridlane.runtime.protocol import Limits
 
 
 def slots_of(types):
-    """ParamSlots as docs/architecture.md lays them out, and the size of the block."""
+    """ParamSlots as core/parameters.py lays them out, and the size of the block."""
     flat = []
 
     def add(n, type_, path):

@@ -404,3 +404,49 @@ def test_fences_and_returns_in_loops():
     got = np.zeros(72, np.int32)
     cuda.jit(ending)[2, 64](values, got)
     assert (got == rest.sum(axis=1)).all()
+
+
+def left_by_some(b):
+    if b == 5:
+        return 1
+    for j in range(3):
+        if j == b:
+            continue
+        while b > 1:
+            return 2 + j
+    return 9
+
+
+def left_by_all(b):
+    if b == 5:
+        return 1
+    for _ in range(3):
+        while True:
+            return 2
+    return 3
+
+
+def left_behind_a_break(b):
+    for j in range(3):
+        if b == 5:
+            return 1
+        while True:
+            if b == 7:
+                break
+            return 2 + j
+    return 3
+
+
+@pytest.mark.parametrize("leave", [left_by_some, left_by_all, left_behind_a_break])
+def test_returns_from_loops_that_do_not_go_round(leave):
+    """The lanes that return early keep a return at a loop's end from being a plain jump."""
+    inner = cuda.jit(device=True)(leave)
+
+    @cuda.jit
+    def kernel(x, out):
+        i = cuda.grid(1)
+        out[i] = inner(x[i])
+
+    x, out = np.arange(64, dtype=np.int32) % 9, np.zeros(64, np.int32)
+    kernel[2, 32](x, out)
+    assert out.tolist() == [leave(b) for b in x.tolist()]

@@ -80,6 +80,7 @@ def test_conversions(have, want, rank):
         ("int64", 2**64 - 1, -1),
         ("uint8", -1, 255),
         ("int16", 40000, 40000 - 65536),
+        ("int32", np.True_, 1),
     ],
 )
 def test_an_integer_wraps_to_the_type_of_a_signature(signature, value, want):

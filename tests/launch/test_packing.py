@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.dtypes import ALL, FLOATS, INTEGERS, bf16, f16, f32, f64, i8, i32, u64
-from gridlane.launch.packing import flat_packer
+from gridlane.launch.packing import flat_packer, packer
 from gridlane.launch.parameters import Parameters
 from gridlane.memory.resource import Buffer
 
@@ -61,6 +61,15 @@ def test_integers_wrap(dtype):
         assert pack(value)[: dtype.size] == (int(value) % 2**dtype.bits).to_bytes(
             dtype.size, "little"
         )
+
+
+@pytest.mark.parametrize("dtype", ALL, ids=str)
+@pytest.mark.parametrize("value", [True, np.True_, np.False_], ids=repr)
+def test_bools_are_numbers(dtype, value):
+    parameters = Parameters(*laid_out([dtype]))
+    wanted = np.array(int(value)).astype(dtype.numpy).tobytes()
+    for pack in (flat_packer(parameters), packer(parameters, [value])):
+        assert pack(value)[: dtype.size] == wanted
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)

@@ -97,6 +97,54 @@ def test_what_is_refused():
         assert figures(memory) == (0, 0, 0, 0, 0)
 
 
+@pytest.mark.parametrize("limit", [None, 1 << 20])
+def test_what_a_resource_gives_wrongly_is_refused(limit):
+    class Wrong(Double):
+        def allocate(self, size):
+            buffer = super().allocate(size)
+            buffer.size, buffer.address = buffer.size + more, buffer.address + aside
+            return buffer
+
+    double = Wrong()
+    memory = DeviceMemory(double)
+    memory.limit = limit
+    for more, aside in ((-1, 0), (1, 0), (0, 128), (0, 1)):
+        told = rf"INVALID_VALUE.* gave {100 + more} bytes .* 100 bytes at a multiple of 256"
+        with pytest.raises(DeviceError, match=told):
+            memory.allocate(100)
+        assert double.log[-1] == ("deallocate", double.log[-2][1] + aside, 100 + more)
+        assert figures(memory) == (0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("limit", [None, 1 << 20])
+def test_a_resource_without_its_methods_leaves_the_books_alone(limit):
+    class Nothing(Double):
+        def allocate(self, size):
+            return None
+
+    class Half:
+        allocate = Double().allocate
+
+    for resource in (Nothing(), Half()):
+        memory = DeviceMemory(resource)
+        memory.limit = limit
+        with pytest.raises(AttributeError):
+            memory.allocate(100)
+        assert figures(memory) == (0, 0, 0, 0, 0)
+
+
+def test_a_limit_is_a_number_of_bytes():
+    memory = DeviceMemory(Double())
+    memory.limit = np.int64(100)
+    assert memory.limit == 100 and type(memory.limit) is int
+    with pytest.raises(DeviceError, match=r"INVALID_VALUE.*a limit of -1 bytes"):
+        memory.limit = -1
+    for wrong in (1.5, "100"):
+        with pytest.raises(TypeError):
+            memory.limit = wrong
+    assert memory.limit == 100
+
+
 def test_a_limit_holds_for_what_is_being_allocated():
     class Slow(Double):
         def allocate(self, size):

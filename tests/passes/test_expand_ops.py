@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
+from tests.devices import run_on
 from tests.passes.legalizing import check, ops_of
 
 from gridlane.backends import backend, names
@@ -14,7 +16,7 @@ from gridlane.conformance.suite import cases
 from gridlane.core.errors import TargetError
 from gridlane.core.options import Target
 from gridlane.ir.op import REGISTRY, Op, operation
-from gridlane.ir.ops import arith
+from gridlane.ir.ops import arith, control
 from gridlane.ir.parser import parse_module
 from gridlane.ir.values import Module, Value
 from gridlane.ir.verifier import verify
@@ -131,3 +133,33 @@ def test_a_broken_expansion_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
             for case in CASES:
                 if case.op == cls.name:
                     check(case, expand_all)
+
+
+LONG = """
+kernel @k(%p: ptr<u32, global>, %a: u32, %b: u32, %s: u32) {
+  %x: u32 = prmt %a, %a, %s
+  %y: u32 = prmt %x, %b, %s
+  %z: u32 = prmt %y, %x, %s [mode=b4e]
+  %known: u32 = const 0x5140
+  %w: u32 = prmt %z, %y, %known
+  store %p, %w
+}
+"""
+
+
+def test_a_long_expansion_is_a_function() -> None:
+    """One for each mode. What a known selector leaves is short, and stays in its place."""
+    text = LONG.replace("0x5140", str(0x5140))
+    module, wanted = parse_module(text), []
+    expand_ops(module, frozenset())
+    verify(module)
+    calls = [op.callee for op in module.kernel.body.walk() if isinstance(op, control.Call)]
+    assert len(calls) == 3 and len(set(calls)) == 2
+    assert set(module.functions) - set(calls) == {"k"}
+    assert all(module.functions[name].is_library for name in calls)
+    for a, b, s in ((0x03020100, 0x87868584, 0x7531), (0xFFFEFDFC, 0x11223344, 0xF29C), (1, 2, 3)):
+        got, want = np.zeros(1, np.uint32), np.zeros(1, np.uint32)
+        for changed, out in ((module, got), (parse_module(text), want)):
+            arrays = run_on("interp", changed, (1, 1, 1), (1, 1, 1), [out], (a, b, s)).arrays
+            wanted.append(arrays[0][0])
+        assert wanted[-1] == wanted[-2]

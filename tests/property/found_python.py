@@ -296,5 +296,136 @@ def k(x_int16, x_int32, x_uint64, o_int16, o_int32, o_uint64, a_int32, a_uint32)
     cuda.syncthreads()
     o_uint64[i * 6 + 1] = w2
 """,
+    886000780: """
+@cuda.jit(OPTIONS)
+def k(x_int64, x_uint64, x_int16, o_int64, o_uint64, o_int16, a_int32, a_uint32):
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    s = cuda.shared.array(16, np.int64)
+    v_int64 = np.int64(x_int64[i])
+    v_uint64 = np.uint64(i)
+    v_int16 = np.int16(i)
+    if np.int64(15) < v_int64 and v_uint64 == np.uint64(18446744073709551615) or (v_int16 != v_int16 and v_int16 >= v_int16):
+        v_int64 = np.int64(v_int64 // np.int64(100))
+    elif np.int64(min(np.int64(9223372036854775807), np.int64(v_int64 + v_int64))) <= np.int64(34):
+        v_int64 = np.int64(~v_int64)
+    s[t] = np.int64(v_int64) if v_uint64 != v_uint64 else np.int64(80)
+    cuda.syncthreads()
+    cuda.syncthreads()
+    w10 = np.int16(v_int64)
+    s[t] = np.int64(9223372036854775807)
+    cuda.syncthreads()
+    cuda.syncthreads()
+    o_int16[i * 6 + 1] = w10
+""",
+    922000541: """
+@cuda.jit(OPTIONS)
+def k(x_float64, x_uint8, x_int32, o_float64, o_uint8, o_int32, a_int32, a_uint32):
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    s = cuda.shared.array(16, np.int32)
+    v_float64 = np.float64(i)
+    s[t] = np.int32(v_float64)
+    cuda.syncthreads()
+    v_int32 = np.int32(s[(t + 15) % 16])
+    cuda.syncthreads()
+    for j2 in range(4):
+        v_int32 = np.int32(np.int32(np.int32(v_int32) | np.int32(-2147483648)) // np.int32(2))
+    s[t] = np.int32(v_int32)
+    cuda.syncthreads()
+    w3 = np.int32(s[(t + 9) % 16])
+    cuda.syncthreads()
+    o_int32[i * 6 + 1] = w3
+""",
+    952000597: """
+@cuda.jit(device=True)
+def f0(a, b):
+    if np.int64(b << np.int64(31)) <= np.int64(16):
+        return np.int64(-1)
+    return np.int64(7)
+
+@cuda.jit(OPTIONS)
+def k(x_int8, x_int32, x_int64, o_int8, o_int32, o_int64, a_int32, a_uint32):
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    s = cuda.shared.array(16, np.int32)
+    v_int32 = np.int32(i)
+    v_int64 = np.int64(i)
+    if np.int32(25) < np.int32(2147483647) and np.int64(v_int64) < np.int64(7):
+        pass
+    else:
+        v_int64 = np.int64(f0(np.int64(v_int64), v_int64 if v_int32 >= v_int32 else v_int64))
+    s[t] = np.int32(v_int32)
+    cuda.syncthreads()
+    cuda.syncthreads()
+    s[t] = np.int32(2)
+    cuda.syncthreads()
+    cuda.syncthreads()
+    o_int64[i * 6 + 0] = v_int64
+""",
+    960000767: """
+@cuda.jit(OPTIONS)
+def k(x_int16, x_int64, x_uint32, o_int16, o_int64, o_uint32, a_int32, a_uint32):
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    s = cuda.shared.array(16, np.int16)
+    v_int16 = np.int16(x_int16[i])
+    v_int64 = np.int64(i)
+    v_uint32 = np.uint32(i)
+    s[t] = v_int16
+    cuda.syncthreads()
+    cuda.syncthreads()
+    s[t] = np.int16(v_uint32)
+    cuda.syncthreads()
+    w6 = np.int16(s[(t + 2) % 16])
+    cuda.syncthreads()
+    v_int64 = np.int64(v_int64 // np.int64(10))
+    s[t] = np.int16(v_int16)
+    cuda.syncthreads()
+    cuda.syncthreads()
+    if w6 > np.int16(-v_int16):
+        return
+    o_int64[i * 6 + 0] = v_int64
+""",
+    969000357: """
+@cuda.jit(OPTIONS)
+def k(x_int32, x_uint64, x_int16, o_int32, o_uint64, o_int16, a_int32, a_uint32):
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    s = cuda.shared.array(16, np.int16)
+    v_uint64 = np.uint64(i)
+    v_int16 = np.int16(x_int16[i])
+    p3 = (np.int16(13), np.int16(-v_int16))
+    v_int16 = p3[1]
+    v_int32 = np.int32(v_int16)
+    s[t] = np.int16(v_int16)
+    cuda.syncthreads()
+    cuda.syncthreads()
+    if np.int16(79) > np.int16(v_int32):
+        pass
+    elif np.uint64(50) != np.uint64(v_uint64) or np.uint64(v_uint64 // np.uint64(3)) <= (np.uint64(18446744073709551615) if v_uint64 > v_uint64 else v_uint64):
+        pass
+    else:
+        v_int32 = np.int32(12)
+    o_int32[i * 6 + 0] = v_int32
+""",
+    971000551: """
+@cuda.jit(device=True)
+def f0(a, b):
+    if np.int16(b) > np.int16(b ^ a) and (not b < a):
+        pass
+    else:
+        b = np.int16(2)
+    return np.int16(b)
+
+@cuda.jit(OPTIONS)
+def k(x_uint32, x_int16, x_uint16, o_uint32, o_int16, o_uint16, a_int32, a_uint32):
+    i = cuda.grid(1)
+    v_uint32 = np.uint32(x_uint32[i])
+    v_int16 = np.int16(x_int16[i])
+    v_int16 = np.int16(f0(np.int16(-v_int16), np.int16(-v_int16)))
+    cuda.atomic.max(a_uint32, np.int64(i & 7), np.uint32(v_uint32 % np.uint32(10)))
+    o_int16[i * 6 + 0] = v_int16
+""",
 }
 """The text by the seed of the random kernel, whose arrays it takes."""

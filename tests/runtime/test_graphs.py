@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import sys
+import threading
 import weakref
 
 import pytest
@@ -117,3 +119,46 @@ def test_a_stream_of_another_device():
     work = stream.end_capture().instantiate()
     with pytest.raises(DeviceError, match=r"INVALID_HANDLE \(400\)"):
         work.launch(CpuDevice().new_stream())
+
+
+def test_launches_by_several_threads_come_one_behind_the_other():
+    stream, seen = Stream(), []
+    stream.begin_capture()
+    for n in range(40):
+        stream.submit(lambda n=n: seen.append(n))
+    work = stream.end_capture().instantiate()
+
+    def launch():
+        together.wait()
+        for _ in range(50):
+            work.launch(stream)
+
+    together = threading.Barrier(4)
+    threads = [threading.Thread(target=launch) for _ in range(4)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    stream.synchronize()
+    assert seen == [*range(40)] * 200
+
+
+def test_a_graph_is_launched_into_a_capture():
+    stream, seen = Stream(), []
+    stream.begin_capture()
+    stream.submit(lambda: seen.append(1))
+    inner = stream.end_capture().instantiate()
+    stream.begin_capture()
+    inner.launch(stream)
+    stream.submit(lambda: seen.append(2))
+    inner.launch(stream)
+    graph = stream.end_capture()
+    assert graph.size == 3 and seen == []
+    graph.instantiate().launch(stream)
+    stream.synchronize()
+    assert seen == [1, 2, 1]

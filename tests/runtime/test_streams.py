@@ -197,3 +197,31 @@ def test_an_event_of_a_stream_that_waits_is_refused():
     for stream in first, second:
         _ends(lambda stream=stream: _error_of(stream, errors))
     assert len(errors) == 1 and "NOT_PERMITTED" in str(errors[0])
+
+
+def test_streams_take_turns_by_events():
+    """A stream that need not wait any more, but has not gone on yet, is not waited for in a
+    circle."""
+    streams, seen, last = (Stream(), Stream(), Stream()), [], None
+    for n in range(300):
+        stream = streams[n % 3 if n % 4 else 0]
+        if last is not None:
+            last.wait(stream)
+        stream.submit(lambda n=n: seen.append(n))
+        last = Event(timing=False)
+        last.record(stream)
+    for stream in streams:
+        stream.synchronize()
+    assert seen == list(range(300))
+
+
+def test_a_callback_waits_for_a_stream_that_waited_for_its_own():
+    first, second, seen = Stream(), Stream(), []
+    for n in range(100):
+        reached = Event(timing=False)
+        reached.record(first)
+        reached.wait(second)
+        second.submit(lambda n=n: seen.append(n))
+        first.submit(second.synchronize)
+        first.synchronize()
+    assert seen == list(range(100))

@@ -7,7 +7,9 @@ until nothing grows, with widening to a few thresholds and one step back.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from gridlane.analysis.intervals import (
     Interval,
@@ -42,8 +44,8 @@ class State:
     """
 
     variables: dict[Var, Interval]
-    facts: dict[Value, Interval] = field(default_factory=dict)
-    holds: dict[Var, Value] = field(default_factory=dict)
+    facts: dict[Value, Interval] = field(default_factory=dict[Value, Interval])
+    holds: dict[Var, Value] = field(default_factory=dict[Var, Value])
 
     def copy(self) -> State:
         """A state that can go its own way."""
@@ -116,7 +118,7 @@ class Ranges:
         return state
 
     def _op(self, op: Op, state: State) -> State | None:
-        handler = _HANDLERS.get(type(op))
+        handler = self._HANDLERS.get(type(op))
         if handler is not None:
             return handler(self, op, state)
         if op.REGION_FIELDS:
@@ -172,7 +174,7 @@ class Ranges:
         behind: State | None,
     ) -> State | None:
         """What is behind a loop, when its head is taken back to what follows from the widened one;
-        that holds as long as a turn from there does not lead out of it."""
+        that holds as long as an iteration from there does not lead out of it."""
         if not _grew(following, head):  # the same
             return behind
         closer, again = self._turn(op, following)
@@ -236,19 +238,18 @@ class Ranges:
             if target[0] <= source[0] and source[1] <= target[1]:  # the cast changes nothing
                 self._learn(state, op.value, meet(source, interval) or interval)
 
-
-_HANDLERS = {
-    memory.ReadVar: Ranges._read,
-    memory.WriteVar: Ranges._write,
-    control.If: Ranges._if,
-    control.Loop: Ranges._loop,
-    control.ScopeOp: Ranges._scope,
-    control.Break: Ranges._break,
-    control.Continue: Ranges._continue,
-    control.Leave: Ranges._leave,
-    control.Return: Ranges._end,
-    control.Raise: Ranges._end,
-}
+    _HANDLERS: ClassVar[dict[type[Op], Callable[[Ranges, Any, State], State | None]]] = {
+        memory.ReadVar: _read,
+        memory.WriteVar: _write,
+        control.If: _if,
+        control.Loop: _loop,
+        control.ScopeOp: _scope,
+        control.Break: _break,
+        control.Continue: _continue,
+        control.Leave: _leave,
+        control.Return: _end,
+        control.Raise: _end,
+    }
 
 
 def _is_integer(type_: object) -> bool:

@@ -95,7 +95,7 @@ class _Walk:
             self.region(region, inside)
 
     def loop(self, op: control.Loop, divergent: bool) -> None:
-        """Threads that leave a loop in different rounds are apart in all of it."""
+        """Threads that leave a loop in different iterations are apart in all of it."""
         known = self.known
         every = [e for inner in op.body for e in known.exits.get(inner, ())]
         exits = [e for e in every if e in known.divergent]

@@ -17,7 +17,7 @@ BACKEND = Backend(
     title="NVIDIA GPUs",
     driver="gridlane.runtime.drivers.cuda",
     generator="gridlane.compiler.cuda",
-    codegen="gridlane.codegen.llvm.nvptx",
+    codegen="gridlane.codegen.llvm.gpu.nvptx",
     identity="gridlane.compiler.identity.libdevice",
     pipeline=(
         # What it writes are functions, so it comes before calls are inlined.

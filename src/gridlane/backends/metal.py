@@ -37,7 +37,6 @@ BACKEND = Backend(
         *reasons.WORD_ATOMICS,
     ),
     formats=(IR, MSL),
-    atomic_bits=32,
     float64=False,
     subnormals=Subnormals.LEFT_OPEN,
     extra="metal",

@@ -33,7 +33,6 @@ BACKEND = Backend(
         (*(Feature.ES, Feature.ROUNDS, Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS),)
     ),
     shaped=True,
-    atomic_bits=32,
     float64=False,
     subnormals=Subnormals.LEFT_OPEN,
     extra="opengl",

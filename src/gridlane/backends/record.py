@@ -105,7 +105,6 @@ class Backend(NamedTuple):
         usual: what is compiled for when a target names none.
         shaped: its code is for one block shape.
         max_threads: of a block.
-        atomic_bits: of the widest atomics.
         float64: it computes in binary64; otherwise ``KernelOptions.fp64`` says how.
         subnormals: where subnormal f32 may be 0.
         ulp: how far functions may be off, by name and type, where that is more than usual.
@@ -140,7 +139,6 @@ class Backend(NamedTuple):
     usual: frozenset[Feature] = frozenset()
     shaped: bool = False
     max_threads: int = 1024
-    atomic_bits: int = 64
     float64: bool = True
     subnormals: Subnormals = Subnormals.KEPT
     ulp: Mapping[str, Mapping[str, int]] = _NOTHING

@@ -27,7 +27,6 @@ BACKEND = Backend(
     formats=(IR, WGSL),
     features=frozenset((Feature.ROUNDS, Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS)),
     shaped=True,
-    atomic_bits=32,
     float64=False,
     subnormals=Subnormals.LEFT_OPEN,
     extra="webgpu",

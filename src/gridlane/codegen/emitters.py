@@ -1,7 +1,7 @@
 """The registry of emitters: which code generator emits which op, by which function.
 
 A code generator has one ``Emitters``, in which its modules register a function for each op class.
-An emitter is a fast path: what a target does not emit is written in other ops before its passes
+An emitter is a fast path: what a target does not emit is expanded into other ops before its passes
 run (``passes/legalise/expand_ops.py``), legalised by one of them, or refused by name.
 """
 

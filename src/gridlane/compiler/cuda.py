@@ -13,8 +13,7 @@ from pathlib import Path
 
 from gridlane.backends import backend
 from gridlane.backends.record import Fact
-from gridlane.codegen.llvm import ptx
-from gridlane.codegen.llvm.nvptx import KernelCode, emit_kernel
+from gridlane.codegen.llvm.gpu.nvptx import KernelCode, emit_kernel, ptx
 from gridlane.compiler import pipeline
 from gridlane.compiler.layout import lay_out
 from gridlane.compiler.libdevice import find_libdevice

@@ -49,7 +49,7 @@ class Feature(StrEnum):
     codegen/joined_bits.py."""
 
     LONE_BARRIERS = "lone_barriers"
-    """A barrier does not wait for threads that have ended or went another way, as in CUDA."""
+    """A barrier does not wait for threads that have ended or diverged, as in CUDA."""
 
     FENCES_WAIT = "fences_wait"
     """A memory barrier waits for the block, as if it were one of control; lavapipe's does, and

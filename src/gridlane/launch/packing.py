@@ -111,8 +111,8 @@ def _fits(value: Any, dtype: DType) -> bool:
     have = scalar_dtype(value)
     if dtype.is_float:
         return have is not None and have.kind == "f" and have.itemsize <= dtype.size
-    if have is not None:
-        return np.can_cast(have, dtype.numpy, "safe")
+    if have is not None:  # numpy's bool casts safely, but is no integer to ``struct``
+        return have.kind != "b" and np.can_cast(have, dtype.numpy, "safe")
     if isinstance(value, int) and not isinstance(value, bool):
         # Python's int is an i64 or u64, as its type's key says; a signature may ask for the other.
         return dtype is (i64 if int(value) < 2**63 else u64)

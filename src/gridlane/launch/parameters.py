@@ -27,6 +27,7 @@ _CODES = {
 def code_of(dtype: DType | None) -> str:
     """The code of ``struct`` for a scalar, or for a pointer. bfloat16 goes by its bits.
 
+    >>> from gridlane.core.dtypes import bf16, f32
     >>> code_of(f32), code_of(bf16), code_of(None)
     ('f', 'H', 'Q')
     """

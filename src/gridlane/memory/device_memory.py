@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+import operator
+from collections.abc import Callable
+from typing import Any, Generic, NoReturn, TypeVar
 
 from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.memory.accounting import Accounting, PoolStatistics
-from gridlane.memory.resource import Buffer, MemoryResource, Pool
+from gridlane.memory.resource import ALIGNMENT, Buffer, MemoryResource, Pool
 
 B = TypeVar("B", bound=Buffer)
+
+_LOW_BITS = ALIGNMENT - 1
 
 
 class DeviceMemory(Generic[B]):
@@ -28,16 +32,19 @@ class DeviceMemory(Generic[B]):
         """A buffer of ``size`` bytes. Its memory goes back when nobody holds it. Hot.
 
         Raises:
-            DeviceError: OUT_OF_MEMORY; INVALID_VALUE for a negative size.
+            DeviceError: OUT_OF_MEMORY; INVALID_VALUE for a negative size, and for a buffer of the
+                resource that has another size or is not aligned.
         """
         accounting, resource = self.accounting, self.resource
         if size < 0:
             fail(INVALID_VALUE, f"{size} bytes")
         if accounting.limit is not None:
             return self._allocate_within(size)
-        buffer = resource.allocate(size)
+        buffer, deallocate = resource.allocate(size), resource.deallocate
+        if buffer.size != size or buffer.address & _LOW_BITS:
+            _refuse(buffer, size, deallocate)
         buffer.device = self.device
-        accounting.add(buffer, resource.deallocate)
+        accounting.add(buffer, deallocate)
         return buffer
 
     def _allocate_within(self, size: int) -> B:
@@ -45,12 +52,14 @@ class DeviceMemory(Generic[B]):
         accounting, resource = self.accounting, self.resource
         accounting.reserve(size)
         try:
-            buffer = resource.allocate(size)
+            buffer, deallocate = resource.allocate(size), resource.deallocate
+            if buffer.size != size or buffer.address & _LOW_BITS:
+                _refuse(buffer, size, deallocate)
+            buffer.device = self.device
         except BaseException:
             accounting.cancel(size)
             raise
-        buffer.device = self.device
-        accounting.add(buffer, resource.deallocate, reserved=True)
+        accounting.add(buffer, deallocate, reserved=True)
         return buffer
 
     def note(self, buffer: Buffer) -> Buffer:
@@ -74,7 +83,15 @@ class DeviceMemory(Generic[B]):
 
     @limit.setter
     def limit(self, limit: int | None) -> None:
-        self.accounting.limit = limit
+        """Set it.
+
+        Raises:
+            TypeError: it is neither an integer nor None.
+            DeviceError: INVALID_VALUE, it is negative.
+        """
+        if limit is not None and operator.index(limit) < 0:
+            fail(INVALID_VALUE, f"a limit of {limit} bytes", "give 0 or more, or None for none")
+        self.accounting.limit = None if limit is None else operator.index(limit)
 
     def find(self, address: int, size: int) -> Buffer | None:
         """The live buffer that holds bytes, inside it or at its start; None where none does."""
@@ -89,3 +106,18 @@ class DeviceMemory(Generic[B]):
         """How much there is."""
         reserved = self.resource.reserved if isinstance(self.resource, Pool) else 0
         return self.accounting.statistics(reserved)
+
+
+def _refuse(buffer: Buffer, size: int, deallocate: Callable[[int, int], object]) -> NoReturn:
+    """Refuse a resource's buffer, which kernels would read or write beyond, and give it back.
+
+    Raises:
+        DeviceError: INVALID_VALUE.
+    """
+    deallocate(buffer.address, buffer.size)
+    fail(
+        INVALID_VALUE,
+        f"the memory resource gave {buffer.size} bytes at {buffer.address:#x}, where {size} bytes "
+        f"at a multiple of {ALIGNMENT} are required",
+        "correct its method allocate",
+    )

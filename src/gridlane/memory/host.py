@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gridlane.core.device_errors import OUT_OF_MEMORY, fail
-from gridlane.memory.resource import Buffer, goes_with_owner
+from gridlane.memory.resource import ALIGNMENT, Buffer, goes_with_owner
 
-ALIGNMENT = 256
 HUGE = 2 << 20
 """Large buffers begin at a multiple of this, so that the system can back them with huge pages."""
 _MOST = 1 << 62

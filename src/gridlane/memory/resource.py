@@ -7,6 +7,9 @@ from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from gridlane.core.process_bound import ProcessBound
 
+ALIGNMENT = 256
+"""Buffers begin at a multiple of this."""
+
 HostMemory = Literal["pinned", "mapped", "managed"]
 
 
@@ -39,7 +42,7 @@ class MemoryResource(Protocol[B_co]):
     """
 
     def allocate(self, size: int) -> B_co:
-        """Memory of ``size`` bytes, at least 0, aligned to 256.
+        """Memory of exactly ``size`` bytes, at least 0, aligned to ``ALIGNMENT``.
 
         Raises:
             DeviceError: OUT_OF_MEMORY.

@@ -1,4 +1,4 @@
-"""A suballocator: cuts a device's large buffers into pieces for arrays."""
+"""A suballocator: splits a device's large buffers, its arenas, into pieces for arrays."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any
 
 from gridlane.memory.addresses import AddressMap
 from gridlane.memory.ranges import FreeRanges
-from gridlane.memory.resource import Buffer
+from gridlane.memory.resource import ALIGNMENT, Buffer
 
-ALIGNMENT = 256
 SMALL = 1 << 20
 """Pieces up to this many bytes share an arena."""
 ARENA = 16 << 20

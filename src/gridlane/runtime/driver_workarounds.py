@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from gridlane.core.features import Feature
 
-_QUIRKS = {"llvmpipe": frozenset((Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS))}
+_FEATURES_BY_NAME = {"llvmpipe": frozenset((Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS))}
 """Words of a device's name (Mesa's llvmpipe is behind lavapipe as well) and the features of
 ``Target.features`` that they stand for; see passes/structure/watch_loops.py and
 codegen/joined_bits.py."""
 
 
-def quirks(name: str) -> frozenset[Feature]:
+def workarounds(name: str) -> frozenset[Feature]:
     """What code for a device with this name has to know.
 
-    >>> sorted(quirks("llvmpipe (LLVM 15.0.6, 256 bits)")), sorted(quirks("NVIDIA H200"))
+    >>> sorted(workarounds("llvmpipe (LLVM 15.0.6, 256 bits)")), sorted(workarounds("NVIDIA H200"))
     ([<Feature.SHORT_LOOPS: 'short_loops'>, <Feature.SWAPS_SELECTS: 'swaps_selects'>], [])
     """
     none: frozenset[Feature] = frozenset()
-    return none.union(*(found for word, found in _QUIRKS.items() if word in name.lower()))
+    return none.union(*(found for word, found in _FEATURES_BY_NAME.items() if word in name.lower()))
 
 
 _ROUNDING = ("llvmpipe", "swiftshader")
@@ -32,4 +32,4 @@ def shader_features(name: str) -> frozenset[Feature]:
     ([<Feature.ROUNDS: 'rounds'>], [])
     """
     rounds = any(word in name.lower() for word in _ROUNDING)
-    return quirks(name) | {Feature.ROUNDS} if rounds else quirks(name)
+    return workarounds(name) | {Feature.ROUNDS} if rounds else workarounds(name)

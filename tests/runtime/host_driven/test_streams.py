@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 import time
 import weakref
@@ -301,3 +302,30 @@ def test_what_a_capture_refuses(device, step):
     assert stream.end_capture().size == 0
     with pytest.raises(DeviceError, match="ILLEGAL_STATE"):
         stream.end_capture()
+
+
+def test_graphs_of_several_threads_come_one_behind_the_other(device):
+    stream, seen = device.new_stream(), []
+    stream.begin_capture()
+    for n in range(20):
+        stream.submit(lambda n=n: seen.append(n))
+    work = stream.end_capture().instantiate()
+
+    def launch():
+        together.wait()
+        for _ in range(30):
+            work.launch(stream)
+
+    together = threading.Barrier(3)
+    threads = [threading.Thread(target=launch) for _ in range(3)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    stream.synchronize()
+    assert seen == [*range(20)] * 90

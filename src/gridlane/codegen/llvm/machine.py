@@ -1,6 +1,6 @@
 """LLVM through llvmlite: the machines of the CPU target, optimisation, object code and assembly.
 
-NVIDIA's machines are in ptx.py.
+NVIDIA's machines are in gpu/nvptx/ptx.py.
 """
 
 # llvmlite has no types.

@@ -225,10 +225,10 @@ class Code(Assembler):
         """A u32, for compilers that would go on with what it was extended from."""
         return self._with_zero(self.half_zero, Opcode.BitwiseXor, word, u32)
 
-    def settled_integer(self, value: int, dtype: DType) -> int:
+    def settled_integer(self, value: int, dtype: DType, by: Opcode = Opcode.IAdd) -> int:
         """An integer, for compilers that use wrongly what they know of it."""
-        # By exclusive or: a | z > z passes for what it is without a sign.
-        return self._with_zero(self.wide_zero, Opcode.BitwiseXor, value, dtype)
+        # By a sum: two bitwise ones may cancel, and compilers move these through shifts.
+        return self._with_zero(self.wide_zero, by, value, dtype)
 
     def settled_bits(self, whole: DType, bits: int) -> int:
         """An integer of bits of two, for compilers that go wrong when they find that out."""

@@ -50,24 +50,36 @@ def _settled(code: Code, op: Op, operands: list[int]) -> list[int]:
         if all(constant(value) is not None for value in values):
             return [code.hidden_minus_zero(operands[0], type_), *operands[1:]]
         return operands
-    hidden = [_knows_too_much(op, value) for value in values]
-    pairs = zip(operands, hidden, strict=True)
-    return [code.settled_integer(name, type_) if each else name for name, each in pairs]
+    # Two sums of a comparison would cancel.
+    ways = (Opcode.IAdd, Opcode.BitwiseXor, Opcode.BitwiseXor)
+    return [
+        code.settled_integer(name, type_, by) if _knows_too_much(op, value) else name
+        for name, value, by in zip(operands, values, ways, strict=False)
+    ]
 
 
 def _knows_too_much(op: Op, value: Value) -> bool:
     """Whether compilers go wrong with what they know of an integer operand."""
-    if isinstance(op, arith.Shl) and value is op.value:
-        # The first of two shifts that extend a sign; see passes/legalise/hold_small_integers.py.
-        return value.type is i32 and constant(op.amount) in (16, 24)
+    maker = _maker(value)
     if isinstance(op, arith.Div | arith.Rem | arith.Shr) and value.type is i32:
-        return isinstance(value.op, _SIGNS)
+        return isinstance(maker, _SIGNS)
     if value.type not in (i64, u64):
         return False
-    if isinstance(op, arith.Mul | arith.MulHi | arith.Div | arith.Rem):
+    if isinstance(op, arith.Mul | arith.MulHi | arith.Div | arith.Rem | arith.Shr):
         # A constant may also be what the compiler makes of other ops.
-        return value.op is not None and not isinstance(value.op, memory.Load)
-    return isinstance(op, _ORDERS) and isinstance(value.op, _WRAPPING)
+        known = value is getattr(op, "amount", None) or maker is None
+        return not known and not isinstance(value.op, memory.Load)
+    return isinstance(op, _ORDERS) and isinstance(maker, _WRAPPING)
+
+
+def _maker(value: Value) -> Op | None:
+    """The op that made an integer, casts between integers aside."""
+    op = value.op
+    while (
+        isinstance(op, arith.Cast) and isinstance(op.value.type, DType) and op.value.type.is_integer
+    ):
+        op = op.value.op
+    return op
 
 
 def type_of(op: Op) -> DType:
@@ -293,7 +305,11 @@ def _shift(left: bool) -> Emit:
         opcode = Opcode.ShiftRightArithmetic if arithmetic else Opcode.ShiftRightLogical
         opcode = Opcode.ShiftLeftLogical if left else opcode
         if known is not None and 0 <= known < dtype.bits:
-            return code.op(opcode, dtype, value, code.const(int(known), u32))
+            bits = code.const(int(known), u32)
+            if opcode is Opcode.ShiftLeftLogical and dtype is i32 and known in (16, 24):
+                # The first of two shifts that extend a sign; see hold_small_integers.py.
+                bits = code.settled_integer(bits, u32)
+            return code.op(opcode, dtype, value, bits)
         raw = unsigned(by.bits)
         last = code.const(dtype.bits - 1, raw)
         past = code.compare(Opcode.UGreaterThan, amount, last)

@@ -1,5 +1,5 @@
 """A kernel's flat parameters from the types of its arguments: see "Flat parameters" in
-docs/architecture.md."""
+README.md beside this file."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def translate(
 
     Args:
         function: the Python function.
-        args: types of its arguments; see docs/architecture.md for the flat parameters they become.
+        args: types of its arguments; see README.md for the flat parameters they become.
         options: of the kernel; they hold for its device functions too.
         around: what is around the function; as it is now by default.
         is_kernel: False makes a module of the device function alone, without a kernel.

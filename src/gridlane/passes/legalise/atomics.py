@@ -7,7 +7,7 @@ swap the word until no other thread came between. Those of 64 bits need a swap o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from gridlane.core.dtypes import DType
 from gridlane.core.errors import TargetError
@@ -15,7 +15,7 @@ from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, memory
 from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
-from gridlane.ir.types import Space, pointer
+from gridlane.ir.types import PointerType, Space, pointer
 from gridlane.ir.values import Module, Value
 from gridlane.passes.legalise.representation import Parts, Representation, Rule, scalar
 
@@ -74,7 +74,10 @@ class _Loops(Representation):
             raw = b.bitcast(value, bits)
             made = b.value(atomic.Atomic(op.kind, at, raw, op.order, op.scope))
         else:
-            change = lambda old: b.bitcast(stored(b, op.kind, b.bitcast(old, own), value), bits)  # noqa: E731
+
+            def change(old: Value) -> Value:
+                return b.bitcast(stored(b, op.kind, b.bitcast(old, own), value), bits)
+
             made = swap_until_done(b, at, change, op.order, op.scope)
         return [(b.bitcast(made, own),)]
 
@@ -103,7 +106,7 @@ class _Loops(Representation):
             )
         return own.unsigned
 
-    RULES: dict[type[Op], Rule] = {atomic.Atomic: update, atomic.AtomicCas: cas}
+    RULES: ClassVar[dict[type[Op], Rule]] = {atomic.Atomic: update, atomic.AtomicCas: cas}
 
 
 ALIASES = {Kind.NANMIN: Kind.MIN, Kind.NANMAX: Kind.MAX}
@@ -131,9 +134,8 @@ def swap_until_done(
 
 def scalar_at(at: Value) -> DType:
     """The scalar that a pointer points to."""
-    element = at.type.element  # type: ignore[union-attr]  # a pointer
-    assert isinstance(element, DType)
-    return element
+    assert isinstance(at.type, PointerType) and isinstance(at.type.element, DType)
+    return at.type.element
 
 
 _BINARY: dict[Kind, type[Op]] = {

@@ -1,12 +1,17 @@
-"""Writes ops that a target does not emit in others, by each op's own ``expand``."""
+"""Expands ops that a target does not emit into others, by each op's own ``expand``.
+
+A long expansion is a library function, written once for a module and called.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Set
 
 from gridlane.ir.builder import Builder
-from gridlane.ir.op import Op
-from gridlane.ir.values import Function, Module, Region, Value
+from gridlane.ir.op import Op, clone_op
+from gridlane.ir.ops import control
+from gridlane.ir.values import Function, Module, Param, Region, Value
+from gridlane.passes.legalise.library import LEAST_OPS, library_function
 
 
 def expand_ops(module: Module, emitted: Set[type[Op]]) -> None:
@@ -14,7 +19,7 @@ def expand_ops(module: Module, emitted: Set[type[Op]]) -> None:
 
     It runs before all other passes, which need not know such ops.
     """
-    functions = module.functions.values()
+    functions = list(module.functions.values())
     met = {type(op) for function in functions for op in function.body.walk()}
     if any(cls.expands and cls not in emitted for cls in met):
         for function in functions:
@@ -47,9 +52,34 @@ class _Expansion:
         with self.builder.inside(Region()) as region:
             made = op.expand(self.builder)
         self.region(region)
+        if sum(1 for _ in region.walk()) >= LEAST_OPS:
+            return [self.called(op)]
         for old, new in zip(op.results, made, strict=True):
             self.values[old] = self.now(new)
         return region.ops
+
+    def called(self, op: Op) -> control.Call:
+        """A call of the library function that the op expands into."""
+        facts = [str(getattr(op, name)) for name in op.PLAIN_FIELDS]
+        types = [str(value.type) for value in op.operands()]
+        name = ".".join(["gridlane", op.name, *facts, *types])
+        function = library_function(self.builder.module, name, lambda: self.written(op, name))
+        call = control.Call(name, tuple(op.operands()), function.results, loc=op.loc)
+        self.values.update(zip(op.results, call.results, strict=True))
+        return call
+
+    def written(self, op: Op, name: str) -> Function:
+        """The function: its operands are not known, so it does for every such op."""
+        params = [Param(Value(value.type, None, f"x{n}")) for n, value in enumerate(op.operands())]
+        function = Function(name, params, tuple([result.type for result in op.results]))
+        general = clone_op(op, {}, {})
+        for field, param in zip(op.OPERAND_FIELDS, params, strict=True):
+            setattr(general, field, param.value)
+        inner = _Expansion(self.builder.module, function, self.emitted)
+        with inner.builder.inside(function.body):
+            inner.builder.return_(general.expand(inner.builder))
+        inner.region(function.body)
+        return function
 
     def now(self, value: Value) -> Value:
         """What stands for a value."""

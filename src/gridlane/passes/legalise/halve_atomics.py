@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import ClassVar
 
 from gridlane.core.dtypes import DType, i32, u32, u64
 from gridlane.core.errors import TargetError
@@ -98,4 +99,4 @@ class _Halves(Representation):
             op.loc,
         )
 
-    RULES: dict[type[Op], Rule] = {atomic.Atomic: update, atomic.AtomicCas: swap}
+    RULES: ClassVar[dict[type[Op], Rule]] = {atomic.Atomic: update, atomic.AtomicCas: swap}

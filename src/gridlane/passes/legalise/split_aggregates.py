@@ -7,6 +7,7 @@ to its type, as in a packed struct, is read in pieces that are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 from gridlane.core.dtypes import DType, i32, u64
 from gridlane.core.dtypes import by_name as dtype_named
@@ -67,7 +68,7 @@ class _Split(Representation):
         made = _regrouped(b, pieces, types[0].unsigned)
         return [tuple([b.bitcast(item, type_) for item, type_ in zip(made, types, strict=True)])]
 
-    RULES: dict[type[Op], Rule] = {
+    RULES: ClassVar[dict[type[Op], Rule]] = {
         memory.Pack: pack,
         memory.Part: part,
         memory.Load: load,

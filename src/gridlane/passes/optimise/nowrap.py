@@ -43,7 +43,7 @@ class _Marks:
         for op in reversed(self.ops):
             if isinstance(op, memory.Offset):
                 if op.index.type is i32 and op.pointer in self.roots:
-                    most = LIMIT // op.pointer.type.element.size  # type: ignore[union-attr]
+                    most = LIMIT // memory.element_of(op, op.pointer).size
                     self.bounds[op.index].append((-most, most))
             elif isinstance(op, arith.Add | arith.Sub | arith.Mul) and op.lhs.type is i32:
                 self._binary(op)

@@ -17,7 +17,7 @@ def promote_variables(module: Module) -> None:
     """Forward, then remove unused variables and dead pure ops, in every function."""
     library = {name for name, function in module.functions.items() if function.is_library}
     for function in module.functions.values():
-        written = {}
+        written: dict[Region, set[Var]] = {}
         _collect(function.body, written)
         _Forward(written).region(function.body, {})
         _drop_unread(function)

@@ -1,4 +1,4 @@
-"""How often to repeat the bodies of loops whose number of rounds is known.
+"""How often to repeat the bodies of loops whose trip count is known.
 
 A GPU has registers to spare and pays for every index, so short loops are worth taking apart in
 full, as nvcc does. What is decided here is a wish: code generation keeps the meaning whatever
@@ -20,7 +20,7 @@ _FREE = (arith.Const, memory.ReadVar, memory.WriteVar, control.Break)
 
 
 def wish_unrolling(module: Module) -> None:
-    """Set ``Loop.unroll`` of the innermost loops with a known number of rounds."""
+    """Set ``Loop.unroll`` of the innermost loops with a known trip count."""
     for function in module.functions.values():
         _region(function.body)
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
+from gridlane.core.dtypes import DType
 from gridlane.core.errors import TargetError
 from gridlane.core.source import Loc
 from gridlane.ir.op import Op, clone_region
 from gridlane.ir.ops import arith, control, matrix, memory
-from gridlane.ir.types import FragmentType, PointerType, Type
+from gridlane.ir.types import FragmentType, StructType, Type, VectorType
 from gridlane.ir.values import Function, Module, Region, Value, Var
 
 Which: TypeAlias = Callable[[control.Call], bool]
@@ -186,12 +187,13 @@ def _zero(ops: list[Op], type_: Type, loc: Loc) -> Value:
     if isinstance(type_, FragmentType):
         op: Op = matrix.FragmentFill(_zero(ops, type_.element, loc), type_)
     elif not parts:
-        is_float = not isinstance(type_, PointerType) and type_.is_float  # type: ignore[union-attr]  # a scalar
-        is_bool = not isinstance(type_, PointerType) and type_.is_bool  # type: ignore[union-attr]  # a scalar
+        is_float = isinstance(type_, DType) and type_.is_float
+        is_bool = isinstance(type_, DType) and type_.is_bool
         zero = 0.0 if is_float else False if is_bool else 0
         op = arith.Const(zero, type_)
     else:
-        op = memory.Pack(tuple([_zero(ops, part, loc) for part in parts]), type_)  # type: ignore[arg-type]  # has parts
+        assert isinstance(type_, StructType | VectorType), type_
+        op = memory.Pack(tuple([_zero(ops, part, loc) for part in parts]), type_)
     ops.append(_at(op, loc))
     return op.results[0]
 

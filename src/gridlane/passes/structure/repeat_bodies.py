@@ -1,6 +1,6 @@
-"""Fewer rounds for the same work: the bodies of innermost loops, repeated under their condition.
+"""Fewer iterations for the same work: bodies of innermost loops, repeated under their condition.
 
-For devices that end the loops of a thread after a number of rounds; see watch_loops.py. A copy
+For devices that end the loops of a thread after a number of iterations; see watch_loops.py. A copy
 runs where the loop would have gone on, so what is asked between copies must have no effect and must
 not change meanwhile: it is made of variables and of what was known before the loop.
 """
@@ -16,7 +16,7 @@ MOST_COPIES = 16
 MOST_OPS = 192
 """The most ops of a body with its copies: more takes a driver long to compile."""
 SHORT = 32
-"""Drivers take loops of that many rounds apart on their own."""
+"""Drivers unroll loops of that many iterations on their own."""
 
 _FREE = (arith.Const, memory.ReadVar, memory.WriteVar)
 

@@ -1,8 +1,9 @@
 """Reports where a device ended a loop that was to go on.
 
-Mesa's llvmpipe, and lavapipe with it, count the rounds of all loops of a thread together, and from
-the 65,535th on end each loop after one round without a word (LP_MAX_TGSI_LOOP_ITERATIONS). So each
-loop gets a ticket. A thread that wants to leave takes it and does so at the top of the next round,
+Mesa's llvmpipe, and lavapipe with it, count the iterations of all loops of a thread together, and
+from the 65,535th on end each loop after one iteration, and report nothing
+(LP_MAX_TGSI_LOOP_ITERATIONS). So each loop gets a ticket. A thread that wants to leave takes it and
+does so at the top of the next iteration,
 and who stands behind the loop with another one was put out. Tickets count from a zero that no
 compiler knows, and leaving is asked for in other words than having the right one: what a compiler
 can tell from how a loop is written is that everyone has theirs.
@@ -22,14 +23,14 @@ MOST_ROUNDS = 16384
 """Kernels whose threads are known to run no more need no watch: some are the device's own."""
 
 MESSAGE = (
-    "the device put a thread out of this loop: Mesa's llvmpipe runs 65,535 rounds of loops in a "
-    "thread and no more, so results are not complete; let more threads run fewer rounds each, or "
-    "use another device, as with GRIDLANE_DEVICE=cpu"
+    "the device put a thread out of this loop: Mesa's llvmpipe runs 65,535 iterations of loops in "
+    "a thread and no more, so results are not complete; let more threads run fewer iterations "
+    "each, or use another device, as with GRIDLANE_DEVICE=cpu"
 )
 
 
 def watch_loops(module: Module) -> None:
-    """Let the kernel, which has all loops of the module, need fewer rounds, and report a thread
+    """Let the kernel, which has all loops of the module, need fewer iterations, and report a thread
     that was put out of a loop all the same."""
     kernel = module.kernel
     first = next((op for op in kernel.body.walk() if isinstance(op, control.Loop)), None)

@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 from gridlane.core.device_errors import ILLEGAL_STATE, INVALID_HANDLE, NOT_CAPTURED, fail
 
 P = TypeVar("P")
-Piece = TypeVar("Piece", contravariant=True)
+Piece = TypeVar("Piece")
 
 
 class Appends(Protocol[Piece]):
@@ -19,8 +19,9 @@ class Appends(Protocol[Piece]):
         """The device that it is a stream of."""
         ...
 
-    def append(self, piece: Piece) -> None:
-        """Append a piece of work; it holds what it uses."""
+    def append_all(self, pieces: tuple[Piece, ...]) -> None:
+        """Append pieces of work, with nothing of another thread between them; each holds what it
+        uses."""
         ...
 
 
@@ -50,8 +51,7 @@ class RecordedExecutable(Generic[P]):
         """Append the work to a stream of the same device."""
         if stream.device is not self._device:
             fail(INVALID_HANDLE, "the stream is another device's than the graph")
-        for piece in self._recorded:
-            stream.append(piece)
+        stream.append_all(self._recorded)
 
 
 def check_begin(is_default: bool, capturing: bool) -> None:

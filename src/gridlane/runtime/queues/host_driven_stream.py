@@ -6,6 +6,7 @@ of a DeferredQueue does that), or recorded for a graph.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -80,6 +81,7 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
         super().__init__(device, default)
         self.context = context
         self.deferred = DeferredQueue(context)
+        self._graphs = threading.RLock()
         weakref.finalize(self, self.deferred.end).atexit = False
 
     # --- what a device does in its own way ---
@@ -185,6 +187,12 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
         """Append work: a capture records it, else it is submitted now or deferred."""
         self.context.enter()
         super().append(piece)
+
+    def append_all(self, pieces: tuple[Piece, ...]) -> None:
+        """Append a graph's work. Graphs that other threads launch come before or behind it."""
+        with self._graphs:
+            for piece in pieces:
+                self.append(piece)
 
     def _submit(self, piece: Piece) -> None:
         if piece.by_host or (self.context.deferred_queues and self._is_behind()):

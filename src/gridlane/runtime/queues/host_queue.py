@@ -42,7 +42,8 @@ class HostQueue(SoftwareQueue[HostPiece]):
     takes the error.
 
     Attributes:
-        waits_for: the queue that the worker waits for, in a callback or for an event.
+        waits_for: the queue that the worker waits for, in a callback or for an event, and what is
+            reached when it need not wait any more.
     """
 
     def __init__(self, device: _Stoppable) -> None:
@@ -56,21 +57,20 @@ class HostQueue(SoftwareQueue[HostPiece]):
         self._lock = threading.RLock()
         """Held to enter the queue into BUSY, and to take it out. The worker never takes it, so a
         signal handler that waits for the worker in the middle of that goes on."""
-        self.waits_for: HostQueue | None = None
+        self.waits_for: tuple[HostQueue, Latch] | None = None
         self.marks: weakref.WeakSet[Mark] = weakref.WeakSet()
 
-    def put(self, piece: HostPiece) -> None:
-        """Append work. Hot."""
+    def put(self, *pieces: HostPiece) -> None:
+        """Append work, with nothing of another thread in between. Hot."""
         if sys.is_finalizing():
             raise at_its_end("the thread of this stream")
         with self._lock:
             BUSY.add(self)  # an exception may come out behind each line
-            self.append(piece)
+            self.extend(pieces)
             BUSY.add(self)  # a handler may have waited until there was nothing
 
-    def empty(self) -> None:
-        """Wait until nothing was pending."""
-        self.wait()
+    def forget_if_empty(self) -> None:
+        """Take the queue out of BUSY where nothing is pending."""
         with self._lock:
             if not self.pending:
                 BUSY.discard(self)
@@ -105,7 +105,7 @@ class Mark:
         """Wait until it is passed."""
         if self.queue is None or self.passed.is_reached():
             return
-        if not _wait_until(self.queue, self.passed.wait, (self.queue,)):
+        if not _wait_until(self.queue, self.passed, (self.queue,)):
             fail(NOT_PERMITTED, "a wait for an event of a stream that waits for this one")
 
 
@@ -139,21 +139,25 @@ def _wait_for(queue: HostQueue, unwanted: tuple[HostQueue, ...]) -> bool:
         return True
     if sys.is_finalizing() and queue.pending:
         raise at_its_end("the thread of a stream")
-    return _wait_until(queue, queue.empty, unwanted)
+    nothing = queue.nothing_pending()
+    if nothing is not None and not _wait_until(queue, nothing, unwanted):
+        return False
+    queue.forget_if_empty()
+    return True
 
 
-def _wait_until(
-    queue: HostQueue, ready: Callable[[], object], unwanted: tuple[HostQueue, ...]
-) -> bool:
-    """Wait for something in a queue; an exception drops the work of the unwanted ones."""
+def _wait_until(queue: HostQueue, ready: Latch, unwanted: tuple[HostQueue, ...]) -> bool:
+    """Wait for something in a queue; an exception drops the work of the unwanted ones. False where
+    it would not end."""
     mine = own_queue()
     if mine is not None:
         with _waits:
-            if _leads_to(queue, mine):
+            # In this order: a queue that has been found to wait does not come to it any more.
+            if _leads_to(queue, mine) and not ready.is_reached():
                 return False
-            mine.waits_for = queue
+            mine.waits_for = queue, ready
     try:
-        ready()
+        ready.wait()
     except BaseException:
         drop(unwanted)
         raise
@@ -164,9 +168,11 @@ def _wait_until(
 
 
 def _leads_to(queue: HostQueue | None, target: HostQueue) -> bool:
-    """Whether a queue waits for another, by others maybe."""
+    """Whether a queue waits for another, by others maybe. One whose worker may go on, and has not
+    said so yet, does not wait."""
     while queue is not None and queue is not target:
-        queue = queue.waits_for
+        waits_for = queue.waits_for
+        queue = None if waits_for is None or waits_for[1].is_reached() else waits_for[0]
     return queue is target
 
 
@@ -177,7 +183,8 @@ def drop(queues: tuple[HostQueue, ...]) -> None:
         following: HostQueue | None = queue
         while following is not None and following not in unwanted:
             unwanted.add(following)
-            following = following.waits_for
+            waits_for = following.waits_for
+            following = None if waits_for is None else waits_for[0]
     dropped = KernelError("the work was dropped, by an exception in a thread that waited for it")
     for each in unwanted:
         if each.pending:

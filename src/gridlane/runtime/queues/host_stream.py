@@ -157,6 +157,10 @@ class OwnHostStream(HostStream):
     def _submit(self, piece: HostPiece) -> None:
         self._queue.put(piece)
 
+    def _submit_all(self, pieces: tuple[HostPiece, ...]) -> None:
+        if pieces:
+            self._queue.put(*pieces)
+
     def synchronize(self) -> None:
         """Wait for the work so far; raise the first error of it."""
         self._check_waiting("waiting for the stream")

@@ -58,13 +58,25 @@ class SoftwareQueue(Generic[T]):
         self.pending.append(item)
         self._call()
 
+    def extend(self, items: tuple[T, ...]) -> None:
+        """Append work, with nothing of another thread in between."""
+        self.pending.extend(items)  # one call of C
+        self._call()
+
     def wait(self) -> None:
         """Wait until nothing was pending; the thread does not wait for itself."""
-        if self.pending and self.thread is not threading.current_thread():
-            nothing = Latch()
-            self._waiting.append(nothing)
-            self._call()
+        nothing = self.nothing_pending()
+        if nothing is not None:
             nothing.wait()
+
+    def nothing_pending(self) -> Latch | None:
+        """Is reached when nothing was pending; None where nothing is now, and for the thread."""
+        if not self.pending or self.thread is threading.current_thread():
+            return None
+        nothing = Latch()
+        self._waiting.append(nothing)
+        self._call()
+        return nothing
 
     def raise_error(self) -> None:
         """Raise the error, once."""

@@ -31,6 +31,11 @@ class SoftwareStream(Generic[D, P]):
         """Do a piece of work, or submit it to the device, behind what comes before it."""
         raise NotImplementedError
 
+    def _submit_all(self, pieces: tuple[P, ...]) -> None:
+        """Do so with the pieces of a graph."""
+        for piece in pieces:
+            self._submit(piece)
+
     def _wait(self) -> None:
         """Wait for the work so far, of other streams as well where this one comes behind them."""
         raise NotImplementedError
@@ -51,6 +56,13 @@ class SoftwareStream(Generic[D, P]):
             self._recorded.append(piece)
         else:
             self._submit(piece)
+
+    def append_all(self, pieces: tuple[P, ...]) -> None:
+        """Append a graph's work."""
+        if self._recorded is not None:
+            self._recorded.extend(pieces)
+        else:
+            self._submit_all(pieces)
 
     def synchronize(self) -> None:
         """Wait for the work so far; raise the first error of it."""

@@ -26,7 +26,8 @@ _MAX_COPIES = 1
 
 
 def emit_ops(state: Emission, ops: list[Op], empty: str, check_last: bool = False) -> None:
-    """Emit ops in order; jump to ``empty`` when no lane is left for the rest."""
+    """Emit ops in order; jump to ``empty`` when no lane is left for the rest, and with
+    ``check_last`` for what is behind the last op."""
     for index, op in enumerate(ops):
         before = state.mask
         emit_op(state, op)
@@ -35,7 +36,9 @@ def emit_ops(state: Emission, ops: list[Op], empty: str, check_last: bool = Fals
         held = state.shapes.kills.get(op)
         if not held:
             continue
-        if op.terminator:
+        if op.terminator:  # all lanes that run here leave, by masks
+            if check_last:
+                _close(state, empty)
             return
         state.mask = remaining(state, before, held)
         if index + 1 < len(ops) or check_last:

@@ -69,7 +69,7 @@ _QUOTIENT_BITS = 57
 
 
 def divide(w: Writer, a: Expression, b: Expression) -> Expression:
-    """a / b, a bit of the quotient a turn."""
+    """a / b, a bit of the quotient per iteration."""
     x, y = taken_apart(w, a), taken_apart(w, b)
     sign = x.sign ^ y.sign
     divisor = y.significand >> 11
@@ -97,7 +97,7 @@ _ROOT_BITS = 56
 
 
 def square_root(w: Writer, a: Expression) -> Expression:
-    """The square root, a bit of it a turn from two of the operand (the school's method)."""
+    """The square root, a bit of it per iteration from two of the operand (the school's method)."""
     x = taken_apart(w, a)
     power = x.exponent - BIAS
     odd = (power & 1).equals(1)

@@ -7,6 +7,7 @@ binary64 are u64, as ``exact`` leaves them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from gridlane.core.dtypes import DType, b1, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from gridlane.core.errors import TargetError
@@ -154,7 +155,7 @@ class _Pairs(OverBits):
         ]
         return [(made[0][0], made[1][0]), (made[0][1],)]
 
-    RULES: dict[type[Op], Rule] = {
+    RULES: ClassVar[dict[type[Op], Rule]] = {
         **dict.fromkeys(COMPUTED, over_bits),
         **dict.fromkeys((math.Floor, math.Ceil, math.Trunc, math.Rint, math.Round), over_bits),
         **dict.fromkeys(

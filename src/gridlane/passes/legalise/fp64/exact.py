@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from gridlane.core.dtypes import DType, b1, bf16, f16, f32, f64, i64, u64
 from gridlane.ir.builder import Builder
@@ -21,6 +22,7 @@ from gridlane.passes.legalise.math.expression import FORMATS, Expression, Writer
 from gridlane.passes.legalise.representation import Parts, Representation, Rule, again
 
 Formula = Callable[..., Expression]
+FormulaOfTwo = Callable[[Writer, Expression, Expression], Expression]
 
 ARITHMETIC: dict[type[Op], Formula] = {
     arith.Add: arithmetic.add,
@@ -127,7 +129,10 @@ def to_scalar(w: Writer, x: Expression, to: DType) -> Expression:
     if to in (f16, bf16):
         return called(w, "to.odd.f32", conversion.to_odd_f32, x).cast(to)
     wide = i64 if to.is_signed else u64
-    formula = lambda w, x: conversion.to_integer(w, x, wide)  # noqa: E731
+
+    def formula(w: Writer, x: Expression) -> Expression:
+        return conversion.to_integer(w, x, wide)
+
     made = called(w, f"to.{wide}", formula, x)
     if to.bits < 64:
         made = made.most(to.min).least(to.max) if to.is_signed else made.least(to.max)
@@ -213,7 +218,10 @@ class Exact(Representation):
             made = atomic.Atomic(op.kind, at, value.value, op.order, op.scope)
             return [self.builder.emit(made).results]
         wrap = self.writer.wrap
-        change = lambda old: stored(self.writer, op.kind, wrap(old), value).value  # noqa: E731
+
+        def change(old: Value) -> Value:
+            return stored(self.writer, op.kind, wrap(old), value).value
+
         return [(swap_until_done(self.builder, at, change, op.order, op.scope),)]
 
     def again(self, op: Op) -> Sequence[Parts]:
@@ -223,7 +231,7 @@ class Exact(Representation):
             operands[0] = self.at(op.pointer)
         return [(result,) for result in again(self, op, *operands)]
 
-    RULES: dict[type[Op], Rule] = {
+    RULES: ClassVar[dict[type[Op], Rule]] = {
         arith.Const: const,
         **dict.fromkeys(ARITHMETIC, function_of_bits),
         **dict.fromkeys((arith.Min, arith.Max), pick),
@@ -245,7 +253,7 @@ def _ordered_below(w: Writer, a: Expression, b: Expression) -> Expression:
     return below(w, a, b) | equal(w, a, b)
 
 
-COMPARISONS: dict[type[Op], Formula] = {
+COMPARISONS: dict[type[Op], FormulaOfTwo] = {
     arith.Eq: equal,
     arith.Ne: lambda w, a, b: ~equal(w, a, b),
     arith.Lt: below,
@@ -256,7 +264,7 @@ COMPARISONS: dict[type[Op], Formula] = {
 
 Kind = atomic.AtomicKind
 
-_STORED: dict[Kind, Formula] = {
+_STORED: dict[Kind, FormulaOfTwo] = {
     Kind.ADD: lambda w, old, new: computed(w, arith.Add, old, new),
     Kind.SUB: lambda w, old, new: computed(w, arith.Sub, old, new),
     Kind.MIN: lambda w, old, new: w.select(below(w, new, old), new, old),

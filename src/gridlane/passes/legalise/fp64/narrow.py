@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from gridlane.core.dtypes import f32, f64, u64
 from gridlane.ir.op import REGISTRY, Op
@@ -66,7 +67,7 @@ class _Narrow(OverBits):
         self.builder.store(self.at(op.pointer), self.bits(op.value).value, op.volatile)
         return []
 
-    RULES: dict[type[Op], Rule] = {
+    RULES: ClassVar[dict[type[Op], Rule]] = {
         **dict.fromkeys([REGISTRY[name] for name in sorted(ARITHMETIC | MATH)], again),
         arith.Const: const,
         arith.Select: Representation.select,

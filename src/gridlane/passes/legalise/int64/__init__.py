@@ -16,6 +16,7 @@ refused, as they cannot be made of others.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from gridlane.core.dtypes import DType, i32, i64, u32, u64
 from gridlane.core.errors import TargetError
@@ -254,7 +255,7 @@ class _Words(Representation):
             op.loc,
         )
 
-    RULES: dict[type[Op], Rule] = {
+    RULES: ClassVar[dict[type[Op], Rule]] = {
         memory.Address: address,
         memory.FromAddress: from_address,
         memory.Offset: offset,

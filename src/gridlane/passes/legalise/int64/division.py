@@ -1,4 +1,4 @@
-"""Division of 64-bit integers: shift and subtract, a bit a turn, in a function of the module."""
+"""Division of 64-bit integers: shift and subtract, a bit per iteration, in a library function."""
 
 from __future__ import annotations
 

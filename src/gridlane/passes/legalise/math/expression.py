@@ -251,7 +251,7 @@ class Writer:
     def const(self, number: Number, dtype: DType) -> Expression:
         """A constant of any type; floats round to it."""
         exact = rounded(number, dtype)
-        key = (repr(exact), dtype)
+        key = (repr(exact), dtype)  # by its digits: 0.0 and -0.0 are equal
         if key not in self.constants:
             self.constants[key] = arith.Const(exact, dtype)
         return self.wrap(self.constants[key].results[0])

@@ -250,7 +250,7 @@ class SmallValues(Representation):
         results = self.builder.emit(type(op)(self.one(op.mask), raw.value)).results
         return [(result,) for result in results]
 
-    RULES: dict[type[Op], Rule] = {
+    RULES: ClassVar[dict[type[Op], Rule]] = {
         **dict.fromkeys(COMPUTED, plain),
         arith.Const: const,
         arith.Fma: fma,

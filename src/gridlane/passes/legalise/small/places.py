@@ -61,7 +61,10 @@ class Place:
     ) -> Expression:
         """Replace the element's bits by ``new`` of them, at once as others see it; the old ones."""
         wrap = self.shift.writer.wrap
-        swap = lambda old: self.put(wrap(old), new(self.of(wrap(old)))).value  # noqa: E731
+
+        def swap(old: Value) -> Value:
+            return self.put(wrap(old), new(self.of(wrap(old)))).value
+
         return self.of(wrap(swap_until_done(self.builder, self.word, swap, order, scope)))
 
     def compare_and_swap(
@@ -70,7 +73,10 @@ class Place:
         """Replace the element's bits where they are ``expected``; the old ones. A swap that keeps
         the word orders as one that changes it."""
         pick = self.shift.writer.select
-        new = lambda old: pick(old.equals(expected), desired, old)  # noqa: E731
+
+        def new(old: Expression) -> Expression:
+            return pick(old.equals(expected), desired, old)
+
         return self.change(new, op.order, op.scope)
 
     def _is_own(self) -> bool:

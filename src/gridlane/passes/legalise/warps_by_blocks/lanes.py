@@ -7,6 +7,7 @@ says yes; between exchanges all words are 0, as each lane clears its own bit.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from gridlane.core.dtypes import DType, b1, i32, u32, u64
 from gridlane.ir.builder import Builder
@@ -83,7 +84,7 @@ class Lanes:
 
     def exchange(self, op: Op, operands: list[Value], active: Value) -> tuple[Value, ...]:
         """The results of an op of a warp, for the threads that are active."""
-        return _EXCHANGES[type(op)](self, op, operands, active)
+        return self._EXCHANGES[type(op)](self, op, operands, active)
 
     def _said(self, *flags: Value) -> list[Value]:
         """For each flag the u32 of the warp's lanes that say yes; all threads pass two barriers,
@@ -230,6 +231,16 @@ class Lanes:
         self._done(1)
         return (b.select(b.eq(members, b.const(0, u32)), b.const(0, dtype), made),)
 
+    _EXCHANGES: ClassVar[dict[type[Op], Callable[..., tuple[Value, ...]]]] = {
+        grid.SyncWarp: _sync,
+        warp.ActiveMask: _active_mask,
+        warp.Vote: _vote,
+        warp.Shuffle: _shuffle,
+        warp.MatchAny: _match_any,
+        warp.MatchAll: _match_all,
+        warp.WarpReduce: _reduce,
+    }
+
 
 def source_of(
     b: Builder, mode: ShuffleMode, own: Value, lane: Value, width: Value
@@ -276,15 +287,4 @@ _NEUTRAL: dict[WarpReduction, Callable[[DType], int]] = {
     WarpReduction.AND: lambda dtype: dtype.wrap(-1),
     WarpReduction.OR: lambda dtype: 0,
     WarpReduction.XOR: lambda dtype: 0,
-}
-
-# The methods are one family; nobody else calls them.
-_EXCHANGES: dict[type[Op], Callable[..., tuple[Value, ...]]] = {
-    grid.SyncWarp: Lanes._sync,  # pyright: ignore[reportPrivateUsage]
-    warp.ActiveMask: Lanes._active_mask,  # pyright: ignore[reportPrivateUsage]
-    warp.Vote: Lanes._vote,  # pyright: ignore[reportPrivateUsage]
-    warp.Shuffle: Lanes._shuffle,  # pyright: ignore[reportPrivateUsage]
-    warp.MatchAny: Lanes._match_any,  # pyright: ignore[reportPrivateUsage]
-    warp.MatchAll: Lanes._match_all,  # pyright: ignore[reportPrivateUsage]
-    warp.WarpReduce: Lanes._reduce,  # pyright: ignore[reportPrivateUsage]
 }

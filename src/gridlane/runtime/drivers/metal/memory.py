@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.device_errors import OUT_OF_MEMORY, fail
-from gridlane.memory.suballocator import ALIGNMENT, Arena, Suballocator
+from gridlane.memory.resource import ALIGNMENT
+from gridlane.memory.suballocator import Arena, Suballocator
 from gridlane.runtime.drivers.metal.context import Context
 
 

@@ -11,10 +11,9 @@ from collections import deque
 from gridlane.core.device_errors import OUT_OF_MEMORY, fail
 from gridlane.core.errors import DeviceError
 from gridlane.memory.ranges import FreeRanges
-from gridlane.memory.resource import Buffer
+from gridlane.memory.resource import ALIGNMENT, Buffer
 from gridlane.runtime.drivers.single_buffer.queue import Queue
 
-ALIGNMENT = 256
 FIRST = 256
 """The first byte that is given: 0 is the null pointer."""
 SPARE = 256

@@ -15,7 +15,7 @@ from gridlane.core.options import Target
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer, HostMemory
 from gridlane.memory.suballocator import Suballocation
-from gridlane.runtime.driver_workarounds import quirks
+from gridlane.runtime.driver_workarounds import workarounds
 from gridlane.runtime.drivers.vulkan.adapters import KINDS, SOFTWARE, Adapter
 from gridlane.runtime.drivers.vulkan.clock import Clock
 from gridlane.runtime.drivers.vulkan.context import Context
@@ -74,7 +74,7 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
         """Code for what this device has, for any block shape."""
         software = self.adapter.kind == SOFTWARE
         features = for_code(self.adapter.found.names, software)
-        return Target("vulkan", features=features | quirks(self.adapter.name))
+        return Target("vulkan", features=features | workarounds(self.adapter.name))
 
     def load(self, artifact: Artifact) -> VulkanKernel:
         """Check SPIR-V and give it to the driver."""

@@ -6,7 +6,8 @@ from typing import Any
 
 from gridlane.core.device_errors import OUT_OF_MEMORY, fail
 from gridlane.core.errors import DeviceError
-from gridlane.memory.suballocator import ALIGNMENT, Arena, Suballocator
+from gridlane.memory.resource import ALIGNMENT
+from gridlane.memory.suballocator import Arena, Suballocator
 from gridlane.runtime.drivers.vulkan.api import bindings, new, null, struct
 from gridlane.runtime.drivers.vulkan.context import Context
 

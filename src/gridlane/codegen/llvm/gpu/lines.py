@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gridlane.codegen.llvm.nvptx.emission import Emission
+from gridlane.codegen.llvm.gpu.emission import Emission
 from gridlane.core.source import Loc
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
-from gridlane.codegen.llvm.nvptx.trace import traced
+from gridlane.codegen.llvm.gpu.emission import Emission
+from gridlane.codegen.llvm.gpu.nvptx.overlay import emits
+from gridlane.codegen.llvm.gpu.trace import traced
 from gridlane.ir.op import Op
 from gridlane.ir.ops import copies
 

@@ -1,35 +1,21 @@
-"""Atomics and fences with their scopes.
+"""Atomics that LLVM does not write as PTX has them: for the whole system, and of f16.
 
-LLVM writes every atomic relaxed and for the device. So the order comes from fences around it, and
-what the whole system is to see is written in assembly. An atomic for the device is one for a block
-or warp as well.
+LLVM writes every atomic for the device, so what the whole system is to see is written in assembly.
 """
 
 from __future__ import annotations
 
-from gridlane.codegen.llvm.atomics import ORDERS, as_bits, compare_and_swap, from_bits, modify
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
-from gridlane.codegen.llvm.nvptx.memory import space_of
-from gridlane.codegen.llvm.nvptx.trace import traced
+from gridlane.codegen.llvm.atomics import as_bits, from_bits
+from gridlane.codegen.llvm.gpu import atomics
+from gridlane.codegen.llvm.gpu.emission import Emission
+from gridlane.codegen.llvm.gpu.memory import space_of
+from gridlane.codegen.llvm.gpu.nvptx.overlay import emits
 from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core.dtypes import DType
-from gridlane.ir.ops import grid
 from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicKind
-from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
+from gridlane.ir.ops.grid import MemoryScope
 from gridlane.ir.types import Space
 from gridlane.ir.values import Value
-
-# A warp is part of a block, and the hardware has no smaller scope.
-_SCOPES = {
-    MemoryScope.WARP: 'syncscope("block") ',
-    MemoryScope.BLOCK: 'syncscope("block") ',
-    MemoryScope.DEVICE: 'syncscope("device") ',
-    MemoryScope.SYSTEM: "",
-}
-_DEVICE = _SCOPES[MemoryScope.DEVICE]
-
-_RELEASES = (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CST)
-_ACQUIRES = (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CST)
 
 
 @emits(Atomic)
@@ -37,61 +23,52 @@ def atomic(state: Emission, op: Atomic) -> None:
     """A read-modify-write; ptxas drops the result that nobody uses."""
     type_ = op.value.type
     assert isinstance(type_, DType)
-    pointer, value = state.typed(op.pointer), state.name(op.value)
-    with traced(state, op, op.pointer):
-        _before(state, op.order, op.scope)
+    with atomics.ordered(state, op):
         if op.scope is MemoryScope.SYSTEM:
-            old = _for_the_system(state, op, type_, value)
+            old = _for_the_system(state, op, type_, state.name(op.value))
         elif op.kind in (AtomicKind.ADD, AtomicKind.SUB) and type_.name == "f16":
-            old = _half_add(state, op, pointer, value)
+            old = _half_add(state, op)
         else:
-            old = modify(state.body, op.kind, type_, pointer, value, "monotonic", _DEVICE)
-        _behind(state, op.order, op.scope)
+            old = atomics.update(state, op)
     state.set(op.results[0], old)
 
 
-def _before(state: Emission, order: MemoryOrder, scope: MemoryScope) -> None:
-    if order in _RELEASES:
-        strength = "seq_cst" if order is MemoryOrder.SEQ_CST else "acq_rel"
-        state.body.do(f"fence {_SCOPES[scope]}{strength}")
-
-
-def _behind(state: Emission, order: MemoryOrder, scope: MemoryScope) -> None:
-    if order in _ACQUIRES:
-        state.body.do(f"fence {_SCOPES[scope]}acq_rel")
-
-
-def _half_add(state: Emission, op: Atomic, pointer: str, value: str) -> str:
+def _half_add(state: Emission, op: Atomic) -> str:
     """atom.add of an f16; a difference adds the negative, which is as exact."""
+    value, scope = state.name(op.value), state.overlay.atomic_scopes[op.scope]
     if op.kind is AtomicKind.SUB:
         value = state.body.op(f"fneg half {value}")
-    return state.body.op(f"atomicrmw fadd {pointer}, half {value} {_DEVICE}monotonic")
+    return state.body.op(f"atomicrmw fadd {state.typed(op.pointer)}, half {value} {scope}monotonic")
 
 
 @emits(AtomicCas)
 def cas(state: Emission, op: AtomicCas) -> None:
     """A compare and swap on the bits."""
-    type_ = op.desired.type
-    assert isinstance(type_, DType)
-    expected, desired = state.name(op.expected), state.name(op.desired)
-    with traced(state, op, op.pointer):
-        _before(state, op.order, op.scope)
-        if op.scope is MemoryScope.SYSTEM:
-            if type_.bits < 16:
-                raise state.refuse(op, f"of {type_} for the whole system; 16 bits are the least")
-            bits = [as_bits(state.body, value, type_) for value in (expected, desired)]
-            words = [(_letter(type_, True), f"i{type_.bits}", value) for value in bits]
-            made = _assembly(state, op.pointer, "cas", f"b{type_.bits}", words)
-            old = from_bits(state.body, made, type_)
-        else:
-            pointer = state.typed(op.pointer)
-            body = state.body
-            old = compare_and_swap(body, type_, pointer, expected, desired, "monotonic", _DEVICE)
-        _behind(state, op.order, op.scope)
+    with atomics.ordered(state, op):
+        system = op.scope is MemoryScope.SYSTEM
+        old = _swap_for_the_system(state, op) if system else atomics.swap(state, op)
     state.set(op.results[0], old)
 
 
 # ---- for the whole system
+
+
+def _swap_for_the_system(state: Emission, op: AtomicCas) -> str:
+    """atom.sys.cas, of 16 bits and more.
+
+    Raises:
+        TargetError: the type is smaller.
+    """
+    type_ = op.desired.type
+    assert isinstance(type_, DType)
+    if type_.bits < 16:
+        raise state.refuse(op, f"of {type_} for the whole system; 16 bits are the least")
+    values = state.name(op.expected), state.name(op.desired)
+    bits = [as_bits(state.body, value, type_) for value in values]
+    words = [(_letter(type_, True), f"i{type_.bits}", value) for value in bits]
+    made = _assembly(state, op.pointer, "cas", f"b{type_.bits}", words)
+    return from_bits(state.body, made, type_)
+
 
 _WORDS = {
     AtomicKind.ADD: "add",
@@ -161,10 +138,3 @@ def _assembly(
     return state.body.op(
         f'call {operands[0][1]} asm sideeffect "{text}", "{constraints},~{{memory}}"({arguments})'
     )
-
-
-@emits(grid.Fence)
-def fence(state: Emission, op: grid.Fence) -> None:
-    """A fence; a relaxed one orders nothing."""
-    if op.order is not MemoryOrder.RELAXED:
-        state.body.do(f"fence {_SCOPES[op.scope]}{ORDERS[op.order]}")

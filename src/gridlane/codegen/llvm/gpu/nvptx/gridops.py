@@ -1,33 +1,19 @@
-"""Where a thread stands, and barriers of warps, blocks and grids."""
+"""A thread's lane, and barriers of warps, blocks and grids."""
 
 from __future__ import annotations
 
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
-from gridlane.codegen.llvm.nvptx.report import field, report_block, special
-from gridlane.core import gpu_abi as abi
+from gridlane.codegen.llvm.gpu.emission import Emission
+from gridlane.codegen.llvm.gpu.nvptx.overlay import emits, special
+from gridlane.codegen.llvm.gpu.report import has_raised
 from gridlane.ir.op import Op
 from gridlane.ir.ops import grid
 from gridlane.ir.ops.grid import Reduction
-
-_REGISTERS: dict[type[Op], str] = {
-    grid.ThreadIdx: "tid",
-    grid.BlockIdx: "ctaid",
-    grid.BlockDim: "ntid",
-    grid.GridDim: "nctaid",
-}
-
-
-@emits(*_REGISTERS)
-def index(state: Emission, op: grid.GridQuery) -> None:
-    """A special register."""
-    name = f"{_REGISTERS[type(op)]}.{'xyz'[op.axis.value]}"
-    state.set(op.results[0], special(state, name))
 
 
 @emits(grid.LaneId)
 def lane_id(state: Emission, op: Op) -> None:
     """The lane's register: warps are filled x fastest."""
-    state.set(op.results[0], special(state, "laneid"))
+    state.set(op.results[0], special(state.body, "laneid"))
 
 
 @emits(grid.DynamicSharedSize)
@@ -107,7 +93,7 @@ def _leave_if_raised(state: Emission, seen: tuple[str, str, str], look: str, don
     body = state.body
     word, now, share = seen
     undo = body.label("undo")
-    body.branch_if(_has_raised(state), undo, look)
+    body.branch_if(has_raised(state), undo, look)
     body.start(undo)
     old = _assembly(state, _SWAP, word, now, body.op(f"sub i32 {now}, {share}"))
     body.branch_if(body.op(f"icmp eq i32 {old}, {now}"), done, look)
@@ -116,7 +102,7 @@ def _leave_if_raised(state: Emission, seen: tuple[str, str, str], look: str, don
 def _share(state: Emission) -> str:
     """What this block adds to the word."""
     body = state.body
-    x, y, z = (special(state, f"nctaid.{axis}") for axis in "xyz")
+    x, y, z = (special(state.body, f"nctaid.{axis}") for axis in "xyz")
     blocks = body.op(f"mul i32 {body.op(f'mul i32 {x}, {y}')}, {z}")
     rest = body.op(f"sub i32 {-(1 << 31) + 1}, {blocks}")
     return body.op(f"select i1 {_all_zero(state, 'ctaid')}, i32 {rest}, i32 1")
@@ -125,7 +111,7 @@ def _share(state: Emission) -> str:
 def _all_zero(state: Emission, register: str) -> str:
     """Whether an index is 0 along all axes."""
     body = state.body
-    x, y, z = (special(state, f"{register}.{axis}") for axis in "xyz")
+    x, y, z = (special(state.body, f"{register}.{axis}") for axis in "xyz")
     joined = body.op(f"or i32 {body.op(f'or i32 {x}, {y}')}, {z}")
     return body.op(f"icmp eq i32 {joined}, 0")
 
@@ -133,24 +119,18 @@ def _all_zero(state: Emission, register: str) -> str:
 def _workspace(state: Emission) -> str:
     """The address of the grid's barrier word: envreg1 has the high half of the workspace's."""
     body = state.body
-    high, low = (special(state, f"envreg{n}") for n in (1, 2))
+    high, low = (special(state.body, f"envreg{n}") for n in (1, 2))
     upper = body.op(f"shl i64 {body.op(f'zext i32 {high} to i64')}, 32")
     whole = body.op(f"or i64 {upper}, {body.op(f'zext i32 {low} to i64')}")
     return body.op(f"add i64 {whole}, {_WORD_OFFSET}")
 
 
-def _has_raised(state: Emission) -> str:
-    """Whether a thread of the grid has raised."""
-    claimed = field(state, report_block(state), abi.CLAIMED_OFFSET)
-    return state.body.op(f"icmp ne i32 {state.body.op(f'load volatile i32, {claimed}')}, 0")
-
-
 def _end_if_raised(state: Emission) -> None:
     body = state.body
     leave, stay = body.label("lost"), body.label("whole")
-    body.branch_if(_has_raised(state), leave, stay)
+    body.branch_if(has_raised(state), leave, stay)
     body.start(leave)
-    body.call("void", "llvm.nvvm.exit", [])
+    state.overlay.leave(body)
     body.do("unreachable")
     body.start(stay)
 

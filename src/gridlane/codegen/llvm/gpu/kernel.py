@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from gridlane.codegen.llvm.nvptx import (
+from gridlane.codegen.llvm.gpu import (
     atomics,
     comparison,
     control,
-    copies,
-    fragments,
+    functions,
     gridops,
-    integers,
-    mathlib,
     memory,
-    products,
     report,
-    warps,
 )
-from gridlane.codegen.llvm.nvptx.emission import Emission
-from gridlane.codegen.llvm.nvptx.lines import declare_unit
-from gridlane.codegen.llvm.nvptx.names import register_name
+from gridlane.codegen.llvm.gpu.emission import Emission
+from gridlane.codegen.llvm.gpu.lines import declare_unit
+from gridlane.codegen.llvm.gpu.overlay import Overlay
 from gridlane.core.options import KernelOptions
 from gridlane.ir.op import Op
 from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import Function, Module, Param
 
-FAMILIES = (
-    *(atomics, comparison, copies, fragments, gridops, integers, mathlib, memory, products),
-    *(report, warps),
-)
+FAMILIES = (atomics, comparison, functions, gridops, memory, report)
 """Imported for the emissions that they register."""
 
 
@@ -39,7 +30,7 @@ class KernelCode:
     """LLVM IR of a kernel and what the runtime must know of it.
 
     Attributes:
-        library: the functions of libdevice that it calls.
+        library: the functions of the target's own library that it calls.
         reports: it refers to the report block.
     """
 
@@ -52,22 +43,22 @@ class KernelCode:
     uses_dynamic_shared: bool
 
 
-def emit_kernel(module: Module, options: KernelOptions, capability: int) -> KernelCode:
+def emit_kernel(module: Module, options: KernelOptions, overlay: Overlay) -> KernelCode:
     """Emit a kernel whose calls are inlined.
 
     Args:
-        capability: compute capability as one number, 90 for 9.0.
+        overlay: what the target spells in its own way.
 
     Raises:
         TargetError: the hardware cannot do what an op asks; located.
     """
-    state = Emission(module, options, capability)
+    state = Emission(module, options, overlay)
     kernel = module.kernel
-    entry = entry_name(kernel.name)
+    entry = overlay.entry_name(kernel.name)
     debug = declare_unit(state, entry, kernel.loc)
     for number, param in enumerate(kernel.params):
         name = f"%p{number}"
-        if register_name(param.value.type) == "i1":
+        if state.register_name(param.value.type) == "i1":
             name = state.body.op(f"icmp ne i8 {name}, 0")
         state.set(param.value, name)
     _declare_variables(state, kernel)
@@ -90,44 +81,34 @@ def emit_kernel(module: Module, options: KernelOptions, capability: int) -> Kern
 def _declare_variables(state: Emission, kernel: Function) -> None:
     """A slot for each variable, zero at first."""
     for var in kernel.variables:
-        type_ = register_name(var.type)
+        type_ = state.register_name(var.type)
         state.slots[var] = state.body.alloca(type_)
         state.body.do(f"store {type_} zeroinitializer, ptr {state.slots[var]}")
 
 
-def entry_name(name: str) -> str:
-    """A kernel's name as PTX allows it: letters, digits, _ and $, no digit in front.
-
-    >>> entry_name("f.<locals>.g"), entry_name("9")
-    ('f__locals__g', '_9')
-    """
-    plain = re.sub(r"[^A-Za-z0-9_$]", "_", name)
-    return f"_{plain}" if plain[:1].isdigit() or not plain else plain
-
-
 def _text(state: Emission, kernel: Function, entry: str, debug: str) -> str:
     """The whole LLVM module."""
-    parameters = ", ".join(_parameter(param, n) for n, param in enumerate(kernel.params))
+    parameters = ", ".join(_parameter(state, param, n) for n, param in enumerate(kernel.params))
     lines = [
-        'target triple = "nvptx64-nvidia-cuda"',
+        f'target triple = "{state.overlay.triple}"',
         *_globals(state),
-        f'define ptx_kernel void @"{entry}"({parameters}) #0{debug} {{',
+        f'define {state.overlay.convention} void @"{entry}"({parameters}) #0{debug} {{',
         "entry:",
         *state.body.allocas,
         *state.body.lines,
         "}",
         *state.functions.values(),
         *sorted(state.body.declared.values()),
-        f"attributes #0 = {{ {_attributes(state.options)} }}",
+        f"attributes #0 = {{ {_attributes(state)} }}",
         *_module_metadata(state),
     ]
     return "\n".join((*lines, ""))
 
 
-def _parameter(param: Param, number: int) -> str:
+def _parameter(state: Emission, param: Param, number: int) -> str:
     """A kernel parameter with what is known of it."""
     type_ = param.value.type
-    name = register_name(type_)
+    name = state.register_name(type_)
     if not isinstance(type_, PointerType):
         return f"{'i8' if name == 'i1' else name} %p{number}"
     words = [name]
@@ -139,17 +120,11 @@ def _parameter(param: Param, number: int) -> str:
     return " ".join((*words, f"align {align} %p{number}"))
 
 
-def _attributes(options: KernelOptions) -> str:
+def _attributes(state: Emission) -> str:
     words = ["nounwind"]
-    if options.fastmath:
+    if state.options.fastmath:
         words.append('"denormal-fp-math-f32"="preserve-sign"')
-    if options.launch_bounds:
-        words.append(f'"nvvm.maxntid"="{options.launch_bounds[0]}"')
-    if len(options.launch_bounds) > 1:
-        words.append(f'"nvvm.minctasm"="{options.launch_bounds[1]}"')
-    if options.max_registers:
-        words.append(f'"nvvm.maxnreg"="{options.max_registers}"')
-    return " ".join(words)
+    return " ".join(words + state.overlay.attributes(state.options))
 
 
 def _globals(state: Emission) -> list[str]:
@@ -157,33 +132,33 @@ def _globals(state: Emission) -> list[str]:
     lines: list[str] = []
     for item in state.module.globals.values():
         name, align = memory.global_name(item.name), max(16, item.align)
+        space = state.overlay.space_name(item.space)
         if item.data is not None:
             lines.append(
-                f"{name} = internal addrspace({item.space.value}) constant "
+                f"{name} = internal {space} constant "
                 f'[{len(item.data)} x i8] c"{_escaped(item.data)}", align {align}'
             )
         else:
             assert item.space is Space.SHARED, item
             lines.append(
-                f"{name} = internal addrspace(3) global [{item.size} x i8] undef, align {align}"
+                f"{name} = internal {space} global [{item.size} x i8] undef, align {align}"
             )
     if state.uses_dynamic_shared:
-        lines.append(f"{memory.DYNAMIC_SHARED} = external addrspace(3) global [0 x i8], align 16")
+        space = state.overlay.space_name(Space.SHARED)
+        lines.append(f"{memory.DYNAMIC_SHARED} = external {space} global [0 x i8], align 16")
     return lines + list(state.globals.values())
 
 
 def _module_metadata(state: Emission) -> list[str]:
-    lines = list(state.metadata)
-    count = len(lines)
-    flags = [count]
-    lines.append(f'!{{i32 4, !"nvvm-reflect-ftz", i32 {int(state.options.fastmath)}}}')
-    named: list[str] = []
+    lines, named = list(state.metadata), list[str]()
+    flags = state.overlay.module_flags(state.options)
     if "unit" in state.lines:
-        flags.append(count + 1)
-        lines.append('!{i32 2, !"Debug Info Version", i32 3}')
+        flags.append('!{i32 2, !"Debug Info Version", i32 3}')
         named.append(f"!llvm.dbg.cu = !{{!{state.lines['unit']}}}")
-    named.append(f"!llvm.module.flags = !{{{', '.join(f'!{n}' for n in flags)}}}")
-    return [*named, *(f"!{n} = {text}" for n, text in enumerate(lines))]
+    numbers = ", ".join(f"!{len(lines) + n}" for n in range(len(flags)))
+    if flags:
+        named.append(f"!llvm.module.flags = !{{{numbers}}}")
+    return [*named, *(f"!{n} = {text}" for n, text in enumerate([*lines, *flags]))]
 
 
 def _escaped(data: bytes) -> str:

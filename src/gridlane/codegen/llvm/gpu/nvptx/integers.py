@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gridlane.codegen.llvm import scalars
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
+from gridlane.codegen.llvm.gpu.emission import Emission
+from gridlane.codegen.llvm.gpu.nvptx.overlay import emits
 from gridlane.core.dtypes import i32
 from gridlane.ir.op import Op
 from gridlane.ir.ops import integer

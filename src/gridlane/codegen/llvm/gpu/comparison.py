@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gridlane.codegen.llvm import scalars
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
-from gridlane.codegen.llvm.nvptx.names import register_name
+from gridlane.codegen.llvm.gpu.emission import Emission, emits
 from gridlane.ir.ops import arith
 from gridlane.ir.types import PointerType
 
@@ -23,7 +22,7 @@ def compare(state: Emission, op: arith.Compare) -> None:
     """Addresses compare as unsigned numbers."""
     operands = [state.name(op.lhs), state.name(op.rhs)]
     if isinstance(op.lhs.type, PointerType):
-        word, type_ = _WORDS[type(op)], register_name(op.lhs.type)
+        word, type_ = _WORDS[type(op)], state.register_name(op.lhs.type)
         made = state.body.op(f"icmp {word} {type_} {operands[0]}, {operands[1]}")
     else:
         made = scalars.emit(state.body, op, 0, operands)

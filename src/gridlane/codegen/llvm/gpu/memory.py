@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from gridlane.analysis.alignment import alignment, shared_factor
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
-from gridlane.codegen.llvm.nvptx.names import pointer_name, register_name
-from gridlane.codegen.llvm.nvptx.trace import traced
+from gridlane.codegen.llvm.gpu.emission import Emission, emits
+from gridlane.codegen.llvm.gpu.trace import traced
 from gridlane.codegen.llvm.text import memory_name, scalar_name
 from gridlane.core.dtypes import DType
 from gridlane.ir.ops import arith, memory
@@ -34,14 +33,14 @@ def load(state: Emission, op: memory.Load) -> None:
 def _load(state: Emission, pointer: str, type_: Type, align: int, volatile: str) -> str:
     body = state.body
     if not _in_parts(type_):
-        held = _held_name(type_)
+        held = _held_name(state, type_)
         name = body.op(f"load {volatile}{held}, {pointer}, align {align}")
-        return body.op(f"icmp ne i8 {name}, 0") if register_name(type_) == "i1" else name
-    whole, made = register_name(type_), "poison"
+        return body.op(f"icmp ne i8 {name}, 0") if state.register_name(type_) == "i1" else name
+    whole, made = state.register_name(type_), "poison"
     for index, (at, part) in enumerate(_fields(type_)):
         inner = min(part.align, shared_factor(align, at))
         item = _load(state, _displaced(state, pointer, at), part, inner, volatile)
-        made = body.op(f"insertvalue {whole} {made}, {register_name(part)} {item}, {index}")
+        made = body.op(f"insertvalue {whole} {made}, {state.register_name(part)} {item}, {index}")
     return made
 
 
@@ -59,11 +58,11 @@ def _store(
 ) -> None:
     body = state.body
     if not _in_parts(type_):
-        if register_name(type_) == "i1":
+        if state.register_name(type_) == "i1":
             value = body.op(f"zext i1 {value} to i8")
-        body.do(f"store {volatile}{_held_name(type_)} {value}, {pointer}, align {align}")
+        body.do(f"store {volatile}{_held_name(state, type_)} {value}, {pointer}, align {align}")
         return
-    whole = register_name(type_)
+    whole = state.register_name(type_)
     for index, (at, part) in enumerate(_fields(type_)):
         item = _taken(state, whole, value, type_, index)
         inner = min(part.align, shared_factor(align, at))
@@ -77,9 +76,9 @@ def _in_parts(type_: Type) -> bool:
     return isinstance(type_, StructType)
 
 
-def _held_name(type_: Type) -> str:
+def _held_name(state: Emission, type_: Type) -> str:
     """LLVM's name of a type in memory."""
-    return memory_name(type_) if isinstance(type_, DType) else register_name(type_)
+    return memory_name(type_) if isinstance(type_, DType) else state.register_name(type_)
 
 
 def _fields(type_: Type) -> list[tuple[int, Type]]:
@@ -110,7 +109,7 @@ def offset(state: Emission, op: memory.Offset) -> None:
     if not index.is_signed and index.bits < 64:  # LLVM extends an index by its sign
         name, type_ = state.body.op(f"zext {type_} {name} to i64"), "i64"
     element = op.pointer.type.element
-    step = _held_name(element) if _is_plain(element) else f"[{element.size} x i8]"
+    step = _held_name(state, element) if _is_plain(element) else f"[{element.size} x i8]"
     state.set(
         op.results[0],
         state.body.op(f"getelementptr {step}, {state.typed(op.pointer)}, {type_} {name}"),
@@ -137,7 +136,7 @@ def recast(state: Emission, op: memory.Recast) -> None:
     if space_of(op.pointer) is op.type.space:
         state.set(op.results[0], state.name(op.pointer))
         return
-    target = pointer_name(op.type.space)
+    target = state.pointer_name(op.type.space)
     state.set(op.results[0], state.body.op(f"addrspacecast {state.typed(op.pointer)} to {target}"))
 
 
@@ -155,7 +154,7 @@ def from_address(state: Emission, op: memory.FromAddress) -> None:
     """An integer as a pointer."""
     name = state.body.op(f"inttoptr i64 {state.name(op.value)} to ptr")
     if op.type.space is not Space.GENERIC:
-        name = state.body.op(f"addrspacecast ptr {name} to {pointer_name(op.type.space)}")
+        name = state.body.op(f"addrspacecast ptr {name} to {state.pointer_name(op.type.space)}")
     state.set(op.results[0], name)
 
 
@@ -183,8 +182,8 @@ def local_array(state: Emission, op: memory.LocalArray) -> None:
     size = op.element.size * op.count
     align = min(16, max(op.element.align, 4))
     made = state.body.alloca(f"[{size} x i8]", align=align)
-    local = state.body.fresh("local")
-    state.body.allocas.append(f"  {local} = addrspacecast ptr {made} to ptr addrspace(5)")
+    local, target = state.body.fresh("local"), state.pointer_name(Space.LOCAL)
+    state.body.allocas.append(f"  {local} = addrspacecast ptr {made} to {target}")
     state.set(op.results[0], local)
 
 
@@ -194,7 +193,7 @@ def local_array(state: Emission, op: memory.LocalArray) -> None:
 @emits(memory.ReadVar)
 def read(state: Emission, op: memory.ReadVar) -> None:
     """A variable lives in a slot of the frame, which LLVM makes registers of."""
-    type_ = register_name(op.var.type)
+    type_ = state.register_name(op.var.type)
     state.set(op.results[0], state.body.op(f"load {type_}, ptr {state.slots[op.var]}"))
 
 
@@ -210,7 +209,7 @@ def write(state: Emission, op: memory.WriteVar) -> None:
 @emits(memory.Pack)
 def pack(state: Emission, op: memory.Pack) -> None:
     """A struct or vector from its parts."""
-    whole, made = register_name(op.type), "poison"
+    whole, made = state.register_name(op.type), "poison"
     for index, part in enumerate(op.parts):
         if isinstance(op.type, VectorType):
             text = f"insertelement {whole} {made}, {state.typed(part)}, i32 {index}"
@@ -224,7 +223,7 @@ def pack(state: Emission, op: memory.Pack) -> None:
 def part(state: Emission, op: memory.Part) -> None:
     """One of the parts."""
     whole = op.whole.type
-    name = _taken(state, register_name(whole), state.name(op.whole), whole, op.index)
+    name = _taken(state, state.register_name(whole), state.name(op.whole), whole, op.index)
     state.set(op.results[0], name)
 
 
@@ -248,8 +247,8 @@ def select(state: Emission, op: arith.Select) -> None:
 @emits(arith.Bitcast)
 def bitcast(state: Emission, op: arith.Bitcast) -> None:
     """The same bits, of scalars and vectors."""
-    target = register_name(op.type)
-    if register_name(op.value.type) == target:
+    target = state.register_name(op.type)
+    if state.register_name(op.value.type) == target:
         state.set(op.results[0], state.name(op.value))
         return
     state.set(op.results[0], state.body.op(f"bitcast {state.typed(op.value)} to {target}"))

@@ -13,9 +13,8 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from gridlane.codegen.llvm.gpu.nvptx.overlay import TRIPLE
 from gridlane.core.errors import GridlaneError
-
-TRIPLE = "nvptx64-nvidia-cuda"
 
 # The PTX version with which a processor appeared (PTX ISA, release notes); older drivers than it
 # needs cannot run it anyway. LLVM ends the process for an older version than this. That of 7.5 did

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gridlane.codegen.llvm import scalars
-from gridlane.codegen.llvm.nvptx.emission import TABLE, Emission, emits
-from gridlane.codegen.llvm.nvptx.lines import line_mark
+from gridlane.codegen.llvm.gpu.emission import Emission, emits
+from gridlane.codegen.llvm.gpu.lines import line_mark
 from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control
@@ -29,14 +29,14 @@ def emit_op(state: Emission, op: Op) -> None:
         TargetError: the target has no such op.
     """
     state.body.mark = line_mark(state, op.loc)
-    emitter = TABLE.get(type(op))
+    emitter = state.emitter(type(op))
     if emitter is not None:
         emitter(state, op)
         return
     operands = [state.name(value) for value in op.operands()]
     made = scalars.emit(state.body, op, 0, operands)
     if made is None:
-        raise TargetError(f"the cuda target has no {op.name}", op.loc)
+        raise TargetError(f"the {state.overlay.target} target has no {op.name}", op.loc)
     state.set(op.results[0], made)
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
-from gridlane.codegen.llvm.nvptx.fragments import (
+from gridlane.codegen.llvm.gpu.emission import Emission
+from gridlane.codegen.llvm.gpu.nvptx.fragments import (
     LEAST,
     NEWER,
     fragment_type,
     joined,
-    require,
+    require_factors,
     taken,
 )
-from gridlane.codegen.llvm.nvptx.registers import (
+from gridlane.codegen.llvm.gpu.nvptx.overlay import capability_of, emits, require
+from gridlane.codegen.llvm.gpu.nvptx.registers import (
     first_register,
     packed,
     register_count,
@@ -47,7 +48,7 @@ def _steps(state: Emission, element: DType, sums: int) -> tuple[Step, ...]:
     """The instructions of one product of tiles, with ``sums`` registers of the accumulator. Before
     8.0 they are shorter."""
     every = tuple(range(sums))
-    if state.capability >= NEWER:
+    if capability_of(state) >= NEWER:
         return (Step(f"m16n8k{_DEPTHS[element.size]}", (0, 1, 2, 3), (0, 1), every),)
     if element is f16:
         return tuple(Step("m16n8k8", (2 * n, 2 * n + 1), (n,), every) for n in (0, 1))
@@ -62,7 +63,7 @@ def _steps(state: Emission, element: DType, sums: int) -> tuple[Step, ...]:
 def mma(state: Emission, op: matrix.FragmentMma) -> None:
     """mma.sync, tile by tile."""
     a, b, c = (fragment_type(value) for value in (op.a, op.b, op.c))
-    require(state, op, a.element)
+    require_factors(state, op, a.element)
     words = _WORDS[a.element], _WORDS[b.element], _SUMS[c.element]
     left, right, sums = (taken(state, value) for value in (op.a, op.b, op.c))
     steps = _steps(state, a.element, tile_registers(c))
@@ -116,7 +117,7 @@ def _instruction(
 @emits(matrix.FragmentFill)
 def fill(state: Emission, op: matrix.FragmentFill) -> None:
     """The same in every register."""
-    state.require(LEAST, op, op.name)
+    require(state, LEAST, op, op.name)
     word = _repeated(state.body, state.name(op.value), op.type)
     state.set(op.results[0], joined(state, op.type, [word] * register_count(op.type)))
 
@@ -197,7 +198,7 @@ _CONVERSIONS: dict[tuple[DType, DType], tuple[int, Callable[..., list[str]]]] = 
 def convert(state: Emission, op: matrix.FragmentConvert) -> None:
     """Two neighbours of a row: 32-bit elements have them in two registers, 16-bit ones in one."""
     old, new = fragment_type(op.fragment), op.type
-    state.require(NEWER if new.element is bf16 else LEAST, op, f"{op.name} to {new.element}")
+    require(state, NEWER if new.element is bf16 else LEAST, op, f"{op.name} to {new.element}")
     count, function = _CONVERSIONS[old.element, new.element]
     parts = taken(state, op.fragment)
     made: list[str] = []

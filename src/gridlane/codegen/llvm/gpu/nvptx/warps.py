@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gridlane.codegen.llvm.atomics import as_bits, from_bits
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
+from gridlane.codegen.llvm.gpu.emission import Emission
+from gridlane.codegen.llvm.gpu.nvptx.overlay import capability_of, emits
 from gridlane.codegen.llvm.text import Body, scalar_name
 from gridlane.core.dtypes import DType
 from gridlane.ir.op import Op
@@ -146,7 +147,7 @@ def warp_reduce(state: Emission, op: warp.WarpReduce) -> None:
     value = state.name(op.value)
     if type_.bits < 32:
         value = body.op(f"{sign.replace('u', 'z')}ext {name} {value} to i32")
-    if type_.bits <= 32 and state.capability >= 80:
+    if type_.bits <= 32 and capability_of(state) >= 80:
         minmax = op.kind in (WarpReduction.MIN, WarpReduction.MAX)
         stem = ("u" if minmax and sign == "u" else "") + op.kind.value
         arguments = [("i32", value), ("i32", state.name(op.mask))]

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
+from gridlane.codegen.llvm.gpu.emission import Emission, emits
 from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core import gpu_abi as abi
 from gridlane.core.dtypes import DType
-from gridlane.ir.ops import control
-
-GLOBAL = "ptr addrspace(1)"
-_AXES = "xyz"
+from gridlane.ir.ops import control, grid
+from gridlane.ir.types import Space
 
 
 def report_block(state: Emission) -> str:
     """The address of the kernel's report block."""
+    space, type_ = state.overlay.space_name(Space.GLOBAL), state.pointer_name(Space.GLOBAL)
     state.globals.setdefault(
-        abi.REPORT,
-        f"@{abi.REPORT} = addrspace(1) externally_initialized global i64 0, align 8",
+        abi.REPORT, f"@{abi.REPORT} = {space} externally_initialized global i64 0, align 8"
     )
-    number = state.body.op(f"load i64, {GLOBAL} @{abi.REPORT}, align 8")
-    return state.body.op(f"inttoptr i64 {number} to {GLOBAL}")
+    number = state.body.op(f"load i64, {type_} @{abi.REPORT}, align 8")
+    return state.body.op(f"inttoptr i64 {number} to {type_}")
 
 
 def field(state: Emission, block: str, offset: int | str) -> str:
     """A typed pointer into the block."""
-    where = state.body.op(f"getelementptr i8, {GLOBAL} {block}, i32 {offset}")
-    return f"{GLOBAL} {where}"
+    type_ = state.pointer_name(Space.GLOBAL)
+    where = state.body.op(f"getelementptr i8, {type_} {block}, i32 {offset}")
+    return f"{type_} {where}"
 
 
-def special(state: Emission, register: str) -> str:
-    """A special register such as ``tid.x``."""
-    return state.body.call("i32", f"llvm.nvvm.read.ptx.sreg.{register}", [])
+def has_raised(state: Emission) -> str:
+    """Whether a thread of the grid has raised."""
+    claimed = field(state, report_block(state), abi.CLAIMED_OFFSET)
+    return state.body.op(f"icmp ne i32 {state.body.op(f'load volatile i32, {claimed}')}, 0")
 
 
 @emits(control.Raise)
@@ -43,16 +43,16 @@ def raise_error(state: Emission, op: control.Raise) -> None:
     claim, done = body.label("report"), body.label("raised")
     body.branch_if(first, claim, done)
     body.start(claim)
-    for base, register in ((abi.THREAD_OFFSET, "tid"), (abi.BLOCK_OFFSET, "ctaid")):
-        for n, axis in enumerate(_AXES):
-            index = special(state, f"{register}.{axis}")
-            body.do(f"store volatile i32 {index}, {field(state, block, base + 4 * n)}, align 4")
+    for base, query in ((abi.THREAD_OFFSET, grid.ThreadIdx), (abi.BLOCK_OFFSET, grid.BlockIdx)):
+        for axis in grid.Axis:
+            index, where = state.index(query, axis), field(state, block, base + 4 * axis.value)
+            body.do(f"store volatile i32 {index}, {where}, align 4")
     body.do("fence seq_cst")
     where = field(state, block, abi.ERROR_OFFSET)
     body.do(f"store volatile i32 {op.code + 1}, {where}, align 4")
     body.branch(done)
     body.start(done)
-    body.call("void", "llvm.nvvm.exit", [])
+    state.overlay.leave(body)
     body.do("unreachable")
 
 
@@ -77,7 +77,7 @@ def print_line(state: Emission, op: control.Print) -> None:
     body.branch_if(fits, fill, done)
     body.start(fill)
     start = body.op(f"add i32 {at}, {abi.RECORDS_OFFSET}")
-    record = body.op(f"getelementptr i8, {GLOBAL} {block}, i32 {start}")
+    record = body.op(f"getelementptr i8, {state.pointer_name(Space.GLOBAL)} {block}, i32 {start}")
     for n, argument in enumerate(op.arguments):
         assert isinstance(argument.type, DType)
         cell = field(state, record, abi.RECORD_HEADER_BYTES + abi.CELL_BYTES * n)

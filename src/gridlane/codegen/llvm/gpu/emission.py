@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 
 from gridlane.codegen.emitters import Emitters
 from gridlane.codegen.llvm import scalars
-from gridlane.codegen.llvm.nvptx.names import register_name
+from gridlane.codegen.llvm.gpu.overlay import Overlay
 from gridlane.codegen.llvm.text import Body, literal
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions
 from gridlane.core.source import Loc
 from gridlane.ir.op import Op
 from gridlane.ir.ops.arith import Const
-from gridlane.ir.types import Type
+from gridlane.ir.ops.grid import Axis, GridQuery
+from gridlane.ir.types import Space, Type
 from gridlane.ir.values import Module, Value, Var
 
 Emitter = Callable[["Emission", Op], None]
 
 EMITTERS = Emitters(scalars.TABLE)
-"""What this code generator emits; its other modules fill it."""
-TABLE: dict[type[Op], Emitter] = EMITTERS.table
+"""What is emitted for every GPU; the modules beside this one fill it."""
 emits = EMITTERS.emits
 
 
@@ -54,8 +54,7 @@ class Emission:
 
     module: Module
     options: KernelOptions
-    capability: int
-    """Compute capability as one number: 90 for 9.0."""
+    overlay: Overlay
     body: LinedBody = field(default_factory=LinedBody)
     names: dict[Value, str] = field(default_factory=dict[Value, str])
     slots: dict[Var, str] = field(default_factory=dict[Var, str])
@@ -66,7 +65,7 @@ class Emission:
     functions: dict[str, str] = field(default_factory=dict[str, str])
     """Definitions of helper functions, by name."""
     library: set[str] = field(default_factory=set[str])
-    """libdevice functions that are called."""
+    """Functions of the target's own library that are called."""
     metadata: list[str] = field(default_factory=list[str])
     lines: dict[object, int] = field(default_factory=dict[object, int])
     """Metadata numbers of files, scopes and places; see lines.py."""
@@ -83,31 +82,33 @@ class Emission:
         """The register or constant of a value."""
         return self.names[value]
 
+    def register_name(self, type_: Type) -> str:
+        """LLVM's type of a value in registers."""
+        return self.overlay.register_name(type_)
+
+    def pointer_name(self, space: Space) -> str:
+        """LLVM's type of a pointer into an address space."""
+        return self.overlay.pointer_name(space)
+
     def typed(self, value: Value) -> str:
         """A value behind its type, as arguments have it."""
-        return f"{register_name(value.type)} {self.names[value]}"
+        return f"{self.register_name(value.type)} {self.names[value]}"
 
     def set(self, value: Value, name: str) -> None:
         """Say where a value is."""
         self.names[value] = name
 
-    def require(self, capability: int, op: Op, what: str) -> None:
-        """Refuse an op on devices before a compute capability.
+    def emitter(self, cls: type[Op]) -> Emitter | None:
+        """The emitter of an op class: the target's, else the general one."""
+        return self.overlay.emitters.table.get(cls) or EMITTERS.table.get(cls)
 
-        Raises:
-            TargetError: the target is older.
-        """
-        if self.capability < capability:
-            major, minor = divmod(capability, 10)
-            raise TargetError(
-                f"{what} needs compute capability {major}.{minor} or later; this is compiled for "
-                f"{self.capability // 10}.{self.capability % 10}",
-                op.loc,
-            )
+    def index(self, query: type[GridQuery], axis: Axis) -> str:
+        """An index of the thread or block, or a count of these."""
+        return self.overlay.index(self.body, query, axis)
 
     def refuse(self, op: Op, reason: str, loc: Loc | None = None) -> TargetError:
         """The error for what the hardware has not."""
-        return TargetError(f"NVIDIA devices have no {op.name}: {reason}", loc or op.loc)
+        return TargetError(f"{self.overlay.device} have no {op.name}: {reason}", loc or op.loc)
 
 
 @emits(Const)

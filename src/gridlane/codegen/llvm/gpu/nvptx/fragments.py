@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gridlane.codegen.llvm.nvptx.emission import Emission, emits
-from gridlane.codegen.llvm.nvptx.memory import space_of
-from gridlane.codegen.llvm.nvptx.names import register_name
-from gridlane.codegen.llvm.nvptx.registers import (
+from gridlane.codegen.llvm.gpu.emission import Emission
+from gridlane.codegen.llvm.gpu.memory import space_of
+from gridlane.codegen.llvm.gpu.nvptx.overlay import emits, require, special
+from gridlane.codegen.llvm.gpu.nvptx.registers import (
     Register,
     first_register,
     packed,
@@ -17,8 +17,7 @@ from gridlane.codegen.llvm.nvptx.registers import (
     registers,
     tile_shape,
 )
-from gridlane.codegen.llvm.nvptx.report import special
-from gridlane.codegen.llvm.nvptx.trace import traced
+from gridlane.codegen.llvm.gpu.trace import traced
 from gridlane.core.dtypes import DType, f32
 from gridlane.ir.ops import matrix
 from gridlane.ir.types import FragmentType, Role, Space
@@ -38,7 +37,7 @@ def fragment_type(value: Value) -> FragmentType:
 
 def joined(state: Emission, type_: FragmentType, parts: list[str]) -> str:
     """The registers of a fragment as one value."""
-    whole, element = register_name(type_), register_type(type_)
+    whole, element = state.register_name(type_), register_type(type_)
     made = "poison"
     for number, part in enumerate(parts):
         made = state.body.op(f"insertvalue {whole} {made}, {element} {part}, {number}")
@@ -48,18 +47,20 @@ def joined(state: Emission, type_: FragmentType, parts: list[str]) -> str:
 def taken(state: Emission, value: Value) -> list[str]:
     """The registers of a fragment."""
     type_ = fragment_type(value)
-    whole, name = register_name(type_), state.name(value)
+    whole, name = state.register_name(type_), state.name(value)
     return [
         state.body.op(f"extractvalue {whole} {name}, {number}")
         for number in range(register_count(type_))
     ]
 
 
-def require(state: Emission, op: matrix.FragmentLoad | matrix.FragmentMma, element: DType) -> None:
+def require_factors(
+    state: Emission, op: matrix.FragmentLoad | matrix.FragmentMma, element: DType
+) -> None:
     """Refuse factors that the device's tensor cores do not take."""
     newer = element.name in ("bf16", "f32")
     what = {"f32": "tf32"}.get(element.name, element.name)
-    state.require(NEWER if newer else LEAST, op, f"{op.name} of {what} factors")
+    require(state, NEWER if newer else LEAST, op, f"{op.name} of {what} factors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class Lines:
 def _lines(state: Emission, pointer: Value, stride: Value, line: str, item: str) -> Lines:
     """The matrix as a lane sees it that starts ``line`` lines and ``item`` bytes, both i32, in."""
     body = state.body
-    space = register_name(pointer.type)
+    space = state.register_name(pointer.type)
     size = pointer.type.element.size  # type: ignore[union-attr]  # a pointer
     distance = body.op(f"mul i64 {state.name(stride)}, {size}")
     down = body.op(f"mul i64 {body.op(f'zext i32 {line} to i64')}, {distance}")
@@ -103,7 +104,7 @@ def _at(state: Emission, lines: Lines, line: int, item: int) -> str:
 def _own_lines(state: Emission, type_: FragmentType, pointer: Value, stride: Value, turned: bool):
     """The matrix from the lane's first element on."""
     body = state.body
-    lane = special(state, "laneid")
+    lane = special(body, "laneid")
     g, t = body.op(f"lshr i32 {lane}, 2"), body.op(f"and i32 {lane}, 3")
     step = 2 if type_.role is Role.ACC else packed(type_)
     along = body.op(f"mul i32 {t}, {step}")
@@ -166,7 +167,7 @@ def _load_matrices(state: Emission, op: matrix.FragmentLoad) -> list[str]:
     """ldmatrix.x4: lane n gives the address of line n % 8 of matrix n // 8; the matrices are the
     four words of a tile of a, or of two tiles of b side by side."""
     body, type_ = state.body, op.type
-    lane = special(state, "laneid")
+    lane = special(body, "laneid")
     low, middle = body.op(f"and i32 {lane}, 7"), body.op(f"and i32 {lane}, 8")
     high = body.op(f"and i32 {lane}, 16")
     # Whether the second matrix is the next lines, or the next 16 bytes of the same.
@@ -199,9 +200,9 @@ def load(state: Emission, op: matrix.FragmentLoad) -> None:
     """A fragment from memory."""
     type_, body = op.type, state.body
     if type_.role is Role.ACC:
-        state.require(LEAST, op, op.name)
+        require(state, LEAST, op, op.name)
     else:
-        require(state, op, type_.element)
+        require_factors(state, op, type_.element)
     with traced(state, op, op.pointer):
         parts = _load_matrices(state, op) if _takes_ldmatrix(op) else _load_words(state, op)
     if type_.role is not Role.ACC and type_.element is f32:

@@ -1,0 +1,73 @@
+"""Atomics and fences with their scopes.
+
+Every atomic is relaxed, and its order comes from fences around it: that holds on every GPU, and
+LLVM drops the order of atomics for some. A target whose atomics need more has its own emitters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from gridlane.codegen.llvm.atomics import ORDERS, compare_and_swap, modify
+from gridlane.codegen.llvm.gpu.emission import Emission, emits
+from gridlane.codegen.llvm.gpu.trace import traced
+from gridlane.core.dtypes import DType
+from gridlane.ir.ops import grid
+from gridlane.ir.ops.atomic import Atomic, AtomicCas
+from gridlane.ir.ops.grid import MemoryOrder
+
+_RELEASES = (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CST)
+_ACQUIRES = (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CST)
+
+
+@contextmanager
+def ordered(state: Emission, op: Atomic | AtomicCas) -> Generator[None]:
+    """Emit a relaxed atomic between the fences that give it its order."""
+    scope = state.overlay.scopes[op.scope]
+    with traced(state, op, op.pointer):
+        if op.order in _RELEASES:
+            strength = "seq_cst" if op.order is MemoryOrder.SEQ_CST else "acq_rel"
+            state.body.do(f"fence {scope}{strength}")
+        yield
+        if op.order in _ACQUIRES:
+            state.body.do(f"fence {scope}acq_rel")
+
+
+@emits(Atomic)
+def atomic(state: Emission, op: Atomic) -> None:
+    """A read-modify-write; the target's assembler drops the result that nobody uses."""
+    with ordered(state, op):
+        old = update(state, op)
+    state.set(op.results[0], old)
+
+
+def update(state: Emission, op: Atomic) -> str:
+    """The relaxed atomic itself; the old value."""
+    type_, scope = op.value.type, state.overlay.atomic_scopes[op.scope]
+    assert isinstance(type_, DType)
+    pointer, value = state.typed(op.pointer), state.name(op.value)
+    return modify(state.body, op.kind, type_, pointer, value, "monotonic", scope)
+
+
+@emits(AtomicCas)
+def cas(state: Emission, op: AtomicCas) -> None:
+    """A compare and swap on the bits."""
+    with ordered(state, op):
+        old = swap(state, op)
+    state.set(op.results[0], old)
+
+
+def swap(state: Emission, op: AtomicCas) -> str:
+    """The relaxed compare and swap itself; the old value."""
+    type_, scope = op.desired.type, state.overlay.atomic_scopes[op.scope]
+    assert isinstance(type_, DType)
+    pointer, values = state.typed(op.pointer), (state.name(op.expected), state.name(op.desired))
+    return compare_and_swap(state.body, type_, pointer, *values, "monotonic", scope)
+
+
+@emits(grid.Fence)
+def fence(state: Emission, op: grid.Fence) -> None:
+    """A fence; a relaxed one orders nothing."""
+    if op.order is not MemoryOrder.RELAXED:
+        state.body.do(f"fence {state.overlay.scopes[op.scope]}{ORDERS[op.order]}")

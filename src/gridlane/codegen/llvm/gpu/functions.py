@@ -1,0 +1,80 @@
+"""Mathematical functions that LLVM IR has on any GPU.
+
+f16 and bf16 compute in f32 and round once.
+"""
+
+from __future__ import annotations
+
+from gridlane.codegen.llvm import floats, scalars
+from gridlane.codegen.llvm.gpu.emission import Emission, emits
+from gridlane.codegen.llvm.text import flags, scalar_name
+from gridlane.core.dtypes import DType, f32
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, math
+
+
+def own_type(op: Op) -> DType:
+    """The type of the first operand."""
+    type_ = next(op.operands()).type
+    assert isinstance(type_, DType)
+    return type_
+
+
+def wide_type(op: Op) -> DType:
+    """What an op computes in."""
+    own = own_type(op)
+    return own if own.bits >= 32 else f32
+
+
+def wide_operands(state: Emission, op: Op) -> list[str]:
+    """The operands in the type that the op computes in."""
+    own, wide = own_type(op), wide_type(op)
+    return [
+        scalars.convert(state.body, state.name(value), own, wide, 0)
+        if value.type is own
+        else state.name(value)
+        for value in op.operands()
+    ]
+
+
+def give(state: Emission, op: Op, name: str) -> None:
+    """Round what was computed to the op's own type; that is its result."""
+    state.set(op.results[0], scalars.convert(state.body, name, wide_type(op), own_type(op), 0))
+
+
+@emits(arith.Fma)
+def fused(state: Emission, op: arith.Fma) -> None:
+    """One instruction, but for bf16."""
+    own = own_type(op)
+    operands = [state.name(value) for value in op.operands()]
+    if own.name == "bf16":
+        made = floats.narrow_fma(state.body, operands, own, 0)
+    else:
+        made = state.body.intrinsic("fma", scalar_name(own), 0, operands, flags(op.fast))
+    state.set(op.results[0], made)
+
+
+@emits(math.Ldexp)
+def scale(state: Emission, op: math.Ldexp) -> None:
+    """value * 2**exponent, which LLVM makes multiplications of."""
+    name = scalar_name(wide_type(op))
+    value, exponent = wide_operands(state, op)
+    arguments = [(name, value), ("i32", exponent)]
+    mangled = {"float": "f32", "double": "f64"}[name]
+    give(state, op, state.body.call(name, f"llvm.ldexp.{mangled}.i32", arguments))
+
+
+@emits(math.Frexp)
+def split(state: Emission, op: math.Frexp) -> None:
+    """Fraction and exponent."""
+    (value,) = wide_operands(state, op)
+    fraction, power = floats.split(state.body, value, wide_type(op), 0)
+    give(state, op, fraction)
+    state.set(op.results[1], power)
+
+
+@emits(math.Nextafter)
+def neighbour(state: Emission, op: math.Nextafter) -> None:
+    """One step towards the other operand."""
+    a, b = state.name(op.lhs), state.name(op.rhs)
+    state.set(op.results[0], floats.neighbour(state.body, a, b, own_type(op), 0))

@@ -1,0 +1,12 @@
+"""Where a thread is in its block and grid."""
+
+from __future__ import annotations
+
+from gridlane.codegen.llvm.gpu.emission import Emission, emits
+from gridlane.ir.ops import grid
+
+
+@emits(grid.ThreadIdx, grid.BlockIdx, grid.BlockDim, grid.GridDim)
+def index(state: Emission, op: grid.GridQuery) -> None:
+    """What the launch or the hardware tells."""
+    state.set(op.results[0], state.index(type(op), op.axis))

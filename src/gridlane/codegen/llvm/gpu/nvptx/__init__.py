@@ -1,0 +1,37 @@
+"""NVIDIA: the overlay for the NVPTX target, with the ops that only its hardware has."""
+
+from gridlane.codegen.llvm.gpu import emission, kernel
+from gridlane.codegen.llvm.gpu.kernel import KernelCode
+from gridlane.codegen.llvm.gpu.nvptx import (
+    atomics,
+    copies,
+    fragments,
+    gridops,
+    integers,
+    mathlib,
+    products,
+    warps,
+)
+from gridlane.codegen.llvm.gpu.nvptx.overlay import EMITTERS, Nvidia
+from gridlane.core.options import KernelOptions
+from gridlane.ir.op import Op
+from gridlane.ir.values import Module
+
+__all__ = ["KernelCode", "emit_kernel", "emitted"]
+
+FAMILIES = (atomics, copies, fragments, gridops, integers, mathlib, products, warps)
+"""Imported for the emissions that they register."""
+
+
+def emit_kernel(module: Module, options: KernelOptions, capability: int) -> KernelCode:
+    """Emit a kernel whose calls are inlined for a compute capability, 90 for 9.0.
+
+    Raises:
+        TargetError: the hardware cannot do what an op asks; located.
+    """
+    return kernel.emit_kernel(module, options, Nvidia(capability))
+
+
+def emitted(dialect: str) -> frozenset[type[Op]]:
+    """The ops that are emitted for NVIDIA GPUs."""
+    return EMITTERS.ops() | emission.EMITTERS.ops()

@@ -1,0 +1,83 @@
+"""Mathematical functions: instructions where they are exact, else libdevice's.
+
+NVIDIA documents libdevice's errors (CUDA C++ Programming Guide, mathematical functions); tests/ops
+measure what it does here.
+"""
+
+from __future__ import annotations
+
+from gridlane.codegen.llvm import scalars
+from gridlane.codegen.llvm.gpu import functions
+from gridlane.codegen.llvm.gpu.emission import Emission
+from gridlane.codegen.llvm.gpu.functions import give, own_type, wide_operands, wide_type
+from gridlane.codegen.llvm.gpu.nvptx.overlay import capability_of, emits
+from gridlane.codegen.llvm.text import flags, literal, scalar_name
+from gridlane.core.dtypes import DType, f32
+from gridlane.ir.op import FastMath, Op
+from gridlane.ir.ops import arith, math
+
+UNARY = (
+    *(math.Cbrt, math.Exp, math.Exp2, math.Exp10, math.Expm1),
+    *(math.Log, math.Log2, math.Log10, math.Log1p),
+    *(math.Sin, math.Cos, math.Tan, math.Asin, math.Acos, math.Atan),
+    *(math.Sinh, math.Cosh, math.Tanh, math.Asinh, math.Acosh, math.Atanh),
+    *(math.Erf, math.Erfc, math.Tgamma, math.Lgamma),
+)
+BINARY = (math.Pow, math.Atan2, math.Hypot)
+
+_FAST = frozenset(("sin", "cos", "tan", "exp", "exp10", "log", "log2", "log10", "pow"))
+"""Functions of f32 that libdevice has an approximate form of."""
+
+
+@emits(*UNARY, *BINARY)
+def function(state: Emission, op: Op) -> None:
+    """A function of libdevice."""
+    fast = getattr(op, "fast", FastMath.NONE)
+    stem = op.name
+    if fast & FastMath.AFN and wide_type(op) is f32 and stem in _FAST:
+        stem = f"fast_{stem}"
+    give(state, op, call(state, stem, wide_type(op), wide_operands(state, op)))
+
+
+def call(state: Emission, stem: str, type_: DType, operands: list[str]) -> str:
+    """Call ``__nv_stem``, which has an f at its end for f32."""
+    name = scalar_name(type_)
+    symbol = f"__nv_{stem}{'f' if type_ is f32 else ''}"
+    state.library.add(symbol)
+    return state.body.call(name, symbol, [(name, value) for value in operands])
+
+
+@emits(arith.Rem)
+def remainder(state: Emission, op: arith.Rem) -> None:
+    """The exact remainder of floats is a function; of integers, scalars.py has it."""
+    if own_type(op).is_float:
+        give(state, op, call(state, "fmod", wide_type(op), wide_operands(state, op)))
+        return
+    made = scalars.emit(state.body, op, 0, [state.name(op.lhs), state.name(op.rhs)])
+    assert made is not None
+    state.set(op.results[0], made)
+
+
+@emits(math.Rsqrt)
+def reciprocal_root(state: Emission, op: math.Rsqrt) -> None:
+    """The instruction for f32, within 2 ulp; for f64 the quotient of two rounded results."""
+    (value,) = wide_operands(state, op)
+    if wide_type(op) is f32:
+        made = state.body.call("float", "llvm.nvvm.rsqrt.approx.f", [("float", value)])
+    else:
+        fast = flags(op.fast)
+        root = state.body.intrinsic("sqrt", "double", 0, [value], fast)
+        made = state.body.op(f"fdiv {fast}double {literal(1.0, wide_type(op))}, {root}")
+    give(state, op, made)
+
+
+@emits(arith.Fma)
+def fused(state: Emission, op: arith.Fma) -> None:
+    """One instruction, of bf16 from 8.0 on."""
+    if own_type(op).name != "bf16" or capability_of(state) < 80:
+        functions.fused(state, op)
+        return
+    body = state.body
+    reals = [body.op(f"bitcast i16 {state.name(value)} to bfloat") for value in op.operands()]
+    real = body.call("bfloat", "llvm.fma.bf16", [("bfloat", value) for value in reals])
+    state.set(op.results[0], body.op(f"bitcast bfloat {real} to i16"))

@@ -1,0 +1,121 @@
+"""What NVIDIA's GPUs spell in their own way, and the registry of what only they emit."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gridlane.codegen.emitters import Emitters
+from gridlane.codegen.llvm.gpu.emission import Emission
+from gridlane.codegen.llvm.gpu.nvptx.registers import register_count, register_type
+from gridlane.codegen.llvm.gpu.overlay import Overlay
+from gridlane.codegen.llvm.text import Body
+from gridlane.core.errors import TargetError
+from gridlane.core.options import KernelOptions
+from gridlane.ir.op import Op
+from gridlane.ir.ops import grid
+from gridlane.ir.ops.grid import Axis, GridQuery, MemoryScope
+from gridlane.ir.types import FragmentType, Space
+
+EMITTERS = Emitters()
+"""What is emitted for NVIDIA's GPUs alone, or otherwise than for every GPU."""
+emits = EMITTERS.emits
+
+TRIPLE = "nvptx64-nvidia-cuda"
+_BLOCK, _DEVICE = 'syncscope("block") ', 'syncscope("device") '
+_REGISTERS: dict[type[GridQuery], str] = {
+    grid.ThreadIdx: "tid",
+    grid.BlockIdx: "ctaid",
+    grid.BlockDim: "ntid",
+    grid.GridDim: "nctaid",
+}
+
+
+def special(body: Body, register: str) -> str:
+    """A special register such as ``tid.x``."""
+    return body.call("i32", f"llvm.nvvm.read.ptx.sreg.{register}", [])
+
+
+@dataclass(frozen=True, slots=True)
+class Nvidia(Overlay):
+    """GPUs of one compute capability.
+
+    Attributes:
+        capability: as one number, 90 for 9.0.
+    """
+
+    capability: int
+
+    target: ClassVar[str] = "cuda"
+    device: ClassVar[str] = "NVIDIA devices"
+    triple: ClassVar[str] = TRIPLE
+    convention: ClassVar[str] = "ptx_kernel"
+    emitters: ClassVar[Emitters] = EMITTERS
+    # The IR numbers its spaces as LLVM's NVPTX target does.
+    spaces: ClassVar[dict[Space, int]] = {space: space.value for space in Space}
+    # A warp is part of a block, and the hardware has no smaller scope.
+    scopes: ClassVar[dict[MemoryScope, str]] = {
+        MemoryScope.WARP: _BLOCK,
+        MemoryScope.BLOCK: _BLOCK,
+        MemoryScope.DEVICE: _DEVICE,
+        MemoryScope.SYSTEM: "",
+    }
+    # LLVM writes each of them for the device, which is one for a block or warp as well.
+    atomic_scopes: ClassVar[dict[MemoryScope, str]] = dict.fromkeys(MemoryScope, _DEVICE)
+
+    def index(self, body: Body, query: type[GridQuery], axis: Axis) -> str:
+        return special(body, f"{_REGISTERS[query]}.{'xyz'[axis.value]}")
+
+    def leave(self, body: Body) -> None:
+        body.call("void", "llvm.nvvm.exit", [])
+
+    def fragment_name(self, type_: FragmentType) -> str:
+        return f"[{register_count(type_)} x {register_type(type_)}]"
+
+    def entry_name(self, name: str) -> str:
+        return entry_name(name)
+
+    def attributes(self, options: KernelOptions) -> list[str]:
+        words: list[str] = []
+        if options.launch_bounds:
+            words.append(f'"nvvm.maxntid"="{options.launch_bounds[0]}"')
+        if len(options.launch_bounds) > 1:
+            words.append(f'"nvvm.minctasm"="{options.launch_bounds[1]}"')
+        if options.max_registers:
+            words.append(f'"nvvm.maxnreg"="{options.max_registers}"')
+        return words
+
+    def module_flags(self, options: KernelOptions) -> list[str]:
+        return [f'!{{i32 4, !"nvvm-reflect-ftz", i32 {int(options.fastmath)}}}']
+
+
+def entry_name(name: str) -> str:
+    """A kernel's name as PTX allows it: letters, digits, _ and $, no digit in front.
+
+    >>> entry_name("f.<locals>.g"), entry_name("9")
+    ('f__locals__g', '_9')
+    """
+    plain = re.sub(r"[^A-Za-z0-9_$]", "_", name)
+    return f"_{plain}" if plain[:1].isdigit() or not plain else plain
+
+
+def capability_of(state: Emission) -> int:
+    """The compute capability that a kernel is emitted for."""
+    assert isinstance(state.overlay, Nvidia)
+    return state.overlay.capability
+
+
+def require(state: Emission, capability: int, op: Op, what: str) -> None:
+    """Refuse an op on devices before a compute capability.
+
+    Raises:
+        TargetError: the target is older.
+    """
+    found = capability_of(state)
+    if found < capability:
+        raise TargetError(
+            f"{what} needs compute capability {capability // 10}.{capability % 10} or later; "
+            f"this is compiled for {found // 10}.{found % 10}",
+            op.loc,
+        )
