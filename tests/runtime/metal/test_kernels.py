@@ -226,7 +226,7 @@ def test_what_metal_refuses(device):
 
 
 def test_warps_of_another_size(device, monkeypatch):
-    from gridlane.emulation.metal.device import MTLComputePipelineState
+    from gridlane.emulation.metal.resources import MTLComputePipelineState
 
     monkeypatch.setattr(MTLComputePipelineState, "threadExecutionWidth", lambda self: 64)
     with pytest.raises(DeviceError, match=r"NOT_SUPPORTED.*warps of 64 threads"):

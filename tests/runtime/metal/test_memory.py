@@ -14,7 +14,7 @@ MEGABYTE = 1 << 20
 
 @pytest.mark.parametrize("rest", [64, 255])
 def test_addresses_are_aligned(device, monkeypatch, rest):
-    from gridlane.emulation.metal.device import MTLBuffer
+    from gridlane.emulation.metal.resources import MTLBuffer
 
     original = MTLBuffer.gpuAddress
     monkeypatch.setattr(MTLBuffer, "gpuAddress", lambda self: original(self) + rest)

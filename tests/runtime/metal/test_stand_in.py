@@ -381,10 +381,18 @@ def test_every_method_that_the_driver_calls_is_known():
 
 
 def test_the_stand_in_has_every_method_and_no_other():
-    from gridlane.emulation.metal import archive, commands, device, foundation, options, sync
+    from gridlane.emulation.metal import (
+        archive,
+        commands,
+        device,
+        foundation,
+        options,
+        resources,
+        sync,
+    )
 
     for kind, methods in SELECTORS.items():
-        modules = (archive, commands, device, foundation, options, sync)
+        modules = (archive, commands, device, foundation, options, resources, sync)
         (cls,) = (
             vars(each)[kind]
             for each in modules

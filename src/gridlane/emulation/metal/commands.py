@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from gridlane.emulation.metal import bridge
 from gridlane.emulation.metal.bridge import Object, require
+from gridlane.emulation.metal.resources import MTLBuffer, MTLComputePipelineState
 from gridlane.emulation.metal.sync import MTLFence, MTLResidencySet, MTLSharedEvent
-
-if TYPE_CHECKING:
-    from gridlane.emulation.metal.device import MTLBuffer, MTLComputePipelineState
-    from gridlane.emulation.metal.gpu import Gpu
 
 SLOTS = 31
 BYTES_AT_ONCE = 4096
@@ -19,6 +16,18 @@ GROUP_STEP = 16
 NOT_ENQUEUED, COMMITTED, COMPLETED, ERROR = 0, 2, 4, 5
 
 Shape = tuple[int, int, int]
+
+
+class Processor(Protocol):
+    """What runs command buffers."""
+
+    def take(self, command: MTLCommandBuffer) -> None:
+        """Append a command buffer that is committed."""
+        ...
+
+    def wait(self, command: MTLCommandBuffer) -> None:
+        """Wait until a command buffer is done."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +44,7 @@ class Dispatch:
 class MTLCommandQueue(Object):
     """A queue; its device does the work."""
 
-    def __init__(self, gpu: Gpu) -> None:
+    def __init__(self, gpu: Processor) -> None:
         super().__init__()
         self._gpu = gpu
         self._sets: list[MTLResidencySet] = []

@@ -1,4 +1,4 @@
-"""The device, its memory, and kernels."""
+"""The device, and libraries of kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from gridlane.emulation.metal.machine import (
     folder,
     kernels_of,
 )
-from gridlane.emulation.metal.memory import Memory
 from gridlane.emulation.metal.options import (
     MTLBinaryArchiveDescriptor,
     MTLCompileOptions,
@@ -22,6 +21,7 @@ from gridlane.emulation.metal.options import (
     MTLFunction,
     MTLResidencySetDescriptor,
 )
+from gridlane.emulation.metal.resources import MTLBuffer, MTLComputePipelineState, MTLSize
 from gridlane.emulation.metal.sync import MTLFence, MTLResidencySet, MTLSharedEvent
 from gridlane.emulation.metal.text import RefusedTextError
 
@@ -31,42 +31,6 @@ THREADS, THREADGROUP_BYTES = 1024, 32768
 LARGEST_BUFFER, WORKING_SET = 1 << 30, 2 << 30
 FAIL_ON_MISS = 4  # MTLPipelineOptionFailOnBinaryArchiveMiss
 FENCED_VERSION = 0x30002  # the first with fences, which every kernel of gridlane may use
-
-
-class Bytes:
-    """pyobjc's objc.varlist: memory of unknown length."""
-
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
-
-    def as_buffer(self, count: int) -> memoryview:
-        """The first so many bytes."""
-        require(count <= self._memory.size, f"{count} bytes of a buffer of {self._memory.size}")
-        return memoryview(self._memory.host)[:count]
-
-
-class MTLBuffer(Object):
-    """Memory that host and device see."""
-
-    def __init__(self, device: MTLDevice, size: int, tracked: bool) -> None:
-        self._memory = memory = Memory(size)
-        self._tracked = tracked
-        device._allocated[0] += size
-
-        def end(counts: list[int] = device._allocated) -> None:
-            counts[0] -= size
-            memory.free()
-
-        super().__init__(end)
-
-    def contents(self) -> Bytes:
-        return Bytes(self._memory)
-
-    def gpuAddress(self) -> int:
-        return self._memory.address
-
-    def length(self) -> int:
-        return self._memory.size
 
 
 class MTLLibrary(Object):
@@ -79,25 +43,6 @@ class MTLLibrary(Object):
     def newFunctionWithName_(self, name: str) -> MTLFunction | None:
         kernel = self._kernels.get(name)
         return None if kernel is None else MTLFunction(self._text, kernel)
-
-
-class MTLComputePipelineState(Object):
-    """A kernel, ready to be launched."""
-
-    def __init__(self, program: Program, name: str, threads: int) -> None:
-        super().__init__()
-        self._program, self._kernel = program, program.kernels[0][name]
-        self._sizes = self._program.sizes(self._kernel)
-        self._threads = threads
-
-    def maxTotalThreadsPerThreadgroup(self) -> int:
-        return self._threads
-
-    def threadExecutionWidth(self) -> int:
-        return 32
-
-    def staticThreadgroupMemoryLength(self) -> int:
-        return self._program.static_bytes(0)
 
 
 class MTLDevice(Object):
@@ -131,8 +76,6 @@ class MTLDevice(Object):
         return family in self._families
 
     def maxThreadsPerThreadgroup(self) -> tuple[int, int, int]:
-        from gridlane.emulation.metal.framework import MTLSize  # which has this class
-
         return MTLSize(THREADS, THREADS, THREADS)
 
     def maxThreadgroupMemoryLength(self) -> int:
@@ -153,7 +96,7 @@ class MTLDevice(Object):
             return None
         if self._allocated[0] + length > self._working_set:
             return None
-        return MTLBuffer(self, length, not options & 0x100)
+        return MTLBuffer(self._allocated, length, not options & 0x100)
 
     def newCommandQueue(self) -> MTLCommandQueue:
         return MTLCommandQueue(self._gpu)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gridlane.emulation.metal import bridge
 from gridlane.emulation.metal.bridge import Object
 from gridlane.emulation.metal.device import MTLDevice
@@ -14,6 +12,7 @@ from gridlane.emulation.metal.options import (
     MTLComputePipelineDescriptor,
     MTLResidencySetDescriptor,
 )
+from gridlane.emulation.metal.resources import MTLSize
 
 __all__ = [
     "MTLBinaryArchiveDescriptor",
@@ -41,14 +40,6 @@ MTLCommandBufferErrorDomain = "MTLCommandBufferErrorDomain"
 
 MACOS = (15, 0)
 """The version of macOS that this is like."""
-
-
-class MTLSize(NamedTuple):
-    """A width, height and depth."""
-
-    width: int
-    height: int
-    depth: int
 
 
 devices: list[MTLDevice] = []

@@ -10,20 +10,17 @@ import ctypes
 import random
 import threading
 import time
-from typing import TYPE_CHECKING
 
 from gridlane.core.config import config
 from gridlane.emulation.metal.bridge import autorelease_pool
+from gridlane.emulation.metal.commands import (
+    Dispatch,
+    MTLCommandBuffer,
+    MTLComputeCommandEncoder,
+)
 from gridlane.emulation.metal.foundation import NSError
 from gridlane.emulation.metal.machine import FailedRunError
 from gridlane.emulation.metal.memory import Memory
-
-if TYPE_CHECKING:
-    from gridlane.emulation.metal.commands import (
-        Dispatch,
-        MTLCommandBuffer,
-        MTLComputeCommandEncoder,
-    )
 
 INTERNAL, PAGE_FAULT = 1, 3  # MTLCommandBufferError
 COMPLETED, ERROR = 4, 5

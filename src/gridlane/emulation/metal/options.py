@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from gridlane.emulation.metal.bridge import Object, require
 
 if TYPE_CHECKING:
-    from gridlane.emulation.metal.archive import MTLBinaryArchive
     from gridlane.emulation.metal.foundation import NSURL
+    from gridlane.emulation.metal.machine import Program
     from gridlane.emulation.metal.text import Kernel
 
 KNOWN_VERSIONS = (0x30000, 0x30001, 0x30002)
@@ -64,16 +65,22 @@ class MTLFunction(Object):
         return self._kernel.name
 
 
+class Archive(Protocol):
+    """Machine code of functions."""
+
+    def _program(self, function: MTLFunction) -> Program | None: ...
+
+
 class MTLComputePipelineDescriptor(_Made):
     """What a pipeline is to be made of."""
 
     def __init__(self) -> None:
         super().__init__()
         self._function: MTLFunction | None = None
-        self._archives: list[MTLBinaryArchive] = []
+        self._archives: list[Archive] = []
 
     def setComputeFunction_(self, function: MTLFunction) -> None:
         self._function = function
 
-    def setBinaryArchives_(self, archives: list[MTLBinaryArchive]) -> None:
+    def setBinaryArchives_(self, archives: Sequence[Archive]) -> None:
         self._archives = list(archives)
