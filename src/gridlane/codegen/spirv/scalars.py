@@ -65,7 +65,7 @@ def _knows_too_much(op: Op, value: Value) -> bool:
         return isinstance(maker, _SIGNS)
     if value.type not in (i64, u64):
         return False
-    if isinstance(op, arith.Mul | arith.MulHi | arith.Div | arith.Rem | arith.Shr):
+    if isinstance(op, arith.Mul | arith.MulHi | arith.Div | arith.Rem | arith.Shr | arith.Shl):
         # A constant may also be what the compiler makes of other ops.
         known = value is getattr(op, "amount", None) or maker is None
         return not known and not isinstance(value.op, memory.Load)
