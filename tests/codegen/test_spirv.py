@@ -120,6 +120,35 @@ def test_every_function_is_valid(part: int, validated) -> None:
     validated(modules)
 
 
+@pytest.mark.parametrize(
+    "type_, ops, features, hidden",
+    [
+        ("i64", "%k: i64 = const 7 %r: i64 = mul %x, %k", "folds_wide", 1),
+        ("i64", "%k: i64 = const 7 %r: i64 = mul %x, %x", "folds_wide", 0),
+        ("i64", "%s: i64 = add %x, %x %r: i64 = div %s, %x", "folds_wide", 1),
+        ("i64", "%s: i64 = add %x, %x %r: i64 = min %s, %x", "folds_wide", 2),
+        ("i64", "%r: i64 = abs %x", "folds_wide", 1),
+        ("i32", "%k: i32 = const 24 %r: i32 = shl %x, %k", "folds_wide", 1),
+        ("i32", "%k: i32 = const 23 %r: i32 = shl %x, %k", "folds_wide", 0),
+        ("f32", "%r: f32 = const -0x0p0", "loses_minus_zero", 1),
+        ("f32", "%k: f32 = const -0x1p-2 %r: f32 = ceil %k", "loses_minus_zero", 1),
+        ("f32", "%k: f32 = const -0x1p-2 %r: f32 = mul %x, %k", "loses_minus_zero", 0),
+    ],
+)
+def test_what_is_hidden_from_compilers(type_: str, ops: str, features: str, hidden: int) -> None:
+    """An instruction more for each, where the device has the defect."""
+    head = f"kernel @k(%p: ptr<{type_}, global>)"
+    module = f"{head} {{ %x: {type_} = load %p {ops} store %p, %r }}"
+    ways = ["BitwiseOr"] if type_ == "f32" else ["IAdd", "BitwiseXor"]
+
+    def count(features: str) -> int:
+        target = Target("vulkan", features=features_named(features))
+        text = compiler.text(parse_module(module), target, "asm", KernelOptions())
+        return sum(text.count(f" {way} ") for way in ways)
+
+    assert count(f"int64 float64 {features}") - count("int64 float64") == hidden
+
+
 @pytest.mark.parametrize("features, together", [("", True), ("lone_barriers", False)])
 def test_who_comes_to_barriers(features: str, together: bool) -> None:
     """All threads of a block, unless the device's barriers are CUDA's."""

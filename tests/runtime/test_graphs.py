@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gc
-import sys
-import threading
 import weakref
 
 import pytest
+from tests.runtime.together import launched_by_threads
 
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.cpu import CpuDevice
@@ -122,29 +121,7 @@ def test_a_stream_of_another_device():
 
 
 def test_launches_by_several_threads_come_one_behind_the_other():
-    stream, seen = Stream(), []
-    stream.begin_capture()
-    for n in range(40):
-        stream.submit(lambda n=n: seen.append(n))
-    work = stream.end_capture().instantiate()
-
-    def launch():
-        together.wait()
-        for _ in range(50):
-            work.launch(stream)
-
-    together = threading.Barrier(4)
-    threads = [threading.Thread(target=launch) for _ in range(4)]
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
-    stream.synchronize()
+    seen = launched_by_threads(Stream(), pieces=40, threads=4, times=50)
     assert seen == [*range(40)] * 200
 
 

@@ -110,7 +110,7 @@ class LoadedKernel(Protocol):
 
 
 class Executable(Protocol):
-    """Recorded work that can be launched, as often as one likes. It keeps what the work uses."""
+    """Recorded work that can be launched any number of times. It keeps what the work uses."""
 
     def launch(self, stream: Any) -> None:
         """Append the work to a stream of the same device."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sys
 import threading
 import time
 import weakref
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from tests.runtime.arrays import octets, params, to_device, words
 from tests.runtime.host_driven.programs import ADD_ONE, SLOW, kernel
+from tests.runtime.together import launched_by_threads
 
 from gridlane.core.errors import DeviceError
 
@@ -305,27 +305,5 @@ def test_what_a_capture_refuses(device, step):
 
 
 def test_graphs_of_several_threads_come_one_behind_the_other(device):
-    stream, seen = device.new_stream(), []
-    stream.begin_capture()
-    for n in range(20):
-        stream.submit(lambda n=n: seen.append(n))
-    work = stream.end_capture().instantiate()
-
-    def launch():
-        together.wait()
-        for _ in range(30):
-            work.launch(stream)
-
-    together = threading.Barrier(3)
-    threads = [threading.Thread(target=launch) for _ in range(3)]
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
-    stream.synchronize()
+    seen = launched_by_threads(device.new_stream(), pieces=20, threads=3, times=30)
     assert seen == [*range(20)] * 90

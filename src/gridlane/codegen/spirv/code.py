@@ -215,11 +215,9 @@ class Code(Assembler):
     def sign_mask(self, dtype: DType, mask: int) -> int:
         """A constant that changes signs of floats; where a change that the compiler sees makes
         subnormal numbers 0, one that it does not know."""
-        raw = self.const(mask, unsigned(dtype.bits))
-        if dtype is not f32 or self.flush_zero is None:
-            return raw
-        zero = self.flush_zero(32)
-        return self.op(Opcode.BitwiseXor, u32, raw, zero)
+        raw = unsigned(dtype.bits)
+        zero = self.flush_zero if dtype is f32 else None
+        return self._with_zero(zero, Opcode.BitwiseXor, self.const(mask, raw), raw)
 
     def settled_word(self, word: int) -> int:
         """A u32, for compilers that would go on with what it was extended from."""
@@ -232,10 +230,7 @@ class Code(Assembler):
 
     def settled_bits(self, whole: DType, bits: int) -> int:
         """An integer of bits of two, for compilers that go wrong when they find that out."""
-        if self.select_zero is None:
-            return bits
-        zero = self.select_zero(whole.bits)
-        return self.op(Opcode.BitwiseXor, whole, bits, zero)
+        return self._with_zero(self.select_zero, Opcode.BitwiseXor, bits, whole)
 
     def joined(self, whole: DType, one: int, other: int) -> int:
         """The bits of two integers that have none in common."""

@@ -13,6 +13,7 @@ from functools import partial
 from gridlane.codegen.joined_bits import may_select_bits
 from gridlane.codegen.spirv import conversion
 from gridlane.codegen.spirv.code import Code, unsigned
+from gridlane.codegen.spirv.hiding import settled_operands, settled_result
 from gridlane.codegen.spirv.opcodes import Glsl, Opcode
 from gridlane.core.dtypes import DType, f32, f64, i32, i64, u32, u64
 from gridlane.ir.builder import constant, rounded
@@ -28,58 +29,8 @@ def emit(code: Code, op: Op, operands: list[int]) -> int | None:
     function = TABLE.get(type(op))
     if function is None:
         return None
-    made = function(code, op, _settled(code, op, operands))
-    result = op.results[0].type
-    if isinstance(op, arith.Min | arith.Max) and isinstance(result, DType) and result in (i64, u64):
-        return code.settled_integer(made, result)  # min(x, c) - x is a difference that saturates
+    made = settled_result(code, op, function(code, op, settled_operands(code, op, operands)))
     return code.settled_bits(type_of(op), made) if may_select_bits(op) else made
-
-
-_WRAPPING = (arith.Add, arith.Sub, arith.Mul, arith.Neg, arith.Shl)
-_SIGNS = (arith.Or, arith.Not, arith.Neg, arith.Min, arith.Max, arith.Select)
-_ORDERS = (arith.Lt, arith.Le, arith.Gt, arith.Ge, arith.Min, arith.Max)
-
-
-def _settled(code: Code, op: Op, operands: list[int]) -> list[int]:
-    """The operands, with those hidden of which compilers know too much; see Feature.FOLDS_WIDE,
-    KEEPS_UPPER_BITS and LOSES_MINUS_ZERO."""
-    type_, values = next(op.operands()).type, list(op.operands())
-    if not isinstance(type_, DType):
-        return operands
-    if type_.is_float:
-        if all(constant(value) is not None for value in values):
-            return [code.hidden_minus_zero(operands[0], type_), *operands[1:]]
-        return operands
-    # Two sums of a comparison would cancel.
-    ways = (Opcode.IAdd, Opcode.BitwiseXor, Opcode.BitwiseXor)
-    return [
-        code.settled_integer(name, type_, by) if _knows_too_much(op, value) else name
-        for name, value, by in zip(operands, values, ways, strict=False)
-    ]
-
-
-def _knows_too_much(op: Op, value: Value) -> bool:
-    """Whether compilers go wrong with what they know of an integer operand."""
-    maker = _maker(value)
-    if isinstance(op, arith.Div | arith.Rem | arith.Shr) and value.type is i32:
-        return isinstance(maker, _SIGNS)
-    if value.type not in (i64, u64):
-        return False
-    if isinstance(op, arith.Mul | arith.MulHi | arith.Div | arith.Rem | arith.Shr | arith.Shl):
-        # A constant may also be what the compiler makes of other ops.
-        known = value is getattr(op, "amount", None) or maker is None
-        return not known and not isinstance(value.op, memory.Load)
-    return isinstance(op, _ORDERS) and isinstance(maker, _WRAPPING)
-
-
-def _maker(value: Value) -> Op | None:
-    """The op that made an integer, casts between integers aside."""
-    op = value.op
-    while (
-        isinstance(op, arith.Cast) and isinstance(op.value.type, DType) and op.value.type.is_integer
-    ):
-        op = op.value.op
-    return op
 
 
 def type_of(op: Op) -> DType:

@@ -1,4 +1,4 @@
-"""Graphs: work of a stream that is recorded once, and launched as often as one likes.
+"""Graphs: work of a stream that is recorded once, and launched any number of times.
 
 >>> from gridlane import cuda
 >>> stream, x = cuda.stream(), cuda.to_device([1.0, 2.0])

@@ -1,1 +1,1 @@
-"""Passes that write what a target lacks in what it has."""
+"""Passes that legalise the types and ops that a target lacks."""

@@ -1,5 +1,5 @@
 """Graphs of streams that are software queues: pieces of work, recorded once and then appended to a
-stream as often as one likes."""
+stream any number of times."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def _wait_until(queue: HostQueue, ready: Latch, unwanted: tuple[HostQueue, ...])
     mine = own_queue()
     if mine is not None:
         with _waits:
-            # In this order: a queue that has been found to wait does not come to it any more.
+            # In this order: behind a latch that is reached, the queue waits for nobody.
             if _leads_to(queue, mine) and not ready.is_reached():
                 return False
             mine.waits_for = queue, ready

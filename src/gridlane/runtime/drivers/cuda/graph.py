@@ -1,4 +1,4 @@
-"""Work of streams that is recorded once, and then launched as often as one likes."""
+"""Work of streams that is recorded once, and then launched any number of times."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Stream(Protocol):
     capture: Capture | None
 
     def catch_up(self) -> None:
-        """Put later work behind what it has to wait for."""
+        """Order later work after the work that it waits for."""
         ...
 
     def hold(self, keep: object) -> None:

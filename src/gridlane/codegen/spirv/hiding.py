@@ -1,0 +1,74 @@
+"""What is hidden from compilers that go wrong with what they know of a value.
+
+``Code`` has the ways to hide; this decides where. Each rule was found by random kernels on NVIDIA's
+Vulkan, which tests/property/found_python.py has, cut down; see Feature.FOLDS_WIDE,
+KEEPS_UPPER_BITS and LOSES_MINUS_ZERO.
+"""
+
+from __future__ import annotations
+
+from gridlane.codegen.spirv.code import Code
+from gridlane.codegen.spirv.opcodes import Opcode
+from gridlane.core.dtypes import DType, i32, i64, u64
+from gridlane.ir.builder import constant
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, memory
+from gridlane.ir.values import Value
+
+_WRAPPING = (arith.Add, arith.Sub, arith.Mul, arith.Neg, arith.Shl)
+_SIGNS = (arith.Or, arith.Not, arith.Neg, arith.Min, arith.Max, arith.Select)
+_ORDERS = (arith.Lt, arith.Le, arith.Gt, arith.Ge, arith.Min, arith.Max)
+_SCALING = (arith.Mul, arith.MulHi, arith.Div, arith.Rem, arith.Shr, arith.Shl)
+
+# Two sums of a comparison would cancel.
+_WAYS = (Opcode.IAdd, Opcode.BitwiseXor, Opcode.BitwiseXor)
+
+
+def settled_operands(code: Code, op: Op, operands: list[int]) -> list[int]:
+    """The operands of an op on scalars, with those hidden of which compilers know too much."""
+    if code.wide_zero is None and code.minus_zero is None:
+        return operands
+    values = list(op.operands())
+    type_ = values[0].type
+    if not isinstance(type_, DType):
+        return operands
+    if type_.is_float:
+        if all(constant(value) is not None for value in values):
+            return [code.hidden_minus_zero(operands[0], type_), *operands[1:]]
+        return operands
+    return [
+        code.settled_integer(name, type_, by) if _knows_too_much(op, value) else name
+        for name, value, by in zip(operands, values, _WAYS, strict=False)
+    ]
+
+
+def settled_result(code: Code, op: Op, made: int) -> int:
+    """The result: min(x, c) - x of 64 bits passes for a difference that saturates."""
+    type_ = op.results[0].type
+    if isinstance(op, arith.Min | arith.Max) and isinstance(type_, DType) and type_ in (i64, u64):
+        return code.settled_integer(made, type_)
+    return made
+
+
+def _knows_too_much(op: Op, value: Value) -> bool:
+    """Whether compilers go wrong with what they know of an integer operand."""
+    maker = _maker(value)
+    if isinstance(op, arith.Div | arith.Rem | arith.Shr) and value.type is i32:
+        return isinstance(maker, _SIGNS)
+    if value.type not in (i64, u64):
+        return False
+    if isinstance(op, _SCALING):
+        # A constant may also be what the compiler makes of other ops.
+        known = value is getattr(op, "amount", None) or maker is None
+        return not known and not isinstance(value.op, memory.Load)
+    return isinstance(op, _ORDERS) and isinstance(maker, _WRAPPING)
+
+
+def _maker(value: Value) -> Op | None:
+    """The op that made an integer, casts between integers aside."""
+    op = value.op
+    while (
+        isinstance(op, arith.Cast) and isinstance(op.value.type, DType) and op.value.type.is_integer
+    ):
+        op = op.value.op
+    return op
