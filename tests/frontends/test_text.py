@@ -110,7 +110,9 @@ def test_loop_counters_are_not_negative():
         while i < n:
             a[i] = 1
             i += cuda.gridsize(1)
-        for k in range(2, n, 3):
+        for k in range(2, a.size, 3):
+            a[k - 2] = 2
+        for k in range(2, n):
             a[k - 2] = 2
 
     assert "select" not in text_of(kernel, float32[::1], int64)

@@ -69,9 +69,15 @@ def down(a, n):
         a[i] = a[i] + float32(1)
 
 
+def grid_strided(a, n):
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        a[i] += float32(1)
+
+
 @pytest.mark.parametrize(
     "function, types",
     [
+        (grid_strided, (VECTOR, int64)),
         (matmul, (MATRIX, MATRIX, MATRIX, int64)),
         (strided, (VECTOR, int64)),
         (counts, (int32[::1], int64)),
@@ -87,7 +93,7 @@ def product(out, n):
 
 
 def shifted(out, n):
-    if n * 4 > 1 << 40:
+    if n * 4 > 1 << 31:
         out[0] = 1
 
 
@@ -106,6 +112,15 @@ def unsigned(out, n):
 )
 def test_what_may_be_large_stays_wide(function, types, wide):
     assert wide in wide_ops(narrowed(function, types))
+
+
+def never(out, n):
+    if n * 4 > 1 << 40:
+        out[0] = 1
+
+
+def test_what_the_bounds_decide_is_not_computed():
+    assert wide_ops(narrowed(never, (int64[::1], int64))) == ["const"]  # what is stored
 
 
 def test_a_loop_that_may_pass_the_limit_stays_wide():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from gridlane.core.dtypes import b1, i64
+from gridlane.core.dtypes import b1, i64, u64
 from gridlane.frontends.python.assignment import assign_to
 from gridlane.frontends.python.conversion import cast_scalar, truth
 from gridlane.frontends.python.frames import Frame
@@ -16,7 +16,7 @@ from gridlane.frontends.python.iteration import (
 )
 from gridlane.frontends.python.joins import carry_loop, enter_body, join, save
 from gridlane.frontends.python.operands import Operand, RangeOperand, Scalar
-from gridlane.frontends.python.ranges import needs_wide_counter, range_bounds
+from gridlane.frontends.python.ranges import is_last, may_wrap, needs_wide_counter, range_bounds
 from gridlane.frontends.python.refine import refined
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
@@ -83,27 +83,51 @@ def _counted(
         name = node.target.id if isinstance(node.target, ast.Name) else "index"
         counter = b.variable(f"{name}_counter", operand.start.dtype)
         b.write(counter, operand.start.value)
+        ended = _ended_flag(t, operand)
         exhausted = _flag(t, node, frame)
         op = control.Loop(Region(), Region())
         b.emit(op)
         with b.inside(op.body):
             enter_body(t, frame)
             now = b.read(counter)
-            _exit_where(t, frame, _past_end(t, operand, now), exhausted)
+            past = _past_end(t, operand, now)
+            past = past if ended is None else b.or_(past, b.read(ended))
+            _exit_where(t, frame, past, exhausted)
             assign_to(t, node.target, item(now))
             _body(t, node, frame)
         with b.inside(op.step):
-            b.write(counter, b.add(b.read(counter), operand.step.value))
+            now = b.read(counter)
+            if ended is not None:
+                b.write(ended, is_last(t, operand, now))
+            b.write(counter, b.add(now, operand.step.value))
         b.loc = t.source.locate(node)
         frame.else_flag = exhausted
 
     _with_else(t, node, build)
 
 
+def _ended_flag(t: Translator, operand: RangeOperand) -> Var | None:
+    """The variable that says that the counter has wrapped, where it may and does not show it."""
+    if not may_wrap(operand) or _shows_wrap(operand):
+        return None
+    flag = t.b.variable("ended", b1)
+    t.b.write(flag, t.b.const(False, b1))
+    return flag
+
+
+def _shows_wrap(operand: RangeOperand) -> bool:
+    """Whether a counter that wrapped is negative, and no item is."""
+    (first, _), (step, _) = operand.start.sure, operand.step.sure
+    return operand.start.dtype is i64 and first >= 0 and step > 0
+
+
 def _past_end(t: Translator, operand: RangeOperand, now: Value) -> Value:
     """Whether the counter has reached the end; a step of 0 gives no items."""
     b, stop, step = t.b, operand.stop.value, operand.step
     low, high = step.sure
+    if may_wrap(operand) and _shows_wrap(operand):
+        end = b.binary(arith.Max, stop, b.const(0, i64))
+        return b.binary(arith.Ge, b.cast(now, u64), b.cast(end, u64))
     if low > 0:
         return b.binary(arith.Ge, now, stop)
     if high < 0:

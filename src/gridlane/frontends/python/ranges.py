@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import i32, i64
+from gridlane.core.dtypes import i32, i64, u64
 from gridlane.frontends.python.conversion import cast_scalar
 from gridlane.frontends.python.operands import RangeOperand, Scalar
 from gridlane.frontends.python.translator import Translator
@@ -12,20 +12,24 @@ from gridlane.ir.values import Value
 
 
 def range_length(t: Translator, operand: RangeOperand) -> Value:
-    """ceil((stop - start) / step), not below 0."""
+    """ceil((stop - start) / step), not below 0, as an i64; it wraps where Python's raises.
+
+    The distance of two i64 may not fit in one, so it is a u64. A step of 0 gives no items.
+    """
     b = t.b
-    start, stop, step = (
-        b.cast(part.value, i64) for part in (operand.start, operand.stop, operand.step)
-    )
-    one, zero = b.const(1, i64), b.const(0, i64)
+    start, stop, step = operand.start.value, operand.stop.value, operand.step.value
+    one, zero = b.const(1, u64), b.const(0, operand.step.dtype)
+    if constant(step) == 1:
+        return b.binary(arith.Max, b.sub(b.cast(stop, i64), b.cast(start, i64)), b.const(0, i64))
+    if constant(step) == -1:
+        return b.binary(arith.Max, b.sub(b.cast(start, i64), b.cast(stop, i64)), b.const(0, i64))
     up = b.binary(arith.Gt, step, zero)
-    toward = b.select(up, b.sub(step, one), b.add(step, one))
-    count = b.sub(stop, start)
-    if constant(step) not in (1, -1):
-        count = b.div(b.add(count, toward), step)
-    elif constant(step) == -1:
-        count = b.neg(count)
-    return b.binary(arith.Max, count, zero)
+    first, last = b.select(up, start, stop), b.select(up, stop, start)
+    stride = b.cast(b.select(up, step, b.sub(zero, step)), u64)
+    distance = b.sub(b.cast(last, u64), b.cast(first, u64))
+    count = b.add(b.div(b.sub(distance, one), stride), one)
+    some = b.and_(b.lt(first, last), b.not_(b.eq(step, zero)))
+    return b.select(some, b.cast(count, i64), b.const(0, i64))
 
 
 def range_item(t: Translator, operand: RangeOperand, index: Scalar) -> Scalar:
@@ -51,3 +55,24 @@ def needs_wide_counter(operand: RangeOperand) -> bool:
     """Whether stepping past the end may overflow 32 bits."""
     step = constant(operand.step.value)
     return operand.start.dtype is i32 and step not in (1, -1)
+
+
+def may_wrap(operand: RangeOperand) -> bool:
+    """Whether the sum of the last item and the step may not fit in the type."""
+    (down, up), (low, high) = operand.step.sure, range_bounds(operand)
+    dtype = operand.start.dtype
+    return (up > 0 and high + up > dtype.max) or (down < 0 and low + down < dtype.min)
+
+
+def is_last(t: Translator, operand: RangeOperand, now: Value) -> Value:
+    """Whether the item behind ``now`` does not fit in the type, so that ``now`` is the last."""
+    b, dtype = t.b, operand.start.dtype
+    step, zero = operand.step.value, b.const(0, dtype)
+    down, up = operand.step.sure
+    ahead = b.binary(arith.Max, step, zero) if down < 0 else step
+    back = b.binary(arith.Min, step, zero) if up > 0 else step
+    above = b.binary(arith.Gt, now, b.sub(b.const(dtype.max, dtype), ahead))
+    below = b.lt(now, b.sub(b.const(dtype.min, dtype), back))
+    if down >= 0:
+        return above
+    return b.or_(above, below) if up > 0 else below

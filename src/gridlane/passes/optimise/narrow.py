@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from gridlane.analysis.intervals import I32, Interval, full, inside
+from gridlane.analysis.intervals import I32, Interval, clamp, full, inside
 from gridlane.analysis.ranges import Ranges, TooLarge
 from gridlane.core.compact import LIMIT
-from gridlane.core.dtypes import DType, i32, i64, u64
+from gridlane.core.dtypes import DType, b1, i32, i64, u64
 from gridlane.ir.op import REGISTRY, FieldKind, Op
 from gridlane.ir.ops import arith, memory
 from gridlane.ir.rewriting import replace_values
@@ -127,13 +127,24 @@ class _Narrow:
             return (op.index,) if is_wide(op.index) and op.pointer in self.small else ()
         if isinstance(op, memory.WriteVar):
             return (op.value,) if op.var in self.variables else ()
-        if isinstance(op, arith.Compare) and is_wide(op.lhs):
+        if isinstance(op, arith.Compare) and is_wide(op.lhs) and self._decided(op) is None:
             return (op.lhs, op.rhs) if self._fits_at(op, op.lhs, op.rhs) else ()
         if isinstance(op, arith.Cast) and is_wide(op.value):
             same = op.type.is_float and self._fits_at(op, op.value)
             cut = op.type.is_integer and op.type.bits <= 32
             return (op.value,) if same or cut else ()
         return ()
+
+    def _decided(self, op: arith.Compare) -> bool | None:
+        """What a comparison gives by the ranges: a loop asks whether its counter wraps, which it
+        never does in a compact launch. None where it may be true and false."""
+        if self.ranges is None:
+            return None
+        left, right = self.ranges.at(op, op.lhs), self.ranges.at(op, op.rhs)
+        for truth in (True, False):
+            if clamp(op.name, truth, left, right) is None:
+                return not truth
+        return None
 
     def _only_low(self, value: Value) -> bool:
         """Whether nothing but the low bits of a value is used."""
@@ -207,6 +218,12 @@ class _Narrow:
         if isinstance(op, memory.ReadVar) and op.var in self.variables:
             read = memory.ReadVar(self.variables[op.var], loc=op.loc)
             return [read, self._extended(op.results[0], read.results[0])]
+        if isinstance(op, arith.Compare) and is_wide(op.lhs):
+            truth = self._decided(op)
+            if truth is not None:
+                const = arith.Const(truth, b1, loc=op.loc)
+                self.whole[op.results[0]] = const.results[0]
+                return [const]
         taken = self.takes[op]
         if isinstance(op, memory.WriteVar) and taken:
             return [memory.WriteVar(self.variables[op.var], self.half[op.value], loc=op.loc)]

@@ -1,0 +1,94 @@
+"""Ranges near the ends of their types, as Python has them; numpy's scalars stand for 64 bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.devices import DEVICES
+
+import gridlane
+from gridlane import cuda
+
+MOST = 2**63 - 1
+LEAST = -(2**63)
+SIGNED = (
+    (MOST - 9, MOST, 4),
+    (MOST - 10, MOST, 5),
+    (MOST - 1, MOST, 7),
+    (MOST - 3, MOST, 1),
+    (LEAST, MOST, 2**62),
+    (LEAST, MOST, MOST),
+    (0, MOST, 2**62),
+    (MOST, LEAST, LEAST),
+    (MOST, LEAST, -MOST),
+    (LEAST + 9, LEAST, -4),
+    (LEAST + 3, LEAST, -1),
+    (LEAST + 1, LEAST, -4),
+    (0, 10, 3),
+    (10, 0, -3),
+    (5, 5, 2),
+    (5, 3, 2),
+    (3, 5, -2),
+    (0, 5, 0),
+)
+"""The last has no items here; Python raises ValueError."""
+UNSIGNED = (
+    (2**64 - 10, 2**64 - 1, 4),
+    (0, 2**64 - 1, 2**63),
+    (0, 2**64 - 1, 2**64 - 1),
+    (1, 2**64 - 1, 2**63 + 5),
+    (2**64 - 3, 2**64 - 1, 1),
+    (7, 3, 2),
+)
+ROOM = 8
+
+
+def items(start, stop, step, out):
+    count = 0
+    for item in range(start, stop, step):
+        out[count] = item
+        count += 1
+    out[ROOM] = count
+    out[ROOM + 1] = len(range(start, stop, step))
+    for place, item in enumerate(range(start, stop, step)):
+        out[ROOM + 2 + place] = item
+        count += 1
+    out[2 * ROOM + 2] = count
+
+
+def wanted(start: int, stop: int, step: int, dtype: type) -> np.ndarray:
+    found = list(range(start, stop, step)) if step else []
+    rest = [0] * (ROOM - len(found))
+    return np.array([*found, *rest, len(found), len(found), *found, *rest, 2 * len(found)], dtype)
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_the_items_of_a_range(device: str, dtype: type) -> None:
+    kernel = cuda.jit(items)
+    with gridlane.device(device):
+        for numbers in SIGNED if dtype is np.int64 else UNSIGNED:
+            got = np.zeros(2 * ROOM + 3, dtype)
+            kernel[1, 1](*map(dtype, numbers), got)
+            np.testing.assert_array_equal(got, wanted(*numbers, dtype), f"{numbers}")
+
+
+def constant_steps(start, stop, out):
+    count = 0
+    for item in range(start, stop, 4):
+        out[count] = item
+        count += 1
+    for item in range(stop, start, -4):
+        out[count] = item
+        count += 1
+    out[ROOM] = count
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+def test_a_constant_step(device: str) -> None:
+    for start, stop in ((MOST - 9, MOST), (LEAST, LEAST + 9), (MOST, MOST - 3), (-3, 3)):
+        found = [*range(start, stop, 4), *range(stop, start, -4)]
+        got = np.zeros(ROOM + 1, np.int64)
+        with gridlane.device(device):
+            cuda.jit(constant_steps)[1, 1](start, stop, got)
+        np.testing.assert_array_equal(got, found + [0] * (ROOM - len(found)) + [len(found)])
