@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 
+from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu import control as flow
 from gridlane.codegen.llvm.cpu.dispatch import emit_op
 from gridlane.codegen.llvm.cpu.lanes import Emission, Placed, Scratch, Uniform
 from gridlane.codegen.llvm.cpu.plan import Plan, Planner, Segment, Skeleton
-from gridlane.codegen.llvm.cpu.shapes import VARYING, Kind
+from gridlane.codegen.llvm.cpu.shapes import VARYING
 from gridlane.codegen.llvm.text import vector_constant, widen
 from gridlane.core.dtypes import b1
 from gridlane.ir.op import Op

@@ -7,9 +7,10 @@ the mask behind a construct is what was running before, less what the holders lo
 
 from __future__ import annotations
 
+from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu.dispatch import emit_op, emits
 from gridlane.codegen.llvm.cpu.lanes import Emission
-from gridlane.codegen.llvm.cpu.shapes import VARYING, Kind
+from gridlane.codegen.llvm.cpu.shapes import VARYING
 from gridlane.codegen.llvm.cpu.wholes import all_lanes_pass, is_testable
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, memory

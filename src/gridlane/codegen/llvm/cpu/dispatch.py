@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.emitters import Emitters
 from gridlane.codegen.llvm import scalars
 from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Rep, Uniform, Varying
-from gridlane.codegen.llvm.cpu.shapes import Kind
 from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu.control import emit_exit
 from gridlane.codegen.llvm.cpu.dispatch import emits
 from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Uniform, Varying
 from gridlane.codegen.llvm.cpu.layout import WARP
 from gridlane.codegen.llvm.cpu.perlane import for_each_lane
-from gridlane.codegen.llvm.cpu.shapes import Kind
 from gridlane.codegen.llvm.text import scalar_name, vector_constant, widen
 from gridlane.core import cpu_abi as abi
 from gridlane.core.dtypes import DType

@@ -9,7 +9,7 @@ from gridlane.codegen.llvm.cpu.blocks import Blocks
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform
 from gridlane.codegen.llvm.cpu.layout import Layout, choose
 from gridlane.codegen.llvm.cpu.plan import Planner
-from gridlane.codegen.llvm.cpu.shapes import analyse
+from gridlane.codegen.llvm.cpu.shapes import Shapes
 from gridlane.codegen.llvm.machine import Machine
 from gridlane.codegen.llvm.text import Body, halves_as_bits, memory_name, scalar_name
 from gridlane.core import cpu_abi as abi
@@ -65,7 +65,7 @@ def _emitted(
 ) -> KernelCode:
     kernel = module.kernel
     layout = choose(kernel, block, machine.vector_bytes)
-    shapes = analyse(kernel, layout)
+    shapes = Shapes(kernel, layout)
     state = Emission(module, shapes, layout, machine, Body(machine.rounds_to_integers))
     ops = shapes.places.order
     state.used = {value for op in ops for value in op.operands()}

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from gridlane.analysis.uniformity import Kind, WayOut
 from gridlane.codegen.llvm.cpu.layout import Layout
-from gridlane.codegen.llvm.cpu.shapes import Kind, Shape, Shapes, WayOut
+from gridlane.codegen.llvm.cpu.shapes import Shape, Shapes
 from gridlane.codegen.llvm.machine import Machine
 from gridlane.codegen.llvm.text import (
     Body,

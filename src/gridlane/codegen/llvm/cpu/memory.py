@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu.dispatch import elementwise, emits
 from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Parts, Rep, Uniform, Varying
-from gridlane.codegen.llvm.cpu.shapes import Kind
 from gridlane.codegen.llvm.text import literal, mangle, memory_name, scalar_name, splat, widen
 from gridlane.core.dtypes import DType
 from gridlane.ir.ops import arith, memory

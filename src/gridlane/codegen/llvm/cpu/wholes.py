@@ -7,8 +7,8 @@ no: the caller then looks at every lane.
 
 from __future__ import annotations
 
+from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Uniform
-from gridlane.codegen.llvm.cpu.shapes import Kind
 from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core.dtypes import DType
 from gridlane.ir.op import Op

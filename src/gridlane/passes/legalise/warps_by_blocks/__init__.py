@@ -8,7 +8,7 @@ end of some threads, or in control flow that is not seen to be the same for all.
 
 from __future__ import annotations
 
-from gridlane.analysis.uniformity import Uniformity
+from gridlane.analysis.uniformity import BlockUniformity
 from gridlane.ir.values import Module
 from gridlane.passes.legalise.warps_by_blocks.lanes import MOST_THREADS
 from gridlane.passes.legalise.warps_by_blocks.uniform import Uniform
@@ -27,7 +27,10 @@ def barriers_by_blocks(module: Module) -> None:
     """Let all threads come to the barriers of a kernel whose calls are inlined, for devices that
     have warps. Where a barrier is not seen to be run by all, the ops of warps are replaced too."""
     barriers = [op for op in module.kernel.body.walk() if op.barrier]
-    if barriers and not Uniformity(module.kernel).divergent.isdisjoint(barriers):
+    if not barriers:
+        return
+    known = BlockUniformity(module.kernel)
+    if any(known.divergent(op) for op in barriers):
         Uniform(module).rewrite()
 
 
