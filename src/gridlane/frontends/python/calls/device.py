@@ -78,8 +78,8 @@ def _is_literal(spec: Spec) -> bool:
 
 
 def _not_constant(t: Translator, error: LiteralNeeded, operand: Operand) -> LiteralNeeded:
-    """The error of an argument that is not constant, moved to the caller's parameter if it is
-    one."""
+    """The error of an argument that is not constant, moved to the parameter here that it is, if
+    any."""
     for value in flatten(operand):
         position = t.parameters.get(value)
         if position is not None:

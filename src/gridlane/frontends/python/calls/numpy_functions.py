@@ -224,8 +224,7 @@ def _extreme(name: str, kind: type[ast.cmpop], relation: type[Op], keep_nan: boo
         if not dtype.is_float:
             return two_way(t, kind, a, b)
         u, v = t.b.cast(a.value, dtype), t.b.cast(b.value, dtype)
-        # A comparison with NaN is false: v is selected, unless the rule for NaN selects u. Of zeros
-        # u.
+        # A comparison with NaN is false: it selects v, or u by the rule for NaN. Of zeros u.
         ordered = t.b.value(relation(u, v))  # type: ignore[call-arg]  # a Compare
         first = t.b.or_(ordered, is_nan(t, Scalar(u if keep_nan else v)))
         return Scalar(t.b.select(first, u, v))
