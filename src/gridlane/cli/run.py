@@ -29,8 +29,7 @@ class Request:
 
 
 def parse(arguments: list[str]) -> Request | None:
-    """Parse the command line up to the program; the rest is the program's. None: it asks for
-    help."""
+    """Parse the command line up to the program; the rest is the program's. None: help is asked."""
     device, trace = None, False
     rest = list(arguments)
     while rest:

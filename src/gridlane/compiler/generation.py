@@ -72,8 +72,7 @@ def _lowered(module: Module, target: Target, options: KernelOptions) -> tuple[Ar
 
 
 def generator(record: Backend) -> Any:
-    """A backend's own module with ``generate`` and ``text``. Each is loaded alone, as most programs
-    use one."""
+    """A backend's module with ``generate`` and ``text``, imported alone: most programs use one."""
     return import_module(record.generator)
 
 

@@ -15,8 +15,7 @@ _INSIDE = Path("nvvm", "libdevice", _NAME)
 
 @cache
 def find_libdevice() -> Path | None:
-    """The path in GRIDLANE_LIBDEVICE, or of a toolkit's or a wheel's libdevice; None when there is
-    none."""
+    """The path of libdevice: GRIDLANE_LIBDEVICE, or in a toolkit or a wheel; None without one."""
     return next((path for path in _candidates() if path.is_file()), None)
 
 

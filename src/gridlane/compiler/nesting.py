@@ -36,8 +36,7 @@ Kinds = type[Op] | tuple[type[Op], ...]
 def _deepest(
     module: Module, region: Region, kind: Kinds, known: dict[str, tuple[int, Loc]]
 ) -> tuple[int, Loc]:
-    """The nesting depth of a kind of op, in a region and its callees; the location of the
-    deepest."""
+    """The nesting depth of a kind of op in a region and its callees; the deepest one's location."""
     best: tuple[int, Loc] = 0, UNKNOWN
     for op in region.ops:
         found: list[tuple[int, Loc]] = []

@@ -55,8 +55,7 @@ class KernelErrorSite:
 
 @dataclass(frozen=True, slots=True)
 class PrintSite:
-    """The meaning of print record ``n``: each part is a text, or None for the next argument, of the
-    next type."""
+    """The meaning of print record ``n``: parts are texts, or None for the next type's argument."""
 
     parts: tuple[str | None, ...]
     dtypes: tuple[DType, ...]
@@ -123,6 +122,5 @@ class Artifact:
 
     @property
     def raises(self) -> bool:
-        """Whether the program can raise, so that the host waits for a launch on the default
-        stream."""
+        """Whether the program can raise: the host then waits for launches on the default stream."""
         return bool(self.errors) and not self.errors[0].late

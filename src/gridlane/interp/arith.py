@@ -28,8 +28,7 @@ Function = Callable[..., Array]
 
 
 def _by_kind(integers: Function, floats: Function) -> Function:
-    """Dispatch to a function of integers, or to one of floats that receives f16 and bf16
-    widened."""
+    """A function of integers, or one of floats that receives f16 and bf16 widened."""
 
     def apply(*values: Array) -> Array:
         dtype = values[0].dtype

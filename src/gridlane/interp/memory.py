@@ -48,8 +48,7 @@ class Allocation:
         return self.base + len(self.data)
 
     def view(self, dtype: np.dtype[Any]) -> Array | None:
-        """The whole allocation as elements of a type, or None where the base is not a multiple of
-        their size."""
+        """The allocation as elements of a type; None if the base is not aligned to their size."""
         found = self.views.get(dtype)
         size = dtype.itemsize
         if found is None and self.base % size == 0:

@@ -71,8 +71,7 @@ def is_float(dtype: np.dtype[Any]) -> bool:
 
 
 def widened(values: Array) -> Array:
-    """f16 and bf16 as f64, in which rounding their sums, products and quotients first is
-    harmless."""
+    """f16 and bf16 as f64, where a first rounding of sums, products and quotients is harmless."""
     return values.astype(np.float64) if values.dtype in _SMALL else values
 
 

@@ -121,8 +121,7 @@ class Builder:
         return self.binary(arith.Or, lhs, rhs)
 
     def not_(self, value: Value) -> Value:
-        """The bitwise complement. A b1 constant is folded, so that an unreachable branch can be
-        removed."""
+        """The bitwise complement. A b1 constant folds, so that a dead branch can be removed."""
         known = constant(value)
         if known is not None and value.type is b1:
             return self.const(not known, b1)
@@ -157,8 +156,7 @@ class Builder:
         return value if value.type == type_ else self.value(arith.Bitcast(value, type_))
 
     def _flagged(self, op: Op) -> Op:
-        """The op with the builder's fast-math flags, when its class has them and its type is a
-        float."""
+        """The op with the builder's fast-math flags, if its class has them and it is a float."""
         if self.fast and hasattr(op, "fast") and next(op.operands()).type.is_float:  # type: ignore[union-attr]  # scalars only
             op.fast = self.fast  # type: ignore[attr-defined]  # hasattr
         return op
@@ -250,8 +248,7 @@ class Builder:
 
     @property
     def terminated(self) -> bool:
-        """Whether the current region ends in a terminator, so that the code after it is
-        unreachable."""
+        """Whether the current region ends in a terminator: code after it is unreachable."""
         return bool(self.region.ops) and self.region.ops[-1].terminator
 
 

@@ -174,8 +174,7 @@ def barriers() -> Iterator[Case]:
 
 def grids() -> Iterator[Case]:
     def across(kernel: Kernel) -> list[np.ndarray]:
-        """Each thread reads a value that a thread of another block wrote before a barrier,
-        twice."""
+        """Each thread twice reads a value that another block's thread wrote before a barrier."""
         b = kernel.builder
         count, one = b.const(4 * THREADS, i32), b.const(1, i32)
         array, result = kernel.array(i32), kernel.array(i32)

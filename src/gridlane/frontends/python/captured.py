@@ -123,8 +123,7 @@ class Capture:
         return frame(b"D", facts, self._function(device.py_func), self._loose(value))
 
     def _class(self, cls: type) -> bytes:
-        """A class: its name, whether a lookup of that finds it, the attributes that a kernel
-        reads."""
+        """A class: its name, whether a lookup finds it by that, the attributes a kernel reads."""
         if type(cls) not in _METACLASSES:
             raise NotEncodable(f"the class {cls.__qualname__} has a metaclass of its own")
         bases = tuple([named_class(base) for base in cls.__bases__])
@@ -155,8 +154,7 @@ class Capture:
         return frame(b"L", *parts)
 
     def _readable(self, owner: Any, name: str) -> tuple[bool, Any]:
-        """(whether an object has an attribute that kernels can use, its value); methods do not
-        count."""
+        """(whether an object has an attribute for kernels, its value); methods do not count."""
         found, value = self._attribute(owner, name)
         if isinstance(owner, types.ModuleType) or device_function_of(value) is not None:
             return found, value

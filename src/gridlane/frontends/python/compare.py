@@ -180,8 +180,7 @@ def _objects(t: Translator, kind: Kind, lhs: Static, rhs: Static) -> Value:
 
 
 def identical(t: Translator, lhs: Operand, rhs: Operand) -> Value:
-    """``lhs is rhs``: objects at compile time; numbers are identical when type and value are, as in
-    numba."""
+    """``lhs is rhs``: objects at compile time; numbers by type and value, as in numba."""
     if _has_member(lhs, rhs):
         return enums.same(t, lhs, rhs)
     if isinstance(lhs, EnumMember) and isinstance(rhs, EnumMember):

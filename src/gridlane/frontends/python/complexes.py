@@ -105,8 +105,7 @@ def exponential(t: Translator, a: ComplexNumber) -> ComplexNumber:
 
 
 def principal_logarithm(t: Translator, a: ComplexNumber) -> ComplexNumber:
-    """The principal natural logarithm, as exact near a size of 1, whose logarithm is near 0, as
-    elsewhere."""
+    """The principal natural logarithm, without cancellation near a size of 1."""
     b, one = t.b, t.b.const(1.0, a.part)
     real, imag = (b.unary(arith.Abs, part) for part in (a.real, a.imag))
     less = b.lt(real, imag)

@@ -143,8 +143,7 @@ def unary(operand: DType) -> DType:
 
 @cache
 def floating(operand: DType) -> DType:
-    """The type in which ``math`` computes on an operand: floats stay, other types become
-    float64."""
+    """The type in which ``math`` computes on an operand: floats stay, others become float64."""
     return operand if operand.is_float else f64
 
 

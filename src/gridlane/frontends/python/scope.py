@@ -29,8 +29,7 @@ def lookup(function: types.FunctionType, name: str) -> tuple[bool, Any]:
 
 
 ReadMemory = Callable[[Any, Any], ArrayMemory]
-"""The memory of an object, from the object and its array interface. Raises where kernels cannot use
-it."""
+"""The memory of an object, from it and its array interface. Raises where kernels cannot use it."""
 
 
 def described(value: Any, interface: Any) -> ArrayMemory:

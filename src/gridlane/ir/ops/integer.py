@@ -22,8 +22,7 @@ def integer(value: Value) -> DType:
 
 
 def past_the_end(b: Builder, value: Value) -> Value:
-    """The end of a signed type on the side of ``value``: the minimum where it is negative, else the
-    maximum."""
+    """The minimum of a signed type where ``value`` is negative, else the maximum."""
     dtype = integer(value)
     return b.select(
         b.lt(value, b.zero(dtype)), b.const(dtype.min, dtype), b.const(dtype.max, dtype)
@@ -266,8 +265,7 @@ class Bfi(Listed):
 
 
 def low_bits(b: Builder, count: Value, dtype: DType) -> Value:
-    """A mask of that many low bits, at most all: a shift past the width gives 0, less 1 all
-    bits."""
+    """A mask of that many low bits, at most all: a shift past the width gives 0, minus 1 is all."""
     one = b.const(1, dtype)
     return b.sub(b.binary(Shl, one, count), one)
 

@@ -36,8 +36,7 @@ def space_of(value: Value) -> Space:
 
 @operation("load")
 class Load(Op):
-    """The value at an address aligned to its type. ``volatile``: the access is neither moved nor
-    removed."""
+    """The value at an address aligned to its type. ``volatile`` keeps the access in place."""
 
     pointer: Value
     volatile: bool = False

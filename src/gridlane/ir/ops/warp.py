@@ -132,8 +132,7 @@ class WarpReduction(Enum):
 
 @operation("warp_reduce")
 class WarpReduce(Op):
-    """The reduction of an integer over the active lanes in ``mask``; each of them has the
-    result."""
+    """The reduction of an integer over the active lanes in ``mask``, returned to each of them."""
 
     kind: WarpReduction
     mask: Value

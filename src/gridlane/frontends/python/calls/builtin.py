@@ -197,8 +197,7 @@ def _range(t: Translator, *operands: Operand) -> Operand:
 
 
 def _range_type(numbers: list[Scalar]) -> DType:
-    """int32 for bools and signed integers of up to 32 bits, uint64 for unsigned ones, else
-    int64."""
+    """int32 for bools and signed integers up to 32 bits, uint64 for unsigned ones, else int64."""
     kinds = [number.dtype for number in numbers]
     if all((kind.is_signed and kind.bits <= 32) or kind.is_bool for kind in kinds):
         return i32

@@ -26,8 +26,7 @@ UNARY: dict[str, type[Op]] = {
     "gamma": ops.Tgamma,
     "fabs": arith.Abs,
 }
-"""Functions of one float by their name in ``math``: float32 stays, all other types become
-float64."""
+"""Functions of one float by their name in ``math``: float32 stays, others become float64."""
 
 BINARY: dict[str, type[Op]] = {
     "atan2": ops.Atan2,
