@@ -259,10 +259,23 @@ def emit_loop(state: Emission, op: control.Loop) -> None:
     _close(state, step)
     _open(state, step)
     _step(state, op, before, held if varying else None, done if has_continues and varying else "")
-    _close(state, body)
+    _repeat(state, body)
     _open(state, done)
     state.mask = before
     state.work += (state.work - work) * (ASSUMED_TRIPS - 1)
+
+
+def _repeat(state: Emission, head: str) -> None:
+    """The back edge of a loop."""
+    if state.repeats_loops or not state.open:
+        _close(state, head)
+        return
+    nodes = state.metadata
+    if not nodes:
+        nodes.append('!{!"llvm.loop.unroll.runtime.disable"}')
+    nodes.append(f"distinct !{{!{len(nodes) + 1}, !1}}")
+    state.body.do(f"br label %{head}, !llvm.loop !{len(nodes)}")
+    state.open = False
 
 
 def _step(

@@ -15,11 +15,16 @@ from gridlane.codegen.llvm.text import Body, halves_as_bits, memory_name, scalar
 from gridlane.core import cpu_abi as abi
 from gridlane.core.artifact import ParamSlot
 from gridlane.ir.op import Op
+from gridlane.ir.ops.control import Loop
 from gridlane.ir.ops.memory import DynamicShared
 from gridlane.ir.values import Module
 
 FAMILIES = (atomics, gridops, mathlib, memory, warps)
 """Imported for the emissions that they register."""
+
+MOST_REPEATED_LOOPS = 32
+"""Loops of unknown trip count are unrolled in kernels with at most so many loops: what LLVM's
+unrolling costs grows with the square of their number."""
 
 _SCRATCH = "$SCRATCH$"
 
@@ -68,6 +73,8 @@ def _emitted(
     shapes = Shapes(kernel, layout)
     state = Emission(module, shapes, layout, machine, Body(machine.rounds_to_integers))
     ops = shapes.places.order
+    loops = sum(isinstance(op, Loop) for op in ops)
+    state.repeats_loops = loops <= MOST_REPEATED_LOOPS
     state.used = {value for op in ops for value in op.operands()}
     _prologue(state, slots)
     planner = Planner(shapes)
@@ -165,6 +172,7 @@ def _module_text(state: Emission, entry: str, scratch: int, vector_bytes: int) -
             *sorted(state.body.declared.values()),
             f"attributes #0 = {{ {attributes} }}",
             "!0 = !{}",
+            *(f"!{number} = {node}" for number, node in enumerate(state.metadata, 1)),
             "",
         ]
     )

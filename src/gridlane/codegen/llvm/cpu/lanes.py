@@ -98,6 +98,8 @@ class Emission:
         holders: for (construct, "breaks" | "continues"), memory of the mask of lanes that have not
             left it; the function is (None, "breaks").
         variables: memory of each variable's representation, part by part.
+        metadata: LLVM's nodes !1, !2, ... of the module; !0 is the empty one.
+        repeats_loops: whether LLVM may unroll loops of unknown trip count.
     """
 
     module: Module
@@ -121,6 +123,8 @@ class Emission:
     crossing: dict[Value, Scratch] = field(default_factory=dict[Value, Scratch])
     scratch: int = 0
     shared_bytes: int = 0
+    metadata: list[str] = field(default_factory=list[str])
+    repeats_loops: bool = True
 
     @property
     def lanes(self) -> int:
