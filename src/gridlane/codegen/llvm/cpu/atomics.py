@@ -3,6 +3,8 @@ stays on one worker."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gridlane.codegen.llvm.atomics import (
     FLOAT_RMW,
     ORDERS,
@@ -14,10 +16,11 @@ from gridlane.codegen.llvm.atomics import (
 from gridlane.codegen.llvm.atomics import compare_and_swap as swap
 from gridlane.codegen.llvm.cpu.dispatch import emits
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform, Varying
-from gridlane.codegen.llvm.cpu.perlane import for_each_lane
+from gridlane.codegen.llvm.cpu.perlane import Operand, for_each_lane
 from gridlane.codegen.llvm.text import Body, literal, mangle, scalar_name, widen
-from gridlane.core.dtypes import DType
+from gridlane.core.dtypes import DType, i32
 from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicKind
+from gridlane.ir.ops.memory import Offset
 from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import Value
 
@@ -46,20 +49,62 @@ def atomic(state: Emission, op: Atomic) -> None:
         state.set(op.results[0], Varying("poison"))
         return
 
+    place, address = _place(state, op.pointer)
+
     def emit(scalars: list[str], lane: str) -> list[str]:
-        old = _modify(state.body, op.kind, type_, scalars[0], scalars[1], _order(op))
+        old = _modify(state.body, op.kind, type_, address(scalars[0]), scalars[1], _order(op))
         return [] if unused else [old]
 
-    operands = [(pointer, op.pointer.type), (state.rep(op.value), type_)]
+    operands = [place, (state.rep(op.value), type_)]
     simple = _is_simple(op.kind, type_)
     results = for_each_lane(state, operands, [] if unused else [type_], emit, unroll=simple)
     state.set(op.results[0], Varying(results[0] if results else "poison"))
 
 
+def _place(state: Emission, pointer: Value) -> tuple[Operand, Callable[[str], str]]:
+    """What tells the lanes' addresses apart, and what makes the address of a lane's scalar.
+
+    In shared memory these are the low 32 bits of the index, as a block's memory is smaller: a
+    vector of them is half as large as one of addresses, and the processor adds the base.
+    """
+    rep, op = state.rep(pointer), pointer.op
+    if isinstance(rep, Varying) and isinstance(op, Offset):
+        base = state.rep(op.pointer)
+        if isinstance(base, Uniform) and _space(pointer) is Space.SHARED:
+            return (_half(state, op.index), i32), _indexed(state, op, base.name)
+    return (rep, pointer.type), lambda scalar: scalar
+
+
+def _space(pointer: Value) -> Space:
+    assert isinstance(pointer.type, PointerType)
+    return pointer.type.space
+
+
+def _half(state: Emission, index: Value) -> Varying:
+    """An index as an i32."""
+    assert isinstance(index.type, DType)
+    name, bits = state.vector(index), index.type.bits
+    if bits != 32:
+        cut = "trunc" if bits > 32 else "sext" if index.type.is_signed else "zext"
+        types = widen(f"i{bits}", state.lanes), widen("i32", state.lanes)
+        name = state.body.op(f"{cut} {types[0]} {name} to {types[1]}")
+    return Varying(name)
+
+
+def _indexed(state: Emission, op: Offset, base: str) -> Callable[[str], str]:
+    assert isinstance(op.pointer.type, PointerType)
+    size, body = op.pointer.type.element.size, state.body
+
+    def address(scalar: str) -> str:
+        wide = body.op(f"sext i32 {scalar} to i64")
+        return body.op(f"getelementptr [{size} x i8], ptr {base}, i64 {wide}")
+
+    return address
+
+
 def _order(op: Atomic | AtomicCas) -> str:
     """LLVM's name of the ordering; "" for memory that only this worker sees."""
-    assert isinstance(op.pointer.type, PointerType)
-    private = op.pointer.type.space in (Space.SHARED, Space.LOCAL)
+    private = _space(op.pointer) in (Space.SHARED, Space.LOCAL)
     return "" if private else ORDERS[op.order]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu.dispatch import emit_op, emits
 from gridlane.codegen.llvm.cpu.lanes import Emission
+from gridlane.codegen.llvm.cpu.prefetch import steps_of
 from gridlane.codegen.llvm.cpu.shapes import VARYING
 from gridlane.codegen.llvm.cpu.wholes import all_lanes_pass, is_testable
 from gridlane.ir.op import Op
@@ -229,6 +230,7 @@ def _whole_iterations(state: Emission, op: control.Loop, guard: int) -> None:
 def emit_loop(state: Emission, op: control.Loop) -> None:
     """A loop; with divergent exits it runs until no lane is left."""
     work = state.work
+    state.strides.update(steps_of(state, op))
     varying = state.shapes.is_varying_loop(op)
     exits = state.shapes.exits[op]
     before = state.mask
@@ -270,11 +272,7 @@ def _repeat(state: Emission, head: str) -> None:
     if state.repeats_loops or not state.open:
         _close(state, head)
         return
-    nodes = state.metadata
-    if not nodes:
-        nodes.append('!{!"llvm.loop.unroll.runtime.disable"}')
-    nodes.append(f"distinct !{{!{len(nodes) + 1}, !1}}")
-    state.body.do(f"br label %{head}, !llvm.loop !{len(nodes)}")
+    state.repeat(head, "runtime.disable")
     state.open = False
 
 

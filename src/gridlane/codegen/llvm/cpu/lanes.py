@@ -98,6 +98,8 @@ class Emission:
         holders: for (construct, "breaks" | "continues"), memory of the mask of lanes that have not
             left it; the function is (None, "breaks").
         variables: memory of each variable's representation, part by part.
+        strides: what the loops around add to their counters in an iteration, to prefetch by.
+        lane_memory: offsets in the arena of the vectors that atomics take apart.
         metadata: LLVM's nodes !1, !2, ... of the module; !0 is the empty one.
         repeats_loops: whether LLVM may unroll loops of unknown trip count.
     """
@@ -123,6 +125,8 @@ class Emission:
     crossing: dict[Value, Scratch] = field(default_factory=dict[Value, Scratch])
     scratch: int = 0
     shared_bytes: int = 0
+    strides: dict[Var, Value] = field(default_factory=dict[Var, Value])
+    lane_memory: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
     metadata: list[str] = field(default_factory=list[str])
     repeats_loops: bool = True
 
@@ -178,6 +182,13 @@ class Emission:
         first = self.body.op(f"insertelement {type_} poison, {name} {scalar}, i64 0")
         zeros = f"<{self.lanes} x i32> zeroinitializer"
         return self.body.op(f"shufflevector {type_} {first}, {type_} poison, {zeros}")
+
+    def repeat(self, head: str, wish: str) -> None:
+        """The back edge of a loop, with a wish for LLVM's unrolling: "disable", say."""
+        nodes = self.metadata
+        nodes.append(f'!{{!"llvm.loop.unroll.{wish}"}}')
+        nodes.append(f"distinct !{{!{len(nodes) + 1}, !{len(nodes)}}}")
+        self.body.do(f"br label %{head}, !llvm.loop !{len(nodes)}")
 
     def extract(self, vector: str, name: str, lane: int | str) -> str:
         """One lane of a vector."""

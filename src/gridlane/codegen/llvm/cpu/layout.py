@@ -42,27 +42,29 @@ def choose(function: Function, block: tuple[int, int, int], vector_bytes: int) -
     threads = block[0] * block[1] * block[2]
     if any(op.cross_lane for op in function.body.walk()):
         return Layout(block, WARP)
-    lanes = max(4, vector_bytes // _typical_size(function))
-    if _streams(function):
-        lanes *= 4
+    lanes = max(4, vector_bytes // _typical_size(function)) * _times(function)
     while lanes > 1 and lanes // 2 >= threads:
         lanes //= 2
     return Layout(block, lanes)
 
 
-_STREAM_OPS = 40
-"""A loop of at most this many ops is bound by memory rather than by registers."""
+_STREAMS = ((16, 128, 16), (40, 1 << 30, 4))
+"""The most ops of a loop in strides of the grid, and of its kernel, for so many vectors a chunk."""
 
 
-def _streams(function: Function) -> bool:
-    """Whether the kernel's work is a short loop in strides of the grid. Each step of it touches a
-    few cache lines in a page far from the last, so longer chunks use more of each page."""
+def _times(function: Function) -> int:
+    """Vectors of a chunk. More than one where the kernel's work is a short loop in strides of the
+    grid: an iteration touches a few cache lines, far from the last, and the longer they are in a
+    row the sooner the processor fetches ahead. Few ops leave registers for that."""
+    found, whole = 1, sum(1 for _ in function.body.walk())
     for op in function.body.walk():
-        if isinstance(op, control.Loop) and sum(1 for _ in op.body.walk()) <= _STREAM_OPS:
+        if isinstance(op, control.Loop):
             steps = [s for s in op.step.ops if isinstance(s, arith.Add)]
             if any(_from_grid(step.rhs) or _from_grid(step.lhs) for step in steps):
-                return True
-    return False
+                size = sum(1 for _ in op.body.walk())
+                fits = [n for loop, kernel, n in _STREAMS if size <= loop and whole <= kernel]
+                found = max([found, *fits])
+    return found
 
 
 def _from_grid(value: Value) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu.dispatch import elementwise, emits
 from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Parts, Rep, Uniform, Varying
+from gridlane.codegen.llvm.cpu.prefetch import prefetch
 from gridlane.codegen.llvm.text import literal, mangle, memory_name, scalar_name, splat, widen
 from gridlane.core.dtypes import DType
 from gridlane.ir.ops import arith, memory
@@ -159,6 +160,8 @@ def load(state: Emission, op: memory.Load) -> None:
     """A load by the shape of the address."""
     assert isinstance(op.pointer.type, PointerType)
     type_ = op.pointer.type.element
+    if state.strides:
+        prefetch(state, op)
     rep = _load(state, state.rep(op.pointer), type_, "volatile " if op.volatile else "")
     state.set(op.results[0], rep)
 
