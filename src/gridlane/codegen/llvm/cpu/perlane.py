@@ -1,4 +1,4 @@
-"""Runs scalar code for each running lane in turn, for what has no vector form."""
+"""Runs scalar code for each running lane, one after the other, for ops without a vector form."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def for_each_lane(
 ) -> list[str]:
     """Call ``emit(scalars, lane)`` for every running lane, lowest first.
 
-    It gets the operands' scalars and the lane (i32) and gives one scalar for each result type;
-    returns the result vectors, whose other lanes are undefined. ``unroll`` copies the code for
-    every lane when all run; without, it is a loop over the set bits of the mask.
+    ``emit`` takes the operands' scalars and the lane (i32), and returns one scalar per result type.
+    Returns the result vectors, whose other lanes are undefined. ``unroll`` copies the code for
+    every lane if all run; otherwise it is a loop over the set bits of the mask.
     """
     if unroll and state.mask is None:
         return _unrolled(state, operands, results, emit)
@@ -58,7 +58,7 @@ def for_each_lane(
 
 
 def _array_name(type_: Type) -> str:
-    """The element of a spilled vector: a bool takes a byte, so that lanes are addressable."""
+    """The element type of a spilled vector: a bool takes a byte, so that lanes are addressable."""
     name = scalar_name(type_)
     return "i8" if name == "i1" else name
 
@@ -70,7 +70,7 @@ def _as_byte(state: Emission, value: str, type_: Type) -> str:
 
 
 def _collected(state: Emission, output: str, type_: Type) -> str:
-    """A spilled vector, read back."""
+    """Reload a spilled vector."""
     vector = widen(_array_name(type_), state.lanes)
     name = state.body.op(f"load {vector}, ptr {output}, align 64")
     if scalar_name(type_) != "i1":
@@ -79,7 +79,7 @@ def _collected(state: Emission, output: str, type_: Type) -> str:
 
 
 def _spilled(state: Emission, rep: Rep, type_: Type) -> str | Uniform:
-    """A vector in memory, so that a lane can be picked by a number; a uniform stays a scalar."""
+    """Spill a vector, so that a lane can be read by its number; a uniform stays a scalar."""
     if isinstance(rep, Uniform):
         return rep
     name = state.as_vector(rep, type_)
