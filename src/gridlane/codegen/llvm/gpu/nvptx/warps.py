@@ -199,7 +199,7 @@ def _without_lowest(body: Body, mask: str) -> str:
 
 
 def _from_lane(state: Emission, mask: str, value: str, lane: str, bits: int) -> str:
-    """Emit the value of a lane."""
+    """The value of a lane."""
     body = state.body
 
     def half(word: str) -> str:
