@@ -1,8 +1,7 @@
-"""How often to repeat the bodies of loops whose trip count is known.
+"""Chooses unroll factors for loops whose trip count is known.
 
-A GPU has registers to spare and pays for every index, so short loops are worth taking apart in
-full, as nvcc does. What is decided here is a wish: code generation keeps the meaning whatever
-it is.
+A GPU has registers to spare and pays for every index, so short loops are worth unrolling in full,
+as nvcc does. The factor is a hint: code generation keeps the meaning with any factor.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.values import Module, Region, Value, Var
 
 MOST_OPS = 768
-"""The most ops of a loop that is taken apart in full."""
+"""The most ops of a loop that is unrolled in full."""
 MOST_REPEATED_OPS = 512
-"""The most ops of a body that stands for several rounds."""
+"""The most ops of a body that does several iterations."""
 
 _FREE = (arith.Const, memory.ReadVar, memory.WriteVar, control.Break)
 
@@ -44,7 +43,7 @@ def _size(loop: control.Loop) -> int:
 
 
 def _times(rounds: int, size: int) -> int:
-    """All rounds, or the largest number that divides them and is not too many; 0 for no wish."""
+    """The trip count, or its largest divisor that is small enough; 0 for no hint."""
     if rounds * size <= MOST_OPS:
         return rounds if rounds > 1 else 0
     most = MOST_REPEATED_OPS // max(1, size)
@@ -53,7 +52,7 @@ def _times(rounds: int, size: int) -> int:
 
 
 def rounds_of(loop: control.Loop, before: list[Op]) -> int:
-    """How often a loop that counts from a constant to a constant runs; 0 for not known."""
+    """The trip count of a loop from a constant to a constant; 0 when it is unknown."""
     test = next((op for op in loop.body.ops if isinstance(op, control.If)), None)
     if test is None or [type(op) for op in test.then.ops] != [control.Break]:
         return 0
@@ -72,7 +71,7 @@ def _constant(value: Value) -> int | None:
 
 
 def _start(counter: Var, before: list[Op]) -> int | None:
-    """What a variable holds behind some ops, when that is a constant."""
+    """A variable's value after some ops, when it is a constant."""
     for op in reversed(before):
         if isinstance(op, memory.WriteVar) and op.var is counter:
             return _constant(op.value)
@@ -82,7 +81,7 @@ def _start(counter: Var, before: list[Op]) -> int | None:
 
 
 def _step(counter: Var, loop: control.Loop) -> int:
-    """What the step adds to the counter; 0 where it does something else."""
+    """The constant that the step adds to the counter; 0 where it does something else."""
     writes = [op for op in loop.step.ops if isinstance(op, memory.WriteVar) and op.var is counter]
     added = writes[0].value.op if len(writes) == 1 else None
     if not isinstance(added, arith.Add) or not isinstance(added.lhs.op, memory.ReadVar):

@@ -1,8 +1,8 @@
-"""Fewer iterations for the same work: bodies of innermost loops, repeated under their condition.
+"""Repeats the bodies of innermost loops under their condition, which lowers the trip count.
 
-For devices that end the loops of a thread after a number of iterations; see watch_loops.py. A copy
-runs where the loop would have gone on, so what is asked between copies must have no effect and must
-not change meanwhile: it is made of variables and of what was known before the loop.
+This is for devices that end a thread's loops after a number of iterations; see watch_loops.py. A
+copy runs where the loop would have continued, so the test between copies must have no effect and
+nothing else may change it: it is computed from variables and from values defined before the loop.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from gridlane.passes.optimise.unroll import rounds_of
 
 MOST_COPIES = 16
 MOST_OPS = 192
-"""The most ops of a body with its copies: more takes a driver long to compile."""
+"""The most ops of a body with its copies: drivers take long to compile more."""
 SHORT = 32
-"""Drivers unroll loops of that many iterations on their own."""
+"""The trip count up to which drivers unroll loops on their own."""
 
 _FREE = (arith.Const, memory.ReadVar, memory.WriteVar)
 
@@ -37,8 +37,8 @@ def _region(kernel: Function, region: Region) -> None:
 
 
 def _repeat(loop: control.Loop, rounds: int) -> None:
-    """Give a loop copies of its body, where it is one to do so with. Where ``rounds`` is known
-    (it is not 0) and copies divide it, they need not be asked for."""
+    """Copy a loop's body, where the loop is suitable. Copies need no test where ``rounds`` is known
+    (not 0) and they divide it."""
     at = _test(loop)
     if at is None:
         return
@@ -68,7 +68,7 @@ def _repeat(loop: control.Loop, rounds: int) -> None:
 
 
 def _test(loop: control.Loop) -> int | None:
-    """Where a body asks whether to go on, first of all and of variables alone, or None."""
+    """The index of a test that starts the body and depends on variables alone, or None."""
     for at, op in enumerate(loop.body.ops):
         if isinstance(op, control.If):
             only_breaks = [type(inner) for inner in op.then.ops] == [control.Break]
@@ -79,8 +79,8 @@ def _test(loop: control.Loop) -> int | None:
 
 
 def _stays_alone(op: Op) -> bool:
-    """Whether a body with this op is not repeated: threads meet there, or it has other ways out
-    than a break. What follows a return is the other side of a branch for llvmpipe, which is wrong
-    about branches in more than 80 others."""
+    """Whether a body with this op is not repeated: it has a barrier or cross-lane op, or exits
+    other than a break. The ops after a return become the other side of a branch, and llvmpipe
+    miscompiles branches nested more than 80 deep."""
     ways = (control.Loop, control.ScopeOp, control.Continue, control.Leave, control.Return)
     return op.barrier or op.cross_lane or isinstance(op, (*ways, control.Raise))

@@ -1,5 +1,5 @@
-"""Atomics: real ones on global memory, plain read-modify-writes on shared memory, since a block
-stays on one worker."""
+"""Atomics: hardware atomics on global memory, plain read-modify-writes on shared memory, since a
+block stays on one worker."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _REDUCTIONS = {
     AtomicKind.MIN: ("smin", "umin"),
     AtomicKind.MAX: ("smax", "umax"),
 }
-"""Vector reductions that may stand for the lanes' atomics on one address."""
+"""Vector reductions that replace the lanes' atomics on one address."""
 
 
 @emits(Atomic)
 def atomic(state: Emission, op: Atomic) -> None:
-    """A read-modify-write of each running lane."""
+    """Emit a read-modify-write of each running lane."""
     type_ = op.value.type
     assert isinstance(type_, DType)
     unused = op.results[0] not in state.used
@@ -103,7 +103,7 @@ def _indexed(state: Emission, op: Offset, base: str) -> Callable[[str], str]:
 
 
 def _order(op: Atomic | AtomicCas) -> str:
-    """LLVM's name of the ordering; "" for memory that only this worker sees."""
+    """LLVM's name of the ordering; "" for memory that only this worker accesses."""
     private = _space(op.pointer) in (Space.SHARED, Space.LOCAL)
     return "" if private else ORDERS[op.order]
 
@@ -130,7 +130,7 @@ def _identity(kind: AtomicKind, type_: DType) -> str:
 
 
 def _reduced(state: Emission, op: Atomic, type_: DType) -> str:
-    """The running lanes' operands combined; addition of floats takes any order, as atomics do."""
+    """The reduction of the running lanes' operands; floats add in any order, as by atomics."""
     name = scalar_name(type_)
     vector = widen(name, state.lanes)
     value = state.vector(op.value)
@@ -151,7 +151,7 @@ def _reduced(state: Emission, op: Atomic, type_: DType) -> str:
 def _modify(
     body: Body, kind: AtomicKind, type_: DType, pointer: str, value: str, order: str
 ) -> str:
-    """One lane's read-modify-write; returns the old value. Plain where only this worker looks."""
+    """One lane's read-modify-write; returns the old value. Plain if private to this worker."""
     if order:
         return modify(body, kind, type_, f"ptr {pointer}", value, order)
     name = scalar_name(type_)
@@ -163,7 +163,7 @@ def _modify(
 
 @emits(AtomicCas)
 def compare_and_swap(state: Emission, op: AtomicCas) -> None:
-    """A compare and swap of each running lane, on the bits."""
+    """Emit a compare and swap of each running lane, on the bits."""
     type_ = op.desired.type
     assert isinstance(type_, DType)
     order = _order(op)

@@ -1,4 +1,4 @@
-"""How the threads of a block are cut into chunks of lanes."""
+"""The partition of a block's threads into chunks of lanes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WARP = 32
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A block of ``block`` threads in chunks of ``lanes``; chunk c, lane l is thread c*lanes + l,
+    """A block of ``block`` threads in chunks of ``lanes``. Lane l of chunk c is thread c*lanes + l,
     counted with x fastest."""
 
     block: tuple[int, int, int]
@@ -38,7 +38,7 @@ class Layout:
 
 def choose(function: Function, block: tuple[int, int, int], vector_bytes: int) -> Layout:
     """The layout for a kernel: warps where lanes exchange data, else as many lanes as the machine's
-    vectors hold of the commonest kind of float or integer, and never more than the block needs."""
+    vectors hold of the most common float or integer type, and never more than the block needs."""
     threads = block[0] * block[1] * block[2]
     if any(op.cross_lane for op in function.body.walk()):
         return Layout(block, WARP)
@@ -76,7 +76,7 @@ def _from_grid(value: Value) -> bool:
 
 
 def _typical_size(function: Function) -> int:
-    """Bytes of the type that the kernel computes most in: 8 when mostly f64, else 4."""
+    """Bytes of the most common type of the kernel: 8 when mostly f64, else 4."""
     wide = narrow = 0
     for op in function.body.walk():
         for result in op.results:

@@ -1,4 +1,4 @@
-"""Runs scalar code for each running lane in turn, for what has no vector form."""
+"""Runs scalar code for each running lane, one after the other, for ops without a vector form."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def for_each_lane(
 ) -> list[str]:
     """Call ``emit(scalars, lane)`` for every running lane, lowest first.
 
-    It gets the operands' scalars and the lane (i32) and gives one scalar for each result type;
-    returns the result vectors, whose other lanes are undefined. ``unroll`` copies the code for
-    up to ``UNROLLED`` lanes when all run; without, it is a loop over the set bits of the mask.
+    ``emit`` takes the operands' scalars and the lane (i32), and returns one scalar per result type.
+    Returns the result vectors, whose other lanes are undefined. ``unroll`` copies the code for up
+    to ``UNROLLED`` lanes if all run; otherwise it is a loop over the set bits of the mask.
     """
     if unroll and state.mask is None:
         return _unrolled(state, operands, results, emit)
@@ -64,7 +64,7 @@ def _as_byte(state: Emission, value: str, type_: Type) -> str:
 
 
 def _collected(state: Emission, output: str, type_: Type) -> str:
-    """A spilled vector, read back."""
+    """Reload a spilled vector."""
     vector = widen(memory_name(type_), state.lanes)
     name = state.body.op(f"load {vector}, ptr {output}, align 64")
     if scalar_name(type_) != "i1":
@@ -73,7 +73,7 @@ def _collected(state: Emission, output: str, type_: Type) -> str:
 
 
 def _spilled(state: Emission, rep: Rep, type_: Type) -> str | Uniform:
-    """A vector in memory, so that a lane can be picked by a number; a uniform stays a scalar."""
+    """Spill a vector, so that a lane can be read by its number; a uniform stays a scalar."""
     if isinstance(rep, Uniform):
         return rep
     name = state.as_vector(rep, type_)
@@ -141,11 +141,11 @@ def _unrolled(
 
 
 def _picks(state: Emission, rep: Rep, type_: Type, number: int) -> Callable[[str], str]:
-    """What gives the scalar of a lane.
+    """Return a function from a lane to its scalar.
 
-    The lanes of a vector are loaded from memory, one load a lane: to take the upper ones out of a
-    register costs two or three instructions each. LLVM would make that of the loads again, so they
-    are volatile.
+    The lanes of a vector are loaded from memory, one load each: an extraction of an upper lane
+    costs two or three instructions. LLVM folds such loads into extractions unless they are
+    volatile.
     """
     body, name = state.body, scalar_name(type_)
     if isinstance(rep, Uniform):
