@@ -70,8 +70,7 @@ class CheckedMemory:
         """Exclude other users of the memory within the with block.
 
         Raises:
-            DeviceError: NOT_PERMITTED, in a signal handler or a finalizer that interrupts such a
-            block.
+            DeviceError: NOT_PERMITTED, in a signal handler or a finalizer that interrupts it.
         """
         if is_reentry(self.lock):
             refuse_reentry()

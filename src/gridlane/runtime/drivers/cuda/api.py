@@ -54,8 +54,7 @@ def call(name: str, *args: Any, what: str = "") -> Any:
         what: the subject of the call, for the message.
 
     Raises:
-        DeviceError: the driver's number, name and meaning; 36 when an older driver lacks the
-        function.
+        DeviceError: the driver's number, name and meaning; 36 if an older driver lacks the call.
     """
     code, *values = answer(name, *args)
     if code:
