@@ -42,7 +42,8 @@ class HostDrivenDevice(Generic[S]):
 
     host_visible = False
     route: Route = "queued"
-    # Features that kernels may use; the code generator legalises or refuses the others.
+    # Kernels may use the instructions of this generation; the code generator legalises or refuses
+    # those that the device lacks.
     compute_capability = (8, 0)
     name: str
     ordinal: int

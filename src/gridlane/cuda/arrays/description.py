@@ -169,7 +169,7 @@ class ArrayDescription(Packed):
 
     @property
     def memory(self) -> ArrayMemory:
-        """The memory, as a Buffer."""
+        """The array's memory, as core's ArrayMemory."""
         strides = None if self._is("C") else self.strides
         address = self.address if self.size else 0
         return ArrayMemory(self.shape, strides, self.dtype, address, self.readonly)

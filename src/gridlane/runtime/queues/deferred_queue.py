@@ -15,14 +15,14 @@ class Owner(Protocol):
     """The shared state of a device's streams.
 
     Attributes:
-        deferred_queues: the queues of streams with deferred work, so far.
+        deferred_queues: the queues of streams that have had deferred work.
     """
 
     deferred_queues: set[DeferredQueue]
 
 
 class DeferredQueue(SoftwareQueue[Work]):
-    """The deferred work of a stream, which collects the error.
+    """The deferred work of a stream, and its error, which the stream takes.
 
     It holds no reference to the stream, so that an unreferenced stream can end the thread.
     """

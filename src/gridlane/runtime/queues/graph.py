@@ -54,7 +54,7 @@ class RecordedExecutable(Generic[P]):
 
 
 def check_begin(is_default: bool, capturing: bool) -> None:
-    """Refuse a capture of a default stream, and a second one of another stream."""
+    """Refuse a capture of a default stream, and a second capture of any other stream."""
     if is_default:
         fail(NOT_CAPTURED, "the default stream", "capture a stream of cuda.stream()")
     if capturing:

@@ -20,7 +20,7 @@ class HostDrivenContext:
             its holder on the same thread; a finalizer of memory only queues a deferred free.
         fault: the exception of a lost device; every call raises a copy.
         progress: the number of the batch that is being recorded.
-        deferred_queues: the queues of streams with deferred work; see deferred_queue.py.
+        deferred_queues: the queues of streams that have had deferred work; see deferred_queue.py.
     """
 
     def __init__(self) -> None:

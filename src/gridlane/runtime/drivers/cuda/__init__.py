@@ -22,7 +22,7 @@ def device_count() -> int:
 
 
 def open_device(ordinal: int = 0) -> CudaDevice:
-    """Open a GPU by its number; the same object for the lifetime of every reference to it.
+    """Open a GPU by its number; return the same object while it is alive.
 
     Raises:
         DeviceError: NO_DEVICE and its like, without a driver or a GPU; INVALID_DEVICE.

@@ -311,7 +311,7 @@ _lock = threading.Lock()
 
 
 def gpu(ordinal: int) -> CudaDevice:
-    """Open a GPU by its number; the same object for the lifetime of every reference to it."""
+    """Open a GPU by its number; return the same object while it is alive."""
     with fork_waits(), _lock:
         found = _opened.get(ordinal)
         if found is None:

@@ -197,7 +197,7 @@ class WebGpuEngine:
 
     def fence(self) -> Any:
         """Set a word after the work so far, and map it when that is done. wgpu-py 0.32 offers no
-        other way: its on_submitted_work_done passes a callback of a wrong type."""
+        other way: its on_submitted_work_done passes a callback of another type."""
         while self._fences and self._fences[0].reached:
             answer = self._fences.popleft().answer
             answer.unmap()
