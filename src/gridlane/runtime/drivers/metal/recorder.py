@@ -30,7 +30,7 @@ AT_ONCE = 4096
 """The limit of setBytes; larger parameters go through a buffer."""
 _STEP = 16
 _SLICE_MS = 100  # of waiting, between checks for signals of the process and for failures
-_COUNTED = 2**32 - 1  # threads along an axis: Metal's limit
+_COUNTED = 2**32 - 1  # threads along an axis: Metal's 32-bit limit
 
 # u32 base[3], u32 grid[3], u64 report, u32 bytes of dynamic shared memory: core.shader_abi.
 _LAUNCH = pack.Struct("<6IQI4x")
