@@ -157,7 +157,7 @@ class Ranges:
     def _loop(self, op: control.Loop, entry: State) -> State | None:
         head = entry
         for count in range(40):
-            behind, again = self._turn(op, head)
+            behind, again = self._iteration(op, head)
             following = joined([entry, again])
             assert following is not None
             if not _grew(head, following):
@@ -177,12 +177,12 @@ class Ranges:
         successor. This is valid as long as an iteration from there stays within it."""
         if not _grew(following, head):  # nothing to narrow
             return behind
-        closer, again = self._turn(op, following)
+        closer, again = self._iteration(op, following)
         check = joined([entry, again])
         assert check is not None
-        return self._turn(op, head)[0] if _grew(following, check) else closer
+        return self._iteration(op, head)[0] if _grew(following, check) else closer
 
-    def _turn(self, op: control.Loop, head: State) -> tuple[State | None, State | None]:
+    def _iteration(self, op: control.Loop, head: State) -> tuple[State | None, State | None]:
         """One iteration of a loop: the states after the loop and at the next iteration."""
         self._breaks.append([])
         self._continues.append([])

@@ -18,7 +18,7 @@ PROMOTE = _pass("optimise.promote.promote_variables")
 COPY_AT_ONCE = _pass("legalise.copy_at_once.copy_at_once")
 NARROW = _pass("optimise.narrow.narrow_integers")
 COARSEN = _pass("optimise.coarsen.coarsen_blocks")
-UNROLL = _pass("optimise.unroll.wish_unrolling")
+UNROLL = _pass("optimise.unroll.hint_unrolling")
 RECIPROCAL_ROOTS = _pass("optimise.reciprocal_roots.reciprocal_roots")
 JOIN_LOADS = _pass("optimise.join_loads.join_loads")
 

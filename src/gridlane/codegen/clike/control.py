@@ -72,7 +72,7 @@ def leave_loop(state: Emission, op: Op) -> None:
 
 
 @emits(control.Continue)
-def next_round(state: Emission, op: Op) -> None:
+def continue_loop(state: Emission, op: Op) -> None:
     """Emit the step, then continue with the next iteration."""
     innermost = state.constructs[-1].op
     assert isinstance(innermost, control.Loop)

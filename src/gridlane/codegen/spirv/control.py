@@ -149,7 +149,7 @@ def leave_loop(state: Emission, op: Op) -> None:
 
 
 @emits(control.Continue)
-def next_round(state: Emission, op: Op) -> None:
+def continue_loop(state: Emission, op: Op) -> None:
     """Jump to the step."""
     state.code.branch(state.exits[-1].next)
 

@@ -44,8 +44,8 @@ def _without_early_return(body: Region) -> Region | None:
             if rest is None:
                 return None
             other = arith.Not(op.condition, loc=op.loc)
-            round_ = control.If(other.results[0], rest, Region(), loc=op.loc)
-            return Region([*body.ops[:number], other, round_])
+            guarded = control.If(other.results[0], rest, Region(), loc=op.loc)
+            return Region([*body.ops[:number], other, guarded])
     return None if any(op.terminator for op in body.walk()) else body
 
 

@@ -18,7 +18,7 @@ MOST_REPEATED_OPS = 512
 _FREE = (arith.Const, memory.ReadVar, memory.WriteVar, control.Break)
 
 
-def wish_unrolling(module: Module) -> None:
+def hint_unrolling(module: Module) -> None:
     """Set ``Loop.unroll`` of the innermost loops with a known trip count."""
     for function in module.functions.values():
         _region(function.body)
@@ -29,9 +29,9 @@ def _region(region: Region) -> None:
         for inner in op.regions():
             _region(inner)
         if isinstance(op, control.Loop) and not op.unroll and _is_innermost(op):
-            rounds = rounds_of(op, region.ops[:number])
-            if rounds:
-                op.unroll = _times(rounds, _size(op))
+            trips = trip_count(op, region.ops[:number])
+            if trips:
+                op.unroll = _times(trips, _size(op))
 
 
 def _is_innermost(loop: control.Loop) -> bool:
@@ -42,16 +42,16 @@ def _size(loop: control.Loop) -> int:
     return sum(not isinstance(op, _FREE) for part in loop.regions() for op in part.walk())
 
 
-def _times(rounds: int, size: int) -> int:
+def _times(trips: int, size: int) -> int:
     """The trip count, or its largest divisor that is small enough; 0 for no hint."""
-    if rounds * size <= MOST_OPS:
-        return rounds if rounds > 1 else 0
+    if trips * size <= MOST_OPS:
+        return trips if trips > 1 else 0
     most = MOST_REPEATED_OPS // max(1, size)
-    found = max((n for n in range(1, most + 1) if rounds % n == 0), default=1)
+    found = max((n for n in range(1, most + 1) if trips % n == 0), default=1)
     return found if found > 1 else 0
 
 
-def rounds_of(loop: control.Loop, before: list[Op]) -> int:
+def trip_count(loop: control.Loop, before: list[Op]) -> int:
     """The trip count of a loop from a constant to a constant; 0 when it is unknown."""
     test = next((op for op in loop.body.ops if isinstance(op, control.If)), None)
     if test is None or [type(op) for op in test.then.ops] != [control.Break]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from gridlane.ir.op import Op, clone_region
 from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.values import Function, Module, Region, Value
-from gridlane.passes.optimise.unroll import rounds_of
+from gridlane.passes.optimise.unroll import trip_count
 
 MOST_COPIES = 16
 MOST_OPS = 192
@@ -31,13 +31,13 @@ def _region(kernel: Function, region: Region) -> None:
         for inner in op.regions():
             _region(kernel, inner)
         if isinstance(op, control.Loop):
-            rounds = rounds_of(op, region.ops[:number])
-            if not 0 < rounds <= SHORT:
-                _repeat(op, rounds)
+            trips = trip_count(op, region.ops[:number])
+            if not 0 < trips <= SHORT:
+                _repeat(op, trips)
 
 
-def _repeat(loop: control.Loop, rounds: int) -> None:
-    """Copy a loop's body, where the loop is suitable. Copies need no test where ``rounds`` is known
+def _repeat(loop: control.Loop, trips: int) -> None:
+    """Copy a loop's body, where the loop is suitable. Copies need no test where ``trips`` is known
     (not 0) and they divide it."""
     at = _test(loop)
     if at is None:
@@ -49,7 +49,7 @@ def _repeat(loop: control.Loop, rounds: int) -> None:
         return
     size = sum(not isinstance(op, _FREE) for part in (Region(head), work) for op in part.walk())
     times = min(MOST_COPIES, MOST_OPS // max(1, size))
-    even = max((n for n in range(1, times + 1) if rounds % n == 0), default=1) if rounds else 1
+    even = max((n for n in range(1, times + 1) if trips % n == 0), default=1) if trips else 1
     is_even = 2 * even > times and not any(isinstance(op, control.Break) for op in work.walk())
     made: list[Op] = []
     for _ in range((even if is_even else times) - 1):

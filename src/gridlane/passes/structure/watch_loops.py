@@ -16,7 +16,7 @@ from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, grid, memory
 from gridlane.ir.values import ErrorSite, Function, Module, Region, Value, Var
-from gridlane.passes.optimise.unroll import rounds_of
+from gridlane.passes.optimise.unroll import trip_count
 from gridlane.passes.structure.repeat_bodies import repeat_bodies
 
 MOST_ROUNDS = 16384
@@ -46,7 +46,7 @@ def _most_rounds(region: Region) -> int | None:
     """The most loop iterations that a thread runs; None where that is unknown."""
     total = 0
     for number, op in enumerate(region.ops):
-        times = rounds_of(op, region.ops[:number]) if isinstance(op, control.Loop) else 1
+        times = trip_count(op, region.ops[:number]) if isinstance(op, control.Loop) else 1
         if not times:
             return None
         for inner in op.regions():

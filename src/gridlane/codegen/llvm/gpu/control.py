@@ -102,7 +102,7 @@ def leave_loop(state: Emission, op: Op) -> None:
 
 
 @emits(control.Continue)
-def next_round(state: Emission, op: Op) -> None:
+def continue_loop(state: Emission, op: Op) -> None:
     """Jump to the step."""
     state.body.branch(state.targets.step)
 

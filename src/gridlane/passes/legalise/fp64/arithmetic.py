@@ -19,7 +19,7 @@ from gridlane.passes.legalise.fp64.bits import (
     magnitude,
     put_together,
     shifted_out,
-    taken_apart,
+    unpacked,
 )
 from gridlane.passes.legalise.math.expression import Expression, Writer
 
@@ -54,7 +54,7 @@ def subtract(w: Writer, a: Expression, b: Expression) -> Expression:
 
 def multiply(w: Writer, a: Expression, b: Expression) -> Expression:
     """a * b."""
-    x, y = taken_apart(w, a), taken_apart(w, b)
+    x, y = unpacked(w, a), unpacked(w, b)
     sign = x.sign ^ y.sign
     low = x.significand * y.significand
     m = x.significand.high_product(y.significand) | low.differs(0).cast(u64)
@@ -70,7 +70,7 @@ _QUOTIENT_BITS = 57
 
 def divide(w: Writer, a: Expression, b: Expression) -> Expression:
     """a / b, a bit of the quotient per iteration."""
-    x, y = taken_apart(w, a), taken_apart(w, b)
+    x, y = unpacked(w, a), unpacked(w, b)
     sign = x.sign ^ y.sign
     divisor = y.significand >> 11
     rest = w.variable("rest", x.significand >> 11)
@@ -98,7 +98,7 @@ _ROOT_BITS = 56
 
 def square_root(w: Writer, a: Expression) -> Expression:
     """The square root, one bit per iteration from two of the operand (digit by digit)."""
-    x = taken_apart(w, a)
+    x = unpacked(w, a)
     power = x.exponent - BIAS
     odd = (power & 1).equals(1)
     # 54 bits below the top, or 53 of them, so that the remaining exponent is even.
@@ -128,7 +128,7 @@ def square_root(w: Writer, a: Expression) -> Expression:
 
 def multiply_add(w: Writer, a: Expression, b: Expression, c: Expression) -> Expression:
     """a * b + c, rounded once."""
-    x, y, z = (taken_apart(w, value) for value in (a, b, c))
+    x, y, z = (unpacked(w, value) for value in (a, b, c))
     sign = x.sign ^ y.sign
     high = x.significand.high_product(y.significand)
     low = x.significand * y.significand

@@ -57,7 +57,7 @@ def field(x: Expression) -> Expression:
     return (magnitude(x) >> FRACTION).cast(i32)
 
 
-def taken_apart(w: Writer, x: Expression) -> Number:
+def unpacked(w: Writer, x: Expression) -> Number:
     """The unpacked number, with its leading bit at 63; the significand of zero is 0."""
     size = magnitude(x)
     raw = w.select(size < HIDDEN, size, (size & (HIDDEN - 1)) | HIDDEN)

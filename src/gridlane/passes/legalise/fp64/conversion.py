@@ -14,7 +14,7 @@ from gridlane.passes.legalise.fp64.bits import (
     magnitude,
     put_together,
     shifted_out,
-    taken_apart,
+    unpacked,
 )
 from gridlane.passes.legalise.math.expression import Expression, Writer
 
@@ -59,7 +59,7 @@ def to_odd_f32(w: Writer, x: Expression) -> Expression:
 
 
 def _to_f32(w: Writer, x: Expression, odd: bool) -> Expression:
-    number = taken_apart(w, x)
+    number = unpacked(w, x)
     e = number.exponent - (BIAS - _F32_BIAS)
     small = e <= 0
     m = number.significand

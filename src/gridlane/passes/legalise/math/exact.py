@@ -8,7 +8,7 @@ from gridlane.core.dtypes import i32
 from gridlane.passes.legalise.math.expression import Expression, Writer
 
 
-def taken_apart(w: Writer, x: Expression) -> tuple[Expression, Expression]:
+def unpacked(w: Writer, x: Expression) -> tuple[Expression, Expression]:
     """(m, e) of a positive finite x = m * 2**e: m is an unsigned integer of the precision's bits,
     e an i32. For 0, m is 0."""
     form = w.form
@@ -25,7 +25,7 @@ def remainder(w: Writer, x: Expression, y: Expression) -> Expression:
     form = w.form
     a, b = abs(x), abs(y)
     step = form.dtype.bits - form.precision
-    (m, e), (divisor, least) = taken_apart(w, a), taken_apart(w, b)
+    (m, e), (divisor, least) = unpacked(w, a), unpacked(w, b)
     divisor = divisor.most(1)
     # Where a < b or an operand is special, there is nothing to divide.
     plain = (a >= b) & (a < math.inf) & (b > 0.0)

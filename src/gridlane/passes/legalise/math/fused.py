@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from gridlane.passes.legalise.math.exact import taken_apart
+from gridlane.passes.legalise.math.exact import unpacked
 from gridlane.passes.legalise.math.expression import Expression, Format, Writer
 
 
@@ -92,7 +92,7 @@ def fma(w: Writer, a: Expression, b: Expression, c: Expression) -> Expression:
 def _finite(w: Writer, a: Expression, b: Expression, c: Expression, sign: Expression) -> Expression:
     """The sum for finite operands; a and b are not 0, and ``sign`` is that of their product."""
     form, word = w.form, w.form.dtype.bits
-    (m, e), (n, f), (s, g) = (taken_apart(w, abs(x)) for x in (a, b, c))
+    (m, e), (n, f), (s, g) = (unpacked(w, abs(x)) for x in (a, b, c))
     low, spare = m * n, _spare(form)
     product = Wide((m.high_product(n) << spare) | (low >> (word - spare)), low << spare)
     other = Wide(s << (_up(form) - word), w.const(0, form.unsigned))

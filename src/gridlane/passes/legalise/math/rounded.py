@@ -15,7 +15,7 @@ from gridlane.passes.legalise.math.expression import Expression, Writer
 
 def _significand(w: Writer, bits: Expression) -> tuple[Expression, Expression]:
     """(m, e) of a positive finite number by its bits: m has the precision's bits, or is 0 for 0,
-    and e is the exponent field that a normal number would have. ``exact.taken_apart`` computes with
+    and e is the exponent field that a normal number would have. ``exact.unpacked`` computes with
     the number itself, which devices may flush to 0 when it is subnormal."""
     form = w.form
     hidden = 1 << form.fraction
