@@ -169,7 +169,7 @@ def _divide(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
         return body.op(f"fdiv {_fast(op)}{type_} {a}, {b}")
     if _divides_directly(op, lanes):
         return body.op(f"{'sdiv' if _is_signed(op) else 'udiv'} {type_} {a}, {b}")
-    quotient, _, zero = _guarded_quotient(body, op, lanes, a, b)
+    quotient, zero = _guarded_quotient(body, op, lanes, a, b)
     if not zero:
         return quotient
     ones = splat("-1", name, lanes)
@@ -183,8 +183,8 @@ def _remainder(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
         return body.op(f"frem {_fast(op)}{type_} {a}, {b}")
     if _divides_directly(op, lanes):
         return body.op(f"{'srem' if _is_signed(op) else 'urem'} {type_} {a}, {b}")
-    quotient, divisor, zero = _guarded_quotient(body, op, lanes, a, b)
-    product = body.op(f"mul {type_} {quotient}, {divisor}")
+    quotient, zero = _guarded_quotient(body, op, lanes, a, b)
+    product = body.op(f"mul {type_} {quotient}, {b}")
     rest = body.op(f"sub {type_} {a}, {product}")
     if not zero:
         return rest
@@ -206,50 +206,59 @@ def _divides_directly(op: Op, lanes: int) -> bool:
     return not lanes or type_of(op, 0)[0] != "i64" or known & (known - 1) == 0
 
 
-def _guarded_quotient(body: Body, op: Op, lanes: int, a: str, b: str) -> tuple[str, str, str]:
-    """(quotient, its divisor, whether the divisor is 0, or "" for never)."""
-    name, _ = type_of(op, lanes)
+def _guarded_quotient(body: Body, op: Op, lanes: int, a: str, b: str) -> tuple[str, str]:
+    """(quotient, whether the divisor is 0, or "" for never). Where it is 0 the quotient is of no
+    use; MIN / -1 is MIN."""
+    name, type_ = type_of(op, lanes)
     signed = _is_signed(op)
-    zero, divisor = "", b
-    if _known_divisor(op) is None:
-        zero, divisor = _safe_divisor(body, op, lanes, a, b, signed)
-    return _quotient(body, name, lanes, a, divisor, signed), divisor, zero
+    if _known_divisor(op) is not None:
+        return _quotient(body, name, lanes, a, b, signed, lambda: b), ""
+    zero = body.op(f"icmp eq {type_} {b}, {splat('0', name, lanes)}")
+
+    def safe() -> str:
+        return _safe_divisor(body, op, lanes, a, b, zero)
+
+    return _quotient(body, name, lanes, a, b, signed, safe), zero
 
 
-def _safe_divisor(body: Body, op: Op, lanes: int, a: str, b: str, signed: bool) -> tuple[str, str]:
-    """(b == 0, b with 1 where the division would trap: a / 1 is the IR's result for MIN / -1)."""
+def _safe_divisor(body: Body, op: Op, lanes: int, a: str, b: str, zero: str) -> str:
+    """b, with 1 where the division would trap: a / 1 is the IR's result for MIN / -1."""
     name, type_ = type_of(op, lanes)
     mask = widen("i1", lanes)
-    zero = body.op(f"icmp eq {type_} {b}, {splat('0', name, lanes)}")
     trap = zero
-    if signed:
+    if _is_signed(op):
         lowest = splat(str(next(op.operands()).type.min), name, lanes)  # type: ignore[union-attr]  # an integer
         low = body.op(f"icmp eq {type_} {a}, {lowest}")
         minus = body.op(f"icmp eq {type_} {b}, {splat('-1', name, lanes)}")
         over = body.op(f"and {mask} {low}, {minus}")
         trap = body.op(f"or {mask} {zero}, {over}")
     one = splat("1", name, lanes)
-    return zero, body.op(f"select {mask} {trap}, {type_} {one}, {type_} {b}")
+    return body.op(f"select {mask} {trap}, {type_} {one}, {type_} {b}")
 
 
-def _quotient(body: Body, name: str, lanes: int, a: str, b: str, signed: bool) -> str:
-    """a / b for b that does not trap. Processors have no vector division of integers, so a vector
-    divides in binary64. That is exact for operands below 2**53, since the quotient's distance to
-    the next integer, at least 1 / b, is more than the rounding error. 64-bit operands are tested;
-    vectors with larger ones divide lane by lane."""
+def _quotient(
+    body: Body, name: str, lanes: int, a: str, b: str, signed: bool, safe: Callable[[], str]
+) -> str:
+    """a / b, by ``safe()`` where the division may trap or overflow.
+
+    Processors have no vector division of integers, so a vector divides in binary64. That is exact
+    for operands below 2**53, since the quotient's distance to the next integer, at least 1 / b, is
+    more than the rounding error. 64-bit operands are tested; vectors with larger ones divide lane
+    by lane. The smaller ones need no guard: none is MIN, and a quotient by 0 is not used.
+    """
     type_ = widen(name, lanes)
     bits = int(name[1:])
     if not lanes:
-        return body.op(f"{'sdiv' if signed else 'udiv'} {type_} {a}, {b}")
+        return body.op(f"{'sdiv' if signed else 'udiv'} {type_} {a}, {safe()}")
     if bits <= 32:
-        return _float_quotient(body, type_, lanes, a, b, signed)
+        return _float_quotient(body, type_, lanes, a, safe(), signed)
     quick, slow, done = body.label("quick"), body.label("slow"), body.label("divided")
     body.branch_if(_all_small(body, type_, lanes, (a, b), signed), quick, slow)
     body.start(quick)
     fast = _float_quotient(body, type_, lanes, a, b, signed)
     body.branch(done)
     body.start(slow)
-    full = body.op(f"{'sdiv' if signed else 'udiv'} {type_} {a}, {b}")
+    full = body.op(f"{'sdiv' if signed else 'udiv'} {type_} {a}, {safe()}")
     body.branch(done)
     body.start(done)
     return body.op(f"phi {type_} [ {fast}, %{quick} ], [ {full}, %{slow} ]")
