@@ -97,4 +97,5 @@ class SoftwareStream(Generic[D, P]):
 
     def _check_waiting(self, what: str) -> None:
         """Refuse what needs the work done, while it is recorded only."""
-        check_waiting(self.capturing, what)
+        if self._recorded is not None:
+            check_waiting(True, what)

@@ -31,6 +31,7 @@ from gridlane.runtime.drivers.single_buffer.engine import (
 from gridlane.runtime.drivers.single_buffer.queue import ARENA
 from gridlane.runtime.drivers.single_buffer.transfers import move_kernel
 from gridlane.runtime.protocol import Limits
+from gridlane.runtime.queues.host_driven_context import Poll
 from gridlane.runtime.queues.reentry import locked_wait
 
 _SLICE_NS = 20_000_000
@@ -209,19 +210,24 @@ class OpenGlEngine:
 
     def passed(self, fence: _Fence) -> bool:
         """Whether the driver says so."""
-        return self._wait(fence, 0)
+        with self._context:
+            return self._wait(fence, 0)
 
-    def wait(self, fence: _Fence) -> None:
+    def wait(self, fence: _Fence, poll: Poll) -> None:
         """Wait, and let other threads have the context from time to time."""
-        while not self._wait(fence, _SLICE_NS):
-            continue
+        with locked_wait(), self._context:  # entering costs as much as many polls
+            if poll(lambda: self._wait(fence, 0)) or self._wait(fence, _SLICE_NS):
+                return
+        while True:
+            with locked_wait(), self._context:
+                if self._wait(fence, _SLICE_NS):
+                    return
 
     def _wait(self, fence: _Fence, most_ns: int) -> bool:
-        with locked_wait(), self._context:
-            state = self._gl.glClientWaitSync(fence.sync, api.FLUSH_FIRST, most_ns)
-            if state == api.WAIT_FAILED:
-                self._check("waiting")
-                raise device_error(719, "glClientWaitSync failed")
+        state = self._gl.glClientWaitSync(fence.sync, api.FLUSH_FIRST, most_ns)
+        if state == api.WAIT_FAILED:
+            self._check("waiting")
+            raise device_error(719, "glClientWaitSync failed")
         return state != api.TIMEOUT
 
     # --- time ---

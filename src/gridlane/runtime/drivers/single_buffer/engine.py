@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from gridlane.core.artifact import Artifact
 from gridlane.core.features import Feature
 from gridlane.runtime.protocol import Limits
+from gridlane.runtime.queues.host_driven_context import Poll
 
 
 class Dispatch(NamedTuple):
@@ -125,8 +126,8 @@ class Engine(Protocol):
         """Whether the work before a point is done."""
         ...
 
-    def wait(self, fence: Any) -> None:
-        """Wait for it."""
+    def wait(self, fence: Any, poll: Poll) -> None:
+        """Wait for it: by ``poll`` first, then blocked."""
         ...
 
     def new_stamp(self) -> Any:

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import struct as pack
 from collections import deque
+from functools import partial
 from typing import Any, Protocol
 
 from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.suballocator import Suballocation
-from gridlane.runtime.drivers.vulkan.api import TIMEOUT, bindings, constant, new, null, struct
+from gridlane.runtime.drivers.vulkan.api import LOST, TIMEOUT, bindings, constant, new, null, struct
 from gridlane.runtime.drivers.vulkan.context import PUSH_BYTES, Context
 
 ARENA = 1 << 16
@@ -82,7 +83,11 @@ class Recorder:
         self._epoch = 1
         self._default_epoch = 0
         self._open: Batch | None = None
+        self._next: Batch | None = None
+        """Begun while the device works, so that the next launch need not."""
         self._flying: deque[Batch] = deque()
+        self._done = 0
+        """The last submission that is known to be done."""
         self._spare: list[Batch] = []
         self._batches: list[Batch] = []
         self._most = tuple(context.adapter.properties.properties.limits.maxComputeWorkGroupCount)
@@ -91,6 +96,7 @@ class Recorder:
         self._dispatch = vk.vkCmdDispatch
         self._bind = vk.vkCmdBindPipeline
         self._barrier = vk.vkCmdPipelineBarrier
+        self._query = vk.vkGetSemaphoreCounterValue
         self._words = new(f"unsigned char[{PUSH_BYTES}]")
         self._words_view = bindings().ffi.buffer(self._words)
         self._make_constants()
@@ -126,7 +132,7 @@ class Recorder:
             queueFamilyIndex=context.adapter.family,
         )
         self._commands = context.create("vkCreateCommandPool", "VkCommandPool", info)
-        self._value = new("uint64_t *")
+        self._value, self._counter = new("uint64_t *"), new("uint64_t *")
         self._command = new("VkCommandBuffer *")
         timeline = struct(
             "VkTimelineSemaphoreSubmitInfo",
@@ -254,7 +260,15 @@ class Recorder:
         return self._begin()
 
     def _begin(self) -> Batch:
-        self.context.raise_fault()  # since the caller entered
+        context = self.context
+        if context.fault is not None:
+            context.raise_fault()  # since the caller entered
+        batch, self._next = self._next or self._begun(), None
+        self._open = batch
+        return batch
+
+    def _begun(self) -> Batch:
+        """A batch whose command buffer takes commands."""
         self.collect()
         batch = self._spare.pop() if self._spare else self._new_batch()
         self.context.check(
@@ -262,7 +276,6 @@ class Recorder:
         )
         batch.at = batch.commands = 0
         batch.pipeline = None
-        self._open = batch
         return batch
 
     def _new_batch(self) -> Batch:
@@ -295,24 +308,51 @@ class Recorder:
             batch.value = context.progress
             context.progress += 1
             self._flying.append(batch)
-            context.check(self.vk.vkEndCommandBuffer(command), "vkEndCommandBuffer")
+            if result := self.vk.vkEndCommandBuffer(command):
+                context.check(result, "vkEndCommandBuffer")
             self._value[0], self._command[0] = batch.value, command
-            context.check(
-                self.vk.vkQueueSubmit(context.queue, 1, self._submit, self._null), "vkQueueSubmit"
-            )
+            if result := self.vk.vkQueueSubmit(context.queue, 1, self._submit, self._null):
+                context.check(result, "vkQueueSubmit")
 
     def passed(self, value: int) -> bool:
         """Whether a submission is done; one that is recorded yet is submitted."""
         if value >= self.context.progress:
             self.flush()
-        counter = new("uint64_t *")
-        self.context.call("vkGetSemaphoreCounterValue", self._timeline, counter)
-        return counter[0] >= value
+        return self._is_done(value)
+
+    def _is_done(self, value: int) -> bool:
+        """Whether a submission is done. Hot, where a wait polls."""
+        if self._done >= value:
+            return True
+        context, counter = self.context, self._counter
+        if context.closed:
+            context.raise_closed()
+        if result := self._query(context.handle, self._timeline, counter):
+            context.check(result, "vkGetSemaphoreCounterValue")
+        # Of threads that ask at once, one may take an older number for the other's: both ask again.
+        done = counter[0]
+        if done >= context.progress:  # nobody has submitted it: drivers set the largest number
+            context.check(LOST, "vkGetSemaphoreCounterValue")
+        self._done = done
+        return done >= value
 
     def wait(self, value: int) -> None:
         """Wait until a submission is done."""
         if value >= self.context.progress:
             self.flush()
+            self._begin_next()
+        if self._done < value and not self.context.poll(partial(self._is_done, value)):
+            self._block(value)
+        self.collect()
+
+    def _begin_next(self) -> None:
+        """Begin the next command buffer while the device works."""
+        with self.lock:
+            if self._open is None and self._next is None:
+                self._next = self._begun()
+
+    def _block(self, value: int) -> None:
+        """Wait without polling."""
         wanted = new("uint64_t *", value)
         semaphore = new("VkSemaphore *", self._timeline)
         info = struct(
@@ -320,7 +360,6 @@ class Recorder:
         )
         while self.context.call("vkWaitSemaphores", info, _SLICE_NS) == TIMEOUT:
             continue  # Python handles signals in between
-        self.collect()
 
     def wait_for_all(self) -> None:
         """Wait for everything that is recorded."""
@@ -329,14 +368,12 @@ class Recorder:
     def collect(self) -> None:
         """Take back what the submissions that are done have used."""
         with self.lock:
-            context = self.context
-            counter = new("uint64_t *")
-            context.call("vkGetSemaphoreCounterValue", self._timeline, counter)
-            done = counter[0]
-            while self._flying and self._flying[0].value <= done:
-                batch = self._flying.popleft()
+            context, flying = self.context, self._flying
+            while flying and self._is_done(flying[0].value):
+                batch = flying.popleft()
                 batch.keep.clear()
                 self._spare.append(batch)
+            done = self._done
             if self._open is None and not self._flying:
                 done = context.progress  # nothing is recorded in what comes next
                 self.suspects.clear()
