@@ -3,7 +3,8 @@
 Commands of one queue begin in the order in which they were recorded, and nothing but a barrier
 makes one wait for another. A barrier covers everything before it, so time falls into epochs, the
 stretches between barriers: a command that depends on one of its own epoch opens the next one. Work
-of streams that do not depend on each other shares epochs, and runs side by side.
+of streams that do not depend on each other shares epochs, and runs side by side. A submission ends
+with a barrier for the host; behind the default stream's work it opens the next epoch as well.
 
 A submission signals its number in a timeline semaphore. It is made when somebody waits, or when the
 command buffer is full.
@@ -82,6 +83,8 @@ class Recorder:
         context.running = lambda: ", ".join(sorted(self.suspects))
         self._epoch = 1
         self._default_epoch = 0
+        self._fresh = False
+        """Nothing is recorded in this epoch."""
         self._open: Batch | None = None
         self._next: Batch | None = None
         """Begun while the device works, so that the next launch need not."""
@@ -114,6 +117,8 @@ class Recorder:
         self._between = struct("VkMemoryBarrier", srcAccessMask=written, dstAccessMask=all_ways)
         read = constant("VK_ACCESS_HOST_READ_BIT")
         self._to_host = struct("VkMemoryBarrier", srcAccessMask=written, dstAccessMask=read)
+        every = all_ways | read
+        self._to_all = struct("VkMemoryBarrier", srcAccessMask=written, dstAccessMask=every)
         self._once = struct(
             "VkCommandBufferBeginInfo",
             flags=constant("VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT"),
@@ -217,7 +222,7 @@ class Recorder:
         """Record writing a time stamp when all commands so far are done."""
         with self.lock:
             stage = constant("VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT")
-            batch = self._room(0)
+            batch, self._fresh = self._room(0), False
             self.vk.vkCmdWriteTimestamp(batch.command, stage, pool, index)
             batch.commands += 1
             queue.point = self.last = self.context.progress
@@ -234,12 +239,14 @@ class Recorder:
         everything, for others their own and the default stream's."""
         batch = self._room(room)
         epoch = self._epoch
-        if queue.is_default or queue.epoch == epoch or self._default_epoch == epoch:
+        depends = queue.is_default or queue.epoch == epoch or self._default_epoch == epoch
+        if depends and not self._fresh:
             stages = self._stages
             self._barrier(
                 batch.command, stages, stages, 0, 1, self._between, 0, self._null, 0, self._null
             )
             self._epoch = epoch = epoch + 1
+        self._fresh = False
         batch.commands += 1
         queue.epoch = epoch
         queue.point = self.last = self.context.progress
@@ -300,10 +307,12 @@ class Recorder:
             if batch is None:
                 return
             stages, context = self._stages, self.context
-            command = batch.command
-            self._barrier(
-                command, stages, self._host, 0, 1, self._to_host, 0, self._null, 0, self._null
-            )
+            command, until, barrier = batch.command, self._host, self._to_host
+            if self._default_epoch == self._epoch:  # a barrier comes before the next in any case
+                until, barrier = until | stages, self._to_all
+                self._epoch += 1
+                self._fresh = True
+            self._barrier(command, stages, until, 0, 1, barrier, 0, self._null, 0, self._null)
             self._open = None
             batch.value = context.progress
             context.progress += 1
