@@ -85,6 +85,8 @@ class OpenGlEngine:
         head = EMBEDDED if context.es else DESKTOP
         self.move = move_kernel(self.target, self.format, "main", f"{head}{MOVE}")
         self._buffer = self._size = 0
+        self._behind: _Fence | None = None
+        """Behind all work so far, where a submission was the last."""
 
     def _facts(self) -> Facts:
         gl = self._gl
@@ -125,6 +127,7 @@ class OpenGlEngine:
                 gl.glCopyBufferSubData(api.COPY_READ, api.COPY_WRITE, 0, 0, self._size)
                 gl.glDeleteBuffers(1, ctypes.c_uint(self._buffer))
             self._buffer, self._size = made, size
+            self._behind = None
             self._check("a larger buffer")
 
     def program(self, artifact: Artifact, dynamic_words: int) -> Program:
@@ -168,7 +171,7 @@ class OpenGlEngine:
                 else:
                     self._other(command)
             gl.glUseProgram(0)
-            gl.glFlush()
+            self._behind = self._new_fence()
             self._check("work")
 
     def _other(self, command: Command) -> None:
@@ -200,10 +203,16 @@ class OpenGlEngine:
         gl.glUnmapBuffer(api.COPY_READ)
 
     def fence(self) -> _Fence:
-        """A fence of OpenGL."""
-        with self._context:
-            made = _Fence(self._gl.glFenceSync(api.FENCE, 0))
-            self._gl.glFlush()
+        """A fence of OpenGL: that of the last submission, as entering the context costs more."""
+        if self._behind is None:
+            with self._context:
+                self._behind = self._new_fence()
+        return self._behind
+
+    def _new_fence(self) -> _Fence:
+        """A fence behind the work so far, which the driver begins."""
+        made = _Fence(self._gl.glFenceSync(api.FENCE, 0))
+        self._gl.glFlush()
         give = self._gl.glDeleteSync
         weakref.finalize(made, self._retired.append, (give, made.sync)).atexit = False
         return made
