@@ -1,5 +1,5 @@
-"""What the streams and the parts of a host-driven device share: its lock, who may use it,
-and how it was lost."""
+"""The shared state of a host-driven device: its lock, the threads that may use it, and its
+fault."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from gridlane.runtime.queues.deferred_queue import DeferredQueue
 from gridlane.runtime.queues.reentry import here, refuse_reentry
 
 POLL_NS = 100_000
-"""Nanoseconds that a wait polls before it blocks. A thread that a driver blocks wakes 20 to 40 us
-after the GPU is done, which is a multiple of what a short kernel takes and little beside 100 us."""
+"""Nanoseconds that a wait polls before it blocks. A blocked thread wakes 20 to 40 us after the GPU
+is done: several times the duration of a short kernel, and little compared with 100 us."""
 
 Poll = Callable[[Callable[[], bool]], bool]
 """``HostDrivenContext.poll``."""
@@ -29,14 +29,13 @@ class HostDrivenContext:
         software: the device computes on the host's processors.
 
     Attributes:
-        polls: waits poll before they block. They do not where polling takes a processor from the
-            work that is waited for: on a software device, and in a process with one processor.
-        lock: held to record work, to submit it, and to change the pools. A finalizer
-            may run in the middle of what holds it, on the same thread, and a finalizer of memory
-            only notes what is to be given back.
-        fault: what every call raises a copy of, once the device is lost.
-        progress: the number of the batch of work that is recorded now.
-        deferred_queues: those of its streams that have had work; see deferred_queue.py.
+        polls: waits poll before they block. On a software device, and in a process with one
+            processor, they do not: polling would take the processor from the work itself.
+        lock: held to record work, to submit it, and to change the pools. A finalizer may interrupt
+            its holder on the same thread; a finalizer of memory only queues a deferred free.
+        fault: the exception of a lost device; every call raises a copy.
+        progress: the number of the batch that is being recorded.
+        deferred_queues: the queues of streams that have had deferred work; see deferred_queue.py.
     """
 
     def __init__(self, software: bool) -> None:
@@ -51,18 +50,18 @@ class HostDrivenContext:
         return [each for each in tuple(self.deferred_queues) if each.pending]
 
     def raise_fault(self) -> None:
-        """Raise what the device was lost by, if it was."""
+        """Raise the fault of a lost device."""
         if self.fault is not None:
             raise copy(self.fault)
 
     def poll(self, is_done: Callable[[], bool]) -> bool:
-        """Poll for a while, where waits poll; the caller blocks next unless the work is done.
+        """Poll until the work is done, for ``POLL_NS`` at most; the caller blocks if it is not.
 
-        Signal handlers run between polls, and so do other threads, as drivers' functions release
-        the GIL. The caller does not hold the lock.
+        Signal handlers run between polls, and other threads as well, since drivers' functions
+        release the GIL. The caller does not hold the lock.
 
         Args:
-            is_done: asks the driver, without waiting.
+            is_done: queries the driver, without waiting.
 
         Returns:
             Whether the work is done.
@@ -76,17 +75,17 @@ class HostDrivenContext:
         return True
 
     def enter(self) -> None:
-        """Raise what keeps this thread from using the device. Who holds the lock has entered, and
-        does not call this again: so a thread that holds it here was interrupted.
+        """Raise if this thread may not use the device. A holder of the lock has entered, and does
+        not call this again: so a thread that holds it here was interrupted.
 
         Raises:
-            DeviceError: the device is lost; NOT_PERMITTED in a callback, and in a signal
-                handler or a finalizer that interrupts what holds the lock.
+            DeviceError: the device is lost; NOT_PERMITTED in a callback, and in a signal handler or
+                a finalizer that interrupts a holder of the lock.
         """
         if self.fault is not None:
             raise copy(self.fault)
         if callbacks.here.in_callback:
             callbacks.refuse_in_callback()
-        # As reentry.is_reentry, without its call.
+        # reentry.is_reentry, inlined.
         if self.lock._is_owned() or here.waits:  # type: ignore[attr-defined]
             refuse_reentry()

@@ -1,4 +1,4 @@
-"""A device of WebGPU, as the engine of a single buffer."""
+"""A WebGPU device as the engine of a single-buffer device."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from gridlane.runtime.queues.host_driven_context import Poll
 from gridlane.runtime.queues.reentry import locked_wait
 
 SLOTS = 256
-"""Times of a query set."""
+"""Time stamps of a query set."""
 _KINDS = ("storage", "read-only-storage", "read-only-storage")
 _STAMP_BYTES = 8
 
 
 class _Slot:
-    """Room for a time: of the device in a query set, or of the host.
+    """Storage for a time: the device's in a query set, or the host's.
 
     Attributes:
-        ns: the host's, once it was taken.
+        ns: the host's time, once recorded.
     """
 
     __slots__ = ("__weakref__", "index", "ns", "queries")
@@ -46,14 +46,14 @@ class _Slot:
 
 
 class _Fence:
-    """A point in the work, where the queue is idle or a buffer is mapped.
+    """A point in the submitted work, at which the queue is idle or a buffer is mapped.
 
     Args:
-        is_idle: whether nothing that was submitted is left to do.
-        begin: begins to map a buffer, and gives what waits for that.
+        is_idle: whether the queue has no work in flight.
+        begin: begins to map a buffer, and returns the wait for that.
 
     Attributes:
-        reached: the work before it is done.
+        reached: whether the work before the point is done.
     """
 
     __slots__ = ("_begin", "_is_idle", "_lock", "_watched", "reached")
@@ -73,8 +73,8 @@ class _Fence:
             self.reached = True
 
     def passed(self) -> bool:
-        """Whether the work is done. Only somebody who waits is told of a mapping, so a thread does
-        where the queue is busy, maybe with later work."""
+        """Whether the work is done. Only a waiting thread is notified of a mapping, so a thread
+        waits if the queue is busy, perhaps with later work."""
         if not self.reached and not self._watched:
             self.reached = self._is_idle()
             if not self.reached:
@@ -92,7 +92,7 @@ class _Fence:
 
 
 class WebGpuEngine:
-    """An adapter, opened with the largest limits that it has."""
+    """An adapter, opened with its largest limits."""
 
     target = "webgpu"
     format = "wgsl"
@@ -104,7 +104,7 @@ class WebGpuEngine:
             self._gpu = adapter.request_device_sync(
                 required_features=[TIMESTAMPS] if timed else [], required_limits=wanted
             )
-        except Exception as error:  # the library raises whatever it likes
+        except Exception as error:  # the library raises any exception
             no_device("webgpu", f"{adapter.info['device']} does not open ({error})")
         granted = self._gpu.limits
         self.facts = facts_of(adapter, granted, timed)
@@ -126,7 +126,7 @@ class WebGpuEngine:
         ]
         self._layout = self._gpu.create_bind_group_layout(entries=entries)
         self._pipelines = self._gpu.create_pipeline_layout(bind_group_layouts=[self._layout])
-        # Each launch sees ARENA bytes from its own on, so there are as many behind the last.
+        # Each launch sees ARENA bytes from its own on, so as many follow the last launch.
         self._arena = self._gpu.create_buffer(size=2 * ARENA, usage=usage.STORAGE | usage.COPY_DST)
         self._buffer: Any = None
         self._bound: Any = None
@@ -134,11 +134,11 @@ class WebGpuEngine:
         """Buffers of a word that nobody maps."""
 
     def resize(self, size: int) -> None:
-        """A larger buffer, and what the other one held."""
+        """Grow the buffer, and keep its contents."""
         usage = self._usage.STORAGE | self._usage.COPY_SRC | self._usage.COPY_DST
         try:
             made = self._gpu.create_buffer(size=size, usage=usage)
-        except Exception as error:  # validation and memory have classes that wgpu does not name
+        except Exception as error:  # the classes of its errors have no public names
             fail(OUT_OF_MEMORY, f"a buffer of {size} bytes ({' '.join(str(error).split())})")
         old, self._buffer = self._buffer, made
         if old is not None:
@@ -153,7 +153,7 @@ class WebGpuEngine:
         self._bound = self._gpu.create_bind_group(layout=self._layout, entries=entries)
 
     def program(self, artifact: Artifact, dynamic_words: int) -> Any:
-        """A compute pipeline."""
+        """Create a compute pipeline."""
         text = artifact.code.decode()
         try:
             module = self._gpu.create_shader_module(code=text)
@@ -161,13 +161,13 @@ class WebGpuEngine:
             if artifact.uses_dynamic_shared:
                 stage["constants"] = {"dynamic_words": dynamic_words}
             return self._gpu.create_compute_pipeline(layout=self._pipelines, compute=stage)
-        except Exception as error:  # GPUValidationError and others, by wgpu's version
+        except Exception as error:  # GPUValidationError and others, depending on wgpu's version
             fail(INVALID_IMAGE, f"kernel {artifact.name}: {complaint(text, str(error))}")
 
     # --- work ---
 
     def submit(self, commands: list[Command], arena: memoryview) -> None:
-        """Encode commands, as many as may be together. Hot."""
+        """Encode commands, as many in one pass as possible, and submit them. Hot."""
         if len(arena):
             self._queue.write_buffer(self._arena, 0, arena)
         encoder: Any = None
@@ -178,7 +178,7 @@ class WebGpuEngine:
                 if within is None:
                     encoder = encoder or self._gpu.create_command_encoder()
                     within, program = encoder.begin_compute_pass(), None
-                    # Dispatches of a pass see what those before them wrote.
+                    # Dispatches of a pass see the writes of earlier ones.
                 if command.program is not program:
                     program = command.program
                     within.set_pipeline(program)
@@ -202,7 +202,7 @@ class WebGpuEngine:
             self._queue.submit([encoder.finish()])
 
     def _other(self, command: Command) -> None:
-        """What is not encoded, but done behind what was submitted."""
+        """Do a command that is not encoded, after the submitted work."""
         if isinstance(command, Write):
             self._queue.write_buffer(self._buffer, command.target, command.source)
         elif isinstance(command, Read):
@@ -214,23 +214,23 @@ class WebGpuEngine:
             command.slot.ns = time.perf_counter_ns()
 
     def fence(self) -> _Fence:
-        """A point behind the work so far."""
+        """A point after the work so far."""
         return _Fence(self._is_idle, self._map)
 
     def _is_idle(self) -> bool:
-        """Whether nothing that was submitted is left to do."""
+        """Whether the queue has no work in flight."""
         native = bindings().backends.wgpu_native
         return bool(native.lib.wgpuDevicePoll(self._gpu._internal, False, native.ffi.NULL))
 
     def _map(self) -> Callable[[], None]:
-        """Set a word behind the work so far and map it. wgpu-py 0.32 has no other way to wait for
-        that: its on_submitted_work_done hands over a callback of another type.
+        """Set a word after the work so far, and map it. wgpu-py 0.32 offers no other wait that
+        signals interrupt: its on_submitted_work_done passes a callback of another type.
 
         Returns:
-            What waits for the mapping. Python handles signals meanwhile.
+            The wait for the mapping.
         """
         try:
-            answer = self._answers.pop()  # one call of C, as several threads may map
+            answer = self._answers.pop()  # atomic: several threads may map
         except IndexError:
             usage = self._usage.MAP_READ | self._usage.COPY_DST
             answer = self._gpu.create_buffer(size=4, usage=usage)
@@ -257,7 +257,7 @@ class WebGpuEngine:
     # --- time ---
 
     def new_stamp(self) -> _Slot:
-        """A place in a query set."""
+        """Reserve a place in a query set."""
         if not self._timed:
             return _Slot()
         if not self._free:
@@ -269,12 +269,12 @@ class WebGpuEngine:
         return slot
 
     def _stamp(self, encoder: Any, slot: _Slot) -> None:
-        """An empty pass, which notes the time at its end."""
+        """Encode an empty pass, which records the time at its end."""
         writes = {"query_set": slot.queries, "end_of_pass_write_index": slot.index}
         encoder.begin_compute_pass(timestamp_writes=writes).end()
 
     def nanoseconds(self, stamp: _Slot) -> int:
-        """What was noted, in the device's ticks."""
+        """The recorded time, in the device's ticks."""
         if stamp.queries is None:
             return stamp.ns
         usage = self._usage.QUERY_RESOLVE | self._usage.COPY_SRC
@@ -290,7 +290,7 @@ class WebGpuEngine:
         return native.lib.wgpuQueueGetTimestampPeriod(self._queue._internal)
 
     def end(self) -> None:
-        """Destroy the buffers; the rest goes with its objects."""
+        """Destroy the buffers; the rest is released with its objects."""
         for buffer in (self._buffer, self._arena):
             if buffer is not None:
                 buffer.destroy()
