@@ -61,7 +61,7 @@ def measure(name: str, batches: int) -> None:
             cells.append(f"{middle:8.1f} ({low:.1f} to {high:.1f})")
             medians.append(middle)
         print(f"{what:40}{cells[0]:>24}{cells[1]:>24}", flush=True)
-        if name == "vulkan" and work.__name__ == "default":
+        if name == "vulkan" and context.polls and work.__name__ == "default":
             told = "met" if medians[0] <= BAR_US else "missed"
             print(f"{f'the bar on an H200 is {BAR_US:.0f}':40}{told:>24}")
 
