@@ -14,6 +14,7 @@ from tests.cuda.fakes import FakeCompiler, FakeDevice
 from gridlane import compiler, cuda
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
+from gridlane.runtime.drivers.vulkan.api import struct
 from gridlane.runtime.host_device import HostKernel
 
 
@@ -70,7 +71,7 @@ def calls_of(launch):
     launch()
     sys.setprofile(None)
     gc.enable()
-    python.remove("run")
+    python.pop(0)
     native.remove("setprofile")
     return python, native
 
@@ -104,6 +105,49 @@ def test_calls_of_a_cached_launch_on_vulkan(monkeypatch, own_stream):
     assert python.count("launch") == 2 and len(python) <= 17, python
     assert len(native) <= 12, native  # one asks whether a signal handler has interrupted a launch
     device.synchronize()
+
+
+@pytest.mark.parametrize("own_stream", [False, True])
+def test_calls_of_a_wait_on_vulkan(monkeypatch, own_stream):
+    """What stands between a launch and its submission, and between its end and the return."""
+    if not on_vulkan.found():
+        pytest.skip("no device of Vulkan")
+    device = get_device("vulkan")
+    device.synchronize()
+    recorder = device.recorder
+    signal = struct("VkSemaphoreSignalInfo", semaphore=recorder._timeline)
+
+    def submit(queue, count, infos, fence):  # work that takes the device no time
+        signal.value = recorder._value[0]
+        return device.context.vk.vkSignalSemaphore(device.context.handle, signal)
+
+    current.choose(device)
+
+    @cuda.jit
+    def kernel(x, y, out, n):
+        out[0] = n
+
+    x, stream = cuda.to_device(np.zeros(8, np.float32)), cuda.stream()
+    place, wait = (
+        ((4, 32, stream), stream.synchronize) if own_stream else ((4, 32), cuda.synchronize)
+    )
+
+    def launch():
+        kernel[place](x, x, x, 8)
+
+    for _ in range(3):
+        launch()
+        wait()
+    monkeypatch.setattr(device.context.vk, "vkQueueSubmit", submit)
+    launch()
+    wait()
+    python, _ = calls_of(launch)
+    assert "_begun" not in python  # the command buffer was begun while the device worked
+    wait()
+    python, native = calls_of(lambda: (launch(), wait()))
+    assert len(python) <= 41, python
+    assert len(native) <= 25, native
+    assert "new" not in python  # C's memory is the recorder's
 
 
 def test_a_cached_launch_keeps_no_memory(launch):

@@ -13,14 +13,14 @@ from gridlane.runtime.queues.host_driven_context import HostDrivenContext
 
 
 def test_a_callback_of_a_host_driven_device_uses_none():
-    context = HostDrivenContext()
+    context = HostDrivenContext(software=True)
     with callback(), pytest.raises(DeviceError, match=r"NOT_PERMITTED.*callback"):
         context.enter()
     context.enter()
 
 
 def test_it_is_refused_on_its_own_thread_alone():
-    context, errors = HostDrivenContext(), []
+    context, errors = HostDrivenContext(software=True), []
 
     def use():
         try:
@@ -36,7 +36,7 @@ def test_it_is_refused_on_its_own_thread_alone():
 
 
 def test_a_callback_that_raises_leaves_its_thread_free():
-    context = HostDrivenContext()
+    context = HostDrivenContext(software=True)
     with pytest.raises(ZeroDivisionError), callback():
         1 / 0
     context.enter()

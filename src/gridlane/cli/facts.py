@@ -16,6 +16,7 @@ from gridlane.backends import backends
 from gridlane.backends.record import Backend
 from gridlane.core.config import config
 from gridlane.core.extras import install
+from gridlane.core.processors import available_processors
 
 PACKAGES = ("numpy", "llvmlite", "ml-dtypes", "typer", "rich", "platformdirs")
 SYSTEMS = {"darwin": "macOS", "linux": "Linux", "win32": "Windows"}
@@ -73,9 +74,7 @@ def _vector_math() -> str:
 
 
 def _threads() -> str:
-    affinity = getattr(os, "sched_getaffinity", None)
-    usable = len(affinity(0)) if affinity else os.cpu_count() or 1
-    text = f"{usable} of {os.cpu_count()} processors usable"
+    text = f"{available_processors()} of {os.cpu_count()} processors usable"
     chosen = config().threads
     return f"{text}, GRIDLANE_THREADS={chosen}" if chosen else text
 

@@ -1,4 +1,5 @@
-"""Names of processors and of their features, and the setting that chooses one for the CPU target.
+"""Names of processors and of their features, the setting that chooses one for the CPU target, and
+how many there are.
 
 The names are LLVM's: processors of 64 bits, and features that kernels' code may need. LLVM knows
 the features of a processor (``codegen.llvm.machine``).
@@ -6,6 +7,7 @@ the features of a processor (``codegen.llvm.machine``).
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -66,6 +68,13 @@ FEATURES: dict[str, tuple[str, ...]] = {
     ),
 }
 """Features beyond the architecture's base that kernels' code may need."""
+
+
+def available_processors() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,9 +155,12 @@ class HostDrivenDevice(Generic[S]):
 
     def synchronize(self) -> None:
         """Wait for the work of all streams; raise the first error."""
-        self.default_stream.drain()
-        for stream in (self.default_stream, *tuple(self._streams.values())):
-            stream.raise_error()
+        stream = self.default_stream
+        stream.drain()
+        self.check()
+        if stream.context.deferred_queues:
+            for each in (stream, *tuple(self._streams.values())):
+                each.deferred.raise_error()
 
     def check(self, late: bool = False) -> None:
         """Raise the first error that a kernel reported, or the first of the ``late`` ones; called

@@ -180,7 +180,7 @@ def test_nothing_is_left(device, monkeypatch):
     device.fill(data.address, 0, 4)
     device.fill(data.address, 0, 4)  # gives back what the first one has used
     assert counts["program"] == counts["shader"] == counts["query"] == counts["buffer"] == 0
-    assert counts["fence"] <= 1
+    assert counts["fence"] <= 2  # of the last submission, and one that the next one gives back
 
 
 def test_a_barrier_behind_each_dispatch(device):

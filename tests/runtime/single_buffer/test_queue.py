@@ -20,7 +20,7 @@ class WaitingEngine:
         error: what ``submit`` raises.
     """
 
-    facts = SimpleNamespace(name="waiting", step=4, dispatch=(1, 1, 1))
+    facts = SimpleNamespace(name="waiting", step=4, dispatch=(1, 1, 1), software=False)
 
     def __init__(self) -> None:
         self.began, self.may_end = threading.Event(), threading.Event()
@@ -38,7 +38,7 @@ class WaitingEngine:
     def passed(self, fence: object) -> bool:
         return True
 
-    def wait(self, fence: object) -> None:
+    def wait(self, fence: object, poll: object) -> None:
         return None
 
 

@@ -139,7 +139,7 @@ def test_a_driver_that_breaks_while_it_is_waited_for(device, monkeypatch):
     data = device.allocate(256)
     device.default_stream.fill(data.address, 0, 256)
 
-    def refuse(fence):
+    def refuse(fence, poll):
         raise RuntimeError("no answer")
 
     monkeypatch.setattr(device.engine, "wait", refuse)

@@ -41,3 +41,35 @@ def test_a_lost_device(device, living, monkeypatch):
     assert (words(device, fresh) == 1).all()
     with pytest.raises(DeviceError, match="719"):
         stream.synchronize()
+
+
+def lost(handle, timeline, counter):
+    return -4
+
+
+def beyond(handle, timeline, counter):
+    """What some drivers answer: success, and the largest number."""
+    counter[0] = 2**64 - 1
+    return 0
+
+
+@pytest.mark.parametrize("answer", [lost, beyond])
+def test_a_device_that_is_lost_while_a_wait_polls(device, living, monkeypatch, answer):
+    artifact = kernel("values: uint64_t", "at(values, i) += 1;")
+    bound = device.load(artifact).bind((4, 1, 1))
+    data, stream = device.allocate(16), device.new_stream()
+    device.synchronize()
+    context = device.context
+    monkeypatch.setattr(context, "polls", True)
+    monkeypatch.setattr(device.recorder, "_query", answer)
+    stream.launch(bound, params(artifact, data), 1, 1, 1, 0)
+    with pytest.raises(DeviceError, match=r"LOST, told by vkGetSemaphoreCounterValue\), in main"):
+        stream.synchronize()
+    with pytest.raises(DeviceError, match="719"):
+        stream.query()
+    context.vk.vkDeviceWaitIdle(context.handle)
+    living.clear()  # what the lost device has made is left alone
+    device.reset()
+    assert device.context is not context
+    bound.launch(params(artifact, to_device(device, np.zeros(4, np.uint32))), 1, 1, 1, 0)
+    device.synchronize()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.runtime.arrays import params, to_device
+from tests.runtime.arrays import params, to_device, words
 from tests.runtime.vulkan.shaders import kernel
 
 from gridlane.core.errors import DeviceError
@@ -45,6 +45,42 @@ def test_streams_do_not_wait_for_each_other(device, step, monkeypatch):
     step(streams[2], buffers[2])
     assert len(barriers) == 6
     device.synchronize()
+
+
+def test_a_submission_ends_with_the_barrier_of_the_next_command(device, step, monkeypatch):
+    """Where work of the default stream is last; else streams go on side by side."""
+    barriers = []
+    original = device.recorder._barrier
+    monkeypatch.setattr(
+        device.recorder, "_barrier", lambda *args: (barriers.append(args), original(*args))
+    )
+    stream, other = device.new_stream(), device.new_stream()
+    buffer, own, free = (to_device(device, np.zeros(64, np.uint32)) for _ in range(3))
+    step(device.default_stream, buffer)
+    device.synchronize()
+    barriers.clear()
+    for _ in range(3):
+        step(device.default_stream, buffer)
+        device.synchronize()
+    assert len(barriers) == 3
+    step(stream, buffer)
+    stream.synchronize()
+    assert len(barriers) == 4  # for the host
+    step(other, free)
+    other.synchronize()
+    assert len(barriers) == 5  # beside the one before
+    step(stream, buffer)
+    stream.synchronize()
+    assert len(barriers) == 7
+    step(device.default_stream, own)
+    device.synchronize()
+    step(stream, buffer)
+    step(other, free)
+    assert len(barriers) == 9
+    x = 0
+    for _ in range(7):
+        x = (x * 3 + 64) % 2**32
+    assert (words(device, buffer) == x).all()
 
 
 def test_an_event_makes_the_barrier(device, step, monkeypatch):

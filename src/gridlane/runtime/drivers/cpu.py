@@ -20,8 +20,9 @@ from gridlane.core.device_errors import (
     kernel_exception,
 )
 from gridlane.core.errors import KernelError
+from gridlane.core.processors import available_processors
 from gridlane.memory.host import HostResource, address_of
-from gridlane.runtime.drivers.cpu_native import Linked, available_processors, missing, pool
+from gridlane.runtime.drivers.cpu_native import Linked, missing, pool
 from gridlane.runtime.host_device import HostDevice, HostKernel, machine_uuid
 from gridlane.runtime.printing import line
 from gridlane.runtime.protocol import Limits

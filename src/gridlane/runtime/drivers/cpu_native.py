@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 
 from gridlane.core.config import config
 from gridlane.core.forks import fork_waits
-from gridlane.core.processors import FAMILIES
+from gridlane.core.processors import FAMILIES, available_processors
 from gridlane.runtime.drivers import cpu_pool
 
 POOL_BYTES = 512
@@ -139,10 +139,3 @@ def pool() -> Pool:
 @cache
 def _pool() -> Pool:
     return Pool(config().threads or available_processors())
-
-
-def available_processors() -> int:
-    """The number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

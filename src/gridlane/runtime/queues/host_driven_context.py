@@ -4,18 +4,33 @@ fault."""
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from copy import copy
+from time import monotonic_ns
 
 from gridlane.core.errors import DeviceError
+from gridlane.core.processors import available_processors
 from gridlane.runtime.queues import callbacks
 from gridlane.runtime.queues.deferred_queue import DeferredQueue
 from gridlane.runtime.queues.reentry import here, refuse_reentry
+
+POLL_NS = 100_000
+"""Nanoseconds that a wait polls before it blocks. A blocked thread wakes 20 to 40 us after the GPU
+is done: several times the duration of a short kernel, and little compared with 100 us."""
+
+Poll = Callable[[Callable[[], bool]], bool]
+"""``HostDrivenContext.poll``."""
 
 
 class HostDrivenContext:
     """The state of an open device.
 
+    Args:
+        software: the device computes on the host's processors.
+
     Attributes:
+        polls: waits poll before they block. On a software device, and in a process with one
+            processor, they do not: polling would take the processor from the work itself.
         lock: held to record work, to submit it, and to change the pools. A finalizer may interrupt
             its holder on the same thread; a finalizer of memory only queues a deferred free.
         fault: the exception of a lost device; every call raises a copy.
@@ -23,7 +38,8 @@ class HostDrivenContext:
         deferred_queues: the queues of streams that have had deferred work; see deferred_queue.py.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, software: bool) -> None:
+        self.polls = not software and available_processors() > 1
         self.lock = threading.RLock()
         self.fault: DeviceError | None = None
         self.progress: int = 1
@@ -37,6 +53,26 @@ class HostDrivenContext:
         """Raise the fault of a lost device."""
         if self.fault is not None:
             raise copy(self.fault)
+
+    def poll(self, is_done: Callable[[], bool]) -> bool:
+        """Poll until the work is done, for ``POLL_NS`` at most; the caller blocks if it is not.
+
+        Signal handlers run between polls, and other threads as well, since drivers' functions
+        release the GIL. The caller does not hold the lock.
+
+        Args:
+            is_done: queries the driver, without waiting.
+
+        Returns:
+            Whether the work is done.
+        """
+        if not self.polls:
+            return False
+        end = monotonic_ns() + POLL_NS
+        while not is_done():
+            if monotonic_ns() >= end:
+                return False
+        return True
 
     def enter(self) -> None:
         """Raise if this thread may not use the device. A holder of the lock has entered, and does

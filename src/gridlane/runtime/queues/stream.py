@@ -97,4 +97,5 @@ class SoftwareStream(Generic[D, P]):
 
     def _check_waiting(self, what: str) -> None:
         """Refuse a wait for the work while it is only recorded."""
-        check_waiting(self.capturing, what)
+        if self._recorded is not None:
+            check_waiting(True, what)

@@ -19,7 +19,7 @@ class Context(HostDrivenContext):
     """
 
     def __init__(self, adapter: Adapter) -> None:
-        super().__init__()
+        super().__init__(software=adapter.provider.emulated)
         self.adapter = adapter
         self.metal, self.pool = adapter.provider.metal, adapter.provider.pool
         self.device = adapter.device

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import struct as pack
 from collections import deque
+from functools import partial
 from typing import Any, Protocol
 
 from gridlane.core.shader_abi import METAL_LAUNCH_BYTES
@@ -215,10 +216,9 @@ class Recorder:
         """Whether a batch is done; an uncommitted one is committed."""
         if value >= self.context.progress:
             self.flush()
-        self.collect()
+        done = self._is_done(value)
         self.context.raise_fault()
-        with self.lock:
-            return not self._flying or self._flying[0].value > value
+        return done
 
     def wait(self, value: int) -> None:
         """Wait until a batch is done.
@@ -228,18 +228,29 @@ class Recorder:
         """
         if value >= self.context.progress:
             self.flush()
+        if not self.context.poll(partial(self._is_done, value)):
+            self._block(value)
+        if self.context.retired:
+            self.collect()
+        self.context.raise_fault()
+
+    def _is_done(self, value: int) -> bool:
+        """Whether a committed batch is done."""
+        self.collect()
+        with self.lock:
+            return not self._flying or self._flying[0].value > value
+
+    def _block(self, value: int) -> None:
+        """Wait for a committed batch without polling."""
         while True:
             with self.lock:
                 first = self._flying[0] if self._flying else None
                 # The next collector of the batch takes the command buffer out of it.
                 command = first.command if first is not None else None
             if first is None or first.value > value:
-                break
+                return
             self._wait_for(command, first.value)
             self.collect()
-        if self.context.retired:
-            self.collect()
-        self.context.raise_fault()
 
     def _wait_for(self, command: Any, value: int) -> None:
         """Wait in slices, between which Python handles signals. A failed batch may never set the

@@ -31,6 +31,7 @@ from gridlane.runtime.drivers.single_buffer.engine import (
 from gridlane.runtime.drivers.single_buffer.queue import ARENA
 from gridlane.runtime.drivers.single_buffer.transfers import move_kernel
 from gridlane.runtime.protocol import Limits
+from gridlane.runtime.queues.host_driven_context import Poll
 from gridlane.runtime.queues.reentry import locked_wait
 
 _SLICE_NS = 20_000_000
@@ -84,6 +85,8 @@ class OpenGlEngine:
         head = EMBEDDED if context.es else DESKTOP
         self.move = move_kernel(self.target, self.format, "main", f"{head}{MOVE}")
         self._buffer = self._size = 0
+        self._behind: _Fence | None = None
+        """Behind all work so far, where a submission was the last."""
 
     def _facts(self) -> Facts:
         gl = self._gl
@@ -124,6 +127,7 @@ class OpenGlEngine:
                 gl.glCopyBufferSubData(api.COPY_READ, api.COPY_WRITE, 0, 0, self._size)
                 gl.glDeleteBuffers(1, ctypes.c_uint(self._buffer))
             self._buffer, self._size = made, size
+            self._behind = None
             self._check("a larger buffer")
 
     def program(self, artifact: Artifact, dynamic_words: int) -> Program:
@@ -167,7 +171,7 @@ class OpenGlEngine:
                 else:
                     self._other(command)
             gl.glUseProgram(0)
-            gl.glFlush()
+            self._behind = self._new_fence()
             self._check("work")
 
     def _other(self, command: Command) -> None:
@@ -199,29 +203,40 @@ class OpenGlEngine:
         gl.glUnmapBuffer(api.COPY_READ)
 
     def fence(self) -> _Fence:
-        """Insert a fence of OpenGL."""
-        with self._context:
-            made = _Fence(self._gl.glFenceSync(api.FENCE, 0))
-            self._gl.glFlush()
+        """The fence of the last submission: a new one costs an entry of the context."""
+        if self._behind is None:
+            with self._context:
+                self._behind = self._new_fence()
+        return self._behind
+
+    def _new_fence(self) -> _Fence:
+        """Insert a fence of OpenGL, and flush."""
+        made = _Fence(self._gl.glFenceSync(api.FENCE, 0))
+        self._gl.glFlush()
         give = self._gl.glDeleteSync
         weakref.finalize(made, self._retired.append, (give, made.sync)).atexit = False
         return made
 
     def passed(self, fence: _Fence) -> bool:
         """Whether the driver reports the fence as passed."""
-        return self._wait(fence, 0)
+        with self._context:
+            return self._wait(fence, 0)
 
-    def wait(self, fence: _Fence) -> None:
+    def wait(self, fence: _Fence, poll: Poll) -> None:
         """Wait, and lend the context to other threads from time to time."""
-        while not self._wait(fence, _SLICE_NS):
-            continue
+        with locked_wait(), self._context:  # entering costs as much as many polls
+            if poll(lambda: self._wait(fence, 0)) or self._wait(fence, _SLICE_NS):
+                return
+        while True:
+            with locked_wait(), self._context:
+                if self._wait(fence, _SLICE_NS):
+                    return
 
     def _wait(self, fence: _Fence, most_ns: int) -> bool:
-        with locked_wait(), self._context:
-            state = self._gl.glClientWaitSync(fence.sync, api.FLUSH_FIRST, most_ns)
-            if state == api.WAIT_FAILED:
-                self._check("waiting")
-                raise device_error(719, "glClientWaitSync failed")
+        state = self._gl.glClientWaitSync(fence.sync, api.FLUSH_FIRST, most_ns)
+        if state == api.WAIT_FAILED:
+            self._check("waiting")
+            raise device_error(719, "glClientWaitSync failed")
         return state != api.TIMEOUT
 
     # --- time ---

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from gridlane.core.artifact import Artifact
 from gridlane.core.features import Feature
 from gridlane.runtime.protocol import Limits
+from gridlane.runtime.queues.host_driven_context import Poll
 
 
 class Dispatch(NamedTuple):
@@ -126,8 +127,8 @@ class Engine(Protocol):
         """Whether the work before a fence is done."""
         ...
 
-    def wait(self, fence: Any) -> None:
-        """Wait for a fence."""
+    def wait(self, fence: Any, poll: Poll) -> None:
+        """Wait for a fence: call ``poll``, then block."""
         ...
 
     def new_stamp(self) -> Any:

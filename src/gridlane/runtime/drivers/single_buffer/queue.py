@@ -34,7 +34,7 @@ class Queue(HostDrivenContext):
     """The work of a device."""
 
     def __init__(self, engine: Engine) -> None:
-        super().__init__()
+        super().__init__(engine.facts.software)
         self.engine = engine
         self.running: Callable[[], str] = str
         """The names of kernels that may be in flight, for the message of a fault."""
@@ -165,7 +165,7 @@ class Queue(HostDrivenContext):
         with self.lock:
             fence = self._fence(number)
         if fence is not None:
-            self._guarded(lambda: self.engine.wait(fence[1]))
+            self._guarded(lambda: self.engine.wait(fence[1], self.poll))
             with self.lock:
                 self._arrived(fence[0])
 

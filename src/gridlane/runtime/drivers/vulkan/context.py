@@ -8,13 +8,13 @@ from collections import Counter, deque
 from collections.abc import Callable
 from copy import copy
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from gridlane.core.device_errors import device_error
 from gridlane.core.endings import at_its_end
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.vulkan import features
-from gridlane.runtime.drivers.vulkan.adapters import BUDGET, Adapter, instance
+from gridlane.runtime.drivers.vulkan.adapters import BUDGET, SOFTWARE, Adapter, instance
 from gridlane.runtime.drivers.vulkan.api import (
     LOST,
     SUCCESS,
@@ -42,7 +42,7 @@ class Context(HostDrivenContext):
     """
 
     def __init__(self, adapter: Adapter) -> None:
-        super().__init__()
+        super().__init__(software=adapter.kind == SOFTWARE)
         self.adapter = adapter
         self.retired: deque[tuple[int, Callable[[], object]]] = deque()
         self.closed = False
@@ -106,12 +106,13 @@ class Context(HostDrivenContext):
         Returns:
             The VkResult, if it is success or a status.
         """
-        self._check_open()
+        if self.closed:
+            self.raise_closed()
         return self.check(getattr(self.vk, name)(self.handle, *args), name, what)
 
-    def _check_open(self) -> None:
-        if self.closed:
-            raise copy(self.fault or at_its_end("the device vulkan"))
+    def raise_closed(self) -> NoReturn:
+        """Raise what a device that is destroyed answers."""
+        raise copy(self.fault or at_its_end("the device vulkan"))
 
     def check(self, result: int | None, name: str, what: str = "") -> int:
         """Raise the exception of a VkResult; a lost device stays lost."""
@@ -179,7 +180,8 @@ class Context(HostDrivenContext):
 
     def heap(self, number: int) -> tuple[int, int | None]:
         """(size, bytes free for this process or None if unknown) of a heap."""
-        self._check_open()
+        if self.closed:
+            self.raise_closed()
         names = ["VkPhysicalDeviceMemoryProperties2", "VkPhysicalDeviceMemoryBudgetPropertiesEXT"]
         known = BUDGET in self.adapter.extensions
         chained = features.chain(names[: 1 + known])

@@ -3,7 +3,8 @@
 Commands of one queue begin in recording order, and only a barrier makes one wait for another. A
 barrier covers all commands before it, so barriers divide time into epochs: a command that depends
 on one of its own epoch opens the next one. Independent streams share epochs, and their work runs
-concurrently.
+concurrently. A submission ends with a barrier for the host; after the default stream's work that
+barrier opens the next epoch as well.
 
 A submission signals its number in a timeline semaphore. Work is submitted when a thread waits or
 when the command buffer is full.
@@ -13,12 +14,13 @@ from __future__ import annotations
 
 import struct as pack
 from collections import deque
+from functools import partial
 from typing import Any, Protocol
 
 from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.suballocator import Suballocation
-from gridlane.runtime.drivers.vulkan.api import TIMEOUT, bindings, constant, new, null, struct
+from gridlane.runtime.drivers.vulkan.api import LOST, TIMEOUT, bindings, constant, new, null, struct
 from gridlane.runtime.drivers.vulkan.context import PUSH_BYTES, Context
 
 ARENA = 1 << 16
@@ -82,8 +84,14 @@ class Recorder:
         context.running = lambda: ", ".join(sorted(self.suspects))
         self._epoch = 1
         self._default_epoch = 0
+        self._fresh = False
+        """Whether nothing is recorded in this epoch."""
         self._open: Batch | None = None
+        self._next: Batch | None = None
+        """The next batch, begun while the device works, which shortens the next launch."""
         self._flying: deque[Batch] = deque()
+        self._done = 0
+        """The last submission known to be done."""
         self._spare: list[Batch] = []
         self._batches: list[Batch] = []
         self._most = tuple(context.adapter.properties.properties.limits.maxComputeWorkGroupCount)
@@ -92,6 +100,7 @@ class Recorder:
         self._dispatch = vk.vkCmdDispatch
         self._bind = vk.vkCmdBindPipeline
         self._barrier = vk.vkCmdPipelineBarrier
+        self._query = vk.vkGetSemaphoreCounterValue
         self._words = new(f"unsigned char[{PUSH_BYTES}]")
         self._words_view = bindings().ffi.buffer(self._words)
         self._make_constants()
@@ -109,6 +118,8 @@ class Recorder:
         self._between = struct("VkMemoryBarrier", srcAccessMask=written, dstAccessMask=all_ways)
         read = constant("VK_ACCESS_HOST_READ_BIT")
         self._to_host = struct("VkMemoryBarrier", srcAccessMask=written, dstAccessMask=read)
+        every = all_ways | read
+        self._to_all = struct("VkMemoryBarrier", srcAccessMask=written, dstAccessMask=every)
         self._once = struct(
             "VkCommandBufferBeginInfo",
             flags=constant("VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT"),
@@ -127,7 +138,7 @@ class Recorder:
             queueFamilyIndex=context.adapter.family,
         )
         self._commands = context.create("vkCreateCommandPool", "VkCommandPool", info)
-        self._value = new("uint64_t *")
+        self._value, self._counter = new("uint64_t *"), new("uint64_t *")
         self._command = new("VkCommandBuffer *")
         timeline = struct(
             "VkTimelineSemaphoreSubmitInfo",
@@ -212,7 +223,7 @@ class Recorder:
         """Record a time stamp after all commands so far are done."""
         with self.lock:
             stage = constant("VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT")
-            batch = self._room(0)
+            batch, self._fresh = self._room(0), False
             self.vk.vkCmdWriteTimestamp(batch.command, stage, pool, index)
             batch.commands += 1
             queue.point = self.last = self.context.progress
@@ -229,12 +240,14 @@ class Recorder:
         work, for others their own and the default stream's."""
         batch = self._room(room)
         epoch = self._epoch
-        if queue.is_default or queue.epoch == epoch or self._default_epoch == epoch:
+        depends = queue.is_default or queue.epoch == epoch or self._default_epoch == epoch
+        if depends and not self._fresh:
             stages = self._stages
             self._barrier(
                 batch.command, stages, stages, 0, 1, self._between, 0, self._null, 0, self._null
             )
             self._epoch = epoch = epoch + 1
+        self._fresh = False
         batch.commands += 1
         queue.epoch = epoch
         queue.point = self.last = self.context.progress
@@ -256,6 +269,12 @@ class Recorder:
 
     def _begin(self) -> Batch:
         self.context.raise_fault()  # a fault may have come since the caller entered
+        batch, self._next = self._next or self._begun(), None
+        self._open = batch
+        return batch
+
+    def _begun(self) -> Batch:
+        """A batch with a command buffer in the recording state."""
         self.collect()
         batch = self._spare.pop() if self._spare else self._new_batch()
         self.context.check(
@@ -263,7 +282,6 @@ class Recorder:
         )
         batch.at = batch.commands = 0
         batch.pipeline = None
-        self._open = batch
         return batch
 
     def _new_batch(self) -> Batch:
@@ -288,32 +306,61 @@ class Recorder:
             if batch is None:
                 return
             stages, context = self._stages, self.context
-            command = batch.command
-            self._barrier(
-                command, stages, self._host, 0, 1, self._to_host, 0, self._null, 0, self._null
-            )
+            command, until, barrier = batch.command, self._host, self._to_host
+            if self._default_epoch == self._epoch:  # the next command needs a barrier anyway
+                until, barrier = until | stages, self._to_all
+                self._epoch += 1
+                self._fresh = True
+            self._barrier(command, stages, until, 0, 1, barrier, 0, self._null, 0, self._null)
             self._open = None
             batch.value = context.progress
             context.progress += 1
             self._flying.append(batch)
-            context.check(self.vk.vkEndCommandBuffer(command), "vkEndCommandBuffer")
+            if result := self.vk.vkEndCommandBuffer(command):
+                context.check(result, "vkEndCommandBuffer")
             self._value[0], self._command[0] = batch.value, command
-            context.check(
-                self.vk.vkQueueSubmit(context.queue, 1, self._submit, self._null), "vkQueueSubmit"
-            )
+            if result := self.vk.vkQueueSubmit(context.queue, 1, self._submit, self._null):
+                context.check(result, "vkQueueSubmit")
 
     def passed(self, value: int) -> bool:
         """Whether a submission is done; recorded work is submitted."""
         if value >= self.context.progress:
             self.flush()
-        counter = new("uint64_t *")
-        self.context.call("vkGetSemaphoreCounterValue", self._timeline, counter)
-        return counter[0] >= value
+        return self._is_done(value)
+
+    def _is_done(self, value: int) -> bool:
+        """Whether a submission is done. Hot, where a wait polls."""
+        if self._done >= value:
+            return True
+        context, counter = self.context, self._counter
+        if context.closed:
+            context.raise_closed()
+        if result := self._query(context.handle, self._timeline, counter):
+            context.check(result, "vkGetSemaphoreCounterValue")
+        # A thread may overwrite a newer number with an older one: the loser asks again.
+        done = counter[0]
+        if done >= context.progress:  # never submitted: of a lost device some drivers report this
+            context.check(LOST, "vkGetSemaphoreCounterValue")
+        self._done = done
+        return done >= value
 
     def wait(self, value: int) -> None:
         """Wait until a submission is done."""
         if value >= self.context.progress:
             self.flush()
+            self._begin_next()
+        if self._done < value and not self.context.poll(partial(self._is_done, value)):
+            self._block(value)
+        self.collect()
+
+    def _begin_next(self) -> None:
+        """Begin the next command buffer while the device works."""
+        with self.lock:
+            if self._open is None and self._next is None:
+                self._next = self._begun()
+
+    def _block(self, value: int) -> None:
+        """Wait without polling."""
         wanted = new("uint64_t *", value)
         semaphore = new("VkSemaphore *", self._timeline)
         info = struct(
@@ -321,7 +368,6 @@ class Recorder:
         )
         while self.context.call("vkWaitSemaphores", info, _SLICE_NS) == TIMEOUT:
             continue  # Python handles signals in between
-        self.collect()
 
     def wait_for_all(self) -> None:
         """Wait for all recorded work."""
@@ -330,14 +376,12 @@ class Recorder:
     def collect(self) -> None:
         """Release the resources of finished submissions."""
         with self.lock:
-            context = self.context
-            counter = new("uint64_t *")
-            context.call("vkGetSemaphoreCounterValue", self._timeline, counter)
-            done = counter[0]
-            while self._flying and self._flying[0].value <= done:
-                batch = self._flying.popleft()
+            context, flying = self.context, self._flying
+            while flying and self._is_done(flying[0].value):
+                batch = flying.popleft()
                 batch.keep.clear()
                 self._spare.append(batch)
+            done = self._done
             if self._open is None and not self._flying:
                 done = context.progress  # nothing is recorded in the next batch
                 self.suspects.clear()

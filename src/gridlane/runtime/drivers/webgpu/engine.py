@@ -6,6 +6,7 @@ import threading
 import time
 import weakref
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from gridlane.core.artifact import Artifact
@@ -22,6 +23,7 @@ from gridlane.runtime.drivers.webgpu.adapters import (
     limits_of,
 )
 from gridlane.runtime.drivers.webgpu.texts import MOVE, complaint
+from gridlane.runtime.queues.host_driven_context import Poll
 from gridlane.runtime.queues.reentry import locked_wait
 
 SLOTS = 256
@@ -44,33 +46,49 @@ class _Slot:
 
 
 class _Fence:
-    """A point in the submitted work, at which a buffer is mapped. Only a waiting thread is
-    notified, so a thread waits on behalf of callers that only ask.
+    """A point in the submitted work, at which the queue is idle or a buffer is mapped.
+
+    Args:
+        is_idle: whether the queue has no work in flight.
+        begin: begins to map a buffer, and returns the wait for that.
 
     Attributes:
-        reached: whether the buffer is mapped.
+        reached: whether the work before the point is done.
     """
 
-    __slots__ = ("_lock", "_promise", "_watched", "answer", "reached")
+    __slots__ = ("_begin", "_is_idle", "_lock", "_watched", "reached")
 
-    def __init__(self, answer: Any, promise: Any) -> None:
-        self.answer, self._promise = answer, promise
+    def __init__(
+        self, is_idle: Callable[[], bool], begin: Callable[[], Callable[[], object]]
+    ) -> None:
+        self._is_idle, self._begin = is_idle, begin
         self.reached = self._watched = False
         self._lock = threading.Lock()
 
-    def wait(self) -> None:
-        """Wait for the mapping."""
+    def wait(self, poll: Poll) -> None:
+        """Poll, then wait for a mapping, which takes the library 100 us and more by itself."""
         with locked_wait(), self._lock:
-            if not self.reached:
-                self._promise.sync_wait()
-                self.reached = True
+            if not (self.reached or poll(self._is_idle) or self._is_idle()):
+                self._begin()()
+            self.reached = True
 
     def passed(self) -> bool:
-        """Whether it is mapped."""
+        """Whether the work is done. Only a waiting thread is notified of a mapping, so a thread
+        waits if the queue is busy, perhaps with later work."""
         if not self.reached and not self._watched:
-            self._watched = True
-            threading.Thread(target=self.wait, name="gridlane-webgpu", daemon=True).start()
+            self.reached = self._is_idle()
+            if not self.reached:
+                self._watched = True
+                self._watch(self._begin())
         return self.reached
+
+    def _watch(self, wait: Callable[[], object]) -> None:
+        def watch() -> None:
+            with locked_wait():
+                wait()
+            self.reached = True
+
+        threading.Thread(target=watch, name="gridlane-webgpu", daemon=True).start()
 
 
 class WebGpuEngine:
@@ -112,8 +130,8 @@ class WebGpuEngine:
         self._arena = self._gpu.create_buffer(size=2 * ARENA, usage=usage.STORAGE | usage.COPY_DST)
         self._buffer: Any = None
         self._bound: Any = None
-        self._answers: list[Any] = []
-        self._fences: deque[_Fence] = deque()
+        self._answers: deque[Any] = deque()
+        """Buffers of a word that nobody maps."""
 
     def resize(self, size: int) -> None:
         """Grow the buffer, and keep its contents."""
@@ -192,34 +210,49 @@ class WebGpuEngine:
             end = command.skip + len(command.target)
             command.target[:] = found[command.skip : end]
         elif isinstance(command, Stamp):
-            self.wait(self.fence())
+            self._map()()
             command.slot.ns = time.perf_counter_ns()
 
-    def fence(self) -> Any:
-        """Set a word after the work so far, and map it when that is done. wgpu-py 0.32 offers no
-        other way: its on_submitted_work_done passes a callback of another type."""
-        while self._fences and self._fences[0].reached:
-            answer = self._fences.popleft().answer
-            answer.unmap()
-            self._answers.append(answer)
-        answer = self._answers.pop() if self._answers else self._new_answer()
+    def fence(self) -> _Fence:
+        """A point after the work so far."""
+        return _Fence(self._is_idle, self._map)
+
+    def _is_idle(self) -> bool:
+        """Whether the queue has no work in flight."""
+        native = bindings().backends.wgpu_native
+        return bool(native.lib.wgpuDevicePoll(self._gpu._internal, False, native.ffi.NULL))
+
+    def _map(self) -> Callable[[], None]:
+        """Set a word after the work so far, and map it. wgpu-py 0.32 offers no other wait that
+        signals interrupt: its on_submitted_work_done passes a callback of another type.
+
+        Returns:
+            The wait for the mapping.
+        """
+        try:
+            answer = self._answers.pop()  # atomic: several threads may map
+        except IndexError:
+            usage = self._usage.MAP_READ | self._usage.COPY_DST
+            answer = self._gpu.create_buffer(size=4, usage=usage)
         encoder = self._gpu.create_command_encoder()
         encoder.clear_buffer(answer, 0, 4)
         self._queue.submit([encoder.finish()])
-        made = _Fence(answer, answer.map_async(bindings().MapMode.READ))
-        self._fences.append(made)
-        return made
+        promise = answer.map_async(bindings().MapMode.READ)
 
-    def _new_answer(self) -> Any:
-        return self._gpu.create_buffer(size=4, usage=self._usage.MAP_READ | self._usage.COPY_DST)
+        def wait() -> None:
+            promise.sync_wait()
+            answer.unmap()
+            self._answers.append(answer)
+
+        return wait
 
     def passed(self, fence: _Fence) -> bool:
-        """Whether it is mapped."""
+        """Whether the work before it is done."""
         return fence.passed()
 
-    def wait(self, fence: _Fence) -> None:
-        """Wait for the mapping."""
-        fence.wait()
+    def wait(self, fence: _Fence, poll: Poll) -> None:
+        """Wait for the work before it."""
+        fence.wait(poll)
 
     # --- time ---
 
