@@ -11,6 +11,9 @@ FP64 = ("emulate", "exact", "narrow", "refuse")
 """Ways to compute float64 on a device that has none: in pairs of float32, by integers bit for bit,
 in float32, not at all. Devices that have float64 compute with it."""
 
+FLOATS = ("float64", "float32")
+"""What a kernel's Python floats are: its literals, and what integers become beside floats."""
+
 
 @dataclass(frozen=True, slots=True)
 class KernelOptions:
@@ -25,6 +28,7 @@ class KernelOptions:
         max_registers: the most registers of a thread, on a GPU; None for the compiler's choice.
         launch_bounds: (the most threads of a block[, blocks that a multiprocessor shall hold]).
         fp64: one of ``FP64``.
+        floats: one of ``FLOATS``.
     """
 
     fastmath: bool = False
@@ -35,6 +39,7 @@ class KernelOptions:
     max_registers: int | None = None
     launch_bounds: tuple[int, ...] = ()
     fp64: str = "emulate"
+    floats: str = "float64"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from gridlane.core import argtypes, dtypes
 from gridlane.core.array_interface import ArrayMemory
-from gridlane.core.dtypes import DType, b1, f64, i64, u64
+from gridlane.core.dtypes import DType, b1, i64, u64
 from gridlane.core.errors import ConstantError, DeviceError, GridlaneError, TypingError
 from gridlane.core.source import describe
 from gridlane.frontends.python.calls.registry import VALUES
@@ -82,7 +82,8 @@ def _int(t: Translator, value: int) -> Operand:
     return EnumMember(number, type(value), value) if isinstance(value, enum.Enum) else number
 
 
-def _complex(t: Translator, value: complex, part: DType = f64) -> Operand:
+def _complex(t: Translator, value: complex, part: DType | None = None) -> Operand:
+    part = part or t.floating
     return ComplexNumber(t.b.const(value.real, part), t.b.const(value.imag, part))
 
 
@@ -148,7 +149,7 @@ def _element_type(t: Translator, array: np.ndarray) -> argtypes.ArgType:
 _MAKERS: dict[type, Any] = {
     bool: lambda t, value: t.number(value, b1),
     int: _int,
-    float: lambda t, value: t.number(value, f64),
+    float: lambda t, value: t.number(value, t.floating),
     complex: _complex,
     tuple: _tuple,
     np.ndarray: constant_array,

@@ -33,7 +33,6 @@ from gridlane.frontends.python.specs import (
     flatten,
     rebuild,
     spec_of,
-    unify,
 )
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
@@ -169,7 +168,7 @@ def choose(
     only where they are chosen, or both when that is harmless."""
     (then, on_true), (orelse, on_false) = sides
     a, b = spec_of(on_true), spec_of(on_false)
-    spec = unify(a, b) if a is not None and b is not None else None
+    spec = t.unify(a, b) if a is not None and b is not None else None
     if spec is None:
         raise t.fail(
             TypingError,

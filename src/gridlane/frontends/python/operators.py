@@ -44,7 +44,7 @@ def _arithmetic(symbol: str, op: type[Op], bound: Callable[..., tuple[int, int]]
     def emit(t: Translator, lhs: Operand, rhs: Operand) -> Operand:
         if not (isinstance(lhs, Scalar) and isinstance(rhs, Scalar)):
             return _other(t, symbol, lhs, rhs)
-        dtype = promotion.arithmetic(lhs.dtype, rhs.dtype)
+        dtype = t.promoted(promotion.arithmetic, lhs.dtype, rhs.dtype)
         a, b = cast_scalar(t, lhs, dtype), cast_scalar(t, rhs, dtype)
         if dtype.is_float:
             known = fold_floats(op, a.value, b.value)

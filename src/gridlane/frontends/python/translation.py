@@ -54,7 +54,7 @@ def translate_device(
     unit = Unit(Module(), options)
     specs = tuple([spec_of_type(kind) for kind in args])
     try:
-        compiled = compile_device(unit, RULES, function, specs)
+        compiled = compile_device(unit, RULES, function, specs, options.floats)
     except CompileError as error:
         raise error.with_traceback(None) from None
     _tidy(unit, compiled.function)

@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from gridlane.core.dtypes import DType, i64
+from gridlane.core.dtypes import DType, f32, f64, i64
 from gridlane.core.errors import CompileError, NameLookupError, UnsupportedError
 from gridlane.core.source import Loc
 from gridlane.frontends.python.frames import Environment, Frame
 from gridlane.frontends.python.operands import Conflict, Operand, Scalar, number
 from gridlane.frontends.python.source import FunctionSource, source_of
-from gridlane.frontends.python.specs import Spec
+from gridlane.frontends.python.specs import Spec, unify
 from gridlane.frontends.python.unit import Unit
 from gridlane.ir.builder import Builder, Number
 from gridlane.ir.op import FastMath, Op
@@ -70,10 +70,16 @@ class Translator:
         learned: specs of loop variables found by earlier attempts; ``lessons`` counts changes.
         compared: operands of the comparisons translated so far, for refine.py.
         parameters: the IR values of the parameters, with the parameter's number.
+        floats: what Python floats are here, one of ``core.options.FLOATS``.
     """
 
     def __init__(
-        self, unit: Unit, rules: Rules, function: types.FunctionType, target: Function
+        self,
+        unit: Unit,
+        rules: Rules,
+        function: types.FunctionType,
+        target: Function,
+        floats: str,
     ) -> None:
         self.unit = unit
         self.rules = rules
@@ -90,6 +96,7 @@ class Translator:
         self.lessons = 0
         self.compared: dict[ast.AST, list[Operand]] = {}
         self.parameters: dict[Value, int] = {}
+        self.floats = floats
         code = function.__code__
         self.local_names = frozenset((*code.co_varnames, *code.co_cellvars))
         self.contract = (
@@ -134,6 +141,23 @@ class Translator:
         """Emit an op that ends the region."""
         self.b.emit(op)
         self.dead = True
+
+    # ---- types
+
+    @property
+    def floating(self) -> DType:
+        """The type of a Python float."""
+        return _FLOATING[self.floats]
+
+    def promoted(self, rule: Callable[..., DType], *types: DType) -> DType:
+        """The type that one of promotion's rules gives for operands. A float64 that none of them
+        has is that of Python's floats, so it is float32 where these are."""
+        found = rule(*types)
+        return self.floating if found is f64 and f64 not in types else found
+
+    def unify(self, lhs: Spec, rhs: Spec) -> Spec | None:
+        """The spec that both sides convert to here; None when there is none."""
+        return unify(lhs, rhs, self.promoted)
 
     # ---- constants and arithmetic
 
@@ -209,6 +233,7 @@ class Translator:
         return kind(message, self.b.loc)
 
 
+_FLOATING = {"float64": f64, "float32": f32}
 _SPELLED = {
     "ListComp": ("list comprehensions", "a loop that writes a local or shared array"),
     "SetComp": ("set comprehensions", "a loop"),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core import argtypes
-from gridlane.core.dtypes import b1, f64, i64
+from gridlane.core.dtypes import b1, i64
 from gridlane.core.errors import ConstantError, TypingError
 from gridlane.frontends.python import promotion
 from gridlane.frontends.python.calls.registry import handles
@@ -55,9 +55,9 @@ def _int(t: Translator, x: Operand | None) -> Operand:
 
 @handles(float, params="x=")
 def _float(t: Translator, x: Operand | None) -> Operand:
-    """Floats keep their type, as in numba; the rest becomes float64."""
+    """Floats keep their type, as in numba; the rest becomes what Python's are."""
     number = t.integer(0) if x is None else scalar(t, x)
-    return number if number.dtype.is_float else cast_scalar(t, number, f64)
+    return number if number.dtype.is_float else cast_scalar(t, number, t.floating)
 
 
 @handles(bool, params="x=")
@@ -73,9 +73,9 @@ def _complex(t: Translator, real: Operand | None, imag: Operand | None) -> Opera
     if not all(isinstance(spec, ScalarSpec | ComplexSpec) for spec in specs):
         raise t.fail(TypingError, f"complex() takes numbers, not {real.type_name}")
     rule = promotion.complex_call
-    part = complex_part(*specs, part_for=rule)  # type: ignore[arg-type]  # checked above
+    part = complex_part(t.promoted, *specs, part_for=rule)  # type: ignore[arg-type]  # checked above
     if imag is None and isinstance(specs[0], ComplexSpec):
-        part = f64
+        part = t.promoted(promotion.widest, part)
     if imag is None:
         return to_complex(t, real, part)
     return ComplexNumber(*[t.b.cast(scalar(t, item).value, part) for item in parts])
