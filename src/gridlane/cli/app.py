@@ -129,6 +129,10 @@ def compile_(
             show_default=False,
         ),
     ] = None,
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="Say instead what became float64, and why."),
+    ] = False,
 ) -> None:
     """Show what a kernel, or each of a file, compiles to.
 
@@ -140,7 +144,7 @@ def compile_(
     """
     from gridlane.cli.compiling import Request, compile_file
 
-    compile_file(Request(place, sig, target, arch, block, variant, output))
+    compile_file(Request(place, sig, target, arch, block, variant, output, explain))
 
 
 @app.command()

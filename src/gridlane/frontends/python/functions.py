@@ -90,7 +90,7 @@ def _finish(t: Translator, target: Function) -> Spec:
     first: tuple[Operand, Loc] | None = None
     for _, operand, loc in t.returns:
         own = None if isinstance(operand, Conflict) else spec_of(operand)
-        joined = own if result is None else (t.unify(result, own) if own else None)
+        joined = own if result is None else (t.unify(result, own, "the result") if own else None)
         if joined is None:
             raise _no_common_result(t, first, operand, loc)
         first = first or (operand, loc)

@@ -110,7 +110,7 @@ def merge(
     if isinstance(operand, Conflict) or isinstance(other, Conflict):
         return operand if isinstance(operand, Conflict) else other
     lhs, rhs = spec_of(operand), spec_of(other)
-    spec = t.unify(lhs, rhs) if lhs is not None and rhs is not None else None
+    spec = t.unify(lhs, rhs, name) if lhs is not None and rhs is not None else None
     if spec is None:
         return Conflict((operand.type_name, other.type_name))
     return through(t, name, spec, ((region, operand), (other_region, other)))
@@ -263,7 +263,7 @@ def save(t: Translator, frame: Frame) -> None:
             continue
         if carrier.spec is None:
             _discover(t, frame, carrier, spec)
-        both = t.unify(carrier.spec, spec)  # type: ignore[arg-type]  # defined above
+        both = t.unify(carrier.spec, spec, carrier.name)  # type: ignore[arg-type]  # defined above
         if both != carrier.spec:
             _learn(t, frame, carrier, both, now)
         elif not frame.retry:

@@ -13,11 +13,14 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from gridlane.core.dtypes import DType, f32, f64, i64
 from gridlane.core.errors import CompileError, NameLookupError, UnsupportedError
 from gridlane.core.source import Loc
+from gridlane.frontends.python import doubles
+from gridlane.frontends.python.doubles import Cause
 from gridlane.frontends.python.frames import Environment, Frame
 from gridlane.frontends.python.operands import Conflict, Operand, Scalar, number
 from gridlane.frontends.python.source import FunctionSource, source_of
@@ -71,6 +74,9 @@ class Translator:
         compared: operands of the comparisons translated so far, for refine.py.
         parameters: the IR values of the parameters, with the parameter's number.
         floats: what Python floats are here, one of ``core.options.FLOATS``.
+        callee: the function of the table whose call is being translated.
+        causes: why something is float64; None where nobody asked. Attempts add to them: what made a
+            variable of a loop float64 does not meet its first type again.
     """
 
     def __init__(
@@ -97,6 +103,10 @@ class Translator:
         self.compared: dict[ast.AST, list[Operand]] = {}
         self.parameters: dict[Value, int] = {}
         self.floats = floats
+        self.callee = ""
+        self.causes: list[Cause] | None = None
+        if unit.causes is not None:
+            self.causes = unit.causes[target.name] = []
         code = function.__code__
         self.local_names = frozenset((*code.co_varnames, *code.co_cellvars))
         self.contract = (
@@ -149,15 +159,24 @@ class Translator:
         """The type of a Python float."""
         return _FLOATING[self.floats]
 
-    def promoted(self, rule: Callable[..., DType], *types: DType) -> DType:
-        """The type that one of promotion's rules gives for operands. A float64 that none of them
-        has is that of Python's floats, so it is float32 where these are."""
+    def promoted(self, rule: Callable[..., DType], *types: DType, joins: str = "") -> DType:
+        """The type that one of promotion's rules gives for operands, or for what ``joins`` names.
+        A float64 that none of them has is that of Python's floats, so it is float32 where these
+        are."""
         found = rule(*types)
-        return self.floating if found is f64 and f64 not in types else found
+        if found is not f64 or f64 in types:
+            return found
+        if self.causes is not None and self.floating is f64:
+            place = self.b.loc
+            if joins and len(types) > 1:
+                self.causes.append(doubles.joined(place, joins, types))
+            else:
+                self.causes.append(doubles.promoted(place, rule, types, self.callee))
+        return self.floating
 
-    def unify(self, lhs: Spec, rhs: Spec) -> Spec | None:
+    def unify(self, lhs: Spec, rhs: Spec, joins: str = "this value") -> Spec | None:
         """The spec that both sides convert to here; None when there is none."""
-        return unify(lhs, rhs, self.promoted)
+        return unify(lhs, rhs, partial(self.promoted, joins=joins))
 
     # ---- constants and arithmetic
 
