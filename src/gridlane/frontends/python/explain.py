@@ -44,7 +44,8 @@ def explain(
     Raises:
         CompileError: the kernel is outside the dialect or its types do not fit; located.
     """
-    unit = translate_unit(Unit(Module(), options, causes={}), function, args)
+    unit = Unit(Module(), options, causes={})
+    translate_unit(unit, function, args)
     module = unit.module
     lines = {(op.loc.file, op.loc.line): op.loc for op in _doubles(module)}
     causes: dict[tuple[Loc, str], Cause] = {}

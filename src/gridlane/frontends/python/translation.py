@@ -37,18 +37,18 @@ def translate(
     """
     if not is_kernel:
         return translate_device(function, args, options)[0]
-    return translate_unit(Unit(Module(), options, around or Surroundings()), function, args).module
-
-
-def translate_unit(unit: Unit, function: types.FunctionType, args: tuple[ArgType, ...]) -> Unit:
-    """A kernel in a unit, which is new."""
+    unit = Unit(Module(), options, around or Surroundings())
     try:
-        root = compile_kernel(unit, RULES, function, tuple(args))
+        translate_unit(unit, function, args)
     except CompileError as error:
         # The frames of the translator say nothing to the user.
         raise error.with_traceback(None) from None
-    _tidy(unit, root)
-    return unit
+    return unit.module
+
+
+def translate_unit(unit: Unit, function: types.FunctionType, args: tuple[ArgType, ...]) -> None:
+    """Translate a kernel into a unit, which is new."""
+    _tidy(unit, compile_kernel(unit, RULES, function, tuple(args)))
 
 
 def translate_device(
