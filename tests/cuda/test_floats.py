@@ -95,6 +95,9 @@ def test_ufuncs():
     free = cuda.vectorize(target="cpu", floats="float32")(add)
     assert free(n).dtype == np.float32 and free.types == ["l->f"]
     assert cuda.vectorize(target="cpu")(add)(n).dtype == np.float64
+    narrow = cuda.jit(device=True, floats="float32")(add)
+    assert cuda.vectorize(target="cpu")(narrow)(n).dtype == np.float32
+    assert cuda.vectorize(["float64(int64)"])(narrow)(n).tolist() == [NARROW] * 4
     listed = cuda.vectorize(["float64(int64)"], target="cpu", floats="float32")(add)
     assert listed(n).tolist() == [NARROW] * 4
 

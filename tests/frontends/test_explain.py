@@ -130,6 +130,14 @@ ONE_CAUSE = {
         *("np.float64(x)", "this is a conversion to float64"),
         "write float32(...)",
     ),
+    "x * float64(0.5)": (
+        *("float64(0.5)", "this is a conversion to float64"),
+        "write float32(...)",
+    ),
+    "x * np.complex128(1j).imag": (
+        *("np.complex128(1j)", "this is a conversion to complex128"),
+        "write complex64(...)",
+    ),
     "TABLE[i]": ("TABLE", "this array is of float64", "give it float32 elements"),
     "half(x)": ("0.5", "the literal 0.5 is float64", f"write float32(0.5), or {OPTION}"),
 }
@@ -254,7 +262,7 @@ def test_what_is_float64_by_its_arguments_has_one_cause():
         total = 0.0
         for i in range(b.size):
             total += b[i] * 0.5 + s
-        out[0] = total
+        out[0] = float64(total)
 
     wanted = [
         (

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.argtypes import Signature, from_numpy
+from gridlane.cuda.kernels.dispatcher import Dispatcher
 from gridlane.cuda.kernels.named import Named
 from gridlane.cuda.kernels.signatures import parse
 from gridlane.cuda.ufuncs.generated import core_of
@@ -40,7 +41,8 @@ class HostUFunc(Named):
         signatures: Sequence[Any] = (),
         floats: str | None = None,
     ) -> None:
-        function = getattr(function, "py_func", function)  # the host's own options are left
+        if not (isinstance(function, Dispatcher) and function.is_device_function):
+            function = getattr(function, "py_func", function)  # of what runs on the host
         self._core = core_of(function, floats, "vectorize")
         self.py_func = self._core.py_func
         self.__name__, self.__doc__ = self._core.__name__, self._core.__doc__

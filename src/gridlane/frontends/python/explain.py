@@ -86,7 +86,11 @@ def _noted(unit: Unit) -> Iterator[Cause]:
     wide = _reached(module, sources)
     for name, causes in noted.items():
         used = _Uses(module.functions[name], wide)
-        yield from (cause for cause in causes if used.shows(cause))
+        yield from (
+            cause
+            for cause in causes
+            if used.shows(cause) and (cause.asked or cause.value not in sources)
+        )
 
 
 class _Uses:

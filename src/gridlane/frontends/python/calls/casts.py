@@ -39,7 +39,8 @@ def cast_call(
     """``kind(x)``, or ``kind(real, imag)`` for a complex type."""
     made = _converted(t, kind, arguments, keywords)
     if t.causes is not None:
-        found = [value for value in flatten(made) if is_double(value)]
+        given = [value for item in arguments for value in flatten(item) if constant(value) is None]
+        found = [value for value in flatten(made) if is_double(value) and value not in given]
         t.causes += [conversion(t.b.loc, str(kind), value) for value in found]
     return made
 
