@@ -1,4 +1,4 @@
-"""Float constants as text, exact."""
+"""Exact float constants as text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gridlane.core.dtypes import DType, f32
 def decimal(value: float) -> str | None:
     """A finite normal f32 as a decimal that any parser rounds back to it; else None.
 
-    17 digits tell all doubles apart, so one that goes by way of a double gets there as well.
+    17 digits distinguish all doubles, so a parser that goes through a double gets it right as well.
 
     >>> decimal(0.1), decimal(1.0), decimal(float("inf"))
     ('0.10000000000000001', '1.0', None)
