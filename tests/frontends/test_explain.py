@@ -7,11 +7,14 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from tests.effort import examples
 from tests.frontends.running import cuda, device, module_of
 from tests.frontends.test_floats import (
     IN_COMPLEX64,
     IN_FLOAT32,
     KINDS,
+    LEAVES,
     NARROW,
     SAME_AS_NUMPY,
     STAY_FLOAT64,
@@ -21,7 +24,10 @@ from tests.frontends.test_floats import (
     doubles,
     function_of,
     listed,
+    trees,
 )
+from tests.frontends.test_floats import shown as expression_of
+from tests.frontends.test_property import kernel_of
 
 from gridlane.core.argtypes import (
     ArrayType,
@@ -94,6 +100,14 @@ ONE_CAUSE = {
         *("math.pi", "the captured number 3.141592653589793 is float64"),
         f"capture np.float32(3.141592653589793), or {OPTION}",
     ),
+    "x * -HALF": (
+        *("HALF", "the captured number 0.5 is float64"),
+        f"capture np.float32(0.5), or {OPTION}",
+    ),
+    "x * (np.float32(2) * (1 / HALF))": (
+        *("HALF", "the captured number 0.5 is float64"),
+        f"capture np.float32(0.5), or {OPTION}",
+    ),
     "x * TENTH": (
         *("TENTH", "the captured number is numpy's float64, 0.1"),
         "capture np.float32(0.1)",
@@ -160,6 +174,20 @@ def test_every_float64_has_a_cause_and_nothing_else_has():
             wide = doubles(module_of(kernel, kinds, options=options))
             assert bool(found.causes) == any(op.operands() for op in wide), (text, found)
             assert found.causes or not found.others, text
+
+
+@settings(max_examples=examples(60, 1000), deadline=None)
+@given(trees(LEAVES))
+def test_random_expressions(tree):
+    """float64 has a cause, and what has none is not float64."""
+    kernel = kernel_of(expression_of(tree).replace("k", "c"))
+    kernel.__globals__["np"] = np
+    types = F32, float32, float32, int32
+    for options in (WIDE, NARROW):
+        found = explain(kernel, types, options)
+        wide = [op for op in doubles(module_of(kernel, *types, options=options)) if op.operands()]
+        assert bool(found.causes) == bool(wide), expression_of(tree)
+        assert options is WIDE or not wide
 
 
 def kernel_calling(function):
@@ -273,6 +301,20 @@ def test_what_is_float64_by_its_arguments_has_one_cause():
     ]
     assert told(kernel, F32, float64[::1], float64)[0] == wanted
     assert told(kernel, F32, float64[::1], float32)[0] == wanted[:1]
+
+
+def test_integers_of_a_loop_that_an_argument_makes_float64_are_no_cause():
+    def kernel(out, b):
+        total = 0
+        for i in range(b.size):
+            out[i] = total / 2 + total * out[i]
+            total = total + b[i]
+        out[0] = i / 2
+
+    assert [(text, reason) for text, reason, _ in told(kernel, F32, float64[::1])[0]] == [
+        ("b", "the argument b is array(float64, 1d, C)"),
+        ("i / 2", "true division of int64 by int64 gives float64"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def true_divide(t: Translator, lhs: Scalar, rhs: Scalar) -> Scalar:
     a, b = _operands(t, lhs, rhs, dtype)
     x, y = constant(a.value), constant(b.value)
     if type(x) is float and type(y) is float and y:
-        return t.number(x / y, dtype)
+        return t.folded(x / y, a, b)
     return Scalar(t.b.div(a.value, b.value))
 
 

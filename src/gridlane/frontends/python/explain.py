@@ -17,7 +17,7 @@ from gridlane.frontends.python.source import parameter_names, source_of
 from gridlane.frontends.python.translation import translate_unit
 from gridlane.frontends.python.unit import Unit
 from gridlane.ir.op import Op
-from gridlane.ir.ops import control, memory
+from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.types import ArrayType as HeldArray
 from gridlane.ir.types import PointerType, StructType, Type
 from gridlane.ir.values import Function, Module, Value
@@ -98,13 +98,23 @@ class _Uses:
 
     def __init__(self, function: Function, wide: set[object]) -> None:
         self._wide, self._by_value = wide, dict[Value, list[Op]]()
-        self._places = set[Loc]()
+        self._results = [(function.name, number) for number in range(len(function.results))]
         for op in function.body.walk():
             for value in op.operands():
                 self._by_value.setdefault(value, []).append(op)
-            if any(map(is_double, (*op.operands(), *op.results))):
-                self._places.add(op.loc)
-        self._results = [(function.name, number) for number in range(len(function.results))]
+        self._places = {op.loc for op in function.body.walk() if self._became_double(op)}
+
+    def _became_double(self, op: Op) -> bool:
+        """Whether an op is on float64 that the source does not ask for. An attempt at a loop may
+        have met integers where there is such float64 in the end."""
+        values = (*op.operands(), *op.results)
+        if not any(map(is_double, values)) or any(value in self._wide for value in values):
+            return False
+        return not isinstance(op, arith.Const | arith.Cast) or self._is_used(op.results[0])
+
+    def _is_used(self, value: Value) -> bool:
+        """Whether an op uses a value beside what is not float64 already."""
+        return not all(map(self._is_wide, self._by_value.get(value, [])))
 
     def shows(self, cause: Cause) -> bool:
         """Whether something is float64 for a cause. A literal in float64 that the source asks for
@@ -113,8 +123,7 @@ class _Uses:
             return bool(self._places)
         if cause.value is None:
             return cause.place in self._places
-        users = self._by_value.get(cause.value, [])
-        return bool(users) and (cause.asked or not all(map(self._is_wide, users)))
+        return self._is_used(cause.value) or (cause.asked and cause.value in self._by_value)
 
     def _is_wide(self, op: Op) -> bool:
         if isinstance(op, memory.WriteVar):

@@ -12,7 +12,7 @@ import ast
 import types
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -183,6 +183,17 @@ class Translator:
     def number(self, value: Number, dtype: DType) -> Scalar:
         """A constant."""
         return number(self.b, value, dtype)
+
+    def folded(self, value: Number, *operands: Scalar) -> Scalar:
+        """Emit the constant result of constant operands of one type. It is float64 for the reasons
+        that these are."""
+        made = number(self.b, value, operands[0].dtype)
+        if self.causes is not None:
+            known = [operand.value for operand in operands]
+            self.causes += [
+                replace(cause, value=made.value) for cause in self.causes if cause.value in known
+            ]
+        return made
 
     def integer(self, value: int) -> Scalar:
         """An int64 constant."""
