@@ -190,6 +190,24 @@ def test_the_device_and_the_trace(folder, gridlane, device, form):
     assert f"launch kernel=double device={device} grid=(1, 1, 1) block=(32, 1, 1)" in done.stderr
 
 
+def test_what_python_floats_are(folder, gridlane):
+    (folder / "third.py").write_text(
+        "import numpy as np\nfrom numba import cuda\n\n@cuda.jit\ndef third(out, n):\n"
+        "    out[0] = n / 3\n\nout = np.zeros(1)\nthird[1, 1](out, 1)\nprint(out[0] == 1 / 3)\n"
+    )
+    assert gridlane("run", "third.py").stdout == "True\n"
+    done = gridlane("run", "--floats", "float32", "--trace", "third.py")
+    assert done.stdout == "False\n" and " floats=float32 " in done.stderr
+    assert gridlane("run", "--floats=float64", "third.py", GRIDLANE_FLOATS="float32").stdout == (
+        "True\n"
+    )
+    wrong = gridlane("run", "--floats", "float23", "third.py")
+    assert wrong.returncode == 2 and wrong.stderr == (
+        "gridlane: there is no type of Python's floats 'float23' (did you mean 'float32'?); there "
+        "are: float64, float32\n"
+    )
+
+
 def test_the_option_wins_over_the_environment_and_reaches_child_processes(folder, gridlane):
     (folder / "child.py").write_text(
         "import os; print(os.environ['GRIDLANE_DEVICE'], os.environ['GRIDLANE_TRACE'])"
@@ -276,7 +294,8 @@ def test_ctrl_c(folder):
 
 def test_wrong_command_lines(folder, fails):
     (folder / "fine.py").write_text("")
-    assert fails("run").startswith("run: which program? gridlane run [--device D] [--trace] SCRIPT")
+    usage = "gridlane run [--device D] [--floats F] [--trace] SCRIPT"
+    assert fails("run").startswith(f"run: which program? {usage}")
     assert fails("run", "none.py") == "run: cannot read 'none.py': No such file or directory\n"
     assert "cannot read 'none.zip'" in fails("run", "none.zip")
     (folder / "empty").mkdir()
@@ -299,4 +318,4 @@ def test_wrong_command_lines(folder, fails):
 def test_help(gridlane, words):
     done = gridlane("run", *words.split())
     assert done.returncode == 0, done.stderr
-    assert "[--device D] [--trace]" in done.stdout
+    assert "[--device D] [--floats F] [--trace]" in done.stdout

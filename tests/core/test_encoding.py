@@ -55,7 +55,7 @@ EXAMPLES = {
     "Signature": (none(int32), int32(float32, PAIR)),
     "KernelOptions": (
         KernelOptions(),
-        KernelOptions(True, False, True, False, True, 32, (128, 2), "exact"),
+        KernelOptions(True, False, True, False, True, 32, (128, 2), "exact", "float32"),
     ),
     "Target": (
         Target("cpu"),
@@ -209,6 +209,7 @@ options = st.builds(
     st.none() | st.integers(1, 256),
     st.lists(st.integers(1, 1024), max_size=2).map(tuple),
     st.sampled_from(["emulate", "exact"]),
+    st.sampled_from(["float64", "float32"]),
 )
 targets = st.builds(
     Target,

@@ -40,7 +40,7 @@ def test_options_of_wrong_types(number):
 @pytest.mark.parametrize(
     ("name", "value"),
     [("max_registers", 0), ("max_registers", -3), ("launch_bounds", -1), ("launch_bounds", ())]
-    + [("launch_bounds", (128, 0)), ("fp64", "no")],
+    + [("launch_bounds", (128, 0)), ("fp64", "no"), ("floats", "no")],
 )
 def test_options_out_of_range(name, value):
     with pytest.raises(ValueError, match=name):

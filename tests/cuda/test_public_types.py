@@ -14,7 +14,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from gridlane import cuda
-from gridlane.core.options import FP64
+from gridlane.core.options import FLOATS, FP64
 from gridlane.cuda.kernels import jit_options
 from gridlane.frontends.python import attributes
 
@@ -190,8 +190,9 @@ def test_the_file_is_what_the_script_makes():
 def test_the_options_that_a_type_checker_knows_are_those_of_jit():
     known = set(jit_options._CHECKS) - set(jit_options._MOVED)
     assert set(jit_options.JitOptions.__annotations__) == known
-    fp64 = get_type_hints(jit_options.JitOptions)["fp64"]
-    assert get_args(get_args(fp64)[0]) == FP64
+    for name, words in (("fp64", FP64), ("floats", FLOATS)):
+        hint = get_type_hints(jit_options.JitOptions)[name]
+        assert get_args(get_args(hint)[0]) == words
 
 
 def test_arrays_of_kernels_have_the_frontends_attributes():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -41,7 +42,7 @@ def main(
 
 @app.command(
     context_settings={**_ANYTHING, "allow_interspersed_args": False},
-    options_metavar="[--device D] [--trace]",
+    options_metavar="[--device D] [--floats F] [--trace]",
 )
 def run(
     context: typer.Context,
@@ -52,6 +53,14 @@ def run(
         str | None,
         typer.Option(
             help=f"{', '.join(names())}; as GRIDLANE_DEVICE.",
+            show_default=False,
+        ),
+    ] = None,
+    floats: Annotated[
+        str | None,
+        typer.Option(
+            metavar="float64|float32",
+            help="What Python's floats are in kernels that do not say it; as GRIDLANE_FLOATS.",
             show_default=False,
         ),
     ] = None,
@@ -67,9 +76,7 @@ def run(
 
     request = command.parse([program, *context.args])
     if request is not None:
-        command.run(
-            command.Request(request.program, request.arguments, request.is_module, device, trace)
-        )
+        command.run(replace(request, device=device, trace=trace, floats=floats))
 
 
 @app.command(name="compile")
@@ -122,6 +129,10 @@ def compile_(
             show_default=False,
         ),
     ] = None,
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="Say instead what became float64, and why."),
+    ] = False,
 ) -> None:
     """Show what a kernel, or each of a file, compiles to.
 
@@ -133,7 +144,7 @@ def compile_(
     """
     from gridlane.cli.compiling import Request, compile_file
 
-    compile_file(Request(place, sig, target, arch, block, variant, output))
+    compile_file(Request(place, sig, target, arch, block, variant, output, explain))
 
 
 @app.command()

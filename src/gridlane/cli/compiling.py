@@ -52,6 +52,7 @@ class Request:
     block: str | None = None
     variant: str | None = None
     output: str | None = None
+    explain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +74,46 @@ class Made:
 def compile_file(request: Request) -> None:
     """Compile the file; report errors in words."""
     check_settings()
+    if request.explain:
+        _explain(request)
+        return
     known = stages()
     one_of("target", request.stage, known)
     stage, records = known[request.stage]
     target = _target(request, stage, records)
-    types = None if request.signature is None else argument_types(request.signature)
     if not stage.comment and request.output is None:
         fail(f"compile: a {request.stage} is no text: -o FILE or -o DIR says where to write it")
-    found = FileKernels.of(request.place, named=types is not None)
-    if types is not None:
-        ((name, kernel),) = found.chosen.items()
-        check_count(name, kernel, types, "compile")
+    found, types = _found(request)
     try:
         made = list(_made(found, types, stage, target))
     except CompileError as error:
         fail(error, 1)
     _hand_over(made, stage, request.output)
+
+
+def _explain(request: Request) -> None:
+    """Tell what became float64 instead."""
+    from gridlane.cli.explaining import told
+
+    unused = ("stage", "target"), ("arch", "arch"), ("block", "block"), ("variant", "variant")
+    for field, option in (*unused, ("output", "output")):
+        if getattr(request, field) != getattr(Request(request.place), field):
+            fail(f"compile: --explain tells of the kernel's types; --{option} has no part in them")
+    found, types = _found(request)
+    try:
+        print("\n\n".join(told(found, types)))
+    except CompileError as error:
+        fail(error, 1)
+
+
+def _found(request: Request) -> tuple[FileKernels, tuple[ArgType, ...] | None]:
+    """The kernels that are asked for, and the types that are given."""
+    types = None if request.signature is None else argument_types(request.signature)
+    found = FileKernels.of(request.place, named=types is not None)
+    if types is not None:
+        ((name, kernel),) = found.chosen.items()
+        check_count(name, kernel, types, "compile")
+    return found, types
 
 
 def _made(

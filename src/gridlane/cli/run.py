@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any
 
-from gridlane.cli.failure import check_settings, fail, likely
+from gridlane.cli.failure import check_settings, fail, likely, one_of
+from gridlane.core.options import FLOATS
 
-OPTIONS = ("--device", "--trace", "--help", "-m", "-h")
+OPTIONS = ("--device", "--floats", "--trace", "--help", "-m", "-h")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +27,12 @@ class Request:
     is_module: bool = False
     device: str | None = None
     trace: bool = False
+    floats: str | None = None
 
 
 def parse(arguments: list[str]) -> Request | None:
     """Parse the command line up to the program; the rest is the program's. None: help is asked."""
-    device, trace = None, False
+    device, floats, trace = None, None, False
     rest = list(arguments)
     while rest:
         word = rest.pop(0)
@@ -40,22 +42,25 @@ def parse(arguments: list[str]) -> Request | None:
             trace = True
         elif word == "--device" or word.startswith("--device="):
             device = _value(word, rest)
+        elif word == "--floats" or word.startswith("--floats="):
+            floats = one_of("type of Python's floats", _value(word, rest), FLOATS)
         elif word.startswith("-m"):
             module = word[2:] or (rest.pop(0) if rest else "")
             if not module:
                 fail("run: -m needs the name of a module")
-            return Request(module, tuple(rest), True, device, trace)
+            return Request(module, tuple(rest), True, device, trace, floats)
         elif word == "--" and rest:
-            return Request(rest[0], tuple(rest[1:]), False, device, trace)
+            return Request(rest[0], tuple(rest[1:]), False, device, trace, floats)
         elif word.startswith("-"):
             fail(
                 f"run: there is no option {word!r}{likely(word, OPTIONS)}; the program's own "
                 "options come after the program"
             )
         else:
-            return Request(word, tuple(rest), False, device, trace)
+            return Request(word, tuple(rest), False, device, trace, floats)
     fail(
-        "run: which program? gridlane run [--device D] [--trace] SCRIPT args... | -m MODULE args..."
+        "run: which program? gridlane run [--device D] [--floats F] [--trace] SCRIPT args... "
+        "| -m MODULE args..."
     )
 
 
@@ -74,6 +79,8 @@ def run(request: Request) -> None:
     # Before anything reads the configuration, and for the program's child processes as well.
     if request.device is not None:
         os.environ["GRIDLANE_DEVICE"] = request.device
+    if request.floats is not None:
+        os.environ["GRIDLANE_FLOATS"] = request.floats
     if request.trace:
         os.environ["GRIDLANE_TRACE"] = "1"
     check_settings()

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from gridlane.core import processors
-from gridlane.core.options import FP64
+from gridlane.core.options import FLOATS, FP64
 
 METAL = ("", "emulated")
 TOOLKITS = ("CUDA_HOME", "CUDA_PATH")
@@ -36,6 +36,8 @@ class Config:
         toolkits: CUDA_HOME and CUDA_PATH, where NVIDIA's own programs look for its toolkit.
         fp64: GRIDLANE_FP64, how kernels without ``fp64=`` compute float64 on a device
             that has none: ``emulate`` (default), ``exact``, ``narrow`` or ``refuse``.
+        floats: GRIDLANE_FLOATS, the type of Python floats in kernels without ``floats=``:
+            ``float64`` (default) or ``float32``.
         metal: GRIDLANE_METAL=emulated makes ``metal`` a stand-in that runs on the CPU.
         metal_seed: GRIDLANE_METAL_SEED, of the order in which that runs threads and command
             buffers.
@@ -53,6 +55,7 @@ class Config:
     libdevice: Path | None
     toolkits: tuple[Path, ...]
     fp64: str
+    floats: str
     metal: str
     metal_seed: int
     dump: frozenset[str]
@@ -79,6 +82,9 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
     fp64 = get("GRIDLANE_FP64", FP64[0])
     if fp64 not in FP64:
         raise ValueError(f"GRIDLANE_FP64={fp64!r}: one of {', '.join(FP64)}")
+    floats = get("GRIDLANE_FLOATS", FLOATS[0])
+    if floats not in FLOATS:
+        raise ValueError(f"GRIDLANE_FLOATS={floats!r}: one of {', '.join(FLOATS)}")
     metal = get("GRIDLANE_METAL", "")
     if metal not in METAL:
         raise ValueError(f"GRIDLANE_METAL={metal!r}: emulated, or nothing for the real one")
@@ -97,6 +103,7 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         libdevice=Path(libdevice) if libdevice else None,
         toolkits=tuple([Path(home) for name in TOOLKITS if (home := get(name))]),
         fp64=fp64,
+        floats=floats,
         metal=metal,
         metal_seed=int(seed),
         dump=frozenset(filter(None, get("GRIDLANE_DUMP", "").split(","))),

@@ -11,6 +11,9 @@ FP64 = ("emulate", "exact", "narrow", "refuse")
 """Modes of float64 on a device without it: emulated in pairs of float32, emulated bitwise by
 integers, narrowed to float32, refused. Devices that have float64 compute with it."""
 
+FLOATS = ("float64", "float32")
+"""What a kernel's Python floats are: its literals, and what integers become beside floats."""
+
 
 @dataclass(frozen=True, slots=True)
 class KernelOptions:
@@ -25,6 +28,7 @@ class KernelOptions:
         max_registers: maximum registers per thread, on a GPU; None for the compiler's choice.
         launch_bounds: (maximum threads of a block[, minimum resident blocks per multiprocessor]).
         fp64: one of ``FP64``.
+        floats: one of ``FLOATS``.
     """
 
     fastmath: bool = False
@@ -35,6 +39,7 @@ class KernelOptions:
     max_registers: int | None = None
     launch_bounds: tuple[int, ...] = ()
     fp64: str = "emulate"
+    floats: str = "float64"
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,8 @@ class Kernel:
             raise TypeError(f"device={device!r}: pass the device, of launch.devices.get_device")
         if not isinstance(variant, Variant):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"variant={variant!r} is not one of core.compact.Variant")
-        return Plan(self.bound(block, variant, device), device, block, variant)
+        bound = self.bound(block, variant, device)
+        return Plan(bound, device, block, variant, self.options.floats)
 
     def bound(
         self, block: Dim3, variant: Variant = ANY, device: Device | None = None

@@ -8,6 +8,7 @@ from typing import Any
 from gridlane.core import trace
 from gridlane.core.compact import ANY, Variant
 from gridlane.core.device_errors import INVALID_HANDLE, INVALID_VALUE, fail
+from gridlane.core.options import FLOATS
 from gridlane.launch import compact
 from gridlane.launch.dimensions import Dim3, check_shape, check_shared, dim3
 from gridlane.launch.packing import Packer, flat_packer, pack_from
@@ -25,12 +26,14 @@ class Plan:
         device: the device of the code.
         block: the shape of its blocks.
         variant: the launches that the code is for; parameters of others must not reach it.
+        floats: the type of Python floats in the kernel's source, for the trace.
     """
 
     kernel: BoundKernel
     device: Device
     block: Dim3
     variant: Variant = ANY
+    floats: str = FLOATS[0]
     _parameters: Parameters | None = field(default=None, repr=False)
     _pack: Packer | None = field(default=None, repr=False)
     _holds: compact.Holds | None = field(default=None, repr=False)
@@ -162,5 +165,6 @@ class Plan:
             shared=artifact.static_shared + shared,
             route=f"{artifact.format}{kind}",
             copies=copies,
+            **({} if self.floats == FLOATS[0] else {"floats": self.floats}),
             emulated="; ".join(artifact.notes) or "nothing",
         )

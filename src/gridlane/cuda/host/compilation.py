@@ -31,6 +31,7 @@ def compile(
     forceinline: bool = False,
     launch_bounds: Any = None,
     fp64: str | None = None,
+    floats: str | None = None,
 ) -> tuple[str, ArgType]:
     """Compile a kernel for a signature to PTX; return it and its return type, which is void.
 
@@ -40,7 +41,8 @@ def compile(
         device: must be False: device functions have no PTX of their own here.
         cc: compute capability (major, minor) to compile for; the least that is common by default.
         output: must be ``ptx``.
-        debug, lineinfo, fastmath, opt, launch_bounds, fp64: as for ``cuda.jit``; PTX has float64.
+        debug, lineinfo, fastmath, opt, launch_bounds, fp64, floats: as for ``cuda.jit``; PTX has
+            float64.
 
     Raises:
         CompileError: the error of the source, and its place.
@@ -49,7 +51,8 @@ def compile(
     from gridlane import compiler
 
     given = {"debug": debug, "lineinfo": lineinfo, "fastmath": fastmath, "opt": opt}
-    given |= {"launch_bounds": launch_bounds, "fp64": fp64, "abi": abi, "forceinline": forceinline}
+    given |= {"launch_bounds": launch_bounds, "fp64": fp64, "floats": floats}
+    given |= {"abi": abi, "forceinline": forceinline}
     check_options(device, given, "cuda.compile")
     if device:
         raise UnsupportedError(
@@ -65,6 +68,7 @@ def compile(
         lineinfo=bool(lineinfo),
         launch_bounds=launch_bounds_of(launch_bounds),
         fp64=fp64 or config().fp64,
+        floats=floats or config().floats,
     )
     processor = processor_of(settings.CUDA_DEFAULT_PTX_CC if cc is None else cc)
     module = compiler.translate(with_source(pyfunc), parse(sig).args, options)
@@ -86,6 +90,7 @@ def compile_ptx(
     forceinline: bool = False,
     launch_bounds: Any = None,
     fp64: str | None = None,
+    floats: str | None = None,
 ) -> tuple[str, ArgType]:
     """Like ``compile``, with kernels as the default."""
     return compile(
@@ -99,6 +104,7 @@ def compile_ptx(
         opt,
         launch_bounds=launch_bounds,
         fp64=fp64,
+        floats=floats,
     )
 
 

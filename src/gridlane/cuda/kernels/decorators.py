@@ -45,6 +45,9 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
         max_registers: on a GPU, the largest number of registers of a thread.
         fp64: how to compute float64 on a device that has none: ``emulate`` in pairs of float32,
             ``exact`` by integers, ``narrow`` in float32, ``refuse``; GRIDLANE_FP64 by default.
+        floats: the type of Python floats, ``float64`` or ``float32``: of literals, and of integers
+            converted to floats (docs/dialect.md); GRIDLANE_FLOATS by default. A device function
+            without the option follows its caller.
         lineinfo: on a GPU, machine code with each instruction's line, for profilers.
         extensions: objects whose ``prepare_args(type, value, stream=, retr=)`` converts arguments.
 
@@ -81,6 +84,7 @@ def _maker(device: bool, options: dict[str, Any]) -> Callable[[Any], Dispatcher]
         max_registers=_integer_or_none(options.get("max_registers")),
         launch_bounds=launch_bounds_of(options.get("launch_bounds")),
         fp64=options.get("fp64") or config().fp64,
+        floats=options.get("floats") or config().floats,
     )
 
     def make(function: Any) -> Dispatcher:

@@ -322,7 +322,8 @@ class Dispatcher(Inspection, Named):
     def __gridlane_function__(self) -> Any:
         from gridlane.frontends.python.device_function import DeviceFunction
 
-        return DeviceFunction(self._source_func, self.options, self.device_signatures)
+        own = self.targetoptions.get("floats")
+        return DeviceFunction(self._source_func, self.options, self.device_signatures, own)
 
     def __repr__(self) -> str:
         return f"CUDADispatcher({self.py_func!r})"

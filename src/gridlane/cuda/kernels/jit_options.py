@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 
 from gridlane.core.errors import UnsupportedError
-from gridlane.core.options import FP64
+from gridlane.core.options import FLOATS, FP64
 from gridlane.cuda.host import warnings as cuda_warnings
 
 # Options of numba.cuda.jit without effect here, with the reason.
@@ -43,6 +43,7 @@ class JitOptions(TypedDict, total=False):
     max_registers: int | None
     launch_bounds: int | Sequence[int] | None
     fp64: Literal["emulate", "exact", "narrow", "refuse"] | None
+    floats: Literal["float64", "float32"] | None
     boundscheck: bool | None
     shared_memory_carveout: int | str | None
     extensions: Sequence[Any] | None
@@ -136,6 +137,12 @@ def _check_fp64(where: str, name: str, value: Any) -> None:
         raise ValueError(f"{where}: fp64={value!r}: one of {', '.join(FP64)}")
 
 
+def check_floats(where: str, name: str, value: Any) -> None:
+    """Raise for what no kernel's floats are."""
+    if value not in FLOATS:
+        raise ValueError(f"{where}: floats={value!r}: one of {', '.join(FLOATS)}")
+
+
 def _check_boundscheck(where: str, name: str, value: Any) -> None:
     _check_flag(where, name, value)
     if value:
@@ -193,6 +200,7 @@ _CHECKS: dict[str, Callable[[str, str, Any], None]] = {
     "max_registers": _check_registers,
     "launch_bounds": _check_bounds,
     "fp64": _check_fp64,
+    "floats": check_floats,
     "boundscheck": _check_boundscheck,
     "shared_memory_carveout": _check_carveout,
     "extensions": _check_extensions,

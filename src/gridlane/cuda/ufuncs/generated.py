@@ -1,4 +1,5 @@
-"""Functions generated from text, with their source where Python's tools look for it."""
+"""The parts of ufuncs: device functions, and functions generated from text, with their source where
+Python's tools look for it."""
 
 from __future__ import annotations
 
@@ -7,7 +8,22 @@ import linecache
 from collections.abc import Callable
 from typing import Any
 
+from gridlane.cuda.kernels.decorators import jit
+from gridlane.cuda.kernels.dispatcher import Dispatcher
+
 _numbers = itertools.count()
+
+
+def core_of(function: Callable[..., Any], floats: str | None, where: str) -> Dispatcher:
+    """The device function that a ufunc is made of."""
+    if not isinstance(function, Dispatcher):
+        return jit(function, device=True, floats=floats)  # type: ignore[arg-type]  # jit checks it
+    if floats is not None:
+        raise TypeError(
+            f"{where}: floats={floats!r} of {function.__name__}, which is a device function "
+            "already; give the option to its cuda.jit"
+        )
+    return function
 
 
 def define(name: str, text: str, names: dict[str, Any]) -> Callable[..., Any]:

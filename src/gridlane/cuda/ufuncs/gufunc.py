@@ -18,7 +18,7 @@ from gridlane.cuda.kernels.decorators import jit
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 from gridlane.cuda.kernels.named import Named
 from gridlane.cuda.kernels.signatures import parse
-from gridlane.cuda.ufuncs.generated import define
+from gridlane.cuda.ufuncs.generated import core_of, define
 from gridlane.launch.geometry import Shape
 
 Symbols = tuple[str, ...]
@@ -58,8 +58,14 @@ class _Version:
 class GUFunc(Named):
     """The result of ``guvectorize``."""
 
-    def __init__(self, function: Callable[..., Any], layout: str, signatures: list[Any]) -> None:
-        core = function if isinstance(function, Dispatcher) else jit(function, device=True)
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        layout: str,
+        signatures: list[Any],
+        floats: str | None = None,
+    ) -> None:
+        core = core_of(function, floats, "guvectorize")
         self.__name__ = core.__name__
         self.py_func = core.py_func
         self.__doc__ = core.__doc__
@@ -236,7 +242,10 @@ def _kernel(core: Dispatcher, arity: int) -> Dispatcher:
 
 
 def guvectorize(*args: Any, **options: Any) -> Callable[[Callable[..., Any]], GUFunc]:
-    """Create a generalised ufunc: ``guvectorize(signatures, "(m,n),(n)->(m)", target="cuda")``."""
+    """Create a generalised ufunc: ``guvectorize(signatures, "(m,n),(n)->(m)", target="cuda")``.
+
+    ``floats`` is as for ``cuda.jit``.
+    """
     if len(args) == 1:
         raise UnsupportedError("guvectorize without signatures: list them before the layout")
     if len(args) != 2:
@@ -251,9 +260,10 @@ def guvectorize(*args: Any, **options: Any) -> Callable[[Callable[..., Any]], GU
         raise TypeError("nopython flag must be True")
     if options.pop("writable_args", ()):
         raise TypeError("writable_args are not supported")
+    floats = options.pop("floats", None)
     if options:
         shown = ", ".join(map(repr, options))
         raise TypeError(f"The following target options are not supported: {shown}")
     signatures, layout = args
     listed = [signatures] if isinstance(signatures, str) else list(signatures)
-    return lambda function: GUFunc(function, layout, listed)
+    return lambda function: GUFunc(function, layout, listed, floats)

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from gridlane.core.argtypes import Signature, from_numpy
-from gridlane.cuda.kernels.decorators import jit
+from gridlane.cuda.kernels.dispatcher import Dispatcher
 from gridlane.cuda.kernels.named import Named
 from gridlane.cuda.kernels.signatures import parse
+from gridlane.cuda.ufuncs.generated import core_of
 from gridlane.cuda.ufuncs.result_types import result_type
 from gridlane.cuda.ufuncs.ufunc import DTypes, UFunc
 
@@ -34,8 +35,15 @@ class HostUFunc(Named):
 
     nout = 1
 
-    def __init__(self, function: Callable[..., Any], signatures: Sequence[Any] = ()) -> None:
-        self._core = jit(function, device=True)
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        signatures: Sequence[Any] = (),
+        floats: str | None = None,
+    ) -> None:
+        if not (isinstance(function, Dispatcher) and function.is_device_function):
+            function = getattr(function, "py_func", function)  # of what runs on the host
+        self._core = core_of(function, floats, "vectorize")
         self.py_func = self._core.py_func
         self.__name__, self.__doc__ = self._core.__name__, self._core.__doc__
         self.nin = self.py_func.__code__.co_argcount

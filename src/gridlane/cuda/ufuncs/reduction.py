@@ -13,6 +13,7 @@ from gridlane.cuda.arrays.devicearray import to_device
 from gridlane.cuda.kernels.decorators import jit
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 from gridlane.cuda.kernels.named import Named
+from gridlane.cuda.ufuncs.generated import core_of
 
 _THREADS = 128
 _MOST_BLOCKS = 128  # as many as one block reduces in the second launch
@@ -53,7 +54,8 @@ def _kernel(function: Any, element: Any) -> Dispatcher:
 
 
 class Reduce(Named):
-    """Reduces arrays with an associative and commutative function of two values.
+    """Reduces arrays with an associative and commutative function of two values. ``floats`` is as
+    for ``cuda.jit``.
 
     >>> from gridlane import cuda
     >>> @cuda.reduce
@@ -61,8 +63,8 @@ class Reduce(Named):
     ...     return a + b
     """
 
-    def __init__(self, functor: Callable[[Any, Any], Any]) -> None:
-        self._function = functor if isinstance(functor, Dispatcher) else jit(functor, device=True)
+    def __init__(self, functor: Callable[[Any, Any], Any], floats: str | None = None) -> None:
+        self._function = core_of(functor, floats, "cuda.reduce")
         self.py_func = self._function.py_func
         self._kernels: dict[np.dtype, Dispatcher] = {}
 

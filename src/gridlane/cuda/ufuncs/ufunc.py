@@ -18,7 +18,7 @@ from gridlane.cuda.kernels.decorators import jit
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 from gridlane.cuda.kernels.named import Named
 from gridlane.cuda.kernels.signatures import parse
-from gridlane.cuda.ufuncs.generated import define
+from gridlane.cuda.ufuncs.generated import core_of, define
 from gridlane.launch import geometry
 
 DTypes = tuple[np.dtype, ...]
@@ -62,8 +62,10 @@ class UFunc(Named):
     device array if an argument or ``out`` is one, else a host array.
     """
 
-    def __init__(self, function: Callable[..., Any], signatures: list[Any]) -> None:
-        core = function if isinstance(function, Dispatcher) else jit(function, device=True)
+    def __init__(
+        self, function: Callable[..., Any], signatures: list[Any], floats: str | None = None
+    ) -> None:
+        core = core_of(function, floats, "vectorize")
         self.__name__ = core.__name__
         self.__doc__ = core.__doc__
         self.py_func = core.py_func

@@ -13,27 +13,47 @@ from gridlane.cuda.ufuncs.ufunc import UFunc
 _HOSTS = ("cpu", "parallel")
 
 
+Floats = Literal["float64", "float32"] | None
 _Function = Callable[..., Any]
 _Signatures = str | Sequence[Any]
 
 
 @overload
 def vectorize(
-    ftylist_or_function: _Function, target: Literal["cpu", "parallel"] | None = None
+    ftylist_or_function: _Function,
+    target: Literal["cpu", "parallel"] | None = None,
+    *,
+    floats: Floats = None,
 ) -> HostUFunc: ...
 @overload
 def vectorize(
-    ftylist_or_function: tuple[()] = (), target: Literal["cpu", "parallel"] | None = None
+    ftylist_or_function: tuple[()] = (),
+    target: Literal["cpu", "parallel"] | None = None,
+    *,
+    floats: Floats = None,
 ) -> Callable[[_Function], HostUFunc]: ...
 @overload
 def vectorize(
-    ftylist_or_function: _Signatures, target: Literal["cpu", "parallel"]
+    ftylist_or_function: _Signatures,
+    target: Literal["cpu", "parallel"],
+    *,
+    floats: Floats = None,
 ) -> Callable[[_Function], HostUFunc]: ...
 @overload
 def vectorize(
-    ftylist_or_function: _Signatures, target: Literal["cuda"] | None = None, **options: Any
+    ftylist_or_function: _Signatures,
+    target: Literal["cuda"] | None = None,
+    *,
+    floats: Floats = None,
+    **options: Any,
 ) -> Callable[[_Function], UFunc]: ...
-def vectorize(ftylist_or_function: Any = (), target: str | None = None, **options: Any) -> Any:
+def vectorize(
+    ftylist_or_function: Any = (),
+    target: str | None = None,
+    *,
+    floats: Floats = None,
+    **options: Any,
+) -> Any:
     """Create a ufunc from a function of scalars.
 
     Args:
@@ -41,6 +61,7 @@ def vectorize(ftylist_or_function: Any = (), target: str | None = None, **option
             the function, for a ufunc that is compiled for the types of its calls.
         target: ``"cuda"``, the default with signatures, takes arrays of exactly their types,
             including device arrays; ``"cpu"`` and ``"parallel"`` take host arrays.
+        floats: as for ``cuda.jit``.
     """
     function = ftylist_or_function if callable(ftylist_or_function) else None
     signatures: Any = [] if function else ftylist_or_function
@@ -50,8 +71,8 @@ def vectorize(ftylist_or_function: Any = (), target: str | None = None, **option
         raise ValueError(f"Unsupported target: {target}; gridlane has 'cuda' and 'cpu'")
     if target in _HOSTS or (target is None and not signatures):
         if function:
-            return HostUFunc(function)
-        return lambda function: HostUFunc(function, list(signatures))
+            return HostUFunc(function, floats=floats)
+        return lambda function: HostUFunc(function, list(signatures), floats)
     if not signatures:
         raise UnsupportedError(
             "vectorize without signatures: list them, as in "
@@ -66,4 +87,4 @@ def vectorize(ftylist_or_function: Any = (), target: str | None = None, **option
                 f"Unrecognized options. cuda vectorize target does not support option: '{name}'"
             )
         warnings.warn("nopython kwarg for cuda target is redundant", RuntimeWarning, stacklevel=2)
-    return lambda function: UFunc(function, list(signatures))
+    return lambda function: UFunc(function, list(signatures), floats)

@@ -119,7 +119,7 @@ class Capture:
 
     def _device(self, value: Any, device: DeviceFunction) -> bytes:
         declared = tuple([(each.return_type, each.args) for each in device.signatures])
-        facts = encode((device.options, declared))
+        facts = encode((device.options, declared, device.floats))
         return frame(b"D", facts, self._function(device.py_func), self._loose(value))
 
     def _class(self, cls: type) -> bytes:

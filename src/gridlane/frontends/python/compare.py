@@ -79,7 +79,7 @@ def _has_array(*sides: Operand) -> bool:
 
 
 def _scalars(t: Translator, kind: Kind, lhs: Scalar, rhs: Scalar) -> Value:
-    dtype = _of_constant(lhs, rhs) or _of_constant(rhs, lhs) or _common(lhs.dtype, rhs.dtype)
+    dtype = _of_constant(lhs, rhs) or _of_constant(rhs, lhs) or _common(t, lhs.dtype, rhs.dtype)
     if dtype is None:
         return _signed_with_u64(t, kind, lhs, rhs)
     a, b = t.b.cast(lhs.value, dtype), t.b.cast(rhs.value, dtype)
@@ -97,12 +97,12 @@ def _of_constant(number: Scalar, other: Scalar) -> DType | None:
     return dtype if fits else None
 
 
-def _common(lhs: DType, rhs: DType) -> DType | None:
+def _common(t: Translator, lhs: DType, rhs: DType) -> DType | None:
     """The type in which two numbers compare exactly; None for a signed one with a u64."""
     if lhs is rhs and lhs is not b1:
         return lhs
     if lhs.is_float or rhs.is_float:
-        return promotion.unify(lhs, rhs)
+        return t.promoted(promotion.unify, lhs, rhs)
     if u64 in (lhs, rhs):
         other = rhs if lhs is u64 else lhs
         return None if other.is_signed else u64

@@ -35,7 +35,7 @@ def both(
     for side, spec in zip((lhs, rhs), specs, strict=True):
         if not isinstance(spec, ScalarSpec | ComplexSpec):
             raise t.fail(TypingError, f"a number is required here, not {side.type_name}")
-    part = complex_part(*specs, part_for=rule)  # type: ignore[arg-type]  # checked above
+    part = complex_part(t.promoted, *specs, part_for=rule)  # type: ignore[arg-type]  # checked above
     return to_complex(t, lhs, part), to_complex(t, rhs, part)
 
 

@@ -4,16 +4,18 @@ and globals freeze; everything else stays a compile-time object."""
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gridlane.core import argtypes, dtypes
 from gridlane.core.array_interface import ArrayMemory
-from gridlane.core.dtypes import DType, b1, f64, i64, u64
+from gridlane.core.dtypes import DType, b1, i64, u64
 from gridlane.core.errors import ConstantError, DeviceError, GridlaneError, TypingError
-from gridlane.core.source import describe
+from gridlane.core.source import Loc, describe
 from gridlane.frontends.python.calls.registry import VALUES
+from gridlane.frontends.python.doubles import Cause, captured, is_double
 from gridlane.frontends.python.layout import memory_type
 from gridlane.frontends.python.operands import (
     NONE,
@@ -26,10 +28,13 @@ from gridlane.frontends.python.operands import (
     TupleOperand,
 )
 from gridlane.frontends.python.scope import protocol
+from gridlane.frontends.python.specs import flatten
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import memory
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Value
+
+Why = Callable[[Loc, Any, Value], Cause]
 
 
 def integer_type(value: int) -> DType | None:
@@ -39,8 +44,16 @@ def integer_type(value: int) -> DType | None:
     return u64 if 0 <= value <= u64.max else None
 
 
-def operand_of(t: Translator, value: Any, name: str = "") -> Operand:
-    """The operand of a Python object."""
+def operand_of(t: Translator, value: Any, name: str = "", why: Why = captured) -> Operand:
+    """The operand of a Python object. ``why``: the cause of one that is a float64."""
+    made = _operand_of(t, value, name)
+    if t.causes is not None and isinstance(value, float | complex):
+        found = [part for part in flatten(made) if is_double(part)]
+        t.causes += [why(t.b.loc, value, part) for part in found]
+    return made
+
+
+def _operand_of(t: Translator, value: Any, name: str) -> Operand:
     maker = _MAKERS.get(type(value))
     if maker is not None:
         return maker(t, value)
@@ -82,7 +95,8 @@ def _int(t: Translator, value: int) -> Operand:
     return EnumMember(number, type(value), value) if isinstance(value, enum.Enum) else number
 
 
-def _complex(t: Translator, value: complex, part: DType = f64) -> Operand:
+def _complex(t: Translator, value: complex, part: DType | None = None) -> Operand:
+    part = part or t.floating
     return ComplexNumber(t.b.const(value.real, part), t.b.const(value.imag, part))
 
 
@@ -148,7 +162,7 @@ def _element_type(t: Translator, array: np.ndarray) -> argtypes.ArgType:
 _MAKERS: dict[type, Any] = {
     bool: lambda t, value: t.number(value, b1),
     int: _int,
-    float: lambda t, value: t.number(value, f64),
+    float: lambda t, value: t.number(value, t.floating),
     complex: _complex,
     tuple: _tuple,
     np.ndarray: constant_array,

@@ -21,11 +21,13 @@ class DeviceFunction:
         options: the options that it was decorated with.
         signatures: declared signatures; the arguments of a call convert to the one that fits best.
             A return type of None is open.
+        floats: what its Python floats are; None for what they are in the caller.
     """
 
     py_func: Any
     options: KernelOptions = field(default_factory=KernelOptions)
     signatures: tuple[argtypes.Signature, ...] = ()
+    floats: str | None = None
 
     @property
     def __gridlane_function__(self) -> DeviceFunction:

@@ -28,17 +28,17 @@ def _operands(t: Translator, lhs: Scalar, rhs: Scalar, dtype: DType) -> tuple[Sc
 
 def true_divide(t: Translator, lhs: Scalar, rhs: Scalar) -> Scalar:
     """lhs / rhs."""
-    dtype = promotion.division(lhs.dtype, rhs.dtype)
+    dtype = t.promoted(promotion.division, lhs.dtype, rhs.dtype)
     a, b = _operands(t, lhs, rhs, dtype)
     x, y = constant(a.value), constant(b.value)
     if type(x) is float and type(y) is float and y:
-        return t.number(x / y, dtype)
+        return t.folded(x / y, a, b)
     return Scalar(t.b.div(a.value, b.value))
 
 
 def floor_divide(t: Translator, lhs: Scalar, rhs: Scalar) -> Scalar:
     """lhs // rhs."""
-    return floor_divide_as(t, lhs, rhs, promotion.modular(lhs.dtype, rhs.dtype))
+    return floor_divide_as(t, lhs, rhs, t.promoted(promotion.modular, lhs.dtype, rhs.dtype))
 
 
 def floor_divide_as(t: Translator, lhs: Scalar, rhs: Scalar, dtype: DType) -> Scalar:
@@ -58,7 +58,7 @@ def floor_divide_as(t: Translator, lhs: Scalar, rhs: Scalar, dtype: DType) -> Sc
 
 def modulo(t: Translator, lhs: Scalar, rhs: Scalar) -> Scalar:
     """lhs % rhs, with the sign of rhs."""
-    return modulo_as(t, lhs, rhs, promotion.modular(lhs.dtype, rhs.dtype))
+    return modulo_as(t, lhs, rhs, t.promoted(promotion.modular, lhs.dtype, rhs.dtype))
 
 
 def modulo_as(t: Translator, lhs: Scalar, rhs: Scalar, dtype: DType) -> Scalar:

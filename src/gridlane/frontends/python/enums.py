@@ -11,7 +11,7 @@ from gridlane.core.errors import TypingError
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import convert
 from gridlane.frontends.python.operands import EnumMember, EnumVariable, Operand, Scalar, Static
-from gridlane.frontends.python.specs import Spec, flatten, ir_types, rebuild, spec_of, unify
+from gridlane.frontends.python.specs import Spec, flatten, ir_types, rebuild, spec_of
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.values import Value
 
@@ -78,7 +78,7 @@ def attribute(t: Translator, base: EnumVariable | EnumMember, name: str) -> Oper
             "its value, and ==, != and `is`",
         )
     values = [operand_of(t, member.value) for member in base.cls]
-    spec = _common(values)
+    spec = _common(t, values)
     if spec is None:
         kinds = ", ".join(dict.fromkeys(value.type_name for value in values))
         raise t.fail(
@@ -94,12 +94,12 @@ def attribute(t: Translator, base: EnumVariable | EnumMember, name: str) -> Oper
     return rebuild(t.b, spec, iter(parts))
 
 
-def _common(values: list[Operand]) -> Spec | None:
+def _common(t: Translator, values: list[Operand]) -> Spec | None:
     """The spec of numbers, and of tuples of them, that all values convert to."""
     spec: Spec | None = None
     for value in values:
         own = spec_of(value)
-        spec = own if spec is None or own is None else unify(spec, own)
+        spec = own if spec is None or own is None else t.unify(spec, own)
         if spec is None:
             return None
     known = spec is not None and all(isinstance(kind, DType) for kind in ir_types(spec))

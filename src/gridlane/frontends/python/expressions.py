@@ -13,6 +13,7 @@ from gridlane.frontends.python.calls.dispatch import call
 from gridlane.frontends.python.compare import compare, contains, identical
 from gridlane.frontends.python.constants import operand_of
 from gridlane.frontends.python.conversion import convert, integer, truth
+from gridlane.frontends.python.doubles import literal
 from gridlane.frontends.python.indexing import subscript
 from gridlane.frontends.python.literals import folded
 from gridlane.frontends.python.names import named
@@ -33,7 +34,6 @@ from gridlane.frontends.python.specs import (
     flatten,
     rebuild,
     spec_of,
-    unify,
 )
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
@@ -44,7 +44,7 @@ from gridlane.ir.values import Region, Value
 def _constant(t: Translator, node: ast.Constant) -> Operand:
     if isinstance(node.value, bytes):
         raise t.fail(UnsupportedError, "bytes cannot be used in a kernel; use integers")
-    return operand_of(t, node.value)
+    return operand_of(t, node.value, why=literal)
 
 
 def _name(t: Translator, node: ast.Name) -> Operand:
@@ -65,7 +65,7 @@ def _literal(t: Translator, node: ast.BinOp | ast.UnaryOp) -> Operand | None:
         value = folded(node)
     except OverflowError as error:
         raise t.fail(ConstantError, str(error)) from None
-    return None if value is None else operand_of(t, value)
+    return None if value is None else operand_of(t, value, why=literal)
 
 
 def _binary(t: Translator, node: ast.BinOp) -> Operand:
@@ -169,7 +169,7 @@ def choose(
     only where they are chosen, or both when that is harmless."""
     (then, on_true), (orelse, on_false) = sides
     a, b = spec_of(on_true), spec_of(on_false)
-    spec = unify(a, b) if a is not None and b is not None else None
+    spec = t.unify(a, b) if a is not None and b is not None else None
     if spec is None:
         raise t.fail(
             TypingError,

@@ -12,7 +12,6 @@ from gridlane.frontends.python.operands import NONE, Conflict, Operand
 from gridlane.frontends.python.parameters import kernel_parameters
 from gridlane.frontends.python.source import FunctionSource, parameter_names, source_of
 from gridlane.frontends.python.specs import Spec, flatten, ir_types, rebuild, spec_of, suffixes
-from gridlane.frontends.python.specs import unify as unify_specs
 from gridlane.frontends.python.translator import Rules, Translator
 from gridlane.frontends.python.unit import Compiled, Unit
 from gridlane.ir.op import Op
@@ -35,7 +34,7 @@ def compile_kernel(
     target = Function(unit.function_name(source.name), is_kernel=True)
     target.loc = source.locate(source.node)
     unit.module.functions[target.name] = target
-    t = Translator(unit, rules, function, target)
+    t = Translator(unit, rules, function, target, unit.options.floats)
     unit.active.append((function, target.loc))
     for name, operand in zip(names, kernel_parameters(t, names, args), strict=True):
         t.env[name] = operand
@@ -51,14 +50,14 @@ def _is_lambda(source: FunctionSource) -> bool:
 
 
 def compile_device(
-    unit: Unit, rules: Rules, function: types.FunctionType, specs: tuple[Spec, ...]
+    unit: Unit, rules: Rules, function: types.FunctionType, specs: tuple[Spec, ...], floats: str
 ) -> Compiled:
     """Translate a device function for the specs of its arguments; its results follow."""
     source = source_of(function)
     target = Function(unit.function_name(source.name))
     target.loc = source.locate(source.node)
     unit.module.functions[target.name] = target
-    t = Translator(unit, rules, function, target)
+    t = Translator(unit, rules, function, target, floats)
     try:
         _bind_parameters(t, target, parameter_names(function), specs)
         t.block(source.body)
@@ -91,7 +90,7 @@ def _finish(t: Translator, target: Function) -> Spec:
     first: tuple[Operand, Loc] | None = None
     for _, operand, loc in t.returns:
         own = None if isinstance(operand, Conflict) else spec_of(operand)
-        joined = own if result is None else (unify_specs(result, own) if own else None)
+        joined = own if result is None else (t.unify(result, own, "the result") if own else None)
         if joined is None:
             raise _no_common_result(t, first, operand, loc)
         first = first or (operand, loc)

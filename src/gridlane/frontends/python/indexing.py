@@ -23,7 +23,7 @@ from gridlane.frontends.python.operands import (
 from gridlane.frontends.python.places import Place, address, item_of
 from gridlane.frontends.python.raising import guard
 from gridlane.frontends.python.ranges import range_item
-from gridlane.frontends.python.specs import flatten, rebuild, spec_of, unify
+from gridlane.frontends.python.specs import flatten, rebuild, spec_of
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.views import IndexPart, make_view
 from gridlane.ir.builder import constant
@@ -231,7 +231,7 @@ def _pick(t: Translator, here: Value, lhs: Operand, rhs: Operand) -> Operand:
     if isinstance(lhs, Scalar) and isinstance(rhs, Scalar):
         value = t.b.select(here, lhs.value, rhs.value)
         return Scalar(value, min(lhs.lo, rhs.lo), max(lhs.hi, rhs.hi))
-    spec = unify(spec_of(lhs), spec_of(rhs))  # type: ignore[arg-type]  # same types
+    spec = t.unify(spec_of(lhs), spec_of(rhs))  # type: ignore[arg-type]  # same types
     pairs = zip(flatten(lhs), flatten(rhs), strict=True)
     chosen = [x if x is y else t.b.select(here, x, y) for x, y in pairs]
     return rebuild(t.b, spec, iter(chosen))  # type: ignore[arg-type]

@@ -22,7 +22,6 @@ from gridlane.frontends.python.specs import (
     rebuild,
     spec_of,
     suffixes,
-    unify,
 )
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.ops import control
@@ -111,7 +110,7 @@ def merge(
     if isinstance(operand, Conflict) or isinstance(other, Conflict):
         return operand if isinstance(operand, Conflict) else other
     lhs, rhs = spec_of(operand), spec_of(other)
-    spec = unify(lhs, rhs) if lhs is not None and rhs is not None else None
+    spec = t.unify(lhs, rhs, name) if lhs is not None and rhs is not None else None
     if spec is None:
         return Conflict((operand.type_name, other.type_name))
     return through(t, name, spec, ((region, operand), (other_region, other)))
@@ -206,7 +205,7 @@ def _open(t: Translator, node: ast.For | ast.While) -> Frame:
             own = spec_of(entry)
             if own is None or isinstance(entry, Conflict):
                 continue
-            spec = widened(own) if learned is None else unify(learned, own) or own
+            spec = widened(own) if learned is None else t.unify(learned, own) or own
         if spec is not None:
             _define(t, carrier, spec)
             if entry is not None:
@@ -264,7 +263,7 @@ def save(t: Translator, frame: Frame) -> None:
             continue
         if carrier.spec is None:
             _discover(t, frame, carrier, spec)
-        both = unify(carrier.spec, spec)  # type: ignore[arg-type]  # defined above
+        both = t.unify(carrier.spec, spec, carrier.name)  # type: ignore[arg-type]  # defined above
         if both != carrier.spec:
             _learn(t, frame, carrier, both, now)
         elif not frame.retry:

@@ -44,12 +44,12 @@ def _arithmetic(symbol: str, op: type[Op], bound: Callable[..., tuple[int, int]]
     def emit(t: Translator, lhs: Operand, rhs: Operand) -> Operand:
         if not (isinstance(lhs, Scalar) and isinstance(rhs, Scalar)):
             return _other(t, symbol, lhs, rhs)
-        dtype = promotion.arithmetic(lhs.dtype, rhs.dtype)
+        dtype = t.promoted(promotion.arithmetic, lhs.dtype, rhs.dtype)
         a, b = cast_scalar(t, lhs, dtype), cast_scalar(t, rhs, dtype)
         if dtype.is_float:
             known = fold_floats(op, a.value, b.value)
             if known is not None:
-                return t.number(known, dtype)
+                return t.folded(known, a, b)
             return Scalar(t.arithmetic(op, a.value, b.value))
         builder = {"+": t.b.add, "*": t.b.mul, "-": t.b.sub}[symbol]
         return Scalar(builder(a.value, b.value), *bound(dtype, a, b))
@@ -171,7 +171,8 @@ def negative(t: Translator, operand: Operand) -> Operand:
     known = constant(number.value)
     own, dtype = _own(number), promotion.unary(number.dtype)
     if known is not None:
-        return cast_scalar(t, t.number(-known, own), dtype)
+        made = t.folded(-known, number) if own is number.dtype else t.number(-known, own)
+        return cast_scalar(t, made, dtype)
     if dtype.is_float:
         return Scalar(t.b.neg(number.value))
     a = cast_scalar(t, number, own)

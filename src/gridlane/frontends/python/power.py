@@ -30,7 +30,7 @@ def power(t: Translator, lhs: Operand, rhs: Operand) -> Operand:
             TypingError, f"** between {lhs.type_name} and {rhs.type_name}: it takes numbers"
         )
     exponent = constant(rhs.value)
-    dtype = promotion.power(lhs.dtype, rhs.dtype)
+    dtype = t.promoted(promotion.power, lhs.dtype, rhs.dtype)
     base = cast_scalar(t, lhs, dtype)
     if type(exponent) is int and abs(exponent) < MULTIPLIED:
         return _constant_power(t, base, exponent, dtype)

@@ -201,6 +201,11 @@ def numpy_complex(operand: DType) -> DType:
     return f64 if operand is f64 else f32
 
 
+def widest(operand: DType) -> DType:
+    """The type of what is computed in float64, whatever the operand is."""
+    return f64
+
+
 @cache
 def complex_call(operand: DType) -> DType:
     """The type of the parts when ``complex(...)`` converts a number of this type: float32 stays."""

@@ -162,18 +162,22 @@ def spec_of(operand: Operand) -> Spec | None:
     return None
 
 
-def unify(lhs: Spec, rhs: Spec) -> Spec | None:
+Promoted = Callable[..., DType]
+"""The type that a rule of promotion gives for the types behind it, in a function."""
+
+
+def unify(lhs: Spec, rhs: Spec, promoted: Promoted) -> Spec | None:
     """The spec that both sides convert to; None when there is none."""
     if lhs == rhs:
         return lhs
     if isinstance(lhs, ScalarSpec) and isinstance(rhs, ScalarSpec):
-        dtype = promotion.unify(lhs.dtype, rhs.dtype)
+        dtype = promoted(promotion.unify, lhs.dtype, rhs.dtype)
         cls = lhs.cls if lhs.cls is rhs.cls else None
         return ScalarSpec(dtype, min(lhs.lo, rhs.lo), max(lhs.hi, rhs.hi), cls)
     if isinstance(lhs, ScalarSpec | ComplexSpec) and isinstance(rhs, ScalarSpec | ComplexSpec):
-        return ComplexSpec(complex_part(lhs, rhs))
+        return ComplexSpec(complex_part(promoted, lhs, rhs))
     if isinstance(lhs, TupleSpec) and isinstance(rhs, TupleSpec):
-        return _unify_tuples(lhs, rhs)
+        return _unify_tuples(lhs, rhs, promoted)
     if isinstance(lhs, ArraySpec) and isinstance(rhs, ArraySpec):
         return _unify_arrays(lhs, rhs)
     if isinstance(lhs, RecordSpec) and isinstance(rhs, RecordSpec) and lhs.type == rhs.type:
@@ -191,19 +195,23 @@ def _enum_of(spec: Spec) -> type[enum.Enum] | None:
 
 
 def complex_part(
+    promoted: Promoted,
     *sides: ScalarSpec | ComplexSpec,
     part_for: Callable[[DType], DType] = promotion.complex_part,
 ) -> DType:
     """The type of the parts of a complex result: float32 only when every side fits in it, by the
     rule for numbers that are not complex."""
-    parts = [side.part if isinstance(side, ComplexSpec) else part_for(side.dtype) for side in sides]
+    parts = [
+        side.part if isinstance(side, ComplexSpec) else promoted(part_for, side.dtype)
+        for side in sides
+    ]
     return f64 if f64 in parts else f32
 
 
-def _unify_tuples(lhs: TupleSpec, rhs: TupleSpec) -> Spec | None:
+def _unify_tuples(lhs: TupleSpec, rhs: TupleSpec, promoted: Promoted) -> Spec | None:
     if len(lhs.items) != len(rhs.items) or lhs.cls is not rhs.cls:
         return None
-    items = tuple([unify(a, b) for a, b in zip(lhs.items, rhs.items, strict=True)])
+    items = tuple([unify(a, b, promoted) for a, b in zip(lhs.items, rhs.items, strict=True)])
     if any(item is None for item in items):
         return None
     return TupleSpec(items, lhs.fields, lhs.cls)  # type: ignore[arg-type]  # no None

@@ -39,12 +39,16 @@ def translate(
         return translate_device(function, args, options)[0]
     unit = Unit(Module(), options, around or Surroundings())
     try:
-        root = compile_kernel(unit, RULES, function, tuple(args))
+        translate_unit(unit, function, args)
     except CompileError as error:
         # The frames of the translator say nothing to the user.
         raise error.with_traceback(None) from None
-    _tidy(unit, root)
     return unit.module
+
+
+def translate_unit(unit: Unit, function: types.FunctionType, args: tuple[ArgType, ...]) -> None:
+    """Translate a kernel into a unit, which is new."""
+    _tidy(unit, compile_kernel(unit, RULES, function, tuple(args)))
 
 
 def translate_device(
@@ -54,7 +58,7 @@ def translate_device(
     unit = Unit(Module(), options)
     specs = tuple([spec_of_type(kind) for kind in args])
     try:
-        compiled = compile_device(unit, RULES, function, specs)
+        compiled = compile_device(unit, RULES, function, specs, options.floats)
     except CompileError as error:
         raise error.with_traceback(None) from None
     _tidy(unit, compiled.function)

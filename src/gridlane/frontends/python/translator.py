@@ -12,16 +12,19 @@ import ast
 import types
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from gridlane.core.dtypes import DType, i64
+from gridlane.core.dtypes import DType, f32, f64, i64
 from gridlane.core.errors import CompileError, NameLookupError, UnsupportedError
 from gridlane.core.source import Loc
+from gridlane.frontends.python import doubles
+from gridlane.frontends.python.doubles import Cause
 from gridlane.frontends.python.frames import Environment, Frame
 from gridlane.frontends.python.operands import Conflict, Operand, Scalar, number
 from gridlane.frontends.python.source import FunctionSource, source_of
-from gridlane.frontends.python.specs import Spec
+from gridlane.frontends.python.specs import Spec, unify
 from gridlane.frontends.python.unit import Unit
 from gridlane.ir.builder import Builder, Number
 from gridlane.ir.op import FastMath, Op
@@ -70,10 +73,19 @@ class Translator:
         learned: specs of loop variables found by earlier attempts; ``lessons`` counts changes.
         compared: operands of the comparisons translated so far, for refine.py.
         parameters: the IR values of the parameters, with the parameter's number.
+        floats: what Python floats are here, one of ``core.options.FLOATS``.
+        callee: the function of the table whose call is being translated.
+        causes: why something is float64; None where nobody asked. Attempts add to them: what made a
+            variable of a loop float64 does not meet its first type again.
     """
 
     def __init__(
-        self, unit: Unit, rules: Rules, function: types.FunctionType, target: Function
+        self,
+        unit: Unit,
+        rules: Rules,
+        function: types.FunctionType,
+        target: Function,
+        floats: str,
     ) -> None:
         self.unit = unit
         self.rules = rules
@@ -90,6 +102,11 @@ class Translator:
         self.lessons = 0
         self.compared: dict[ast.AST, list[Operand]] = {}
         self.parameters: dict[Value, int] = {}
+        self.floats = floats
+        self.callee = ""
+        self.causes: list[Cause] | None = None
+        if unit.causes is not None:
+            self.causes = unit.causes[target.name] = []
         code = function.__code__
         self.local_names = frozenset((*code.co_varnames, *code.co_cellvars))
         self.contract = (
@@ -135,11 +152,48 @@ class Translator:
         self.b.emit(op)
         self.dead = True
 
+    # ---- types
+
+    @property
+    def floating(self) -> DType:
+        """The type of a Python float."""
+        return _FLOATING[self.floats]
+
+    def promoted(self, rule: Callable[..., DType], *types: DType, joins: str = "") -> DType:
+        """The type that one of promotion's rules gives for operands, or for what ``joins`` names.
+        A float64 that none of them has is that of Python's floats, so it is float32 where these
+        are."""
+        found = rule(*types)
+        if found is not f64 or f64 in types:
+            return found
+        if self.causes is not None and self.floating is f64:
+            place = self.b.loc
+            if joins and len(types) > 1:
+                self.causes.append(doubles.joined(place, joins, types))
+            else:
+                self.causes.append(doubles.promoted(place, rule, types, self.callee))
+        return self.floating
+
+    def unify(self, lhs: Spec, rhs: Spec, joins: str = "this value") -> Spec | None:
+        """The spec that both sides convert to here; None when there is none."""
+        return unify(lhs, rhs, partial(self.promoted, joins=joins))
+
     # ---- constants and arithmetic
 
     def number(self, value: Number, dtype: DType) -> Scalar:
         """A constant."""
         return number(self.b, value, dtype)
+
+    def folded(self, value: Number, *operands: Scalar) -> Scalar:
+        """Emit the constant result of constant operands of one type. It is float64 for the reasons
+        that these are."""
+        made = number(self.b, value, operands[0].dtype)
+        if self.causes is not None:
+            known = [operand.value for operand in operands]
+            self.causes += [
+                replace(cause, value=made.value) for cause in self.causes if cause.value in known
+            ]
+        return made
 
     def integer(self, value: int) -> Scalar:
         """An int64 constant."""
@@ -209,6 +263,7 @@ class Translator:
         return kind(message, self.b.loc)
 
 
+_FLOATING = {"float64": f64, "float32": f32}
 _SPELLED = {
     "ListComp": ("list comprehensions", "a loop that writes a local or shared array"),
     "SetComp": ("set comprehensions", "a loop"),

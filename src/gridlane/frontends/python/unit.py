@@ -9,6 +9,7 @@ from typing import Any
 from gridlane.core.errors import ConstantError
 from gridlane.core.options import KernelOptions
 from gridlane.core.source import Loc
+from gridlane.frontends.python.doubles import Cause
 from gridlane.frontends.python.scope import Surroundings
 from gridlane.frontends.python.specs import Spec
 from gridlane.ir.ops import control, memory
@@ -44,6 +45,7 @@ class Unit:
         literals: for a function, the parameters that it needs as compile-time constants.
         arrays: symbols of constant arrays by identity of the array, which is kept alive.
         shared: symbols of static shared arrays by function instance and call.
+        causes: why something is float64, by the IR function; None where nobody asked.
     """
 
     module: Module
@@ -55,6 +57,7 @@ class Unit:
     arrays: dict[int, tuple[Any, str]] = field(default_factory=dict)
     shared: dict[tuple[Any, ...], str] = field(default_factory=dict)
     errors: dict[ErrorSite, int] = field(default_factory=dict)
+    causes: dict[str, list[Cause]] | None = None
 
     def function_name(self, wanted: str) -> str:
         """A name that no function of the module has yet."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math as math_
 
-from gridlane.core.dtypes import DType, f64, i8, i32, i64, u64
+from gridlane.core.dtypes import DType, i8, i32, i64, u64
 from gridlane.core.errors import TypingError, UnsupportedError
 from gridlane.frontends.python import bounds, complexes, division, promotion
 from gridlane.frontends.python.attributes import extent
@@ -74,7 +74,7 @@ def _extreme(t: Translator, name: str, kind: type[ast.cmpop], operands: list[Ope
 def _of_floats(t: Translator, kind: type[ast.cmpop], lhs: Scalar, rhs: Scalar) -> Scalar:
     """The smaller or larger of two floats; -0.0 is below 0.0. With a constant operand that is one
     comparison, which is false for NaN and right for both zeros."""
-    dtype = promotion.unify(lhs.dtype, rhs.dtype)
+    dtype = t.promoted(promotion.unify, lhs.dtype, rhs.dtype)
     a, b = t.b.cast(lhs.value, dtype), t.b.cast(rhs.value, dtype)
     a, b = (b, a) if constant(b) is None else (a, b)
     limit = constant(b)
@@ -96,7 +96,7 @@ the constant's sign."""
 
 def two_way(t: Translator, kind: type[ast.cmpop], lhs: Scalar, rhs: Scalar) -> Scalar:
     """rhs where ``rhs <kind> lhs``, else lhs."""
-    dtype = promotion.unify(lhs.dtype, rhs.dtype)
+    dtype = t.promoted(promotion.unify, lhs.dtype, rhs.dtype)
     a, b = cast_scalar(t, lhs, dtype), cast_scalar(t, rhs, dtype)
     pick = min if kind is ast.Lt else max
     if dtype.is_integer:
@@ -131,15 +131,16 @@ def _round(t: Translator, number: Operand, ndigits: Operand | None) -> Operand:
             return cast_scalar(t, value, i64)
         return Scalar(t.b.cast(t.b.unary(math.Rint, value.value), i64))
     digits = integer(t, ndigits, "an integer number of digits")
-    value = cast_scalar(t, value, promotion.math_narrow(value.dtype))
+    value = cast_scalar(t, value, t.promoted(promotion.math_narrow, value.dtype))
     return _round_digits(t, value, digits)
 
 
 def _round_digits(t: Translator, value: Scalar, digits: Scalar) -> Scalar:
-    """rint(x * 10**n) / 10**n in float64; x itself where that overflows or x is not finite."""
+    """rint(x * 10**n) / 10**n in float64, or what Python's floats are if wider than x; x itself
+    where that overflows or x is not finite."""
     own = value.dtype
-    value = cast_scalar(t, value, f64)
-    b, dtype = t.b, f64
+    b, dtype = t.b, t.promoted(promotion.widest, own)
+    value = cast_scalar(t, value, dtype)
     known = constant(digits.value)
     if type(known) is int:
         scale = b.const(10.0 ** abs(known), dtype)
@@ -159,7 +160,7 @@ def _round_digits(t: Translator, value: Scalar, digits: Scalar) -> Scalar:
 @handles(divmod, params="x, y")
 def _divmod(t: Translator, x: Operand, y: Operand) -> Operand:
     a, b = scalar(t, x), scalar(t, y)
-    dtype = promotion.division_pair(a.dtype, b.dtype)
+    dtype = t.promoted(promotion.division_pair, a.dtype, b.dtype)
     quotient = division.floor_divide_as(t, a, b, dtype)
     return TupleOperand((quotient, division.modulo_as(t, a, b, dtype)))
 

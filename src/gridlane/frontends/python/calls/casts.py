@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from gridlane.core import argtypes
-from gridlane.core.dtypes import b1, f64, i64
+from gridlane.core.dtypes import b1, i64
 from gridlane.core.errors import ConstantError, TypingError
 from gridlane.frontends.python import promotion
 from gridlane.frontends.python.calls.registry import handles
 from gridlane.frontends.python.conversion import cast_scalar, cast_to, scalar, to_complex, truth
+from gridlane.frontends.python.doubles import conversion, is_double
 from gridlane.frontends.python.operands import (
     ComplexNumber,
     Operand,
@@ -19,7 +20,7 @@ from gridlane.frontends.python.operands import (
     Static,
     TupleOperand,
 )
-from gridlane.frontends.python.specs import ComplexSpec, ScalarSpec, complex_part, spec_of
+from gridlane.frontends.python.specs import ComplexSpec, ScalarSpec, complex_part, flatten, spec_of
 from gridlane.frontends.python.translator import Translator
 from gridlane.frontends.python.unit import LiteralNeeded
 from gridlane.ir.builder import constant
@@ -36,6 +37,17 @@ def cast_call(
     t: Translator, kind: argtypes.ArgType, arguments: list[Operand], keywords: dict[str, Operand]
 ) -> Operand:
     """``kind(x)``, or ``kind(real, imag)`` for a complex type."""
+    made = _converted(t, kind, arguments, keywords)
+    if t.causes is not None:
+        given = [value for item in arguments for value in flatten(item) if constant(value) is None]
+        found = [value for value in flatten(made) if is_double(value) and value not in given]
+        t.causes += [conversion(t.b.loc, str(kind), value) for value in found]
+    return made
+
+
+def _converted(
+    t: Translator, kind: argtypes.ArgType, arguments: list[Operand], keywords: dict[str, Operand]
+) -> Operand:
     if isinstance(kind, argtypes.ComplexType) and len(arguments) == 2 and not keywords:
         real, imag = (scalar(t, item).value for item in arguments)
         return ComplexNumber(t.b.cast(real, kind.part), t.b.cast(imag, kind.part))
@@ -55,9 +67,9 @@ def _int(t: Translator, x: Operand | None) -> Operand:
 
 @handles(float, params="x=")
 def _float(t: Translator, x: Operand | None) -> Operand:
-    """Floats keep their type, as in numba; the rest becomes float64."""
+    """Floats keep their type, as in numba; the rest becomes what Python's are."""
     number = t.integer(0) if x is None else scalar(t, x)
-    return number if number.dtype.is_float else cast_scalar(t, number, f64)
+    return cast_scalar(t, number, t.promoted(promotion.floating, number.dtype))
 
 
 @handles(bool, params="x=")
@@ -73,9 +85,9 @@ def _complex(t: Translator, real: Operand | None, imag: Operand | None) -> Opera
     if not all(isinstance(spec, ScalarSpec | ComplexSpec) for spec in specs):
         raise t.fail(TypingError, f"complex() takes numbers, not {real.type_name}")
     rule = promotion.complex_call
-    part = complex_part(*specs, part_for=rule)  # type: ignore[arg-type]  # checked above
+    part = complex_part(t.promoted, *specs, part_for=rule)  # type: ignore[arg-type]  # checked above
     if imag is None and isinstance(specs[0], ComplexSpec):
-        part = f64
+        part = t.promoted(promotion.widest, part)
     if imag is None:
         return to_complex(t, real, part)
     return ComplexNumber(*[t.b.cast(scalar(t, item).value, part) for item in parts])

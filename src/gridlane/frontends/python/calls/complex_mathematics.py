@@ -30,7 +30,7 @@ def complex_operand(t: Translator, x: Operand) -> ComplexNumber:
     if isinstance(x, ComplexNumber):
         return x
     real = scalar(t, x)
-    return to_complex(t, real, promotion.complex_arithmetic(real.dtype))
+    return to_complex(t, real, t.promoted(promotion.complex_arithmetic, real.dtype))
 
 
 def _times_i(t: Translator, z: ComplexNumber) -> ComplexNumber:

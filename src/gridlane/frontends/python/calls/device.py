@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gridlane.core import argtypes
 from gridlane.core.errors import CompileError, TypingError, UnsupportedError
 from gridlane.frontends.python.calls.overloads import choose_signature
@@ -88,14 +90,17 @@ def _not_constant(t: Translator, error: LiteralNeeded, operand: Operand) -> Lite
 
 
 def _compiled(t: Translator, device: DeviceFunction, specs: tuple[Spec, ...]) -> Compiled:
-    key = device.py_func, specs
+    floats = device.floats or t.floats
+    key = device.py_func, specs, floats
     found = t.unit.compiled.get(key)
     if found is not None:
         return found
     _check_recursion(t, device)
     t.unit.active.append((device.py_func, t.b.loc))
     try:
-        found = t.unit.compiled[key] = compile_device(t.unit, t.rules, device.py_func, specs)
+        found = t.unit.compiled[key] = compile_device(
+            t.unit, t.rules, device.py_func, specs, floats
+        )
     except CompileError as error:
         if not isinstance(error, LiteralNeeded):
             error.loc = error.loc.inlined_at(t.b.loc)
@@ -144,8 +149,16 @@ def _bind(
         elif name in bound.arguments:
             operands.append(bound.arguments[name])
         else:
-            operands.append(operand_of(t, parameter.default))
+            operands.append(_default(t, device, parameter.default))
     return operands
+
+
+def _default(t: Translator, device: DeviceFunction, value: Any) -> Operand:
+    """The default of a parameter, whose floats are those of the function that has it."""
+    outer, t.floats = t.floats, device.floats or t.floats
+    made = operand_of(t, value)
+    t.floats = outer
+    return made
 
 
 def _argument_spec(t: Translator, operand: Operand, literal: bool) -> Spec:

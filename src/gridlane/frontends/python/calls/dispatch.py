@@ -39,6 +39,7 @@ def call(
     target = function.object
     handler = _handler(target)
     if handler is not None:
+        t.callee = handler.name
         if handler.elementwise and fills_array(handler, arguments, keywords):
             return elementwise(t, handler, arguments)
         return handler.emit(t, *bind(t, handler, arguments, keywords))

@@ -8,7 +8,7 @@ from gridlane.frontends.python import promotion, stubs
 from gridlane.frontends.python.calls.registry import handles
 from gridlane.frontends.python.conversion import cast_scalar, convert, integer, scalar, truth
 from gridlane.frontends.python.operands import Operand, Scalar
-from gridlane.frontends.python.specs import spec_of, unify
+from gridlane.frontends.python.specs import spec_of
 from gridlane.frontends.python.translator import Translator
 from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, math
@@ -60,7 +60,7 @@ def _fma(t: Translator, a: Operand, b: Operand, c: Operand) -> Operand:
     numbers = [scalar(t, item) for item in (a, b, c)]
     dtype = f32
     for number in numbers:
-        dtype = promotion.unify(dtype, promotion.math_narrow(number.dtype))
+        dtype = promotion.unify(dtype, t.promoted(promotion.math_narrow, number.dtype))
     x, y, z = (t.b.cast(item.value, dtype) for item in numbers)
     return Scalar(t.b.fma(x, y, z))
 
@@ -68,14 +68,15 @@ def _fma(t: Translator, a: Operand, b: Operand, c: Operand) -> Operand:
 @handles(stubs.cbrt)
 def _cbrt(t: Translator, x: Operand) -> Operand:
     number = scalar(t, x)
-    return Scalar(t.b.unary(math.Cbrt, t.b.cast(number.value, promotion.math_narrow(number.dtype))))
+    dtype = t.promoted(promotion.math_narrow, number.dtype)
+    return Scalar(t.b.unary(math.Cbrt, t.b.cast(number.value, dtype)))
 
 
 @handles(stubs.selp)
 def _selp(t: Translator, condition: Operand, a: Operand, b: Operand) -> Operand:
     lhs, rhs = spec_of(scalar(t, a)), spec_of(scalar(t, b))
     assert lhs is not None and rhs is not None
-    spec = unify(lhs, rhs)
+    spec = t.unify(lhs, rhs)
     if spec is None:
         raise t.fail(TypingError, f"{a.type_name} and {b.type_name} have no common type")
     x, y = convert(t, a, spec), convert(t, b, spec)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from gridlane.core.dtypes import DType, b1, f16, f64, i32
+from gridlane.core.dtypes import DType, b1, f16, i32
 from gridlane.frontends.python import promotion
 from gridlane.frontends.python.calls.registry import handles, register
 from gridlane.frontends.python.conversion import cast_scalar, integer, scalar
@@ -50,7 +50,7 @@ def float_operand(
 ) -> Scalar:
     """A number in the float type that a rule computes in."""
     number = scalar(t, x)
-    return cast_scalar(t, number, rule(number.dtype))
+    return cast_scalar(t, number, t.promoted(rule, number.dtype))
 
 
 def float_operands(
@@ -58,7 +58,7 @@ def float_operands(
 ) -> tuple[Value, Value, DType]:
     """Two numbers in their common float type."""
     a, b = scalar(t, x), scalar(t, y)
-    dtype = rule(a.dtype, b.dtype)
+    dtype = t.promoted(rule, a.dtype, b.dtype)
     return t.b.cast(a.value, dtype), t.b.cast(b.value, dtype), dtype
 
 
@@ -105,7 +105,7 @@ register((math.trunc,), "math.trunc", lambda t, x: _rounded(t, x, ops.Trunc), "x
 @handles(math.pow, params="x, y")
 def _pow(t: Translator, x: Operand, y: Operand) -> Operand:
     base, exponent = scalar(t, x), scalar(t, y)
-    dtype = promotion.math_power(base.dtype, exponent.dtype)
+    dtype = t.promoted(promotion.math_power, base.dtype, exponent.dtype)
     return Scalar(float_power(t, t.b.cast(base.value, dtype), exponent))
 
 
@@ -173,7 +173,7 @@ def radians(t: Translator, x: Operand) -> Operand:
 def _modf(t: Translator, x: Operand) -> Operand:
     """(fraction, whole), both with the sign of x; of an infinity (0, inf)."""
     half = scalar(t, x).dtype is f16
-    number, b = float_operand(t, x, lambda dtype: f64 if half else promotion.floating(dtype)), t.b
+    number, b = float_operand(t, x, promotion.widest if half else promotion.floating), t.b
     whole = b.unary(ops.Trunc, number.value)
     fraction = b.sub(number.value, whole)
     fraction = b.select(is_infinite(t, number), b.const(0.0, number.dtype), fraction)

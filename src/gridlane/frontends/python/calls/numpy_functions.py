@@ -69,7 +69,7 @@ def _number(t: Translator, x: Operand, name: str) -> Scalar:
 
 def _float(t: Translator, x: Operand, name: str) -> Scalar:
     number = _number(t, x, name)
-    return cast_scalar(t, number, promotion.numpy_floating(number.dtype))
+    return cast_scalar(t, number, t.promoted(promotion.numpy_floating, number.dtype))
 
 
 def _register_floats() -> None:
@@ -92,7 +92,7 @@ def _register_floats() -> None:
 
         def two(t: Translator, x: Operand, y: Operand, name=name, op=op) -> Operand:
             a, b = _number(t, x, name), _number(t, y, name)
-            dtype = promotion.numpy_floating_pair(a.dtype, b.dtype)
+            dtype = t.promoted(promotion.numpy_floating_pair, a.dtype, b.dtype)
             return Scalar(t.b.binary(op, t.b.cast(a.value, dtype), t.b.cast(b.value, dtype)))
 
         register((getattr(np, name),), f"np.{name}", two, "x1, x2")
@@ -134,7 +134,7 @@ def _register_operators() -> None:
         def emit(t: Translator, x: Operand, y: Operand, kind=kind) -> Operand:
             result = BINARY[kind](t, x, y)
             if isinstance(x, Scalar) and isinstance(y, Scalar):
-                dtype = promotion.unify(x.dtype, y.dtype)
+                dtype = t.promoted(promotion.unify, x.dtype, y.dtype)
                 shift = kind in (ast.LShift, ast.RShift) and dtype.is_bool
                 return _narrowed(t, result, i8 if shift else dtype)
             return result
@@ -158,7 +158,7 @@ def _true_divide(t: Translator, x1: Operand, x2: Operand) -> Operand:
     if isinstance(x1, ComplexNumber) or isinstance(x2, ComplexNumber):
         return complexes.divide(t, *complexes.both(t, x1, x2, promotion.numpy_complex))
     a, b = _number(t, x1, "true_divide"), _number(t, x2, "true_divide")
-    dtype = promotion.numpy_floating_pair(a.dtype, b.dtype)
+    dtype = t.promoted(promotion.numpy_floating_pair, a.dtype, b.dtype)
     return division.true_divide(t, cast_scalar(t, a, dtype), cast_scalar(t, b, dtype))
 
 
@@ -220,7 +220,7 @@ def _extreme(name: str, kind: type[ast.cmpop], relation: type[Op], keep_nan: boo
 
     def emit(t: Translator, x: Operand, y: Operand) -> Operand:
         a, b = _number(t, x, name), _number(t, y, name)
-        dtype = promotion.numpy_pair(a.dtype, b.dtype)
+        dtype = t.promoted(promotion.numpy_pair, a.dtype, b.dtype)
         if not dtype.is_float:
             return two_way(t, kind, a, b)
         u, v = t.b.cast(a.value, dtype), t.b.cast(b.value, dtype)

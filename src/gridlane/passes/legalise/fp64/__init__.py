@@ -53,8 +53,9 @@ def legalize_fp64(module: Module, mode: str) -> tuple[str, ...]:
     if mode == "refuse":
         raise TargetError(
             f"{first.name} computes in float64, which the target lacks and fp64='refuse' does not "
-            "allow; write numpy.float32(…) round the constants and arguments that make it so, or "
-            "use cuda.jit(fp64='exact')",
+            "allow; write numpy.float32(…) round the constants and arguments that make it so, use "
+            "cuda.jit(floats='float32'), or compute it with GRIDLANE_FP64=exact or "
+            "cuda.jit(fp64='exact')",
             first.loc,
         )
     WAYS[mode](module)

@@ -24,7 +24,7 @@ from gridlane.passes.legalise.fp64.exact import (
     from_scalar,
     to_scalar,
 )
-from gridlane.passes.legalise.fp64.shared import OverBits, needs_f32
+from gridlane.passes.legalise.fp64.shared import IN_MEMORY, OverBits, needs_f32
 from gridlane.passes.legalise.int64 import holds
 from gridlane.passes.legalise.math import FUNCTIONS, function_for
 from gridlane.passes.legalise.math.doubled import Pair, choose
@@ -48,8 +48,10 @@ COMPUTED = tuple(op for op in FUNCTIONS if op is not math.Nextafter)
 
 class _Pairs(OverBits):
     MODE = "emulate"
-    LACK = "fp64='emulate' computes in pairs of float32, which have no such op; use fp64='exact'"
-    ELSE = "'exact') or cuda.jit(fp64='narrow'"
+    LACK = (
+        "fp64='emulate' computes in pairs of float32, which have no such op; set "
+        "GRIDLANE_FP64=exact, or use cuda.jit(fp64='exact')"
+    )
 
     def forms(self, type_: Type) -> tuple[Type, ...] | None:
         return (f32, f32) if type_ is f64 else None
@@ -59,8 +61,8 @@ class _Pairs(OverBits):
 
     def local_array(self, op: memory.LocalArray | memory.GlobalAddress) -> Sequence[Parts]:
         raise TargetError(
-            "an array of float64, which the target lacks and fp64='emulate' has not in memory; use "
-            "cuda.jit(fp64='exact') or cuda.jit(fp64='narrow'), or an array of float32",
+            f"an array of float64, which the target lacks and fp64='emulate' has not in memory; "
+            f"{IN_MEMORY}",
             op.loc,
         )
 

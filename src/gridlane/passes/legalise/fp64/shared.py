@@ -10,7 +10,7 @@ import numpy as np
 from gridlane.core.dtypes import f64, u64
 from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, control
+from gridlane.ir.ops import arith, atomic, control
 from gridlane.ir.values import Value
 from gridlane.passes.legalise.fp64.exact import from_scalar, to_scalar
 from gridlane.passes.legalise.math.expression import Expression
@@ -64,21 +64,28 @@ class OverBits(Representation):
         if math.isfinite(number) and (size > LARGEST or 0.0 < size < LEAST):
             raise TargetError(
                 f"the number {number!r} is beyond float32, in which fp64={self.MODE!r} computes; "
-                "use cuda.jit(fp64='exact')",
+                "set GRIDLANE_FP64=exact, or use cuda.jit(fp64='exact')",
                 op.loc,
             )
         return number
 
     def refuse(self, op: Op) -> Sequence[Parts]:
-        """Refuse an op that needs float64 as it is in memory."""
+        """Refuse an op that needs float64 as it is in memory. The error names no mode for atomics:
+        every mode refuses them."""
+        swaps = isinstance(op, (atomic.Atomic, atomic.AtomicCas))
         raise TargetError(
             f"{op.name} of float64 in memory, which fp64={self.MODE!r} has not on the target; "
-            f"use cuda.jit(fp64={self.ELSE}), or an array of float32",
+            + (FLOAT32 if swaps else IN_MEMORY),
             op.loc,
         )
 
-    ELSE = "'exact'"
-    """The source to write instead, for the error."""
+
+FLOAT32 = "use an array of float32"
+IN_MEMORY = (
+    "set GRIDLANE_FP64=exact (binary64, slow) or GRIDLANE_FP64=narrow (in float32), for "
+    f"one kernel cuda.jit(fp64='exact') or 'narrow', or {FLOAT32}"
+)
+"""The advice for float64 in memory where the mode has none."""
 
 
 def needs_f32(value: float) -> float:
