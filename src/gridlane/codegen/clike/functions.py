@@ -2,7 +2,8 @@
 
 The text of such a function depends on the language and the options alone, so it is kept for the
 next kernel, with the declarations that it needs. Compilers inline it, so what ``rounding`` keeps
-apart is kept apart across calls as well: floats come in, and results go on, through their bits.
+apart is kept apart across calls as well: in the function, floats come in and go out through their
+bits, so that calls are short.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 from gridlane.codegen.clike.control import emit_region
 from gridlane.codegen.clike.emission import Dialect, Emission, Functions, FunctionText, emits
 from gridlane.codegen.clike.memory import declare_variables
-from gridlane.codegen.clike.rounding import hidden_between, hidden_zero
+from gridlane.codegen.clike.rounding import hidden_between, hidden_result, hidden_zero
 from gridlane.codegen.clike.types import require_types
 from gridlane.core.options import KernelOptions
 from gridlane.ir.ops import control
@@ -48,13 +49,12 @@ def call(state: Emission, op: control.Call) -> None:
         texts = [f"{whole}.p{n}" for n in range(len(op.results))]
     for value, text in zip(op.results, texts, strict=True):
         state.give(value, text)
-        state.set(value, hidden_between(state, value))
 
 
 @emits(control.Return)
 def leave(state: Emission, op: control.Return) -> None:
     """The end of a function, or of the thread: the kernel has no results."""
-    texts = [hidden_zero(state, value) for value in op.values]
+    texts = [hidden_result(state, value) for value in op.values]
     if len(texts) > 1:
         texts = [state.dialect.construct(_result_type(state, op.values), texts)]
     state.line(f"return {texts[0]};" if texts else "return;")

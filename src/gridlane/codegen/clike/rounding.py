@@ -50,17 +50,24 @@ def kept_apart(state: Emission, op: Op, number: int) -> str:
 
 
 def hidden_between(state: Emission, value: Value) -> str:
-    """The text of a float that comes from a caller or a callee, whose operations are not seen."""
+    """The text of a float that comes from or goes to a caller, whose operations are not seen."""
     text = state.name(value)
     return _hidden(state, text) if state.dialect.merges and value.type is f32 else text
 
 
 def hidden_zero(state: Emission, value: Value) -> str:
-    """The text of a value that goes to a caller or a callee, which may add or multiply by it."""
+    """The text of a value that goes to a callee, which may add or multiply by it. Where operations
+    merge, the callee hides what comes in."""
     text = state.name(value)
     if not state.dialect.folds_zeros or value.type is not f32 or not _may_be_known_zero(value):
         return text
-    return _hidden(state, text)
+    return text if state.dialect.merges else _hidden(state, text)
+
+
+def hidden_result(state: Emission, value: Value) -> str:
+    """The text of a value that goes to a caller."""
+    hide = hidden_between if state.dialect.merges else hidden_zero
+    return hide(state, value)
 
 
 def hidden_constant(state: Emission, op: arith.Const, dtype: DType) -> str:

@@ -1,4 +1,5 @@
-"""f64 as a pair of f32; what pairs have no formula for goes over the exact bits.
+"""f64 as a pair of f32; what pairs have no formula for goes over the exact bits. Arithmetic of pairs
+is calls of library functions (``pair_functions``).
 
 Memory has no pairs: an f64 in an array is refused by name. Behind ``compute_in_pairs`` the bits of
 binary64 are u64, as ``exact`` leaves them.
@@ -15,7 +16,7 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, control, math, memory, warp
 from gridlane.ir.types import Type
 from gridlane.ir.values import Module, Value
-from gridlane.passes.legalise.fp64 import arithmetic, pairs
+from gridlane.passes.legalise.fp64 import arithmetic, pair_functions, pairs
 from gridlane.passes.legalise.fp64.exact import (
     ARITHMETIC,
     Exact,
@@ -24,6 +25,7 @@ from gridlane.passes.legalise.fp64.exact import (
     from_scalar,
     to_scalar,
 )
+from gridlane.passes.legalise.fp64.pair_functions import called as called_pair
 from gridlane.passes.legalise.fp64.shared import OverBits, needs_f32
 from gridlane.passes.legalise.int64 import holds
 from gridlane.passes.legalise.math import FUNCTIONS, function_for
@@ -93,7 +95,12 @@ class _Pairs(OverBits):
 
     def in_pairs(self, op: Op) -> Sequence[Parts]:
         operands = [self.pair(value) for value in op.operands()]
-        return [values(FORMULAS[type(op)](self.writer, *operands))]
+        return [values(called_pair(self.writer, op.name, FORMULAS[type(op)], *operands))]
+
+    def subtract(self, op: arith.Sub) -> Sequence[Parts]:
+        """The sum with the negated operand, so that one function does for both."""
+        made = called_pair(self.writer, "add", pairs.add, self.pair(op.lhs), -self.pair(op.rhs))
+        return [values(made)]
 
     def neg(self, op: arith.Neg) -> Sequence[Parts]:
         return [values(-self.pair(op.value))]
@@ -157,12 +164,11 @@ class _Pairs(OverBits):
 
     RULES: ClassVar[dict[type[Op], Rule]] = {
         **dict.fromkeys(COMPUTED, over_bits),
-        **dict.fromkeys((math.Floor, math.Ceil, math.Trunc, math.Rint, math.Round), over_bits),
-        **dict.fromkeys(
-            (arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma, math.Sqrt, arith.Min),
-            in_pairs,
-        ),
-        **dict.fromkeys((arith.Max, arith.Abs, math.Copysign), in_pairs),
+        math.Round: over_bits,
+        **dict.fromkeys((arith.Add, arith.Mul, arith.Div, arith.Fma, math.Sqrt), in_pairs),
+        **dict.fromkeys((arith.Min, arith.Max, arith.Abs, math.Copysign), in_pairs),
+        **dict.fromkeys((math.Floor, math.Ceil, math.Trunc, math.Rint), in_pairs),
+        arith.Sub: subtract,
         **dict.fromkeys((arith.Eq, arith.Ne, arith.Lt, arith.Le, arith.Gt, arith.Ge), compare),
         arith.Neg: neg,
         arith.Const: const,
@@ -186,7 +192,6 @@ WORDS: dict[DType, DType] = {
 
 FORMULAS: dict[type[Op], Callable[..., Pair]] = {
     arith.Add: pairs.add,
-    arith.Sub: pairs.subtract,
     arith.Mul: pairs.multiply,
     arith.Div: pairs.divide,
     arith.Fma: pairs.multiply_add,
@@ -195,6 +200,10 @@ FORMULAS: dict[type[Op], Callable[..., Pair]] = {
     arith.Max: pairs.larger,
     arith.Abs: pairs.magnitude,
     math.Copysign: pairs.with_sign,
+    math.Floor: pair_functions.floor,
+    math.Ceil: pair_functions.ceil,
+    math.Trunc: pair_functions.trunc,
+    math.Rint: pair_functions.nearest_even,
 }
 
 
