@@ -75,10 +75,10 @@ def kernel(groups: int) -> FunctionType:
     return module.literals
 
 
-def kilobytes(groups: int, target: Target) -> float:
-    """The size of the code."""
+def code(groups: int, target: Target) -> bytes:
+    """The kernel's code."""
     module = compiler.translate(kernel(groups), TYPES, KernelOptions())
-    return len(compiler.generate(module, target).code) / 1000
+    return compiler.generate(module, target).code
 
 
 def seconds(groups: int) -> float:
@@ -131,7 +131,7 @@ def main() -> None:
     print(f"{'kB':<24}" + "".join(f"{6 * groups + 4:>4} lines" for groups in GROUPS))
     for name, target in TARGETS.items():
         for label, variant in (("", ANY), (", compact", Variant(compact=True))):
-            sizes = [kilobytes(g, target_for(target, variant)) for g in GROUPS]
+            sizes = [len(code(g, target_for(target, variant))) / 1000 for g in GROUPS]
             print(f"{name + label:<24}" + "".join(f"{size:>10.1f}" for size in sizes), flush=True)
     print(f"{'seconds':<24}")
     for device in DEVICES:

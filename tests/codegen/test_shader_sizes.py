@@ -1,13 +1,32 @@
-"""How much text kernels become: of literals that make them float64, for one thing."""
+"""How much text kernels become whose literals make them float64."""
 
 from __future__ import annotations
 
 import pytest
-from benchmarks.literals import TARGETS, kilobytes
+from benchmarks.literals import TARGETS, code, target_for
 
-MOST = {("wgsl", 2): 45.0, ("wgsl", 5): 70.0, ("glsl", 2): 40.0, ("glsl", 5): 66.0}
+from gridlane.core.compact import ANY, Variant
+
+COMPACT = Variant(compact=True)
+MOST = [
+    ("wgsl", COMPACT, 2, 30.0),
+    ("wgsl", COMPACT, 5, 40.0),
+    ("wgsl", COMPACT, 16, 120.0),
+    ("wgsl", ANY, 5, 60.0),
+    ("glsl", COMPACT, 5, 45.0),
+    ("glsl", ANY, 5, 64.0),
+    ("msl", ANY, 5, 26.0),
+]
 
 
-@pytest.mark.parametrize("name, groups", MOST, ids=lambda each: str(each))
-def test_literals_do_not_become_long_texts(name: str, groups: int) -> None:
-    assert kilobytes(groups, TARGETS[name]) <= MOST[name, groups]
+@pytest.mark.parametrize("name, variant, groups, most", MOST)
+def test_literals_do_not_become_long_texts(name, variant, groups: int, most: float) -> None:
+    assert len(code(groups, target_for(TARGETS[name], variant))) / 1000 <= most
+
+
+@pytest.mark.parametrize("name", ["wgsl", "glsl"])
+def test_compact_code_counts_in_32_bits(name: str) -> None:
+    """The remainder of an index is one of 64 bits in the code for any launch."""
+    compact, others = (code(2, target_for(TARGETS[name], v)).decode() for v in (COMPACT, ANY))
+    assert "f_divide_u64(" in others
+    assert "f_divide_u64(" not in compact

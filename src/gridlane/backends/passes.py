@@ -58,6 +58,9 @@ BARRIERS_BY_BLOCKS = _pass("legalise.warps_by_blocks.barriers_by_blocks")
 WATCH_LOOPS = _pass("structure.watch_loops.watch_loops")
 BRANCH_OUT_OF_SCOPES = _pass("structure.branch_out_of_scopes.branch_out_of_scopes")
 
+COMPACT = NARROW.when(Fact.COMPACT)
+"""It sees values, not variables, once they are forwarded."""
+
 WORDS: tuple[Pass, ...] = (
     INLINE,
     # Behind inlining, as library functions stay; f64's functions come later, and do with rough
@@ -65,7 +68,8 @@ WORDS: tuple[Pass, ...] = (
     ROUND_RIGHT.unless(Feature.ROUNDS),
     COPY_AT_ONCE,
     PROMOTE,
-    # Most of the wide integers are indices: what this makes narrow need not be done in pairs.
+    # Most of the wide integers are indices: what these make narrow need not be done in pairs.
+    COMPACT,
     INDEX_WORDS,
     # Scalars alone, each pointer with its memory: what the others rewrite.
     SPLIT_AGGREGATES,
@@ -88,9 +92,6 @@ WORDS: tuple[Pass, ...] = (
     PROMOTE.when(Feature.SHORT_LOOPS),
 )
 """The pipeline of languages of 32-bit scalars whose memory is an array of words."""
-
-COMPACT = NARROW.when(Fact.COMPACT)
-"""It sees values, not variables, once they are forwarded."""
 
 COARSE = COARSEN.when(Fact.COARSE)
 """Coarsening hides from the range analysis what a global index is, so it comes behind."""

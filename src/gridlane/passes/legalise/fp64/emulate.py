@@ -1,5 +1,5 @@
-"""f64 as a pair of f32; what pairs have no formula for goes over the exact bits. Arithmetic of pairs
-is calls of library functions (``pair_functions``).
+"""f64 as a pair of f32; what pairs have no formula for goes over the exact bits. Arithmetic becomes
+calls of library functions (``pair_functions``).
 
 Memory has no pairs: an f64 in an array is refused by name. Behind ``compute_in_pairs`` the bits of
 binary64 are u64, as ``exact`` leaves them.
@@ -16,7 +16,7 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, control, math, memory, warp
 from gridlane.ir.types import Type
 from gridlane.ir.values import Module, Value
-from gridlane.passes.legalise.fp64 import arithmetic, pair_functions, pairs
+from gridlane.passes.legalise.fp64 import arithmetic, pair_rounding, pairs
 from gridlane.passes.legalise.fp64.exact import (
     ARITHMETIC,
     Exact,
@@ -200,10 +200,10 @@ FORMULAS: dict[type[Op], Callable[..., Pair]] = {
     arith.Max: pairs.larger,
     arith.Abs: pairs.magnitude,
     math.Copysign: pairs.with_sign,
-    math.Floor: pair_functions.floor,
-    math.Ceil: pair_functions.ceil,
-    math.Trunc: pair_functions.trunc,
-    math.Rint: pair_functions.nearest_even,
+    math.Floor: pair_rounding.floor,
+    math.Ceil: pair_rounding.ceil,
+    math.Trunc: pair_rounding.trunc,
+    math.Rint: pair_rounding.nearest_even,
 }
 
 
