@@ -40,6 +40,8 @@ TARGETS = {
     "spirv": Target("vulkan"),
 }
 TYPES = (float32[::1], float32[::1])
+_FOLDER = tempfile.TemporaryDirectory()
+"""Where the kernels are files, until the process ends."""
 
 
 def source(groups: int) -> str:
@@ -64,14 +66,12 @@ def source(groups: int) -> str:
 
 def kernel(groups: int) -> FunctionType:
     """The kernel, from a file of its own, as its source has to be found."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "literals.py"
-        path.write_text(source(groups))
-        spec = importlib.util.spec_from_file_location("literals", path)
-        assert spec and spec.loader
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        compiler.translate(module.literals, TYPES, KernelOptions())  # reads the file
+    path = Path(_FOLDER.name) / f"literals{groups}.py"
+    path.write_text(source(groups))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     return module.literals
 
 
