@@ -9,13 +9,15 @@ from gridlane.core.compact import ANY, Variant
 
 COMPACT = Variant(compact=True)
 MOST = [
-    ("wgsl", COMPACT, 2, 30.0),
-    ("wgsl", COMPACT, 5, 40.0),
-    ("wgsl", COMPACT, 16, 120.0),
-    ("wgsl", ANY, 5, 60.0),
-    ("glsl", COMPACT, 5, 45.0),
-    ("glsl", ANY, 5, 64.0),
-    ("msl", ANY, 5, 26.0),
+    ("wgsl", COMPACT, 2, 14.0),
+    ("wgsl", COMPACT, 5, 21.0),
+    ("wgsl", COMPACT, 16, 48.0),
+    ("wgsl", ANY, 2, 20.0),
+    ("wgsl", ANY, 5, 30.0),
+    ("wgsl", ANY, 16, 66.0),
+    ("glsl", COMPACT, 5, 24.0),
+    ("glsl", ANY, 5, 32.0),
+    ("msl", ANY, 5, 24.0),
 ]
 
 

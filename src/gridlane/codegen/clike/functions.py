@@ -13,8 +13,9 @@ from collections.abc import Sequence
 
 from gridlane.codegen.clike.control import emit_region
 from gridlane.codegen.clike.emission import Dialect, Emission, Functions, FunctionText, emits
+from gridlane.codegen.clike.folding import folding_of
 from gridlane.codegen.clike.memory import declare_variables
-from gridlane.codegen.clike.rounding import hidden_between, hidden_result, hidden_zero
+from gridlane.codegen.clike.rounding import hidden_parameter, hidden_result, hidden_zero
 from gridlane.codegen.clike.types import require_types
 from gridlane.core.options import KernelOptions
 from gridlane.ir.ops import control
@@ -43,12 +44,13 @@ def call(state: Emission, op: control.Call) -> None:
     declare(state, op.callee)
     arguments = [hidden_zero(state, value) for value in op.arguments]
     made = f"{function_name(op.callee)}({', '.join(arguments)})"
-    texts = [made]
     if len(op.results) > 1:
         whole = state.named(_result_type(state, op.results), made)
-        texts = [f"{whole}.p{n}" for n in range(len(op.results))]
-    for value, text in zip(op.results, texts, strict=True):
-        state.give(value, text)
+        for n, value in enumerate(op.results):
+            state.set(value, f"{whole}.p{n}")
+        return
+    for value in op.results:
+        state.give(value, made)
 
 
 @emits(control.Return)
@@ -86,13 +88,14 @@ def _written(state: Emission, function: Function) -> FunctionText:
     """The text of a function, which knows nothing of the kernel that it is first written for."""
     require_types(function, state.dialect)
     inner = Emission(state.dialect, state.module, state.options, None, functions=state.functions)
+    inner.folding = folding_of(function, bool(state.dialect.precise))
     for param in function.params:
         inner.set(param.value, inner.fresh("x"))
     params = [(inner.type_of(p.value), inner.name(p.value)) for p in function.params]
     result = _result_type(inner, [Value(type_) for type_ in function.results])
     head = state.dialect.function(function_name(function.name), result, params)
     for param in function.params:
-        inner.set(param.value, hidden_between(inner, param.value))
+        inner.set(param.value, hidden_parameter(inner, param.value))
     declare_variables(inner, function.variables)
     emit_region(inner, function.body)
     assert inner.uses <= {"zero"} and not inner.prologue, f"{function.name} is of a kernel"

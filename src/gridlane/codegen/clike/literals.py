@@ -10,16 +10,19 @@ from gridlane.core.dtypes import DType, f32
 def decimal(value: float) -> str | None:
     """A finite normal f32 as a decimal that any parser rounds back to it; else None.
 
-    17 digits tell all doubles apart, so one that goes by way of a double gets there as well.
+    The fewest digits that tell it from other f32, if a parser that goes by way of a double gets
+    there as well; else 17 digits, which tell all doubles apart.
 
-    >>> decimal(0.1), decimal(1.0), decimal(float("inf"))
-    ('0.10000000000000001', '1.0', None)
+    >>> decimal(0.10000000149011612), decimal(1.0), decimal(float("inf"))
+    ('0.1', '1.0', None)
     """
     if value and not 2.0**-126 <= abs(value) < 2.0**128:
         return None
     if value != value:
         return None
-    text = f"{value:.17g}"
+    text = str(np.float32(value))
+    if np.float32(float(text)) != np.float32(value):
+        text = f"{value:.17g}"
     return text if "." in text or "e" in text else f"{text}.0"
 
 

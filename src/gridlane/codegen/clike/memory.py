@@ -159,8 +159,8 @@ def pack(state: Emission, op: memory.Pack) -> None:
 
 @emits(memory.Part)
 def part(state: Emission, op: memory.Part) -> None:
-    """One of the parts."""
-    state.give(op.results[0], f"{state.name(op.whole)}.p{op.index}")
+    """One of the parts, which has a name with that of the whole."""
+    state.set(op.results[0], f"{state.name(op.whole)}.p{op.index}")
 
 
 def declare_variables(state: Emission, variables: list[Var]) -> None:
