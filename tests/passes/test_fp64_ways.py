@@ -138,6 +138,33 @@ def test_rounding_of_pairs_to_integers_is_that_of_binary64(cls) -> None:
         assert same.all(), [column[~same][:5] for column in (*columns, *wanted, *made)]
 
 
+def to_integers():
+    """A case that converts pairs to every integer, some near the ends of one, where the first part
+    alone may be beyond."""
+    ends = np.float32([end for d in INTEGERS for end in (d.min, 2.0 ** (d.bits - d.is_signed))])
+    hi = np.concatenate([np.repeat(np.concatenate([ends, np.nextafter(ends, 0)]), 9), SPECIAL])
+    lo = np.float32([0, 0.5, -0.5, 1, -1, 3, -3, 2.0**-9, -(2.0**-9)])
+    lo = np.concatenate([np.tile(lo, 2 * len(ends)), np.zeros(len(SPECIAL), np.float32)])
+    kept = (hi + lo == hi) | np.isnan(hi)
+    pairs = zip(close_to_integers(), (hi[kept], lo[kept]), strict=True)
+
+    def build(b, *parts):
+        number = b.add(*[b.cast(part, f64) for part in parts])
+        return [b.cast(number, dtype) for dtype in INTEGERS]
+
+    return cases.over("cast", "", [f32, f32], [np.concatenate(each) for each in pairs], build)
+
+
+def test_pairs_become_integers_as_binary64_does() -> None:
+    case = to_integers()
+    made = run(in_way(case.module, "emulate"), case)
+    for n, (one, other) in enumerate(zip(run(case.module, case)[2:-1], made[2:-1], strict=True)):
+        assert np.array_equal(one, other), INTEGERS[n]
+
+
+SPECIAL = np.float32([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e30, -1e30, 3.9, -3.9])
+
+
 def test_compares_of_pairs() -> None:
     columns = numbers(2)
     classes = (arith.Eq, arith.Ne, arith.Lt, arith.Le, arith.Gt, arith.Ge)

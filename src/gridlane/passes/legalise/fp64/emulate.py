@@ -8,6 +8,7 @@ binary64 are u64, as ``exact`` leaves them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import ClassVar
 
 from gridlane.core.dtypes import DType, b1, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
@@ -23,9 +24,11 @@ from gridlane.passes.legalise.fp64.exact import (
     called,
     computed,
     from_scalar,
+    saturated,
     to_scalar,
 )
 from gridlane.passes.legalise.fp64.pair_functions import called as called_pair
+from gridlane.passes.legalise.fp64.pair_functions import called_for
 from gridlane.passes.legalise.fp64.shared import OverBits, needs_f32
 from gridlane.passes.legalise.int64 import holds
 from gridlane.passes.legalise.math import FUNCTIONS, function_for
@@ -119,6 +122,11 @@ class _Pairs(OverBits):
         source, to = op.value.type, op.type
         if source is f64 and to is f64:
             return [self.of(op.value)]
+        if source is f64 and to.is_integer:
+            wide = i64 if to.is_signed else u64
+            formula = partial(pair_rounding.to_integer, to=wide)
+            made = called_for(self.writer, f"to.{wide}", formula, self.pair(op.value))
+            return [(saturated(made, to).value,)]
         if source is f64 and to in (f32, b1):
             (hi, _) = self.expressions(op.value)
             return [(hi.cast(to).value,)]

@@ -1,4 +1,4 @@
-"""The rounding of pairs to integral numbers.
+"""The rounding of pairs to integral numbers, and to integers.
 
 A pair may carry more than the 53 bits of binary64, so rounding starts from the binary64 that is
 nearest to the pair: 1 - 2**-60 is 1 there, and its floor is 1.
@@ -6,7 +6,7 @@ nearest to the pair: 1 - 2**-60 is 1 there, and its floor is 1.
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import f32, u32
+from gridlane.core.dtypes import DType, f32, i64, u32
 from gridlane.ir.op import Op
 from gridlane.ir.ops import math
 from gridlane.passes.legalise.fp64 import pairs
@@ -40,6 +40,18 @@ def nearest_even(w: Writer, a: Pair) -> Pair:
     aside = w.select(rest < 0.0, down, w.select(rest > 0.0, up, a.hi.rint()))
     between = (a.hi - down).equals(0.5)
     return _joined(w, a, w.select(between, aside, a.hi.rint()), rest.rint())
+
+
+def to_integer(w: Writer, a: Pair, to: DType) -> Expression:
+    """Towards zero, saturating; 0 for NaN. ``to`` has 64 bits."""
+    whole = trunc(w, a)
+    most, least = 2.0 ** (to.bits - to.is_signed), float(to.min)
+    first, rest = whole.hi.cast(to), whole.lo.cast(i64).reread(to)
+    # The first part may be one more than the largest integer, where it saturates.
+    under_top = whole.hi.equals(most) & (whole.lo < 0.0)
+    above = (whole.hi > least) | (whole.hi.equals(least) & (whole.lo > 0.0))
+    rest = w.select(under_top, rest + 1, w.select(above & (whole.hi < most), rest, 0))
+    return first + rest
 
 
 def _integral(w: Writer, a: Pair, op: type[Op]) -> Pair:
