@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["device"]
 __version__ = VERSION
 
-begin()  # before a program registers what it does at its end
+begin()  # before a program registers its exit handlers
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,7 @@ import pytest
 from gridlane.backends import backend
 from gridlane.codegen.llvm import machine
 from gridlane.codegen.llvm.cpu import emit_kernel
+from gridlane.codegen.llvm.cpu.kernel import MOST_REPEATED_LOOPS
 from gridlane.compiler import pipeline
 from gridlane.compiler.layout import lay_out
 from gridlane.core.processors import X86
@@ -126,3 +127,22 @@ def test_warp_ops_run_in_chunks_of_a_warp() -> None:
     )
     text = emitted(body)
     assert "shufflevector <32 x i32>" in text
+
+
+def looping(count: int) -> str:
+    """A kernel with so many loops, whose trip count is not known."""
+    loop = (
+        "loop {{ %v{0}: i64 = read $k\n %e{0}: b1 = ge %v{0}, %n\n"
+        " if %e{0} {{ break }} }} step {{\n"
+        " %w{0}: i64 = read $k\n %x{0}: i64 = add %w{0}, %n\n write $k, %x{0} }}\n"
+    )
+    return "var $k: i64\n" + "".join(loop.format(number) for number in range(count))
+
+
+@pytest.mark.parametrize("count", [MOST_REPEATED_LOOPS, MOST_REPEATED_LOOPS + 1])
+def test_many_loops_are_not_repeated(count: int) -> None:
+    """LLVM's time for unrolling grows with the square of their number."""
+    text = emitted(looping(count))
+    kept = count if count > MOST_REPEATED_LOOPS else 0
+    assert text.count(", !llvm.loop !") == kept
+    assert len(re.findall(r"^!\d+ = distinct ", text, re.MULTILINE)) == kept

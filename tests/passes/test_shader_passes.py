@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridlane.analysis.uniformity import Uniformity
+from gridlane.analysis.uniformity import BlockUniformity
 from gridlane.backends import backend
 from gridlane.compiler import pipeline
 from gridlane.core.errors import TargetError
@@ -28,38 +28,42 @@ kernel @k(%p: ptr<i32, global>, %n: i32) {{
   {body}
 }}
 """
-# A body with a barrier; whether some threads may come to it without the others, and whether some
-# may have ended before.
+# A body with a barrier, and whether some threads may come to it without the others.
 BARRIERS = [
-    ("barrier", False, False),
-    ("if %all { barrier }", False, False),
-    ("if %here { barrier }", True, False),
-    ("if %here { return }\n barrier", True, True),
-    ("if %all { return }\n barrier", False, False),
-    ("loop { if %here { break }\n barrier }", True, False),
-    ("loop { if %here { break } }\n barrier", False, False),
-    ("loop { if %all { break }\n barrier }", False, False),
-    ("loop { barrier\n if %here { return } }", True, True),
-    ("scope { if %here { leave }\n barrier }", True, False),
-    ("scope { if %here { leave } }\n barrier", False, False),
-    ("write $i, %x\n %v: i32 = read $i\n %c: b1 = lt %v, %n\n if %c { barrier }", True, False),
-    ("write $i, %b\n %v: i32 = read $i\n %c: b1 = lt %v, %n\n if %c { barrier }", False, False),
+    ("barrier", False),
+    ("if %all { barrier }", False),
+    ("if %here { barrier }", True),
+    ("if %here { return }\n barrier", True),
+    ("if %all { return }\n barrier", False),
+    ("loop { if %here { break }\n barrier }", True),
+    ("loop { if %here { break } }\n barrier", False),
+    ("loop { if %all { break }\n barrier }", False),
+    ("loop { barrier\n if %here { return } }", True),
+    ("scope { if %here { leave }\n barrier }", True),
+    ("scope { if %here { leave } }\n barrier", False),
+    ("write $i, %x\n %v: i32 = read $i\n %c: b1 = lt %v, %n\n if %c { barrier }", True),
+    ("write $i, %b\n %v: i32 = read $i\n %c: b1 = lt %v, %n\n if %c { barrier }", False),
     (
         "if %here { write $i, %b }\n %v: i32 = read $i\n %c: b1 = lt %v, %n\n if %c { barrier }",
         True,
-        False,
     ),
-    ("%v: i32 = load %p\n %c: b1 = lt %v, %n\n if %c { barrier }", True, False),
+    ("loop { if %here { continue }\n barrier\n break }", True),
+    ("loop { barrier\n if %here { continue }\n break }", True),
+    ("loop { loop { if %here { continue }\n break }\n barrier\n break }", False),
+    ("loop { scope { if %here { break } }\n barrier\n break }", True),
+    ("scope { loop { if %here { leave }\n break } }\n barrier", False),
+    ("scope { loop { if %here { leave }\n break }\n barrier }", True),
+    ("scope { loop { if %here { return }\n break } }\n barrier", True),
+    ("%r: i32 = barrier_reduce any, %here\n %c: b1 = lt %r, %n\n if %c { barrier }", False),
+    ("%v: i32 = load %p\n %c: b1 = lt %v, %n\n if %c { barrier }", True),
 ]
 
 
-@pytest.mark.parametrize(("body", "divergent", "lost"), BARRIERS)
-def test_uniformity(body: str, divergent: bool, lost: bool) -> None:
+@pytest.mark.parametrize(("body", "divergent"), BARRIERS)
+def test_uniformity(body: str, divergent: bool) -> None:
     kernel = parse_module(KERNEL.format(body=body)).kernel
-    known = Uniformity(kernel)
     (barrier,) = [op for op in kernel.body.walk() if isinstance(op, Barrier)]
-    assert (barrier in known.divergent) is divergent
-    assert (barrier in known.lost) is lost
+    assert BlockUniformity(kernel).divergent(barrier) is divergent
 
 
 def test_indices_of_one_word() -> None:

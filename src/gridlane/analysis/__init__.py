@@ -1,1 +1,1 @@
-"""Analyses of the IR: what passes and code generators ask, and what changes nothing."""
+"""Analyses of the IR, which passes and code generators ask and which change nothing."""

@@ -1,4 +1,4 @@
-"""What is known of the alignment of addresses."""
+"""The known alignment of addresses."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from gridlane.ir.values import Value
 
 
 def alignment(pointer: Value) -> int:
-    """What an address is a multiple of: its element's alignment, or less for a field of a record
-    that is packed."""
+    """The known alignment of an address: that of its element, or less for a field of a packed
+    record."""
     assert isinstance(pointer.type, PointerType)
     own = pointer.type.element.align
     op = pointer.op
@@ -29,5 +29,5 @@ def _pointed(pointer: Value) -> Type:
 
 
 def shared_factor(align: int, distance: int) -> int:
-    """The power of two that divides both an alignment and a distance from there."""
+    """The largest power of two that divides both an alignment and an offset from there."""
     return min(align, distance & -distance) if distance else align

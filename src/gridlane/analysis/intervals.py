@@ -1,6 +1,6 @@
-"""Intervals of integers, and what each op makes of them.
+"""Intervals of integers, and the transfer function of each op on them.
 
-An interval (low, high) has both ends. An op's result that may wrap around has all of its type.
+An interval (low, high) includes both ends. A result that may wrap has its type's full interval.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _HIGH = (0, LIMIT - 1, LIMIT, I32[1], (1 << 32) - 1)
 
 
 def full(type_: Any) -> Interval:
-    """All of an integer type."""
+    """The interval of all values of an integer type."""
     assert isinstance(type_, DType)
     return type_.min, type_.max
 
 
 def hull(a: Interval, b: Interval) -> Interval:
-    """The smallest interval that holds both.
+    """The smallest interval that contains both.
 
     >>> hull((0, 3), (5, 9))
     (0, 9)
@@ -39,18 +39,18 @@ def hull(a: Interval, b: Interval) -> Interval:
 
 
 def meet(a: Interval, b: Interval) -> Interval | None:
-    """What is in both; None for nothing."""
+    """The intersection of two intervals; None when it is empty."""
     low, high = max(a[0], b[0]), min(a[1], b[1])
     return (low, high) if low <= high else None
 
 
 def inside(a: Interval, b: Interval) -> bool:
-    """Whether all of ``a`` is in ``b``."""
+    """Whether ``b`` contains all of ``a``."""
     return b[0] <= a[0] and a[1] <= b[1]
 
 
 def widened(old: Interval, new: Interval, most: Interval) -> Interval:
-    """An interval with ``new`` in it, whose ends are where they were or at a threshold."""
+    """An interval that contains ``new``; each end is the old one or a threshold."""
     low, high = old[0], old[1]
     if new[0] < low:
         low = max((t for t in _LOW if most[0] <= t <= new[0]), default=most[0])
@@ -65,7 +65,7 @@ _NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "g
 
 
 def clamp(name: str, truth: bool, a: Interval, b: Interval) -> tuple[Interval, Interval] | None:
-    """The intervals of two operands where their comparison is known; None where it cannot be.
+    """The intervals of a comparison's operands, given its result; None where it is impossible.
 
     >>> clamp("lt", True, (0, 100), (0, 10))
     ((0, 9), (1, 10))
@@ -122,7 +122,7 @@ def _mul(op: arith.Mul, known: Known) -> Interval:
 
 
 def _div(op: arith.Div, known: Known) -> Interval:
-    """Towards zero; by zero all bits are set."""
+    """The interval of a quotient, rounded towards zero; division by zero sets all bits."""
     (a, b), divisors = known(op.lhs), known(op.rhs)
     ends = {end for end in (*divisors, -1, 1) if end and divisors[0] <= end <= divisors[1]}
     quotients = [_quotient(x, y) for x in (a, b) for y in ends]
@@ -138,7 +138,7 @@ def _quotient(x: int, y: int) -> int:
 
 
 def _rem(op: arith.Rem, known: Known) -> Interval | None:
-    """The sign is that of the dividend; by zero it is the dividend."""
+    """The interval of a remainder, with the dividend's sign; by zero it is the dividend."""
     (a, b), (c, d) = known(op.lhs), known(op.rhs)
     if c <= 0 <= d:
         return min(a, 0), max(b, 0)
@@ -176,7 +176,7 @@ def _shl(op: arith.Shl, known: Known) -> Interval | None:
 
 def _shr(op: arith.Shr, known: Known) -> Interval | None:
     (a, b), (c, d) = known(op.value), known(op.amount)
-    if c < 0:  # a large amount, which gives the sign
+    if c < 0:  # an amount beyond the width, which gives the sign
         return min(a, -1 if a < 0 else 0), max(b, 0)
     corners = (a >> c, a >> min(d, 64), b >> c, b >> min(d, 64))
     return min(corners), max(corners)
@@ -253,7 +253,7 @@ _RULES: dict[type[Op], Callable[[Any, Known], Interval | None]] = {
 
 
 def _plain(value: Value) -> Op | None:
-    """The op behind integer casts that widen."""
+    """The operand of integer casts that widen."""
     op = value.op
     while isinstance(op, arith.Cast) and isinstance(op.value.type, DType):
         source, target = op.value.type, op.type
@@ -273,7 +273,7 @@ def _same_axis(op: arith.Mul) -> bool:
 
 
 def _is_global_index(op: arith.Add) -> bool:
-    """Whether this is block index * block size + thread index along one axis."""
+    """Whether an op is block index * block size + thread index along one axis."""
     for product, rest in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         times, thread = _plain(product), _plain(rest)
         if not isinstance(times, arith.Mul) or not isinstance(thread, grid.ThreadIdx):

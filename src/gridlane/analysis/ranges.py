@@ -1,8 +1,8 @@
-"""The range analysis: between which bounds each integer of a kernel lies.
+"""The range analysis: the bounds of each integer of a kernel.
 
 Abstract interpretation over intervals (Cousot & Cousot, 1977) on structured control flow. A state
-holds the intervals of variables and what conditions have shown about values; loops are repeated
-until nothing grows, with widening to a few thresholds and one step back.
+holds the intervals of variables and the facts that conditions establish about values. Loops are
+iterated to a fixed point, with widening to a few thresholds and one narrowing step.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.values import Function, Region, Value, Var
 
 _MOST_VISITS = 60_000
-"""Ops that are looked at before the analysis gives up; loops in loops repeat."""
+"""Ops visited before the analysis gives up; nested loops are visited repeatedly."""
 
 
 class TooLarge(Exception):
@@ -35,11 +35,11 @@ class TooLarge(Exception):
 
 @dataclass(slots=True)
 class State:
-    """What is known at a point of the program.
+    """The facts known at a point of the program.
 
     Attributes:
         variables: intervals of the integer variables.
-        facts: values that conditions have bounded further than their definitions do.
+        facts: values that conditions bound more tightly than their definitions do.
         holds: the value that a variable is known to hold.
     """
 
@@ -48,12 +48,12 @@ class State:
     holds: dict[Var, Value] = field(default_factory=dict[Var, Value])
 
     def copy(self) -> State:
-        """A state that can go its own way."""
+        """A state that is modified independently."""
         return State(dict(self.variables), dict(self.facts), dict(self.holds))
 
 
 def joined(states: list[State | None]) -> State | None:
-    """What holds whichever way control came; None for no way."""
+    """The facts that hold on every incoming path; None when there is no path."""
     known = [state for state in states if state is not None]
     if not known:
         return None
@@ -73,8 +73,8 @@ class Ranges:
 
     Attributes:
         of: for each integer value the interval at its definition.
-        uses: for each op the intervals of its integer operands where it stands.
-        written: for each integer variable the hull of all that it ever holds.
+        uses: for each op the intervals of its integer operands at that op.
+        written: for each integer variable the hull of all values written to it.
     """
 
     def __init__(self, function: Function, given: dict[Value, Interval]) -> None:
@@ -93,7 +93,7 @@ class Ranges:
                 self.written[op.var] = hull(self.written[op.var], held)
 
     def at(self, op: Op, value: Value) -> Interval:
-        """The interval of an operand where an op stands; all of its type where nothing is known."""
+        """The interval of an operand at an op; its type's full interval where nothing is known."""
         return self.uses.get(op, {}).get(value) or full(value.type)
 
     # --- states ---
@@ -102,7 +102,7 @@ class Ranges:
         return state.facts.get(value) or self.of.get(value) or full(value.type)
 
     def _region(self, region: Region, state: State | None) -> State | None:
-        """The state behind a region; None when control does not get there."""
+        """The state after a region; None when its end is unreachable."""
         for op in region.ops:
             if state is None:
                 return None
@@ -122,7 +122,7 @@ class Ranges:
         if handler is not None:
             return handler(self, op, state)
         if op.REGION_FIELDS:
-            raise TooLarge  # control flow that is not known here
+            raise TooLarge  # control flow that the analysis does not support
         for result in op.results:
             state.facts.pop(result, None)
             if _is_integer(result.type):
@@ -157,7 +157,7 @@ class Ranges:
     def _loop(self, op: control.Loop, entry: State) -> State | None:
         head = entry
         for count in range(40):
-            behind, again = self._turn(op, head)
+            behind, again = self._iteration(op, head)
             following = joined([entry, again])
             assert following is not None
             if not _grew(head, following):
@@ -173,17 +173,17 @@ class Ranges:
         following: State,
         behind: State | None,
     ) -> State | None:
-        """What is behind a loop, when its head is taken back to what follows from the widened one;
-        that holds as long as an iteration from there does not lead out of it."""
-        if not _grew(following, head):  # the same
+        """The state after a loop whose head is narrowed from the widened state to that state's
+        successor. This is valid as long as an iteration from there stays within it."""
+        if not _grew(following, head):  # nothing to narrow
             return behind
-        closer, again = self._turn(op, following)
+        closer, again = self._iteration(op, following)
         check = joined([entry, again])
         assert check is not None
-        return self._turn(op, head)[0] if _grew(following, check) else closer
+        return self._iteration(op, head)[0] if _grew(following, check) else closer
 
-    def _turn(self, op: control.Loop, head: State) -> tuple[State | None, State | None]:
-        """One turn of a loop: the states behind it and at its next start."""
+    def _iteration(self, op: control.Loop, head: State) -> tuple[State | None, State | None]:
+        """One iteration of a loop: the states after the loop and at the next iteration."""
         self._breaks.append([])
         self._continues.append([])
         end = self._region(op.body, head.copy())
@@ -205,7 +205,7 @@ class Ranges:
     # --- conditions ---
 
     def _assume(self, state: State | None, condition: Value, truth: bool) -> State | None:
-        """The state where a condition is known; None where it cannot be so."""
+        """The state given a condition's truth; None where that is impossible."""
         op = condition.op
         if state is None or op is None:
             return state
@@ -235,7 +235,7 @@ class Ranges:
         if isinstance(op, arith.Cast) and _is_integer(op.value.type):
             source = self._known(state, op.value)
             target = full(value.type)
-            if target[0] <= source[0] and source[1] <= target[1]:  # the cast changes nothing
+            if target[0] <= source[0] and source[1] <= target[1]:  # the cast keeps every value
                 self._learn(state, op.value, meet(source, interval) or interval)
 
     _HANDLERS: ClassVar[dict[type[Op], Callable[[Ranges, Any, State], State | None]]] = {
@@ -257,7 +257,7 @@ def _is_integer(type_: object) -> bool:
 
 
 def _grew(old: State, new: State) -> bool:
-    """Whether a state allows more than another."""
+    """Whether a state admits values that another does not."""
     for var, (low, high) in new.variables.items():
         if low < old.variables[var][0] or high > old.variables[var][1]:
             return True
@@ -271,7 +271,7 @@ def _grew(old: State, new: State) -> bool:
 
 
 def _widen(old: State, new: State) -> State:
-    """The next guess for the head of a loop: what grew goes to a threshold."""
+    """The next guess for a loop's head: an interval that grew goes to a threshold."""
     variables = {
         var: widened(old.variables[var], interval, full(var.type))
         for var, interval in new.variables.items()

@@ -1,129 +1,246 @@
-"""Which values and which ops are the same for all threads of a block.
+"""The uniformity analysis: how each value varies over threads, and where control flow diverges.
 
-A value is uniform when every thread of a block has the same, an op when all threads of the block
-run it or none. What is read from memory, and what depends on the thread, is varying. Early exits
-under a varying condition make varying what they jump over: the rest of the loop for a break, of the
-scope for a leave, of the kernel for a return.
+A forward analysis to a fixpoint over structured control flow. It assumes that everything is uniform
+and only ever gives up assumptions, so it ends. What a value's shape is, and the shape of each op's
+results, is a subclass's: ``BlockUniformity`` knows no more than a ``Kind`` and holds for blocks of
+any size; ``codegen/llvm/cpu/shapes.py`` knows the block and how addresses step from lane to lane.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Generic, TypeVar
+
+from gridlane.analysis.places import Places
 from gridlane.ir.op import Op
-from gridlane.ir.ops import atomic, control, grid, memory, warp
-from gridlane.ir.values import Function, Region, Value, Var
-
-_VARYING = frozenset((
-    grid.ThreadIdx, grid.LaneId, memory.Load, memory.LocalArray, atomic.Atomic,
-    atomic.AtomicCas, warp.Shuffle, warp.Vote, warp.MatchAny, warp.MatchAll,
-    warp.ActiveMask, warp.WarpReduce,
-))  # fmt: skip
-"""Results that differ from thread to thread whatever the operands are."""
-_EXITS = (control.Break, control.Continue, control.Leave, control.Return, control.Raise)
+from gridlane.ir.ops import control, grid, memory
+from gridlane.ir.values import Function, Value, Var
 
 
-class Uniformity:
-    """The analysis of a kernel without calls."""
+class Kind(IntEnum):
+    """How a value varies; larger is worse.
 
-    def __init__(self, kernel: Function) -> None:
-        self._varying: set[Value | Var] = set()
-        self.divergent: set[Op] = set()
-        """Ops that some threads of a block may run without the others."""
-        self.lost: dict[Op, Op] = {}
-        """Of those, the ops before which a thread may have ended, with where that is."""
-        self.exits: dict[Op, list[Op]] = {}
-        _find_exits(kernel.body, self.exits)
-        size = -1
-        while size != (size := len(self._varying) + len(self.divergent)):
-            _Walk(self, kernel.body)
+    The same for all threads of the block; the same for those of a chunk, which run as the lanes of
+    one vector; linear in the lane; varying.
+    """
 
-    def uniform(self, value: Value) -> bool:
-        """Whether a value is the same for all threads of a block."""
-        return value not in self._varying
-
-    def mark(self, item: Value | Var) -> None:
-        """A value or variable is varying."""
-        self._varying.add(item)
-
-    def is_varying(self, op: Op) -> bool:
-        """Whether the results of an op are."""
-        if isinstance(op, grid.BarrierReduce):
-            return False
-        if type(op) in _VARYING or op in self.divergent:
-            return True
-        if isinstance(op, memory.ReadVar):
-            return op.var in self._varying
-        return any(value in self._varying for value in op.operands())
+    BLOCK = 0
+    CHUNK = 1
+    LINEAR = 2
+    VARYING = 3
 
 
-class _Walk:
-    """One walk through a kernel, which adds to what is known to be varying."""
+@dataclass(slots=True)
+class Exits:
+    """How the ways out of a loop, a scope or the function diverge."""
 
-    def __init__(self, known: Uniformity, body: Region) -> None:
-        self.known = known
-        self.ended: Op | None = None
-        self.region(body, False)
+    breaks: Kind = Kind.BLOCK
+    continues: Kind = Kind.BLOCK
 
-    def region(self, region: Region, divergent: bool) -> None:
-        for op in region.ops:
-            if self.ended is not None:
-                self.known.lost.setdefault(op, self.ended)
-                divergent = True
-            if divergent:
-                self.known.divergent.add(op)
-            self.op(op, divergent)
-            # Behind a branch whose sides are left early, the threads are no longer together.
-            if not divergent and not self.known.divergent.isdisjoint(self.known.exits.get(op, ())):
-                divergent = True
 
-    def op(self, op: Op, divergent: bool) -> None:
-        """One op, and those in it."""
-        known = self.known
-        if isinstance(op, control.Return | control.Raise) and divergent:
-            self.ended = self.ended or op
-        if isinstance(op, memory.WriteVar) and (divergent or not known.uniform(op.value)):
-            known.mark(op.var)
-        if op.results and known.is_varying(op):
-            for value in op.results:
-                known.mark(value)
-        inside = divergent
-        if isinstance(op, control.If):
-            inside = divergent or not known.uniform(op.condition)
-        if isinstance(op, control.Loop):
-            self.loop(op, inside)
+WayOut = tuple[Op | None, str]
+"""The construct that threads leave (None: the function), and whether by "breaks" or "continues"."""
+
+Shape = TypeVar("Shape")
+
+
+class Uniformity(ABC, Generic[Shape]):
+    """The analysis of a kernel whose calls are inlined.
+
+    Attributes:
+        values, variables: the shape of each.
+        exits: of each loop and scope; ``exits[None]`` is the function (returns).
+        kills: for each op, the constructs around it (None: the function) that some threads may
+            leave there while others stay.
+        masked: writes that only some of the threads which read the variable later execute.
+    """
+
+    unseen: Shape
+    """The shape of a variable before its first write."""
+    same: Shape
+    """The shape of a value that all threads of the block share."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.places = Places(function)
+        self.values: dict[Value, Shape] = {}
+        self.exits: dict[Op | None, Exits] = {None: Exits()}
+        self.kills: dict[Op, set[WayOut]] = {}
+        self.masked: set[Op] = set()
+        self.variables: dict[Var, Shape] = {
+            var: self.same if var in self.places.zeroed else self.unseen
+            for var in function.variables
+        }
+        for op in self.places.order:
+            if isinstance(op, control.Loop | control.ScopeOp):
+                self.exits[op] = Exits()
+        self._changed = True
+        while self._changed:
+            self._changed = False
+            for op in self.places.order:
+                self._visit(op)
+
+    # ---- what a subclass knows
+
+    @abstractmethod
+    def transfer(self, op: Op) -> tuple[Shape, ...]:
+        """The shapes of an op's results."""
+
+    @abstractmethod
+    def join(self, a: Shape, b: Shape) -> Shape:
+        """The shape of a value that is one or the other."""
+
+    @abstractmethod
+    def worsen(self, shape: Shape, level: Kind) -> Shape:
+        """The shape of a variable that is written where control flow diverges at ``level``."""
+
+    @abstractmethod
+    def level(self, shape: Shape) -> Kind:
+        """How a branch on a condition diverges: BLOCK, CHUNK or VARYING."""
+
+    # ---- what it finds
+
+    def of(self, value: Value) -> Shape:
+        """A value's shape."""
+        return self.values.get(value, self.same)
+
+    def condition_level(self, op: control.If) -> Kind:
+        """How an If diverges."""
+        return self.level(self.of(op.condition))
+
+    def is_varying_loop(self, op: Op) -> bool:
+        """Whether threads of a chunk leave a loop in different iterations."""
+        return self.exits[op].breaks >= Kind.LINEAR or bool(self.kills.get(op))
+
+    def divergent(self, op: Op) -> bool:
+        """Whether some threads of a chunk may run an op without the others.
+
+        That is so under a varying condition, in a loop that threads leave in different iterations,
+        and behind an op in which some leave a construct around both.
+        """
+        path = self.places.path[op]
+        inner = [container for container, _ in path[1:]] + [op]
+        for (container, region), holder in zip(path, inner, strict=True):
+            if isinstance(container, control.If):
+                if self.condition_level(container) >= Kind.LINEAR:
+                    return True
+            elif isinstance(container, control.Loop):
+                apart = self.exits[container].continues >= Kind.LINEAR
+                if apart or self.is_varying_loop(container):
+                    return True
+            for before in region.ops:
+                if before is holder:
+                    break
+                if self.kills.get(before):
+                    return True
+        return False
+
+    # ---- the fixpoint
+
+    def _visit(self, op: Op) -> None:
+        """Update what follows from one op."""
+        if op.results:
+            for result, shape in zip(op.results, self.transfer(op), strict=True):
+                if self.values.get(result) != shape:
+                    self.values[result] = shape
+                    self._changed = True
+        if isinstance(op, memory.WriteVar):
+            self._write(op)
+        elif op.terminator:
+            self._exit(op)
+
+    def _write(self, op: memory.WriteVar) -> None:
+        level = self._path_level(op)
+        if level >= Kind.LINEAR:
+            self.masked.add(op)
+        shape = self.worsen(self.of(op.value), level)
+        old = self.variables[op.var]
+        new = shape if old is self.unseen else self.join(old, shape)
+        if new != old:
+            self.variables[op.var] = new
+            self._changed = True
+
+    def _path_level(self, op: memory.WriteVar) -> Kind:
+        """How control diverges between the region that holds all accesses of the variable and the
+        write. Leaving a loop does not count when only that loop reads the variable."""
+        facts = self.places.variables[op.var]
+        level = Kind.BLOCK
+        for container, region in self.places.path[op][facts.depth :]:
+            if isinstance(container, control.If):
+                level = max(level, self.condition_level(container))
+                continue
+            exits = self.exits[container]
+            if container is not facts.reading_loop:
+                level = max(level, exits.breaks)
+            if isinstance(container, control.Loop) and region is container.body:
+                level = max(level, exits.continues)
+        return Kind(level)
+
+    def _exit(self, op: Op) -> None:
+        """Note how a break, continue, leave, return or raise diverges, and whose threads it
+        takes."""
+        path = self.places.path[op]
+        target, depth = self.places.target(op)
+        level = Kind.BLOCK
+        for container, _ in path[depth:]:
+            if isinstance(container, control.If):
+                level = max(level, self.condition_level(container))
+            elif container is not None:
+                inner = self.exits[container]
+                level = max(level, inner.breaks, inner.continues)
+        exits = self.exits[target]
+        level = max(level, exits.continues)
+        name = "continues" if isinstance(op, control.Continue) else "breaks"
+        if level > getattr(exits, name):
+            setattr(exits, name, Kind(level))
+            self._changed = True
+        if level < Kind.LINEAR:
             return
-        for region in op.regions():
-            self.region(region, inside)
-
-    def loop(self, op: control.Loop, divergent: bool) -> None:
-        """Threads that leave a loop in different iterations are apart in all of it."""
-        known = self.known
-        every = [e for inner in op.body for e in known.exits.get(inner, ())]
-        exits = [e for e in every if e in known.divergent]
-        ends = (e for e in exits if isinstance(e, control.Return | control.Raise))
-        self.ended = self.ended or next(ends, None)
-        divergent = divergent or bool(exits)
-        self.region(op.body, divergent)
-        self.region(op.step, divergent)
+        holder = (target, name)
+        for container, _ in path[depth:]:
+            if container is not None and container is not target:
+                held = self.kills.setdefault(container, set())
+                if holder not in held:
+                    held.add(holder)
+                    self._changed = True
+        self.kills.setdefault(op, set()).add(holder)
 
 
-_CAUGHT: dict[type[Op], tuple[type[Op], ...]] = {
-    control.Loop: (control.Break, control.Continue),
-    control.ScopeOp: (control.Break, control.Continue, control.Leave),
-}
-"""The exits that go no further than the op that they are in."""
+class BlockUniformity(Uniformity[Kind]):
+    """Which values all threads of a block share, whatever the block's size.
 
+    What is read from memory may differ from thread to thread, as others may write between.
+    """
 
-def _find_exits(region: Region, found: dict[Op, list[Op]]) -> list[Op]:
-    """The exits inside of a region, and in ``found`` for each op that has some those that go behind
-    what follows it in its region."""
-    every: list[Op] = []
-    for op in region.ops:
-        own: list[Op] = [op] if isinstance(op, _EXITS) else []
-        for name in op.REGION_FIELDS:
-            inner = _find_exits(getattr(op, name), found)
-            # A loop's step has none.
-            own += [e for e in inner if not isinstance(e, _CAUGHT.get(type(op), ()))]
-        if own:
-            found[op] = own
-            every += own
-    return every
+    unseen = Kind.BLOCK
+    same = Kind.BLOCK
+
+    OWN = frozenset((grid.ThreadIdx, grid.LaneId, memory.LocalArray))
+    """Pure ops whose results differ from thread to thread."""
+
+    def transfer(self, op: Op) -> tuple[Kind, ...]:
+        """Varying where an operand is, or where the op is not a function of its operands. Calls
+        that are not inlined are of library functions, which are."""
+        if isinstance(op, memory.ReadVar):
+            kind = self.variables[op.var]
+        elif isinstance(op, grid.BarrierReduce):
+            kind = Kind.BLOCK
+        elif type(op) in self.OWN or not (op.pure or isinstance(op, control.Call)):
+            kind = Kind.VARYING
+        else:
+            kind = max((self.of(operand) for operand in op.operands()), default=Kind.BLOCK)
+        return (kind,) * len(op.results)
+
+    def join(self, a: Kind, b: Kind) -> Kind:
+        """The worse of both."""
+        return max(a, b)
+
+    def worsen(self, shape: Kind, level: Kind) -> Kind:
+        """The worse of both."""
+        return max(shape, level)
+
+    def level(self, shape: Kind) -> Kind:
+        """The condition's kind."""
+        return shape

@@ -1,5 +1,5 @@
-"""What gridlane makes code for and runs it on: one record a target, which loads neither passes nor
-a driver. A target more is a file here and a line in ``_OWN``; see docs/adding-a-backend.md."""
+"""The record of each target, which imports neither passes nor a driver. A new target is a file here
+and a line in ``_OWN``; see docs/adding-a-backend.md."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OWN = (
 _known: dict[str, Backend | None] = dict.fromkeys(_OWN)
 
 NO_BACKENDS = {"webgl2": "WebGL 2 has no compute shaders; use webgpu or opengl"}
-"""Names that somebody may try, and why there is no such backend."""
+"""Names that users may try, and why there is no such backend."""
 
 
 def names() -> tuple[str, ...]:
@@ -50,10 +50,10 @@ def backends() -> tuple[Backend, ...]:
 
 
 def register(added: Backend) -> None:
-    """Make a backend known that another package has.
+    """Register a backend of another package.
 
     Raises:
-        ValueError: there is another of this name.
+        ValueError: another backend has this name.
     """
     if _known.setdefault(added.name, added) is not added:
         raise ValueError(f"there is a backend {added.name!r} already")

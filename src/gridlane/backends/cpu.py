@@ -1,4 +1,4 @@
-"""The processor that Python runs on, or one that is named."""
+"""The host's processor, or a named one."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ BACKEND = Backend(
     codegen="gridlane.codegen.llvm.cpu",
     identity="gridlane.compiler.identity.processor",
     pipeline=(
-        # What it writes are functions, so it comes before calls are inlined. Code for machines
-        # that fuse: the functions of f64 count on it.
+        # It emits functions, so it precedes the inlining of calls. The functions of f64 need a
+        # machine that fuses.
         passes.FUNCTIONS_OF_CPU.when(Fact.FUSES).unless(Fact.VECTOR_LIBRARY),
-        # The vectoriser works on one function; forwarding comes after inlining, which makes
+        # The vectoriser works on one function; forwarding follows inlining, which makes
         # variables.
         passes.INLINE,
         passes.COPY_AT_ONCE,

@@ -20,7 +20,7 @@ BACKEND = Backend(
     codegen="gridlane.codegen.llvm.gpu.nvptx",
     identity="gridlane.compiler.identity.libdevice",
     pipeline=(
-        # What it writes are functions, so it comes before calls are inlined.
+        # It emits functions, so it precedes the inlining of calls.
         passes.FUNCTIONS_OF_NVPTX.unless(Fact.LIBDEVICE),
         passes.INLINE,
         passes.COPY_AT_ONCE.unless(Fact.ASYNC_COPIES),

@@ -1,4 +1,4 @@
-"""What code can be had as, by ``gridlane compile`` and in artifacts."""
+"""The formats of code in ``gridlane compile`` and in artifacts."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 
 class Format(NamedTuple):
-    """A kind of code.
+    """A format of code.
 
     Attributes:
         name: as in ``Artifact.format`` and ``gridlane compile --target``.
-        suffix: how its files end; "", only drivers take it.
-        comment: how a comment in it starts; "", it is no text.
-        to_read: ``compiler.text`` makes it; artifacts have other code.
+        suffix: of its files; "": only drivers accept it.
+        comment: the start of a comment in it; "": it is not text.
+        to_read: ``compiler.text`` emits it; artifacts have other code.
     """
 
     name: str
@@ -33,4 +33,4 @@ GLSL = Format("glsl", ".comp", "//")
 MSL = Format("msl", ".metal", "//")
 
 FORMATS = (IR, LLVM, ASM, PTX, CUBIN, SPIRV, WGSL, GLSL, MSL)
-"""In the order in which lists show them; those of other backends come behind."""
+"""In the order in which lists show them; formats of other backends come last."""

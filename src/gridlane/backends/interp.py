@@ -1,4 +1,4 @@
-"""The interpreter of IR, which defines what the others must give."""
+"""The interpreter of IR, which defines the results of all other targets."""
 
 from __future__ import annotations
 

@@ -20,9 +20,9 @@ BACKEND = Backend(
         Pass("gridlane.codegen.clike.glsl.GlslEs").when(Feature.ES),
         Pass("gridlane.codegen.clike.glsl.Glsl"),
     ),
-    # Compilers of GLSL take long for blocks that are left.
+    # Compilers of GLSL are slow on scopes with a leave.
     pipeline=(*passes.WORDS, passes.BRANCH_OUT_OF_SCOPES),
-    # Warps have become barriers of the block.
+    # Warp ops are barriers of the block now.
     legal=COMMON - LANES | REPORTS | CALLS,
     reasons=reasons.WITHOUT_GRIDS,
     refused=(

@@ -1,4 +1,4 @@
-"""The passes that pipelines are made of, by name: a record loads none of them."""
+"""The passes of the pipelines, by name: a record imports none of them."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ def _pass(path: str, *arguments: str, options: tuple[str, ...] = ()) -> Pass:
 
 INLINE = _pass("structure.inline.inline_calls")
 INLINE_OTHERS = _pass("structure.inline.inline_others")
-"""Library functions stay: written once, each is a text that the next kernel finds made."""
+"""Library functions stay: each is compiled once, and later kernels reuse its text."""
 
 PROMOTE = _pass("optimise.promote.promote_variables")
 COPY_AT_ONCE = _pass("legalise.copy_at_once.copy_at_once")
 NARROW = _pass("optimise.narrow.narrow_integers")
 COARSEN = _pass("optimise.coarsen.coarsen_blocks")
-UNROLL = _pass("optimise.unroll.wish_unrolling")
+UNROLL = _pass("optimise.unroll.hint_unrolling")
 RECIPROCAL_ROOTS = _pass("optimise.reciprocal_roots.reciprocal_roots")
 JOIN_LOADS = _pass("optimise.join_loads.join_loads")
 
 FUNCTIONS = _pass("legalise.math.legalize_math", "gridlane.passes.legalise.math.natives.NOTHING")
-"""Our functions, for shaders: those of their languages are far off, and differ."""
+"""gridlane's own functions, for shaders: those of their languages are inexact, and differ."""
 
 FUNCTIONS_OF_CPU = _pass("legalise.math.legalize_math", "gridlane.passes.legalise.math.natives.CPU")
-"""Our functions, which run on whole vectors, in the place of libm's."""
+"""gridlane's own functions, which run on whole vectors, instead of libm's."""
 
 FUNCTIONS_OF_NVPTX = _pass(
     "legalise.math.legalize_math", "gridlane.passes.legalise.math.natives.NVPTX"
 )
-"""Our functions in the place of libdevice's."""
+"""gridlane's own functions instead of libdevice's."""
 
 FUSE_F64 = _pass("legalise.fuse_exactly.fuse_exactly", "gridlane.core.dtypes.f64")
 FUSE_F32 = _pass("legalise.fuse_exactly.fuse_exactly", "gridlane.core.dtypes.f32")
 FUSE_BF16 = _pass("legalise.fuse_exactly.fuse_exactly", "gridlane.core.dtypes.bf16")
-"""Fused multiply-adds of a type in integers."""
+"""Fused multiply-adds of a type, emulated by integers."""
 
 ROUND_RIGHT = _pass("legalise.round_right.round_right")
 INDEX_WORDS = _pass("optimise.index_words.index_words")
@@ -50,10 +50,10 @@ HOLD_SMALL_INTEGERS = _pass("legalise.hold_small_integers.hold_small_integers")
 ATOMICS = _pass("legalise.atomics.legalize_atomics")
 
 WARPS_BY_BLOCKS = _pass("legalise.warps_by_blocks.warps_by_blocks")
-"""Threads of a block do together what those of a warp do."""
+"""Legalise warp ops by ops of the block."""
 
 BARRIERS_BY_BLOCKS = _pass("legalise.warps_by_blocks.barriers_by_blocks")
-"""All threads of a block come to its barriers, on devices with warps."""
+"""Make every barrier one of all threads of the block, on devices with warps."""
 
 WATCH_LOOPS = _pass("structure.watch_loops.watch_loops")
 BRANCH_OUT_OF_SCOPES = _pass("structure.branch_out_of_scopes.branch_out_of_scopes")
@@ -63,29 +63,29 @@ COMPACT = NARROW.when(Fact.COMPACT)
 
 WORDS: tuple[Pass, ...] = (
     INLINE,
-    # Behind inlining, as library functions stay; f64's functions come later, and do with rough
+    # After inlining, as library functions stay; f64's functions come later, and allow rough
     # quotients.
     ROUND_RIGHT.unless(Feature.ROUNDS),
     COPY_AT_ONCE,
     PROMOTE,
-    # Most of the wide integers are indices: what these make narrow need not be done in pairs.
+    # Most wide integers are indices: those narrowed here need no pairs.
     COMPACT,
     INDEX_WORDS,
-    # Scalars alone, each pointer with its memory: what the others rewrite.
+    # The later passes rewrite scalars alone, and pointers of a known space.
     SPLIT_AGGREGATES,
     SETTLE_SPACES,
-    # What f64 becomes is of u64 and f32; its functions are written in binary64 before that.
+    # f64 becomes u64 and f32; its functions are written in binary64 before that.
     FLOAT64,
     FUSE_F32,
     FUNCTIONS,
-    # Words before bytes: an address is a pair of words when an element is looked for in one.
+    # Words before bytes: an address is a pair of words when an element is located in a word.
     HALVE_ATOMICS,
     INT64,
     SMALL,
     ATOMICS,
     INLINE_OTHERS,
     PROMOTE,
-    # Threads that meet in a block last: lanes tell each other words alone.
+    # Last: lanes exchange only words in the block's ops.
     WARPS_BY_BLOCKS,
     PROMOTE,
     WATCH_LOOPS.when(Feature.SHORT_LOOPS),
@@ -94,4 +94,4 @@ WORDS: tuple[Pass, ...] = (
 """The pipeline of languages of 32-bit scalars whose memory is an array of words."""
 
 COARSE = COARSEN.when(Fact.COARSE)
-"""Coarsening hides from the range analysis what a global index is, so it comes behind."""
+"""After narrowing, as coarsening hides global indices from the range analysis."""

@@ -1,4 +1,4 @@
-"""Why targets lack an op, and what to do instead, in words that several share."""
+"""Reasons why targets lack an op, and the alternatives, shared by several."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ WORD_ATOMICS = (
     ("atomic", r"\w+-[iuf]64-apart|(nan)?(min|max)-[iu]64-together", "atomics have 32 bits"),
     ("atomic_cas", "[iuf]64", "atomics have 32 bits"),
 )
-"""Of ``Backend.refused``: atomics of 64 bits, but sums that nobody uses the old value of."""
+"""For ``Backend.refused``: 64-bit atomics, except sums whose old value is unused."""

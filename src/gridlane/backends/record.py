@@ -1,4 +1,4 @@
-"""A target in one record. What it names by a dotted name is loaded when it is used.
+"""The record of a target. A dotted name in it is imported at its first use.
 
 Every process has these classes. They are named tuples because dataclasses of as many fields take
 milliseconds to define.
@@ -18,7 +18,7 @@ from gridlane.core.features import Feature
 
 
 class Fact(StrEnum):
-    """What else than features decides how a kernel is compiled."""
+    """A condition of a compilation besides the features."""
 
     OPTIMISED = "optimised"
     COMPACT = "compact"
@@ -37,7 +37,7 @@ class Fact(StrEnum):
     """There is NVIDIA's library of functions."""
 
     ASYNC_COPIES = "async copies"
-    """The processor copies while a thread goes on."""
+    """The processor has asynchronous copies."""
 
 
 Condition: TypeAlias = Feature | Fact
@@ -46,11 +46,11 @@ _NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 class Pass(NamedTuple):
     """A pass of a pipeline, or another function or class that a record chooses, by its dotted name.
-    It is there where all of ``needs`` hold and none of ``lacks``.
+    It is active where all of ``needs`` hold and none of ``lacks``.
 
     Attributes:
-        arguments: of a pass, dotted names of what it takes behind the module.
-        options: of a pass, fields of KernelOptions that it takes behind these. What a pass returns,
+        arguments: of a pass, dotted names of its arguments after the module.
+        options: of a pass, fields of KernelOptions that it takes after these. What a pass returns,
             if anything, are notes for the user.
     """
 
@@ -61,15 +61,15 @@ class Pass(NamedTuple):
     lacks: frozenset[Condition] = frozenset()
 
     def when(self, *conditions: Condition) -> Pass:
-        """The same where these hold as well."""
+        """The same, active where these hold as well."""
         return self._replace(needs=self.needs | {*conditions})
 
     def unless(self, *conditions: Condition) -> Pass:
-        """The same where none of these holds."""
+        """The same, active where none of these holds."""
         return self._replace(lacks=self.lacks | {*conditions})
 
     def applies(self, given: Container[str]) -> bool:
-        """Whether it is there."""
+        """Whether it is active."""
         return all(each in given for each in self.needs) and not any(
             each in given for each in self.lacks
         )
@@ -84,41 +84,41 @@ class Subnormals(Enum):
 
 
 class Backend(NamedTuple):
-    """All that gridlane knows of a target.
+    """The record of a target.
 
     Attributes:
-        name: what ``Target.name`` and GRIDLANE_DEVICE call it.
-        title: what messages call it.
+        name: in ``Target.name`` and GRIDLANE_DEVICE.
+        title: its name in messages.
         driver: dotted name of the module with ``open_device(ordinal)`` and ``device_count()``.
         generator: dotted name of the module with ``generate`` and ``text``; see
             ``compiler.generation``.
-        pipeline: the passes in front of the generator, in order.
-        legal: the ops that it takes.
+        pipeline: the passes before the generator, in order.
+        legal: the ops that the generator accepts.
         codegen: dotted name of the package that emits ops for it; "" where none are emitted.
-        legal_with: those that it takes as well where a condition holds.
-        reasons: why it takes no other op, by name, and what to do instead.
-        formats: what its code can be had as; the last are those of artifacts.
+        legal_with: those that it accepts as well where a condition holds.
+        reasons: why it refuses an op, by name, and the alternative.
+        formats: of its code; the last are those of artifacts.
         named_processors: ``gridlane compile --arch`` may name its processor.
         dialects: of a C-like language; the first that applies is taken.
-        identity: dotted name of a function that says what else its code depends on, for the key.
+        identity: dotted name of a function that returns further dependencies, for the key.
         features: those that its devices may have.
-        usual: what is compiled for when a target names none.
+        usual: the features of a target that names none.
         shaped: its code is for one block shape.
         max_threads: of a block.
         float64: it computes in binary64; otherwise ``KernelOptions.fp64`` says how.
         subnormals: where subnormal f32 may be 0.
-        ulp: how far functions may be off, by name and type, where that is more than usual.
-        undefined: cases of ``conformance`` whose answer the hardware leaves open, and why.
-        refused: what its generator refuses for want of a word: an op, a pattern of the labels of
+        ulp: error bounds of functions, by name and type, where they exceed the default.
+        undefined: cases of ``conformance`` whose result the hardware leaves undefined, and why.
+        refused: cases that its generator does not support: an op, a pattern of the labels of
             its cases, and words of the message.
         compared: the kinds of launches whose code conformance compares, of a compact launch.
-        executes_ir: its driver runs the IR itself, and so is what others are compared with.
+        executes_ir: its driver runs the IR itself, as the reference of the others.
         on_host: its devices are the processor that Python runs on.
         reads_as: the target whose code is shown for its own.
-        extra: what to install for its driver.
-        bindings: the package that this adds, which reaches the driver, by its name on PyPI.
+        extra: the extra to install for its driver.
+        bindings: the package of the extra that binds the driver, by its name on PyPI.
         system: the only one that has the driver, as in ``sys.platform``; "", any.
-        bench: dotted name of what ``gridlane bench`` measures its devices by; "", what a host is.
+        bench: dotted name of the benchmark of ``gridlane bench``; "": the host's.
         advice: what to do when a step of ``gridlane doctor`` fails.
     """
 
@@ -155,7 +155,7 @@ class Backend(NamedTuple):
     advice: Mapping[str, str] = _NOTHING
 
     def legal_ops(self, given: Container[str]) -> frozenset[str]:
-        """The names of the ops that the generator takes."""
+        """The names of the ops that the generator accepts."""
         more = (ops for condition, ops in self.legal_with.items() if condition in given)
         return self.legal.union(*more)
 
@@ -166,6 +166,6 @@ class Backend(NamedTuple):
 
 
 def loaded(path: str) -> Any:
-    """What a module has, by its dotted name."""
+    """The attribute of a module, by its dotted name."""
     module, _, name = path.rpartition(".")
     return getattr(import_module(module), name)

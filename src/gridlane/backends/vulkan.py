@@ -10,7 +10,7 @@ from gridlane.core.extras import install
 from gridlane.core.features import Feature
 from gridlane.ir.stages import COMMON, LANES, MATRIX, REPORTS
 
-# What lavapipe and the drivers of desktop GPUs have, and their defects.
+# Features of lavapipe and of the drivers of desktop GPUs, and their defects.
 _USUAL = frozenset((
     *(Feature.INT64, Feature.FLOAT64, Feature.INT16, Feature.INT8, Feature.FLOAT16),
     *(Feature.ATOMIC64, Feature.FOLDS_ZEROS, Feature.FLUSHES32, Feature.FOLDS_HALVES),
@@ -36,10 +36,10 @@ BACKEND = Backend(
         passes.INLINE,
         passes.COPY_AT_ONCE,
         passes.PROMOTE,
-        # Threads that meet in a block: what becomes variables then is forwarded again.
+        # Threads that meet in a block: the variables that this makes are forwarded again.
         passes.WARPS_BY_BLOCKS.unless(Feature.SUBGROUP32),
         passes.PROMOTE.unless(Feature.SUBGROUP32),
-        # Where threads that wait at a barrier wait for all of the block.
+        # Where a barrier waits for all threads of the block.
         passes.BARRIERS_BY_BLOCKS.when(Feature.SUBGROUP32).unless(Feature.LONE_BARRIERS),
         passes.PROMOTE.when(Feature.SUBGROUP32).unless(Feature.LONE_BARRIERS),
         passes.RECIPROCAL_ROOTS.when(Fact.OPTIMISED),
@@ -48,7 +48,7 @@ BACKEND = Backend(
         # Where threads are lanes of the processor's vectors.
         passes.JOIN_LOADS.when(Fact.OPTIMISED, Feature.SOFTWARE),
         passes.HOLD_SMALL_INTEGERS.when(Feature.KEEPS_UPPER_BITS),
-        # Behind all others.
+        # After all others.
         passes.WATCH_LOOPS.when(Feature.SHORT_LOOPS),
         passes.PROMOTE.when(Feature.SHORT_LOOPS),
     ),

@@ -1,4 +1,4 @@
-"""What WebGPU drives, by WGSL."""
+"""Devices of WebGPU, by WGSL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BACKEND = Backend(
     codegen="gridlane.codegen.clike",
     dialects=(Pass("gridlane.codegen.clike.wgsl.Wgsl"),),
     pipeline=passes.WORDS,
-    # Warps have become barriers of the block.
+    # Warp ops are barriers of the block now.
     legal=COMMON - LANES | REPORTS | CALLS,
     reasons=reasons.WITHOUT_GRIDS,
     refused=(

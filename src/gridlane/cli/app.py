@@ -18,7 +18,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-# All words after the command are taken as they are.
+# All words after the command are passed on unchanged.
 _ANYTHING = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
@@ -182,8 +182,8 @@ def export(
 ) -> None:
     """Write kernels as a page that runs them in a browser.
 
-    DIR gets index.html, a .wgsl for each kernel, manifest.json, and gridlane.js, which loads and
-    launches them (docs/web.md). `python -m http.server -d DIR` shows it.
+    DIR receives index.html, a .wgsl for each kernel, manifest.json, and gridlane.js, which loads
+    and launches them (docs/web.md). `python -m http.server -d DIR` shows it.
     """
     from gridlane.cli.failure import fail
     from gridlane.cli.web.exporting import Request
@@ -204,9 +204,9 @@ def devices() -> None:
 
 @app.command()
 def doctor() -> None:
-    """Try each device: how far it gets, and why.
+    """Try each device, and show the first step that fails and why.
 
-    The status is 1 when the device in use does not get to the end.
+    The status is 1 when the device in use does not pass all steps.
     """
     from gridlane.cli.doctor import show
 
@@ -247,9 +247,9 @@ def selftest(
 ) -> None:
     """Compare a device with the interpreter.
 
-    It prints a table to hand on; docs/metal.md says what is in it.
+    It prints a table to send to others; docs/metal.md describes it.
 
-    The status is 1 when something is wrong.
+    The status is 1 when a result is wrong.
     """
     from gridlane.cli.selftest import command
 
@@ -280,10 +280,10 @@ def conformance(
         typer.Option(metavar="FILE", help="Where --markdown goes.", show_default=False),
     ] = None,
 ) -> None:
-    """Try every op on every device, and show how each does it.
+    """Try every op on every device, and show how each supports it.
 
-    Native, legalised by passes, or refused; docs/conformance.md has what it said last. It takes
-    some minutes a device. The status is 1 when something is wrong.
+    Native, legalised by passes, or refused; docs/conformance.md has the latest results. It takes
+    some minutes per device. The status is 1 when a result is wrong.
     """
     from gridlane.cli import conformance as command
 

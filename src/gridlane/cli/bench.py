@@ -28,7 +28,7 @@ gridlane bench [--device cpu] [cpu|launch] ...  kernels, or launches, on the CPU
 
 
 def bench(arguments: list[str]) -> int:
-    """Run the benchmarks; the exit status."""
+    """Run the benchmarks; return the exit status."""
     device, arguments = _device(arguments)
     if device is not None:  # before anything reads the configuration
         os.environ["GRIDLANE_DEVICE"] = device
@@ -51,7 +51,7 @@ def _usage() -> str:
 
 
 def _device(arguments: list[str]) -> tuple[str | None, list[str]]:
-    """--device's value, and the other arguments."""
+    """The value of --device, and the other arguments."""
     device, rest = None, []
     words = iter(arguments)
     for word in words:
@@ -79,7 +79,7 @@ def _on_the_host(arguments: list[str]) -> int:
 
 
 def built_in(arguments: list[str], reason: str) -> int:
-    """Time each kernel of bench_kernels beside numpy's way to the same result."""
+    """Time each kernel of bench_kernels and numpy's equivalent."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from gridlane.cli.bench_kernels import CASES

@@ -1,4 +1,4 @@
-"""The kernels of the built-in benchmark, as CUDA code writes them, and numpy's way."""
+"""The kernels of the built-in benchmark in the style of CUDA code, and numpy's equivalents."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def mandelbrot(counts, limit):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Two ways to one result, and whether it is one. Arrays are on the device already."""
+    """Two computations of one result, and their comparison. Arrays are on the device already."""
 
     what: str
     ours: Callable[[], object]

@@ -1,4 +1,4 @@
-"""``gridlane cache``: where compiled kernels are kept, and how many."""
+"""``gridlane cache``: the location and the number of cached kernels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def show(clear: bool) -> None:
 
 
 def state(cache: DiskCache) -> str:
-    """What there is, in words."""
+    """The state of the cache, in words."""
     stats = cache.stats()
     text = f"{counted(stats.entries, 'kernel')}, {size(stats.bytes)} of at most {size(stats.limit)}"
     problem = cache.problem()

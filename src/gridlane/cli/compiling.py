@@ -30,7 +30,7 @@ VARIANTS: dict[str, Variant] = {
 
 
 def stages() -> dict[str, tuple[Format, list[Backend]]]:
-    """What can be made of a kernel, with the backends that it is code of."""
+    """The stages that a kernel compiles to, with the backends whose code each is."""
     found: dict[str, tuple[Format, list[Backend]]] = {
         format.name: (format, []) for format in FORMATS
     }
@@ -56,8 +56,8 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The result for one kernel and its types. ``number`` counts the types of a kernel that has
-    several, from 1; 0 for one alone."""
+    """The result for one kernel and its types. ``number`` counts the types of a kernel with
+    several, from 1; 0 for a single one."""
 
     kernel: str
     types: tuple[ArgType, ...]
@@ -71,7 +71,7 @@ class Made:
 
 
 def compile_file(request: Request) -> None:
-    """Do it; fails in words."""
+    """Compile the file; report errors in words."""
     check_settings()
     known = stages()
     one_of("target", request.stage, known)
@@ -103,7 +103,7 @@ def _made(
 
 
 def check_count(name: str, kernel: Dispatcher, types: tuple[ArgType, ...], command: str) -> None:
-    """Fail if a kernel has not as many parameters as types are given."""
+    """Fail if the number of types is not that of a kernel's parameters."""
     parameters = parameters_of(kernel)
     if len(parameters) != len(types):
         fail(
@@ -141,7 +141,7 @@ def _note(text: str) -> None:
     print(f"gridlane: note: {text}", file=sys.stderr)
 
 
-# --- what for ---
+# --- target ---
 
 
 def _target(request: Request, stage: Format, records: list[Backend]) -> Target:
@@ -176,8 +176,8 @@ def _is_shaped(record: Backend) -> bool:
 
 
 def _with(has: Callable[[Backend], bool]) -> str:
-    """The options for code of backends that have something. --arch takes the backend whose
-    processors have names, where there is one, and else it is the first one."""
+    """The options for code of backends for which ``has`` holds. --arch selects the backend with
+    named processors; without it, or such a backend, the first one is used."""
     options: list[str] = []
     for name, records in _codes():
         named = [has(each) for each in records if each.named_processors]
@@ -189,7 +189,7 @@ def _with(has: Callable[[Backend], bool]) -> str:
 
 
 _WAYS = {(True, True): "", (True, False): " without --arch", (False, True): " with --arch"}
-"""By whether it is so without --arch, and with it."""
+"""The words for an option, by whether it holds without --arch and with it."""
 
 
 def _with_processors() -> str:
@@ -231,7 +231,7 @@ def _processor(record: Backend, name: str | None) -> str:
 
 
 def block_shape(text: str, command: str) -> tuple[int, int, int]:
-    """The block shape of --block; fails in words."""
+    """The block shape of --block; report errors in words."""
     words = text.split(",")
     if len(words) > 3 or not all(word.strip().isdecimal() for word in words):
         fail(f"{command}: --block {text!r}: one to three numbers, as in 256 or 16,16")
@@ -243,11 +243,11 @@ def block_shape(text: str, command: str) -> tuple[int, int, int]:
     return x, y, z
 
 
-# --- where to ---
+# --- output ---
 
 
 def _hand_over(made: list[Made], stage: Format, output: str | None) -> None:
-    """Print, or write to a file or, one file each, to a folder."""
+    """Print, or write to a file, or to a folder with one file per kernel."""
     if output is None:
         for each in made:
             if len(made) > 1:

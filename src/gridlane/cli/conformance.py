@@ -28,18 +28,18 @@ from gridlane.launch.devices import family, get_device
 from gridlane.runtime.protocol import Device
 
 VALUES = 500
-"""Of a function; tests/ops/test_math_ulp.py tries more."""
+"""The number of values per function; tests/ops/test_math_ulp.py tries more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked for.
+    """The command line.
 
     Attributes:
-        devices: names; all that are here if there is none.
-        ops: names; all if there is none.
+        devices: names; by default all that are available.
+        ops: names; by default all.
         markdown: write a section of a page instead of a table.
-        out: where it goes, instead of the screen.
+        out: the output file, instead of the screen.
     """
 
     devices: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Request:
 
 
 def run(request: Request) -> int:
-    """Try everything; the exit status, 1 where something was wrong."""
+    """Try everything; return the exit status, 1 if a result is wrong."""
     check_settings()
     devices = _devices(request.devices)
     _check_ops(request.ops)
@@ -73,7 +73,7 @@ def run(request: Request) -> int:
 
 
 def _devices(asked: Sequence[str]) -> dict[str, Device]:
-    """Those asked for, or all that are here."""
+    """The requested devices, or all that are available."""
     if asked:
         try:
             return {name: get_device(name) for name in asked}
@@ -86,7 +86,7 @@ def _devices(asked: Sequence[str]) -> dict[str, Device]:
         name = record.name
         try:
             found[name] = get_device(name)
-        except (DeviceError, ImportError, OSError) as error:  # what drivers raise when not here
+        except (DeviceError, ImportError, OSError) as error:  # drivers raise it when unavailable
             print(f"without {name}: {str(error).splitlines()[0]}", file=sys.stderr)
     return found
 
@@ -104,7 +104,7 @@ def _check_ops(ops: Sequence[str]) -> None:
 
 
 def _judgements(name: str, device: Device, chosen: list[Case]) -> Iterator[Judgement]:
-    """Of all cases on a device, with a word on stderr of how far it is."""
+    """The judgements of all cases on a device, with progress on stderr."""
     for number, judgement in enumerate(judgements(chosen, device), 1):
         if sys.stderr.isatty():
             told = f"{name}: {number} of {len(chosen)}, {judgement.case}"

@@ -1,4 +1,4 @@
-"""``gridlane devices``: what there is to run on."""
+"""``gridlane devices``: list the available devices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gridlane.launch.devices import device_count, get_device
 
 
 def _each() -> Iterator[str]:
-    """Every device of every kind; a kind that has none is named once."""
+    """Every device of every kind; a kind without one is named once."""
     for kind in names():
         try:
             found = device_count(kind)
@@ -34,7 +34,7 @@ def show() -> None:
         star = "*" if name == config().device else ""
         try:
             device = get_device(name)
-        except (ImportError, OSError, DeviceError) as error:  # what drivers raise when not here
+        except (ImportError, OSError, DeviceError) as error:  # drivers raise it when unavailable
             rows.add_row(star, name, f"[red]not available:[/] {escape(str(error))}")
             continue
         limits = device.limits

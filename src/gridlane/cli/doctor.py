@@ -1,4 +1,4 @@
-"""``gridlane doctor``: what works on this machine, by trying, and what to do about the rest."""
+"""``gridlane doctor``: test this machine's devices, and advise on the failures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gridlane.core.config import config
 
 TIMEOUT_S = 120
 
-# Step: what it shows, and what to do when it is the first that fails.
+# Step: its description, and the advice when it is the first that fails.
 LADDER: dict[str, tuple[str, str]] = {
     "compiled": (
         "a kernel becomes code for the device",
@@ -52,7 +52,7 @@ LADDER: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step that was tried, and what it said."""
+    """A step that was tried, and its message."""
 
     name: str
     ok: bool
@@ -60,7 +60,7 @@ class Step:
 
 
 def show() -> int:
-    """Print everything; the exit status, 0 when the device in use is verified."""
+    """Print everything; return the exit status, 0 when the device in use is verified."""
     check_settings()
     out = console()
     machine = table("", "", title=f"gridlane {gridlane.__version__}")
@@ -92,7 +92,7 @@ def _cell(steps: list[Step], n: int) -> str:
 
 
 def _summary(steps: list[Step]) -> str:
-    """What the device and its run said about themselves."""
+    """What the device and its run reported of themselves."""
     details = {step.name: step.detail for step in steps if step.ok}
     return escape("; ".join(filter(None, map(details.get, ("initialised", "executed")))))
 
@@ -112,7 +112,7 @@ def _advice(device: str, step: Step) -> str:
 
 def climb(device: str) -> list[Step]:
     """The steps of a device up to the first that fails, tried in a process of its own."""
-    # Without the cache, so that it is today's compiler that is tried.
+    # Without the cache, so that today's compiler is tested.
     ours = {"GRIDLANE_DEVICE": device, "GRIDLANE_TRACE": "0", "GRIDLANE_CACHE": "0"}
     environment = {**os.environ, **ours}
     command = [sys.executable, "-m", "gridlane.cli.probe", device]
@@ -140,7 +140,7 @@ def _steps(output: str) -> Iterator[Step]:
 
 
 def _ending(status: int, errors: str) -> str:
-    """Why the process ended before it said how far it came."""
+    """Why the process ended before its report."""
     last = errors.strip().splitlines()[-1:] or [""]
     if status >= 0:
         return f"the process ended with status {status}: {last[0]}"

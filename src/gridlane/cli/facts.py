@@ -1,5 +1,5 @@
-"""What ``gridlane doctor`` says of the machine before it tries anything. Loads no driver: one that
-is broken may take its process along."""
+"""Facts of the machine that ``gridlane doctor`` shows before it tries anything. Loads no driver: a
+broken one may crash its process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gridlane.core.extras import install
 
 PACKAGES = ("numpy", "llvmlite", "ml-dtypes", "typer", "rich", "platformdirs")
 SYSTEMS = {"darwin": "macOS", "linux": "Linux", "win32": "Windows"}
-"""What users call the values of ``sys.platform``."""
+"""Users' names for the values of ``sys.platform``."""
 KERNEL_DRIVER = Path("/proc/driver/nvidia/version")
 _DRIVER_VERSION = re.compile(r"\b\d{3}\.\d+(?:\.\d+)?\b")
 
@@ -93,7 +93,7 @@ def _cache() -> str:
 
 
 def _bindings(record: Backend) -> str:
-    """The version of the package that reaches a driver."""
+    """The version of the package that binds a driver."""
     if record.system and sys.platform != record.system:
         only = SYSTEMS.get(record.system, record.system)
         return f"not for this system; only {only} has {record.title}"
@@ -107,7 +107,7 @@ def _bindings(record: Backend) -> str:
 
 
 def _kernel_driver() -> str:
-    """The version that the kernel's part of the driver shows, on Linux."""
+    """The version of the driver's kernel module, on Linux."""
     try:
         text = KERNEL_DRIVER.read_text()
     except OSError:

@@ -1,4 +1,4 @@
-"""How a command says that it cannot do what was asked."""
+"""Report that a command cannot do its task."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 USAGE = 2
-"""Exit status for a wrong command line; 1 is for what went wrong later."""
+"""Exit status for a wrong command line; 1 is for later failures."""
 
 
 def fail(message: object, status: int = USAGE) -> NoReturn:
-    """Say what is wrong on stderr and leave."""
+    """Print an error to stderr and exit."""
     print(f"gridlane: {message}", file=sys.stderr)
     raise SystemExit(status)
 
 
 def one_of(what: str, given: str, known: Iterable[str]) -> str:
-    """``given`` if it is known; fail with what there is, and the likely meaning, if not."""
+    """``given`` if it is known; otherwise fail with the known names and the nearest one."""
     names = list(known)
     if given in names:
         return given
@@ -32,14 +32,14 @@ def likely(given: str, names: Iterable[str]) -> str:
 
 
 def check_settings() -> None:
-    """Fail for environment variables that make no sense, before anything depends on them."""
+    """Fail for invalid environment variables, before anything depends on them."""
     from gridlane.core.config import config
 
     try:
         settings = config()
     except ValueError as error:
         fail(error)
-    if settings.device != "cpu":  # the usual one needs no look at the others
+    if settings.device != "cpu":  # the default needs no import of the others
         from gridlane.backends import NO_BACKENDS, names
 
         kind = settings.device.partition(":")[0]

@@ -1,4 +1,4 @@
-"""The kernels of a Python file, and the argument types that it has for them."""
+"""The kernels of a Python file, and the argument types in the file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gridlane.core.argtypes import ArgType
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 
 CALLED = {"compile": "compile", "export": "export --web"}
-"""The commands as they are typed."""
+"""The commands as users type them."""
 
 
 def parameters_of(kernel: Dispatcher) -> list[str]:
@@ -26,7 +26,7 @@ def parameters_of(kernel: Dispatcher) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class FileKernels:
-    """A loaded file, and the kernels of it that were asked for, by name."""
+    """A loaded file, and its requested kernels by name."""
 
     file: str
     chosen: dict[str, Dispatcher]
@@ -36,11 +36,11 @@ class FileKernels:
     def of(
         cls, place: str, named: bool, command: str = "compile", given: Collection[str] = ()
     ) -> FileKernels:
-        """``FILE.py:kernel`` or, for all kernels, ``FILE.py``. Fails in words.
+        """``FILE.py:kernel`` or, for all kernels, ``FILE.py``. Reports errors in words.
 
         Args:
             named: types are given, so that it must be one kernel.
-            command: what was asked for.
+            command: the command that is run.
             given: the kernels for which types are given by name.
         """
         file, colon, name = place.rpartition(":")
@@ -64,7 +64,7 @@ class FileKernels:
         return list(kernel.overloads) if parameters_of(kernel) else [()]
 
     def _with_types(self, given: Collection[str]) -> FileKernels:
-        """This; fails if a kernel's types are neither given nor in the file."""
+        """Return self; fail if a kernel's types are neither given nor in the file."""
         lacking = [n for n in self.chosen if n not in given and not self.types_of(n)]
         if lacking:
             shown = [f"{name}({', '.join(parameters_of(self.chosen[name]))})" for name in lacking]
@@ -79,7 +79,7 @@ class FileKernels:
 
 
 def _kernels(module: ModuleType) -> dict[str, Dispatcher]:
-    """The kernels that are the file's own, each by its first name."""
+    """The kernels defined in the file, each by its first name."""
     found: dict[str, Dispatcher] = {}
     for name, value in vars(module).items():
         if not isinstance(value, Dispatcher) or value.is_device_function:
@@ -91,7 +91,7 @@ def _kernels(module: ModuleType) -> dict[str, Dispatcher]:
 
 
 def _not_a_kernel(file: str, name: str, found: object, kernels: list[str]) -> str:
-    """What is wrong with a kernel's name, and what there is instead."""
+    """The error of a name that is no kernel's, with the alternatives."""
     if not name:
         text = f"which kernel? name it as in {file}:kernel"
     elif isinstance(found, Dispatcher):
@@ -112,12 +112,12 @@ def _described(found: object) -> str:
 
 
 def _load(path: Path, command: str) -> ModuleType:
-    """The file as a module, not as the main program; what it raises is shown as its own."""
+    """Load the file as a module, not as the main program; show its exceptions as its own."""
     from gridlane import cuda
 
     cuda.install_as_numba()
     sys.path.insert(0, str(path.resolve().parent))
-    # A file may be called like a module that is loaded, random.py say, and must not replace it.
+    # A file may have the name of a loaded module, such as random.py, and must not replace it.
     name = f"{path.stem} of gridlane compile" if path.stem in sys.modules else path.stem
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

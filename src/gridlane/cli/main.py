@@ -1,4 +1,4 @@
-"""The command ``gridlane``. ``run`` is dispatched by hand: it is to load no library for that."""
+"""The command ``gridlane``. ``run`` is dispatched by hand, so that it loads no library for that."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def main() -> None:
-    """Do what sys.argv says."""
+    """Run the command in sys.argv."""
     arguments = sys.argv[1:]
     if arguments[:1] == ["run"]:
         from gridlane.cli.run import parse, run

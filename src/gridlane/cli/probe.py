@@ -1,7 +1,7 @@
-"""How far a device gets on this machine: the process that ``gridlane doctor`` starts for each.
+"""Probe a device on this machine step by step: ``gridlane doctor`` starts one process for each.
 
 ``python -m gridlane.cli.probe DEVICE`` prints a line of JSON after each step, and ends at the first
-that fails. A process of its own, because a device that does not work may take its process along.
+that fails. It is a process of its own, because a broken device may crash its process.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def inputs() -> np.ndarray:
 
 
 def expected() -> tuple[np.ndarray, int]:
-    """What ``LAUNCHES`` of ``sample`` must give, by numpy."""
+    """The result of ``LAUNCHES`` of ``sample``, by numpy."""
     padded = np.zeros((-(-SIZE // THREADS), THREADS), np.float32)
     padded.flat[:SIZE] = inputs()
     steps = np.arange(THREADS) % 5
@@ -73,7 +73,7 @@ def expected() -> tuple[np.ndarray, int]:
 
 
 class Probe:
-    """The steps, in order; each returns what there is to say, or raises."""
+    """The steps, in order; each returns its message, or raises."""
 
     def __init__(self, device: str) -> None:
         self.device = device
@@ -81,7 +81,7 @@ class Probe:
         self.got: tuple[np.ndarray, int] | None = None
 
     def compiled(self) -> str:
-        """The kernel becomes the device's code."""
+        """Compile the kernel to the device's code."""
         from gridlane import compiler
 
         types = (float32[::1], float32[::1], int32[::1])
@@ -91,7 +91,7 @@ class Probe:
         return f"{len(artifact.code)} bytes of {artifact.format}"
 
     def available(self) -> str:
-        """The driver loads, with all that it stands on."""
+        """Load the driver with its libraries."""
         from gridlane.launch.devices import device_count, get_device
 
         found = device_count(self.kind)
@@ -100,7 +100,7 @@ class Probe:
         return f"{found} devices" if found > 1 else ""
 
     def initialised(self) -> str:
-        """The device opens and gives memory."""
+        """Open the device and allocate memory."""
         from gridlane.launch.devices import get_device
 
         device = get_device(self.device)
@@ -108,7 +108,7 @@ class Probe:
         return described(device.describe())
 
     def executed(self) -> str:
-        """The kernel is launched and comes to its end."""
+        """Launch the kernel and wait for its end."""
         out = cuda.device_array(SIZE, np.float32)
         total = cuda.to_device(np.zeros(1, np.int32))
         values, launch = cuda.to_device(inputs()), sample[-(-SIZE // THREADS), THREADS]
@@ -122,7 +122,7 @@ class Probe:
         return f"{took * 1e3:.0f} ms with compilation"
 
     def verified(self) -> str:
-        """The result is the one that numpy has."""
+        """Compare the result with numpy's."""
         assert self.got is not None
         (out, total), (want, want_total) = self.got, expected()
         wrong = np.flatnonzero(out != want)
@@ -138,7 +138,7 @@ class Probe:
 
 
 def takes_subnormals_as_0() -> bool:
-    """Whether the device does, as the languages of shaders allow."""
+    """Whether the device flushes subnormals, as the languages of shaders allow."""
     least = np.full(1, np.finfo(np.float32).tiny)
     values, out = cuda.to_device(least), cuda.to_device(least)
     halve[1, 1](values, out)
@@ -146,7 +146,7 @@ def takes_subnormals_as_0() -> bool:
 
 
 def attempt(step: Callable[[], str]) -> dict[str, Any]:
-    """Run a step; whatever it raises is its result."""
+    """Run a step; an exception of it is its result."""
     try:
         return {"ok": True, "detail": step()}
     except Exception as error:
@@ -154,7 +154,7 @@ def attempt(step: Callable[[], str]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Climb, and say so after each step."""
+    """Run the steps, and report after each."""
     probe = Probe(sys.argv[1])
     for name in STEPS:
         result = attempt(getattr(probe, name))

@@ -1,6 +1,6 @@
 """``gridlane run``: a program written for numba.cuda, run as Python runs it.
 
-No typer and no rich here: what this imports is paid by every program that is run.
+No typer and no rich here: every program that is run pays for these imports.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OPTIONS = ("--device", "--trace", "--help", "-m", "-h")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to run: a file or, with ``is_module``, a module, and its arguments."""
+    """The program to run: a file or, with ``is_module``, a module, and its arguments."""
 
     program: str
     arguments: tuple[str, ...]
@@ -29,7 +29,7 @@ class Request:
 
 
 def parse(arguments: list[str]) -> Request | None:
-    """The command line, read up to the program; the rest is the program's. None: asks for help."""
+    """Parse the command line up to the program; the rest is the program's. None: help is asked."""
     device, trace = None, False
     rest = list(arguments)
     while rest:
@@ -70,7 +70,7 @@ def _value(word: str, rest: list[str]) -> str:
 
 
 def run(request: Request) -> None:
-    """Run the program as this process's main module. Exceptions leave as the program's own."""
+    """Run the program as this process's main module. Its exceptions propagate as its own."""
     # Before anything reads the configuration, and for the program's child processes as well.
     if request.device is not None:
         os.environ["GRIDLANE_DEVICE"] = request.device
@@ -93,7 +93,7 @@ def run(request: Request) -> None:
         raise
 
 
-# --- what to run ---
+# --- the program ---
 
 
 def _script(request: Request) -> tuple[CodeType, ModuleType]:
@@ -125,7 +125,7 @@ def _folder(request: Request) -> tuple[CodeType, ModuleType]:
     if not os.path.exists(path):
         fail(f"run: cannot read {path!r}: No such file or directory")
     _start(path, request.arguments, os.path.abspath(path))
-    # Else the search for __main__ finds the one that is running.
+    # Otherwise the search for __main__ finds the one that is running.
     ours = sys.modules.pop("__main__")
     try:
         return _located("__main__", f"run: there is no __main__.py in {path!r}")
@@ -146,11 +146,11 @@ def _located(name: str, message: str) -> tuple[CodeType, ModuleType]:
     import runpy
 
     class Absent(ImportError):
-        """There is no such module, as against one whose import fails."""
+        """There is no such module; a failing import raises another error."""
 
     try:
-        # What python -m, pdb and trace call as well; run_module would take the main module away
-        # again at the end, from under threads and exit functions that still use it.
+        # python -m, pdb and trace call this as well; run_module would remove the main module again
+        # at the end, while threads and exit functions still use it.
         _, spec, code = runpy._get_module_details(name, Absent)  # type: ignore[attr-defined]
     except Absent as error:
         fail(f"{message}: {error}")
@@ -168,7 +168,7 @@ def _located(name: str, message: str) -> tuple[CodeType, ModuleType]:
 
 
 def _start(program: str, arguments: tuple[str, ...], folder: str) -> None:
-    """sys.argv and the first entry of sys.path, as Python sets them."""
+    """Set sys.argv and the first entry of sys.path as Python does."""
     sys.argv = [program, *arguments]
     if not sys.flags.safe_path:
         sys.path[0] = folder  # was the folder of the command itself

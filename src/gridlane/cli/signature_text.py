@@ -24,7 +24,7 @@ _AMBIGUOUS = {
 
 
 def argument_types(text: str) -> tuple[ArgType, ...]:
-    """The types that ``text`` lists, with or without ``void(...)`` round them. Fails with a caret.
+    """The types that ``text`` lists, with or without ``void(...)`` around them. Fails with a caret.
 
     >>> argument_types("f32[:], float32[:, ::1], i32")
     (array(float32, 1d, A), array(float32, 2d, C), int32)

@@ -1,4 +1,4 @@
-"""Tracebacks as a program under ``gridlane run`` should see them: without gridlane's own frames."""
+"""Tracebacks for a program under ``gridlane run``: without gridlane's own frames."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ PACKAGE = os.path.join(os.path.dirname(gridlane.__file__), "")
 
 
 def print_as_the_programs(error: BaseException) -> None:
-    """Arrange that Python, when ``error`` ends the process, prints the program's frames only.
+    """Make Python, when ``error`` ends the process, print the program's frames only.
 
-    Called where the error is caught last. Python's own way out is kept: the program's excepthook,
+    Called where the error is caught last. Python's own exit path is kept: the program's excepthook,
     the exit status, death by SIGINT.
     """
     hook = sys.excepthook
-    # Frames are added on the way out, so what is the program's is taken now.
+    # Frames are added on the way out, so the program's traceback is taken now.
     traceback = _program_part(error.__traceback__)
 
     def shown(type_: type, value: BaseException, _: TracebackType | None) -> None:
@@ -34,7 +34,7 @@ def print_as_the_programs(error: BaseException) -> None:
 
 
 def strip_chain(error: BaseException | None) -> None:
-    """Take gridlane's frames out of an error and of those that it came from.
+    """Remove gridlane's frames from an error and from its causes and contexts.
 
     An exception that gridlane raised and caught itself on the way is dropped.
     """
@@ -49,7 +49,7 @@ def strip_chain(error: BaseException | None) -> None:
 
 
 def _is_said_to_the_user(error: BaseException) -> bool:
-    """Whether the message is to suffice; invalid IR is a defect of gridlane's, and shows all."""
+    """Whether the message suffices; invalid IR is a defect of gridlane's, and shows all frames."""
     if isinstance(error, VerifyError):
         return False
     # A kernel's raise arrives as the user's own class, caused by a KernelError.
@@ -65,7 +65,7 @@ def _of_the_import_system(traceback: TracebackType) -> bool:
 
 
 def _program_part(traceback: TracebackType | None) -> TracebackType | None:
-    """Without the first frames, which loaded the program."""
+    """The traceback without the first frames, which loaded the program."""
     while traceback is not None and (_ours(traceback) or _of_the_import_system(traceback)):
         traceback = traceback.tb_next
     return traceback
@@ -93,7 +93,7 @@ def without_ours(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def shown_as_the_programs(error: BaseException) -> str:
-    """The text of an error that was caught, without the frames that led to the program."""
+    """The text of a caught error, without the frames that led to the program."""
     import traceback
 
     error.__traceback__ = _program_part(error.__traceback__)

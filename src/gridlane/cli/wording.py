@@ -7,7 +7,7 @@ from typing import Any
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things.
+    """A count with its noun.
 
     >>> counted(1, "kernel"), counted(3, "kernel")
     ('1 kernel', '3 kernels')
@@ -16,7 +16,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def size(count: int) -> str:
-    """Bytes for people.
+    """A size in bytes, in a readable unit.
 
     >>> size(512 * 2**20), size(1500), size(12)
     ('512 MiB', '1.5 KiB', '12 bytes')
@@ -30,7 +30,7 @@ def size(count: int) -> str:
     return f"{text} {unit}"
 
 
-# What there is to say of a GPU in a line, of the many facts that its device knows.
+# The facts that describe a GPU in a line, of the many that its device knows.
 _GPU: dict[str, Callable[[Any], str]] = {
     "name": str,
     "compute_capability": "compute capability {}".format,
@@ -41,7 +41,7 @@ _GPU: dict[str, Callable[[Any], str]] = {
 
 
 def described(facts: Mapping[str, object]) -> str:
-    """What a device says of itself, in a line.
+    """A device's facts, in a line.
 
     >>> described({"processor": "x86_64", "threads": 2, "checked": True, "remote": False})
     'x86_64, 2 threads, checked'

@@ -1,8 +1,8 @@
 """The registry of emitters: which code generator emits which op, by which function.
 
 A code generator has one ``Emitters``, in which its modules register a function for each op class.
-An emitter is a fast path: what a target does not emit is expanded into other ops before its passes
-run (``passes/legalise/expand_ops.py``), legalised by one of them, or refused by name.
+An op that a target does not emit is expanded into other ops before the target's passes run
+(``passes/legalise/expand_ops.py``), legalised by one of them, or refused by name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Emitters:
 
     Attributes:
         table: the emitter of each op class.
-        scalars: those of scalar ops, where the code generator has them in a table apart.
+        scalars: the emitters of scalar ops, where the code generator has a separate table.
     """
 
     def __init__(self, scalars: Mapping[type[Op], Any] | None = None) -> None:
@@ -46,6 +46,6 @@ class Emitters:
 
 @cache
 def emitted(package: str, dialect: str = "") -> frozenset[type[Op]]:
-    """The op classes that a code generator emits, by the dotted name of its package and, of a
+    """The op classes that a code generator emits, by the dotted name of its package or, for a
     C-like language, of its dialect. Loads the code generator."""
     return import_module(package).emitted(dialect)

@@ -1,7 +1,7 @@
-"""Which ops a compiler may take for a bit select by constants, ``(x & k) | (y & ~k)``.
+"""Finds ops that a compiler may fold into a bit select by constants, ``(x & k) | (y & ~k)``.
 
-Compilers make one op of such a select, and another of it and the choice that follows. For devices
-whose compiler does the latter wrongly (``swaps_selects``) the result is hidden from it.
+Compilers fold such a select into one op, and fold that op with a select that follows. The result is
+hidden on devices whose compiler does the latter wrongly (``swaps_selects``).
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import Value
 
 _JOINS = (arith.Or, arith.Xor, arith.Add, arith.Sub)
-"""What joins bits that do not meet."""
+"""Ops that join disjoint bits."""
 _LEAVES = (
     arith.Const, arith.MulHi, arith.Popcount, arith.Clz, atomic.Atomic, atomic.AtomicCas,
     grid.GridQuery, grid.LaneId, warp.Shuffle,
 )  # fmt: skip
-"""What no compiler takes for an ``and`` with a constant."""
+"""Ops that no compiler folds into an ``and`` with a constant."""
 _SCALED = (arith.Mul, arith.Div, arith.Shl, arith.Shr)
 _DEPTH = 4
 
 
 def may_select_bits(op: Op) -> bool:
-    """Whether a compiler may find that an op takes some bits of one operand and the others of the
-    other: both may be masked, as far as what made them tells."""
+    """Whether a compiler may know that an op takes some bits from one operand and the rest from the
+    other: both operands may be masked, as far as their ops show."""
     if not isinstance(op, _JOINS):
         return False
     dtype = op.lhs.type
@@ -35,8 +35,8 @@ def may_select_bits(op: Op) -> bool:
 
 
 def _is_unmasked(value: Value, depth: int) -> bool:
-    """Whether no compiler finds a value to be masked by a constant. A sum of such values is not;
-    what is shifted, multiplied or divided twice is."""
+    """Whether no compiler can know that a value is masked by a constant. A sum of unmasked values
+    is unmasked; a value shifted, multiplied or divided twice may be masked."""
     op = value.op
     if op is None or depth == 0:
         return False
@@ -48,8 +48,8 @@ def _is_unmasked(value: Value, depth: int) -> bool:
 
 
 def _is_leaf(value: Value) -> bool:
-    """Whether a value is from memory, but for arrays of the thread, which become registers; a
-    number of the launch, or computed as no mask is."""
+    """Whether a value is a grid query, an op that is never a mask, or a load from memory other
+    than the thread's arrays, which become registers."""
     op = value.op
     if isinstance(op, memory.Load):
         assert isinstance(op.pointer.type, PointerType)

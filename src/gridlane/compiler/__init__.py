@@ -1,6 +1,6 @@
-"""From the source of a kernel to an Artifact: all that knows frontends, passes and codegen.
+"""Compile the source of a kernel to an Artifact, by frontends, passes and code generators.
 
-A kernel that the disk cache has needs none of these, so they are imported at their first use.
+A kernel in the disk cache needs none of them, so they are imported at their first use.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def compile_kernel(
 ) -> Artifact:
     """Translate and generate, through the disk cache: ``cache``, or the process's own.
 
-    ``finish`` does what is left to do where only the device's driver can; its result is cached.
+    ``finish`` does the steps that only the device's driver can do; its result is cached.
     """
     cache = cache or default_cache()
     key = None if cache is None else artifact_key(source, arguments, options, target)
@@ -60,7 +60,7 @@ def compile_kernel(
 def artifact_key(
     source: KernelSource, arguments: tuple[ArgType, ...], options: KernelOptions, target: Target
 ) -> str | None:
-    """The key of an artifact; None where it cannot be told from all others."""
+    """The key of an artifact; None where a dependency cannot be encoded."""
     try:
         launch = encode((arguments, options, target))
         return make_key(

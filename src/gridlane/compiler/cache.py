@@ -1,8 +1,8 @@
-"""The disk cache of compiled kernels: one file an artifact, named after the key.
+"""The disk cache of compiled kernels: one file per artifact, named after the key.
 
 Anything may have happened to a file since it was written (a full disk, a crash, another program),
-and its bytes are going to be executed. So a file says what it is, and a digest covers the key and
-all that follows; what does not fit is removed and compiled again. Files appear whole or not at all
+and its bytes are executed. So a file states its format, and a digest covers the key and all later
+fields; an invalid file is removed and its kernel compiled again. Files appear whole or not at all
 (written aside, then renamed), so any number of processes may share a directory without locks.
 
     magic (8)  version (u32)  digest (32)  |  metadata length (u32)  metadata (JSON)  code
@@ -35,18 +35,18 @@ _HEADER = struct.Struct("<8sI32s")
 _LENGTH = struct.Struct("<I")
 
 SUFFIX = f".kernel{VERSION}"
-_OLDER = (".kernel",)  # of earlier versions, whose keys nobody asks for
+_OLDER = (".kernel",)  # files of earlier versions, whose keys are never looked up
 DEFAULT_LIMIT = 512 * 2**20
-"""Bytes that the cache may take."""
+"""The maximum size of the cache in bytes."""
 _LARGEST = 64 * 2**20  # bytes of an entry; no kernel comes near
-_TOUCH_S = 3600.0  # an entry's time of use is this precise
-_SWEEP_S = 3600.0  # between looks at the size of the directory
-_SWEPT = f".swept{VERSION}"  # its time is that of the last look, by any process
+_TOUCH_S = 3600.0  # the precision in seconds of an entry's time of use
+_SWEEP_S = 3600.0  # the interval in seconds between checks of the directory's size
+_SWEPT = f".swept{VERSION}"  # its time is that of the last check, by any process
 
 
 @dataclass(frozen=True, slots=True)
 class CacheStats:
-    """What a cache holds: files, their bytes, and how many bytes it may take."""
+    """The contents of a cache: files, their bytes, and the limit of the bytes."""
 
     entries: int
     bytes: int
@@ -54,17 +54,18 @@ class CacheStats:
 
 
 class DiskCache:
-    """Artifacts in a directory, at most ``limit`` bytes of them, the oldest used going first.
+    """Artifacts in a directory of at most ``limit`` bytes, from which the least recently used are
+    removed.
 
-    The directory is made at the first ``put``. Its methods may be called from any thread and never
-    raise for what is on the disk: without a usable directory nothing is found and nothing is kept.
+    The first ``put`` makes the directory. Its methods may be called from any thread and never raise
+    for the state of the disk: without a usable directory, lookups miss and nothing is kept.
     """
 
     def __init__(self, root: Path | str, limit: int = DEFAULT_LIMIT) -> None:
         self.root = Path(root)
         self.limit = limit
         self._writable = True
-        self._unswept = 0  # bytes written since this process looked at the size
+        self._unswept = 0  # bytes written since this process checked the size
 
     # --- entries ---
 
@@ -93,7 +94,7 @@ class DiskCache:
         return artifact
 
     def put(self, key: str, artifact: Artifact) -> None:
-        """Keep an artifact under ``key``; where that fails, it fails once and silently."""
+        """Keep an artifact under ``key``; the first failure silently ends writing."""
         name = _name(key)
         if not self._writable:
             return
@@ -113,7 +114,7 @@ class DiskCache:
     # --- the directory ---
 
     def clear(self) -> int:
-        """Remove every entry; the number of them."""
+        """Remove every entry; return the number of them."""
         with suppress(OSError), Folder(self.root) as folder:
             entries = [file.name for file in folder.files() if _is_entry(file)]
             for name in entries:
@@ -123,7 +124,7 @@ class DiskCache:
         return 0
 
     def stats(self) -> CacheStats:
-        """How much there is."""
+        """Statistics of the cache."""
         sizes: list[int] = []
         with suppress(OSError), Folder(self.root) as folder:
             sizes = [file.size for file in folder.files() if _is_entry(file)]
@@ -147,8 +148,8 @@ class DiskCache:
         return ""
 
     def sweep(self) -> None:
-        """Remove entries of older versions, and those longest unused until the cache is well below
-        its limit."""
+        """Remove entries of older versions, then the least recently used until the cache is well
+        below its limit."""
         with suppress(OSError), Folder(self.root) as folder:
             self._sweep(folder)
 
@@ -187,7 +188,7 @@ def _sweep_is_due(folder: Folder) -> bool:
 
 
 def _remove_leftovers(folder: Folder, age: float) -> None:
-    """Remove what processes that died while writing left behind, and what older versions did."""
+    """Remove temporary files of processes that died while writing, and files of older versions."""
     now = time.time()
     for file in folder.files():
         unfinished = file.name.endswith(".tmp") and now - file.used >= age
@@ -214,7 +215,7 @@ def decode(key: str, data: bytes) -> Artifact:
     """The artifact of an entry's bytes.
 
     Raises:
-        ValueError: this is not what ``encode`` made for this key.
+        ValueError: the bytes are not an entry that ``encode`` made for this key.
     """
     payload = data[_HEADER.size :]
     if len(payload) < _LENGTH.size:
@@ -232,7 +233,7 @@ def decode(key: str, data: bytes) -> Artifact:
 
 
 def _digest(key: str, payload: bytes) -> bytes:
-    # With the key, so that a file under another's name is not taken for it.
+    # The digest covers the key, so that a file under another's name is refused.
     digest = sha256(key.encode() + b"\0")
     digest.update(payload)
     return digest.digest()

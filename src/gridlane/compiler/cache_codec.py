@@ -1,5 +1,5 @@
-"""Artifacts as JSON and back. Reading takes nothing on trust: each value's type is checked, so
-that a file with a right digest and a wrong content is an error here, not a crash later."""
+"""Artifacts as JSON and back. The reader trusts nothing: it checks each value's type, so that a
+file with a right digest and a wrong content is an error here, not a crash later."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gridlane.core.artifact import Artifact, KernelErrorSite, ParamSlot, PrintSi
 from gridlane.core.dtypes import DType
 from gridlane.core.source import Loc
 
-# Fields of Artifact that JSON holds as they are. The others have a line of their own below.
+# Fields of Artifact that JSON holds unchanged. Each of the others has a line of its own below.
 PLAIN: dict[str, type] = {
     "target": str,
     "format": str,
@@ -29,7 +29,7 @@ SHAPED = ("code", "params", "block", "errors", "prints", "symbols", "notes", "ne
 
 
 def to_json(artifact: Artifact) -> bytes:
-    """All of an artifact but its code."""
+    """All fields of an artifact but its code, as JSON."""
     fields: dict[str, Any] = {name: getattr(artifact, name) for name in PLAIN}
     fields["params"] = [
         (slot.name, slot.offset, slot.dtype and slot.dtype.name, slot.argument, slot.path)
@@ -45,10 +45,10 @@ def to_json(artifact: Artifact) -> bytes:
 
 
 def from_json(metadata: bytes, code: bytes) -> Artifact:
-    """The artifact of what ``to_json`` wrote, and its code.
+    """The artifact that ``to_json`` encoded, with its code.
 
     Raises:
-        ValueError: something is missing, or not of its type.
+        ValueError: a field is missing, or of the wrong type.
     """
     try:
         fields = _object(json.loads(metadata))
@@ -94,7 +94,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _items(value: Any, *types: type) -> list[Any]:
-    """A list with one value of each type; ``object`` stands for any."""
+    """A list with one value of each type; ``object`` accepts any."""
     if len(_list(value)) != len(types):
         raise ValueError(f"{len(types)} items expected, {len(value)} found")
     return [item if t is object else _checked(item, t) for item, t in zip(value, types)]

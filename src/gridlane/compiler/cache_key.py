@@ -1,4 +1,4 @@
-"""The key of a compiled kernel: all that its code depends on, as a digest."""
+"""The key of a compiled kernel: a digest of everything its code depends on."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 
 from gridlane.core.version import VERSION
 
-# The rooms whose source decides what a kernel compiles to.
+# The packages whose source decides the compiled code of a kernel.
 COMPILER_HALF = ("core", "ir", "passes", "frontends", "codegen", "backends", "compiler")
 
 
 def make_key(*parts: bytes | str) -> str:
-    """A key from what the caller's kernel depends on: source, constants, types, options, and the
+    """A key from the dependencies of a caller's kernel: source, constants, types, options, and the
     target with its processor. The compiler itself is part of every key.
 
     >>> make_key("a", "b") == make_key("ab")
@@ -33,7 +33,7 @@ def make_key(*parts: bytes | str) -> str:
 
 @cache
 def _fixed() -> bytes:
-    # Its version only; the library is loaded by what generates code.
+    # Its version only; code generation loads the library.
     versions = f"{VERSION} {import_module('llvmlite').__version__} "
     return versions.encode() + compiler_digest(Path(__file__).parents[1])
 
@@ -51,7 +51,7 @@ def _sources(folder: str) -> Iterator[str]:
     try:
         with os.scandir(folder) as items:
             found = sorted(items, key=lambda item: item.name)
-    except OSError:  # inside a zip file; the version has to do
+    except OSError:  # inside a zip file; only the version is known
         return
     for item in found:
         if item.name.endswith((".py", ".c", ".h")):

@@ -1,4 +1,4 @@
-"""The targets whose code is a text in a C-like language, which a driver's compiler reads."""
+"""Targets whose code is text in a C-like language, which a driver's compiler reads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
     """The program text of a kernel. Changes the module.
 
     Raises:
-        TargetError: the target cannot do what the kernel asks; located.
+        TargetError: the target does not support an op of the kernel; located.
     """
     slots, size = lay_out(module.kernel)
     own = len(module.errors)
@@ -52,7 +52,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
 
 
 def text(module: Module, target: Target, options: KernelOptions, stage: str) -> str:
-    """The program text, which is the only stage behind the IR. Changes the module.
+    """The program text, the only stage after the IR. Changes the module.
 
     Raises:
         TargetError: there is no such stage.

@@ -20,7 +20,7 @@ from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.values import Module
 
 MOST_WORK = 1 << 31
-"""Nested loops multiply the estimate of a block's work; more than this makes no difference."""
+"""Nested loops multiply the estimate of a block's work; the estimate saturates here."""
 
 
 def generate(module: Module, target: Target, options: KernelOptions) -> Artifact:

@@ -25,12 +25,12 @@ from gridlane.core.options import KernelOptions, Target
 from gridlane.ir.values import Module
 
 DEFAULT = "sm_75"
-"""What is compiled for when nobody says: the least that today's toolkits and drivers run."""
+"""The default processor: the lowest that today's toolkits and drivers support."""
 OLDEST = 70
 COPIES = 80
-"""The compute capability from which copies go on while a thread does."""
+"""The lowest compute capability with asynchronous copies."""
 PROCESSORS = tuple(ptx.VERSIONS)
-"""What LLVM makes code for."""
+"""The processors that LLVM generates code for."""
 _PROCESSOR = re.compile(r"sm_(\d{2,3})([af]?)")
 _NEWEST = max(int(name[3:]) for name in PROCESSORS if name[-1].isdigit())
 _CHOICES = f"There are {', '.join(name for name in PROCESSORS if name[-1].isdigit())}"
@@ -38,7 +38,7 @@ _CHOICES = f"There are {', '.join(name for name in PROCESSORS if name[-1].isdigi
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A processor with the PTX version that is written for it."""
+    """A processor with the PTX version that is emitted for it."""
 
     processor: str
     capability: int
@@ -48,7 +48,7 @@ class Machine:
 @cache
 def machine_of(target: Target) -> Machine:
     """The machine that a target names; for one newer than any here, the newest of these, whose PTX
-    it takes.
+    it accepts.
 
     Raises:
         TargetError: there is no such processor, or it is too old.
@@ -109,7 +109,7 @@ def text(module: Module, target: Target, options: KernelOptions, stage: str) -> 
 
 
 def _emit(module: Module, target: Target, options: KernelOptions, machine: Machine) -> KernelCode:
-    """The kernel with calls of libdevice, or where there is none with our own functions."""
+    """The kernel with calls of libdevice, or of gridlane's own functions where there is none."""
     given = pipeline.conditions(
         target,
         options,
@@ -121,11 +121,11 @@ def _emit(module: Module, target: Target, options: KernelOptions, machine: Machi
 
 
 PtxInput = tuple[str, str, str, int, Path | None, frozenset[str]]
-"""What the functions of ptx.py take: text, processor, features, level, libdevice, its functions."""
+"""Arguments of ptx.py's functions: text, processor, features, level, libdevice, its functions."""
 
 
 def _how(code: KernelCode, machine: Machine, options: KernelOptions) -> PtxInput:
-    """What ptx.py needs to know; libdevice for a kernel that calls it."""
+    """Arguments for ptx.py, with libdevice for a kernel that calls it."""
     level = 3 if options.opt else 0
     library = find_libdevice() if code.library else None
     return code.text, machine.processor, machine.features, level, library, code.library
@@ -153,7 +153,7 @@ def assemble(artifact: Artifact, target: Target, options: KernelOptions) -> Arti
     """The cubin of an artifact with PTX.
 
     Raises:
-        TargetError: there is no ptxas, or it refuses the PTX; with what it said.
+        TargetError: there is no ptxas, or it refuses the PTX; with ptxas's message.
     """
     ptxas = find_ptxas()
     if ptxas is None:

@@ -1,7 +1,7 @@
-"""Compiles kernels that are nested deeper than Python's stack is by default.
+"""Compile kernels that are nested deeper than Python's default stack.
 
-The frontend, the passes and the code generators recurse over expressions, regions and calls. What
-does not fit goes a second time, on a thread with a large stack.
+The frontend, the passes and the code generators recurse over expressions, regions and calls. A
+kernel that overflows the stack is compiled again, on a thread with a large stack.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from gridlane.core.errors import UnsupportedError
 from gridlane.core.source import Loc
 
 STACK_BYTES = 512 << 20
-"""Of address space; memory is taken as far as the stack is used."""
+"""Bytes of address space; memory is committed as far as the stack is used."""
 FRAMES = 60_000
-"""Python frames for which that is enough, by far."""
+"""Python frames that this stack holds with a wide margin."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,13 +36,13 @@ _lock = (
 def at_any_depth(
     name: str, loc: Loc, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs
 ) -> R:
-    """Call a function, with as much stack as it needs.
+    """Call a function with as much stack as it needs.
 
     Args:
         name, loc: the kernel's, for the error.
 
     Raises:
-        UnsupportedError: it needs more than there can be.
+        UnsupportedError: it needs more than the largest stack.
     """
     if _thread.deep:
         return function(*args, **kwargs)
@@ -62,7 +62,7 @@ def at_any_depth(
 
 
 def _on_a_large_stack(function: Callable[[], R]) -> R:
-    """Call a function on a thread of its own, and raise here what it raises."""
+    """Call a function on a thread of its own, and reraise its exception here."""
     results: list[R] = []
     errors: list[BaseException] = []
 
@@ -81,7 +81,7 @@ def _on_a_large_stack(function: Callable[[], R]) -> R:
             sys.setrecursionlimit(max(limit, FRAMES))
             try:
                 thread.start()
-            except RuntimeError:  # there is not so much address space
+            except RuntimeError:  # not enough address space
                 raise RecursionError from None
             finally:
                 threading.stack_size(size)

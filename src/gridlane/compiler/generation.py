@@ -1,4 +1,4 @@
-"""IR from a Python function, and from IR the code of each target."""
+"""Translate a Python function to IR, and generate the code of each target from IR."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def generate(
     target: Target,
     options: KernelOptions = KernelOptions(),  # noqa: B008  # frozen
 ) -> Artifact:
-    """Code for a target. The module is left as it is.
+    """Code for a target. The module is left unchanged.
 
     Raises:
-        CompileError: the target cannot do what the kernel asks; located.
+        CompileError: the target does not support an op of the kernel; located.
     """
     return lowered(module, target, options)[0]
 
@@ -72,13 +72,12 @@ def _lowered(module: Module, target: Target, options: KernelOptions) -> tuple[Ar
 
 
 def generator(record: Backend) -> Any:
-    """The module of a backend's own, with ``generate`` and ``text``. Each is loaded alone, as most
-    programs have one."""
+    """A backend's module with ``generate`` and ``text``, imported alone: most programs use one."""
     return import_module(record.generator)
 
 
 def text(module: Module, target: Target, stage: str, options: KernelOptions | None = None) -> str:
-    """What the compiler makes of a module, to read.
+    """A stage of a module's compilation as readable text.
 
     Args:
         stage: ``ir`` the module, ``llvm`` optimised LLVM IR, ``asm`` assembly, which is PTX for
@@ -101,7 +100,7 @@ def emitted_for(record: Backend) -> frozenset[type[Op]]:
 
 
 def _expanded(module: Module, record: Backend) -> Module:
-    """A copy without the ops that a target does not emit and that expand into others."""
+    """A copy in which ops that the target does not emit are expanded, where they can be."""
     changed = copied(module)
     expand_ops(changed, emitted_for(record))
     return changed

@@ -1,4 +1,4 @@
-"""What a target's code depends on besides the kernel and the target, for the cache key."""
+"""Dependencies of a target's code besides the kernel and the target, for the cache key."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Facts: TypeAlias = tuple[str | int | bool | None, ...]
 
 
 def identity_of(target: Target) -> Facts:
-    """What the function that the target's record names says."""
+    """The result of the function that the target's record names."""
     path = backend(target.name).identity
     return loaded(path)(target) if path else ()
 
 
 def processor(target: Target) -> Facts:
     """The processor and the vector functions, for code of the CPU."""
-    # LLVM, which other targets may do without.
+    # LLVM, which other targets do not need.
     from gridlane.codegen.llvm.machine import host
     from gridlane.codegen.llvm.vector_library import vector_library
 
@@ -34,6 +34,6 @@ def libdevice(target: Target) -> Facts:
     """The library of functions, for code of NVIDIA's GPUs."""
     path = find_libdevice()
     if path is None:
-        return ()  # our own functions, which the digest of the compiler covers
+        return ()  # gridlane's own functions, which the digest of the compiler covers
     info = path.stat()
     return str(path), info.st_size, info.st_mtime_ns

@@ -28,7 +28,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
 
 
 def text(module: Module, target: Target, options: KernelOptions, stage: str) -> str:
-    """Nothing: the only stage is the IR.
+    """Raise: the only stage is the IR.
 
     Raises:
         TargetError: always.

@@ -1,4 +1,4 @@
-"""Lays a kernel's flat parameters out in the parameter block."""
+"""Lay out a kernel's flat parameters in the parameter block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds libdevice, NVIDIA's library of mathematical functions as LLVM bitcode."""
+"""Find libdevice, NVIDIA's library of mathematical functions as LLVM bitcode."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INSIDE = Path("nvvm", "libdevice", _NAME)
 
 @cache
 def find_libdevice() -> Path | None:
-    """GRIDLANE_LIBDEVICE, or that of a toolkit or of a wheel; None when there is none."""
+    """The path of libdevice: GRIDLANE_LIBDEVICE, or in a toolkit or a wheel; None without one."""
     return next((path for path in _candidates() if path.is_file()), None)
 
 

@@ -1,4 +1,4 @@
-"""Checks what a thread's local arrays take, for all targets alike."""
+"""Check the size of a thread's local arrays, the same for all targets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gridlane.ir.ops.memory import LocalArray
 from gridlane.ir.values import Module
 
 MOST_BYTES = 512 << 10
-"""CUDA's limit of local memory a thread, on every generation of devices."""
+"""CUDA's limit of local memory per thread, on every generation of devices."""
 
 
 def check_local_memory(module: Module) -> None:
@@ -39,7 +39,7 @@ def check_local_memory(module: Module) -> None:
 
 
 def _deepest(module: Module, name: str, known: dict[str, list[LocalArray]]) -> list[LocalArray]:
-    """The arrays that live at once, at most, while a function runs."""
+    """The largest set of arrays that are live at once while a function runs."""
     if name not in known:
         known[name] = []  # a function that calls itself is refused elsewhere
         own = [op for op in module.functions[name].body.walk() if isinstance(op, LocalArray)]
@@ -55,6 +55,6 @@ def _bytes(array: LocalArray) -> int:
 
 
 def _called(loc: Loc) -> str:
-    """The array, by the name that the source gives it."""
+    """The array, by its name in the source."""
     found = re.match(r"\s*(\w+)\s*(:[^=]*)?=[^=]", linecache.getline(loc.file, loc.line))
     return f"the local array {found[1]!r}" if found else "a local array"

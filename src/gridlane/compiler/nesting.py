@@ -1,4 +1,4 @@
-"""Checks how deep branches and loops lie in each other, for devices that count them."""
+"""Check the nesting depth of branches and loops, for devices that limit it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from gridlane.ir.ops.control import Call, If, Loop, ScopeOp
 from gridlane.ir.values import Module, Region
 
 MOST_LEVELS = 64
-"""Mesa's llvmpipe has a stack of 80 masks, and takes both sides of branches beyond it; what code
-generators put round the kernel's own branches needs the rest."""
+"""Mesa's llvmpipe has a stack of 80 masks, and runs both sides of deeper branches; the branches
+that code generators add around the kernel's own need the rest."""
 
 
 def check_nesting(module: Module) -> None:
-    """Refuse a kernel whose branches or loops nest deeper than llvmpipe takes.
+    """Refuse a kernel whose branches or loops nest deeper than llvmpipe supports.
 
     Raises:
         UnsupportedError: at the first that is too deep.
@@ -36,8 +36,7 @@ Kinds = type[Op] | tuple[type[Op], ...]
 def _deepest(
     module: Module, region: Region, kind: Kinds, known: dict[str, tuple[int, Loc]]
 ) -> tuple[int, Loc]:
-    """Levels of ops of a kind, in a region and the functions that it calls; where the deepest
-    is."""
+    """The nesting depth of a kind of op in a region and its callees; the deepest one's location."""
     best: tuple[int, Loc] = 0, UNKNOWN
     for op in region.ops:
         found: list[tuple[int, Loc]] = []

@@ -1,4 +1,4 @@
-"""Runs the passes of a backend's record over a module."""
+"""Run the passes of a backend's record over a module."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gridlane.ir.values import Module
 
 
 def features_of(target: Target) -> frozenset[Feature]:
-    """The features that a target names, or the usual ones of its backend.
+    """The features that a target names, or its backend's default ones.
 
     Raises:
-        TargetError: one that devices of the backend do not have.
+        TargetError: a feature that devices of the backend do not have.
     """
     record = backend(target.name)
     unknown = sorted(target.features - record.features)
@@ -28,11 +28,12 @@ def features_of(target: Target) -> frozenset[Feature]:
 
 
 def conditions(target: Target, options: KernelOptions, *machine: Fact) -> frozenset[Condition]:
-    """What holds of a compilation: features, what is asked for, and facts of the processor."""
+    """The conditions of a compilation: features, options, and facts of the processor."""
     given: set[Condition] = {*features_of(target), *machine}
     if options.opt:
         given.add(Fact.OPTIMISED)
-        # A debugged program may step outside its arrays, which narrowed indices take for granted.
+        # A debugged program may index outside its arrays, which narrowed indices assume it does
+        # not.
         if target.variant.compact and not options.debug:
             given.add(Fact.COMPACT)
             if target.variant.coarse:
@@ -52,13 +53,13 @@ def run(
         given: the conditions that hold.
 
     Returns:
-        Notes for the user on what is done in another way than written.
+        Notes for the user on code that differs from the source.
 
     Raises:
-        TargetError: an op that the target lacks is left.
+        TargetError: an op that the target lacks remains.
     """
     legal = record.legal_ops(given)
-    # Before passes meet what no pass can make legal.
+    # Checked before the passes run: no pass can legalise these.
     _require_legal(module, record, legal, only=record.reasons)
     try:
         notes = _run(module, record, given, options)
@@ -86,7 +87,7 @@ def _run(
 
 
 def _named(error: TargetError, target: str) -> TargetError:
-    """An error of a pass, which says only "the target" at most, with the target's name."""
+    """The error of a pass, which says "the target" at most, with the target's name."""
     message = error.message.replace("the target", f"the {target} target")
     if target not in message:
         message = f"{target}: {message}"
@@ -96,7 +97,7 @@ def _named(error: TargetError, target: str) -> TargetError:
 def _require_legal(
     module: Module, record: Backend, legal: Container[str], only: Container[str] | None = None
 ) -> None:
-    """See that a backend has the ops of a module; of those in ``only``, if that is given."""
+    """Require that a backend supports the ops of a module, or those in ``only``."""
     ops = (op for function in module.functions.values() for op in function.body.walk())
     for op in ops:
         if op.name not in legal and (only is None or op.name in only):

@@ -12,7 +12,7 @@ from gridlane.ir.values import Module
 
 
 def error_sites(module: Module, own: int | None = None) -> tuple[KernelErrorSite, ...]:
-    """The module's error table, of which the first ``own`` errors, or all, are the program's."""
+    """The module's error table. The first ``own`` errors, by default all, are the program's."""
     own = len(module.errors) if own is None else own
     return tuple(
         KernelErrorSite(e.exception, e.message, e.loc, late=number >= own)

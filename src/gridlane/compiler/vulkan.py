@@ -45,7 +45,7 @@ def text(module: Module, target: Target, options: KernelOptions, stage: str) -> 
     """The instructions of the module. Changes the module.
 
     Raises:
-        TargetError: another stage than ``asm`` is asked for.
+        TargetError: the stage is not ``asm``.
     """
     if stage != "asm":
         raise TargetError(f"target {target.name} has no stage {stage!r}; it has ir and asm")

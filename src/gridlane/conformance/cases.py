@@ -1,6 +1,6 @@
-"""A case for every op: a small kernel with its inputs, over every type that the op takes.
+"""A case for every op: a small kernel with its inputs, over every type that the op accepts.
 
-Devices must agree bit for bit. Inexact functions are in functions.py.
+Devices must agree bitwise. Inexact functions are in functions.py.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BLOCK = 128
 
 @dataclass
 class Case:
-    """A kernel and what it is called with; the last arrays are results."""
+    """A kernel and its arguments; the last arrays are results."""
 
     op: str
     module: Module
@@ -70,7 +70,7 @@ def over(op: str, label: str, types: list[Type], columns: list[np.ndarray], buil
 
 
 def emitting(make: Callable[..., Op]):
-    """Builds an op with all its results."""
+    """A function that emits an op with all its results."""
     return lambda b, *values: b.emit(make(*values)).results
 
 
@@ -118,7 +118,7 @@ def casts() -> Iterator[Case]:
 
 
 def widened_results() -> Iterator[Case]:
-    """What narrow integers make, in 32 bits and more: compilers that compute in those must wrap."""
+    """Results of narrow integers, in 32 bits and more: compilers that compute in 32 must wrap."""
     for dtype in (dtypes.i8, u8, dtypes.i16, dtypes.u16):
 
         def build(b, x, y):
@@ -170,7 +170,7 @@ def exponents() -> Iterator[Case]:
 
 def listed(cls: type[Op]) -> Iterator[Case]:
     """An op whose class lists the types of its operands, with each of its attributes: operands from
-    memory, and constants behind the first."""
+    memory, and constants after the first."""
     for choice, types in product(choices(cls), cls.signatures):
         first = [str(each[0]) for each in cls.signatures]
         shown = types[:1] if len(set(first)) == len(first) else types
@@ -202,8 +202,8 @@ BINARY = [cls for cls in REGISTRY.values() if issubclass(cls, arith.Binary | ari
 
 
 def beside_constants(cls: type[Op]) -> Iterator[Case]:
-    """An op of two operands, one of them a constant on either side, the other from memory as it is
-    or widened: what a device's own compiler folds or rewrites."""
+    """An op of two operands, one of them a constant on either side, the other loaded or widened: a
+    device's own compiler folds or rewrites these."""
     for dtype in ALL:
         if dtype.is_bool or not takes(cls, dtype, dtype):
             continue
@@ -241,8 +241,8 @@ _SHORT_FLOATS = (dtypes.f16, dtypes.bf16, dtypes.f32)
 
 
 def with_itself(cls: type[Op]) -> Iterator[Case]:
-    """An op on one float twice, also where that is made twice: compilers take x - x for 0 and
-    x == x for true, as if there were no NaN and no infinity."""
+    """An op on one float twice, also computed twice: compilers fold x - x to 0 and x == x to true,
+    as if there were no NaN and no infinity."""
     if not takes(cls, dtypes.f32, dtypes.f32):
         return
 
@@ -258,8 +258,8 @@ def with_itself(cls: type[Op]) -> Iterator[Case]:
 
 
 def extremes() -> Iterator[Case]:
-    """The smaller or larger of two floats by a comparison, which is not what min and max are, and
-    the opposites of orders, which NaN keeps from being orders."""
+    """The smaller or larger of two floats by a comparison, which differs from min and max, and the
+    negation of orders, which is no order for NaN."""
     for dtype in _SHORT_FLOATS:
 
         def build(b, x, y):
@@ -276,7 +276,7 @@ def extremes() -> Iterator[Case]:
 
 
 NARROWER = {"i64": i32, "u64": u32, "i32": dtypes.i16, "u32": u8, "f64": dtypes.f32}
-"""The types that are widened, by what to."""
+"""The types that are widened, by the wider type."""
 
 
 def arithmetic() -> Iterator[Case]:

@@ -1,4 +1,4 @@
-"""Code for what is compared, by the way of users' kernels: a source, the compile service, the disk
+"""Compile the cases on the path of users' kernels: a source, the compile service, the disk
 cache."""
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ def compiled(
     target: Target,
     device: Device,
 ) -> Artifact:
-    """An artifact of a cold cache, and then of the warm one: that is what runs. It is a ``Compile``
-    of ``launch.kernel``.
+    """Compile with a cold cache, and again with the warm one, whose artifact runs. A ``Compile`` of
+    ``launch.kernel``.
 
     Raises:
         CompileError: as the compile service.
-        AssertionError: the cache gives back something else, or nothing.
+        AssertionError: the cache gives back another artifact, or none.
     """
     kept, once = _cache(), _Once(source)
     kept.clear()
@@ -42,7 +42,7 @@ def compiled(
 def through_cache(
     device: Device, source: KernelSource, target: Target, options: KernelOptions, made: Artifact
 ) -> Artifact:
-    """What the compile service gives where ``made`` was put into the cache before."""
+    """The compile service's result when ``made`` is in the cache already."""
     kept, once = _cache(), _Once(source)
     once.translated = True
     key = artifact_key(once, (), options, target)
@@ -56,7 +56,7 @@ def through_cache(
 
 
 class _Once:
-    """A source that is translated once: behind that the cache has its code."""
+    """A source that is translated once: afterwards the cache has its code."""
 
     def __init__(self, source: KernelSource) -> None:
         self.name, self.parameters = source.name, source.parameters
@@ -68,14 +68,14 @@ class _Once:
         return self._key
 
     def translate(self, types: tuple[Any, ...], options: KernelOptions) -> Module:
-        """The IR, the first time."""
+        """The IR, once."""
         assert not self.translated, f"the cache has lost the code of {self.name}"
         self.translated = True
         return self._source.translate(types, options)
 
 
 def _cache() -> DiskCache:
-    """A cache of this process, which goes with it."""
+    """A cache of this process, removed at its end."""
     return DiskCache(Path(_folder().name, "kernels"))
 
 

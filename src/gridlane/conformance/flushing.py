@@ -1,10 +1,9 @@
-"""Devices that take subnormal f32 as 0: what is compared there.
+"""Comparison on devices that may flush subnormal f32 to 0.
 
-WGSL, GLSL and Metal's language leave that to the device, and NVIDIA's atomic sums do it in memory;
-``Backend.subnormals`` says which target is which.
-bf16 computes in f32, so its subnormals go with them. Where a case differs on such a device, it is
-tried again without subnormal operands, and subnormal results count as 0 on both sides: all else
-must be as the interpreter has it.
+WGSL, GLSL and Metal's language leave that to the device, and NVIDIA's atomic sums flush in memory;
+``Backend.subnormals`` names the targets. bf16 computes in f32, so its subnormals are flushed as
+well. A case that differs on such a device is run again without subnormal operands, and subnormal
+results count as 0 on both sides: all other results must equal the interpreter's.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ FLUSHED = f"right, but f32 and bf16 below {LEAST:.3g} may be taken as 0"
 
 
 def may_flush(target: str, op: str) -> bool:
-    """Whether a target's language lets a device do so, in an op."""
+    """Whether a target's language allows a device to flush, in an op."""
     where = backend(target).subnormals
     return where is Subnormals.LEFT_OPEN or (where is Subnormals.IN_ATOMICS and op == "atomic")
 
 
 def flush(array: np.ndarray) -> np.ndarray:
-    """An array whose subnormal f32 or bf16 are 0, with their signs. The least normal number goes as
-    well: a result that is rounded up to it may be 0 elsewhere.
+    """An array whose subnormal f32 or bf16 are flushed to 0, with their signs. The least normal
+    number is flushed as well: a result that is rounded up to it may be 0 elsewhere.
 
     >>> flush(np.array([1e-39, -1e-45, 1.0], np.float32)).tolist()
     [0.0, -0.0, 1.0]

@@ -28,13 +28,13 @@ fragment_case = partial(case, block=(32 * WARPS, 1, 1), grid_=(1, 1, 1))
 
 
 def numbers(dtype: DType, rows: int, cols: int) -> np.ndarray:
-    """A matrix for each warp."""
+    """One matrix per warp."""
     low = 0 if dtype is u8 else -3
     return _rng.integers(low, 4, (WARPS, rows, cols)).astype(dtype.numpy)
 
 
 class Matrices:
-    """A kernel's matrices: each array has one a warp, with ``pad`` elements behind each line."""
+    """A kernel's matrices: each array has one per warp, with ``pad`` elements after each line."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel, self.b = kernel, kernel.builder
@@ -52,7 +52,7 @@ class Matrices:
         return at, self.b.const(padded.shape[2], i64)
 
     def load(self, type_: FragmentType, by_columns: bool = False, shared: bool = False) -> Value:
-        """A fragment of numbers, from global memory or by way of shared memory."""
+        """Load a fragment, from global memory or by way of shared memory."""
         values = numbers(type_.element, type_.rows, type_.cols)
         at, stride = self.add(values, type_.element, by_columns)
         if shared:
@@ -60,7 +60,7 @@ class Matrices:
         return self.b.value(matrix.FragmentLoad(at, stride, type_, by_columns))
 
     def copied(self, source: Value, count: int, element: DType) -> Value:
-        """The warp's elements in shared memory."""
+        """Copy the warp's elements to shared memory."""
         b, module = self.b, self.kernel.module
         name = f"tile{len(module.globals)}"
         module.globals[name] = Global(name, element, count * WARPS, Space.SHARED)
@@ -75,7 +75,7 @@ class Matrices:
         return tile
 
     def store(self, fragment: Value, by_columns: bool = False) -> None:
-        """To a new parameter."""
+        """Store a fragment to a new parameter."""
         type_ = fragment.type
         assert isinstance(type_, FragmentType)
         zeros = np.zeros((WARPS, type_.rows, type_.cols), type_.element.numpy)
@@ -120,7 +120,7 @@ def products() -> Iterator[Case]:
 
 
 def accumulators() -> Iterator[Case]:
-    """Into registers and out of them, in each order."""
+    """Load accumulators and store them, in each order."""
     for element, by_columns, shared in product(matrix.ACCUMULATORS, (False, True), (False, True)):
 
         def through(m: Matrices) -> None:
@@ -161,7 +161,7 @@ def values() -> Iterator[Case]:
 
 
 def carried() -> Iterator[Case]:
-    """Fragments in variables: round a loop, through branches, chosen, and read before a write."""
+    """Fragments in variables: loop-carried, through branches, selected, and read before a write."""
 
     def fill(m: Matrices) -> None:
         b = m.b

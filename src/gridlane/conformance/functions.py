@@ -1,6 +1,6 @@
-"""How far the inexact functions of each device are from the interpreter's, in ulp of the type.
+"""The error of each device's inexact functions against the interpreter's, in ulp of the type.
 
-The interpreter computes in f64 with the C library, so for f64 its own ulp comes on top. The grid
+The interpreter computes in f64 with the C library, so for f64 its own error adds to it. The grid
 has special values, random bits, and numbers near the function's poles, zeros and steep places.
 """
 
@@ -20,14 +20,14 @@ from gridlane.ir.op import REGISTRY
 from gridlane.ir.ops import math
 
 DEFAULT = {"f16": 1, "bf16": 1, "f32": 4, "f64": 4}
-"""4 is what the vector math library of glibc promises."""
+"""4 is the bound of glibc's vector math library."""
 
 GAMMA: dict[str, dict[str, int]] = {"tgamma": {"f64": 10}, "lgamma": {"f64": 10}}
 """Python's gamma functions are within 10 ulp themselves."""
 
 
 def allowed(target: str, name: str, dtype: DType) -> int:
-    """Ulp that a function may be off."""
+    """The error bound of a function in ulp."""
     found = {**GAMMA.get(name, {}), **backend(target).ulp.get(name, {})}
     return found.get(str(dtype), DEFAULT[str(dtype)])
 
@@ -35,19 +35,19 @@ def allowed(target: str, name: str, dtype: DType) -> int:
 NAMES = sorted(cls.name for cls in INEXACT)
 
 SHORT = ("exp",)
-"""The function that stands for the others where one of f64, computed exactly by integers, is
-megabytes of text; tests/passes tries all, on the interpreter."""
+"""The function that stands for all others where an f64 one, emulated bitwise by integers, is
+megabytes of text; tests/passes runs all, on the interpreter."""
 
 
 def types_of(name: str, target: str) -> tuple[DType, ...]:
-    """The types of which a function is tried."""
+    """The types on which a function is tested."""
     if not backend(target).float64 and name not in SHORT:
         return tuple(dtype for dtype in FLOATS if dtype is not f64)
     return FLOATS
 
 
 def column(dtype: DType, name: str, count: int = 4000) -> np.ndarray:
-    """Values of all magnitudes, many of them of everyday size."""
+    """Values of all magnitudes, many of them common ones."""
     generator = random.Random(f"{name} {dtype}")
     near = [generator.choice((0.0, 1.0, -1.0, 2.0, -3.0)) for _ in range(count // 4)]
     near = [x + generator.gauss(0, 1) * 10.0 ** generator.uniform(-8, -1) for x in near]
@@ -72,7 +72,7 @@ def ordinals(values: np.ndarray) -> np.ndarray:
 
 
 def distance(got: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Ulp between elements; NaN to NaN is 0, NaN to a number infinite."""
+    """The distance in ulp between elements; NaN to NaN is 0, NaN to a number infinite."""
     a, b = got.astype(np.float64), wanted.astype(np.float64)
     ulp = np.abs(ordinals(got) - ordinals(wanted)).astype(np.float64)
     ulp = np.where(np.isnan(a) & np.isnan(b), 0.0, ulp)

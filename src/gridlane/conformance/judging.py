@@ -1,9 +1,9 @@
-"""What a device makes of a case: how its code generator got the op, and whether the answer is
+"""Judge a case on a device: how its code generator received the op, and whether the result is
 right.
 
-How is read off the IR. Where all forms of the op, with their types and kinds, are still there
-behind the target's passes, it is native: the code generator knows it. Where none is, passes have
-written it in other ops, and it is legalised.
+How is read off the IR. An op is native where all its forms, with their types and kinds, remain
+after the target's passes: the code generator supports it. It is legalised where none remains:
+passes have expanded it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from gridlane.runtime.protocol import Device
 
 
 class How(Enum):
-    """How a device does an op."""
+    """How a device supports an op."""
 
     NATIVE = "native"
     PARTLY = "native in part"
@@ -47,11 +47,11 @@ class How(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Of a case on a device.
+    """The judgement of a case on a device.
 
     Attributes:
-        says: why it is refused, or what the answer is right but for.
-        wrong: what is wrong, or "".
+        says: why it is refused, or the exception to a right result.
+        wrong: the defect, or "".
     """
 
     op: str
@@ -62,11 +62,11 @@ class Judgement:
 
 
 AT_ONCE = 48
-"""Cases that are compiled ahead together."""
+"""The number of cases that are compiled ahead together."""
 
 
 def judgements(cases: Sequence[Case], device: Device) -> Iterator[Judgement]:
-    """Try cases."""
+    """Judge cases."""
     for start in range(0, len(cases), AT_ONCE):
         some = cases[start : start + AT_ONCE]
         _compile_ahead(some, device)
@@ -74,7 +74,7 @@ def judgements(cases: Sequence[Case], device: Device) -> Iterator[Judgement]:
 
 
 def _compile_ahead(cases: Sequence[Case], device: Device) -> None:
-    """Give a device the texts of cases, where that saves time."""
+    """Give a device the texts of cases, where compiling them together saves time."""
     give: Callable[[list[str]], None] | None = getattr(device, "compile_ahead", None)
     if give is None:
         return
@@ -87,7 +87,7 @@ def _compile_ahead(cases: Sequence[Case], device: Device) -> None:
 
 
 def judged(case: Case, device: Device) -> Judgement:
-    """Try a case."""
+    """Judge a case."""
     target = device.target(case.block)
     name, refused = str(case), lack(case, target.name)
     undefined = backend(target.name).undefined.get(name)
@@ -122,7 +122,7 @@ def _tried(
     artifact: Artifact,
     seen: Callable[[np.ndarray], np.ndarray] = np.asarray,
 ) -> str:
-    """What is otherwise than on the interpreter, or ""; of arrays as they are ``seen``."""
+    """The difference from the interpreter, or ""; of arrays as they are ``seen``."""
     launch = (case.grid, case.block, [np.array(array) for array in case.arrays], (), case.shared)
     try:
         got = run_artifact(device, artifact, *launch)
@@ -132,7 +132,7 @@ def _tried(
 
 
 def _how(case: Case, final: Module) -> How:
-    """From the forms of the op that are left behind the passes."""
+    """The support of an op, from its forms that remain after the passes."""
     asked, kept = forms(case.module, case.op), forms(final, case.op)
     asked = asked - _common(case.op) or asked
     if asked <= kept:
@@ -142,7 +142,7 @@ def _how(case: Case, final: Module) -> How:
 
 @cache
 def _common(name: str) -> frozenset[tuple[object, ...]]:
-    """Forms that an op has in every kernel, for what addresses and bounds are made of."""
+    """Forms that an op has in every kernel, in addresses and bounds."""
     module, _ = elementwise([i32], lambda b, value: [value], 1)
     return frozenset(forms(module, name))
 
@@ -165,7 +165,7 @@ def _difference(
 
 
 def _too_far(case: Case, got: Outcome, wanted: Outcome, target: str) -> str:
-    """Likewise of a function that need not be exact."""
+    """The difference of a function that need not be exact."""
     ulp = distance(got.arrays[-1], wanted.arrays[-1])
     type_ = case.module.kernel.params[-1].value.type
     assert isinstance(type_, PointerType) and isinstance(type_.element, DType)

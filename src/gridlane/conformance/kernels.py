@@ -1,4 +1,4 @@
-"""Small kernels round one op."""
+"""Build small kernels around one op."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class Kernel:
         return b.offset(array, index)
 
     def load(self, element: Type) -> Value:
-        """This thread's element of a new input array."""
+        """Load this thread's element of a new input array."""
         return self.builder.load(self.own(self.array(element)))
 
     def store(self, value: Value) -> None:
-        """To this thread's element of a new output array."""
+        """Store to this thread's element of a new output array."""
         self.builder.store(self.own(self.array(value.type)), value)
 
 

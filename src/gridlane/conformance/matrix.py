@@ -1,6 +1,6 @@
-"""The judgements of devices as a table: a row for each op, a column for each device.
+"""Tabulate the judgements of devices: a row per op, a column per device.
 
-Ops that all devices do alike share a row.
+Ops with the same cells on all devices share a row.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ LEGEND = (
     "exact the ulp that are allowed."
 )
 NONE = "-"
-"""What was not tried."""
+"""The cell of an untested op."""
 
 
 @dataclass(slots=True)
 class Matrix:
-    """What devices made of the cases.
+    """The table of judgements.
 
     Attributes:
         columns: the judgements by device.
@@ -71,7 +71,7 @@ class Matrix:
         return self.reasons.setdefault(reason, ascii_lowercase[len(self.reasons)])
 
     def failures(self) -> list[str]:
-        """What is wrong, a line each."""
+        """The defects, one per line."""
         return [
             f"{device}: {each.case}: {each.wrong}"
             for device, column in self.columns.items()
@@ -80,7 +80,7 @@ class Matrix:
         ]
 
     def totals(self) -> list[str]:
-        """What there is of each kind, for each device."""
+        """The number of judgements of each kind, for each device."""
         lines = []
         for device, column in self.columns.items():
             counts = Counter(each.how for each in column)

@@ -1,4 +1,4 @@
-"""Runs a module on a device: ``interp``, the definition, and those that are compared with it."""
+"""Run a module on a device: ``interp``, the reference, and the devices compared with it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gridlane.runtime.protocol import Device
 Shape = tuple[int, int, int]
 
 EXACT = KernelOptions(fp64="exact")
-"""Devices without f64 compute it bit for bit, and have it in memory."""
+"""Devices without f64 emulate it bitwise, and store it in memory."""
 
 
 @dataclass
@@ -75,7 +75,7 @@ def run_on(
 
 
 def variants(target: str, module: Module, scalars: tuple[Any, ...]) -> tuple[Variant, ...]:
-    """For which launches code is made: on GPUs also for compact ones, where this one is that."""
+    """The kinds of launches to compile for: on GPUs also compact ones, if this launch is one."""
     return backend(target).compared if is_compact(module, scalars) else (ANY,)
 
 
@@ -87,12 +87,12 @@ def is_compact(module: Module, scalars: tuple[Any, ...]) -> bool:
 
 
 def _is_repeatable(module: Module) -> bool:
-    """Whether two runs give the same: atomics give back what other threads have left."""
+    """Whether two runs give the same: atomics return values that other threads have stored."""
     return not any(op.name.startswith("atomic") for op in module.kernel.body.walk())
 
 
 def arguments(module: Module, addresses: list[int], scalars: tuple[Any, ...]) -> list[Any]:
-    """One number a parameter."""
+    """One number per parameter."""
     pointers, numbers = iter(addresses), iter(scalars)
     return [
         next(pointers if isinstance(param.value.type, PointerType) else numbers)
@@ -108,7 +108,7 @@ def _interpreted(
     scalars: tuple[Any, ...],
     shared: int,
 ) -> Outcome:
-    """By the interpreter itself."""
+    """Run on the interpreter itself."""
     memory = interp.Memory()
     addresses = [memory.map(array, f"array {n}") for n, array in enumerate(arrays)]
     numbers = arguments(module, addresses, scalars)
@@ -125,7 +125,7 @@ def run_artifact(
     scalars: tuple[Any, ...],
     shared: int,
 ) -> Outcome:
-    """Run code that is compiled; see ``run_on``. The results are in the arrays."""
+    """Run compiled code; see ``run_on``. The results are in the arrays."""
     return _run(
         Plan(device.load(artifact).bind(block), device, block), grid, arrays, scalars, shared
     )
@@ -163,7 +163,7 @@ def octets_of(array: np.ndarray) -> memoryview:
 
 
 def bits(array: np.ndarray) -> np.ndarray:
-    """The bits of an array, where every NaN has the same."""
+    """The bits of an array, with one pattern for every NaN."""
     flat = np.ascontiguousarray(array).reshape(-1)
     if flat.dtype.names:
         flat = flat.view(np.uint8)
@@ -176,10 +176,10 @@ def bits(array: np.ndarray) -> np.ndarray:
 
 
 def assert_same(got: list[np.ndarray], wanted: list[np.ndarray], labels: list[str]) -> None:
-    """Bit for bit, any NaN like any other.
+    """Compare bitwise, any NaN equal to any other.
 
     Raises:
-        AssertionError: it says where the first difference is.
+        AssertionError: with the first difference.
     """
     for g, w, label in zip(got, wanted, labels, strict=True):
         different = np.flatnonzero(bits(g) != bits(w))

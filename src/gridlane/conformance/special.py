@@ -1,4 +1,4 @@
-"""The values of each scalar type that break things."""
+"""Corner-case values of each scalar type."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def special(dtype: DType, extra: int = 6) -> np.ndarray:
 
 
 def grid_of(*axes: np.ndarray, limit: int = 4096) -> list[np.ndarray]:
-    """Every combination of the values, one array an axis; at most about ``limit`` of them."""
+    """Every combination of the values, one array per axis; at most about ``limit`` of them."""
     meshes = [mesh.reshape(-1) for mesh in np.meshgrid(*axes, indexing="ij")]
     step = -(-meshes[0].size // limit)
     return [mesh[::step] if step == 1 else mesh[:: step | 1] for mesh in meshes]

@@ -1,4 +1,4 @@
-"""All cases, and which of them targets refuse, with what words."""
+"""All cases, and those that targets refuse, with the words of the refusal."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from gridlane.conformance.fragments import fragments
 
 @cache
 def cases() -> tuple[Case, ...]:
-    """Every op over every type that it takes, but the functions that are not exact."""
+    """Every op over every type that it accepts, but the inexact functions."""
     return (*arithmetic(), *effects(), *fragments())
 
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """What a target refuses.
+    """A refusal of a target.
 
     Attributes:
         labels: a pattern of the labels of the cases of the op; by default all.
@@ -34,7 +34,7 @@ class Lack:
 
 
 def lacks(target: str) -> tuple[Lack, ...]:
-    """All that a target refuses, from its record."""
+    """All refusals of a target, from its record."""
     record = backend(target)
     return (
         *(Lack(target, op, reason) for op, reason in record.reasons.items()),
@@ -43,7 +43,7 @@ def lacks(target: str) -> tuple[Lack, ...]:
 
 
 def lack(case: Case, target: str) -> Lack | None:
-    """Why a target refuses a case, or None where it must not."""
+    """The refusal of a case, or None where the target must support it."""
     found = [
         each
         for each in lacks(target)

@@ -1,7 +1,7 @@
 """Types as the user of numba.cuda writes and sees them: arguments, signatures.
 
 ``float32[:, ::1]`` is an ArrayType, ``void(float32[:], int32)`` a Signature. The scalars wrap
-core.dtypes, which has the widths; complex numbers exist here only, as pairs of floats.
+core.dtypes, which has the widths; complex numbers exist only here, as pairs of floats.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from gridlane.core import dtypes
 from gridlane.core.dtypes import DType
 
 Number = SupportsFloat | SupportsIndex | SupportsComplex
-"""What a type makes a number of."""
+"""The argument from which a type makes a number."""
 
 
 class ArgType:
-    """Base of the user's types: indexing makes an array of it, calling a signature or a cast."""
+    """Base of the user's types: indexing makes an array type, calling a signature or a cast."""
 
     __slots__ = ()
     name: str
@@ -46,12 +46,12 @@ class ArgType:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ScalarType(ArgType):
-    """A number: ``dtype`` is its scalar type; ``name`` the user's spelling, ``int32``."""
+    """A number type: ``dtype`` is its scalar type; ``name`` the user's spelling, ``int32``."""
 
     name: str
     dtype: DType
 
-    @overload  # first, as arguments of an unknown type, which a kernel's are, are numbers
+    @overload  # first, as a kernel's arguments, whose types are unknown, are numbers
     def __call__(self, value: Number, /) -> Any: ...
     @overload
     def __call__(self, *args: ArgType) -> Signature: ...
@@ -68,7 +68,7 @@ class ScalarType(ArgType):
 
     @property
     def type(self) -> ScalarType:
-        """What makes a number of this type, as of a numpy dtype: ``array.dtype.type(0)``."""
+        """The numpy class that makes a number, as of a numpy dtype: ``array.dtype.type(0)``."""
         return self
 
     @property
@@ -111,7 +111,7 @@ class ComplexType(ArgType):
 
     @property
     def type(self) -> ComplexType:
-        """What makes a number of this type, as of a numpy dtype: ``array.dtype.type(0)``."""
+        """The numpy class that makes a number, as of a numpy dtype: ``array.dtype.type(0)``."""
         return self
 
     @property

@@ -1,4 +1,4 @@
-"""Checks ``__cuda_array_interface__`` of other libraries' objects before anybody counts on it."""
+"""Check ``__cuda_array_interface__`` of other libraries' objects before it is used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEWEST = 3
 
 @dataclass(frozen=True, slots=True)
 class ArrayMemory:
-    """An array in device memory; ``strides`` in bytes, None for those of C's order."""
+    """An array in device memory; ``strides`` in bytes, None for C order."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...] | None
@@ -28,7 +28,7 @@ class ArrayMemory:
 
 
 def read(interface: Any) -> ArrayMemory:
-    """What an interface describes.
+    """The memory that an interface describes.
 
     Raises:
         ArgumentError: it is malformed.
@@ -46,15 +46,15 @@ def read(interface: Any) -> ArrayMemory:
 
 
 def _has_dtype(fields: dict[str, Any]) -> bool:
-    """Whether an interface was made here, of a DLPack tensor."""
+    """Whether gridlane made an interface, from a DLPack tensor."""
     return isinstance(fields.get("dtype"), np.dtype)
 
 
 def check(found: Any) -> dict[str, Any]:
-    """The interface, where it is well-formed.
+    """The interface, if it is well-formed.
 
     Raises:
-        ArgumentError: it is not, and what is wrong.
+        ArgumentError: it is malformed; with the reason.
     """
     if not isinstance(found, dict):
         raise _wrong(f"is a {type(found).__name__}, not a dict")
@@ -107,7 +107,7 @@ def _check_typestr(typestr: Any) -> None:
         raise _wrong(f"has typestr {typestr!r}, which names no dtype; '<f4' is float32") from None
     if dtype.kind == "O":
         raise _wrong(f"has typestr {typestr!r}: devices hold no Python objects")
-    if dtype.kind == "V":  # bytes, which another interface may say more of
+    if dtype.kind == "V":  # bytes, which another interface may describe further
         return
     try:
         argtypes.from_numpy(dtype)

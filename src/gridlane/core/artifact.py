@@ -1,4 +1,4 @@
-"""What the compiler hands to the runtime: a compiled kernel and how to call it."""
+"""The compiler's product for the runtime: a compiled kernel and how to call it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gridlane.core.dtypes import DType
 from gridlane.core.source import UNKNOWN, Loc
 
 Path = tuple[str | int, ...]
-"""The way to a scalar in an argument; see ``ParamSlot``."""
+"""The path to a scalar in an argument; see ``ParamSlot``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class ParamSlot:
     """One scalar or pointer of the flat parameter block.
 
     ``offset`` bytes from its start, naturally aligned. ``dtype`` is None for a pointer (8 bytes).
-    ``argument`` is the caller's argument number and ``path`` the way to the scalar in it: () the
+    ``argument`` is the caller's argument number and ``path`` locates the scalar in it: () the
     scalar itself, ("data",), ("shape", d), ("strides", d) with strides in bytes; for a tuple the
     item index comes first, for a complex ("real",) and ("imag",); a record is passed as
     ("record",), a pointer to a copy of it.
@@ -30,21 +30,21 @@ class ParamSlot:
 
     @property
     def size(self) -> int:
-        """Its bytes."""
+        """Its size in bytes."""
         return 8 if self.dtype is None else self.dtype.size
 
     @property
     def end(self) -> int:
-        """The offset behind its last byte."""
+        """The offset after its last byte."""
         return self.offset + self.size
 
 
 @dataclass(frozen=True, slots=True)
 class KernelErrorSite:
-    """What code ``n`` of a running kernel's error report means: exception name, message, place.
+    """The meaning of code ``n`` in a running kernel's error report: exception name, message, place.
 
     Attributes:
-        late: it is the device's and not the program's, so no launch waits for it.
+        late: the error is the device's and not the program's, so no launch waits for it.
     """
 
     exception: str
@@ -55,7 +55,7 @@ class KernelErrorSite:
 
 @dataclass(frozen=True, slots=True)
 class PrintSite:
-    """What print record ``n`` means: a text, or None for the next argument of a type in turn."""
+    """The meaning of print record ``n``: parts are texts, or None for the next type's argument."""
 
     parts: tuple[str | None, ...]
     dtypes: tuple[DType, ...]
@@ -68,7 +68,7 @@ class Artifact:
     Attributes:
         target: name of the target: ``cpu``, ``interp``, ``cuda``, ``vulkan``, ``metal``, ``opengl``
             or ``webgpu``.
-        format: what ``code`` is: ``object`` (a relocatable machine-code file), ``ir`` (IR text),
+        format: of ``code``: ``object`` (a relocatable machine-code file), ``ir`` (IR text),
             ``ptx`` (text), ``cubin``, ``spirv`` (words), or the texts ``msl``, ``glsl`` and
             ``wgsl``.
         code: the bytes.
@@ -77,17 +77,17 @@ class Artifact:
         static_shared: bytes of static shared memory of a block.
         block: the block shape that the code is made for, or None for any.
         scratch: bytes of working memory per worker, beyond shared memory, for this block shape.
-        coarse: how many blocks of the user's, along x, each block of the launch does.
+        coarse: how many of the user's blocks, along x, each block of the launch runs.
         errors: the kernel's error table, the program's own errors first.
         prints: the kernel's print table.
-        work: rough scalar operations of one thread, to judge whether waking a worker pays.
-        symbols: libraries' functions that the code calls.
+        work: estimated scalar operations of one thread, to decide whether waking a worker pays.
+        symbols: library functions that the code calls.
         notes: what the compiler did that the user should know (emulation, fallbacks).
         uses_dynamic_shared: the kernel uses shared memory whose size is given at launch.
-        needs: of code for a processor that was named: its architecture, and the features that a
+        needs: for code of a named processor: its architecture, and the features that a
             host must have to run it.
-        cooperative: blocks wait for each other, so all must be on the device at once.
-        kernel: the name that the source has for it; "", as the symbol.
+        cooperative: blocks wait for each other, so all must be resident at once.
+        kernel: its name in the source; "": the symbol.
     """
 
     target: str
@@ -117,10 +117,10 @@ class Artifact:
 
     @property
     def param_end(self) -> int:
-        """Bytes up to the end of the last parameter, without what fills the block up."""
+        """The end of the last parameter in bytes, without the block's padding."""
         return max([slot.end for slot in self.params], default=0)
 
     @property
     def raises(self) -> bool:
-        """Whether the program can raise, so that a launch on the default stream is waited for."""
+        """Whether the program can raise: the host then waits for launches on the default stream."""
         return bool(self.errors) and not self.errors[0].late

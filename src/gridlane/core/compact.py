@@ -1,7 +1,7 @@
-"""What a launch promises to code that was made for launches like it (``Target.variant``).
+"""The bounds of a launch that may run code specialised by them (``Target.variant``).
 
-numba's integers are 64 bits wide, and so are its indices. With these bounds a pass can show that
-most of them fit in 32, in which GPUs count. A launch beyond them takes the code for any launch.
+numba's integers are 64 bits wide, and so are its indices. With these bounds a pass can prove that
+most of them fit in 32 bits, the native width of GPUs. A launch beyond them runs the general code.
 """
 
 from __future__ import annotations
@@ -9,27 +9,27 @@ from __future__ import annotations
 from typing import NamedTuple
 
 LIMIT = 1 << 30
-"""The most threads of a grid along an axis, bytes from an array's first to its last element, and
-magnitude of an integer argument of 64 bits, of a stride and of a length. Twice this fits in an i32,
-so that an index may take one more step of a grid than there are elements."""
+"""The maximum of a grid's threads along an axis, of the bytes from an array's first to its last
+element, and of the magnitude of a 64-bit integer argument, a stride and a length. Twice this fits
+in an i32, so that an index may exceed the number of elements by one step of a grid."""
 
 MOST_BLOCKS = 1 << 21
-"""The most blocks along an axis: times the threads of a block they still fit in an i32."""
+"""The maximum of blocks along an axis: times the threads of a block they still fit in an i32."""
 
 COARSE = 4
-"""Blocks along x that one block does in coarse code; the grid has a multiple of so many."""
+"""Blocks along x that one block runs in coarse code; the grid has a multiple of this."""
 
 MANY_BLOCKS = 32
-"""Blocks of a grid for each multiprocessor from which on there are enough for coarse code."""
+"""The minimum of a grid's blocks per multiprocessor for coarse code."""
 
 
 class Variant(NamedTuple):
-    """For which launches code is.
+    """The launches that code is specialised for.
 
     Attributes:
         compact: those within ``LIMIT`` and ``MOST_BLOCKS``.
         coarse: those with a multiple of ``COARSE`` blocks along x, and many in all. The artifact
-            says whether it makes use of that.
+            says whether its code is coarse.
     """
 
     compact: bool = False

@@ -23,10 +23,10 @@ class Config:
         device: GRIDLANE_DEVICE, the device that ``cuda`` means: ``cpu`` (default),
             ``interp``, ``cuda``, ``vulkan``, ``webgpu``, ``opengl``, ``metal`` or, of several GPUs,
             ``cuda:1`` and the like.
-        trace: GRIDLANE_TRACE=1 prints a line for each launch, none of which is a fast one then.
-        cpu: GRIDLANE_CPU, the processor that the CPU target makes code for, ``NAME[,+feature,
+        trace: GRIDLANE_TRACE=1 prints a line for each launch; all launches take the slow path then.
+        cpu: GRIDLANE_CPU, the processor that the CPU target compiles for, ``NAME[,+feature,
             -feature]``; "" (default) is the one that Python runs on.
-        threads: GRIDLANE_THREADS, worker threads of the CPU device; 0 means one a core.
+        threads: GRIDLANE_THREADS, worker threads of the CPU device; 0 means one per core.
         cache: GRIDLANE_CACHE=0 turns the disk cache off.
         cache_dir: GRIDLANE_CACHE_DIR, where compiled kernels are kept.
         verify: GRIDLANE_VERIFY=1 runs the IR verifier after every pass (the tests do).
@@ -34,8 +34,8 @@ class Config:
         libdevice: GRIDLANE_LIBDEVICE, the libdevice.10.bc to use for NVIDIA GPUs. Without one
             (and where this names no file) they compute with gridlane's own functions.
         toolkits: CUDA_HOME and CUDA_PATH, where NVIDIA's own programs look for its toolkit.
-        fp64: GRIDLANE_FP64, how kernels that do not say it with ``fp64=`` compute float64 on a
-            device that has none: ``emulate`` (default), ``exact``, ``narrow`` or ``refuse``.
+        fp64: GRIDLANE_FP64, how kernels without ``fp64=`` compute float64 on a device
+            that has none: ``emulate`` (default), ``exact``, ``narrow`` or ``refuse``.
         metal: GRIDLANE_METAL=emulated makes ``metal`` a stand-in that runs on the CPU.
         metal_seed: GRIDLANE_METAL_SEED, of the order in which that runs threads and command
             buffers.
@@ -59,7 +59,7 @@ class Config:
 
 
 def read(environment: Mapping[str, str] = os.environ) -> Config:
-    """The configuration that an environment gives.
+    """The configuration that an environment sets.
 
     >>> read({"GRIDLANE_DEVICE": "interp"}).device
     'interp'

@@ -1,4 +1,4 @@
-"""What the compiled kernel and the runtime agree on, in bytes.
+"""The binary interface between a compiled CPU kernel and the runtime.
 
 A kernel is ``void entry(ptr params, ptr context, i64 first, i64 last, ptr arena)``: it runs the
 blocks ``first`` to ``last`` - 1 of the grid, x fastest. The context is one per launch:
@@ -7,14 +7,14 @@ blocks ``first`` to ``last`` - 1 of the grid, x fastest. The context is one per 
     16  i32 error code + 1, 0 while there is none;  20 i32 thread;  24 i64 block
     32  ptr void print(i32 site, ptr cells)
 
-The pool's own fields follow, which kernels do not touch:
+The pool's own fields follow; kernels do not touch them:
 
-    40  i32 stop: not 0 when the launch is to end early; 1 stopped, 2 no memory for an arena
+    40  i32 stop: not 0 when the launch must end early; 1 stopped, 2 no memory for an arena
     48  ptr the Python function of ``print``, with the same arguments
     64  ptr type, 72 ptr value, 80 ptr traceback: the Python exception that stopped the launch
 
-A kernel can be left at any instruction, by ``longjmp`` from a signal handler: it owns nothing that
-must be given back, and calls nothing that does but ``print``, which the pool guards.
+A ``longjmp`` from a signal handler can leave a kernel at any instruction: it owns nothing that must
+be released, and calls nothing that does except ``print``, which the pool guards.
 
 The arena is one per worker, aligned to 64: the kernel's scratch (``Artifact.scratch`` bytes, a
 multiple of 64), static shared arrays, dynamic shared memory.

@@ -39,7 +39,7 @@ _UNKNOWN = Row(
 
 
 def device_error(number: int, what: str = "", advice: str = "") -> DeviceError:
-    """The exception of a CUDA error number; ``what`` says what was asked for.
+    """The exception of a CUDA error number; ``what`` describes the failed request.
 
     >>> print(device_error(2, "400 bytes"))
     CUDA_ERROR_OUT_OF_MEMORY (2): not enough memory on the device: 400 bytes
@@ -59,7 +59,7 @@ def no_device(kind: str, what: str, advice: str = "") -> NoReturn:
     """Raise that there is no device of a kind, by the kind's name: CUDA has no part in it.
 
     Raises:
-        DeviceError: with CUDA's number of that, 100.
+        DeviceError: with CUDA's number for it, 100.
     """
     row = TABLE[NO_DEVICE]
     name = f"{kind.upper()}_NO_DEVICE" if kind else "NO_DEVICE"
@@ -67,9 +67,9 @@ def no_device(kind: str, what: str, advice: str = "") -> NoReturn:
 
 
 class KernelStop(KernelError):
-    """A kernel stopped itself. ``exception`` is the name of what it raised; ``thread`` and
-    ``block`` are the indices of the first thread that reported, (x, y, z) each; ``late``: it was
-    the device that did not finish it."""
+    """A kernel stopped itself. ``exception`` is the name of the exception; ``thread`` and ``block``
+    are the indices of the first thread that reported, (x, y, z) each; ``late``: the device did not
+    finish the kernel."""
 
     exception: str = ""
     text: str = ""
@@ -78,13 +78,13 @@ class KernelStop(KernelError):
     late: bool = False
 
     def __reduce__(self) -> tuple[object, ...]:
-        # The class may be one that is made for a builtin's name, which no import finds.
+        # The class may be made at run time for a builtin's name; no import finds it.
         state = {**vars(self)}
         return _stopped, (type(self).__name__, self.args, state)
 
 
 def _stopped(name: str, args: tuple[object, ...], state: dict[str, object]) -> KernelStop:
-    """The exception that was pickled."""
+    """The unpickled exception."""
     error = _stop_class(name)(*args)
     vars(error).update(state)
     return error
@@ -92,7 +92,7 @@ def _stopped(name: str, args: tuple[object, ...], state: dict[str, object]) -> K
 
 @cache
 def _stop_class(name: str) -> type[KernelStop]:
-    """KernelStop that is also the builtin exception called ``name``, when there is one."""
+    """The subclass of KernelStop and of the builtin exception called ``name``, if there is one."""
     builtin = getattr(builtins, name, None)
     if not (isinstance(builtin, type) and issubclass(builtin, Exception)):
         return KernelStop
@@ -107,7 +107,7 @@ def kernel_exception(
     thread: tuple[int, int, int] = (0, 0, 0),
     block: tuple[int, int, int] = (0, 0, 0),
 ) -> KernelStop:
-    """What a kernel's error report raises on the host."""
+    """The host exception for a kernel's error report."""
     loc = site.loc
     where = f"tid={list(thread)} ctaid={list(block)}: {site.message}"
     lines = [where]

@@ -54,7 +54,7 @@ READ_ONLY, COPIED = 1, 2
 
 
 def device_name(kind: int, number: int) -> str:
-    """A device as messages name it.
+    """A device's name in messages.
 
     >>> device_name(7, 1), device_name(99, 0)
     ('kDLVulkan 1', 'device kind 99, 0')

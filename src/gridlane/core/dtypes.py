@@ -1,4 +1,4 @@
-"""Scalar types: the one table of names, kinds and widths that every part of gridlane shares."""
+"""Scalar types: the one table of names, kinds and widths that all of gridlane shares."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 
 class Kind(Enum):
-    """What the bits of a scalar mean."""
+    """The interpretation of a scalar's bits."""
 
     BOOL = "b"
     SIGNED = "i"
@@ -96,7 +96,7 @@ class DType:
         return (1 << (self.bits - 1)) - 1 if self.is_signed else (1 << self.bits) - 1
 
     def wrap(self, value: int) -> int:
-        """``value`` reduced to this integer type, two's complement.
+        """``value`` wrapped to this integer type, two's complement.
 
         >>> i8.wrap(200)
         -56

@@ -1,8 +1,8 @@
-"""One encoding of values as bytes: what keys are made of.
+"""Encode values as bytes, for the keys of caches.
 
 Two values have the same bytes only if they are the same value, with all their fields, in the same
 order. ``1``, ``True`` and ``1.0`` differ, ``0.0`` and ``-0.0`` differ, and so do NaNs of different
-bits. Every value is framed, so that neighbours cannot flow into each other:
+bits. Every value is framed, so that the boundaries of neighbours are unambiguous:
 
     tag (1)  length of the payload (u32, little)  payload
 
@@ -50,7 +50,7 @@ _FRAME = struct.Struct("<cI")
 
 
 class NotEncodable(TypeError):
-    """A value has no bytes of which it is sure that no other value has them."""
+    """No encoding of a value is known to be unique to it."""
 
 
 def frame(tag: bytes, *payload: bytes) -> bytes:
@@ -60,11 +60,11 @@ def frame(tag: bytes, *payload: bytes) -> bytes:
 
 
 def encode(value: Any) -> bytes:
-    """The bytes of a number, text, tuple, dtype, argument type, option, target, set of
-    features or named class.
+    """The bytes of a number, text, tuple, dtype, argument type, option, target, set of features or
+    named class.
 
     Raises:
-        NotEncodable: it is nothing of this, or holds something else.
+        NotEncodable: it is none of these, or holds something else.
     """
     kind = cast("type[Any]", type(value))
     encoder = _ENCODERS.get(kind)
@@ -123,8 +123,8 @@ _ENCODERS: dict[type, Callable[[Any], bytes]] = {
 
 
 def describe_dtype(dtype: np.dtype) -> tuple[Any, ...]:
-    """All that a dtype says, as plain values: ``dtype.descr`` leaves out alignment and titles,
-    and has one name for all extension types of a size."""
+    """All fields of a dtype as plain values: ``dtype.descr`` leaves out alignment and titles, and
+    has one name for all extension types of a size."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return "array", describe_dtype(base), tuple(map(int, shape))
@@ -171,10 +171,10 @@ def _dtype(parts: tuple[Any, ...]) -> np.dtype:
 
 
 def decode(data: bytes) -> Any:
-    """The value of ``encode``'s bytes. Classes are looked up in the modules that are loaded.
+    """The value that ``encode`` encoded. Classes are looked up in the modules that are loaded.
 
     Raises:
-        ValueError: these are not the bytes of a value.
+        ValueError: the bytes are not an encoding.
     """
     try:
         value, end = _value(data, 0)

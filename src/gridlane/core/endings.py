@@ -1,7 +1,7 @@
-"""What is done at the end of the process, the last first.
+"""Work at the end of the process, in reverse order of registration.
 
-``import gridlane`` registers it, so it runs behind what a program has given to ``atexit`` since:
-such functions still use devices.
+``import gridlane`` registers it, so it runs after the functions that a program registers with
+``atexit`` later: such functions still use devices.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from gridlane.core.errors import DeviceError
 
 OWN_THREADS = "gridlane-"
-"""What the names of our threads begin with."""
+"""The prefix of the names of gridlane's threads."""
 
 
 class _Ending:
@@ -33,7 +33,7 @@ _ending = _Ending()
 
 
 def begin() -> None:
-    """Register what is here with Python, behind which it runs what is registered later."""
+    """Register the work with Python, which runs it after functions that are registered later."""
     atexit.register(_ending.come)
 
 
@@ -43,13 +43,13 @@ def at_end(work: Callable[..., object], *args: Any, **named: Any) -> None:
 
 
 def over() -> bool:
-    """Whether that has come."""
+    """Whether the end of the process has come."""
     return _ending.over
 
 
 def at_its_end(ended: str) -> DeviceError:
-    """What every use of a device raises, or of whatever else the end of the process has ``ended``,
-    from then on: what CUDA's driver says of its own end."""
+    """The error of every use of a device, or of anything else that the end of the process has
+    ``ended``: CUDA's driver reports its own end so."""
     return DeviceError(
         "CUDA_ERROR_DEINITIALIZED",
         4,
@@ -60,8 +60,8 @@ def at_its_end(ended: str) -> DeviceError:
 
 
 def alone() -> bool:
-    """Whether no thread but this one and ours runs Python: none is in a driver's function then, and
-    none looks at its memory."""
+    """Whether only this thread and gridlane's own run Python: none is in a driver's function then,
+    and none reads its memory."""
     every = threading.enumerate()
     ours = {thread.ident for thread in every if thread.name.startswith(OWN_THREADS)}
     every_thread = set(sys._current_frames())  # pyright: ignore[reportPrivateUsage]  # documented

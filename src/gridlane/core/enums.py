@@ -1,4 +1,4 @@
-"""Members of Enums, as kernels and launches count them."""
+"""Members of Enums, as kernels and launches number them."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ def _is_flag(cls: type) -> bool:
 
 
 def index_of(member: enum.Enum) -> int | None:
-    """The place of a member in its class, by identity; None for a combination of flags."""
+    """The index of a member in its class, by identity; None for a combination of flags."""
     return _places(type(member)).get(id(member))
 
 
 @lru_cache(maxsize=256)
 def _places(cls: type[enum.Enum]) -> dict[int, int]:
-    """The places of members by their ids; the class, which the cache holds, keeps them alive."""
+    """The indices of members by their ids; the class, which the cache holds, keeps them alive."""
     return {id(member): number for number, member in enumerate(cls)}
 
 
 def equality(cls: type[enum.Enum]) -> str:
-    """How members of a class compare: by ``identity``, by ``value``, or in a way of their ``own``.
+    """How members of a class compare: by ``identity``, by ``value``, or by a method of their
+    ``own``.
 
-    A hash of its own goes with a comparison of its own, so it is not asked for.
+    A class with its own hash has its own comparison, so the hash is not checked.
     """
     compare: Any = cls.__eq__
     if compare in (enum.Enum.__eq__, object.__eq__):

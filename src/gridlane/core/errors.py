@@ -78,7 +78,7 @@ class ParseError(GridlaneError, ValueError):
         self.message, self.line, self.column = message, line, column
         parts = [f"line {line}, column {column}: {message}" if line else message]
         if line:
-            skip = max(0, column - 90)  # of a very long line, what is round the place
+            skip = max(0, column - 90)  # of a very long line, the part around the place
             shown = text[skip : skip + 100].expandtabs(1)
             parts += [f"{line:5d} | {shown}", "      | " + " " * (column - 1 - skip) + "^"]
         super().__init__("\n".join(parts))

@@ -1,10 +1,10 @@
-"""How what a device needs is installed."""
+"""The commands that install a device's dependencies."""
 
 from __future__ import annotations
 
 
 def install(extra: str) -> str:
-    """What installs an extra of gridlane, quoted as shells need it.
+    """The command that installs an extra of gridlane, quoted for shells.
 
     >>> install("vulkan")
     "pip install 'gridlane[vulkan]' (in a checkout pip install -e '.[vulkan]')"

@@ -1,4 +1,4 @@
-"""What devices of a kind may have or lack, as code for them has to know."""
+"""Features that devices of a kind may have or lack, and that change their code."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from gridlane.core.errors import TargetError
 
 
 class Feature(StrEnum):
-    """A capability of a device, or a defect that code works around. ``Target.features`` names
-    those of the device that code is for."""
+    """A capability of a device, or a defect that code works around. ``Target.features`` names the
+    features of the device that code is for."""
 
     INT64 = "int64"
     FLOAT64 = "float64"
@@ -30,72 +30,72 @@ class Feature(StrEnum):
     DENORM16 = "denorm16"
     DENORM32 = "denorm32"
     DENORM64 = "denorm64"
-    """Subnormal numbers of that width are kept when told."""
+    """Subnormal numbers of that width are kept on request."""
 
     ROUNDS = "rounds"
-    """Quotients and square roots of f32 are rounded to the nearest."""
+    """Quotients and square roots of f32 are correctly rounded."""
 
     ES = "es"
-    """OpenGL ES in the place of OpenGL."""
+    """OpenGL ES instead of OpenGL."""
 
     SOFTWARE = "software"
     """Threads are lanes of the CPU's vectors, where coarse code is slower."""
 
     SHORT_LOOPS = "short_loops"
-    """The device ends loops; see passes/structure/watch_loops.py."""
+    """The device ends loops early; see passes/structure/watch_loops.py."""
 
     SWAPS_SELECTS = "swaps_selects"
-    """The device's compiler chooses wrongly between a bit select and what that is of; see
+    """The device's compiler wrongly fuses a bit select with the select after it; see
     codegen/joined_bits.py."""
 
     LONE_BARRIERS = "lone_barriers"
     """A barrier does not wait for threads that have ended or diverged, as in CUDA."""
 
     FENCES_WAIT = "fences_wait"
-    """A memory barrier waits for the block, as if it were one of control; lavapipe's does, and
-    gives up threads that come to more of them than others do. What it is given instead is too weak
+    """A memory barrier waits for the block, as if it were a control barrier. lavapipe's does, and
+    stops waiting for threads that reach more of them than others do. Its replacement is too weak
     for other devices."""
 
     FOLDS_ZEROS = "folds_zeros"
-    """A defect: the device's compiler takes x / 0 as undefined and 0 + x as x, and compares a
+    """A defect: the device's compiler folds 0 + x to x and x / 0 to undefined, and compares a
     widened i32 with a constant wrongly. Mesa's lavapipe does; it costs an instruction for some
     operands to hide them from it."""
 
     FLUSHES32 = "flushes32"
-    """A defect: subnormal f32 pass for 0 where they are compared and converted, though not in sums
-    and products, and where the compiler sees that a sign is changed; NVIDIA's driver does that."""
+    """A defect: subnormal f32 are taken as 0 where they are compared and converted, though not in
+    sums and products, and where the compiler sees a change of sign; NVIDIA's driver does that."""
 
     FOLDS_HALVES = "folds_halves"
-    """A defect: an f32 that was rounded to f16 and extended again is taken for the f32; NVIDIA's
+    """A defect: an f32 that was rounded to f16 and extended again is folded to the f32; NVIDIA's
     compiler does that."""
 
     KEEPS_UPPER_BITS = "keeps_upper_bits"
     """A defect: the result of an integer op of 8 or 16 bits may keep the bits above, as of 0 - x
-    and abs(x) of the least number; NVIDIA's compiler does that. Behind
-    passes/legalise/hold_small_integers.py there are no such ops."""
+    and abs(x) of the minimum; NVIDIA's compiler does that. passes/legalise/hold_small_integers.py
+    leaves no such ops."""
 
     FOLDS_WIDE = "folds_wide"
-    """A defect: what is known of a 64-bit integer is used wrongly: of one that was widened, of
-    x % 2 times a constant, of x + x > 0, which is not x > 0, and of abs(x), which may be negative.
+    """A defect: known facts of a 64-bit integer are used wrongly: of one that was widened, of x % 2
+    times a constant, of x + x > 0, which is not x > 0, and of abs(x), which may be negative.
     NVIDIA's compiler does that; it costs an instruction for each result to hide it."""
 
     LOSES_MINUS_ZERO = "loses_minus_zero"
-    """A defect: a choice of 1 or -0 becomes one of 1 or 0, where both are constants; NVIDIA's
+    """A defect: a select of 1 or -0 is folded to one of 1 or 0, where both are constants; NVIDIA's
     compiler does that."""
 
     MIXES_BYTES = "mixes_bytes"
-    """A defect: writing a byte of a local array may change the one beside it, so they are held in
+    """A defect: writing a byte of a local array may change the one beside it, so bytes are held in
     words."""
 
 
 def features(words: str) -> frozenset[Feature]:
-    """The features of words with spaces between.
+    """The features that space-separated words name.
 
     >>> sorted(features("int64 fma"))
     [<Feature.FMA: 'fma'>, <Feature.INT64: 'int64'>]
 
     Raises:
-        TargetError: a word that is none.
+        TargetError: a word names no feature.
     """
     found = words.split()
     unknown = sorted(set(found) - set(Feature))

@@ -1,5 +1,5 @@
-"""What a thread does once, as loading modules and opening a device, and cannot begin again in the
-middle of it: signal handlers and finalizers run between any two lines."""
+"""Work that a thread does once, as loading modules and opening a device, and that is not reentrant:
+signal handlers and finalizers run between any two lines."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from gridlane.core.errors import DeviceError
 
 
 class FirstUse:
-    """Something that is done once.
+    """Work that is done once.
 
     Args:
-        what: in words, behind "while this thread".
+        what: a description to follow "while this thread".
     """
 
     def __init__(self, what: str) -> None:
@@ -24,10 +24,10 @@ class FirstUse:
 
     @contextmanager
     def __call__(self) -> Generator[None]:
-        """In the with block this thread does it.
+        """Do the work in the with block, on this thread.
 
         Raises:
-            DeviceError: NOT_PERMITTED, it is in the middle of it.
+            DeviceError: NOT_PERMITTED, this thread is already doing it.
         """
         thread = threading.get_ident()
         if self._done:

@@ -1,5 +1,5 @@
-"""Forks wait for compilation, and hold some locks: a lock that another thread held at the fork
-stays locked in the child, where that thread is not."""
+"""Make forks wait for compilation and hold some locks: a lock that another thread held at the fork
+stays locked in the child, where that thread does not exist."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _held: list[threading.RLock] = []
 
 @contextmanager
 def fork_waits() -> Generator[None]:
-    """In the with block no other thread forks. Blocks of several threads may overlap."""
+    """Keep other threads from forking in the with block. Blocks of several threads may overlap."""
     global _compiling
     with _free:
         _compiling += 1
@@ -36,7 +36,7 @@ def fork_waits() -> Generator[None]:
 
 
 def hold_at_forks(lock: threading.RLock) -> threading.RLock:
-    """Have each fork hold a lock, behind the compilation that may need it; returns the lock."""
+    """Make each fork hold a lock, after the compilation that may need it; return the lock."""
     with _free:
         _held.append(lock)
     return lock

@@ -8,8 +8,8 @@ from gridlane.core.compact import ANY, Variant
 from gridlane.core.features import Feature
 
 FP64 = ("emulate", "exact", "narrow", "refuse")
-"""Ways to compute float64 on a device that has none: in pairs of float32, by integers bit for bit,
-in float32, not at all. Devices that have float64 compute with it."""
+"""Modes of float64 on a device without it: emulated in pairs of float32, emulated bitwise by
+integers, narrowed to float32, refused. Devices that have float64 compute with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,9 @@ class KernelOptions:
         fma: multiplications and additions may contract, as CUDA does by default.
         debug: bounds checks, assertions and raises report an exception to the host.
         opt: optimise the machine code.
-        lineinfo: the machine code says which line each instruction is from.
-        max_registers: the most registers of a thread, on a GPU; None for the compiler's choice.
-        launch_bounds: (the most threads of a block[, blocks that a multiprocessor shall hold]).
+        lineinfo: the machine code has the source line of each instruction.
+        max_registers: maximum registers per thread, on a GPU; None for the compiler's choice.
+        launch_bounds: (maximum threads of a block[, minimum resident blocks per multiprocessor]).
         fp64: one of ``FP64``.
     """
 
@@ -39,17 +39,17 @@ class KernelOptions:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What code is made for.
+    """The target of a compilation.
 
     Attributes:
         name: ``cpu``, ``interp``, ``cuda``, ``vulkan``, ``metal``, ``opengl`` or ``webgpu``.
-        block: block shape that the code may take as constant, or None for any.
+        block: block shape that the code may assume constant, or None for any.
         processor: LLVM's name of the processor; for cpu one of ``core.processors``, or "" for that
             of GRIDLANE_CPU, else the host's; for cuda ``sm_90`` and the like.
-        attributes: LLVM's own feature string, for cpu what the processor has more and less.
-        identity: what else machine code depends on, such as the driver that assembles it.
-        variant: for which launches the code is.
-        features: what the device has, of those in the backend's record; none for the usual ones.
+        attributes: LLVM's own feature string; for cpu the features added and removed.
+        identity: other dependencies of the machine code, such as the driver that assembles it.
+        variant: the launches that the code is specialised for.
+        features: the device's, of those in the backend's record; none for the default ones.
     """
 
     name: str

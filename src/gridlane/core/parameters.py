@@ -1,7 +1,6 @@
-"""Which parameters an array is passed as, and how a parameter block is laid out.
+"""The parameters that an array is passed as, and the layout of a parameter block.
 
-The frontend makes parameters by it, the compiler their slots, and the launch service what packs
-them.
+The frontend makes parameters by it, the compiler their slots, and the launch service their packers.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ from gridlane.core.artifact import ParamSlot, Path
 from gridlane.core.dtypes import DType, i64
 
 Member = tuple[str, DType | None, int, Path]
-"""A parameter that is to be laid out: name, scalar type or None for a pointer, argument, path."""
+"""A parameter to lay out: name, scalar type or None for a pointer, argument, path."""
 
 
 def array_members(ndim: int) -> tuple[tuple[DType | None, Path], ...]:
-    """The scalar type (None, a pointer) and path of what an array is passed as, in order.
+    """The scalar type (None, a pointer) and path of each parameter of an array, in order.
 
     >>> [path for _, path in array_members(1)]
     [('data',), ('shape', 0), ('strides', 0)]

@@ -1,10 +1,10 @@
-"""Directories and files that nobody else can write to: what is read from them is executed.
+"""Directories and files that only their owner can write to: code read from them is executed.
 
-Each access opens the directory and looks at what it opened, its owner and mode, and then at the
-file that it opened in there. Names may point elsewhere between two looks; what is open stays.
-Nothing is remembered. A directory may be reached through a symbolic link, as the one that it leads
-to is what is looked at; a file may not. Systems without owners of files (Windows) keep a user's
-cache directory private by its place.
+Each access opens the directory and checks the opened directory's owner and mode, and then those of
+the file opened in it. Names may be redirected between two checks; an open descriptor is not.
+Nothing is cached. A symbolic link to a directory may be followed, as its target is checked; one to
+a file may not. Systems without owners of files (Windows) keep a user's cache directory private by
+its location.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class NotPrivate(PermissionError):
-    """Somebody else can write to a directory."""
+    """Another user can write to a directory."""
 
 
 class Found(NamedTuple):
@@ -46,7 +46,7 @@ class Folder:
 
     def __init__(self, path: str | os.PathLike[str], make: bool = False) -> None:
         self.path = os.fspath(path)
-        self._at: dict[str, int] = {}  # what os's functions take to find names in here
+        self._at: dict[str, int] = {}  # the argument by which os's functions resolve names in here
         if make:
             os.makedirs(self.path, mode=0o700, exist_ok=True)
         if not _POSIX:
@@ -83,10 +83,10 @@ class Folder:
         """The bytes of a file and the time of its last use.
 
         Raises:
-            ValueError: it is no plain file, others can write to it, or it is too large.
+            ValueError: it is no regular file, others can write to it, or it is too large.
             OSError: it cannot be read; FileNotFoundError where there is none.
         """
-        # Not blocking, as a FIFO would.
+        # Nonblocking, as opening a FIFO would block.
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
         try:
@@ -123,7 +123,7 @@ class Folder:
             os.unlink(self._name(name), **self._at)
 
     def touch(self, name: str) -> None:
-        """Say that a file was used now."""
+        """Record that a file was used now."""
         with suppress(OSError, NotImplementedError):
             if self._at:
                 os.utime(name, follow_symlinks=False, dir_fd=self._at["dir_fd"])
@@ -140,7 +140,7 @@ class Folder:
 
 
 def distrust(info: os.stat_result) -> str:
-    """Why somebody else can write to what ``stat`` says this of; "" where nobody can."""
+    """Why another user can write to a file with this ``stat``; "" where nobody can."""
     if not _POSIX:
         return ""
     if info.st_uid != os.geteuid():

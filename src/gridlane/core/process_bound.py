@@ -1,5 +1,4 @@
-"""Objects that mean something in one process alone: they stand for memory, queues and machine code
-of it."""
+"""Objects that are valid in one process alone: they own its memory, queues and machine code."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ from typing import Any, ClassVar
 
 
 class ProcessBound:
-    """Base of what neither pickle nor copy may take apart. A class says what to do instead."""
+    """Base of objects that neither pickle nor copy may duplicate. A class names the alternative."""
 
     __slots__ = ()
     _cannot: ClassVar[str] = "pickled or copied"

@@ -1,7 +1,7 @@
 """Names of processors and of their features, and the setting that chooses one for the CPU target.
 
-The names are LLVM's: processors of 64 bits, and features that kernels' code may need. What features
-a processor has is LLVM's to say (``codegen.llvm.machine``).
+The names are LLVM's: processors of 64 bits, and features that kernels' code may need. LLVM knows
+the features of a processor (``codegen.llvm.machine``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ HOST = "host"
 
 X86, ARM = "x86-64", "aarch64"
 FAMILIES = {"x86_64": X86, "amd64": X86, "aarch64": ARM, "arm64": ARM}
-"""The architectures by the names that systems and LLVM have for them."""
+"""The architectures, by the names of systems and of LLVM."""
 
 PROCESSORS: dict[str, tuple[str, ...]] = {
     X86: (
@@ -48,7 +48,7 @@ PROCESSORS: dict[str, tuple[str, ...]] = {
 """The processors of each architecture."""
 
 LIBMVEC = "libmvec"
-"""A feature that is not the processor's: glibc's vector functions are on the target."""
+"""A feature of the system, not of the processor: glibc's vector functions are on the target."""
 
 FEATURES: dict[str, tuple[str, ...]] = {
     X86: (
@@ -65,12 +65,12 @@ FEATURES: dict[str, tuple[str, ...]] = {
         *("i8mm", "jsconv", "lse", "neon", "rcpc", "sha2", "sha3", "sm4", "sve", "sve2"),
     ),
 }
-"""What kernels' code may need beyond the architecture's base."""
+"""Features beyond the architecture's base that kernels' code may need."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A processor by name, with features more and less.
+    """A processor by name, with features added and removed.
 
     Attributes:
         architecture: a key of ``PROCESSORS``; "" is the host's.
@@ -84,7 +84,7 @@ class Choice:
 
 
 def parse(text: str) -> Choice:
-    """The choice that ``NAME[,+feature,-feature...]`` is.
+    """Parse ``NAME[,+feature,-feature...]``.
 
     >>> parse("haswell,-fma")
     Choice(architecture='x86-64', processor='haswell', changes=('-fma',))
@@ -102,7 +102,7 @@ def parse(text: str) -> Choice:
 
 
 def _architecture(name: str) -> str:
-    """Of a processor by its name."""
+    """The architecture of a processor, by its name."""
     for architecture, names in PROCESSORS.items():
         if name in names:
             return architecture
@@ -112,7 +112,7 @@ def _architecture(name: str) -> str:
 
 
 def _require_feature(feature: str, name: str, architecture: str) -> None:
-    """See that a feature is one of the architecture."""
+    """Require that a feature is one of the architecture."""
     lists = [FEATURES[architecture]] if architecture else list(FEATURES.values())
     known = [LIBMVEC, *(each for names in lists for each in names)]
     if feature not in known:
@@ -122,6 +122,6 @@ def _require_feature(feature: str, name: str, architecture: str) -> None:
 
 
 def _near(name: str, known: list[str], usual: str) -> str:
-    """What may be meant."""
+    """Known names near a misspelled one."""
     near = get_close_matches(name.lower(), known, 4, 0.5)
     return f"near: {', '.join(near)}" if near else f"some are: {usual}"

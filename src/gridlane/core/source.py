@@ -10,8 +10,8 @@ from dataclasses import dataclass
 class Loc:
     """A place in a source file.
 
-    ``line`` and ``column`` count from 1; 0 means unknown. ``caller`` is the place of the call
-    when the code was inlined from another function.
+    ``line`` and ``column`` count from 1; 0 means unknown. ``caller`` is the location of the call
+    when the code was inlined.
     """
 
     file: str
@@ -27,7 +27,7 @@ class Loc:
         return f"{self.file}:{self.line}" + (f":{self.column}" if self.column else "")
 
     def inlined_at(self, caller: Loc) -> Loc:
-        """This place, reached through a call at ``caller``."""
+        """This location, inlined into the call at ``caller``."""
         outer = caller if self.caller is None else self.caller.inlined_at(caller)
         return Loc(self.file, self.line, self.column, self.end_column, self.function, outer)
 

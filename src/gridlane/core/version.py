@@ -1,4 +1,4 @@
-"""The version, which compiled code is kept under as well."""
+"""The version, which is also part of the cache keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where each name of ``cuda`` lives, and what to use instead of those that gridlane lacks."""
+"""The module of each name of ``cuda``, and alternatives to names that gridlane lacks."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ SUBMODULES: dict[str, str] = {
     "core": "numba_compat.core",
     "api": "numba_compat.api",
 }
-# Rooms and modules by their own names, so that importing one looks no further.
+# Subpackages and modules by their own names, so that importing one looks no further.
 _OWN = (
     "arrays",
     "host",
@@ -78,7 +78,7 @@ _OWN = (
 )
 SUBMODULES |= {name: name for name in _OWN}
 
-# What there is instead of names of numba.cuda.
+# Alternatives to names of numba.cuda.
 INSTEAD: dict[str, str] = {
     "nvvm": "cuda.jit compiles with LLVM; Dispatcher.inspect_llvm() shows its IR",
     "libdevice": "use the functions of math, cuda.cbrt, cuda.fma, and 1 / math.sqrt(x) for rsqrt",

@@ -1,7 +1,7 @@
 """Random numbers in kernels: xoroshiro128+, with the streams of numba.cuda.random.
 
-The generator is Blackman and Vigna's of 2016 with the constants 55, 14, 36; a state is seeded with
-one step of SplitMix64, and each next state is 2**64 steps further.
+The generator is Blackman and Vigna's of 2016 with the constants 55, 14, 36; one step of SplitMix64
+seeds a state, and each next state is 2**64 steps further.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def xoroshiro128p_normal_float32(states, index):
 
 @jit(device=True)
 def xoroshiro128p_normal_float64(states, index):
-    """A normal float64 from ``states[index]``. It is made of two float32, as numba makes it."""
+    """A normal float64 from ``states[index]``, from two float32, as in numba."""
     index = int64(index)
     u1 = xoroshiro128p_uniform_float32(states, index)
     u2 = xoroshiro128p_uniform_float32(states, index)
@@ -131,7 +131,7 @@ def _rotl(x: np.ndarray, k: int) -> np.ndarray:
 
 
 def _jumped_basis() -> np.ndarray:
-    """The columns of the jump, (128, 2): where it takes each state of one bit."""
+    """The columns of the jump, (128, 2): its result for each state of one bit."""
     basis = np.zeros((128, 2), np.uint64)
     bits = np.uint64(1) << np.arange(64, dtype=np.uint64)
     basis[:64, 0] = basis[64:, 1] = bits
@@ -149,7 +149,7 @@ def _jumped_basis() -> np.ndarray:
 
 
 def _applied(columns: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """A linear map of states, (n, 2): one table of 256 states for each of their 16 bytes."""
+    """Apply a linear map to states, (n, 2): one table of 256 states for each of their 16 bytes."""
     result = np.zeros_like(states)
     as_bytes = np.ascontiguousarray(states).astype("<u8").view(np.uint8)
     for position in range(16):
@@ -161,7 +161,7 @@ def _applied(columns: np.ndarray, states: np.ndarray) -> np.ndarray:
 
 
 def _states(count: int, seed: int, subsequence_start: int) -> np.ndarray:
-    """``count`` states, each 2**64 steps behind the one before."""
+    """``count`` states, each 2**64 steps after its predecessor."""
     mask = (1 << 64) - 1
     z = (int(seed) + 0x9E3779B97F4A7C15) & mask
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & mask
@@ -176,7 +176,7 @@ def _states(count: int, seed: int, subsequence_start: int) -> np.ndarray:
         power, start = _applied(power, power), start >> 1
 
     power = _jumped_basis()
-    while len(states) < count:  # the states so far, all jumped by their number, are the next ones
+    while len(states) < count:  # jumping the states so far by their number gives the next ones
         states = np.concatenate((states, _applied(power, states)))
         power = _applied(power, power)
     return states[:count]

@@ -1,4 +1,4 @@
-"""Types as users write them in signatures: ``float32[:, ::1]``, ``void(int32, f4[:])``."""
+"""Types in the notation of signatures: ``float32[:, ::1]``, ``void(int32, f4[:])``."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ def NamedTuple(items: Any, cls: Any) -> TupleType:
 
 
 def CPointer(dtype: ArgType) -> ArgType:
-    """Plain pointers are not arguments here."""
+    """Refuse plain pointers, which are no arguments here."""
     raise UnsupportedError(
         f"CPointer({dtype}): kernels take arrays, not addresses; cuda.as_cuda_array makes an array "
         "of device memory"
     )
 
 
-# The scalars' names, each with its type: what ``from numba import *`` of types gives.
+# The scalars' names and types: the names that ``from numba import *`` imports.
 SCALAR_NAMES: dict[str, ArgType] = {
     name: value
     for name, value in list(globals().items())

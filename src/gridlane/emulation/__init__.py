@@ -1,1 +1,1 @@
-"""Stand-ins for hardware, which run on the CPU. Nothing here is chosen unless the user asks."""
+"""Stand-ins for hardware, which run on the CPU. None is active unless the user asks for it."""

@@ -16,7 +16,7 @@ from gridlane.ir.types import ArrayType, PointerType, StructType, Type, VectorTy
 
 
 def part_offsets(type_: Type) -> tuple[int, ...]:
-    """Where the parts of a struct or vector stand in memory, in bytes."""
+    """The byte offsets of the parts of a struct or vector in memory."""
     if isinstance(type_, StructType):
         return type_.offsets
     assert isinstance(type_, VectorType)
@@ -24,19 +24,19 @@ def part_offsets(type_: Type) -> tuple[int, ...]:
 
 
 def gather(memory: Memory, addresses: Array, type_: Type, align: int) -> Lanes:
-    """Values of any type at addresses. ``align`` holds for the whole value: the parts of a packed
-    struct need no alignment of their own."""
+    """Load values of any type from addresses. ``align`` applies to the whole value: the parts of a
+    packed struct need no alignment of their own."""
     parts = ops.part_types(type_)
     if not parts:
         return memory.gather(addresses, numpy_of(type_), align)
-    # The whole first, so that a fault is about the whole.
+    # The whole is checked first, so that a fault names the whole.
     memory.check(addresses, type_.size, align)
     offsets = map(ADDRESS.type, part_offsets(type_))
     return tuple(gather(memory, addresses + o, p, 1) for p, o in zip(parts, offsets, strict=True))
 
 
 def scatter(memory: Memory, addresses: Array, values: Lanes, type_: Type, align: int) -> None:
-    """Write values of any type at addresses."""
+    """Store values of any type at addresses."""
     if not isinstance(values, tuple):
         memory.scatter(addresses, values, align)
         return
@@ -47,12 +47,12 @@ def scatter(memory: Memory, addresses: Array, values: Lanes, type_: Type, align:
 
 
 def pick(mask: Array, value: Lanes) -> Lanes:
-    """The lanes in ``mask`` only."""
+    """The values of the lanes in ``mask``."""
     return tuple(pick(mask, part) for part in value) if isinstance(value, tuple) else value[mask]
 
 
 def spread(mask: Array, picked: Lanes, whole: Lanes) -> Lanes:
-    """``picked`` put back on the lanes in ``mask`` of ``whole``."""
+    """``whole`` with ``picked`` in the lanes in ``mask``."""
     if isinstance(picked, tuple):
         return tuple(spread(mask, p, w) for p, w in zip(picked, whole, strict=True))
     assert isinstance(whole, np.ndarray)
@@ -78,7 +78,7 @@ def _element(op: ops.Offset | ops.FieldPointer) -> Type:
 
 
 def _offset(op: ops.Offset, pointer: Array, index: Array) -> Array:
-    # A signed index extends its sign; the product and the sum wrap as addresses do.
+    # A signed index is sign-extended; the product and the sum wrap as addresses do.
     return pointer + index.astype(np.int64).view(ADDRESS) * ADDRESS.type(_element(op).size)
 
 
@@ -116,7 +116,7 @@ def _dynamic_shared_size(frame: Frame, op: DynamicSharedSize, mask: Array) -> Ar
 
 
 def _local_array(frame: Frame, op: ops.LocalArray, mask: Array) -> Array:
-    """The arrays of all lanes in one allocation, with as much unused between them."""
+    """The arrays of all lanes in one allocation, with unused gaps of the same size."""
     lanes = frame.block.lanes
     used = op.element.size * op.count
     pitch = 1 << (2 * used + 255).bit_length()

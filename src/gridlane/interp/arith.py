@@ -1,4 +1,4 @@
-"""The meaning of ``ir.ops.arith``, but for what ``interp/integer.py`` has."""
+"""The meaning of ``ir.ops.arith``, except the ops in ``interp/integer.py``."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from gridlane.ir.ops import arith
 from gridlane.ir.ops.memory import part_types
 
 Function = Callable[..., Array]
-"""Of arrays with a number a lane."""
+"""A function of arrays with one number per lane."""
 
 
 def _by_kind(integers: Function, floats: Function) -> Function:
-    """A function of integers, and one of floats that gets f16 and bf16 widened."""
+    """A function of integers, or one of floats that receives f16 and bf16 widened."""
 
     def apply(*values: Array) -> Array:
         dtype = values[0].dtype
@@ -45,7 +45,7 @@ def _magnitude(values: Array) -> Array:
 
 
 def _quotient(lhs: Array, rhs: Array) -> Array:
-    """Rounded towards zero; all bits set for a divisor of zero."""
+    """The quotient, rounded towards zero; all bits set for a divisor of zero."""
     top, bottom = _magnitude(lhs), _magnitude(rhs)
     zero = rhs == 0
     quotient = top // np.where(zero, 1, bottom)
@@ -107,7 +107,7 @@ def _fma(a: Array, b: Array, c: Array) -> Array:
 
 
 def select(condition: Array, on_true: Lanes, on_false: Lanes) -> Lanes:
-    """``on_true`` where the condition holds."""
+    """``on_true`` where the condition holds, else ``on_false``."""
     return merged(condition, on_true, on_false)
 
 
@@ -115,7 +115,7 @@ def select(condition: Array, on_true: Lanes, on_false: Lanes) -> Lanes:
 
 
 def cast(values: Array, dtype: np.dtype[Any]) -> Array:
-    """Scalars converted to another scalar type, as the op ``cast`` does."""
+    """Convert scalars to another scalar type, as the op ``cast`` does."""
     source = values.dtype
     if dtype == b1.numpy:
         return widened(values) != 0
@@ -127,7 +127,7 @@ def cast(values: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _saturated(values: Array, dtype: np.dtype[Any]) -> Array:
-    """Floats to integers: towards zero, to the nearest end when out of range; NaN gives 0."""
+    """Convert floats to integers: towards zero, saturating; NaN gives 0."""
     info = np.iinfo(dtype)
     whole = np.trunc(values.astype(np.float64))
     low, high = float(info.min), float(info.max + 1 if info.bits == 64 else info.max)
@@ -156,7 +156,7 @@ def _cast(op: arith.Cast, values: Array) -> Array:
 
 
 def bitcast(op: arith.Bitcast, value: Lanes) -> Lanes:
-    """The bytes of a scalar or vector as another's."""
+    """The bytes of a scalar or vector as another type."""
     parts = value if isinstance(value, tuple) else (value,)
     octets = [np.ascontiguousarray(part).view(np.uint8).reshape(len(part), -1) for part in parts]
     joined = np.ascontiguousarray(np.concatenate(octets, axis=1))
@@ -195,16 +195,16 @@ NUMBERS: dict[type[Op], Function] = {
     arith.Ge: _compare(np.greater_equal),
     arith.Fma: _fma,
 }
-"""What each op makes of its operands, which are numbers."""
+"""The function of each op on its operands, which are numbers."""
 
 PLAIN: dict[type[Op], Callable[..., Lanes]] = {**NUMBERS, arith.Select: select}
-"""Likewise, with the ops on values of any type."""
+"""The function of each op on values of any type."""
 
 WITH_OP: dict[type[Op], Callable[..., Lanes]] = {
     arith.Cast: _cast,
     arith.Bitcast: bitcast,
 }
-"""Likewise, where the op's attributes matter."""
+"""The function of each op whose attributes matter."""
 
 
 _WHOLE: dict[type[Op], Function] = {
@@ -215,8 +215,8 @@ _WHOLE: dict[type[Op], Function] = {
 
 
 def not_wrapped(op: type[Op], operands: list[Any], made: Lanes) -> Lanes:
-    """The result of an i32 op that is marked ``nowrap``. Where it wrapped all the same it is
-    undefined: a number that no program expects, so that what uses it shows."""
+    """The result of an i32 op that is marked ``nowrap``. A wrapped result is undefined: it becomes
+    a number that no program expects, so that a use of it shows."""
     whole = _WHOLE[op](*[operand.astype(np.int64) for operand in operands])
     assert isinstance(made, np.ndarray)
     return np.where(whole == made, made, ~made)

@@ -1,4 +1,4 @@
-"""The meaning of ``ir.ops.atomic``: the lanes go one after the other, in ascending order."""
+"""The meaning of ``ir.ops.atomic``: lanes run one after the other, in ascending order."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def _update(
     change: Callable[[Array, Array], Array],
     dtype: np.dtype[Any],
 ) -> Array:
-    """Replace memory at the lanes' addresses by ``change(old, positions)``; the old values.
+    """Replace memory at the lanes' addresses by ``change(old, positions)``; return the old values.
 
-    Round n does the n-th access of each address, so that within a round addresses differ.
+    Step n does the n-th access of each address, so that within a step addresses differ.
     """
     memory = frame.block.launch.memory
     addresses = pointer[mask]
@@ -42,7 +42,7 @@ def _update(
 
 
 def _ranks(addresses: Array) -> Array:
-    """How many earlier elements are equal to each."""
+    """The number of earlier equal elements, for each element."""
     order = np.argsort(addresses, kind="stable")
     ordered = addresses[order]
     starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
@@ -109,7 +109,7 @@ STORED: dict[Kind, Callable[[Array, Array], Array]] = {
     Kind.INC: _inc,
     Kind.DEC: _dec,
 }
-"""What is stored, from the old value and the operand."""
+"""The stored value, from the old value and the operand."""
 
 OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = {
     atomic.Atomic: _atomic,

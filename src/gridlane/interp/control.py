@@ -1,4 +1,4 @@
-"""The meaning of ``ir.ops.control``: which lanes are alive behind an op."""
+"""The meaning of ``ir.ops.control``: which lanes are alive after an op."""
 
 from __future__ import annotations
 

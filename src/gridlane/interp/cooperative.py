@@ -1,7 +1,7 @@
-"""Runs the blocks of a grid whose blocks wait for each other, each on a thread of its own.
+"""Run the blocks of a cooperative grid, each on a thread of its own.
 
-One block runs at a time, in order, until it waits or ends, so that a kernel does the same at every
-run.
+One block runs at a time, in order, until it waits or ends, so that every run of a kernel does the
+same.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from gridlane.ir.values import Module
 
 
 def waits_for_grid(module: Module) -> bool:
-    """Whether a kernel has a barrier of the whole grid."""
+    """Whether a kernel has a grid-wide barrier."""
     functions = module.functions.values()
     return any(isinstance(op, GridSync) for f in functions for op in f.body.walk())
 
 
 class _Stopped(BaseException):
-    """Unwinds a waiting block after the grid has failed."""
+    """Unwind a waiting block after the grid has failed."""
 
 
 class _Seat:
-    """A block's thread: ``go`` hands it the turn, ``back`` returns it. ``waiting`` is the op at
-    which the block waits, ``error`` what it ended with."""
+    """A block's thread: ``go`` resumes it, ``back`` returns control. ``waiting`` is the op at which
+    the block waits, ``error`` the exception that it ended with."""
 
     def __init__(self, index: Shape, run: Callable[[Shape], None]) -> None:
         self.index = index
@@ -59,7 +59,7 @@ class _Seat:
         self.back.acquire()
 
     def wait(self, op: Op) -> None:
-        """Give the turn back, on the block's thread, until the next."""
+        """Return control, on the block's thread, until the next ``turn``."""
         self.waiting = op
         self.back.release()
         self.go.acquire()
@@ -74,7 +74,7 @@ class _Seat:
 
 
 class Meeting:
-    """The turns of the blocks of a grid; ``run_block`` runs one to its end."""
+    """Schedule the blocks of a grid; ``run_block`` runs one to its end."""
 
     def __init__(self, launch: Launch, run_block: Callable[[Shape], None]) -> None:
         self.launch, self.run_block = launch, run_block
@@ -100,7 +100,7 @@ class Meeting:
                     seat.stop()
 
     def _round(self, running: list[_Seat]) -> list[_Seat]:
-        """A turn for each block; those that wait now."""
+        """Run each block until it waits or ends; return the waiting ones."""
         for seat in running:
             seat.turn()
             if seat.error is not None:

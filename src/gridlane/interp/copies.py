@@ -1,5 +1,5 @@
-"""The meaning of ``ir.ops.copies``: a copy is done as late as it may be, at the wait that covers
-it, so that a missing wait shows."""
+"""The meaning of ``ir.ops.copies``. A copy is done as late as possible, at the wait that covers it,
+so that a missing wait shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The meaning of ``ir.ops.grid``. In lockstep a barrier only has to check that all are there."""
+"""The meaning of ``ir.ops.grid``. In lockstep a barrier only checks that all threads reach it."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def _lane_id(frame: Frame, op: grid.LaneId, mask: Array) -> Array:
 
 
 def _barrier(frame: Frame, op: Op, mask: Array) -> None:
-    """Threads that end without coming here are not waited for, so a barrier that some threads pass
-    is wrong only once these come to another one."""
+    """Threads that end without reaching the barrier are not waited for, so a barrier that some
+    threads pass is an error only once these reach another one."""
     block = frame.block
     late = block.passed_by & mask
     if late.any():

@@ -1,4 +1,4 @@
-"""Asynchronous copies in flight: a block's copies that have been started and not waited for."""
+"""Asynchronous copies in flight: those that a block has started and not waited for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gridlane.interp.values import Array
 
 @dataclass(slots=True, eq=False)
 class Started:
-    """A copy of some lanes: addresses and the number of the group, of each of them."""
+    """A copy of some lanes: the addresses and the group number of each lane."""
 
     size: int
     lanes: Array
@@ -33,14 +33,14 @@ class Started:
 
 
 class Copies:
-    """The copies of a block that are under way, and how many groups each lane has committed."""
+    """The copies of a block that are in flight, and how many groups each lane has committed."""
 
     def __init__(self, lanes: int) -> None:
         self.committed = np.zeros(lanes, np.int64)
         self.started: list[Started] = []
 
     def wait(self, memory: Memory, mask: Array, pending: int) -> None:
-        """Perform what lanes wait for, in the order of the starts."""
+        """Perform the copies that lanes wait for, in the order in which they started."""
         left: list[Started] = []
         for copy in self.started:
             due = mask[copy.lanes] & (copy.group < self.committed[copy.lanes] - pending)

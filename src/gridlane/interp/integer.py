@@ -1,4 +1,4 @@
-"""The meaning of the ops that take integers alone."""
+"""The meaning of the ops on integers only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Function = Callable[..., Lanes]
 
 
 def unsigned(values: Array) -> Array:
-    """Integers with the same bits, read as unsigned."""
+    """Bitwise the same integers, read as unsigned."""
     return values.view(f"u{values.dtype.itemsize}")
 
 
@@ -75,7 +75,7 @@ def _reversed(values: Array) -> Array:
 
 
 def _saturating(function: Callable[[Any, Any], Any]) -> Function:
-    """A sum or difference, by integers without a width."""
+    """A saturating sum or difference, computed in unbounded integers."""
 
     def apply(lhs: Array, rhs: Array) -> Array:
         info = np.iinfo(lhs.dtype)
@@ -86,7 +86,7 @@ def _saturating(function: Callable[[Any, Any], Any]) -> Function:
 
 
 def _carrying(function: Callable[[Any, Any], Any]) -> Function:
-    """A sum or difference of words with a carry, by integers without a width."""
+    """A sum or difference of words with a carry, computed in unbounded integers."""
 
     def apply(lhs: Array, rhs: Array, carry: Array) -> Lanes:
         a, b = unsigned(lhs), unsigned(rhs)
@@ -98,7 +98,7 @@ def _carrying(function: Callable[[Any, Any], Any]) -> Function:
 
 
 def _field(value: Array, position: Array, length: Array) -> Array:
-    """By the bits of each value: those of the field, and its last one, or 0, above."""
+    """A bit field of each value, sign-extended or zero-extended, computed bit by bit."""
     bits = _bits(value)
     width: int = bits.shape[1]
     start, size = ((number & 0xFF).astype(np.int64)[:, None] for number in (position, length))
@@ -110,7 +110,7 @@ def _field(value: Array, position: Array, length: Array) -> Array:
 
 
 def _with_field(field: Array, base: Array, position: Array, length: Array) -> Array:
-    """By the bits of each value: those of the field where it is, the base's elsewhere."""
+    """The base with a bit field replaced, computed bit by bit."""
     given, bits = _bits(field), _bits(base)
     width: int = bits.shape[1]
     place = np.arange(width)[None, :]
@@ -165,9 +165,9 @@ PLAIN: dict[type[Op], Function] = {
     integer.Bfe: _field,
     integer.Bfi: _with_field,
 }
-"""What each op makes of its operands."""
+"""The function of each op on its operands."""
 
 WITH_OP: dict[type[Op], Function] = {
     integer.Prmt: _permute,
 }
-"""Likewise, where the op's attributes matter."""
+"""The function of each op whose attributes matter."""

@@ -1,9 +1,9 @@
-"""Runs blocks: all threads of one in lockstep, the blocks one after the other, or in turns where
+"""Run blocks: all threads of one in lockstep, the blocks one after the other, or alternately where
 they wait for each other.
 
-A region runs under a mask, the lanes that are alive in it, and gives the mask of the lanes that
-come out at its end. Lanes that break, continue, leave, return or raise drop out of the mask and
-are kept by the construct that they go to.
+A region runs under a mask, the lanes that are alive in it, and returns the mask of the lanes that
+reach its end. Lanes that break, continue, leave, return or raise drop out of the mask; the
+construct that they exit to keeps them.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ COMPUTE: dict[type[Op], Callable[..., Lanes]] = arith.PLAIN | integer.PLAIN | ma
 COMPUTE_WITH_OP: dict[type[Op], Callable[..., Lanes]] = (
     arith.WITH_OP | integer.WITH_OP | access.WITH_OP
 )
-"""Likewise, with the op's attributes."""
+"""Ops whose results follow from the operands and attributes."""
 
 OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = (
     access.OBSERVE | atomic.OBSERVE | copies.OBSERVE | grid.OBSERVE | matrix.OBSERVE | warp.OBSERVE
 )
-"""Ops that read or change what is around them: (frame, op, mask, *operands) to results."""
+"""Ops that read or change the state of the frame: (frame, op, mask, *operands) to results."""
 
 CONTROL: dict[type[Op], Callable[[Frame, Op, Array], Array]] = control.CONTROL | grid.CONTROL
-"""Ops that change which lanes are alive: (frame, op, mask) to the mask behind the op."""
+"""Ops that change which lanes are alive: (frame, op, mask) to the mask after the op."""
 
 
 @dataclass(slots=True)
 class RunResult:
-    """What a grid left behind, beside memory: the first error as (code, block, thread) with 3-d
+    """The results of a grid besides memory: the first error as (code, block, thread) with 3-d
     indices, or None; the lines printed."""
 
     error: tuple[int, Shape, Shape] | None = None
@@ -79,7 +79,7 @@ def run(
         grid, block: blocks of the grid and threads of a block, along x, y, z.
         params: a number for each parameter of the kernel; pointers are addresses in ``memory``.
         dynamic_shared: bytes.
-        unwanted: whether the grid is to end early; asked in each iteration of each loop.
+        unwanted: whether the grid is to end early; asked per iteration of each loop.
 
     Raises:
         KernelError: a bad memory access, threads or blocks that wait at different barriers, or an
@@ -117,7 +117,7 @@ def _three(shape: Shape | int | tuple[int, ...]) -> Shape:
 
 
 def _frames_needed(module: Module) -> int:
-    """Python frames that the deepest nest of regions and calls may take, with room to spare."""
+    """The maximum of Python frames for the deepest nest of regions and calls, with a margin."""
     depth = 0
     for function in module.functions.values():
         level = [function.body]
@@ -128,7 +128,7 @@ def _frames_needed(module: Module) -> int:
 
 
 def _stack() -> list[Any]:
-    """The frames that are on the stack."""
+    """The number of frames on the stack."""
     frames: list[Any] = []
     frame = sys._getframe()  # pyright: ignore[reportPrivateUsage]  # the only way to count frames
     while frame is not None:
@@ -142,7 +142,7 @@ def _globals_in(module: Module, space: Space) -> list[str]:
 
 
 def _global(launch: Launch, name: str) -> int:
-    """Give a global its memory; the address."""
+    """Allocate the memory of a global; return its address."""
     item = launch.module.globals[name]
     if item.data is not None:
         address = launch.memory.map(np.frombuffer(item.data, np.uint8), f"@{name}")
@@ -174,7 +174,7 @@ def run_block(launch: Launch, index: Shape, params: list[int | float | bool]) ->
 def run_function(
     block: Block, function: Function, arguments: tuple[Lanes, ...], mask: Array
 ) -> tuple[Lanes, ...]:
-    """Run a function for the lanes in ``mask``; its results."""
+    """Run a function for the lanes in ``mask``; return its results."""
     frame = Frame(block, function, run_region)
     for param, argument in zip(function.params, arguments, strict=True):
         frame.values[param.value] = argument
@@ -187,7 +187,7 @@ def run_function(
 
 
 def run_region(frame: Frame, region: Region, mask: Array) -> Array:
-    """Run the ops of a region for the lanes in ``mask``; the lanes that come out at its end."""
+    """Run the ops of a region for the lanes in ``mask``; return the lanes that reach its end."""
     if not mask.any():
         return mask
     for op in region.ops:
@@ -202,7 +202,7 @@ def run_region(frame: Frame, region: Region, mask: Array) -> Array:
 
 
 def run_op(frame: Frame, op: Op, mask: Array) -> None:
-    """Run an op that leaves control where it is."""
+    """Run an op that does not change control flow."""
     values = frame.values
     kind = type(op)
     operands = [values[value] for value in op.operands()]
@@ -223,7 +223,7 @@ def run_op(frame: Frame, op: Op, mask: Array) -> None:
     if len(results) == 1:
         made = (made,)
     for value, new in zip(results, made or (), strict=True):
-        # Lanes that are not here keep what they had: a shuffle may ask for it.
+        # Inactive lanes keep their old value: a shuffle may read it.
         old = values[value] if value in values else filled(value.type, frame.block.lanes)
         values[value] = merged(mask, new, old)
 

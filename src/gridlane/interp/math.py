@@ -1,8 +1,8 @@
 """The meaning of ``ir.ops.math``.
 
-Inexact functions are computed in f64 by Python's math module, which calls the C library: there
-they are within 1 ulp (gamma functions: 10) for f64, and correctly rounded but for rare double
-rounding for the narrower types.
+Inexact functions are computed in f64 by Python's math module, which calls the C library: they are
+within 1 ulp (gamma functions: 10) for f64, and correctly rounded except for rare double rounding
+for the narrower types.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from gridlane.ir.ops import math as ops
 
 
 def _in_f64(scalar: Callable[..., float], special: Callable[..., float]) -> Function:
-    """A function by ``scalar`` on each lane; ``special`` answers where Python raises an error
-    for a pole, an overflow or a domain error."""
+    """A function by ``scalar`` on each lane; ``special`` gives the result where Python raises an
+    error for a pole, an overflow or a domain error."""
 
     def one(*lane: float) -> float:
         try:
@@ -37,7 +37,7 @@ def _in_f64(scalar: Callable[..., float], special: Callable[..., float]) -> Func
 
 
 def _exact(function: Callable[..., Array]) -> Function:
-    """A function of numpy that rounds at most once, with f16 and bf16 computed in f64."""
+    """A numpy function that rounds at most once, with f16 and bf16 computed in f64."""
 
     def apply(*values: Array) -> Array:
         return narrowed(function(*map(widened, values)), values[0].dtype)
@@ -78,7 +78,7 @@ _ZETA = [_zeta_minus_one(exponent) for exponent in range(2, 45)]
 
 
 def _lgamma(value: float) -> float:
-    """Python's, but where that cancels, round the zeros at 1 and 2, the Taylor series at 2 (NIST
+    """Python's lgamma; near the zeros at 1 and 2, where that cancels, the Taylor series at 2 (NIST
     DLMF 5.7.3)."""
     if 2.75 <= value < 8:
         return _lgamma(value - 1) + math.log(value - 1)
@@ -110,7 +110,7 @@ def _round(values: Array) -> Array:
 
 
 def nextafter(lhs: Array, rhs: Array) -> Array:
-    """By the bits: floats of one sign are ordered as their bits are."""
+    """The next float, from the bits: floats of one sign are ordered as their bits are."""
     if lhs.dtype.kind == "f":
         return np.where(lhs == rhs, rhs, np.nextafter(lhs, rhs))  # numpy's f16 keeps lhs's zero
     unsigned = f"u{lhs.dtype.itemsize}"
@@ -118,7 +118,7 @@ def nextafter(lhs: Array, rhs: Array) -> Array:
     bits = lhs.view(unsigned)
     outwards = (b > a) == (a > 0)
     stepped = np.where(outwards, bits + 1, bits - 1).astype(unsigned)
-    tiny = np.where(b > 0, 1, 0x8001).astype(unsigned)  # bf16 alone comes here
+    tiny = np.where(b > 0, 1, 0x8001).astype(unsigned)  # only bf16 reaches this
     stepped = np.where(a == 0, tiny, stepped).view(lhs.dtype)
     result = np.where(a == b, rhs, stepped)
     return np.where(np.isnan(a) | np.isnan(b), (a + b).astype(lhs.dtype), result)
@@ -127,7 +127,7 @@ def nextafter(lhs: Array, rhs: Array) -> Array:
 def _ldexp(value: Array, exponent: Array) -> Array:
     if value.dtype == np.float64:
         return np.ldexp(value, exponent)
-    # In f64 nothing is lost within 2**400, and beyond that every narrower type is 0 or infinite.
+    # f64 is exact within 2**400, and beyond that every narrower type is 0 or infinite.
     return narrowed(np.ldexp(value.astype(np.float64), np.clip(exponent, -400, 400)), value.dtype)
 
 
@@ -179,4 +179,4 @@ PLAIN: dict[type[Op], Callable[..., Lanes]] = {
     ops.Ldexp: _ldexp,
     ops.Frexp: _frexp,
 }
-"""What each op makes of its operands."""
+"""The function of each op on its operands."""

@@ -17,10 +17,10 @@ from gridlane.ir.types import FragmentType, Role
 
 
 def _warps(mask: Array, *same: Array) -> Array:
-    """Which warps are here, as indices. Warps come whole, and their lanes agree on ``same``.
+    """The active warps, as indices. All lanes of a warp are active, and agree on ``same``.
 
     Raises:
-        Fault: not all lanes of a warp are here, or they differ.
+        Fault: not all lanes of a warp are active, or they differ.
     """
     lanes = mask.reshape(-1, WARP)
     some = lanes.any(axis=1)
@@ -37,12 +37,12 @@ def _warps(mask: Array, *same: Array) -> Array:
 
 
 def _position(mask: Array, warp: int) -> int:
-    """The position of a warp's first lane among the lanes that are here."""
+    """The position of a warp's first lane among the active lanes."""
     return int(mask[: warp * WARP].sum())
 
 
 def _first(value: Array, warps: Array) -> Array:
-    """What the first lane of each of the warps has."""
+    """The value in the first lane of each of the warps."""
     return value.reshape(-1, WARP)[warps, 0]
 
 
@@ -56,8 +56,8 @@ def _fill(frame: Frame, op: matrix.FragmentFill, mask: Array, value: Array) -> A
 def _places(
     mask: Array, warps: Array, op: matrix.FragmentLoad | matrix.FragmentStore, *where: Array
 ) -> Array:
-    """The addresses of the elements, (warps that are here, rows, columns); ``where`` is the pointer
-    and the stride.
+    """The addresses of the elements, (active warps, rows, columns); ``where`` is pointer and
+    stride.
 
     Raises:
         Fault: a line does not start at a multiple of 16 bytes.
@@ -112,13 +112,13 @@ def _store(
 
 
 def _of_warp(fault: Fault, mask: Array, warps: Array, places: Array) -> Fault:
-    """The fault of an element as one of its warp."""
+    """The fault of an element, reported for its warp."""
     warp = int(warps[fault.position // (places.shape[1] * places.shape[2])])
     return Fault(_position(mask, warp), fault.reason)
 
 
 def tf32(values: Array) -> Array:
-    """f32 rounded to 10 bits behind the point, ties away from zero; infinities and NaN stay."""
+    """f32 rounded to 10 mantissa bits, ties away from zero; infinities and NaN unchanged."""
     bits = np.ascontiguousarray(values).view(np.uint32)
     rounded = ((bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view(np.float32)
     return np.where(np.isfinite(values), rounded, values)

@@ -1,4 +1,4 @@
-"""Memory in which every access is checked: it lies in one live allocation and is aligned."""
+"""Memory with checked accesses: each lies in one live allocation and is aligned."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import numpy as np
 from gridlane.interp.values import ADDRESS, Array
 
 FIRST = 1 << 60
-"""Where made-up addresses start: above all that processors of today can map."""
+"""The start of synthetic addresses: above any address that processors of today can map."""
 
 GAP = 1 << 36
-"""Unused addresses behind an allocation, so that indices out of bounds hit nothing."""
+"""Unused bytes after an allocation, so that indices out of bounds hit nothing."""
 
 POISON = 0xFF
-"""The byte of memory without a defined content: NaN in every float, -1 in every integer."""
+"""The byte of memory with undefined contents: NaN in every float, -1 in every integer."""
 
 
 class Fault(Exception):
-    """A bad access: the position among the addresses, and what is wrong."""
+    """A bad access: the position among the addresses, and the reason."""
 
     def __init__(self, position: int, reason: str) -> None:
         self.position, self.reason = position, reason
@@ -31,8 +31,8 @@ class Fault(Exception):
 
 @dataclass(slots=True, eq=False)
 class Allocation:
-    """``data`` at ``base``. With a ``pitch``, only the first ``used`` bytes of each ``pitch``
-    bytes may be accessed: the arrays of the threads stand apart."""
+    """``data`` at ``base``. With a ``pitch``, only the first ``used`` bytes of each ``pitch`` bytes
+    may be accessed: gaps separate the arrays of the threads."""
 
     base: int
     data: Array
@@ -44,12 +44,11 @@ class Allocation:
 
     @property
     def end(self) -> int:
-        """The address behind it."""
+        """The address of the byte after the last."""
         return self.base + len(self.data)
 
     def view(self, dtype: np.dtype[Any]) -> Array | None:
-        """All of it as elements of a type, or None where the base is not a multiple of their
-        size."""
+        """The allocation as elements of a type; None if the base is not aligned to their size."""
         found = self.views.get(dtype)
         size = dtype.itemsize
         if found is None and self.base % size == 0:
@@ -61,7 +60,7 @@ class Allocation:
 
 
 class Memory:
-    """An address space. Addresses are made up, or real ones of the process (``map`` with a base).
+    """An address space. Addresses are synthetic, or real ones of the process (``map`` with a base).
 
     >>> memory = Memory()
     >>> address = memory.map(np.arange(4, dtype=np.float32))
@@ -78,16 +77,16 @@ class Memory:
         return iter(self._items)
 
     def allocate(self, size: int, label: str = "", byte: int = 0) -> int:
-        """New memory, aligned to 256, filled with a byte; its address."""
+        """Allocate memory, aligned to 256, filled with a byte; return its address."""
         return self.map(np.full(size, byte, np.uint8), label)
 
     def map(self, array: Array, label: str = "", base: int | None = None) -> int:
-        """Make an array's memory accessible; its address. Writes go to the array.
+        """Make an array's memory accessible; return its address. Writes go to the array.
 
         Args:
             array: any contiguous array; a read-only one is read-only here.
             label: what messages call it.
-            base: its address, when it has to be a given one.
+            base: its address, when a given one is required.
         """
         data = np.ravel(array, "K").view(np.uint8)
         if array.size and not np.shares_memory(data, array):
@@ -142,7 +141,7 @@ class Memory:
             _write(item, offsets, values[lanes])
 
     def check(self, addresses: Array, size: int, align: int) -> None:
-        """See that each access is aligned and lies in one allocation.
+        """Require that each access is aligned and lies in one allocation.
 
         Raises:
             Fault: an address is misaligned or out of bounds.
@@ -153,7 +152,7 @@ class Memory:
     def _groups(
         self, addresses: Array, size: int, align: int
     ) -> Iterator[tuple[Allocation, Array | slice]]:
-        """The allocations that are accessed, each with its lanes."""
+        """The accessed allocations, each with its lanes."""
         misaligned = addresses % ADDRESS.type(align or size) != 0
         if misaligned.any():
             first = int(misaligned.argmax())
@@ -185,7 +184,7 @@ class Memory:
         return indices
 
     def _describe(self, address: int, size: int) -> str:
-        """What is wrong with an address that is out of bounds."""
+        """The reason why an address is out of bounds."""
         text = f"{size} bytes at {address:#x} are out of bounds"
         if not self._items:
             return f"{text}; there is no memory"

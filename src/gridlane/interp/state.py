@@ -1,4 +1,4 @@
-"""What a running grid, block and function hold."""
+"""The state of a running grid, block and function."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ RunFunction = Callable[["Block", Function, tuple[Lanes, ...], Array], tuple[Lane
 
 @dataclass(slots=True, eq=False)
 class Launch:
-    """A grid. ``run_function`` is how calls run; ``globals`` has the addresses of the globals;
-    ``meet`` is how a block waits for the others of its grid, at an op; ``unwanted`` says whether
-    somebody has asked the grid to end early, and ``stopped`` that it does."""
+    """A grid. ``run_function`` runs calls; ``globals`` has the addresses of the globals; ``meet``
+    makes a block wait for the others of its grid, at an op; ``unwanted`` says whether an early end
+    of the grid is requested, and ``stopped`` that it ends."""
 
     module: Module
     grid: Shape
@@ -40,7 +40,7 @@ class Launch:
     error: tuple[int, Shape, Shape] | None = None
 
     def check(self) -> None:
-        """End the grid where that is asked for; each loop comes here in each iteration."""
+        """End the grid where that is requested; each loop calls this per iteration."""
         if self.stopped or (self.unwanted is not None and self.unwanted()):
             raise KernelError(
                 f"{self.module.kernel.name} was stopped before its end, by an exception in a "
@@ -51,9 +51,9 @@ class Launch:
 class Block:
     """A block: its lanes, full warps of them, of which ``threads`` are threads.
 
-    ``ended`` are the lanes that have returned from the kernel or raised; ``copies`` those that
-    are under way; ``passed_by`` the lanes that did not come to a barrier where others were, the
-    last of which is ``passed``.
+    ``ended`` are the lanes that have returned from the kernel or raised; ``copies`` the copies in
+    flight; ``passed_by`` the lanes that did not reach a barrier where others were; ``passed`` is
+    the last such barrier.
     """
 
     def __init__(self, launch: Launch, index: Shape, dynamic_shared: int) -> None:
@@ -77,7 +77,7 @@ class Block:
         return x, y, z
 
     def end(self, mask: Array) -> None:
-        """Lanes come to the end of the kernel."""
+        """Mark lanes as ended."""
         self.ended = self.ended | mask
 
 
@@ -99,7 +99,7 @@ class Frame:
 
 
 class Exits:
-    """The lanes that have gone to the two ways out of a construct."""
+    """The lanes that have left a construct by each of its two exits."""
 
     def __init__(self, lanes: int) -> None:
         self.behind: Any = np.zeros(lanes, np.bool_)

@@ -1,5 +1,5 @@
-"""Values of the interpreter: one numpy array element a lane, tuples of them for the parts of
-structs and vectors, a matrix a warp for fragments. Pointers are uint64 addresses."""
+"""Values of the interpreter: a numpy array with one element per lane, a tuple of them for the parts
+of structs and vectors, one matrix per warp for fragments. Pointers are uint64 addresses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def numpy_of(type_: Type) -> np.dtype[Any]:
 
 
 def filled(type_: Type, lanes: int, value: bool | int | float = 0) -> Lanes:
-    """``value`` on every lane; the parts of structs and vectors get it each."""
+    """``value`` in every lane, and in every part of structs and vectors."""
     if isinstance(type_, DType | PointerType):
         return np.full(lanes, value, numpy_of(type_))
     if isinstance(type_, FragmentType):
@@ -36,12 +36,12 @@ def filled(type_: Type, lanes: int, value: bool | int | float = 0) -> Lanes:
 
 
 def fragments(type_: FragmentType, lanes: int, value: bool | int | float = 0) -> Array:
-    """A matrix for each warp, with ``value`` everywhere."""
+    """One matrix per warp, filled with ``value``."""
     return np.full((lanes // WARP, type_.rows, type_.cols), value, numpy_of(type_.element))
 
 
 def merged(mask: Array, new: Lanes, old: Lanes) -> Lanes:
-    """``new`` on the lanes in ``mask``, ``old`` on the others."""
+    """``new`` in the lanes in ``mask``, ``old`` in the others."""
     if isinstance(new, tuple):
         return tuple([merged(mask, n, o) for n, o in zip(new, old, strict=True)])
     assert isinstance(old, np.ndarray)
@@ -51,7 +51,7 @@ def merged(mask: Array, new: Lanes, old: Lanes) -> Lanes:
 
 
 def _merged_fragments(mask: Array, new: Array, old: Array) -> Array:
-    """Fragments by warp; one that only some lanes of a warp get is undefined: all bits set."""
+    """Fragments by warp; one that only some lanes of a warp write is undefined: all bits set."""
     lanes = mask.reshape(-1, WARP)
     some, whole = np.asarray(lanes.any(axis=1)), np.asarray(lanes.all(axis=1))
     made = np.where(whole[:, None, None], new, old)
@@ -62,7 +62,7 @@ def _merged_fragments(mask: Array, new: Array, old: Array) -> Array:
 # ---- floats: half precision is computed in f64 and rounded once
 
 _SMALL = {dtypes.f16.numpy: (11, -14), dtypes.bf16.numpy: (8, -126)}
-"""Bits of the significand and exponent of the least normal number, of the 16-bit floats."""
+"""Significand bits and least normal exponent of the 16-bit floats."""
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
@@ -71,7 +71,7 @@ def is_float(dtype: np.dtype[Any]) -> bool:
 
 
 def widened(values: Array) -> Array:
-    """f16 and bf16 as f64, in which sums, products and quotients of them round innocently."""
+    """f16 and bf16 as f64, where a first rounding of sums, products and quotients is harmless."""
     return values.astype(np.float64) if values.dtype in _SMALL else values
 
 
@@ -83,5 +83,5 @@ def narrowed(values: Array, dtype: np.dtype[Any]) -> Array:
     wide = values.astype(np.float64)
     quantum = np.maximum(np.frexp(wide)[1] - 1, least) - (precision - 1)
     rounded = np.ldexp(np.rint(np.ldexp(wide, -quantum)), quantum)
-    # What is now exact, or too large, survives the way over f32.
+    # Values that are exact now, or too large, survive the conversion by way of f32.
     return rounded.astype(np.float32).astype(dtype)

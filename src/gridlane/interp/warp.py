@@ -22,7 +22,7 @@ def packed(flags: Array) -> Array:
 
 
 def _members(active: Array, mask: Array) -> Array:
-    """For each lane, the u32 of the lanes that take part."""
+    """For each lane, the u32 of the participating lanes."""
     return packed(active) & mask
 
 
@@ -71,7 +71,7 @@ _VOTES: dict[warp.VoteMode, Callable[[Array, Array], Array]] = {
 
 
 def _equals(value: Array) -> Array:
-    """For each lane, the u32 of the lanes whose value has the same bits."""
+    """For each lane, the u32 of the lanes whose value is bitwise equal."""
     bits = value.view(f"u{value.dtype.itemsize}").reshape(-1, WARP)
     same = bits[:, :, None] == bits[:, None, :]
     packed_rows = np.bitwise_or.reduce(same.astype(np.uint32) << _POSITIONS, axis=2)
@@ -86,7 +86,7 @@ def _match_all(
     frame: Frame, op: Op, active: Array, mask: Array, value: Array
 ) -> tuple[Array, Array]:
     members = _members(active, mask)
-    # All are equal when all are equal to the first that takes part.
+    # All are equal when all are equal to the first participating lane.
     first = np.log2(np.maximum(members & (~members + 1), 1)).astype(np.int64)
     base = np.arange(len(members)) // WARP * WARP
     same = (members & ~_equals(value)[base + first]) == 0

@@ -1,4 +1,4 @@
-"""Builds IR: one method an op, which folds constants and gives each op the current location."""
+"""Build IR: one method per op, which folds constants and sets the current location."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Builder:
         self._names = {var.name: 1 for var in function.variables}
 
     def emit(self, op: Op) -> Op:
-        """Append an op that the caller made; it gets the current location."""
+        """Append an op that the caller made; it receives the current location."""
         op.loc = self.loc
         self.region.ops.append(op)
         return op
@@ -121,8 +121,7 @@ class Builder:
         return self.binary(arith.Or, lhs, rhs)
 
     def not_(self, value: Value) -> Value:
-        """The complement. That of a constant truth is one, so that code behind it can be left
-        out."""
+        """The bitwise complement. A b1 constant folds, so that a dead branch can be removed."""
         known = constant(value)
         if known is not None and value.type is b1:
             return self.const(not known, b1)
@@ -144,7 +143,7 @@ class Builder:
         return self.value(arith.Select(condition, on_true, on_false))
 
     def cast(self, value: Value, type_: DType) -> Value:
-        """The value converted; nothing when it has the type. Constants convert here."""
+        """The value converted; the value itself when it has the type. Constants are folded."""
         if value.type is type_:
             return value
         known = constant(value)
@@ -157,7 +156,7 @@ class Builder:
         return value if value.type == type_ else self.value(arith.Bitcast(value, type_))
 
     def _flagged(self, op: Op) -> Op:
-        """The op with the builder's fast-math flags, when it is one that has them on floats."""
+        """The op with the builder's fast-math flags, if its class has them and it is a float."""
         if self.fast and hasattr(op, "fast") and next(op.operands()).type.is_float:  # type: ignore[union-attr]  # scalars only
             op.fast = self.fast  # type: ignore[attr-defined]  # hasattr
         return op
@@ -220,7 +219,7 @@ class Builder:
 
     @contextmanager
     def if_(self, condition: Value) -> Generator[control.If, None, None]:
-        """An If; the block fills ``then``. ``with b.inside(op.orelse)`` fills the other side."""
+        """An If; the block fills ``then``. ``with b.inside(op.orelse)`` fills ``orelse``."""
         op = control.If(condition, Region(), Region())
         self.emit(op)
         with self.inside(op.then):
@@ -249,7 +248,7 @@ class Builder:
 
     @property
     def terminated(self) -> bool:
-        """Whether the current region has ended, so that what follows is unreachable."""
+        """Whether the current region ends in a terminator: code after it is unreachable."""
         return bool(self.region.ops) and self.region.ops[-1].terminator
 
 
@@ -315,7 +314,7 @@ _FOLDED_COMPARES: dict[type[Op], Callable[[int, int], bool]] = {
 def fold_integers(
     op: type[Op], lhs: Number | None, rhs: Number | None, type_: Type
 ) -> tuple[Number, Type] | None:
-    """The constant that an op on two integer (or b1) constants gives, with its type; or None."""
+    """The folded result, with its type, of an op on two integer (or b1) constants; or None."""
     if lhs is None or rhs is None or isinstance(lhs, float) or isinstance(rhs, float):
         return None
     if op in _FOLDED_COMPARES:

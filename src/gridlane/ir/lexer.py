@@ -23,7 +23,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of the text: its kind, what it says, where it starts."""
+    """A piece of the text: its kind, its text, its offset."""
 
     kind: str
     text: str
@@ -31,7 +31,7 @@ class Token:
 
 
 class Tokens:
-    """The tokens of a text and a place among them."""
+    """The tokens of a text and a position among them."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -63,7 +63,7 @@ class Tokens:
         return ParseError(message, line, start - begin + 1, text)
 
     def advance(self) -> Token:
-        """The current token; goes to the next."""
+        """Return the current token and move to the next."""
         token = self.current
         if token.kind != "end":
             self.index += 1
@@ -71,7 +71,7 @@ class Tokens:
         return token
 
     def accept(self, text: str) -> bool:
-        """Whether the current token is this word or punctuation; then goes to the next."""
+        """Whether the current token is this word or punctuation; if so, move to the next."""
         if self.current.text != text or self.current.kind not in ("word", "punctuation"):
             return False
         self.advance()

@@ -1,6 +1,6 @@
 """How an op is declared, and the generic machinery that is derived from its fields.
 
-An op is declared as a small dataclass. The annotation of a field says what it is: ``Value`` an
+An op is declared as a small dataclass. The annotation of a field says its kind: ``Value`` an
 operand, ``tuple[Value, ...]`` operands, ``Region`` a nested region, ``Var`` a variable, anything
 else an attribute. Walking, cloning, printing and parsing need nothing more.
 """
@@ -59,7 +59,7 @@ def operation(name: str) -> Callable[[type[T]], type[T]]:
     """Make a class an op called ``name`` in the text and register it."""
 
     def declare(cls: type[T]) -> type[T]:
-        # What 110 classes do not need is not generated for them: it is a good part of the import.
+        # 110 classes do not need these methods: generating them is a good part of the import.
         made: Any = dataclass(slots=True, eq=False, repr=False, match_args=False)(cls)
         layout = tuple(
             (item.name, _KINDS.get(str(item.type), FieldKind.ATTRIBUTE), str(item.type))
@@ -88,15 +88,15 @@ def clone_region(
     region: Region, values: dict[Value, Value], variables: dict[Var, Var] | None = None
 ) -> Region:
     """A deep copy. ``values`` maps operands from outside and receives the copies of results;
-    ``variables`` renames variables; what is not mapped is shared with the original."""
+    ``variables`` renames variables; unmapped ones are shared with the original."""
     variables = variables or {}
     return Region([clone_op(op, values, variables) for op in region.ops])
 
 
 def clone_op(op: Op, values: dict[Value, Value], variables: dict[Var, Var]) -> Op:
     """A copy of one op with its regions; see ``clone_region``."""
-    # Inlining does little else, so this goes round the constructor: what the op's results are is
-    # known from the op.
+    # Inlining does little else, so this bypasses the constructor: the results' types are known from
+    # the op.
     copy = object.__new__(type(op))
     copy.loc = op.loc
     for name in op.PLAIN_FIELDS:

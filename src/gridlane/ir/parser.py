@@ -1,4 +1,4 @@
-"""Reads the text that ``ir.printer`` writes. Any other text is a ParseError with line and column.
+"""Parse the text that ``ir.printer`` writes. Any other text is a ParseError with line and column.
 
 >>> from gridlane.ir.printer import print_module
 >>> text = '''kernel @k(%n: i32) {
@@ -150,9 +150,10 @@ class _FunctionParser:
         self.defined.append(token.text)
 
     def body(self) -> None:
-        """Ops up to the function's end. Works off a stack, so that depth has no limit."""
+        """Parse ops up to the function's end. An explicit stack leaves the depth unlimited."""
         tokens = self.tokens
-        # Each open region: the ops, its number of names outside, its op, the regions to come.
+        # Each open region: the ops, its number of names outside, its op, the regions still to
+        # parse.
         op: Op | None = None
         stack: list[tuple[Region, int, Op | None, list[str]]] = [
             (self.function.body, len(self.defined), None, [])
@@ -180,7 +181,7 @@ class _FunctionParser:
                 op.loc = _read_location(tokens)
 
     def forget(self, outside: int) -> None:
-        """End the names of a region."""
+        """Remove the names of a region from scope."""
         for name in self.defined[outside:]:
             del self.values[name]
         del self.defined[outside:]
@@ -208,7 +209,7 @@ class _FunctionParser:
         return op
 
     def made(self, cls: type[Op], start: Token, types: list[Type]) -> Op:
-        """The op that the fields in the text make; its results must have ``types``."""
+        """The op built from the fields in the text; its results must have ``types``."""
         tokens = self.tokens
         try:
             op = cls(**self.fields(cls, start, types))
@@ -239,7 +240,7 @@ class _FunctionParser:
         return values | _bracketed(self.tokens, readers)
 
     def is_left_out(self, item: FieldForm) -> bool:
-        """Whether operands that may be missing are."""
+        """Whether the text omits operands that are optional."""
         return item.default == () and self.tokens.current.text != "("
 
     def field(self, cls: type[Op], item: FieldForm) -> Any:
@@ -287,7 +288,7 @@ def _bracketed(tokens: Tokens, readers: dict[str, Reader]) -> dict[str, Any]:
 
 @cache
 def _reader(cls: type[Op], name: str) -> Reader:
-    """What reads an attribute, by its annotation."""
+    """The reader of an attribute, chosen by its annotation."""
     annotation = next(text for field, _, text in cls.LAYOUT if field == name)
     if annotation in _READERS:
         return _READERS[annotation]
@@ -347,7 +348,7 @@ def _read_hex(tokens: Tokens) -> bytes:
 
 
 def _typed(wanted: type[Any] | Any, what: str) -> Reader:
-    """Reads a type of a class."""
+    """A reader of types of one class."""
 
     def read(tokens: Tokens) -> Type:
         token = tokens.current

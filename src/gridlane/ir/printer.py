@@ -127,7 +127,7 @@ class _Printer:
         return text
 
     def define(self, value: Value) -> str:
-        """``%name: type`` of a value that starts here."""
+        """``%name: type`` of a value defined here."""
         name = value.name
         if not name or name.isdecimal():
             name = str(self.unnamed)
@@ -149,14 +149,14 @@ class _Printer:
         return text
 
     def use(self, item: Value | Var) -> str:
-        """The name; what is not defined in the function shows as it calls itself."""
+        """The name of a value; one not defined in the function shows its own name."""
         known = self.names.get(item)
         if known is not None:
             return known
         return f"{'$' if isinstance(item, Var) else '%'}{item.name or '?'}"
 
     def ops(self, region: Region, indent: str) -> list[str]:
-        """The lines of a region. Works off a stack, so that depth has no limit."""
+        """The lines of a region. An explicit stack leaves the depth unlimited."""
         lines: list[str] = []
         stack: list[tuple[Iterator[Op], list[tuple[str, Region]], str]] = [
             (iter(region.ops), [], "")

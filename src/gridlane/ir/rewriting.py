@@ -1,4 +1,4 @@
-"""What passes share: counting uses, replacing values, erasing what is not used."""
+"""Helpers that passes share: count uses, replace values, erase dead ops."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gridlane.ir.values import Region, Value
 
 
 def uses(region: Region) -> Counter[Value]:
-    """How often each value is an operand inside a region."""
+    """The number of uses of each value as an operand inside a region."""
     return Counter(value for op in region.walk() for value in op.operands())
 
 
 def replace_values(region: Region, new: dict[Value, Value]) -> None:
-    """Put ``new[value]`` in the place of each operand that has one; chains are followed."""
+    """Replace each operand that is a key of ``new`` by its value; chains are followed."""
 
     def change(value: Value) -> Value:
         while value in new:
@@ -29,18 +29,18 @@ def replace_values(region: Region, new: dict[Value, Value]) -> None:
 
 
 def removable(op: Op) -> bool:
-    """Whether an op does nothing when its results are not used: it is pure or only reads."""
+    """Whether an op may be erased when its results are unused: it is pure or only reads."""
     return op.pure or isinstance(op, ReadVar) or (isinstance(op, Load) and not op.volatile)
 
 
 def erase_dead(region: Region) -> int:
-    """Erase removable ops without uses, and those that only they used; the number erased.
+    """Erase removable ops without uses, and those that only they used; return the number erased.
 
     ``region`` is a function's body: uses outside it are not seen.
     """
     count = uses(region)
     dead: set[Op] = set()
-    # Uses come after definitions, so one walk backwards sees all of them.
+    # Uses follow definitions, so one backward walk sees all of them.
     for op in reversed(list(region.walk())):
         if removable(op) and not any(count[value] for value in op.results):
             dead.add(op)
@@ -51,7 +51,7 @@ def erase_dead(region: Region) -> int:
 
 
 def erase(region: Region, dead: set[Op]) -> None:
-    """Take ops out of a region and the regions inside."""
+    """Remove ops from a region and its nested regions."""
     waiting = [region]
     while waiting:
         inner = waiting.pop()

@@ -1,4 +1,4 @@
-"""Where kernels come from, as the compiler sees it: a key, and IR for argument types."""
+"""The source of a kernel, as the compiler sees it: a key, and IR for argument types."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ class KernelSource(Protocol):
         ...
 
     def key(self) -> bytes:
-        """Bytes that no other kernel has: all that its IR depends on besides types and options.
+        """Bytes unique to the kernel: everything its IR depends on besides types and options.
 
         Raises:
-            NotEncodable: that cannot be told, so nothing made of it is kept for other processes.
+            NotEncodable: the dependencies cannot be encoded, so nothing compiled from the kernel is
+                kept for other processes.
         """
         ...
 

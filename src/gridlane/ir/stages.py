@@ -1,6 +1,6 @@
-"""Names of ops by family, and those that are legal at the stages that IR goes through.
+"""Names of ops by family, and the ops that are legal at each stage of IR.
 
-``KERNEL`` is what frontends make. What a code generator takes is in the record of its backend. The
+Frontends make ``KERNEL``. The ops that a code generator emits are in the record of its backend. The
 name ``CFG`` is reserved for a control-flow graph that a frontend for PTX would make.
 """
 
@@ -12,7 +12,7 @@ from gridlane.ir.ops import math
 MATH = frozenset(cls.name for cls in REGISTRY.values() if cls.__module__ == math.__name__)
 
 ARITHMETIC = frozenset(cls.name for cls in REGISTRY.values() if cls.elementwise) - MATH
-"""What a target does not emit of these, passes/legalise/expand_ops.py writes in others."""
+"""passes/legalise/expand_ops.py expands those of these that a target does not emit."""
 
 # fmt: off
 MEMORY = frozenset((
@@ -53,7 +53,7 @@ CALLS = frozenset(("call",))
 # fmt: on
 
 COMMON = ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL
-"""What every target has."""
+"""Ops that every target emits."""
 
 KERNEL = COMMON | COOPERATIVE | COPIES | MATRIX | REPORTS | CALLS
-"""What frontends make, and passes until the last one."""
+"""Ops that frontends make, and all passes but the last."""

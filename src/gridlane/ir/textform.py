@@ -1,4 +1,4 @@
-"""How an op looks in text, derived from its fields. The printer and the parser both follow it.
+"""The text form of an op, derived from its fields. The printer and the parser both follow it.
 
     %7: f32, %8: b1 = shuffle idx, %1, %2, %3, %4 [attribute=value] { region } label { region }
 
@@ -38,7 +38,7 @@ class FieldForm:
 
 @dataclass(frozen=True, slots=True)
 class TextForm:
-    """The fields of an op class by where they stand in the text.
+    """The fields of an op class by their position in the text.
 
     ``from_results`` is the field that holds the results' types, or "".
     """

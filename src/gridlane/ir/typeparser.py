@@ -1,4 +1,4 @@
-"""Reads types as they print."""
+"""Parse types as they print."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gridlane.ir.types import (
 )
 
 MAX_DEPTH = 100
-"""Types nest no deeper than this."""
+"""The maximum nesting depth of types."""
 
 _SCALARS = {dtype.name: dtype for dtype in dtypes.ALL}
 _ROLES = {role.value: role for role in Role}

@@ -15,7 +15,7 @@ IDENTIFIER = re.compile(r"[^\W\d][\w.]*")
 
 
 def quoted(name: str) -> str:
-    """A name of the text form as it is when it is an identifier, else as a JSON string.
+    """A name in the text form: an identifier unchanged, any other as a JSON string.
 
     >>> quoted("tile"), quoted("a b")
     ('tile', '"a b"')
@@ -110,7 +110,7 @@ class ArrayType:
 
 
 class Role(Enum):
-    """What a fragment is in a product: the left factor, the right one, or what is added to."""
+    """The role of a fragment in a product: the left factor, the right factor, or the addend."""
 
     A = "a"
     B = "b"

@@ -1,4 +1,4 @@
-"""What a program consists of: values, mutable variables, ops, regions, functions, modules."""
+"""The parts of a program: values, mutable variables, ops, regions, functions, modules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gridlane.ir.types import Space, Type
 class Value:
     """The immutable result of one op, or a parameter (``op`` is None).
 
-    A value is visible from its op to the end of the region that holds it, nested regions included.
+    A value is visible from its op to the end of the enclosing region, nested regions included.
     """
 
     __slots__ = ("name", "op", "type")
@@ -33,7 +33,7 @@ class Var:
     """A mutable variable of one thread. It starts as zero at each entry of its function.
 
     Loops and branches carry state through variables rather than through region arguments, which
-    makes early exits plain and maps one to one onto the local variables of shading languages.
+    keeps early exits simple and maps one to one onto the local variables of shading languages.
     """
 
     __slots__ = ("name", "type")
@@ -74,7 +74,7 @@ class Region:
 
 
 class FieldKind(Enum):
-    """What a field of an op is."""
+    """The kind of an op's field."""
 
     OPERAND = "operand"
     OPERANDS = "operands"
@@ -85,7 +85,7 @@ class FieldKind(Enum):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Op:
-    """One operation. ``results`` are made from ``result_types`` when the op is."""
+    """One operation. The constructor makes ``results`` from ``result_types``."""
 
     name: ClassVar[str] = ""
     LAYOUT: ClassVar[tuple[tuple[str, FieldKind, str], ...]] = ()
@@ -98,23 +98,23 @@ class Op:
     pure: ClassVar[bool] = False
     """No effect but its results, so it may be removed, moved and repeated."""
     terminator: ClassVar[bool] = False
-    """Ends its region: control does not reach what follows."""
+    """Ends its region: control does not reach the code after it."""
     barrier: ClassVar[bool] = False
-    """Every thread of the block must come here together."""
+    """Every thread of the block must reach it in uniform control flow."""
     cross_lane: ClassVar[bool] = False
     """Exchanges data between the lanes of a warp."""
     elementwise: ClassVar[bool] = False
-    """Takes and gives scalars; the results of a lane follow from its own operands."""
+    """Operands and results are scalars; the results of a lane follow from its own operands."""
     approximate: ClassVar[bool] = False
     """Devices may differ by the ulp that conformance/functions.py states."""
     commutative: ClassVar[bool] = False
-    """The first two operands may change places."""
+    """The first two operands are commutative."""
     modular: ClassVar[bool] = False
     """The low bits of an integer result follow from the low bits of the operands."""
     exact: ClassVar[bool] = False
-    """An i32 gives what 64 bits of either sign give, where operands and result fit."""
+    """32-bit arithmetic gives the 64-bit result of either sign, where operands and result fit."""
     signatures: ClassVar[tuple[tuple[Type, ...], ...]] = ()
-    """The types of the operands, one tuple for each choice, where the class lists them."""
+    """The types of the operands, one tuple per signature, where the class lists them."""
     expands: ClassVar[bool] = False
     """The class has ``expand``."""
 
@@ -136,8 +136,8 @@ class Op:
         """Raise VerifyError unless operands and attributes fit. See ``require``."""
 
     def expand(self, b: Any) -> tuple[Value, ...]:
-        """Write the op in other ops with ``b``, an ``ir.builder.Builder``, for targets that do not
-        emit it. Returns what stands for the results."""
+        """Expand the op with ``b``, an ``ir.builder.Builder``, for targets that do not emit it.
+        Return the replacements of the results."""
         raise NotImplementedError(f"{self.name} has no expansion")
 
     @property
@@ -158,7 +158,7 @@ class Op:
             yield getattr(self, name)
 
     def replace_operands(self, change: Callable[[Value], Value]) -> None:
-        """Put ``change(operand)`` in the place of every operand."""
+        """Replace every operand by ``change(operand)``."""
         for name in self.OPERAND_FIELDS:
             old = getattr(self, name)
             new = change(old)
@@ -178,9 +178,9 @@ class Param:
     """A parameter of a function.
 
     A kernel's parameter is one scalar or pointer of the caller's argument number ``argument``;
-    ``path`` says which: () the scalar itself, ("data",), ("shape", 0), ("strides", 1), or tuple
-    and field indices in front of these. ``noalias``: no other parameter reaches this memory.
-    ``align`` is what the pointer is known to be aligned to; ``readonly``: nothing writes there.
+    ``path`` locates it there: () the scalar itself, ("data",), ("shape", 0), ("strides", 1), or
+    tuple and field indices in front of these. ``noalias``: no other parameter aliases this memory.
+    ``align`` is the known alignment of the pointer; ``readonly``: nothing writes there.
     """
 
     value: Value
@@ -195,9 +195,9 @@ class Param:
 class Function:
     """A kernel or device function: parameters, variables, one structured body.
 
-    ``is_library``: passes wrote it for ops that a target lacks. It computes with its arguments
-    alone, and its name says all that it does; so it may stay a function, and what it becomes for
-    one kernel is right for all. ``is_declared``: such a one without its body, as what that becomes
+    ``is_library``: passes wrote it to expand ops that a target lacks. It depends on its arguments
+    alone, and its name identifies its body; so it may stay a function, and its compiled form is
+    valid in every kernel. ``is_declared``: a library function without its body, whose compiled form
     is known.
     """
 
@@ -225,13 +225,13 @@ class Global:
 
     @property
     def size(self) -> int:
-        """Bytes it takes."""
+        """Its size in bytes."""
         return self.element.size * self.count
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorSite:
-    """What a ``raise`` op reports: builtin exception name, message, place."""
+    """The report of a ``raise`` op: builtin exception name, message, location."""
 
     exception: str
     message: str
@@ -240,12 +240,12 @@ class ErrorSite:
 
 @dataclass(slots=True, eq=False)
 class Module:
-    """Functions and globals that belong together; exactly one function is the kernel.
+    """Functions and globals of one program; exactly one function is the kernel.
 
-    ``coarse``: how many blocks of the launch along x the kernel does in one. ``known``: names of
-    library functions that need no body, as the code generator has what they become.
-    ``gathers_loops``: all loops are to be in the kernel, where a pass watches them.
-    ``hides_bit_selects``: the code generator hides what ``codegen/joined_bits.py`` finds.
+    ``coarse``: how many blocks of the launch along x one block of the kernel runs. ``known``: names
+    of library functions that need no body, as the code generator has their compiled form.
+    ``gathers_loops``: all loops must be in the kernel, where a pass watches them.
+    ``hides_bit_selects``: the code generator hides the ops that ``codegen/joined_bits.py`` finds.
     """
 
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
@@ -268,7 +268,7 @@ class Module:
 
 @dataclass(slots=True)
 class Scope:
-    """Where an op stands, for its ``check``: the function, the module, the enclosing ops."""
+    """The position of an op, for its ``check``: the function, the module, the enclosing ops."""
 
     module: Module
     function: Function

@@ -1,4 +1,4 @@
-"""Checks that IR is valid. A pass may assume it is and must leave it so."""
+"""Check that IR is valid. A pass may assume valid IR and must leave valid IR."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _verify_global(item: Global) -> None:
 
 
 def _verify_no_recursion(module: Module) -> None:
-    """Depth first over the calls: a function on the current path must not come again."""
+    """Walk the calls depth first: a function on the current path must not recur."""
     calls = {
         name: list(dict.fromkeys(op.callee for op in function.body.walk() if isinstance(op, Call)))
         for name, function in module.functions.items()
@@ -123,7 +123,7 @@ class _FunctionVerifier:
                 self.fail(f"a kernel takes scalars and pointers, not {param.value}")
 
     def body(self) -> None:
-        """Every op, in program order; what a region defines goes out of sight at its end."""
+        """Verify every op, in program order; a region's definitions leave scope at its end."""
         stack = [self.opened(self.function.body, ())]
         while stack:
             ops, ancestors, defined = stack[-1]
@@ -185,7 +185,7 @@ def holds_array(type_: Type) -> bool:
 
 
 def keeps_fragment(type_: Type) -> bool:
-    """Whether a type other than a fragment has one inside: no memory and no struct holds it."""
+    """Whether a type other than a fragment contains one: no memory and no struct holds it."""
     if isinstance(type_, StructType):
         inner = type_.types
     elif isinstance(type_, PointerType | ArrayType):
@@ -210,7 +210,7 @@ def falls_through(region: Region) -> bool:
 
 
 def _escapes(region: Region, exit_: type[Op], around: type[Op]) -> bool:
-    """Whether an ``exit_`` in a region goes out of it, not of another ``around`` in it."""
+    """Whether an ``exit_`` in a region leaves it, rather than another ``around`` in it."""
     waiting = [region]
     while waiting:
         for op in waiting.pop():

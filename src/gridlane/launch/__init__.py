@@ -1,4 +1,4 @@
-"""From a kernel and the bytes of its parameters to a device: loading, variants, the hot path.
+"""Launch a kernel with the bytes of its parameters: loading, variants, the hot path.
 
-It knows no type of numba and no Python function; every frontend's kernels are launched by it.
+This package knows no type of numba and no Python function; it launches every frontend's kernels.
 """

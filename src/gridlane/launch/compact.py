@@ -1,7 +1,8 @@
-"""Whether a launch keeps to the bounds of compact ones; see core/compact.py.
+"""Decide whether a launch is within the bounds of compact ones; see core/compact.py.
 
-An array does where its lengths and its strides do, and its reach: the bytes between its first and
-its last element. ``_foreign.h`` measures arrays of other libraries in the same way.
+An array is compact if its lengths, strides and reach are within the bounds. The reach is the
+distance in bytes between its first and last element. ``_foreign.h`` measures arrays of other
+libraries in the same way.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def grid_holds(grid: tuple[int, int, int], block: tuple[int, int, int]) -> bool:
 
 
 def arguments_seem_small(args: tuple[Any, ...]) -> bool:
-    """Whether no integer and no array among the arguments is too large, as far as is cheap to say.
-    What arguments are converted to is another matter: see ``checker``."""
+    """Whether no integer and no array among the arguments is too large, by a cheap test of the
+    unconverted arguments; ``checker`` tests the converted ones."""
     return all(map(_seems_to_hold, args))
 
 
@@ -47,8 +48,8 @@ def _seems_to_hold(value: Any) -> bool:
 
 
 def checker(parameters: Parameters) -> Holds:
-    """Whether a block of such parameters is that of a compact launch, as one expression: integers
-    of 64 bits are small enough, and so are arrays, lengths and strides among them.
+    """An expression that tests whether a parameter block is that of a compact launch: 64-bit
+    integers, arrays, lengths and strides are within the bounds.
 
     >>> vector = array_layout(1)
     >>> [checker(vector)(vector.pack(4096, n, 4)) for n in (1 << 28, 1 << 29)]
@@ -72,12 +73,12 @@ def checker(parameters: Parameters) -> Holds:
 
 
 def _reader(slots: Sequence[ParamSlot]) -> Callable[[bytes], tuple[int, ...]]:
-    """Takes some parameters out of the block."""
+    """Reads some parameters from the block."""
     places = [(slot.offset, code_of(slot.dtype)) for slot in slots]
     return struct.Struct(struct_of(places, slots[-1].end)).unpack_from
 
 
 @cache
 def array_checker(ndim: int) -> Holds:
-    """Whether an array is small enough, by what ``array_layout(ndim).pack`` makes of it."""
+    """A test whether an array is small enough, on the result of ``array_layout(ndim).pack``."""
     return checker(array_layout(ndim))

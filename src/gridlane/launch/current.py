@@ -1,4 +1,4 @@
-"""The device that a thread uses: GRIDLANE_DEVICE's, unless the thread has chosen another."""
+"""The current device of a thread: GRIDLANE_DEVICE's, unless the thread has chosen another."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from gridlane.runtime.protocol import Device
 
 _thread = threading.local()
 _numbers: weakref.WeakKeyDictionary[Device, int] = weakref.WeakKeyDictionary()
-"""A number for each device that was chosen, as launchers know it."""
+"""A number for each chosen device; launchers identify devices by it."""
 _next = itertools.count()
 
 
 def device() -> Device:
-    """The device of this thread. It is opened at the first call."""
+    """The current device of this thread, opened at the first call."""
     chosen = getattr(_thread, "device", None)
     return chosen if chosen is not None else _first()
 
@@ -32,13 +32,13 @@ def _first() -> Device:
 
 
 def _is_first(device: Device) -> bool:
-    """Whether a device is GRIDLANE_DEVICE's, which is not opened for that."""
+    """Whether a device is GRIDLANE_DEVICE's; the test opens none."""
     kind, ordinal = family(config().device)
     return device.name == (f"{kind}:{ordinal}" if ordinal else kind) and device is _first()
 
 
 def kind() -> str:
-    """The kind of this thread's device. It opens none.
+    """The kind of this thread's device; the call opens no device.
 
     >>> kind()
     'cpu'
@@ -48,7 +48,7 @@ def kind() -> str:
 
 
 def count() -> int:
-    """Devices of the kind in use."""
+    """The number of devices of the current kind."""
     return _count(kind())
 
 
@@ -58,10 +58,10 @@ def _count(of: str) -> int:
 
 
 def numbered(ordinal: int) -> Device:
-    """A device of the kind in use.
+    """A device of the current kind by its number.
 
     Raises:
-        DeviceError: INVALID_DEVICE, there are not so many.
+        DeviceError: INVALID_DEVICE, the number is too large.
     """
     if not 0 <= ordinal < count():
         last = count() - 1
@@ -71,14 +71,14 @@ def numbered(ordinal: int) -> Device:
 
 
 def choose(chosen: Device | None) -> Device | None:
-    """Make a device this thread's; None for the first choice. Returns what was chosen before."""
+    """Make a device this thread's; None for the first choice. Returns the previous choice."""
     before: Device | None = getattr(_thread, "device", None)
     _thread.device = chosen
     if chosen is None or _is_first(chosen):
         launcher.select(-1)
     else:
         launcher.select(_numbers.setdefault(chosen, next(_next)))
-    # A launch that goes to the driver without us goes there too.
+    # The current device of native launches changes as well.
     if chosen is not None:
         chosen.activate()
     elif before is not None and _first.cache_info().currsize:
@@ -87,17 +87,17 @@ def choose(chosen: Device | None) -> Device | None:
 
 
 class Using(ContextDecorator):
-    """In the with block this thread uses another device, of whatever kind.
+    """Use another device, of any kind, on this thread in the with block.
 
-    Blocks may end in another order than they began, as those of generators do: the device is that
-    of the latest block that has not ended.
+    Blocks may end in another order than they began, as those of generators do: the current device
+    is that of the latest block that has not ended.
 
     >>> with Using("interp") as device:
     ...     device.name
     'interp'
 
     Args:
-        name: as GRIDLANE_DEVICE's: ``"vulkan"``, ``"cuda:1"``.
+        name: a value of GRIDLANE_DEVICE: ``"vulkan"``, ``"cuda:1"``.
 
     Raises:
         TypeError: the name is no string.
@@ -121,7 +121,7 @@ class Using(ContextDecorator):
     def __exit__(self, *error: object) -> None:
         blocks = _blocks()
         own = [place for place, (owner, _) in enumerate(blocks) if owner is self]
-        if not own:  # the block is ended by another thread, or by the interpreter's end
+        if not own:  # another thread, or the interpreter's exit, ends the block
             return
         latest = own[-1] == len(blocks) - 1
         del blocks[own[-1]]

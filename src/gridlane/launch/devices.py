@@ -1,5 +1,5 @@
-"""The devices by name, each by the driver that its backend's record names. Each is opened at its
-first use and lives as long as the process.
+"""The devices by name, each opened by its backend's driver at its first use, for the lifetime of
+the process.
 
 A machine may have several devices of a backend: ``cuda`` is the first of them, and ``cuda:1`` the
 second.
@@ -49,12 +49,12 @@ def family(name: str) -> tuple[str, int]:
 
 
 def kind_of(device: Device) -> str:
-    """What a device is, without its number."""
+    """The kind of a device: its name without the number."""
     return device.name.partition(":")[0]
 
 
 def device_count(kind: str) -> int:
-    """How many devices of a kind this machine has; 0 where the driver is missing or finds none."""
+    """The number of devices of a kind on this machine; 0 without a driver or a device."""
     return _driver(kind).device_count()
 
 
@@ -72,7 +72,7 @@ def get_device(name: str) -> Device:
     name = f"{kind}:{ordinal}" if ordinal else kind
     with fork_waits(), _lock, _opening[name]():
         if name not in _opened:
-            # Nothing would close it. Of the host's, a thread that Python ends does the work.
+            # Nothing would close it. A thread that Python ends does the work of the host's devices.
             if endings.over() and not backend(kind).on_host:
                 raise endings.at_its_end(f"what would close the device {name}")
             _opened[name] = _driver(kind).open_device(ordinal)
@@ -80,7 +80,7 @@ def get_device(name: str) -> Device:
 
 
 def device_for_compiling(name: str) -> Device:
-    """A device to try its driver's compiler with, be it one that kernels cannot run on.
+    """A device to try its driver's compiler with, even one that cannot run kernels.
 
     Raises:
         DeviceError, UnsupportedBackend: as ``get_device``.
@@ -93,6 +93,6 @@ def device_for_compiling(name: str) -> Device:
 
 
 def _driver(kind: str) -> Any:
-    """The module with ``open_device(ordinal)`` and ``device_count()``, which loads what it stands
-    on."""
+    """Import the driver, a module with ``open_device(ordinal)`` and ``device_count()``, and its
+    libraries."""
     return import_module(backend(kind).driver)

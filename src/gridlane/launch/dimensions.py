@@ -1,4 +1,4 @@
-"""Grids and blocks: what users write, and what a device can launch."""
+"""Grids and blocks: the user's notation, and the limits of a device."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def dim3(dimensions: Any, name: str) -> Dim3:
 def check_shape(
     kernel: str, grid: Dim3, block: Dim3, limits: Limits, bounds: int | None = None
 ) -> None:
-    """Raise LaunchError when no launch of this shape exists.
+    """Raise LaunchError if no launch of this shape exists.
 
-    ``bounds`` is the most threads that the kernel's launch bounds allow.
+    ``bounds`` is the largest number of threads that the kernel's launch bounds allow.
     """
     for name, dims, largest in (
         ("grid", grid, limits.max_grid),
@@ -70,7 +70,7 @@ def check_shape(
 
 
 def check_shared(kernel: str, static: int, dynamic: int, limits: Limits) -> None:
-    """Raise LaunchError when a block's shared memory does not fit."""
+    """Raise LaunchError if a block's shared memory does not fit."""
     if dynamic < 0:
         raise LaunchError(f"launch of {kernel}: {dynamic} bytes of dynamic shared memory")
     most = limits.max_dynamic_shared if dynamic else limits.max_shared

@@ -14,12 +14,12 @@ Shape = tuple[int, ...]
 
 
 def as_dtype(dtype: Any) -> np.dtype:
-    """A numpy dtype from what numpy takes, or from a type such as ``float32``."""
+    """A numpy dtype from any form that numpy accepts, or from a type such as ``float32``."""
     return np.dtype(getattr(dtype, "numpy", dtype))
 
 
 def scalar_dtype(value: Any) -> np.dtype[Any] | None:
-    """The dtype of a numpy scalar; None for all else."""
+    """The dtype of a numpy scalar; None for other objects."""
     return cast("np.generic[Any]", value).dtype if isinstance(value, np.generic) else None
 
 
@@ -76,7 +76,7 @@ def layout_of(shape: Shape, strides: Shape, itemsize: int) -> str:
 
 
 def extent_of(shape: Shape, strides: Shape, itemsize: int) -> tuple[int, int]:
-    """Offsets of the first byte and behind the last byte, from the first element.
+    """Offsets of the first byte and the end, from the first element.
 
     >>> extent_of((3,), (-8,), 8)
     (-16, 8)
@@ -88,7 +88,7 @@ def extent_of(shape: Shape, strides: Shape, itemsize: int) -> tuple[int, int]:
 
 
 def view_of(address: int, shape: Shape, strides: Shape, dtype: np.dtype, owner: Any) -> np.ndarray:
-    """A numpy array over host memory at ``address``; it holds ``owner``."""
+    """A numpy array over host memory at ``address``; it keeps ``owner`` alive."""
     low, high = extent_of(shape, strides, dtype.itemsize)
     if low == high:
         return np.empty(shape, dtype)
@@ -97,7 +97,7 @@ def view_of(address: int, shape: Shape, strides: Shape, dtype: np.dtype, owner: 
 
 
 class _Memory:
-    """Bytes of the host as numpy's array interface shows them."""
+    """Host bytes with numpy's array interface."""
 
     def __init__(self, address: int, size: int, owner: Any) -> None:
         self.owner = owner
@@ -119,8 +119,8 @@ def _address_by_interface(array: np.ndarray) -> int:
 
 
 def _address_by_header(array: np.ndarray) -> int:
-    """The first field behind the object header of numpy's PyArrayObject_fields, which its C API
-    fixes. A quarter of the time that building the array interface takes."""
+    """The first field after the object header of numpy's PyArrayObject_fields, which its C API
+    fixes. This takes a quarter of the time of building the array interface."""
     return _word_at(id(array) + _HEADER).value or 0
 
 
@@ -148,13 +148,13 @@ def broadcast_core(array: Any) -> Any:
 
 
 def is_stepping_aligned(array: np.ndarray) -> bool:
-    """Whether all elements are aligned where the first one is."""
+    """Whether all elements have the alignment of the first one."""
     alignment = array.dtype.alignment
     return all(n == 1 or stride % alignment == 0 for n, stride in zip(array.shape, array.strides))
 
 
 def overlaps_itself(array: np.ndarray) -> bool:
-    """Whether two indices may lead to the same bytes."""
+    """Whether two indices may address the same bytes."""
     reach = array.dtype.itemsize
     axes = sorted((abs(stride), n) for n, stride in zip(array.shape, array.strides) if n > 1)
     for stride, n in axes:

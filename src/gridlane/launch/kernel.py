@@ -1,4 +1,4 @@
-"""A kernel of any frontend, from its source to a plan: code for a device, ready to be launched."""
+"""A kernel of any frontend, from its source to a plan: loaded code for a device."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from gridlane.ir.values import Module
 
 _compiling: defaultdict[str, FirstUse] = defaultdict(lambda: FirstUse("loads the compiler for it"))
-"""By the names of devices, each of which has modules of its own."""
+"""First uses of the compiler, by device name, as a module is specific to a device."""
 
 Compile = Callable[["KernelSource", tuple[Any, ...], KernelOptions, Target, Device], Artifact]
-"""Makes the code of a source for a target of a device."""
+"""Compiles a source for a target of a device."""
 
 
 def compile_for(
@@ -37,23 +37,23 @@ def compile_for(
     target: Target,
     device: Device,
 ) -> Artifact:
-    """By the compile service, with its disk cache."""
+    """Compile with the compile service and its disk cache."""
     from gridlane import compiler  # not needed before the first launch
 
     return compiler.compile_kernel(source, types, options, target, device.finish)
 
 
 class Kernel:
-    """A kernel for one tuple of argument types. It is compiled when that is first needed, for each
-    device, and for each block shape that takes code of its own.
+    """A kernel for one tuple of argument types. It is compiled at its first use, for each device,
+    and for each block shape that needs code of its own.
 
     Any thread may use it.
 
     Args:
-        source: what makes its IR.
-        types: of the arguments, as the source takes them; () for IR, whose parameters are flat.
+        source: produces its IR.
+        types: of the arguments, in the source's terms; () for IR, whose parameters are flat.
         options: of the compilation.
-        compile: makes the code.
+        compile: compiles the code.
     """
 
     def __init__(
@@ -76,16 +76,16 @@ class Kernel:
 
     @property
     def module(self) -> Module:
-        """The typed IR. Raises what is wrong with the source (CompileError)."""
+        """The typed IR. Raises the errors of the source (CompileError)."""
         with fork_waits(), self._lock:
             return self.source.translate(self.types, self.options)
 
     def plan(self, block: Dim3, variant: Variant = ANY, device: Device | None = None) -> Plan:
-        """How it is launched in blocks of a shape, on a device or this thread's.
+        """The plan for blocks of a shape, on a device or this thread's.
 
         Raises:
-            CompileError: what is wrong with the source, and where.
-            TargetError: the device lacks what the kernel needs.
+            CompileError: the error of the source, and its place.
+            TargetError: the device lacks a feature that the kernel needs.
             LaunchError: no block has this shape.
         """
         device, block = device or current.device(), dim3(block, "block")
@@ -98,7 +98,7 @@ class Kernel:
     def bound(
         self, block: Dim3, variant: Variant = ANY, device: Device | None = None
     ) -> BoundKernel:
-        """The code for a block shape and a kind of launch, loaded."""
+        """The loaded code for a block shape and a kind of launch."""
         device = device or current.device()
         key = device, block, variant
         found = self._bound.get(key)
@@ -111,7 +111,7 @@ class Kernel:
             return self._bound[key]
 
     def loaded(self, device: Device | None = None) -> LoadedKernel:
-        """The code for some block shape; compiled for one warp when there is none yet."""
+        """The code for some block shape; compiled for one warp if there is none yet."""
         device = device or current.device()
         with fork_waits(), self._lock:
             for (owner, _), kernel in self._loaded.items():
@@ -120,7 +120,7 @@ class Kernel:
             return self._load(device, (32, 1, 1), ANY)
 
     def _load(self, device: Device, block: Dim3, variant: Variant) -> LoadedKernel:
-        """Compile for the device and load; once for code that takes any block shape."""
+        """Compile for the device and load; once for code that accepts any block shape."""
         target = replace(device.target(block), variant=variant)
         key = device, target
         if key not in self._loaded:

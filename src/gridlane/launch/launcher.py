@@ -1,14 +1,14 @@
-"""The launch path without Python's cost: ``_native.c``, and its twin in Python.
+"""The launch path without Python's cost: ``_native.c``, and its equivalent in Python.
 
-A Launcher is for the device that the thread which made it had selected. A thread that has selected
-another one is sent to what ``_elsewhere()`` makes, once for each device.
+A Launcher is for the current device of the thread that created it. A thread with another current
+device is redirected to the result of ``_elsewhere()``, once for each device.
 
-It holds up to ``MOST_PROFILES`` profiles, the latest used first. A profile is what
-``_install`` takes:
+It holds up to ``MOST_PROFILES`` profiles, the most recently used first. A profile is the arguments
+of ``_install``:
 
-    matchers    for each argument (kind, class, wanted, offset, size): what it must be, and which
-                ``size`` bytes at ``offset`` of the parameter block come from it. Wanted are the key
-                of an array, what launcher_foreign.py says for one of another library, and the
+    matchers    for each argument (kind, class, wanted, offset, size): the test of it, and which
+                ``size`` bytes at ``offset`` of the parameter block it gives. Wanted is the key of
+                an array, a launcher_foreign.py record for one of another library, or the
                 largest magnitude of an integer of 64 bits or None
     size        bytes of the parameter block
     launch      address of a function with cuLaunchKernel's signature
@@ -17,12 +17,13 @@ It holds up to ``MOST_PROFILES`` profiles, the latest used first. A profile is w
     shared      bytes of dynamic shared memory
     stream      the CUstream
     flag        address of a byte to set at each launch, or 0
-    sound       address of a byte that is 0 once the profile must not be used any more, or 0
-    keep        an object that owns what the addresses point to
+    sound       address of a byte that is 0 once the profile has expired, or 0
+    keep        an object that owns the memory at these addresses
 
-A call for which no profile fits goes to the hot function that ``_go`` was given, with the launcher
-and the tuple of arguments, or without one to ``_launch_slowly(args)``; one that the driver refuses,
-and so has launched nothing, to ``_failed(code, args)``. A subclass has these methods.
+A call that matches no profile goes to the hot function that ``_go`` was given, with the launcher
+and the tuple of arguments, or, if there is none, to ``_launch_slowly(args)``. A call that the
+driver refuses, and so has not launched, goes to ``_failed(code, args)``. A subclass has these
+methods.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def _selected() -> int:
 
 
 class PythonLauncher:
-    """The twin of ``_native.Launcher``."""
+    """The Python equivalent of ``_native.Launcher``."""
 
     def __init__(self) -> None:
         self._profiles: list[tuple[Any, ...]] = []
@@ -94,12 +95,12 @@ class PythonLauncher:
         self._profiles = []
 
     def _go(self, hot: Callable[[Any, tuple[Any, ...]], None]) -> None:
-        """Set what is called where no profile fits."""
+        """Set the function for calls that match no profile."""
         self._hot = hot
 
     @staticmethod
     def _select(number: int) -> None:
-        """Say which device this thread uses, -1 for the default one."""
+        """Set this thread's device for launchers, -1 for the default one."""
         _thread.selected = number
 
     def __call__(self, *args: Any) -> None:
@@ -146,7 +147,7 @@ def _run(profile: tuple[Any, ...], block: bytearray) -> int:
 
 
 def _block(matchers: tuple[Any, ...], size: int, args: tuple[Any, ...]) -> bytearray | None:
-    """The parameter block, or None when an argument does not fit."""
+    """The parameter block, or None if an argument does not match."""
     if len(args) != len(matchers):
         return None
     block = bytearray(max(1, size))
@@ -159,7 +160,7 @@ def _block(matchers: tuple[Any, ...], size: int, args: tuple[Any, ...]) -> bytea
 
 
 def _octets(kind: int, cls: Any, wanted: Any, length: int, value: Any) -> bytes | None:
-    """The bytes of an argument, the low ones first; None when it does not fit."""
+    """The bytes of an argument in little-endian order; None if it does not match."""
     if kind == ARRAY:
         if type(value) is not cls:
             return None
@@ -192,7 +193,7 @@ def _within(value: int, most: int | None) -> bool:
 
 
 def _chosen() -> Any:
-    """The native class where it was built and GRIDLANE_NATIVE does not say no."""
+    """The native class if it was built and GRIDLANE_NATIVE does not disable it."""
     if config().native:
         try:
             from gridlane.launch._native import Launcher
@@ -206,5 +207,5 @@ Launcher: Any = _chosen()
 
 
 def select(number: int) -> None:
-    """Tell launchers which device this thread uses, by a number of it; -1 for the first choice."""
+    """Set this thread's device for launchers, by its number; -1 for the first choice."""
     Launcher._select(number)

@@ -1,4 +1,4 @@
-"""Arrays of other libraries as arguments of a launch by the driver's function; see launcher.py."""
+"""Arrays of other libraries as arguments of native launches; see launcher.py."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ DEVICE_POINTER = 3
 
 
 class Wanted(NamedTuple):
-    """What a matcher wants of an array.
+    """A matcher's conditions on an array.
 
     Attributes:
-        way: 0 for what has ``__cuda_array_interface__``, 1 for a tensor as PyTorch's is.
-        expected: the interface's typestr, or the object that the tensor's dtype is.
-        layout: by its place in ``LAYOUTS``.
+        way: 0 for an object with ``__cuda_array_interface__``, 1 for a tensor like PyTorch's.
+        expected: the interface's typestr, or the tensor's dtype object.
+        layout: its index in ``LAYOUTS``.
         readonly: 0 or 1.
-        limit: the largest length, stride and reach in bytes; negative for an array beyond it.
-        attribute: address of a function with cuPointerGetAttribute's signature, which says whether
-            kernels can use the memory.
+        limit: the largest length, stride and reach in bytes; negative to match arrays beyond it.
+        attribute: address of a function with cuPointerGetAttribute's signature, which decides
+            whether kernels can use the memory.
         stream: the launch's.
-        places: where in the bytes the address, the lengths and the strides begin; see
+        places: the offsets of the address, the lengths and the strides in the bytes; see
             ``parameters.ArrayLayout``.
     """
 
@@ -50,8 +50,8 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def octets(wanted: Wanted, value: Any) -> bytes | None:
-    """The bytes of an array that is as wanted, else None: what cannot be read is for the slow path
-    to explain."""
+    """The bytes of a matching array, else None: the slow path explains an array that cannot be
+    read."""
     try:
         seen = _tensor(wanted, value) if wanted.way == BY_TENSOR else _interface(wanted, value)
     except Exception:
@@ -104,7 +104,7 @@ def _are_numbers(items: Any, count: int) -> TypeGuard[tuple[int, ...]]:
 
 
 def _suits(wanted: Wanted, address: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Whether an array is of the layout and size that the code is for, in the device's memory."""
+    """Whether an array has the layout and size of the code, and is in the device's memory."""
     if type(address) is not int or not 0 <= address < 2**64 or any(n < 0 for n in shape):
         return False
     reach = compact.reach(shape, strides)

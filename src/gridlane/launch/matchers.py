@@ -1,4 +1,4 @@
-"""What the native launcher matches arguments by, and which bytes of the block come from each; see
+"""Build the matchers of a native launch: the test of each argument, and its bytes of the block; see
 launcher.py."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gridlane.launch.parameters import Packed, Parameters
 
 
 class Matcher(NamedTuple):
-    """An argument of a profile; see launcher.py."""
+    """The matcher of an argument in a profile; see launcher.py."""
 
     kind: int
     cls: type | None = None
@@ -27,11 +27,11 @@ class Matcher(NamedTuple):
 
 
 def matcher(parameters: Parameters, number: int, value: Any, compact: bool) -> Matcher | None:
-    """What matches arguments like one; None where its bytes are no copy of what it holds.
+    """A matcher of arguments like an example; None if the parameter's bytes are no copy of its own.
 
     Args:
-        number: the argument's.
-        compact: the code is for compact launches, so an integer of 64 bits is bounded.
+        number: the index of the argument.
+        compact: whether the code is for compact launches, so that an integer of 64 bits is bounded.
     """
     if value is None:
         return Matcher(NOTHING)
@@ -50,7 +50,7 @@ def matcher(parameters: Parameters, number: int, value: Any, compact: bool) -> M
 
 
 def _number(slot: ParamSlot, value: Any, limit: int | None) -> Matcher | None:
-    """The matcher of a scalar, where its bytes are the parameter's."""
+    """The matcher of a scalar, if its bytes are the parameter's."""
     dtype, place = slot.dtype, (slot.offset, slot.size)
     if dtype is None:
         return None
@@ -72,16 +72,17 @@ def _number(slot: ParamSlot, value: Any, limit: int | None) -> Matcher | None:
 def foreign_matcher(
     own: Matcher, array: Packed, theirs: Any, ways: Sequence[Wanted]
 ) -> Matcher | None:
-    """The matcher of another library's array that the kernel gets as ``array``, of which ``own``
-    is; None where no way of reading it gives the same bytes.
+    """The matcher of another library's array, with ``own``, its bytes as ``array``; None if no way
+    of reading it gives the same bytes.
 
     Args:
-        ways: what a matcher may want of it, for each way to read it.
+        ways: the conditions for each way to read it.
     """
     if own.kind != ARRAY or array.ndim > launcher_foreign.MOST_AXES:
         return None
     for wanted in ways:
-        # What reads an array of this class otherwise than the launch has is no way to read it.
+        # A protocol that reads an array of this class differently from the launch is no way to read
+        # it.
         if launcher_foreign.octets(wanted, theirs) == array.__gridlane_packed__:
             return Matcher(FOREIGN, type(theirs), wanted, own.offset, own.size)
     return None

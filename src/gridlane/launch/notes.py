@@ -1,4 +1,4 @@
-"""Tells the user what the compiler does in another way than written, each thing once a process."""
+"""Tell the user where compiled code differs from the source, each note once per process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _said: set[str] = set()
 
 
 def show(kernel: str, notes: tuple[str, ...]) -> None:
-    """Write notes on a kernel to stderr, but for those that have been written before."""
+    """Write notes on a kernel to stderr, except those written before."""
     for note in notes:
         if note not in _said:
             _said.add(note)

@@ -1,7 +1,7 @@
-"""The parameter block of a launch: from values to bytes, by one generated function.
+"""Pack the parameter block of a launch: from values to bytes, by one generated function.
 
-Its text holds what is known before the launch: where each scalar lies, how it is reached from its
-argument, and which conversion it needs.
+Its text holds the facts known before the launch: the offset of each scalar, its path from the
+argument, and its conversion.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Field = tuple[int, str, str]
 """(offset in the block, code of ``struct``, the expression that it packs)"""
 
 _ANY = object()
-"""Stands for a value of which nothing is known."""
+"""A placeholder for an unknown value."""
 
 
 def packer(parameters: Parameters, examples: Sequence[Any]) -> Packer:
-    """The function that packs arguments like ``examples``."""
+    """Generate the function that packs arguments like ``examples``."""
     names = [f"a{n}" for n in range(len(examples))]
     fields: list[Field] = []
     for piece in parameters.pieces:
@@ -40,8 +40,8 @@ def packer(parameters: Parameters, examples: Sequence[Any]) -> Packer:
 
 
 def flat_packer(parameters: Parameters) -> Packer:
-    """The function that takes one value a slot: a number, and for a pointer an address or what has
-    one, as a Buffer.
+    """Generate the function that takes one value per slot: a number, or for a pointer an address or
+    an object that has one, such as a Buffer.
 
     >>> slots = ParamSlot("x", 0, None, 0), ParamSlot("n", 8, f16, 1)
     >>> flat_packer(Parameters(slots, 16))(0x1000, 1.0).hex()
@@ -51,8 +51,8 @@ def flat_packer(parameters: Parameters) -> Packer:
 
 
 def pack_from(parameters: Parameters, pointers: int) -> bytes:
-    """The block of values that lie anywhere: ``pointers`` is the address of an array with that of
-    each slot's value, as cuLaunchKernel takes them.
+    """Pack the block from values anywhere in memory: ``pointers`` is the address of an array with
+    the address of each slot's value, as cuLaunchKernel takes them.
 
     Raises:
         ValueError: an address is null.
@@ -71,12 +71,12 @@ def pack_from(parameters: Parameters, pointers: int) -> bytes:
 
 def _value_at(address: int, slot: ParamSlot) -> bytes:
     octets = ctypes.string_at(address, slot.size)
-    if slot.dtype is not None and slot.dtype.is_bool:  # code may count on 0 and 1
+    if slot.dtype is not None and slot.dtype.is_bool:  # code may rely on 0 and 1
         return bytes([octets != b"\0"])
     return octets
 
 
-# --- how values are reached ---
+# --- the paths of values ---
 
 
 def _fields(piece: Piece, text: str, value: Any) -> Iterator[Field]:
@@ -93,7 +93,7 @@ def _fields(piece: Piece, text: str, value: Any) -> Iterator[Field]:
 
 
 def _expression(tail: tuple[str | int, ...], text: str, value: Any, slot: ParamSlot) -> str:
-    """What has the value of a slot: ``text`` is the expression of its argument or item, and
+    """The expression of a slot's value: ``text`` is the expression of its argument or item, and
     ``value`` an example of that."""
     dtype = slot.dtype
     if dtype is None:
@@ -107,7 +107,7 @@ def _expression(tail: tuple[str | int, ...], text: str, value: Any, slot: ParamS
 
 
 def _fits(value: Any, dtype: DType) -> bool:
-    """Whether ``struct`` packs values of an example's type as the kernel is to see them."""
+    """Whether ``struct`` packs values of an example's type to the bytes that the kernel expects."""
     have = scalar_dtype(value)
     if dtype.is_float:
         return have is not None and have.kind == "f" and have.itemsize <= dtype.size
@@ -120,8 +120,8 @@ def _fits(value: Any, dtype: DType) -> bool:
 
 
 def _converted(text: str, dtype: DType) -> str:
-    """The expression that makes of any number what the code of a scalar packs: integers wrap, and
-    floats are rounded, to infinity where they are too large."""
+    """The expression that converts any number to the scalar type of a code: integers wrap, and
+    floats are rounded, to infinity on overflow."""
     if dtype is bf16:
         return f"bf16_bits({text})"
     if dtype.is_bool:
@@ -135,7 +135,7 @@ def _converted(text: str, dtype: DType) -> str:
 
 
 def _defined(names: Sequence[str], fields: Sequence[Field], size: int) -> Packer:
-    """The function that packs values of these names; the fields are in order of their offsets."""
+    """Define the function that packs values of these names; the fields are in order of offset."""
     parameters = "".join([f"{name}, " for name in names])
     packed = ", ".join([expression for _, _, expression in fields])
     text = f"def pack({parameters}):\n    return block({packed})\n"

@@ -1,8 +1,8 @@
-"""How the arguments of a launch become its parameter block: the one description of that.
+"""The layout of a parameter block: the one description of how arguments become bytes.
 
-It is made from an artifact's slots. From it are made the packers (packing.py), what the native
-launcher matches arguments by (matchers.py), the test of compact launches (compact.py), and what a
-device array packs of itself (``array_layout``).
+It is derived from an artifact's slots. The packers (packing.py), the native launcher's matchers
+(matchers.py), the test of compact launches (compact.py), and the packed bytes of a device array
+(``array_layout``) derive from it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CODES = {
 
 
 def code_of(dtype: DType | None) -> str:
-    """The code of ``struct`` for a scalar, or for a pointer. bfloat16 goes by its bits.
+    """The code of ``struct`` for a scalar, or for a pointer. bfloat16 is packed by its bits.
 
     >>> from gridlane.core.dtypes import bf16, f32
     >>> code_of(f32), code_of(bf16), code_of(None)
@@ -37,13 +37,13 @@ def code_of(dtype: DType | None) -> str:
 
 
 def struct_of(places: Sequence[tuple[int, str]], size: int) -> str:
-    """The format of bytes with a code of ``struct`` at each of some offsets, in their order.
+    """The ``struct`` format with a code at each of some offsets, in their order.
 
     >>> struct_of([(4, "i"), (8, "2s")], 16)
     '<4xi2s6x'
 
     Raises:
-        ValueError: they overlap, or go beyond the size.
+        ValueError: they overlap, or exceed the size.
     """
     codes, end = ["<"], 0
     for offset, code in places:
@@ -59,10 +59,10 @@ def _gap(end: int, offset: int) -> str:
 
 
 class Piece(NamedTuple):
-    """A number, an array, a record: an argument, or an item of one that is a tuple.
+    """A number, an array or a record: an argument, or an item of a tuple argument.
 
     Attributes:
-        argument: the caller's number of it.
+        argument: the index of the argument.
         items: the indices that lead to it through tuples.
         slots: its scalars.
     """
@@ -73,16 +73,16 @@ class Piece(NamedTuple):
 
     @property
     def offset(self) -> int:
-        """Of its first byte."""
+        """The offset of its first byte."""
         return self.slots[0].offset
 
     def tail(self, slot: ParamSlot) -> tuple[str | int, ...]:
-        """The path of a slot from here."""
+        """The path of a slot from this piece."""
         return slot.path[len(self.items) :]
 
     @property
     def array(self) -> ArrayLayout | None:
-        """How it lies, where that is as a device array packs itself; a record is one of no axes."""
+        """Its layout, if that is the layout of a device array; a record is an array of no axes."""
         layout = array_layout((len(self.slots) - 1) // 2)
         record = [(None, ("record",))]
         members = [(slot.dtype, self.tail(slot)) for slot in self.slots]
@@ -95,11 +95,11 @@ class Piece(NamedTuple):
 
 
 class Parameters:
-    """How the arguments of a kernel lie in its parameter block.
+    """The layout of a kernel's arguments in its parameter block.
 
     Attributes:
         slots, size: the block; see ``core.artifact.Artifact``.
-        pieces: what it is made of.
+        pieces: its numbers, arrays and records.
     """
 
     def __init__(self, slots: tuple[ParamSlot, ...], size: int) -> None:
@@ -111,7 +111,7 @@ class Parameters:
 
     @cached_property
     def flat(self) -> Parameters:
-        """The same block for callers that give one value a slot."""
+        """The same block for callers that give one value per slot."""
         slots = [
             ParamSlot(slot.name, slot.offset, slot.dtype, number)
             for number, slot in enumerate(self.slots)
@@ -134,11 +134,11 @@ def _items(slot: ParamSlot) -> tuple[int, ...]:
 
 
 class ArrayLayout(Parameters):
-    """How an array of so many axes is packed.
+    """The packed form of an array of so many axes.
 
     Attributes:
-        pack: makes the bytes of an address, the lengths and the strides in bytes.
-        places: where the address, the lengths and the strides begin.
+        pack: packs an address, the lengths and the strides in bytes.
+        places: the offsets of the address, the lengths and the strides.
     """
 
     def __init__(self, ndim: int) -> None:
@@ -156,7 +156,7 @@ def array_layout(ndim: int) -> ArrayLayout:
 
 
 class Packed:
-    """The base of what has its parameters ready as bytes: device arrays.
+    """The base of objects that hold their parameters as packed bytes: device arrays.
 
     Attributes:
         address: of the first element.
@@ -167,8 +167,8 @@ class Packed:
     address: int
     ndim: int
     __gridlane_packed__: bytes
-    """As ``array_layout`` has it."""
+    """The packed bytes, in the layout of ``array_layout``."""
 
     __gridlane_launch__: tuple[Any, bytes]
-    """(what stands for the type of the array, and for its size where that decides which code it
-    gets; the bytes): what the native launcher looks at."""
+    """(a key of the array's type, and of its size if that selects the code; the packed bytes): the
+    native launcher's view of the array."""

@@ -1,4 +1,4 @@
-"""A kernel on a device, for blocks of one shape: what is left are its parameters and a grid."""
+"""A plan: a kernel loaded on a device for one block shape, lacking only parameters and a grid."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Plan:
 
     Attributes:
         kernel: the code.
-        device: where it runs.
+        device: the device of the code.
         block: the shape of its blocks.
-        variant: for which launches the code is; another one's parameters must not reach it.
+        variant: the launches that the code is for; parameters of others must not reach it.
     """
 
     kernel: BoundKernel
@@ -37,17 +37,17 @@ class Plan:
 
     @property
     def parameters(self) -> Parameters:
-        """How arguments lie in the parameter block."""
+        """The layout of arguments in the parameter block."""
         if self._parameters is None:
             artifact = self.kernel.artifact
             self._parameters = Parameters(artifact.params, artifact.param_bytes)
         return self._parameters
 
     def pack(self, *values: Any) -> bytes:
-        """The parameter block of one value a slot: a number, an address or a Buffer.
+        """Pack one value per slot: a number, an address or a Buffer.
 
         Raises:
-            DeviceError: INVALID_VALUE, a Buffer is of a device whose memory this one cannot use.
+            DeviceError: INVALID_VALUE, a Buffer's device has memory that this one cannot use.
         """
         for value in values:
             if isinstance(value, Buffer):
@@ -57,11 +57,11 @@ class Plan:
         return self._pack(*values)
 
     def pack_from(self, pointers: int) -> bytes:
-        """The parameter block of values that lie anywhere, one a slot.
+        """Pack values anywhere in memory, one per slot.
 
         Args:
             pointers: the address of an array with the address of each, as cuLaunchKernel's
-                kernelParams. Which device's memory the values point to is not looked at.
+                kernelParams. The device of the values' targets is not checked.
 
         Raises:
             ValueError: an address is null.
@@ -94,8 +94,8 @@ class Plan:
     def check(
         self, name: str, grid: Dim3, shared: int, stream: Stream, bounds: int | None = None
     ) -> None:
-        """Raise where no such launch exists: LaunchError, or DeviceError for another device's
-        stream. ``bounds`` is the most threads that the kernel's launch bounds allow."""
+        """Raise if no such launch exists: LaunchError, or DeviceError for another device's stream.
+        ``bounds`` is the largest number of threads that the kernel's launch bounds allow."""
         limits = self.device.limits
         check_shape(name, grid, self.block, limits, bounds)
         check_shared(name, self.kernel.artifact.static_shared, shared, limits)
@@ -121,12 +121,12 @@ class Plan:
             grid: blocks along each axis.
             params: the parameter block; see ``pack``.
             shared: bytes of dynamic shared memory.
-            keep: is held until the launch is done.
+            keep: is kept alive until the launch is done.
 
         Raises:
             LaunchError: no such launch exists.
             ValueError: the code is not for launches like this one; see ``suits``.
-            KernelError: the kernel stopped itself, where the stream's work is done on return.
+            KernelError: the kernel stopped itself, if the stream's work is done on return.
         """
         stream, artifact = stream or self.device.default_stream, self.kernel.artifact
         grid = dim3(grid, "grid")
@@ -149,8 +149,8 @@ class Plan:
         stream.launch(self.kernel, params, *grid, shared, keep)
 
     def tell(self, name: str, grid: Dim3, shared: int, copies: int = 0) -> None:
-        """Say of a launch what is launched where, by which code, and what that does in another
-        way."""
+        """Report a launch: its kernel, its device, its code, and where that differs from the
+        source."""
         artifact = self.kernel.artifact
         kind = " coarse" if self.variant.coarse else " compact" if self.variant.compact else ""
         trace.event(

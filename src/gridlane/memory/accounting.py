@@ -1,4 +1,4 @@
-"""Which buffers of a device are alive, and how many bytes they have."""
+"""Accounting of a device's memory: the live buffers, and their bytes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gridlane.memory.addresses import AddressMap
 from gridlane.memory.resource import Buffer, goes_with_owner
 
 Deallocate = Callable[[int, int], object]
-"""Takes back memory, given its address and size."""
+"""Frees memory, given its address and size."""
 
 _lock = hold_at_forks(threading.RLock())
-"""Of all accountings: one, so that a fork can wait until none is in the middle of a change."""
+"""The lock of all accountings: one, so that a fork can wait until none is being changed."""
 
 
 class _Reference(weakref.ref[Buffer]):
-    """A weak reference that knows what is left when its buffer is gone."""
+    """A weak reference with the facts needed after the buffer's end."""
 
     __slots__ = ("deallocate", "size", "start")
     start: int
@@ -35,8 +35,8 @@ class _Reference(weakref.ref[Buffer]):
 
 
 _alive: set[_Reference] = set()
-"""Of all buffers whose resource must hear of their end: a device and its buffers may end in one
-garbage collection, which forgets the callbacks of references that are garbage as well."""
+"""References of all buffers whose resource must be told of their end: a device and its buffers may
+end in one garbage collection, which drops the callbacks of references that are garbage as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class PoolStatistics:
 
     Attributes:
         used, peak: bytes of live buffers, now and at most.
-        reserved: bytes that are held of the device, those that are kept for later included.
-        allocations, frees: how many there were.
+        reserved: bytes held of the device, including those kept for later allocations.
+        allocations, frees: their numbers so far.
         limit: the most bytes that may be used; None for the device's memory.
     """
 
@@ -61,9 +61,9 @@ class PoolStatistics:
 class Accounting:
     """The live buffers of one device, from any thread.
 
-    A buffer may end at any moment, in the middle of this class's own work even, so its end is only
-    queued and put into the books at their next use. A signal handler may use them in the middle of
-    a method as well: Python handles signals behind calls, so counters change in lines without any.
+    A buffer may end at any moment, even inside this class's own methods, so its end is only queued,
+    and recorded at the next use of the accounting. A signal handler may also interrupt a method:
+    Python handles signals after calls, so lines that change counters contain no call.
 
     Attributes:
         limit: the most bytes that may be used; None for the device's memory.
@@ -76,7 +76,7 @@ class Accounting:
         self._note_end = self._ended.append
         self._used = self._peak = self._allocations = self._frees = 0
 
-    # --- what comes and goes ---
+    # --- allocations and frees ---
 
     def add(
         self, buffer: Buffer, deallocate: Deallocate = goes_with_owner, reserved: bool = False
@@ -84,7 +84,7 @@ class Accounting:
         """Note a buffer, and count it. Hot.
 
         Args:
-            deallocate: is called when the buffer is gone.
+            deallocate: is called at the end of the buffer's lifetime.
             reserved: whether ``reserve`` has counted its bytes.
         """
         if deallocate is goes_with_owner:
@@ -106,7 +106,7 @@ class Accounting:
                 self._peak = self._used
 
     def note(self, buffer: Buffer) -> None:
-        """Have a buffer found that counts elsewhere: memory of the host that kernels may use."""
+        """Make a buffer findable that counts elsewhere: host memory that kernels may use."""
         reference = _Reference(buffer, self._note_end)
         reference.start, reference.size = buffer.address, -1
         with _lock:
@@ -119,8 +119,8 @@ class Accounting:
         forget: Callable[[_Reference], object] = _alive.discard,
         finalizing: Callable[[], bool] = sys.is_finalizing,
     ) -> None:
-        """Called when a buffer is gone, at any moment. The defaults are there still while Python
-        ends and takes modules apart; resources may not be."""
+        """Called at the end of a buffer's lifetime, at any moment. The defaults still exist while
+        Python exits and clears modules; resources may not."""
         self._ended.append(reference)
         forget(reference)
         deallocate, reference.deallocate = reference.deallocate, None  # a resource may end now
@@ -128,7 +128,7 @@ class Accounting:
             deallocate(reference.start, reference.size)
 
     def _settle(self) -> None:
-        """Put what has ended into the books. Memory that was given again meanwhile is another
+        """Record the ends in the queue. Memory that was reallocated meanwhile is another
         buffer's."""
         while True:
             try:  # a signal handler may settle in between
@@ -141,7 +141,7 @@ class Accounting:
             self._map.discard(reference.start, reference)
 
     def reserve(self, size: int) -> None:
-        """Count bytes that are about to be allocated.
+        """Count bytes before their allocation.
 
         Raises:
             DeviceError: OUT_OF_MEMORY, the limit does not allow them.
@@ -154,14 +154,14 @@ class Accounting:
             self._used += size
 
     def cancel(self, size: int) -> None:
-        """Take back ``reserve``."""
+        """Undo ``reserve``."""
         with _lock:
             self._used -= size
 
     # --- questions ---
 
     def find(self, address: int, size: int) -> Buffer | None:
-        """The buffer that holds bytes, inside it or at its start; None where none does."""
+        """The buffer that holds bytes, inside it or at its start; None if none does."""
         with _lock:
             self._settle()
             while (found := self._map.find(address, size)) is not None:
@@ -172,7 +172,7 @@ class Accounting:
         return None
 
     def buffers(self) -> list[Buffer]:
-        """Those that are alive, in order of their addresses."""
+        """The live buffers, in order of their addresses."""
         with _lock:
             self._settle()
             alive = [reference() for reference in self._map.pieces()]
@@ -186,7 +186,7 @@ class Accounting:
             return self._used
 
     def statistics(self, reserved: int = 0) -> PoolStatistics:
-        """How much there is; ``reserved`` is what the resource holds of the device, if it says."""
+        """The statistics; ``reserved`` is the resource's figure, if it has one."""
         with _lock:
             self._settle()
             held = max(reserved, self._used)

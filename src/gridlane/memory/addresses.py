@@ -1,4 +1,4 @@
-"""Which of several pieces of memory an address lies in, by bisection over their starts."""
+"""An address map: find the range of memory that holds an address, by bisection."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ T = TypeVar("T")
 
 
 class AddressMap(Generic[T]):
-    """Pieces of memory that do not overlap, by the addresses that they cover.
+    """Disjoint ranges of memory, by the addresses that they cover.
 
-    A signal handler may use the map in the middle of a method. Python handles signals, and goes on
-    with another thread, behind calls: a place that was found is taken where nothing has changed
-    behind the call that found it.
+    A signal handler may interrupt a method and use the map. Python handles signals, and switches
+    threads, after calls: a found position is valid if nothing changed after the call that found it.
     """
 
     def __init__(self) -> None:
@@ -22,7 +21,7 @@ class AddressMap(Generic[T]):
         self._pieces: dict[int, tuple[int, T]] = {}
 
     def add(self, start: int, size: int, piece: T) -> None:
-        """Note a piece; it takes the place of one with the same start."""
+        """Add a range; it replaces one with the same start."""
         known = start in self._pieces
         self._pieces[start] = size, piece
         self._changes += 1
@@ -31,7 +30,7 @@ class AddressMap(Generic[T]):
             self._changes += 1
 
     def remove(self, start: int) -> None:
-        """Forget the piece that begins there."""
+        """Remove the range with this start."""
         while True:
             changes = self._changes
             n = bisect_left(self._starts, start)
@@ -41,7 +40,7 @@ class AddressMap(Generic[T]):
         self._changes += 1
 
     def discard(self, start: int, piece: T) -> None:
-        """Forget a piece, where no other one has taken its place."""
+        """Remove a range, unless another one has replaced it."""
         while True:
             changes = self._changes
             known = self._pieces.get(start)
@@ -54,12 +53,12 @@ class AddressMap(Generic[T]):
         self._changes += 1
 
     def at(self, start: int) -> T | None:
-        """The piece that begins there, or None."""
+        """The range with this start, or None."""
         found = self._pieces.get(start)
         return None if found is None else found[1]
 
     def find(self, address: int, size: int) -> tuple[T, int] | None:
-        """(piece, offset) of bytes that lie in one piece, or None."""
+        """(range, offset) of bytes that lie in one range, or None."""
         while True:
             changes = self._changes
             n = bisect_right(self._starts, address) - 1
@@ -72,5 +71,5 @@ class AddressMap(Generic[T]):
         return (piece, address - start) if address + size <= start + room else None
 
     def pieces(self) -> list[T]:
-        """All of them, in order of their addresses."""
+        """All ranges, in order of their addresses."""
         return [self._pieces[start][1] for start in self._starts]

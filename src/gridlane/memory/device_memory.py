@@ -1,4 +1,4 @@
-"""The memory of a device: a resource that it comes from, and the accounting."""
+"""The memory of a device: its resource, and the accounting."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class DeviceMemory(Generic[B]):
     """Memory of one kind.
 
     Args:
-        resource: where it comes from. It may be replaced at any time: a buffer's memory goes back
-            to where it came from.
-        device: whose memory it is; what the buffers say. None for what a driver needs itself.
+        resource: allocates it. It may be replaced at any time: a buffer's memory is freed by the
+            resource that allocated it.
+        device: the owner's device, which buffers name. None for a driver's internal memory.
     """
 
     def __init__(self, resource: MemoryResource[B], device: Any = None) -> None:
@@ -29,11 +29,11 @@ class DeviceMemory(Generic[B]):
         self.accounting = Accounting()
 
     def allocate(self, size: int) -> B:
-        """A buffer of ``size`` bytes. Its memory goes back when nobody holds it. Hot.
+        """Allocate a buffer of ``size`` bytes. Its memory is freed at the end of its lifetime. Hot.
 
         Raises:
-            DeviceError: OUT_OF_MEMORY; INVALID_VALUE for a negative size, and for a buffer of the
-                resource that has another size or is not aligned.
+            DeviceError: OUT_OF_MEMORY; INVALID_VALUE for a negative size, and if the resource's
+                buffer has another size or is not aligned.
         """
         accounting, resource = self.accounting, self.resource
         if size < 0:
@@ -48,7 +48,7 @@ class DeviceMemory(Generic[B]):
         return buffer
 
     def _allocate_within(self, size: int) -> B:
-        """The same, under a limit."""
+        """Allocate under a limit."""
         accounting, resource = self.accounting, self.resource
         accounting.reserve(size)
         try:
@@ -63,13 +63,13 @@ class DeviceMemory(Generic[B]):
         return buffer
 
     def note(self, buffer: Buffer) -> Buffer:
-        """Have memory of the host found by the address that kernels may use; the buffer."""
+        """Make host memory findable by the address that kernels may use; return its buffer."""
         buffer.device = self.device
         self.accounting.note(buffer)
         return buffer
 
     def renewed(self, resource: MemoryResource[B]) -> DeviceMemory[B]:
-        """The memory of a device that was lost and is open again: no buffer, the same limit."""
+        """The memory of a lost device after it is reopened: no buffer, the same limit."""
         memory = DeviceMemory(resource, self.device)
         memory.limit = self.limit
         return memory
@@ -83,7 +83,7 @@ class DeviceMemory(Generic[B]):
 
     @limit.setter
     def limit(self, limit: int | None) -> None:
-        """Set it.
+        """Set the limit.
 
         Raises:
             TypeError: it is neither an integer nor None.
@@ -94,22 +94,22 @@ class DeviceMemory(Generic[B]):
         self.accounting.limit = None if limit is None else operator.index(limit)
 
     def find(self, address: int, size: int) -> Buffer | None:
-        """The live buffer that holds bytes, inside it or at its start; None where none does."""
+        """The live buffer that holds bytes, inside it or at its start; None if none does."""
         return self.accounting.find(address, size)
 
     def trim(self, keep: int = 0) -> None:
-        """Give the device what nothing uses, where the resource keeps such."""
+        """Return unused memory to the device, if the resource keeps any."""
         if isinstance(self.resource, Pool):
             self.resource.trim(keep)
 
     def statistics(self) -> PoolStatistics:
-        """How much there is."""
+        """The statistics of the memory."""
         reserved = self.resource.reserved if isinstance(self.resource, Pool) else 0
         return self.accounting.statistics(reserved)
 
 
 def _refuse(buffer: Buffer, size: int, deallocate: Callable[[int, int], object]) -> NoReturn:
-    """Refuse a resource's buffer, which kernels would read or write beyond, and give it back.
+    """Refuse a resource's buffer, beyond whose end kernels would read or write, and free it.
 
     Raises:
         DeviceError: INVALID_VALUE.

@@ -1,4 +1,4 @@
-"""Memory of the host, aligned as devices want it."""
+"""Host memory, aligned as devices require."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from gridlane.core.device_errors import OUT_OF_MEMORY, fail
 from gridlane.memory.resource import ALIGNMENT, Buffer, goes_with_owner
 
 HUGE = 2 << 20
-"""Large buffers begin at a multiple of this, so that the system can back them with huge pages."""
+"""The alignment of large buffers, so that the system can back them with huge pages."""
 _MOST = 1 << 62
-"""More bytes than any address space has; numpy counts bytes by 63 bits."""
+"""More bytes than any address space has; numpy's sizes have 63 bits."""
 
 
 def address_of(array: np.ndarray) -> int:
-    """The address of an array's first element. ``array.ctypes`` imports, which Python does not do
-    while it ends."""
+    """The address of an array's first element. ``array.ctypes`` imports, which Python cannot do
+    while it exits."""
     return array.__array_interface__["data"][0]
 
 
 class HostResource:
-    """The memory of the process. It is what devices have whose kernels run on the host, and pinned
-    memory where no driver knows pages that are."""
+    """The memory of the process: that of devices whose kernels run on the host, and pinned memory
+    where no driver pins pages."""
 
     def allocate(self, size: int) -> Buffer:
-        """Memory of ``size`` bytes; its contents are undefined."""
+        """Allocate ``size`` bytes; their contents are undefined."""
         align = HUGE if size >= 2 * HUGE else ALIGNMENT
         try:
             memory = np.empty(size + align if size < _MOST else _MOST, np.uint8)

@@ -1,4 +1,4 @@
-"""The free ranges of memory that is cut into pieces."""
+"""The free ranges of a suballocator's arenas."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ T = TypeVar("T")
 
 
 class FreeRanges(Generic[T]):
-    """Ranges of bytes that nothing uses. Neighbours become one.
+    """Free ranges of bytes. Adjacent ranges are merged.
 
-    A range says what it lies in, its arena for one. The ranges of two arenas must not touch.
+    A range has an owner, such as its arena. The ranges of two arenas must not touch.
     """
 
     def __init__(self) -> None:
         self.total = 0
-        """Bytes of all ranges."""
+        """The total size of all ranges."""
         self._by_size: list[tuple[int, int]] = []
         """(size, start), sorted."""
         self._at: dict[int, tuple[int, T]] = {}
-        """(size, what it lies in) by start."""
+        """(size, owner) by start."""
         self._ends: dict[int, int] = {}
-        """Where a range starts, by the address behind it."""
+        """The start of a range, by its end."""
 
     def take(self, size: int) -> tuple[int, T] | None:
-        """(start, what it lies in) of so many bytes, cut from the smallest range that has them;
-        None where none has."""
+        """(start, owner) of so many bytes, from the smallest range that holds them; None if none
+        does."""
         n = bisect_left(self._by_size, (size, 0))
         if n == len(self._by_size):
             return None
@@ -42,7 +42,7 @@ class FreeRanges(Generic[T]):
         return start, whole
 
     def give(self, start: int, size: int, whole: T) -> None:
-        """Make bytes free."""
+        """Free bytes."""
         self.total += size
         if start + size in self._at:
             size += self._remove(start + size)
@@ -55,7 +55,7 @@ class FreeRanges(Generic[T]):
         insort(self._by_size, (size, start))
 
     def remove(self, start: int) -> None:
-        """Forget the range that starts there."""
+        """Remove the range with this start."""
         self.total -= self._remove(start)
 
     def _remove(self, start: int) -> int:
@@ -64,11 +64,11 @@ class FreeRanges(Generic[T]):
         return size
 
     def size_at(self, start: int) -> int:
-        """Bytes of the range that starts there; 0 where none does."""
+        """The size of the range with this start; 0 without one."""
         found = self._at.get(start)
         return 0 if found is None else found[0]
 
     def size_before(self, end: int) -> int:
-        """Bytes of the range that ends there; 0 where none does."""
+        """The size of the range with this end; 0 without one."""
         start = self._ends.get(end)
         return 0 if start is None else end - start

@@ -1,4 +1,4 @@
-"""Buffers, and where their memory comes from."""
+"""Buffers, and the memory resources that allocate them."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 from gridlane.core.process_bound import ProcessBound
 
 ALIGNMENT = 256
-"""Buffers begin at a multiple of this."""
+"""The alignment of buffers, in bytes."""
 
 HostMemory = Literal["pinned", "mapped", "managed"]
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Buffer(ProcessBound):
-    """Memory that lives as long as this object.
+    """Memory with the lifetime of this object.
 
     Attributes:
-        address: of the first byte, as kernels get it.
+        address: of the first byte, as kernels use it.
         size: in bytes.
-        owner: is held as long as the buffer is.
-        device: whose memory it is, where that is known.
+        owner: is kept alive by the buffer.
+        device: the device of the memory, if known.
     """
 
     _instead = "copy the bytes to the host"
@@ -35,14 +35,14 @@ B_co = TypeVar("B_co", bound=Buffer, covariant=True)
 
 
 class MemoryResource(Protocol[B_co]):
-    """Where memory comes from, and where it goes back to.
+    """Allocates memory, and frees it.
 
-    A buffer has no method that ends it: its memory goes back when nobody holds it any more, so
-    ``deallocate`` gets what is left of it. ``memory.DeviceMemory`` calls both.
+    A buffer has no method that ends it: its memory is freed at the end of its lifetime, so
+    ``deallocate`` gets its address and size. ``memory.DeviceMemory`` calls both.
     """
 
     def allocate(self, size: int) -> B_co:
-        """Memory of exactly ``size`` bytes, at least 0, aligned to ``ALIGNMENT``.
+        """Allocate exactly ``size`` bytes, at least 0, aligned to ``ALIGNMENT``.
 
         Raises:
             DeviceError: OUT_OF_MEMORY.
@@ -50,22 +50,21 @@ class MemoryResource(Protocol[B_co]):
         ...
 
     def deallocate(self, address: int, size: int) -> None:
-        """Take back the memory of a buffer that is gone. Work that was appended before may still
-        use it.
+        """Free the memory of a dead buffer. Work that was appended before may still use it.
 
-        It is called from any thread, at any moment, in the middle of ``allocate`` even: an
-        implementation that cannot work then notes the memory for later. It raises nothing.
+        It is called on any thread, at any moment, even inside ``allocate``: an implementation that
+        cannot work then defers the free. It never raises.
         """
         ...
 
 
 def goes_with_owner(address: int, size: int) -> None:
-    """The ``deallocate`` of a resource whose buffers own their memory: nothing is left to do."""
+    """The ``deallocate`` of a resource whose buffers own their memory: does nothing."""
 
 
 @runtime_checkable
 class Pool(MemoryResource[B_co], Protocol[B_co]):
-    """A resource that keeps memory for later allocations."""
+    """A resource that keeps freed memory for later allocations."""
 
     @property
     def reserved(self) -> int:
@@ -73,5 +72,5 @@ class Pool(MemoryResource[B_co], Protocol[B_co]):
         ...
 
     def trim(self, keep: int = 0) -> None:
-        """Give the device what nothing uses, while the pool holds more than ``keep`` bytes."""
+        """Return unused memory to the device, while the pool holds more than ``keep`` bytes."""
         ...

@@ -1,4 +1,4 @@
-"""A suballocator: splits a device's large buffers, its arenas, into pieces for arrays."""
+"""A suballocator: splits a device's large buffers, its arenas, into suballocations for arrays."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from gridlane.memory.ranges import FreeRanges
 from gridlane.memory.resource import ALIGNMENT, Buffer
 
 SMALL = 1 << 20
-"""Pieces up to this many bytes share an arena."""
+"""Suballocations up to this many bytes share an arena."""
 ARENA = 16 << 20
-"""Bytes of such an arena."""
+"""The size of a shared arena, in bytes."""
 
 
 @dataclass(slots=True, eq=False)
@@ -21,10 +21,10 @@ class Arena:
     """A buffer of the device's driver.
 
     Attributes:
-        address: on the device, of its first byte that is used.
-        pointer: on the host, of the same byte; 0 where the host does not see it.
+        address: on the device, of its first usable byte.
+        pointer: on the host, of the same byte; 0 if it is not mapped.
         skip: bytes of the buffer before that byte.
-        memory: of the buffer, where that is an object apart.
+        memory: of the buffer, if that is a separate object.
     """
 
     buffer: Any
@@ -43,12 +43,12 @@ class Suballocation(Buffer):
 
     @property
     def offset(self) -> int:
-        """Of the first byte, in the arena."""
+        """The offset of the first byte in the arena."""
         return self.address - self.arena.address
 
     @property
     def pointer(self) -> int:
-        """On the host, where it sees the memory."""
+        """The host's address, if the memory is mapped."""
         return self.arena.pointer + self.address - self.arena.address
 
     def host(self) -> ctypes.Array[ctypes.c_ubyte]:
@@ -56,13 +56,13 @@ class Suballocation(Buffer):
         return (ctypes.c_ubyte * self.size).from_address(self.pointer)
 
     def view(self) -> memoryview:
-        """The same, to be written in part."""
+        """The bytes on the host, writable in part."""
         return memoryview(self.host()).cast("B")
 
 
 def rounded(size: int) -> int:
-    """The bytes that are taken for an allocation. A piece with an arena of its own has at most an
-    eighth more than was asked for, so that the arena serves others of about its size.
+    """The size of an allocation, rounded up. A suballocation with an arena of its own has at most
+    an eighth more than requested, so that the arena serves others of about its size.
 
     >>> rounded(0), rounded(300), rounded(3 << 20), rounded((9 << 20) + 1)
     (256, 512, 3145728, 10485760)
@@ -74,14 +74,14 @@ def rounded(size: int) -> int:
 
 
 class Suballocator:
-    """Memory of one kind, in arenas: a resource that keeps what is given back for later.
+    """Memory of one kind, in arenas: a resource that keeps freed memory for later allocations.
 
-    Small pieces are cut from shared arenas; a large one has an arena of its own, which is kept
-    whole for others of its size.
+    Small suballocations share arenas; a large one has an arena of its own, which is kept whole for
+    others of its size.
 
     Args:
-        context: of the device: its ``lock``, and ``retire``, which puts a call off until the
-            device has done all work so far.
+        context: of the device: its ``lock``, and ``retire``, which defers a call until the device
+            has done all work so far.
     """
 
     def __init__(self, context: Any) -> None:
@@ -91,17 +91,18 @@ class Suballocator:
         self.addresses: AddressMap[Arena] = AddressMap()
         self.pointers: AddressMap[Arena] = AddressMap()
         self._arenas: list[Arena] = []
-        # An arena is aligned and its buffer has bytes for that behind it, so arenas do not touch.
+        # An arena is aligned, and its buffer has spare bytes for that after it, so arenas do not
+        # touch.
         self._free: FreeRanges[Arena] = FreeRanges()
         self._whole: dict[int, list[Arena]] = {}
-        """Arenas of large pieces that nothing uses, by their size."""
+        """Unused arenas of large suballocations, by their size."""
         self._pieces: dict[int, Arena] = {}
-        """The arena of each piece that is in use, by its address."""
+        """The arena of each live suballocation, by its address."""
 
-    # --- what a device does in its own way ---
+    # --- implemented by each device ---
 
     def _new_arena(self, size: int, asked: int) -> Arena:
-        """An arena of ``size`` bytes, for an allocation of ``asked``.
+        """Create an arena of ``size`` bytes, for an allocation of ``asked``.
 
         Raises:
             DeviceError: OUT_OF_MEMORY.
@@ -109,24 +110,24 @@ class Suballocator:
         raise NotImplementedError
 
     def _end_arena(self, arena: Arena) -> None:
-        """Give an arena back to the device."""
+        """Release an arena to the device."""
         raise NotImplementedError
 
     # --- allocating ---
 
     def allocate(self, size: int) -> Suballocation:
-        """Bytes of an arena; see MemoryResource."""
+        """Suballocate bytes of an arena; see MemoryResource."""
         with self.context.lock:
             start, arena = self._take(rounded(size), size)
             self._pieces[start] = arena
         return Suballocation(start, size, arena=arena)
 
     def deallocate(self, address: int, size: int) -> None:
-        """Take memory back, behind the work so far; see MemoryResource."""
+        """Free memory after the work so far; see MemoryResource."""
         self.context.retire(lambda: self._give_back(address, size))
 
     def _give_back(self, address: int, size: int) -> None:
-        """Called with the lock held, when nothing uses the memory any more."""
+        """Free memory that no work uses any more; the caller holds the lock."""
         arena, room = self._pieces.pop(address), rounded(size)
         if room > SMALL:
             self._whole.setdefault(room, []).append(arena)
@@ -155,10 +156,10 @@ class Suballocator:
             self.pointers.add(arena.pointer, size, arena)
         return arena
 
-    # --- keeping house ---
+    # --- maintenance ---
 
     def trim(self, keep: int = 0) -> None:
-        """Give back arenas that nothing uses, while they hold more than ``keep`` bytes."""
+        """Release unused arenas, while they hold more than ``keep`` bytes."""
         with self.context.lock:
             for arena in tuple(self._arenas):
                 if self.reserved > keep and self._is_unused(arena):
@@ -182,6 +183,6 @@ class Suballocator:
         self._end_arena(arena)
 
     def end(self) -> None:
-        """Give everything back, used or not."""
+        """Release all arenas, used or not."""
         for arena in tuple(self._arenas):
             self._drop(arena)

@@ -1,4 +1,4 @@
-"""CUDA's attributes of devices that are not CUDA's."""
+"""CUDA device attributes for devices that are not NVIDIA GPUs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FIXED = {
 
 
 def attributes_of(limits: Limits, compute_capability: tuple[int, int]) -> dict[str, int]:
-    """CUDA's attributes of a device that is not CUDA's, by its limits."""
+    """The CUDA attributes of a device that is not an NVIDIA GPU, from its limits."""
     sizes: dict[str, int] = {
         "WARP_SIZE": limits.warp_size,
         "MULTIPROCESSOR_COUNT": limits.multiprocessors,

@@ -1,7 +1,7 @@
-"""Files of what a driver compiled, for the next process; they lie beside the compiler's cache.
+"""Cache files of a driver's compiled code, kept for later processes beside the compiler's cache.
 
-As a driver believes what is in them, a file says what it is, a digest covers it, and nobody else
-may be able to write it (core/private_files.py).
+A driver trusts these bytes. So a file has a magic number, a digest covers it, and no other user may
+write it (core/private_files.py).
 
     magic (8)  digest (32)  |  the driver's bytes
 """
@@ -15,11 +15,11 @@ from gridlane.core.config import config
 from gridlane.core.private_files import Folder
 
 LARGEST = 256 << 20
-"""Bytes that are read or written at most."""
+"""The largest file that is read or written, in bytes."""
 
 
 def directory(name: str) -> Path | None:
-    """Where a driver's files are; None where there is to be no cache."""
+    """The directory of a driver's files; None when the cache is off."""
     settings = config()
     if not settings.cache:
         return None
@@ -31,7 +31,7 @@ def directory(name: str) -> Path | None:
 
 
 def load(path: Path, magic: bytes) -> bytes:
-    """The driver's bytes, or none where the file is missing or not to be believed."""
+    """The driver's bytes, or none when the file is missing or invalid."""
     try:
         with Folder(path.parent) as folder:
             raw, _ = folder.read(path.name, LARGEST + len(magic) + 32)
@@ -43,7 +43,7 @@ def load(path: Path, magic: bytes) -> bytes:
 
 
 def store(path: Path, magic: bytes, data: bytes) -> bool:
-    """Write a file, whole or not at all; whether that worked."""
+    """Write a file atomically; return whether that succeeded."""
     try:
         with Folder(path.parent, make=True) as folder:
             folder.write(path.name, _prefix(data, magic) + data)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from gridlane.core.features import Feature
 
 _FEATURES_BY_NAME = {"llvmpipe": frozenset((Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS))}
-"""Words of a device's name (Mesa's llvmpipe is behind lavapipe as well) and the features of
-``Target.features`` that they stand for; see passes/structure/watch_loops.py and
-codegen/joined_bits.py."""
+"""Words in a device's name and the ``Target.features`` that they imply (Mesa's llvmpipe also runs
+lavapipe); see passes/structure/watch_loops.py and codegen/joined_bits.py."""
 
 
 def workarounds(name: str) -> frozenset[Feature]:
-    """What code for a device with this name has to know.
+    """The ``Target.features`` that work around defects of a device, by its name.
 
     >>> sorted(workarounds("llvmpipe (LLVM 15.0.6, 256 bits)")), sorted(workarounds("NVIDIA H200"))
     ([<Feature.SHORT_LOOPS: 'short_loops'>, <Feature.SWAPS_SELECTS: 'swaps_selects'>], [])
@@ -21,12 +20,12 @@ def workarounds(name: str) -> frozenset[Feature]:
 
 
 _ROUNDING = ("llvmpipe", "swiftshader")
-"""Words of names of devices that divide, and take square roots, as IEEE 754 has it although their
-languages allow more: processors do."""
+"""Words in the names of devices that round division and square root as IEEE 754 requires, although
+their languages allow more: processors."""
 
 
 def shader_features(name: str) -> frozenset[Feature]:
-    """What code in WGSL or GLSL for a device with this name has to know.
+    """The ``Target.features`` of WGSL or GLSL code for a device with this name.
 
     >>> sorted(shader_features("SwiftShader")), sorted(shader_features("NVIDIA H200"))
     ([<Feature.ROUNDS: 'rounds'>], [])

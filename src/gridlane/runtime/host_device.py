@@ -1,4 +1,4 @@
-"""Base of devices whose kernels run on the host: streams, events, attributes, pinned memory."""
+"""The base of devices whose kernels run on the host: streams, events, attributes, pinned memory."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from gridlane.runtime.queues.host_stream import (
 
 
 class HostDevice:
-    """Base of the devices ``cpu`` and ``interp``. A subclass has the kernels.
+    """Base of the devices ``cpu`` and ``interp``. A subclass runs the kernels.
 
     Args:
-        resource: where the device's memory comes from.
+        resource: the device's memory resource.
     """
 
     name: str
@@ -38,7 +38,7 @@ class HostDevice:
     limits: Limits
     host_visible: bool
     route: Route = "inline"
-    # What kernels may count on: the instructions of a device of this generation are all here.
+    # Kernels may use all instructions of an NVIDIA device of this generation.
     compute_capability = (8, 0)
 
     def __init__(self, resource: MemoryResource[Buffer]) -> None:
@@ -49,11 +49,11 @@ class HostDevice:
     # --- code ---
 
     def target(self, block: Block) -> Target:
-        """The device's own name is its target's; code is made for one block shape."""
+        """The compilation target, named after the device; code is specific to a block shape."""
         return Target(self.name, block=block)
 
     def finish(self, artifact: Artifact) -> Artifact:
-        """Nothing is left to do."""
+        """Return the artifact unchanged: no step is left."""
         return artifact
 
     # --- memory ---
@@ -63,11 +63,11 @@ class HostDevice:
         return self.memory.allocate(size)
 
     def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
-        """Pinned memory is any memory here; mapped and managed memory is the device's own where
-        that is the host's.
+        """Allocate pinned memory, which is ordinary memory here; mapped and managed memory is the
+        device's own if the device uses host memory.
 
         Raises:
-            DeviceError: NOT_SUPPORTED, the device's memory is apart from the host's.
+            DeviceError: NOT_SUPPORTED, the device's memory is separate from the host's.
         """
         if kind == "pinned":
             return self._pinned.allocate(size)
@@ -92,10 +92,10 @@ class HostDevice:
         raise NotImplementedError
 
     def register_host(self, address: int, size: int) -> None:
-        """Pin memory: copies are as correct without, and no faster with it."""
+        """Do nothing: copies need no pinned memory, and pinning makes none faster."""
 
     def adopt(self, address: int, size: int) -> Buffer:
-        """No other library allocates on this device."""
+        """Refuse foreign memory: no other library allocates on this device."""
         fail(
             INVALID_VALUE,
             f"{size} bytes at {address:#x} are not in an array of the device {self.name!r}",
@@ -103,27 +103,27 @@ class HostDevice:
         )
 
     def reaches(self, other: object, address: int) -> bool:
-        """Memory of another device is out of bounds here."""
+        """Return False: memory of another device is out of bounds here."""
         return False
 
     def dlpack_device(self, address: int) -> tuple[int, int] | None:
-        """The host's memory where the device uses that; else DLPack has no kind for it."""
+        """DLPack's host memory if the device uses it; else None, as DLPack has no kind for it."""
         return (dlpack_abi.CPU, 0) if self.host_visible else None
 
     def memory_info(self) -> tuple[int, int]:
-        """Of the machine's memory, as the device has no other."""
+        """Bytes (free, total) of the machine's memory, as the device has no other."""
         page, total = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_PHYS_PAGES")
         return os.sysconf("SC_AVPHYS_PAGES") * page, total * page
 
     # --- queues ---
 
     def new_stream(self) -> OwnHostStream:
-        """A stream with a thread of its own."""
+        """Create a stream with a thread of its own."""
         return OwnHostStream(self)
 
     def stream_at(self, handle: int) -> HostStream:
-        """The stream with this number. Work of a thread runs on the thread, so CUDA's 2, the
-        thread's own default, is the default stream as well."""
+        """The stream with this number. A thread's work runs on that thread, so CUDA's 2, the
+        per-thread default stream, is also the default stream."""
         if handle in (0, 1, 2):
             return self.default_stream
         found = by_handle(handle)
@@ -132,11 +132,11 @@ class HostDevice:
         return found
 
     def stop_thread(self, thread: int, wish: bool) -> None:
-        """Ask the launch of a thread to end early, or take that back."""
+        """Ask the launch of a thread to end early, or withdraw the request."""
         raise NotImplementedError
 
     def new_event(self, timing: bool = True) -> HostEvent:
-        """An event of the host's clock."""
+        """Create an event on the host's clock."""
         return HostEvent(timing)
 
     def synchronize(self) -> None:
@@ -146,31 +146,31 @@ class HostDevice:
             each.synchronize()
 
     def reset(self) -> None:
-        """Wait for all work. Memory goes with the arrays that hold it."""
+        """Wait for all work. Arrays free their own memory."""
         self.synchronize()
 
     def forget_thread(self) -> None:
-        """Nothing: host threads need no context."""
+        """Do nothing: host threads need no context."""
 
     def activate(self) -> None:
-        """Nothing, likewise."""
+        """Do nothing: host threads need no context."""
 
     # --- facts ---
 
     def attributes(self) -> dict[str, int]:
-        """CUDA's attributes of a device of this generation."""
+        """The CUDA attributes of a device of this generation."""
         return attributes_of(self.limits, self.compute_capability)
 
 
 def machine_uuid() -> str:
-    """A name of a device of this machine that differs between machines."""
+    """The UUID of a device of this machine; it differs between machines."""
     digits = f"{uuid.getnode():032x}"
     parts = digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]
     return "GPU-" + "-".join(parts)
 
 
 class HostKernel:
-    """Base of the kernels of these devices, which are made for one block shape."""
+    """Base of the kernels of host devices, whose code is specific to a block shape."""
 
     artifact: Artifact
 
@@ -179,13 +179,13 @@ class HostKernel:
         self.explain: Explain | None = None
 
     def bind(self, block: Block) -> Self:
-        """The kernel itself."""
+        """Return the kernel itself."""
         assert self.artifact.block in (None, block), "compiled for another block shape"
         return self
 
     def figures(self) -> None:
-        """Code generation counts no registers."""
+        """Return None: code generation counts no registers."""
 
     def occupancy(self, threads: int, shared: int = 0) -> int:
-        """A worker runs one block at a time."""
+        """Return 1: a worker runs one block at a time."""
         return 1

@@ -1,5 +1,5 @@
-"""What host-driven devices have in common: streams by number, copies by the default stream,
-and what is asked of every device and means nothing to these."""
+"""The base of host-driven devices: streams by number, copies by the default stream, and the no-op
+methods of the device protocol."""
 
 from __future__ import annotations
 
@@ -32,29 +32,30 @@ _APART = {
     "CONCURRENT_MANAGED_ACCESS": 0,
     "PAGEABLE_MEMORY_ACCESS": 0,
 }
-"""CUDA's attributes of a device whose addresses are not the host's."""
+"""The CUDA attributes of a device whose addresses differ from the host's."""
 
 S = TypeVar("S", bound=HostDrivenStream[Any])
 
 
 class HostDrivenDevice(Generic[S]):
-    """Base of these devices."""
+    """Base of the host-driven devices."""
 
     host_visible = False
     route: Route = "queued"
-    # What kernels may count on; the code generator makes it of what the device has, or refuses.
+    # Kernels may use the instructions of this generation; the code generator legalises or refuses
+    # those that the device lacks.
     compute_capability = (8, 0)
     name: str
     ordinal: int
     limits: Limits
     dlpack_kind: int | None = None
-    """Of the memory, one of dlpack_abi's; None where DLPack has none."""
+    """DLPack's kind of the memory, of dlpack_abi; None if DLPack has none."""
 
     ended = False
-    """Whether the end of the process has come."""
+    """Whether the process is exiting."""
 
     def _begin_streams(self, make: Callable[..., S]) -> None:
-        """Begin with no other stream than the default one."""
+        """Start with the default stream alone."""
         self._make_stream = make
         self._streams: weakref.WeakValueDictionary[int, S] = weakref.WeakValueDictionary()
         self.default_stream = make(self, default=True)
@@ -62,8 +63,8 @@ class HostDrivenDevice(Generic[S]):
         os.register_at_fork(after_in_child=lambda: call() if (call := forget()) else None)
 
     def _begin_in_child(self) -> None:
-        """Refuse all work in the child of a fork: no driver of a GPU survives one, and a thread
-        that held the lock is gone."""
+        """Refuse all work in the child of a fork: no GPU driver survives a fork, and a thread that
+        held the lock does not exist."""
         context = self.default_stream.context
         context.lock = threading.RLock()
         context.deferred_queues = set()
@@ -73,10 +74,10 @@ class HostDrivenDevice(Generic[S]):
             "use the device in the child alone, or start processes by spawn",
         )
 
-    # --- the end of the process ---
+    # --- the exit of the process ---
 
     def _end_with_process(self) -> None:
-        """At the end of the process finish the work so far, and refuse all that follows."""
+        """Finish the work so far at the exit of the process, and refuse later work."""
         at_end(self._end)
 
     def _end(self) -> None:
@@ -84,7 +85,7 @@ class HostDrivenDevice(Generic[S]):
         context, lost = stream.context, stream.context.fault is not None
         with suppress(DeviceError, KernelStop):
             stream.put_in()
-        with context.lock:  # no other thread gives the device more from here on
+        with context.lock:  # no other thread submits from here on
             with suppress(DeviceError, KernelStop):
                 stream.settle()
             self.ended = True
@@ -93,27 +94,28 @@ class HostDrivenDevice(Generic[S]):
             self._give_back(alone())
 
     def _give_back(self, everything: bool) -> None:
-        """Save what is kept between processes, and give back what the driver has given, unless
-        another thread may be using it."""
+        """Save the caches between processes, and release the driver's objects, unless another
+        thread may be using them."""
         raise NotImplementedError
 
     # --- code ---
 
     def finish(self, artifact: Artifact) -> Artifact:
-        """The driver compiles when a kernel is loaded or a pipeline of it is made."""
+        """Return the artifact unchanged: the driver compiles it when a kernel or pipeline is
+        loaded."""
         return artifact
 
     # --- memory ---
 
     def register_host(self, address: int, size: int) -> None:
-        """Pin memory: copies are as correct without, and no faster with it."""
+        """Do nothing: copies need no pinned memory, and pinning makes none faster."""
 
     def reaches(self, other: object, address: int) -> bool:
-        """Host-driven devices share no memory."""
+        """Return False: host-driven devices share no memory."""
         return False
 
     def dlpack_device(self, address: int) -> tuple[int, int] | None:
-        """DLPack's name of the memory, where it has one."""
+        """DLPack's device of the memory, if it has one."""
         return None if self.dlpack_kind is None else (self.dlpack_kind, self.ordinal)
 
     def copy(self, target: int, source: int, size: int) -> None:
@@ -137,13 +139,13 @@ class HostDrivenDevice(Generic[S]):
     # --- queues ---
 
     def new_stream(self) -> S:
-        """A stream of its own."""
+        """Create a stream."""
         stream = self._make_stream(self)
         self._streams[stream.handle] = stream
         return stream
 
     def stream_at(self, handle: int) -> S:
-        """The stream with this number; a thread has no default stream of its own here."""
+        """The stream with this number; there are no per-thread default streams here."""
         if handle in (0, 1, 2):
             return self.default_stream
         found = self._streams.get(handle)
@@ -158,38 +160,38 @@ class HostDrivenDevice(Generic[S]):
             stream.raise_error()
 
     def check(self, late: bool = False) -> None:
-        """Raise the first error that a kernel reported, or of ``late`` ones the first; called when
-        work is done."""
+        """Raise the first error that a kernel reported, or the first of the ``late`` ones; called
+        when work is done."""
         raise NotImplementedError
 
     def activate(self) -> None:
-        """Nothing: none is any thread's current device."""
+        """Do nothing: these drivers have no current device of a thread."""
 
     def forget_thread(self) -> None:
-        """Nothing is kept by threads."""
+        """Do nothing: threads hold no state of the device."""
 
     # --- facts ---
 
     def _attributes(self, integrated: bool) -> dict[str, int]:
-        """CUDA's attributes, by what the driver tells."""
+        """The CUDA attributes, from the driver's properties."""
         own = {"INTEGRATED": int(integrated), **_APART}
         return attributes_of(self.limits, self.compute_capability) | own
 
 
 class ReportingDevice(HostDrivenDevice[S]):
-    """Base of those whose kernels write reports into memory that the host sees."""
+    """Base of devices whose kernels write reports into memory that the host can read."""
 
     def _begin_reports(self) -> None:
         self.reporting: weakref.WeakSet[HostDrivenKernel[Any]] = weakref.WeakSet()
         self.unread: set[HostDrivenKernel[Any]] = set()
-        """Kernels that may have told something that is not read yet."""
+        """Kernels whose reports may be unread."""
 
     def _all_done(self) -> bool:
-        """Whether no kernel that runs may still tell something."""
+        """Whether no kernel in flight may still report."""
         raise NotImplementedError
 
     def flush(self) -> None:
-        """Write what kernels printed; called when work is done."""
+        """Write the lines that kernels printed; called when work is done."""
         if not self.unread:
             return
         for kernel in tuple(self.reporting):
@@ -197,8 +199,8 @@ class ReportingDevice(HostDrivenDevice[S]):
                 kernel.report.flush()
 
     def check(self, late: bool = False) -> None:
-        """Raise the first error that a kernel reported, or of ``late`` ones the first; called when
-        work is done."""
+        """Raise the first error that a kernel reported, or the first of the ``late`` ones; called
+        when work is done."""
         if not self.unread:
             return
         for kernel in tuple(self.reporting):
@@ -209,7 +211,7 @@ class ReportingDevice(HostDrivenDevice[S]):
             self.unread.clear()
 
     def _forget_reports(self) -> None:
-        """Of what kernels raised."""
+        """Drop the errors of kernels."""
         for kernel in tuple(self.reporting):
             if kernel.report is not None:
                 kernel.report.stop()

@@ -1,4 +1,4 @@
-"""What kernels of host-driven devices have in common; see queues/host_driven_stream.py."""
+"""The base of kernels of host-driven devices; see queues/host_driven_stream.py."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from gridlane.runtime.queues.host_driven_stream import HostDrivenStream
 from gridlane.runtime.report import Report
 
 LONGEST_GRID = 2**31 - 1
-"""Blocks along x; along y and z CUDA's 65535."""
+"""The limit of blocks along x; along y and z it is CUDA's 65535."""
 
 
 class KernelDevice(Protocol):
-    """What kernels need of their device."""
+    """The device interface that a kernel uses."""
 
     limits: Limits
 
     @property
     def default_stream(self) -> HostDrivenStream[Any]:
-        """The one that launches go to where no other is named."""
+        """The stream of launches that name none."""
         ...
 
 
@@ -40,8 +40,8 @@ class HostDrivenKernel(Generic[D]):
     """An artifact on a device.
 
     Attributes:
-        param_size: bytes that a launch has to give.
-        report, report_address: what its threads tell the host, where they have something to tell.
+        param_size: bytes of a launch's parameter block.
+        report, report_address: the report block, if the kernel reports anything.
     """
 
     def __init__(self, device: D, artifact: Artifact) -> None:
@@ -52,7 +52,7 @@ class HostDrivenKernel(Generic[D]):
         self.report_address = 0
 
     def check_block(self, block: Block) -> int:
-        """Refuse a block shape that the device does not have; else its threads.
+        """Refuse a block shape that exceeds the device's limits; return its number of threads.
 
         Raises:
             DeviceError: INVALID_VALUE.
@@ -69,7 +69,7 @@ class HostDrivenKernel(Generic[D]):
         """Refuse more shared memory than a block has.
 
         Args:
-            step: dynamic shared memory comes in so many bytes.
+            step: the granularity of dynamic shared memory, in bytes.
 
         Raises:
             DeviceError: OUT_OF_RESOURCES.
@@ -82,10 +82,10 @@ class HostDrivenKernel(Generic[D]):
     # --- facts ---
 
     def figures(self) -> None:
-        """The devices tell nothing of registers."""
+        """Return None: the devices report no registers."""
 
     def occupancy(self, threads: int, shared: int = 0) -> int:
-        """They do not tell that either; one block, which every device holds."""
+        """Return one block, which every device holds; the devices do not report occupancy."""
         return 1
 
 
@@ -95,8 +95,8 @@ R = TypeVar("R")
 
 
 class HostDrivenBound(Generic[K, S, R]):
-    """A kernel K and its block shape, to be launched on streams S. What its launches share, an R,
-    is prepared once for each size of dynamic shared memory."""
+    """A kernel K bound to a block shape, for launches on streams S. Launches share an R, which is
+    prepared once for each size of dynamic shared memory."""
 
     def __init__(self, kernel: K) -> None:
         self.kernel: K = kernel
@@ -106,23 +106,24 @@ class HostDrivenBound(Generic[K, S, R]):
         self._context: HostDrivenContext | None = None
         self._prepared: dict[int, R] = {}
 
-    # --- what a device does in its own way ---
+    # --- implemented by each device ---
 
     def _prepare(self, shared: int) -> R:
-        """What launches with so many bytes of dynamic shared memory share, once that is checked."""
+        """The shared state of launches with so many bytes of dynamic shared memory, after a
+        check."""
         raise NotImplementedError
 
     def _submit(
         self, stream: S, prepared: R, params: bytes, grid: tuple[int, int, int], shared: int
     ) -> None:
-        """Submit a launch that is checked. Hot."""
+        """Submit a checked launch. Hot."""
         raise NotImplementedError
 
     # --- launching ---
 
     @property
     def explain(self) -> Explain | None:
-        """What the user is to see of a KernelStop."""
+        """Convert a KernelStop to the user's exception."""
         return self.kernel.explain
 
     @explain.setter
@@ -149,7 +150,7 @@ class HostDrivenBound(Generic[K, S, R]):
         self._submit(stream, prepared, params, (gx // self._coarse, gy, gz), shared)
 
     def _begin_on(self, stream: S) -> None:
-        """Begin anew on the device of a stream: it is the first launch, or the first since the
+        """Prepare again on the device of a stream: at the first launch, or the first since the
         device was lost."""
         if stream.device is not self.kernel.device:
             fail(INVALID_HANDLE, f"kernel {self.kernel.name}: the stream is another device's")
@@ -158,11 +159,11 @@ class HostDrivenBound(Generic[K, S, R]):
 
 
 def accept(artifact: Artifact, target: str, form: str, language: str, library: str) -> None:
-    """Refuse an artifact that is not the device's.
+    """Refuse another device's artifact.
 
     Args:
-        form, language: the format of its code, and what users call that.
-        library: what drives the device, as users call it.
+        form, language: the format of its code, and the users' name of that.
+        library: the users' name of the device's driver.
 
     Raises:
         DeviceError: INVALID_IMAGE, NOT_SUPPORTED.

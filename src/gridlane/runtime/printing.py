@@ -11,7 +11,7 @@ from gridlane.core.dtypes import DType
 
 
 def line(site: PrintSite, cells: int) -> str:
-    """A printed line; ``cells`` is the address of one 8-byte cell for each argument."""
+    """Format a printed line; ``cells`` is the address of one 8-byte cell for each argument."""
     values = iter(_cell(dtype, cells + 8 * index) for index, dtype in enumerate(site.dtypes))
     return "".join(next(values) if part is None else part for part in site.parts)
 

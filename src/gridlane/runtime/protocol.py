@@ -1,4 +1,4 @@
-"""What a device is: an allocator, a loader, queues and events behind one small protocol."""
+"""The device protocol: an allocator, a loader, queues and events."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gridlane.memory.resource import Buffer, HostMemory
 
 Block = tuple[int, int, int]
 Route = Literal["inline", "queued", "native"]
-"""Launches on the default stream run on the caller; streams, in Python, append them to a queue; or
-the driver's function can be called without Python, as NativeLaunch says."""
+"""How launches on the default stream run: on the caller (inline); appended by Python to a queue
+(queued); or by the driver's function without Python, see NativeLaunch (native)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a launch may ask for."""
+    """The limits of a launch."""
 
     max_threads: int = 1024
     max_block: tuple[int, int, int] = (1024, 1024, 64)
@@ -32,7 +32,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a kernel's code takes, as far as the device tells."""
+    """The resources of a kernel's code, as far as the device reports them."""
 
     registers: int
     local_bytes: int
@@ -43,7 +43,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class NativeLaunch:
-    """What a launch by the driver's own function takes, as addresses.
+    """The addresses that a launch by the driver's own function uses.
 
     Attributes:
         address: of cuLaunchKernel.
@@ -51,8 +51,8 @@ class NativeLaunch:
         function, stream: the CUfunction and CUstream.
         param_size: bytes of the parameter block.
         flag: of a byte to set at each launch.
-        sound: of a byte that is 1 for as long as this may be used.
-        keep: owns what the addresses point to.
+        sound: of a byte that is 1 while this object is valid.
+        keep: the owner of the memory at these addresses.
     """
 
     address: int
@@ -66,7 +66,7 @@ class NativeLaunch:
 
 
 Explain = Callable[[Any], BaseException]
-"""Makes the user's exception of a KernelStop."""
+"""Converts a KernelStop to the user's exception."""
 
 
 class BoundKernel(Protocol):
@@ -74,14 +74,14 @@ class BoundKernel(Protocol):
 
     artifact: Artifact
     explain: Explain | None
-    """What to raise for a KernelStop; set by the launch path."""
+    """Converts a KernelStop to the user's exception; set by the launch path."""
 
     def launch(self, params: bytes, gx: int, gy: int, gz: int, shared: int) -> None:
-        """Run a grid on the default stream; a device whose default stream is inline has finished
-        on return, and so has a kernel that can raise.
+        """Run a grid on the default stream. It is finished on return if that stream is inline, or
+        if the kernel can raise.
 
         Args:
-            params: the flat parameter block, laid out as ``artifact.params`` says.
+            params: the flat parameter block, in the layout of ``artifact.params``.
             gx, gy, gz: blocks along each axis.
             shared: bytes of dynamic shared memory.
 
@@ -92,16 +92,16 @@ class BoundKernel(Protocol):
 
 
 class LoadedKernel(Protocol):
-    """An artifact made executable."""
+    """An artifact that is loaded into a device."""
 
     artifact: Artifact
 
     def bind(self, block: Block) -> BoundKernel:
-        """The kernel for blocks of this shape; for an artifact made for one shape, that one."""
+        """Bind the kernel to a block shape; an artifact for one shape is bound to that one."""
         ...
 
     def figures(self) -> Figures | None:
-        """Registers, memory and the largest block; None where the device counts nothing."""
+        """Registers, memory and the largest block; None if the device does not report them."""
         ...
 
     def occupancy(self, threads: int, shared: int = 0) -> int:
@@ -110,7 +110,7 @@ class LoadedKernel(Protocol):
 
 
 class Executable(Protocol):
-    """Recorded work that can be launched any number of times. It keeps what the work uses."""
+    """Recorded work that can be launched any number of times. It owns the objects of the work."""
 
     def launch(self, stream: Any) -> None:
         """Append the work to a stream of the same device."""
@@ -118,29 +118,29 @@ class Executable(Protocol):
 
 
 class Graph(Protocol):
-    """Recorded work of a stream. It keeps what the work uses."""
+    """Recorded work of a stream. It owns the objects of the work."""
 
     size: int
-    """Launches, copies, fills and host functions in it."""
+    """The number of launches, copies, fills and host functions in it."""
 
     def instantiate(self) -> Executable:
-        """The work ready to be launched; it does not need the graph any more."""
+        """Instantiate the work for launches; the result outlives the graph."""
         ...
 
 
 class Stream(Protocol):
-    """An ordered queue of work. ``keep`` is held until the work is done."""
+    """An ordered queue of work. ``keep`` is kept alive until the work is done."""
 
     device: Any
-    """The device that it is a queue of."""
+    """The device of the queue."""
     handle: int
     """CUDA's number of the stream: 0 for the default one."""
     inline: bool
-    """Whether the work is done on return, on the caller."""
+    """Whether work runs on the caller and is done on return."""
 
     @property
     def capturing(self) -> bool:
-        """Whether work is recorded, not run; see ``begin_capture``."""
+        """Whether work is recorded, not executed; see ``begin_capture``."""
         ...
 
     def launch(
@@ -177,7 +177,7 @@ class Stream(Protocol):
         ...
 
     def fill(self, target: int, byte: int, size: int, keep: Any = None) -> None:
-        """Append setting bytes."""
+        """Append a fill."""
         ...
 
     def submit(self, work: Callable[[], object], always: bool = False) -> None:
@@ -189,7 +189,7 @@ class Stream(Protocol):
         ...
 
     def drain(self) -> None:
-        """Wait for the work so far, and leave an error for ``synchronize``."""
+        """Wait for the work so far; leave its error for ``synchronize``."""
         ...
 
     def query(self) -> bool:
@@ -197,17 +197,17 @@ class Stream(Protocol):
         ...
 
     def begin_capture(self) -> None:
-        """Record the work from now on in a graph; it does not run.
+        """Record later work in a graph; it does not execute.
 
         Raises:
-            DeviceError: NOT_CAPTURED, the default stream cannot be; what needs the work done, and
-                on a GPU what waits for all streams or allocates, raises it until the end.
-                ILLEGAL_STATE, the stream is captured already.
+            DeviceError: NOT_CAPTURED, the default stream cannot be captured; until the end,
+                operations that need the work done raise it, and on a GPU those that wait for all
+                streams or allocate. ILLEGAL_STATE, the stream is captured already.
         """
         ...
 
     def end_capture(self) -> Graph:
-        """The recorded work; DeviceError ILLEGAL_STATE when nothing is recorded."""
+        """End the recording and return it; DeviceError ILLEGAL_STATE if nothing is recorded."""
         ...
 
 
@@ -245,47 +245,48 @@ class Device(Protocol):
     ordinal: int
     limits: Limits
     host_visible: bool
-    """Whether kernels can use the address of host memory as it is, so no copy is needed."""
+    """Whether kernels can use the address of host memory directly, so no copy is needed."""
     compute_capability: tuple[int, int]
     """The generation of NVIDIA device whose instructions kernels may use."""
     route: Route
-    """How a launch goes that needs no preparing."""
+    """How a launch without preparation runs."""
 
     # --- code ---
 
     def target(self, block: Block) -> Target:
-        """What to compile for, given the block shape of a launch."""
+        """The compilation target, given the block shape of a launch."""
         ...
 
     def finish(self, artifact: Artifact) -> Artifact:
-        """The last step of compilation, where the device's driver does it; else the artifact."""
+        """Do the last step of compilation if the device's driver does it; else return the
+        artifact."""
         ...
 
     def load(self, artifact: Artifact) -> LoadedKernel:
-        """Make an artifact executable."""
+        """Load an artifact for launches."""
         ...
 
     # --- memory; copies come after all work of the default stream and are finished on return ---
 
     memory: DeviceMemory[Any]
-    """The device's own memory: where it comes from, and which buffers are alive."""
+    """The device's own memory: its resource, and its live buffers."""
 
     def allocate(self, size: int) -> Buffer:
-        """Memory of ``size`` bytes, aligned to 256; DeviceError 2 when there is none."""
+        """Allocate ``size`` bytes, aligned to 256; DeviceError 2 when there is none."""
         ...
 
     def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
-        """Host memory: ``pinned`` for copies that do not wait, ``mapped`` and ``managed`` with an
-        address that kernels may use as well. DeviceError 801 where there is none such."""
+        """Allocate host memory: ``pinned`` for asynchronous copies, ``mapped`` and ``managed`` with
+        an address that kernels may use as well. DeviceError 801 if the kind is unsupported."""
         ...
 
     def register_host(self, address: int, size: int) -> Any:
-        """Pin the caller's memory for as long as the returned object lives."""
+        """Pin the caller's memory for the lifetime of the returned object."""
         ...
 
     def adopt(self, address: int, size: int) -> Buffer:
-        """Memory of this device that another library allocated; where it is another GPU's, the
-        buffer says so.
+        """Borrow memory of this device that another library allocated; the buffer names another GPU
+        if it is the owner.
 
         Raises:
             DeviceError: INVALID_VALUE, the address is not this device's.
@@ -297,16 +298,16 @@ class Device(Protocol):
         ...
 
     def dlpack_device(self, address: int) -> tuple[int, int] | None:
-        """DLPack's (kind, number) of memory at an address, 0 for none; None where DLPack has no
-        kind for the device's memory."""
+        """DLPack's (kind, number) of memory at an address, 0 for none; None if DLPack has no kind
+        for the device's memory."""
         ...
 
     def memory_info(self) -> tuple[int, int]:
-        """Bytes (free, in all)."""
+        """Bytes (free, total)."""
         ...
 
     def copy(self, target: int, source: int, size: int) -> None:
-        """Copy bytes between addresses of the device or, when host_visible, of the host."""
+        """Copy bytes between addresses of the device or, if host_visible, of the host."""
         ...
 
     def upload(self, target: int, source: memoryview) -> None:
@@ -326,16 +327,16 @@ class Device(Protocol):
     default_stream: Stream
 
     def new_stream(self) -> Stream:
-        """A stream of its own; it lives as long as the object."""
+        """Create a stream; it lives as long as the object."""
         ...
 
     def stream_at(self, handle: int) -> Stream:
-        """The stream with this number, whoever made it; DeviceError INVALID_HANDLE if none is
-        known to have it. 0 and 1 are the default stream, 2 the calling thread's default."""
+        """The stream with this number, of any owner; DeviceError INVALID_HANDLE if none is known to
+        have it. 0 and 1 are the default stream, 2 the calling thread's default."""
         ...
 
     def new_event(self, timing: bool = True) -> Event:
-        """A new event; ``timing=False`` for one that only orders work."""
+        """Create an event; ``timing=False`` for one that only orders work."""
         ...
 
     def synchronize(self) -> None:
@@ -343,15 +344,15 @@ class Device(Protocol):
         ...
 
     def reset(self) -> None:
-        """Wait for all work and forget errors; where a device lost its context, make a new one."""
+        """Wait for all work and drop errors; replace a lost context."""
         ...
 
     def activate(self) -> None:
-        """Make the device the calling thread's current one, where the driver has such a thing."""
+        """Make the device the calling thread's current one, if the driver has such a state."""
         ...
 
     def forget_thread(self) -> None:
-        """Take nothing for granted about what the calling thread has set up for this device."""
+        """Assume nothing about the calling thread's state in this device's driver."""
         ...
 
     # --- facts ---
@@ -361,5 +362,5 @@ class Device(Protocol):
         ...
 
     def describe(self) -> dict[str, object]:
-        """Facts for ``gridlane devices``: ``name``, ``uuid`` and what else there is."""
+        """Facts for ``gridlane devices``: ``name``, ``uuid`` and others."""
         ...

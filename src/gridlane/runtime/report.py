@@ -1,4 +1,5 @@
-"""What running kernels tell the host, in memory that both see; the layout is core/gpu_abi.py's."""
+"""The report block: running kernels' messages to the host in shared memory, as core/gpu_abi.py
+says."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ def _capacity(artifact: Artifact) -> int:
 
 
 def size(artifact: Artifact) -> int:
-    """Bytes of the report block of a kernel."""
+    """The size of a kernel's report block, in bytes."""
     return abi.RECORDS_OFFSET + _capacity(artifact) + 4 * TRACE_SLOTS
 
 
@@ -29,7 +30,7 @@ class Report:
     """The report block of one loaded kernel, in ``size(artifact)`` bytes of host memory.
 
     Args:
-        host: that memory. The caller keeps it.
+        host: that memory. The caller keeps it alive.
     """
 
     def __init__(self, artifact: Artifact, host: ctypes.Array[ctypes.c_ubyte]) -> None:
@@ -40,7 +41,7 @@ class Report:
         struct.pack_into("<II", self._bytes, abi.PRINT_CAPACITY_OFFSET, self.capacity, TRACE_SLOTS)
 
     def flush(self) -> None:
-        """Write what kernels printed to stdout; call when they are done."""
+        """Write the lines that kernels printed to stdout; call when the kernels are done."""
         (head,) = struct.unpack_from("<I", self._bytes, abi.PRINT_HEAD_OFFSET)
         if not head:
             return
@@ -49,7 +50,7 @@ class Report:
         while at + abi.RECORD_HEADER_BYTES <= min(head, self.capacity):
             start = abi.RECORDS_OFFSET + at
             (site,) = struct.unpack_from("<I", self._bytes, start)
-            if not site:  # the record that did not fit, and all behind it
+            if not site:  # the record that did not fit, and all after it
                 break
             sites = self.artifact.prints[site - 1]
             cells = ctypes.addressof(self._bytes) + start + abi.RECORD_HEADER_BYTES
@@ -66,8 +67,8 @@ class Report:
             )
 
     def stop(self, late: bool = False) -> KernelStop | None:
-        """The first error that a thread raised since the last call, when it is the device's
-        own or ``late`` is not asked for; call when kernels are done."""
+        """The first error that a thread raised since the last call, if it is the device's own or
+        ``late`` is false; call when kernels are done."""
         (code,) = struct.unpack_from("<I", self._bytes, abi.ERROR_OFFSET)
         if not code or (late and not self.artifact.errors[code - 1].late):
             return None
@@ -77,7 +78,7 @@ class Report:
         return kernel_exception(self.artifact.errors[code - 1], thread, block)
 
     def places(self) -> list[str]:
-        """After a fault: the lines where warps stood, the most frequent first."""
+        """The lines at which warps stood when the kernel faulted, the most frequent first."""
         offset = abi.RECORDS_OFFSET + self.capacity
         lines = struct.unpack_from(f"<{TRACE_SLOTS}I", self._bytes, offset)
         counts = Counter(number for number in lines if number)

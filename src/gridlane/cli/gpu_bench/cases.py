@@ -1,4 +1,4 @@
-"""What each kernel is run on, and what must come out."""
+"""The inputs and the expected results of each kernel."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Case:
 
     Attributes:
         arrays: host arrays; those of ``outputs`` are compared.
-        scalars: of the arguments behind the arrays.
-        work: operations or bytes of one launch, with its unit a second.
+        scalars: the arguments after the arrays.
+        work: operations or bytes of one launch, with the unit of the rate.
     """
 
     name: str
@@ -41,7 +41,7 @@ def _floats(*shapes: tuple[int, ...]) -> Arrays:
 
 
 def vecadd(scale: int = 1) -> Case:
-    """Bound by memory."""
+    """Memory-bound."""
     n = (1 << 27) // scale
     arrays = [*_floats((n,), (n,)), np.zeros(n, np.float32)]
     work = (12 * n / 1e9, "GB")
@@ -49,7 +49,7 @@ def vecadd(scale: int = 1) -> Case:
 
 
 def nbody(scale: int = 1) -> Case:
-    """Bound by arithmetic; 20 operations an interaction, as is usual to count."""
+    """Compute-bound; by convention 20 operations per interaction."""
     n = max(256, (1 << 17) // scale)
     arrays = [*_floats((n, 4)), np.zeros((n, 4), np.float32)]
     work = (20.0 * n * n / 1e12, "TFLOP")
@@ -57,7 +57,7 @@ def nbody(scale: int = 1) -> Case:
 
 
 def matmul(scale: int = 1) -> Case:
-    """Tiles in shared memory, one element a thread."""
+    """Tiles in shared memory, one element per thread."""
     n = max(64, 4096 // scale)
     arrays = [*_floats((n, n), (n, n)), np.zeros((n, n), np.float32)]
     grid, work = (n // 32, n // 32), (2.0 * n**3 / 1e12, "TFLOP")
@@ -65,7 +65,7 @@ def matmul(scale: int = 1) -> Case:
 
 
 def reduction(scale: int = 1) -> Case:
-    """Shuffles in warps, and an atomic addition a block."""
+    """Shuffles in warps, and one atomic addition per block."""
     n = (1 << 28) // scale
     arrays = [*_floats((n,)), np.zeros(1, np.float32)]
     work = (4 * n / 1e9, "GB")
@@ -75,10 +75,10 @@ def reduction(scale: int = 1) -> Case:
 CASES: dict[str, Callable[[int], Case]] = {
     made.__name__: made for made in (vecadd, nbody, matmul, reduction)
 }
-"""Makers of the cases; what they take divides the sizes, for a machine without a GPU."""
+"""Makers of the cases; their argument divides the sizes, for a machine without a GPU."""
 
 
-# --- what must come out, of the arrays behind one launch ---
+# --- the expected results, checked on the arrays after one launch ---
 
 
 def _sums(arrays: Arrays) -> bool:
@@ -87,7 +87,7 @@ def _sums(arrays: Arrays) -> bool:
 
 
 def _forces(arrays: Arrays) -> bool:
-    """Those on a few bodies."""
+    """Check the forces on a few bodies."""
     bodies, forces = (array.astype(np.float64) for array in arrays)
     chosen = np.linspace(0, len(bodies) - 1, 16).astype(int)
     away = bodies[None, :, :3] - bodies[chosen, None, :3]
@@ -97,7 +97,7 @@ def _forces(arrays: Arrays) -> bool:
 
 
 def _products(arrays: Arrays) -> bool:
-    """A few rows."""
+    """Check a few rows."""
     a, b, c = arrays
     chosen = np.linspace(0, len(a) - 1, 16).astype(int)
     return np.allclose(a[chosen].astype(np.float64) @ b, c[chosen], rtol=1e-4)

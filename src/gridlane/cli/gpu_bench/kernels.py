@@ -1,4 +1,4 @@
-"""Kernels whose speed says something of a GPU, as CUDA code writes them."""
+"""Kernels that measure a GPU, in the style of CUDA code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TILE = 32
 
 @cuda.jit
 def add(a, b, c, n):
-    """So little that a launch of it is the cost of launching."""
+    """Do so little that a launch of it costs no more than launching."""
     i = cuda.grid(1)
     if i < n:
         c[i] = a[i] + b[i]

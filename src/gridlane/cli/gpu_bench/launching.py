@@ -1,4 +1,4 @@
-"""What a launch costs the host, and a launch with the wait for it."""
+"""The host's cost of a launch, and of a launch with the wait for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures and prints the tables."""
+"""Measure and print the tables."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ The cost of a launch, rates of copies and of a few kernels, on the device of GRI
 gridlane is measured by `python -m benchmarks.nvidia` in a checkout, with these installed."""
 
 Row = tuple[str, str, str, bool | None]
-"""What was measured, the time, the rate, and whether the result is right where there is one."""
+"""The measurement, its time, its rate, and whether the result is right, if there is one."""
 _RESULTS = {None: "", True: "right", False: "[red]WRONG[/]"}
 
 
 def show(arguments: list[str]) -> int:
-    """Run what the arguments ask for; the exit status."""
+    """Run the measurements that the arguments select; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="gridlane bench --device cuda",
         description=DESCRIPTION,
@@ -72,7 +72,7 @@ def _copies(_: str, scale: int) -> Iterator[Row]:
 
 
 def _kernel(name: str, scale: int) -> Iterator[Row]:
-    """One launch whose result is checked, then the timed ones."""
+    """Launch once and check the result, then time launches."""
     case = CASES[name](scale)
     arrays = [cuda.to_device(array) for array in case.arrays]
     launch = case.kernel[case.grid, case.block]

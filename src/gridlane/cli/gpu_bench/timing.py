@@ -1,4 +1,4 @@
-"""Times, on the device's clock and on the host's."""
+"""Times, by the device's clock and by the host's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gridlane import cuda
 
 ROUNDS = 15
 LAUNCHES, ROUND_TRIPS = 500, 300
-"""Calls between two looks at the clock."""
+"""Calls between two readings of the clock."""
 
 
 def timed(launch: Any, count: int = ROUNDS) -> float:

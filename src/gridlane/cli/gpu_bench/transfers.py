@@ -15,7 +15,7 @@ SIZE = 1 << 28
 
 
 def rates(size: int = SIZE) -> Iterator[tuple[str, float]]:
-    """(what, GB/s) of each; a copy on the device counts what is read and what is written."""
+    """(what, GB/s) of each; a copy on the device counts both reads and writes."""
     host = cuda.pinned_array(size, np.uint8)
     host[:] = 1
     device = cuda.device_array(size, np.uint8)

@@ -1,1 +1,1 @@
-"""``gridlane selftest``: what a device computes, beside the interpreter, as a table to hand on."""
+"""``gridlane selftest``: compare a device with the interpreter, as a table to send to others."""

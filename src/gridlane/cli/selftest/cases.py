@@ -1,4 +1,4 @@
-"""What the self-test tries: kernels by types, with values that include the edges."""
+"""The cases of the self-test: kernels by types, with values that include the edges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BLOCK = 64
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 FLOATS = ("float32", "float64")
 FUNCTION_ULP = 4
-"""What docs/math.md allows; lgamma is worse near its zeros."""
+"""The bound in docs/math.md; lgamma is worse near its zeros."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class Case:
     Attributes:
         rows: names of the rows of its result.
         types: the element types of its two operands and of its result.
-        start: what its result is filled with.
-        ulp: what a float may be off.
+        start: the initial value of its result.
+        ulp: the error bound of a float.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Case:
 
 
 def operands(name: str, small: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Two columns of values: the edges against each other, and random ones."""
+    """Two columns of values: all pairs of edges, and random ones."""
     rng = np.random.default_rng(20261121)
     dtype = np.dtype(name)
     if dtype.kind in "iu":
@@ -105,7 +105,7 @@ def every() -> Iterator[Case]:
 
 
 def _effects() -> Iterator[Case]:
-    """What is more than values: memory, control, grids, what a kernel tells."""
+    """Cases of effects: memory, control, grids, reports of a kernel."""
     whole = ("int32", "int32")
     yield Case("shared memory", kernels.shared_memory, ("reduction",), whole)
     yield Case("shared memory", kernels.dynamic_memory, ("dynamic",), whole, shared=4 * BLOCK)

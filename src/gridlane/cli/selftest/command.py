@@ -1,4 +1,4 @@
-"""The command: finds the device, tries the cases, writes the table."""
+"""The command: find the device, try the cases, write the table."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _HELPERS = ("png", "measure", "raytracer_scene")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked for.
+    """The command line.
 
     Attributes:
         device: its name.
-        out: where the table goes, besides the screen.
+        out: the file of the table, besides the screen.
         only: parts of names of cases.
         examples: the folder of examples to run as well.
-        compile_only: try no more than whether the device's compiler takes the kernels.
+        compile_only: test only whether the device's compiler accepts the kernels.
     """
 
     device: str
@@ -45,7 +45,7 @@ class Request:
 
 
 def verify(path: str) -> int:
-    """Check a table in a file, or on standard input for ``-``; the exit status."""
+    """Verify a table in a file, or on standard input for ``-``; return the exit status."""
     try:
         text = sys.stdin.read() if path == "-" else Path(path).read_text()
     except (OSError, UnicodeDecodeError) as error:
@@ -56,7 +56,7 @@ def verify(path: str) -> int:
 
 
 def run(request: Request) -> int:
-    """Try everything; the exit status, 1 where something was wrong."""
+    """Try everything; return the exit status, 1 if a result is wrong."""
     check_settings()
     device = _device(request)
     reference = get_device("interp")

@@ -1,5 +1,5 @@
-"""The kernels of the self-test. Each writes a row of ``out`` for each thing that it tries; ROWS has
-their names, in order."""
+"""The kernels of the self-test. Each writes one row of ``out`` per tested feature; ROWS has their
+names, in order."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def functions(a, b, out):
 
 
 def atomics(a, b, out):
-    """All threads work on the first words of each row; the order of threads must not matter."""
+    """All threads update the first words of each row; their order must not matter."""
     i = cuda.grid(1)
     if i < a.size:
         k = i % 5
@@ -179,7 +179,7 @@ def dynamic_memory(a, b, out):
 
 
 def divergence(a, b, out):
-    """Loops of different lengths, left in the middle."""
+    """Divergent trip counts, with breaks in the middle."""
     i = cuda.grid(1)
     if i >= a.size:
         return
@@ -200,7 +200,7 @@ def divergence(a, b, out):
 
 
 def places(a, b, out):
-    """Where each thread says that it is, in three dimensions."""
+    """The position that each thread reads, in three dimensions."""
     x, y, z = cuda.grid(3)
     gx, gy, _ = cuda.gridsize(3)
     out[0, (z * gy + y) * gx + x] = (

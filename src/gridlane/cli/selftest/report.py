@@ -1,7 +1,7 @@
-"""The table of a self-test as text, with a digest that shows whether it was changed on its way.
+"""The table of a self-test as text, with a digest that shows whether it was changed in transit.
 
 The digest covers every line between the first and itself, less the blanks at their ends. It proves
-nothing about who made the table: whoever changes the text can make a new digest.
+nothing about who made the table: an author of changes can make a new digest.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MARK = " | "
 
 
 def table(head: dict[str, str], rows: Iterable[Row]) -> str:
-    """The whole text."""
+    """The text of the table, with its digest."""
     rows = list(rows)
     lines = [FIRST, *(f"{name}: {value}" for name, value in head.items()), ""]
     lines += [_line(row) for row in rows]
@@ -41,7 +41,7 @@ def _digest(lines: list[str]) -> str:
 
 
 def check(text: str) -> tuple[bool, str]:
-    """Whether a text has a whole table in it, and what it says or what is wrong.
+    """Whether a text contains a whole table, and its totals or the defect.
 
     >>> whole = table({"device": "metal"}, [Row("grid", "three axes", "int32", "right")])
     >>> check(f"As I saw it:\\r\\n{whole}  \\nThanks")

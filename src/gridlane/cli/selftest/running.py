@@ -1,4 +1,4 @@
-"""Runs a case on the device and on the interpreter, and judges."""
+"""Run a case on the device and on the interpreter, and judge it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RIGHT, CLOSE, SUBNORMAL, REFUSED, WRONG, FAILED = (
 )
 VERDICTS = (RIGHT, CLOSE, SUBNORMAL, REFUSED, WRONG, FAILED)
 PAIR_ERROR = 2.0**-40
-"""Of targets that compute float64 in pairs of float32."""
+"""The error bound of targets that compute float64 in pairs of float32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Row:
 
 @dataclass(slots=True)
 class Result:
-    """What a run left behind."""
+    """The results of a run."""
 
     array: np.ndarray
     raised: str
@@ -61,7 +61,7 @@ def rows(case: Case, device: Any, reference: Any, launch: bool = True) -> Iterat
 
     Args:
         device, reference: as runtime.protocol.Device.
-        launch: False tries only whether the device's compiler takes the code.
+        launch: False tests only whether the device's compiler accepts the code.
     """
     source, result = case.types
     types = source if source == result else f"{source}, {result}"
@@ -126,7 +126,7 @@ def _octets(array: np.ndarray) -> memoryview:
 def judged(
     got: np.ndarray, wanted: np.ndarray, inputs: list[np.ndarray], case: Case, artifact: Artifact
 ) -> tuple[str, str]:
-    """A verdict on one row, and what there is to say."""
+    """The verdict on one row, and a remark."""
     if got.dtype.kind != "f":
         apart = np.flatnonzero(got != wanted)
         return (WRONG, _example(got, wanted, inputs, apart)) if len(apart) else (RIGHT, "")
@@ -147,7 +147,7 @@ def judged(
 
 
 def _judged_pairs(got: np.ndarray, wanted: np.ndarray, inputs: list[np.ndarray]) -> tuple[str, str]:
-    """In pairs of float32 there are 44 bits and the exponents of float32."""
+    """Judge float64 in pairs of float32: 44 bits and the exponents of float32."""
     same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
     with np.errstate(all="ignore"):
         error = np.where(same, 0, abs(got - wanted) / abs(wanted))
@@ -164,8 +164,7 @@ def _judged_pairs(got: np.ndarray, wanted: np.ndarray, inputs: list[np.ndarray])
 
 
 def ulps(got: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Distances in units in the last place; any NaN is like any other, zeros of either sign are
-    apart."""
+    """Distances in units in the last place; all NaNs are equal, zeros of either sign differ."""
     signed = np.dtype(f"i{got.itemsize}")
     codes = []
     for array in (got, wanted):

@@ -1,4 +1,4 @@
-"""The command: compiles the kernels, writes them and the page's files to a folder."""
+"""The command: compile the kernels, write them and the page's files to a folder."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from gridlane.core.options import FP64, Target
 from gridlane.cuda.kernels.dispatcher import Dispatcher
 
 EVERYWHERE_THREADS, EVERYWHERE_SHARED = 256, 16384
-"""Threads of a block, and bytes of its shared memory, that every device of WebGPU has."""
+"""Threads of a block, and bytes of its shared memory, that every device of WebGPU supports."""
 _NAMED = re.compile(r"\s*(\w+)\s*=(.*)", re.S)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The command line. ``signatures`` and ``blocks`` are texts with or without a kernel's name and
-    = in front; None: the option was not given."""
+    """The command line. ``signatures`` and ``blocks`` are texts, optionally prefixed by a kernel's
+    name and =; None: the option was not given."""
 
     places: tuple[str, ...]
     output: str
@@ -44,7 +44,7 @@ class Request:
 
 
 def export(request: Request) -> None:
-    """Do it; fails in words."""
+    """Export the kernels; report errors in words."""
     check_settings()
     if request.fp64 is not None:
         one_of("way to compute float64", request.fp64, FP64)
@@ -68,7 +68,7 @@ def export(request: Request) -> None:
 
 
 def _by_name(option: str, texts: tuple[str, ...]) -> dict[str, str]:
-    """Texts by the kernel that they are for; "" is all others."""
+    """Texts by their kernel; "" is all others."""
     found: dict[str, str] = {}
     for text in texts:
         named = _NAMED.fullmatch(text)
@@ -99,7 +99,7 @@ def _kernels(
 
 
 def _types(found: FileKernels, name: str, text: str | None) -> tuple[ArgType, ...]:
-    """The types that are given, or the kernel's own."""
+    """The given types, or the kernel's own."""
     if text is not None:
         types = argument_types(text)
         check_count(name, found.chosen[name], types, "export")
@@ -145,7 +145,7 @@ def _entry(
 
 
 def _limits_noted(name: str, artifact: Artifact) -> Iterator[str]:
-    """What not every GPU can do."""
+    """A note of limits that not every GPU has."""
     x, y, z = artifact.block or (1, 1, 1)
     if x * y * z > EVERYWHERE_THREADS:
         yield (
@@ -159,7 +159,7 @@ def _limits_noted(name: str, artifact: Artifact) -> Iterator[str]:
         )
 
 
-# --- where to ---
+# --- output ---
 
 
 def _read(page: str) -> bytes:
@@ -172,7 +172,7 @@ def _read(page: str) -> bytes:
 def _write_all(
     folder: Path, entries: list[tuple[Json, dict[str, str]]], page: bytes | None
 ) -> None:
-    """The manifest, the texts and the page's files. Other files in the folder stay."""
+    """Write the manifest, the texts and the page's files. Other files in the folder stay."""
     written: dict[str, bytes] = {
         each.name: each.read_bytes()
         for each in files("gridlane.cli.web").joinpath("page").iterdir()

@@ -1,4 +1,4 @@
-"""What a page must know of a kernel besides its WGSL, as JSON has it.
+"""A page's description of a kernel besides its WGSL, as JSON.
 
 ``page/gridlane.js`` reads it. Types have numpy's names; offsets and sizes are bytes.
 """
@@ -22,22 +22,21 @@ from gridlane.core.argtypes import (
 from gridlane.core.artifact import Artifact, KernelErrorSite, ParamSlot, PrintSite
 
 FORMAT = 1
-"""Changes with what pages of before could not read; gridlane.js has it as well."""
+"""Changes when older pages cannot read the format; gridlane.js has it as well."""
 Json = dict[str, Any]
 
 
 class NotForPagesError(Exception):
-    """What a page cannot hand to a kernel; says what, and what to do instead."""
+    """A page cannot pass an argument to a kernel; says which, and what to do instead."""
 
 
 def kernel(
     name: str, parameters: Sequence[str], types: Sequence[ArgType], artifact: Artifact, source: str
 ) -> Json:
-    """A kernel's entry. The folder of ``source``, the file that it is from, is nobody's business
-    and left out.
+    """A kernel's entry. The folder of the file ``source`` is private and left out.
 
     Raises:
-        NotForPagesError: an argument is of a type that pages cannot hand over.
+        NotForPagesError: an argument is of a type that pages cannot pass.
     """
     arguments = [
         {"name": parameter, "type": _type(type_), "text": str(type_)}
@@ -89,7 +88,7 @@ def _slot(slot: ParamSlot) -> Json:
 
 
 def _error(site: KernelErrorSite) -> Json:
-    """The file without its folder, likewise."""
+    """An error's entry, with the file without its folder."""
     file = PurePath(site.loc.file).name
     return {
         "exception": site.exception,

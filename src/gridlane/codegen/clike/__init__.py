@@ -1,4 +1,4 @@
-"""Structured IR to C-like text: one emitter, and an overlay of attributes for each language."""
+"""Lowers structured IR to C-like text: one emitter, with an overlay of attributes per language."""
 
 from importlib import import_module
 
@@ -12,7 +12,7 @@ __all__ = ["KernelText", "emit_kernel", "emitted", "kept_functions"]
 
 
 def emitted(dialect: str) -> frozenset[type[Op]]:
-    """The ops that are emitted in a language, by functions or in its operators.
+    """The ops that a language emits, by functions or operators.
 
     Args:
         dialect: dotted name of its class.

@@ -1,5 +1,5 @@
-"""Atomic read-modify-write: native where the language has it, else a loop round a compare-and-swap
-of the 32-bit word that holds the scalar."""
+"""Atomic read-modify-write: native where the language has it, else a compare-and-swap loop on the
+32-bit word that holds the scalar."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ARITH: dict[Kind, type[Op]] = {
 
 @emits(atomic.Atomic)
 def read_modify_write(state: Emission, op: atomic.Atomic) -> None:
-    """An atomic with an operand."""
+    """Emit an atomic with an operand."""
     dtype, place, value = _scalar(op), place_of(state, op.pointer), state.name(op.value)
     _ordered(state, op, _BEFORE)
     if place.space is Space.LOCAL:
@@ -52,7 +52,7 @@ def read_modify_write(state: Emission, op: atomic.Atomic) -> None:
 
 @emits(atomic.AtomicCas)
 def compare_and_swap(state: Emission, op: atomic.AtomicCas) -> None:
-    """Compared bit for bit."""
+    """Emit a compare-and-swap, which compares bit for bit."""
     dtype, place = _scalar(op), place_of(state, op.pointer)
     raw = dtype.unsigned
     wanted = state.let(raw, bits_of(state, dtype, state.name(op.expected)))
@@ -82,7 +82,7 @@ def _scalar(op: atomic.Atomic | atomic.AtomicCas) -> DType:
 
 
 def _require(state: Emission, op: atomic.Atomic | atomic.AtomicCas, dtype: DType) -> None:
-    """Refuse what is wider than the word that the hardware swaps."""
+    """Refuse a scalar that is wider than the hardware's word, or may straddle two words."""
     if dtype.bits == 64:
         raise state.refuse(op, f"its atomics have 32 bits and {dtype} has 64; use two of 32")
     if alignment(op.pointer) < dtype.size:
@@ -90,7 +90,7 @@ def _require(state: Emission, op: atomic.Atomic | atomic.AtomicCas, dtype: DType
 
 
 def _in_a_loop(state: Emission, kind: Kind, dtype: DType, place: Place, value: str) -> str:
-    """Try until nobody came between; the old value."""
+    """Retry until no other thread intervened; the old value."""
     raw = dtype.unsigned
     found = state.variable(state.dialect.types[dtype], state.zero(dtype))
     word = _Word(state, place, dtype)
@@ -102,7 +102,7 @@ def _in_a_loop(state: Emission, kind: Kind, dtype: DType, place: Place, value: s
 
 
 def _next(state: Emission, kind: Kind, dtype: DType, old: str, value: str) -> str:
-    """What is stored."""
+    """The value that an atomic stores."""
     choose = state.dialect.choose
     if kind in _ARITH:
         return combined(state, _ARITH[kind], dtype, [old, value])
@@ -121,7 +121,7 @@ def _next(state: Emission, kind: Kind, dtype: DType, old: str, value: str) -> st
 
 
 class _Word:
-    """The 32-bit word with a scalar of 8, 16 or 32 bits in it, which is swapped as a whole."""
+    """The 32-bit word around a scalar of 8, 16 or 32 bits, which is swapped as a whole."""
 
     def __init__(self, state: Emission, place: Place, dtype: DType) -> None:
         self.state, self.dtype = state, dtype
@@ -134,7 +134,7 @@ class _Word:
 
     @contextmanager
     def attempts(self) -> Generator[tuple[str, str]]:
-        """A loop, until ``replace`` succeeds: (the word that was seen, the scalar's bits)."""
+        """Emit a loop until ``replace`` succeeds: (the word read, the scalar's bits)."""
         state = self.state
         first = state.dialect.atomic_load(state, self.place)
         self.current = state.variable(state.dialect.types[u32], first)
@@ -143,7 +143,7 @@ class _Word:
             yield seen, self._extracted(seen)
 
     def _extracted(self, seen: str) -> str:
-        """The bits of the scalar in the word."""
+        """The bits of the scalar in a word."""
         if not self.shift:
             return seen
         raw = self.dtype.unsigned
@@ -151,7 +151,7 @@ class _Word:
         return self.state.let(raw, self.state.dialect.convert(raw, bare))
 
     def replace(self, seen: str, raw: str) -> None:
-        """Put the scalar's bits into the word and leave the loop, unless the word has changed."""
+        """Swap in the scalar's bits and leave the loop, unless the word has changed."""
         state, desired = self.state, raw
         if self.shift:
             kept = f"({seen} & ~({self.mask} << {self.shift}))"
@@ -168,6 +168,6 @@ _AFTER = frozenset((MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CS
 
 
 def _ordered(state: Emission, op: atomic.Atomic | atomic.AtomicCas, orders: Orders) -> None:
-    """Languages have relaxed atomics alone; an order is a fence beside."""
+    """Emit a fence for an order: the languages have relaxed atomics alone."""
     if op.order in orders:
         state.dialect.fence(state, Fence(op.scope, op.order, loc=op.loc))

@@ -1,4 +1,4 @@
-"""Conversions: saturating where the IR says so, and each with one rounding."""
+"""Conversions: each rounds once, and saturates where the IR says so."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gridlane.ir.ops import arith
 
 @emits(arith.Cast)
 def cast(state: Emission, op: arith.Cast) -> None:
-    """The conversion of a scalar."""
+    """Emit the conversion of a scalar."""
     source, text = op.value.type, state.name(op.value)
     assert isinstance(source, DType)
     if state.is_edge(source) or state.is_edge(op.type):  # between a small integer and its holder
@@ -58,7 +58,7 @@ def _from_float(state: Emission, text: str, source: DType, target: DType) -> str
 
 
 def _saturated(state: Emission, text: str, target: DType) -> str:
-    """An f32 to an integer: what is out of range converts as 0 and is replaced behind."""
+    """An f32 as an integer: a value out of range converts as 0, which is replaced afterwards."""
     top = state.literal(2.0 ** (target.bits - target.is_signed), f32)
     bottom = state.literal(float(target.min), f32)
     big, small = state.let(b1, f"{text} >= {top}"), state.let(b1, f"{text} <= {bottom}")
@@ -80,22 +80,22 @@ def _from_integer(state: Emission, text: str, source: DType, target: DType) -> s
         halved = source is u32 and state.dialect.halves_unsigned
         return _of_halves(state, text) if halved else state.dialect.convert(f32, text)
     if target is f16 or source.bits <= 16:
-        # An integer that f32 rounds is above the largest f16 anyway.
+        # An integer that f32 rounds is above the largest f16 in any case.
         wide = state.let(f32, state.dialect.convert(f32, text))
         return narrow_bf16(state, wide) if target is bf16 else state.dialect.convert(f16, wide)
     return narrow_bf16(state, _odd_float(state, text, source))
 
 
 def _of_halves(state: Emission, text: str) -> str:
-    """A u32 as the sum of two floats that are exact, so that it is rounded once."""
+    """A u32 as the sum of two exact floats, so that it rounds once."""
     high = state.let(f32, state.dialect.convert(f32, f"({text} >> 16u)"))
     low = state.let(f32, state.dialect.convert(f32, f"({text} & 65535u)"))
     return f"{high} * {state.literal(65536.0, f32)} + {low}"
 
 
 def _odd_float(state: Emission, text: str, source: DType) -> str:
-    """An integer as an f32 of at most 24 bits whose last says whether any was lost, so that a
-    second rounding is right."""
+    """An integer rounded to odd as an f32 of at most 24 bits, so that a second rounding is
+    correct."""
     whole = u64 if source.bits == 64 else u32
     size = text
     if source.is_signed:
@@ -123,7 +123,7 @@ def _odd_float(state: Emission, text: str, source: DType) -> str:
 
 @emits(arith.Bitcast)
 def bitcast(state: Emission, op: arith.Bitcast) -> None:
-    """The bits of a scalar as another."""
+    """Emit the bits of a scalar as another type."""
     source, target = op.value.type, op.type
     text = state.name(op.value)
     if state.is_edge(source) or state.is_edge(target):  # both are held in the same way

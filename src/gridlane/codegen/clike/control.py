@@ -1,4 +1,4 @@
-"""Structured control flow: the IR's, with C's words."""
+"""Lowers the IR's structured control flow to C's statements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gridlane.ir.values import Region
 
 
 def emit_region(state: Emission, region: Region) -> bool:
-    """Emit the ops in order; whether control reaches the end."""
+    """Emit the ops in order; whether their end is reachable."""
     for op in region.ops:
         emitter = TABLE.get(type(op))
         if emitter is None:
@@ -23,7 +23,7 @@ def emit_region(state: Emission, region: Region) -> bool:
 
 @emits(control.If)
 def branch(state: Emission, op: control.If) -> None:
-    """if and else."""
+    """Emit if and else."""
     with state.block_of(f"if ({state.name(op.condition)}) {{"):
         emit_region(state, op.then)
     if op.orelse.ops:
@@ -33,7 +33,8 @@ def branch(state: Emission, op: control.If) -> None:
 
 @emits(control.Loop)
 def loop(state: Emission, op: control.Loop) -> None:
-    """An endless loop. The step stands at its end and before each ``continue``; it is short."""
+    """Emit an endless loop. The step is emitted at its end and before each ``continue``; it is
+    short."""
     with state.block_of(state.dialect.loop):
         state.constructs.append(Construct(op))
         if emit_region(state, op.body):
@@ -45,8 +46,8 @@ def loop(state: Emission, op: control.Loop) -> None:
 
 @emits(control.ScopeOp)
 def scope(state: Emission, op: control.ScopeOp) -> None:
-    """A block that ``break`` leaves. Where a loop inside leaves it, a flag carries that through the
-    loop, which then breaks, as does what follows it."""
+    """Emit a block that ``break`` leaves. Where a loop inside leaves it, a flag tells the ops after
+    that loop, and the loops around it, to break too."""
     construct = Construct(op)
     if _leaves_from_loop(op.body):
         construct.flag = state.variable(state.dialect.types[b1], "false")
@@ -56,7 +57,7 @@ def scope(state: Emission, op: control.ScopeOp) -> None:
     state.constructs.append(construct)
     reaches = emit_region(state, op.body)
     state.constructs.pop()
-    if not end.startswith("}"):  # a loop that its last statement leaves
+    if not end.startswith("}"):  # the block is a loop that its last statement leaves
         statement, _, end = end.partition(" ")
         if reaches:
             state.line(statement)
@@ -66,13 +67,13 @@ def scope(state: Emission, op: control.ScopeOp) -> None:
 
 @emits(control.Break)
 def leave_loop(state: Emission, op: Op) -> None:
-    """Behind the loop, which is the innermost construct."""
+    """Leave the loop, which is the innermost construct."""
     state.line("break;")
 
 
 @emits(control.Continue)
-def next_round(state: Emission, op: Op) -> None:
-    """The step, then the next round."""
+def continue_loop(state: Emission, op: Op) -> None:
+    """Emit the step, then continue with the next iteration."""
     innermost = state.constructs[-1].op
     assert isinstance(innermost, control.Loop)
     emit_region(state, innermost.step)
@@ -81,7 +82,7 @@ def next_round(state: Emission, op: Op) -> None:
 
 @emits(control.Leave)
 def leave_scope(state: Emission, op: Op) -> None:
-    """Behind the scope; from a loop in it with the scope's flag up."""
+    """Leave the scope; from a loop in it, set the scope's flag."""
     if isinstance(state.constructs[-1].op, control.Loop):
         state.line(f"{_innermost_scope(state).flag} = true;")
     state.line("break;")
@@ -92,7 +93,7 @@ def _innermost_scope(state: Emission) -> Construct:
 
 
 def _leaves(region: Region) -> bool:
-    """Whether an op inside leaves a scope that is outside."""
+    """Whether an op in a region leaves a scope around it."""
     for op in region.ops:
         if isinstance(op, control.Leave):
             return True
@@ -102,7 +103,7 @@ def _leaves(region: Region) -> bool:
 
 
 def _leaves_from_loop(region: Region) -> bool:
-    """Whether a loop inside has a ``leave`` of the scope whose body this is."""
+    """Whether a loop in a scope's body has a ``leave`` of that scope."""
     for op in region.ops:
         if isinstance(op, control.ScopeOp):
             continue

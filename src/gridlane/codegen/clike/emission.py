@@ -1,7 +1,7 @@
-"""What differs between C-like languages, and the state of the emission of one kernel.
+"""The differences between C-like languages, and the state of the emission of one kernel.
 
-A language is attributes and small functions of text, which get that state. The defaults are what C,
-MSL and GLSL share; each language overrides what it spells otherwise.
+A language is attributes and small functions of text, which take that state. The defaults are shared
+by C, MSL and GLSL; each language overrides the parts that it spells differently.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _NAMED = re.compile(r"v\d+(\.p\d+)?")
 """What ``fresh`` calls values, which never change, and parts of them."""
 
 EMITTERS = Emitters()
-"""What this code generator emits; its other modules fill it."""
+"""The emitters of this code generator; its other modules register them."""
 TABLE: dict[type[Op], Emitter] = EMITTERS.table
 emits = EMITTERS.emits
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a scalar is: an address in a space."""
+    """The place of a scalar in memory: an address in a space."""
 
     space: Space
     pointer: str
@@ -46,30 +46,30 @@ class Place:
 
 
 class Dialect(ABC):
-    """One language. It has no state of its own.
+    """A language. It is stateless.
 
     Attributes:
         target: name of gridlane's target.
-        device: what errors call its devices.
+        device: the name of its devices in errors.
         types: the name of each scalar type that the language has.
-        lacks: why it has not the others.
-        edges: the types that hold the bits of those others where they come in and go out.
-        functions: the functions of the language that ops on 32 and 64 bits map to; of the ops
-            that count bits, with a {} for the operand.
-        wraps: signed integers wrap around, so they need no detour over unsigned ones.
-        loop: how an endless loop begins.
+        lacks: the reason why each other type is unsupported.
+        edges: the types that hold the bits of those other types at the edges.
+        functions: the language's functions for ops on 32 and 64 bits; for ops that count bits,
+            with a {} for the operand.
+        wraps: signed integers wrap, so they need no detour over unsigned ones.
+        loop: the opening of an endless loop.
         merges: compilers may contract and reorder float operations, whatever the text says.
-        folds_zeros: compilers take 0 + x as x, 0 * x as 0, and the smaller of two for a minimum
-            that has no NaN, whatever the text says.
-        names_constants: what is computed of literals alone is computed by the compiler of the
-            language, which refuses overflow; see folding.
-        folds: a value that is used once may stand where it is used; see folding.
-        precise: what keeps the float operations of a variable as they are; "" for nothing.
+        folds_zeros: compilers fold 0 + x to x, 0 * x to 0, and the smaller of two to a minimum
+            without NaN, whatever the text says.
+        names_constants: the language's compiler folds expressions of literals and refuses overflow
+            in them; see folding.
+        folds: a value with one use is folded into its user; see folding.
+        precise: the qualifier that keeps float operations of a variable as written; "" for none.
         halves_unsigned: a u32 becomes a float in two halves, as the language's own conversion may
-            take either neighbour of a number that f32 does not hold.
-        has_warps: lanes exchange by ops of the language, in divergent control flow as well.
-            Elsewhere passes have made barriers of the block of that.
-        once: how a block that ``break`` leaves begins and ends.
+            give either neighbour of a number that f32 cannot represent.
+        has_warps: lanes exchange by ops of the language, also in divergent control flow. Elsewhere
+            passes have lowered these ops to barriers of the block.
+        once: the opening and the end of a block that ``break`` leaves.
     """
 
     target: ClassVar[str]
@@ -92,28 +92,28 @@ class Dialect(ABC):
     # ---- expressions
 
     def let(self, type_: str, name: str, text: str) -> str:
-        """A name for a value."""
+        """Define a name for a value."""
         return f"{type_} {name} = {text};"
 
     def var(self, type_: str, name: str, text: str) -> str:
-        """A variable with its first value."""
+        """Define a variable with an initial value."""
         return f"{type_} {name} = {text};"
 
     def choose(self, condition: str, on_true: str, on_false: str) -> str:
-        """One of two scalars."""
+        """Select one of two scalars."""
         return f"({condition} ? {on_true} : {on_false})"
 
     def convert(self, target: DType, text: str) -> str:
-        """C's conversion of a scalar that is in range."""
+        """Convert a scalar that is in range, as C does."""
         return f"{self.types[target]}({text})"
 
     @abstractmethod
     def bits(self, source: DType, target: DType, text: str) -> str:
-        """The same bits as another scalar of the same size."""
+        """Reinterpret the bits as another scalar of the same size."""
 
     @abstractmethod
     def literal(self, state: Emission, value: bool | int | float, dtype: DType) -> str:
-        """A scalar constant, exact."""
+        """An exact scalar constant."""
 
     def construct(self, type_: str, parts: Sequence[str]) -> str:
         """A struct from its parts."""
@@ -128,22 +128,22 @@ class Dialect(ABC):
         return f"{result} {name}({', '.join(f'{type_} {param}' for type_, param in params)}) {{"
 
     def opening(self, state: Emission) -> list[str]:
-        """What stands at the start of a function that has been emitted."""
+        """The first lines of a function that has been emitted."""
         return []
 
     # ---- memory
 
     @abstractmethod
     def pointer(self, space: Space) -> str:
-        """The type of an address, in bytes, of a space."""
+        """The type of an address in a space; addresses are in bytes."""
 
     @abstractmethod
     def moved(self, pointer: str, distance: str, dtype: DType, scale: int) -> str:
-        """An address ``distance`` times ``scale`` bytes further; ``dtype`` is the distance's."""
+        """An address plus ``distance`` times ``scale`` bytes; ``dtype`` is the distance's type."""
 
     @abstractmethod
     def load(self, state: Emission, place: Place, dtype: DType) -> str:
-        """A scalar in memory."""
+        """Load a scalar from memory."""
 
     @abstractmethod
     def store(self, state: Emission, place: Place, dtype: DType, value: str) -> None:
@@ -151,7 +151,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def load_pointer(self, state: Emission, place: Place, space: Space) -> str:
-        """A pointer in memory, of 8 bytes, into a space."""
+        """Load a pointer of 8 bytes into a space from memory."""
 
     @abstractmethod
     def store_pointer(self, state: Emission, place: Place, space: Space, value: str) -> None:
@@ -159,7 +159,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def number(self, pointer: str) -> str:
-        """An address as an unsigned integer, to compare it."""
+        """An address as an unsigned integer, for comparison."""
 
     def address(self, state: Emission, pointer: str) -> str:
         """An address as a u64."""
@@ -171,29 +171,29 @@ class Dialect(ABC):
 
     @abstractmethod
     def global_address(self, state: Emission, symbol: str) -> str:
-        """Where a global of the module starts."""
+        """The address of a global of the module."""
 
     @abstractmethod
     def dynamic_shared(self, state: Emission) -> str:
-        """Where the shared memory starts whose size is given at launch."""
+        """The address of the shared memory whose size is given at launch."""
 
     @abstractmethod
     def local_array(self, state: Emission, size: int) -> str:
-        """Where an array of the thread starts, of so many bytes."""
+        """The address of an array of the thread, of so many bytes."""
 
     # ---- the grid
 
     @abstractmethod
     def parameter(self, state: Emission, number: int) -> str:
-        """The value of a scalar parameter, or the address that a pointer parameter has."""
+        """The value of a scalar parameter, or the address in a pointer parameter."""
 
     @abstractmethod
     def query(self, state: Emission, op: Op) -> str:
-        """A number of the launch, as i32."""
+        """A grid query's result, as i32."""
 
     @abstractmethod
     def barrier(self, state: Emission) -> None:
-        """Wait for the block; orders shared and global memory."""
+        """Wait for the block; order shared and global memory."""
 
     @abstractmethod
     def fence(self, state: Emission, op: Op) -> None:
@@ -201,7 +201,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def shared_word(self, state: Emission) -> Place:
-        """A u32 of shared memory for what gridlane itself counts."""
+        """A u32 of shared memory for gridlane's own counts."""
 
     @abstractmethod
     def report(self, state: Emission) -> Place:
@@ -211,55 +211,55 @@ class Dialect(ABC):
 
     @abstractmethod
     def atomic(self, state: Emission, place: Place, dtype: DType, kind: str, value: str) -> str:
-        """A native read-modify-write; "" when the language has none. Gives the old value."""
+        """A native read-modify-write that returns the old value; "" when there is none."""
 
     @abstractmethod
     def exchange_if(
         self, state: Emission, place: Place, expected: str, desired: str
     ) -> tuple[str, str]:
-        """A weak compare-and-swap of a u32: (what was there, whether it was replaced)."""
+        """A weak compare-and-swap of a u32: (old value, whether it was replaced)."""
 
     @abstractmethod
     def atomic_load(self, state: Emission, place: Place) -> str:
-        """A u32 that other threads may change."""
+        """Load a u32 that other threads may change."""
 
     def agreed(self, state: Emission, place: Place, first: str) -> str:
-        """A u32 of shared memory which all threads of the block read behind a barrier, so that the
-        compiler sees that it is one for all; ``first`` is true for one thread."""
+        """A u32 of shared memory that all threads of the block read after a barrier, in a form that
+        the compiler knows to be uniform; ``first`` is true for one thread."""
         return self.atomic_load(state, place)
 
     @abstractmethod
     def word(self, state: Emission, place: Place) -> Pair:
-        """The address of the 32-bit word that a place is in, and which byte of it (u32)."""
+        """The address of the 32-bit word around a place, and the place's byte in it (u32)."""
 
-    # ---- warps, where ``has_warps``: what lanes hold is exchanged in words of 32 bits
+    # ---- warps, where ``has_warps``: lanes exchange words of 32 bits
 
     def peer(self, state: Emission, word: str, lane: str) -> str:
-        """The word of the lane with a u32 number."""
+        """The word of the lane with the given u32 number."""
         raise NotImplementedError("its lanes exchange through shared memory")
 
     def together(self, state: Emission) -> str:
-        """The u32 of the lanes that run an op together."""
+        """The u32 of the lanes that run an op together (the convergent ones)."""
         raise NotImplementedError("its lanes exchange through shared memory")
 
     def ballot(self, state: Emission, predicate: str) -> str:
-        """The u32 of the lanes that run an op together and whose predicate holds."""
+        """The u32 of the convergent lanes whose predicate is true."""
         raise NotImplementedError("its lanes exchange through shared memory")
 
     def sync_warp(self, state: Emission) -> None:
-        """Wait for the lanes of the warp; orders their memory accesses."""
+        """Wait for the lanes of the warp; order their memory accesses."""
         raise NotImplementedError("its lanes exchange through shared memory")
 
-    # ---- the whole
+    # ---- the program
 
     @abstractmethod
     def assemble(self, state: Emission, entry: str) -> str:
-        """The whole program, from what the emission has collected."""
+        """The whole program, from the parts that the emission has collected."""
 
 
 @dataclass(slots=True)
 class Construct:
-    """A loop or scope that is being emitted. ``flag`` tells the loops inside of a scope that the
+    """A loop or scope that is being emitted. ``flag`` tells the loops inside a scope that the
     scope is being left."""
 
     op: Loop | ScopeOp
@@ -268,10 +268,10 @@ class Construct:
 
 @dataclass(frozen=True, slots=True)
 class FunctionText:
-    """What a library function became.
+    """The text of a library function.
 
     Attributes:
-        declarations: what has to stand in front of it, by name.
+        declarations: the declarations that must precede it, by name.
         callees: the library functions that it calls, by their names in the IR.
     """
 
@@ -285,14 +285,14 @@ Functions: TypeAlias = dict[str, FunctionText]
 
 @dataclass(slots=True)
 class Emission:
-    """What the emission of an op needs."""
+    """The state of the emission of one kernel."""
 
     dialect: Dialect
     module: Module
     options: KernelOptions
     block: tuple[int, int, int] | None
     offsets: tuple[int, ...] = ()
-    """Where each parameter of the kernel is in the parameter block, in bytes."""
+    """The offset of each parameter of the kernel in the parameter block, in bytes."""
     folding: Folding = field(default_factory=Folding)
     lines: list[str] = field(default_factory=list[str])
     depth: int = 1
@@ -303,7 +303,7 @@ class Emission:
     variables: dict[Var, str] = field(default_factory=dict[Var, str])
     structs: dict[Type, str] = field(default_factory=dict[Type, str])
     declarations: dict[str, str] = field(default_factory=dict[str, str])
-    """What the program has outside of the kernel, by name."""
+    """The program's declarations outside of the kernel, by name."""
     prologue: list[str] = field(default_factory=list[str])
     """Declarations at the start of the kernel."""
     constructs: list[Construct] = field(default_factory=list[Construct])
@@ -311,11 +311,11 @@ class Emission:
     local: int = 0
     """Bytes of the arrays of a thread so far."""
     extra_shared: int = 0
-    """Bytes of shared memory that gridlane itself takes."""
+    """Bytes of shared memory that gridlane itself uses."""
     functions: Functions = field(default_factory=dict[str, FunctionText])
-    """The library functions that are known, by their names in the IR."""
+    """The library functions already emitted, by their names in the IR."""
     uses: set[str] = field(default_factory=set[str])
-    """What the kernel needs of the launch and of the language, by words of the dialect."""
+    """The parts of the launch and the language that the kernel needs, by words of the dialect."""
 
     # ---- text
 
@@ -325,7 +325,7 @@ class Emission:
 
     @contextmanager
     def block_of(self, head: str, end: str = "}") -> Generator[None]:
-        """Lines one level deeper, between two."""
+        """Emit lines one level deeper, between an opening and an end."""
         self.line(head)
         self.depth += 1
         yield
@@ -333,16 +333,16 @@ class Emission:
         self.line(end)
 
     def fresh(self, hint: str = "v") -> str:
-        """A name that nothing has."""
+        """An unused name."""
         self.count += 1
         return f"{hint}{self.count}"
 
     def let(self, type_: DType, text: str) -> str:
-        """Name a scalar; the name."""
+        """Define a name for a scalar; the name."""
         return self.named(self.dialect.types[type_], text)
 
     def named(self, type_: str, text: str) -> str:
-        """Name a value of any type, unless it has a name."""
+        """Define a name for a value of any type, unless it has a name."""
         if self.dialect.folds and _NAMED.fullmatch(text):
             return text
         name = self.fresh()
@@ -350,7 +350,7 @@ class Emission:
         return name
 
     def variable(self, type_: str, text: str) -> str:
-        """A variable with a first value; its name."""
+        """Define a variable with an initial value; its name."""
         name = self.fresh("m")
         self.line(self.dialect.var(type_, name, text))
         return name
@@ -362,11 +362,11 @@ class Emission:
         return self.names[value]
 
     def set(self, value: Value, name: str) -> None:
-        """Say what a value's text is."""
+        """Set the text of a value."""
         self.names[value] = name
 
     def give(self, value: Value, text: str) -> None:
-        """Name a value by an expression, or let that stand where the value is used."""
+        """Define a name for a value by an expression, or fold the expression into its user."""
         if value in self.folding.folded and self.dialect.folds and len(text) <= MOST:
             self.set(value, enclosed(text))
         else:
@@ -377,7 +377,7 @@ class Emission:
         return self.dialect.literal(self, value, dtype)
 
     def zero(self, type_: Type) -> str:
-        """The zero of a type of the IR."""
+        """The zero of an IR type."""
         if isinstance(type_, DType):
             number = False if type_.is_bool else 0.0 if type_.is_float else 0
             return self.literal(number, type_)
@@ -394,7 +394,7 @@ class Emission:
         return self.type_name(item.type)
 
     def type_name(self, type_: Type) -> str:
-        """The language's name of a type; a struct of parts is declared at its first use."""
+        """The language's name of a type; a struct of parts is declared on first use."""
         type_ = self.dialect.edges.get(type_, type_)
         if isinstance(type_, DType):
             return self.dialect.types[type_]
@@ -406,8 +406,8 @@ class Emission:
         return self.structs[type_]
 
     def struct_name(self, types: Sequence[Type]) -> str:
-        """A struct of parts, declared at its first use. Its name says what it holds, so that a
-        function that takes or gives one fits into any kernel."""
+        """A struct of parts, declared on first use. Its name lists its types, so that a function
+        that takes or returns one fits into any kernel."""
         names = [self.type_name(type_) for type_ in types]
         name = re.sub(r"[^A-Za-z0-9]+", "_", "_".join((f"Parts{len(names)}", *names)))
         fields = [(type_, f"p{n}") for n, type_ in enumerate(names)]
@@ -415,11 +415,11 @@ class Emission:
         return name
 
     def is_edge(self, type_: Type) -> bool:
-        """Whether values of a type only come in or go out, held in another."""
+        """Whether values of a type occur at the edges alone, held in another type."""
         return type_ in self.dialect.edges
 
     # ---- refusal
 
     def refuse(self, op: Op, why: str) -> TargetError:
-        """The error for what the language or its devices have not."""
+        """The error for an op that the language or its devices do not support."""
         return TargetError(f"{self.dialect.device} cannot do this {op.name}: {why}", op.loc)

@@ -1,9 +1,8 @@
 """Library functions and their calls.
 
-The text of such a function depends on the language and the options alone, so it is kept for the
-next kernel, with the declarations that it needs. Compilers inline it, so what ``rounding`` keeps
-apart is kept apart across calls as well: in the function, floats come in and go out through their
-bits, so that calls are short.
+The text of such a function depends on the language and the options alone, so it is cached for the
+next kernel, with the declarations that it needs. Compilers inline it, so ``rounding`` must keep
+operations apart across calls as well: in the callee, floats enter and leave through their bits.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ _KEPT: dict[tuple[object, ...], Functions] = {}
 def kept_functions(
     dialect: type[Dialect], options: KernelOptions, module: Module | None = None
 ) -> Functions:
-    """The library functions that kernels of this process had in a language. The options choose
-    what passes make of a function, as does what is asked of its module."""
+    """The cached library functions of a language. The key includes the options and the module's
+    settings, as passes rewrite a function by these."""
     asked = (module.gathers_loops, module.hides_bit_selects) if module else (False, False)
     return _KEPT.setdefault((dialect, options, *asked), {})
 
 
 def forget() -> None:
-    """Drop what is kept, as in a new process."""
+    """Empty the cache, as in a new process."""
     _KEPT.clear()
 
 
 @emits(control.Call)
 def call(state: Emission, op: control.Call) -> None:
-    """A call of a library function; several results come in a struct."""
+    """Emit a call of a library function; several results are returned in a struct."""
     declare(state, op.callee)
     arguments = [hidden_zero(state, value) for value in op.arguments]
     made = f"{function_name(op.callee)}({', '.join(arguments)})"
@@ -55,7 +54,7 @@ def call(state: Emission, op: control.Call) -> None:
 
 @emits(control.Return)
 def leave(state: Emission, op: control.Return) -> None:
-    """The end of a function, or of the thread: the kernel has no results."""
+    """End the function, or the thread: the kernel has no results."""
     texts = [hidden_result(state, value) for value in op.values]
     if len(texts) > 1:
         texts = [state.dialect.construct(_result_type(state, op.values), texts)]
@@ -63,7 +62,7 @@ def leave(state: Emission, op: control.Return) -> None:
 
 
 def declare(state: Emission, name: str) -> None:
-    """Put a library function, behind those that it calls, among the declarations."""
+    """Add a library function to the declarations, after its callees."""
     if f"function {name}" in state.declarations:
         return
     if name not in state.functions:
@@ -85,7 +84,7 @@ def function_name(name: str) -> str:
 
 
 def _written(state: Emission, function: Function) -> FunctionText:
-    """The text of a function, which knows nothing of the kernel that it is first written for."""
+    """The text of a function, which is independent of the kernel that it is first written for."""
     require_types(function, state.dialect)
     inner = Emission(state.dialect, state.module, state.options, None, functions=state.functions)
     inner.folding = folding_of(function, bool(state.dialect.precise))
@@ -106,7 +105,7 @@ def _written(state: Emission, function: Function) -> FunctionText:
 
 
 def _result_type(state: Emission, values: Sequence[Value]) -> str:
-    """The type of what a function gives."""
+    """The type of a function's result."""
     if len(values) == 1:
         return state.type_of(values[0])
     return state.struct_name([value.type for value in values])

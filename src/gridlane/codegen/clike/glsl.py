@@ -1,10 +1,9 @@
 """GLSL 4.30 and GLSL ES 3.10, whose compute shaders are OpenGL's.
 
-``precise`` keeps GLSL 4.30 from contracting and reordering; ES 3.10 has no such word, so
-``rounding`` does. Division and
-square roots may be off by 2.5 ulp by the specification, and NaN need not be kept; the common
-drivers do better. A driver inserts the size of dynamic shared memory, in words of 32 bits, behind
-the first line: ``#define DYNAMIC_WORDS 1024``.
+``precise`` keeps GLSL 4.30 from contracting and reordering; ES 3.10 has no such qualifier, so
+``rounding`` prevents it. By the specification, division and square roots may be off by 2.5 ulp,
+and NaN need not be kept; the common drivers do better. A driver inserts the size of dynamic shared
+memory, in words of 32 bits, after the first line: ``#define DYNAMIC_WORDS 1024``.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _BITS: dict[tuple[DType, DType], str] = {
     (i32, f32): "intBitsToFloat",
 }
 
-# GLSL 4.50 and ES 3.10 have mix for integers and bools, GLSL 4.30 by this extension.
+# GLSL 4.50 and ES 3.10 have mix for integers and bools; GLSL 4.30 has it by this extension.
 _MIX = """\
 #ifdef GL_EXT_shader_integer_mix
 #extension GL_EXT_shader_integer_mix : enable
@@ -65,7 +64,7 @@ class Glsl(Words):
         return self.let(type_, name, text)
 
     def choose(self, condition: str, on_true: str, on_false: str) -> str:
-        """Not by ``?:``, which Mesa makes a branch of: thousands of them take it gigabytes."""
+        """Avoid ``?:``, which Mesa makes a branch of: thousands of them take it gigabytes."""
         return f"mix({on_false}, {on_true}, {condition})"
 
     def bits(self, source: DType, target: DType, text: str) -> str:

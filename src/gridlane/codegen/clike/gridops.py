@@ -1,4 +1,4 @@
-"""Where a thread stands, barriers and fences."""
+"""Thread and block indices, barriers and fences."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ LAUNCH = (grid.ThreadIdx, grid.BlockIdx, grid.BlockDim, grid.GridDim)
 
 @emits(*LAUNCH, grid.LaneId, grid.DynamicSharedSize)
 def query(state: Emission, op: Op) -> None:
-    """A number of the launch."""
+    """Emit a grid query."""
     state.give(op.results[0], state.dialect.query(state, op))
 
 
 def asked(state: Emission, cls: type[grid.GridQuery]) -> list[str]:
-    """A number of the launch along x, y, z."""
+    """A grid query along x, y, z."""
     return [state.dialect.query(state, cls(axis)) for axis in Axis]  # type: ignore[call-arg]  # every query has an axis
 
 
@@ -29,7 +29,7 @@ def thread_number(state: Emission) -> str:
 
 
 def thread_count(state: Emission) -> str:
-    """The threads of a block, as i32."""
+    """The number of threads in a block, as i32."""
     return state.let(i32, " * ".join(asked(state, grid.BlockDim)))
 
 
@@ -44,7 +44,7 @@ def barrier_reduce(state: Emission, op: grid.BarrierReduce) -> None:
     """Count the true predicates in a shared word, between barriers."""
     place, dialect = state.dialect.shared_word(state), state.dialect
     first = state.let(b1, f"{thread_number(state)} == 0")
-    dialect.barrier(state)  # nobody reads the last result any more
+    dialect.barrier(state)  # every thread has read the last result
     with state.block_of(f"if ({first}) {{"):
         dialect.store(state, place, u32, "0u")
     dialect.barrier(state)
@@ -67,5 +67,5 @@ def fence(state: Emission, op: grid.Fence) -> None:
 
 @emits(grid.SyncWarp)
 def sync_warp(state: Emission, op: grid.SyncWarp) -> None:
-    """Wait for the warp; the hardware has no mask."""
+    """Wait for the warp; the hardware takes no mask."""
     state.dialect.sync_warp(state)

@@ -16,12 +16,12 @@ from gridlane.ir.ops.control import Print
 from gridlane.ir.values import Module
 
 FAMILIES = (atomics, casts, functions, gridops, report, scalars, warps)
-"""Imported for the emissions that they register."""
+"""Imported for the emitters that they register."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelText:
-    """The text of a kernel and what the runtime must know of it.
+    """The text of a kernel and the facts that the runtime needs.
 
     Attributes:
         extra_shared: bytes of shared memory beyond the module's arrays.
@@ -47,12 +47,12 @@ def emit_kernel(
     """Emit a kernel that calls library functions alone, in a language.
 
     Args:
-        offsets: of each parameter in the parameter block, in bytes.
+        offsets: the offset of each parameter in the parameter block, in bytes.
         block: the block shape, for languages that have it in the text.
-        known: what library functions became before; those of this kernel are added.
+        known: the cached library functions; those of this kernel are added.
 
     Raises:
-        TargetError: the language or its devices cannot do what an op asks; located.
+        TargetError: the language or its devices do not support an op; located.
     """
     kernel = module.kernel
     require_types(kernel, dialect)
@@ -77,8 +77,8 @@ def emit_kernel(
 
 
 def entry_name(name: str) -> str:
-    """A kernel's name as every language allows it. The prefix keeps it from being a keyword. GLSL
-    calls every entry point main.
+    """A kernel's name in a form that every language allows. The prefix keeps it from being a
+    keyword. GLSL calls every entry point main.
 
     >>> entry_name("f.<locals>.g"), entry_name("kernel")
     ('k_f_locals_g', 'k_kernel')

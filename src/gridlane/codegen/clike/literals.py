@@ -1,4 +1,4 @@
-"""Float constants as text, exact."""
+"""Exact float constants as text."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gridlane.core.dtypes import DType, f32
 def decimal(value: float) -> str | None:
     """A finite normal f32 as a decimal that any parser rounds back to it; else None.
 
-    The fewest digits that tell it from other f32, if a parser that goes by way of a double gets
-    there as well; else 17 digits, which tell all doubles apart.
+    The fewest digits that distinguish it from other f32, if a parser that goes through a double
+    gets it right as well; else 17 digits, which distinguish all doubles.
 
     >>> decimal(0.10000000149011612), decimal(1.0), decimal(float("inf"))
     ('0.1', '1.0', None)

@@ -1,6 +1,6 @@
 """Pointers, loads and stores, variables, and the pairs of words that passes leave at edges.
 
-Structs and vectors have been taken apart, packed ones into pieces that are aligned.
+Passes have split structs and vectors, packed ones into aligned pieces.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from gridlane.ir.values import Value, Var
 
 
 def place_of(state: Emission, pointer: Value, volatile: bool = False) -> Place:
-    """Where a pointer points to."""
+    """The place that a pointer points to."""
     assert isinstance(pointer.type, PointerType)
     return Place(pointer.type.space, state.name(pointer), volatile)
 
 
 def alignment(pointer: Value) -> int:
-    """What an address is a multiple of: its element's alignment, or less for a field of a record
-    that is packed."""
+    """The known alignment of an address: that of its element, or less for a field of a packed
+    record."""
     assert isinstance(pointer.type, PointerType)
     own, op = pointer.type.element.align, pointer.op
     if isinstance(op, memory.FieldPointer):
@@ -39,7 +39,7 @@ def _element(pointer: Value) -> Type:
 
 
 def _shared_factor(align: int, distance: int) -> int:
-    """The power of two that divides both an alignment and a distance from there."""
+    """The largest power of two that divides both an alignment and an offset from there."""
     return min(align, distance & -distance) if distance else align
 
 
@@ -53,7 +53,7 @@ def _moved(state: Emission, place: Place, bytes_: int) -> Place:
 
 @emits(memory.Load)
 def load(state: Emission, op: memory.Load) -> None:
-    """A scalar or a pointer."""
+    """Load a scalar or a pointer."""
     place, result = place_of(state, op.pointer, op.volatile), op.results[0]
     if isinstance(result.type, PointerType):
         state.give(result, state.dialect.load_pointer(state, place, result.type.space))
@@ -64,7 +64,7 @@ def load(state: Emission, op: memory.Load) -> None:
 
 @emits(memory.Store)
 def store(state: Emission, op: memory.Store) -> None:
-    """A scalar or a pointer."""
+    """Store a scalar or a pointer."""
     place, type_ = place_of(state, op.pointer, op.volatile), op.value.type
     if isinstance(type_, PointerType):
         state.dialect.store_pointer(state, place, type_.space, state.name(op.value))
@@ -78,7 +78,7 @@ def store(state: Emission, op: memory.Store) -> None:
 
 @emits(memory.Offset)
 def offset(state: Emission, op: memory.Offset) -> None:
-    """The address some elements further."""
+    """Emit the address of an element at an index."""
     index = op.index.type
     assert isinstance(index, DType)
     size = _element(op.pointer).size
@@ -88,7 +88,7 @@ def offset(state: Emission, op: memory.Offset) -> None:
 
 @emits(memory.FieldPointer)
 def field_pointer(state: Emission, op: memory.FieldPointer) -> None:
-    """The address of a field."""
+    """Emit the address of a field."""
     whole = _element(op.pointer)
     at = whole.offsets[op.index] if isinstance(whole, StructType) else 0
     state.set(op.results[0], state.name(op.pointer))
@@ -99,38 +99,38 @@ def field_pointer(state: Emission, op: memory.FieldPointer) -> None:
 
 @emits(memory.Recast)
 def recast(state: Emission, op: memory.Recast) -> None:
-    """The same address: pointers have no element types."""
+    """Reuse the address: pointers have no element types."""
     state.set(op.results[0], state.name(op.pointer))
 
 
 @emits(memory.Address)
 def address(state: Emission, op: memory.Address) -> None:
-    """The address as an integer."""
+    """Emit the address as an integer."""
     state.give(op.results[0], state.dialect.address(state, state.name(op.pointer)))
 
 
 @emits(memory.FromAddress)
 def from_address(state: Emission, op: memory.FromAddress) -> None:
-    """An integer as a pointer."""
+    """Emit an integer as a pointer."""
     state.give(op.results[0], state.dialect.from_address(op.type.space, state.name(op.value)))
 
 
 @emits(memory.GlobalAddress)
 def global_address(state: Emission, op: memory.GlobalAddress) -> None:
-    """A shared array, or constant data."""
+    """Emit the address of a shared array, or of constant data."""
     state.give(op.results[0], state.dialect.global_address(state, op.symbol))
 
 
 @emits(memory.DynamicShared)
 def dynamic_shared(state: Emission, op: memory.DynamicShared) -> None:
-    """The array whose size is given at launch."""
+    """Emit the address of the array whose size is given at launch."""
     state.uses.add("dynamic")
     state.give(op.results[0], state.dialect.dynamic_shared(state))
 
 
 @emits(memory.LocalArray)
 def local_array(state: Emission, op: memory.LocalArray) -> None:
-    """Memory of the thread."""
+    """Emit the address of memory of the thread."""
     text = state.dialect.local_array(state, op.element.size * op.count)
     state.give(op.results[0], text)
 
@@ -140,30 +140,30 @@ def local_array(state: Emission, op: memory.LocalArray) -> None:
 
 @emits(memory.ReadVar)
 def read(state: Emission, op: memory.ReadVar) -> None:
-    """A copy of what the variable is now."""
+    """Copy the current value of a variable."""
     state.give(op.results[0], state.variables[op.var])
 
 
 @emits(memory.WriteVar)
 def write(state: Emission, op: memory.WriteVar) -> None:
-    """Set a variable."""
+    """Write a variable."""
     state.line(f"{state.variables[op.var]} = {state.name(op.value)};")
 
 
 @emits(memory.Pack)
 def pack(state: Emission, op: memory.Pack) -> None:
-    """A struct from its parts."""
+    """Construct a struct from its parts."""
     parts = [state.name(part) for part in op.parts]
     state.give(op.results[0], state.dialect.construct(state.type_name(op.type), parts))
 
 
 @emits(memory.Part)
 def part(state: Emission, op: memory.Part) -> None:
-    """One of the parts, which has a name with that of the whole."""
+    """Extract one part, by the name of the whole."""
     state.set(op.results[0], f"{state.name(op.whole)}.p{op.index}")
 
 
 def declare_variables(state: Emission, variables: list[Var]) -> None:
-    """Each variable of the kernel, zero at first."""
+    """Declare each variable of the kernel, initially zero."""
     for var in variables:
         state.variables[var] = state.variable(state.type_of(var), state.zero(var.type))

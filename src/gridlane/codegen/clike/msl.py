@@ -1,4 +1,4 @@
-"""The Metal Shading Language, from version 3.2 on, which has fences apart from barriers."""
+"""The Metal Shading Language from version 3.2 on, which has fences separate from barriers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ using namespace metal;
 
 
 class Metal(Pointers):
-    """Pointers are of bytes; what is there is said at each access."""
+    """Metal. Pointers are to bytes; each access states its type."""
 
     target = "metal"
     device = "Metal devices"
@@ -131,7 +131,7 @@ class Metal(Pointers):
     def sync_warp(self, state: Emission) -> None:
         state.line(f"simdgroup_barrier({_FLAGS});")
 
-    # ---- the whole
+    # ---- the program
 
     def assemble(self, state: Emission, entry: str) -> str:
         params = state.module.kernel.params
@@ -153,7 +153,7 @@ class Metal(Pointers):
         return "\n".join((*head, *state.declarations.values(), signature, *inside, "}", ""))
 
     def _field(self, type_: Type) -> str:
-        """The type of a parameter."""
+        """The type of a parameter's field."""
         if isinstance(type_, PointerType):
             return "device uchar*"
         held = self.edges.get(type_, type_)

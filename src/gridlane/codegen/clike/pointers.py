@@ -1,4 +1,4 @@
-"""Memory by byte pointers with address spaces, and atomics on them, as Metal has them."""
+"""Memory by byte pointers with address spaces, and atomics on them, as in Metal."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ struct Launch {
     device uchar* report;
     uint dynamic_bytes;
 };"""
-"""The launch words, as ``core.shader_abi`` has them."""
+"""The launch words, as in ``core.shader_abi``."""
 
 
 class Pointers(Dialect):
-    """Pointers are of bytes; what is there is said at each access."""
+    """A language with byte pointers; each access states its type."""
 
     def pointer(self, space: Space) -> str:
         return f"{_SPACES[space]} uchar*"

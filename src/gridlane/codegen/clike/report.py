@@ -11,7 +11,7 @@ from gridlane.ir.ops import control, grid
 
 
 def _field(state: Emission, block: Place, offset: str) -> Place:
-    """A place in the block, a u32 number of bytes from its start."""
+    """A u32 in the block, at a number of bytes from its start."""
     return Place(block.space, state.dialect.moved(block.pointer, offset, u32, 1))
 
 
@@ -21,15 +21,15 @@ def _put(state: Emission, block: Place, offset: int, value: str) -> None:
 
 @emits(control.Raise)
 def raise_error(state: Emission, op: control.Raise) -> None:
-    """Report, and end the thread."""
+    """Report an error, and end the thread."""
     report_error(state, op)
     state.line("return;")
 
 
 @emits(control.Report)
 def report_error(state: Emission, op: control.Raise | control.Report) -> None:
-    """Report, when no thread has yet. The host looks when the grid is done, so the order of these
-    writes does not matter."""
+    """Report an error, unless a thread has done so. The host reads it after the grid, so the order
+    of these writes does not matter."""
     block, dialect = state.dialect.report(state), state.dialect
     claimed = _field(state, block, f"{abi.CLAIMED_OFFSET}u")
     old = state.let(u32, dialect.atomic(state, claimed, u32, "exchange", "1u"))
@@ -42,7 +42,7 @@ def report_error(state: Emission, op: control.Raise | control.Report) -> None:
 
 @emits(control.Print)
 def print_line(state: Emission, op: control.Print) -> None:
-    """Take a record and fill it."""
+    """Allocate a record and fill it."""
     block, dialect = state.dialect.report(state), state.dialect
     state.prints.append(op)
     size = abi.RECORD_HEADER_BYTES + abi.CELL_BYTES * len(op.arguments)
@@ -50,7 +50,7 @@ def print_line(state: Emission, op: control.Print) -> None:
     at = state.let(u32, dialect.atomic(state, head, u32, "add", f"{size}u"))
     capacity = _field(state, block, f"{abi.PRINT_CAPACITY_OFFSET}u")
     room = state.let(u32, dialect.load(state, capacity, u32))
-    # A head that has wrapped around would be small again.
+    # A head that has wrapped would be small again.
     fits = state.let(b1, f"({at} + {size}u) <= {room} && {at} < ({at} + {size}u)")
     with state.block_of(f"if ({fits}) {{"):
         start = state.let(u32, f"{at} + {abi.RECORDS_OFFSET}u")

@@ -1,11 +1,11 @@
-"""Keeps float operations apart in languages that let compilers contract and reorder them.
+"""Keeps float operations separate in languages whose compilers may contract and reorder them.
 
-A result that goes into another operation passes through its bits, with a zero in between that the
-compiler cannot know: so ``(a + b) - a`` stays what it is, and products are rounded. What a compiler
-may find to be zero is hidden likewise where compilers take 0 + x as x and 0 * x as 0, and a
-constant that something is divided by, as they multiply by its reciprocal. Where they take NaN and
-infinity for absent, so are constants of these, what is compared with itself or subtracted from
-itself, the choice of the smaller, which is no minimum, and the opposite of an order.
+An operand that is another operation's result passes through its bits, with a zero in between that
+the compiler cannot know: so ``(a + b) - a`` keeps its meaning, and products are rounded. The same
+way hides values that a compiler may know to be zero, where compilers fold 0 + x and 0 * x, and
+constant divisors, as compilers multiply by their reciprocals. Where compilers assume that NaN and
+infinity are absent, it also hides constants of these, a value that is compared with or subtracted
+from itself, the choice of the smaller, which is no minimum, and the negation of an order.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ SUMS = (arith.Add, arith.Sub)
 ORDERS = (arith.Lt, arith.Le, arith.Gt, arith.Ge)
 COMPARES = (arith.Eq, arith.Ne, *ORDERS)
 _UNKNOWN = (memory.Load, control.Call, *ROUNDED)
-"""What compilers cannot compute beforehand: memory, arithmetic of what is hidden from them, and the
-results of functions, which are hidden there."""
+"""Ops that compilers cannot fold: loads, arithmetic on hidden values, and calls, whose results the
+callee hides."""
 _OPEN = FastMath.NSZ | FastMath.NNAN
-"""The sign of zeros, and what becomes of NaN, are left open: zeros may be folded."""
+"""Flags that leave the sign of zeros and the result of NaN open, so that zeros may be folded."""
 
 
 def kept_apart(state: Emission, op: Op, number: int) -> str:
-    """The text of an operand, so that what made it is not merged with ``op`` unless both allow."""
+    """The text of an operand, hidden so that its op merges with ``op`` only if both allow it."""
     value = list(op.operands())[number]
     text, source = state.name(value), value.op
     if not isinstance(op, (*ROUNDED, *COMPARES)) or value.type is not f32:
         return text
     if state.dialect.folds_zeros and number == 1 and _is_of_one(op):
-        return _hidden(state, text, "|")  # the other may be hidden as well
+        return _hidden(state, text, "|")  # the other operand may be hidden as well
     if not isinstance(op, ROUNDED):
         return text
     if state.dialect.merges and number == 1 and _has_reciprocal(op):
@@ -61,14 +61,14 @@ def hidden_once(state: Emission, op: Op, text: str) -> str:
 
 
 def _is_kept_from(state: Emission, op: Op, value: Value, source: Op | None) -> bool:
-    """Whether an operation must not see what made an operand."""
+    """Whether an operation must not see the op that defines an operand."""
     if state.dialect.folds_zeros and _may_be_known_zero(value) and _flags(op) & _OPEN != _OPEN:
         return True
     return state.dialect.merges and isinstance(source, ROUNDED) and not _may_merge(op, source)
 
 
 def hidden_parameter(state: Emission, value: Value) -> str:
-    """The text of a parameter of a function, which may come from any operation of a caller."""
+    """The text of a parameter of a function, whose argument any operation of a caller defines."""
     text = state.name(value)
     if not state.dialect.merges or value.type is not f32:
         return text
@@ -76,8 +76,8 @@ def hidden_parameter(state: Emission, value: Value) -> str:
 
 
 def hidden_zero(state: Emission, value: Value) -> str:
-    """The text of a value that goes to a callee, which may add or multiply by it. Where operations
-    merge, the callee hides what comes in."""
+    """The text of a value passed to a callee, which may add it or multiply by it. Where operations
+    merge, the callee hides its parameters."""
     text = state.name(value)
     if state.dialect.merges or not state.dialect.folds_zeros or value.type is not f32:
         return text
@@ -94,19 +94,19 @@ def hidden_result(state: Emission, value: Value) -> str:
 
 
 def hidden_constant(state: Emission, op: arith.Const, dtype: DType) -> str:
-    """The text of a constant; of infinity and NaN one that a compiler does not know, as it may
-    compute with such as if there were none, and take ``x < infinity`` for true. Likewise of -0:
-    Mesa's takes a choice of 1 and -0 for one of 1 and 0."""
+    """The text of a constant. Infinity and NaN are hidden, as a compiler may assume that there are
+    none, and fold ``x < infinity`` to true. -0 is hidden too: Mesa's compiler folds a select of 1
+    and -0 to one of 1 and 0."""
     text = state.literal(op.value, dtype)
     known = isfinite(op.value) and not op.is_negative_zero
     if not state.dialect.folds_zeros or dtype is not f32 or known:
         return text
-    return _hidden(state, text, "|" if op.is_negative_zero else "^")  # it may be hidden again
+    return _hidden(state, text, "|" if op.is_negative_zero else "^")  # a second ^ would cancel
 
 
 def hidden_complement(state: Emission, op: Op, text: str) -> str:
-    """What is true where the order of two floats is not, so that a compiler does not make the
-    opposite order of it, which is as false for NaN; "" for other conditions."""
+    """The negation of an order of two floats, in a form that a compiler does not fold to the
+    inverse order, which is false for NaN as well; "" for other conditions."""
     compared = next(op.operands()).op
     if not state.dialect.folds_zeros or not isinstance(compared, ORDERS):
         return ""
@@ -117,8 +117,8 @@ def hidden_complement(state: Emission, op: Op, text: str) -> str:
 
 
 def hidden_choice(state: Emission, op: arith.Select) -> str:
-    """The text of what a choice gives where its condition holds: of the smaller, or the larger, of
-    two floats one that is not seen to be what was compared."""
+    """The text of a select's first value. Where a select takes the smaller or the larger of two
+    floats, that value is hidden, so that it differs from the compared operand."""
     text, chosen = state.name(op.on_true), {op.on_true, op.on_false}
     compared = op.condition.op
     if not state.dialect.folds_zeros or op.on_true.type is not f32:
@@ -129,7 +129,7 @@ def hidden_choice(state: Emission, op: arith.Select) -> str:
 
 
 def hidden_bits(state: Emission, text: str) -> str:
-    """A u32 of bits of two, for compilers that go wrong when they find where these come from."""
+    """A u32 that joins bits of two, hidden from compilers that miscompile such a join."""
     if not state.module.hides_bit_selects:
         return text
     state.uses.add("zero")
@@ -148,7 +148,7 @@ def hidden_select(state: Emission, op: Op, text: str) -> str:
 
 
 def _hidden(state: Emission, text: str, symbol: str = "^") -> str:
-    """The same number, which a compiler does not know to be."""
+    """The same number, hidden from the compiler."""
     state.uses.add("zero")
     if text[0] in "-(.0123456789" and state.dialect.names_constants:  # a literal, maybe
         text = state.let(f32, text)
@@ -158,7 +158,7 @@ def _hidden(state: Emission, text: str, symbol: str = "^") -> str:
 
 
 def _may_be_known_zero(value: Value) -> bool:
-    """Whether a compiler may find that a value is 0: a constant, and what others are made into."""
+    """Whether a compiler may know that a value is 0: a constant, or an op that it may fold."""
     known = constant(value)
     if known is not None:
         return rounded(known, value.type) == 0
@@ -175,7 +175,7 @@ def _has_reciprocal(op: Op) -> bool:
 
 
 def _may_merge(op: Op, source: Op) -> bool:
-    """Whether the flags of two ops allow to make one of them."""
+    """Whether the flags of two ops allow merging them into one."""
     flags = _flags(op) & _flags(source)
     if flags & FastMath.REASSOC:
         return True
@@ -185,9 +185,9 @@ def _may_merge(op: Op, source: Op) -> bool:
 
 
 def _is_of_one(op: Op) -> bool:
-    """Whether a compiler may find the operands to be one, and then takes the result for 0, or for
-    true or false, as if there were no NaN and no infinity. A difference from what may be zero is
-    among them: NVIDIA's compiler of GLSL makes one of integers of it."""
+    """Whether a compiler may know the operands to be the same value, and then folds the result to
+    0, true or false, as if there were no NaN and no infinity. A difference from a value that may be
+    zero is included: NVIDIA's GLSL compiler turns it into one of integers."""
     if not isinstance(op, (arith.Sub, *COMPARES)):
         return False
     if isinstance(op, arith.Sub) and _flags(op) & _OPEN != _OPEN and _may_be_known_zero(op.lhs):
@@ -196,7 +196,7 @@ def _is_of_one(op: Op) -> bool:
 
 
 def _are_alike(a: Value, b: Value) -> bool:
-    """Whether two values are made in one way of the same."""
+    """Whether two values are computed in the same way from the same values."""
     seen: set[tuple[Value, Value]] = set()
     waiting = [(a, b)]
     while waiting:
@@ -212,11 +212,11 @@ def _are_alike(a: Value, b: Value) -> bool:
 
 
 _MOST_ALIKE = 200
-"""Values that are looked at, behind which a compiler is not expected to see it either."""
+"""The most values compared; compilers are not expected to look further either."""
 
 
 def _end_alike(a: Value, b: Value) -> bool:
-    """Whether the ops that make two values do the same, whatever with."""
+    """Whether the ops of two values are the same apart from their operands."""
     if a.op is None or b.op is None or type(a.op) is not type(b.op) or a.type != b.type:
         return False
     if a.op.results.index(a) != b.op.results.index(b):

@@ -1,8 +1,9 @@
 """Arithmetic, comparison and selection of scalars.
 
-Each function takes the type that is computed in and the operands' texts, and gives the text of the
-result. What C leaves open (overflow, division by zero, shifts past the width, the sign of zero in
-a minimum) is written out. bf16 is held as its bits and computed in f32; each result is rounded.
+Each function takes the type to compute in and the operands' texts, and returns the text of the
+result. Cases that C leaves undefined (overflow, division by zero, shifts past the width, the sign
+of zero in a minimum) are written out. bf16 is held as its bits and computed in f32; each result is
+rounded.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ Emit = Callable[[Emission, Op, DType, list[str]], str]
 
 
 def computing(dtype: DType, signed: bool = False) -> DType:
-    """The integer of 32 or 64 bits that an integer computes in: C's smaller ones widen anyway,
-    and the overflow of signed ones is undefined there."""
+    """The integer type of 32 or 64 bits that an integer computes in: C widens smaller ones anyway,
+    and the overflow of signed ones is undefined in C."""
     return by_name(f"{'i' if signed else 'u'}{max(32, dtype.bits)}")
 
 
 def resized(state: Emission, text: str, source: DType, target: DType) -> str:
-    """An integer in another width or sign."""
+    """An integer cast to another width or sign."""
     return text if source is target else state.dialect.convert(target, text)
 
 
@@ -68,8 +69,8 @@ def _bitwise(symbol: str, logical: str) -> Emit:
 
 
 def _divided(state: Emission, dtype: DType, operands: list[str]) -> tuple[str, str, str]:
-    """(whether the divisor is 0, a divisor that is safe, the quotient by that). MIN / 1 is MIN,
-    which is the answer of MIN / -1."""
+    """(whether the divisor is 0, a safe divisor, the quotient by it). MIN / 1 is MIN, which is the
+    result of MIN / -1."""
     a, b = operands
     zero = state.let(b1, f"{b} == {state.literal(0, dtype)}")
     trap = zero
@@ -125,7 +126,7 @@ def _mulhi(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
         return f"{name}({a}, {b})"
     high = _high_half(state, *(resized(state, text, dtype, u32) for text in operands))
     if dtype.is_signed:
-        # A negative factor is its unsigned reading less 2**32.
+        # A negative factor is its unsigned value less 2**32.
         for one, other in ((a, b), (b, a)):
             less = state.dialect.choose(f"{one} < 0", state.dialect.convert(u32, other), "0u")
             high = state.let(u32, f"{high} - {less}")
@@ -152,7 +153,7 @@ def _extreme(symbol: str) -> Emit:
 
 
 def _shift(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
-    """The amount counts as unsigned, in its own type; past the width a fixed result stands."""
+    """Shift by an amount read as unsigned, in its own type; past the width the result is fixed."""
     value, amount = operands
     kind = next(v.type for v in list(op.operands())[1:])
     assert isinstance(kind, DType)
@@ -177,7 +178,7 @@ def _shift(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
 
 
 def _unequal(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
-    """Of floats the complement of ==: compilers take != for an ordered comparison."""
+    """Unequal; for floats the complement of ==, as compilers take != for an ordered comparison."""
     a, b = operands
     return f"!({a} == {b})" if dtype.is_float else f"{a} != {b}"
 
@@ -215,7 +216,7 @@ def _complement(state: Emission, op: Op, dtype: DType, operands: list[str]) -> s
 
 
 def _counted(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
-    """Bits counted or reversed, in 32 or 64 of them with zeros in front."""
+    """Bits counted or reversed, in 32 or 64 bits after zero extension."""
     wide = computing(dtype)
     filled = resized(state, operands[0], dtype, dtype.unsigned)
     filled = resized(state, filled, dtype.unsigned, wide)
@@ -235,7 +236,8 @@ def _function(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str
 
 
 def _fused(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
-    """Where it must round once, a pass has written it in integers or the language does that."""
+    """Fused multiply-add; where it must round once, a pass has lowered it to integers, or the
+    language does so."""
     if arith.Fma not in state.dialect.functions:
         product = state.let(dtype, f"{operands[0]} * {operands[1]}")
         return f"{product} + {operands[2]}"
@@ -277,24 +279,24 @@ SCALARS: dict[type[Op], Emit] = {
     math.Round: floats.round_away,
     math.Copysign: floats.copy_sign,
 }
-"""The emission of ops on scalars of one type."""
+"""The emitter of each op on scalars of one type."""
 
 
 def lacking(dialect: type[Dialect]) -> frozenset[type[Op]]:
-    """The ops that would be functions of a language that has none such."""
+    """The ops that would be functions of a language that has no such function."""
     named = {cls for cls, emit in SCALARS.items() if emit is _function}
     return frozenset(named - set(dialect.functions))
 
 
 def combined(state: Emission, cls: type[Op], dtype: DType, operands: list[str]) -> str:
-    """What an op makes of operands that are texts; for ops that are made of others."""
-    op = cls(*[Value(dtype) for _ in operands])  # type: ignore[call-arg]  # of operands alone
+    """The text of an op on operands given as texts; for ops that are expanded into others."""
+    op = cls(*[Value(dtype) for _ in operands])  # type: ignore[call-arg]  # it has operands alone
     return _through(state, SCALARS[cls], op, dtype, operands)
 
 
 @emits(*SCALARS)
 def scalar(state: Emission, op: Op) -> None:
-    """An op of the table, on scalars or, where it compares, on pointers."""
+    """Emit an op of the table, on scalars or, if it compares, on pointers."""
     values = list(op.operands())
     operands = [kept_apart(state, op, number) for number in range(len(values))]
     first = values[0].type
@@ -308,7 +310,7 @@ def scalar(state: Emission, op: Op) -> None:
 
 
 def _through(state: Emission, emit: Emit, op: Op, dtype: DType, operands: list[str]) -> str:
-    """Emit; what is bf16 goes through f32."""
+    """Emit an op; bf16 operands and results go through f32."""
     if dtype is not bf16:
         return emit(state, op, dtype, operands)
     wide = [widen_bf16(state, text) for text in operands]
@@ -320,7 +322,7 @@ def _through(state: Emission, emit: Emit, op: Op, dtype: DType, operands: list[s
 
 @emits(arith.Const)
 def const(state: Emission, op: arith.Const) -> None:
-    """A constant stands where it is used."""
+    """Inline a constant at its uses."""
     if isinstance(op.type, PointerType):
         state.set(op.results[0], state.zero(op.type))
         return
@@ -336,7 +338,7 @@ def const(state: Emission, op: arith.Const) -> None:
 
 @emits(arith.Select)
 def select(state: Emission, op: arith.Select) -> None:
-    """A choice of scalars or pointers."""
+    """Select between scalars or pointers."""
     a, b = hidden_choice(state, op), state.name(op.on_false)
     made = state.dialect.choose(state.name(op.condition), a, b)
     state.give(op.results[0], hidden_once(state, op, made))

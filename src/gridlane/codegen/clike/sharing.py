@@ -1,4 +1,4 @@
-"""Which arrays of words a kernel uses atomically: WGSL has another type for those."""
+"""Finds the arrays of words that a kernel uses atomically: WGSL gives them another type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scalars a function may compute with in a language."""
+"""Checks the scalar types of functions against those of a language."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from gridlane.ir.types import Type
 from gridlane.ir.values import Function, Value
 
 EDGES = (Address, FromAddress, Bitcast, Cast, Print)
-"""The ops where passes leave scalars that the language has not; see their docstrings."""
+"""The ops at which passes leave scalars that the language lacks; see their docstrings."""
 
 
 def require_types(function: Function, dialect: Dialect) -> None:
-    """Refuse what computes with a scalar that the language has not."""
+    """Refuse an op that computes with a scalar that the language lacks."""
     lacking: dict[Type, list[DType]] = {}
     for op in function.body.walk():
         for type_ in _types_of(op):
@@ -35,7 +35,7 @@ def require_types(function: Function, dialect: Dialect) -> None:
 
 
 def _comes_or_goes(op: Op, dtype: DType, dialect: Dialect) -> bool:
-    """Whether an op takes a scalar in or gives it out, where its bits are held in another type."""
+    """Whether an op is an edge for a scalar, whose bits are held in another type there."""
     return dtype in dialect.edges and isinstance(op, EDGES)
 
 
@@ -48,8 +48,7 @@ def _types_of(op: Op) -> list[Type]:
 
 
 def _scalars_in(type_: Type) -> list[DType]:
-    """The scalars that a value of a type holds; what a pointer points to is looked at where it is
-    read."""
+    """The scalars in a value of a type; the element of a pointer is checked at its loads."""
     if isinstance(type_, DType):
         return [type_]
     return [dtype for part in part_types(type_) for dtype in _scalars_in(part)]

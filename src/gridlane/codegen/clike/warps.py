@@ -1,7 +1,7 @@
-"""Exchange between the lanes of a warp, made of one thing: a lane's word that the others can read.
+"""Exchange between the lanes of a warp, expanded into one op: reading another lane's word.
 
-Lanes that are elsewhere take no part, whatever the mask says, as in the IR; to read from such a
-lane gives nothing in particular, as in CUDA.
+Divergent lanes take no part, whatever the mask says, as in the IR; a read from such a lane gives an
+undefined value, as in CUDA.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def in_words(state: Emission, text: str, dtype: DType) -> list[str]:
 
 
 def of_words(state: Emission, words: list[str], dtype: DType) -> str:
-    """A scalar of its words."""
+    """The scalar with the given words."""
     if dtype is b1:
         return f"{words[0]} != 0u"
     if dtype.size == 8:
@@ -62,12 +62,12 @@ def members(state: Emission, mask: Value) -> str:
 
 
 def lane(state: Emission) -> str:
-    """The own lane as i32."""
+    """The thread's own lane as i32."""
     return state.let(i32, state.dialect.query(state, LaneId()))
 
 
 def for_each_lane(state: Emission, body: Callable[[str], None]) -> None:
-    """A loop over the numbers of the lanes, as u32."""
+    """Emit a loop over the numbers of the lanes, as u32."""
     number = state.variable(state.dialect.types[u32], "0u")
     with state.block_of(state.dialect.loop):
         with state.block_of(f"if ({number} >= {WARP}u) {{"):
@@ -78,7 +78,7 @@ def for_each_lane(state: Emission, body: Callable[[str], None]) -> None:
 
 @emits(warp.Shuffle)
 def shuffle(state: Emission, op: warp.Shuffle) -> None:
-    """The value of another lane, or the own one when that is out of range."""
+    """Emit the value of another lane, or the own one when that is out of range."""
     dtype = _scalar(op.value)
     width, distance = state.name(op.width), state.let(i32, f"{state.name(op.lane)} & 31")
     own = lane(state)
@@ -104,7 +104,7 @@ _SOURCES: dict[ShuffleMode, str] = {
 
 @emits(warp.Vote)
 def vote(state: Emission, op: warp.Vote) -> None:
-    """A ballot, compared with the lanes that take part."""
+    """Emit a ballot and its comparison with the lanes that take part."""
     part = members(state, op.mask)
     true = state.let(u32, f"{state.dialect.ballot(state, state.name(op.predicate))} & {part}")
     state.give(op.results[0], _VOTES[op.mode].format(true=true, part=part))
@@ -119,7 +119,7 @@ _VOTES: dict[VoteMode, str] = {
 
 
 def _gathered(state: Emission, bit: Callable[[str], str]) -> str:
-    """The u32 of a bit, as u32 0 or 1, of each lane."""
+    """The u32 that gathers one bit, a u32 0 or 1, from each lane."""
     bits = state.variable(state.dialect.types[u32], "0u")
 
     def body(number: str) -> None:
@@ -130,7 +130,7 @@ def _gathered(state: Emission, bit: Callable[[str], str]) -> str:
 
 
 def _equals(state: Emission, value: Value, to: str = "") -> str:
-    """The u32 of the lanes whose value has the bits of that of lane ``to``, or of the own."""
+    """The u32 of the lanes whose value has the same bits as that of lane ``to``, or the own."""
     own = in_words(state, state.name(value), _scalar(value))
     words = own
     if to:
@@ -146,15 +146,14 @@ def _equals(state: Emission, value: Value, to: str = "") -> str:
 
 @emits(warp.MatchAny)
 def match_any(state: Emission, op: warp.MatchAny) -> None:
-    """The lanes that hold the same."""
+    """Emit the u32 of the lanes that hold the same value."""
     part = members(state, op.mask)
     state.give(op.results[0], f"{part} & {_equals(state, op.value)}")
 
 
 @emits(warp.MatchAll)
 def match_all(state: Emission, op: warp.MatchAll) -> None:
-    """All hold the same when all hold what the first holds. Without one that takes part, that is
-    so as well."""
+    """Emit whether all lanes hold the first lane's value. It is true if no lane takes part."""
     part = members(state, op.mask)
     trailing = combined(state, arith.Clz, u32, [f"({part} & (~{part} + 1u))"])
     first = state.let(u32, f"(31u - {trailing}) & 31u")
@@ -165,13 +164,13 @@ def match_all(state: Emission, op: warp.MatchAll) -> None:
 
 @emits(warp.ActiveMask)
 def active_mask(state: Emission, op: warp.ActiveMask) -> None:
-    """The lanes that are here."""
+    """Emit the u32 of the convergent lanes."""
     state.give(op.results[0], state.dialect.together(state))
 
 
 @emits(warp.WarpReduce)
 def warp_reduce(state: Emission, op: warp.WarpReduce) -> None:
-    """One lane after the other, those that take part."""
+    """Reduce over the lanes that take part, one after the other."""
     dtype, part = _scalar(op.value), members(state, op.mask)
     words = in_words(state, state.name(op.value), dtype)
     total = state.variable(state.dialect.types[dtype], state.zero(dtype))

@@ -1,9 +1,9 @@
 """The WebGPU Shading Language.
 
-WGSL lets an implementation reorder and contract float operations, which rounding.py hinders, and
-flush subnormals, take NaN and infinity for absent and divide within 2.5 ulp, which nothing in the
-text can forbid. Where a result must not depend on that, bits are compared. It has no fence apart
-from a barrier.
+WGSL lets an implementation reorder and contract float operations, which rounding.py prevents. It
+also lets it flush subnormals, assume that NaN and infinity are absent and divide within 2.5 ulp,
+which no text can prevent. Where a result must not depend on that, bits are compared. WGSL has no
+fence separate from a barrier.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class Wgsl(Words):
         return f"{value}u"
 
     def _float(self, state: Emission, value: float) -> str:
-        """A constant expression may not be NaN or infinite, and Tint makes 0.0 of -0.0f: such a one
-        is read from a variable that nobody writes."""
+        """A float literal. A constant expression may not be NaN or infinite, and Tint folds -0.0f
+        to 0.0: such a constant is read from a variable that is never written."""
         text = decimal(value)
         if text and (value or copysign(1.0, value) > 0.0):
             return f"{text}f"
@@ -90,7 +90,7 @@ class Wgsl(Words):
         taken = ", ".join(f"{param}: {type_}" for type_, param in params)
         return f"fn {name}({taken}) -> {result} {{"
 
-    # ---- memory: an array that the kernel uses atomically is read and written so throughout
+    # ---- memory: an array that the kernel uses atomically has atomic loads and stores throughout
 
     def word_at(self, state: Emission, place: Place) -> str:
         element = self._element(place)
@@ -115,8 +115,8 @@ class Wgsl(Words):
         return f"{name}.old_value", f"{name}.exchanged"
 
     def agreed(self, state: Emission, place: Place, first: str) -> str:
-        """Barriers stand where only what is seen to be one for all decides. Loads of shared memory
-        are not, but for those of one function, which takes no atomics."""
+        """Load by the one function whose result WGSL knows to be uniform, as barriers must be in
+        uniform control flow. It takes no atomics, so one thread copies the word."""
         state.declarations["agreed"] = "var<workgroup> agreed: u32;"
         with state.block_of(f"if ({first}) {{"):
             state.line(f"agreed = {self.atomic_load(state, place)};")

@@ -1,8 +1,8 @@
-"""Memory as arrays of 32-bit words, for languages without pointers: an address is a number of
+"""Memory as arrays of 32-bit words, for languages without pointers: an address is an offset in
 bytes from the start of the heap, of shared memory, of a thread's arrays or of the constants.
 
-Bindings and launch words are those of ``core.shader_abi``. What has 64, 16 or 8 bits only comes in
-and goes out, in the types of ``edges``: passes have written all else in words.
+Bindings and launch words are those of ``core.shader_abi``. Scalars of 64, 16 or 8 bits occur at the
+edges alone, in the types of ``edges``: passes have lowered all others to words.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NATIVE = frozenset(("add", "and", "or", "xor", "exchange"))
 _UNSIGNED = frozenset(("min", "max"))
 COUNTER_BYTES = 16
 PAIR = vector(u32, 2)
-"""How a scalar of 64 bits comes in and goes out: its low word, its high word."""
+"""The low and the high word of a 64-bit scalar at an edge."""
 _WIDE = "it has 64 bits, and their integers have 32; use int32"
 
 
@@ -38,10 +38,10 @@ def _small(instead: str) -> str:
 
 
 class Words(Dialect):
-    """What such languages share.
+    """A language without pointers.
 
     Attributes:
-        thread, group: the built-in index of the thread in its block, of the block.
+        thread, group: the built-in thread index in the block, and the built-in block index.
     """
 
     lacks: ClassVar[dict[DType, str]] = {
@@ -62,7 +62,7 @@ class Words(Dialect):
     group: ClassVar[str]
 
     def opening(self, state: Emission) -> list[str]:
-        """A zero that no compiler knows; see rounding."""
+        """A zero that no compiler can fold; see rounding."""
         if "zero" not in state.uses:
             return []
         return [f"    {self.let(self.types[u32], 'zero', f'launch[{ZERO}]')}"]
@@ -80,11 +80,11 @@ class Words(Dialect):
         return f"{ARRAYS[place.space]}[({place.pointer}) >> 2u]"
 
     def word_at(self, state: Emission, place: Place) -> str:
-        """The word that a place is in."""
+        """The word around a place."""
         return self._element(place)
 
     def put_word(self, state: Emission, place: Place, value: str) -> None:
-        """Write a word."""
+        """Store a word."""
         state.line(f"{self._element(place)} = {value};")
 
     def load(self, state: Emission, place: Place, dtype: DType) -> str:
@@ -141,7 +141,7 @@ class Words(Dialect):
         return self.bits(u32, type_, word)
 
     def _part(self, word: str, shift: int, dtype: DType) -> str:
-        """A scalar that is some bits of a word, held in 32 bits."""
+        """A scalar extracted from bits of a word, held in 32 bits."""
         gone = 32 - 8 * dtype.size
         raw = f"({word} << {gone - shift}u)"
         if dtype.is_signed and dtype.is_integer:
@@ -204,12 +204,12 @@ def _rounded(size: int) -> int:
 
 
 def static_bytes(state: Emission) -> int:
-    """Bytes of the module's shared arrays, which is where the counter is."""
+    """Bytes of the module's shared arrays, which is the offset of the counter."""
     return sum(_rounded(item.size) for item in state.module.static_shared())
 
 
 def shared_bytes(state: Emission) -> int:
-    """Bytes of shared memory whose size is known."""
+    """Bytes of shared memory of known size."""
     if any(isinstance(op, grid.BarrierReduce) for op in state.module.kernel.body.walk()):
         state.extra_shared = COUNTER_BYTES
     return static_bytes(state) + state.extra_shared

@@ -1,4 +1,4 @@
-"""Read-modify-writes of one thread: an LLVM atomic where there is one, else compare and swap."""
+"""One thread's read-modify-writes: an LLVM atomic where there is one, else compare and swap."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ORDERS = {
     MemoryOrder.ACQ_REL: "acq_rel",
     MemoryOrder.SEQ_CST: "seq_cst",
 }
-"""LLVM's names."""
+"""LLVM's names of the memory orders."""
 
 _INTEGER_RMW = {
     AtomicKind.ADD: ("add", "add"),
@@ -34,7 +34,7 @@ _INTEGER_RMW = {
 """atomicrmw operations for signed and unsigned integers."""
 
 FLOAT_RMW = {AtomicKind.ADD: "fadd", AtomicKind.SUB: "fsub"}
-"""And for floats of 32 and 64 bits."""
+"""atomicrmw operations for floats of 32 and 64 bits."""
 
 
 def modify(
@@ -49,9 +49,9 @@ def modify(
     """One thread's read-modify-write; returns the old value.
 
     Args:
-        pointer: the address behind its type, ``ptr %p``.
+        pointer: the typed address, as in ``ptr %p``.
         order: LLVM's ordering.
-        scope: ``syncscope("...") `` or nothing for the whole system.
+        scope: ``syncscope("...") `` or "" for the whole system.
     """
     name = scalar_name(type_)
     if type_.is_integer:
@@ -88,7 +88,7 @@ def as_bits(body: Body, value: str, type_: DType) -> str:
 
 
 def from_bits(body: Body, value: str, type_: DType) -> str:
-    """A scalar of an integer's bits."""
+    """The scalar with an integer's bits."""
     name, bits = scalar_name(type_), f"i{type_.bits}"
     return value if name == bits else body.op(f"bitcast {bits} {value} to {name}")
 
@@ -96,7 +96,7 @@ def from_bits(body: Body, value: str, type_: DType) -> str:
 def _exchange_loop(
     body: Body, kind: AtomicKind, type_: DType, pointer: str, value: str, order: str, scope: str
 ) -> str:
-    """Compare and swap until nothing came between."""
+    """Emit a compare-and-swap loop until no other thread intervened."""
     bits = f"i{type_.bits}"
     seen = body.alloca(bits)
     first = body.op(f"load atomic {bits}, {pointer} {scope}monotonic, align {type_.align}")
@@ -117,7 +117,7 @@ def _exchange_loop(
 
 
 def combine(body: Body, kind: AtomicKind, type_: DType, old: str, value: str) -> str:
-    """What an atomic stores, from the old value and the operand."""
+    """The value that an atomic stores, from the old value and the operand."""
     name = scalar_name(type_)
     if kind is AtomicKind.EXCHANGE:
         return value
@@ -143,13 +143,13 @@ def combine(body: Body, kind: AtomicKind, type_: DType, old: str, value: str) ->
 
 
 def _combine_bits(body: Body, kind: AtomicKind, type_: DType, old: str, value: str) -> str:
-    """Likewise of a float that is held as its bits."""
+    """The value that an atomic stores, for a float held as its bits."""
     wide = [extend_bits(body, bits, type_, 0) for bits in (old, value)]
     return round_to_bits(body, combine(body, kind, f32, wide[0], wide[1]), type_, 0)
 
 
 def _wrapping_step(body: Body, kind: AtomicKind, name: str, old: str, limit: str) -> str:
-    """INC and DEC."""
+    """The value that INC or DEC stores."""
     past = body.op(f"icmp {'uge' if kind is AtomicKind.INC else 'ugt'} {name} {old}, {limit}")
     if kind is AtomicKind.INC:
         step = body.op(f"add {name} {old}, 1")

@@ -1,9 +1,9 @@
-"""Keeps LLVM from merging a bit select into a choice by lanes, where that goes wrong.
+"""Keeps LLVM from folding a bit select into a select by lanes, which it miscompiles.
 
-With AVX-512, LLVM (15 to 22 at least, llvm-project issue 157929) makes one masked ``vpternlog`` of
-``choose(mask, (x & k) | (y & ~k), x)``. Where an operand comes from memory, the table of some of
-them is that of another order of the operands. Such an instruction is seen in object code; code that
-has one is made again with what is chosen hidden.
+With AVX-512, LLVM (15 to 22 at least, llvm-project issue 157929) folds
+``choose(mask, (x & k) | (y & ~k), x)`` into one masked ``vpternlog``. Where an operand comes from
+memory, some of these have the truth table of another operand order. Such an instruction is
+recognised in object code; code that has one is compiled again with the selected values hidden.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 
 
 def _bytes(condition: str) -> bytes:
-    """A class of a pattern, of the bytes whose bits are as ``condition`` says: 0, 1, or x."""
+    """A regular expression's class of the bytes that match ``condition``: bits 0, 1, or x."""
     ones = int(condition.replace("x", "0"), 2)
     known = int(condition.replace("0", "1").replace("x", "0"), 2)
     found = (b"\\x%02x" % byte for byte in range(256) if byte & known == ones)
@@ -20,11 +20,11 @@ def _bytes(condition: str) -> bytes:
 
 
 _PREFIX = b"\x62" + _bytes("xxxxx011") + _bytes("xxxxx101")
-"""EVEX, with map 0F3A and prefix 66."""
+"""An EVEX prefix with map 0F3A and prefix 66."""
 _MASKED_TERNARY = re.compile(
     _PREFIX + b"(?!" + _bytes("xxxxx000") + b")[\\x00-\\xff]" + b"\x25" + b"[\\x00-\\xbf]"
 )
-"""A vpternlog under a mask that is not k0, whose last operand is memory."""
+"""A vpternlog under a mask other than k0, whose last operand is memory."""
 
 _CHOICE = re.compile(
     r"  (?P<head>%\S+ = select (?:[a-z]+ )*<(?P<lanes>\d+) x i1> %\S+), "
@@ -32,18 +32,18 @@ _CHOICE = re.compile(
     r"(?P=type) (?P<other>%[^,\s]+|.+)"
 )
 _ZERO = "@gridlane.zero"
-"""What LLVM does not know to be 0, as it is read as if others wrote it."""
+"""A zero that LLVM cannot fold, as it is loaded as volatile."""
 _WORDS = {"i32": "i32", "i64": "i64", "float": "i32", "double": "i64"}
 
 
 def is_suspect(code: bytes) -> bool:
-    """Whether object code has an instruction that may be the wrong one. Some are right."""
+    """Whether object code has an instruction that may be miscompiled. Some of these are correct."""
     return _MASKED_TERNARY.search(code) is not None
 
 
 def hidden_choices(text: str) -> str:
-    """The module with an operand of each choice by lanes hidden, so that none is merged with what
-    made it, nor with what that was made of."""
+    """The module with an operand of each select by lanes hidden, so that the select is not folded
+    with its operands, nor with their operands."""
     lines = text.splitlines()
     for number, line in enumerate(lines):
         if found := _CHOICE.fullmatch(line):
@@ -52,8 +52,8 @@ def hidden_choices(text: str) -> str:
 
 
 def _hidden(found: re.Match[str], name: str) -> str:
-    """A choice whose first operand, or the second if that is a constant, is joined with a zero that
-    LLVM does not know."""
+    """A select whose first operand, or the second if that is a constant, is combined with a zero
+    that LLVM cannot fold."""
     one, other, type_, kind = (found[key] for key in ("one", "other", "type", "kind"))
     source = one if one.startswith("%") else other
     if not source.startswith("%"):

@@ -1,4 +1,4 @@
-"""Floating-point functions made of the bits, for scalars (lanes = 0) and vectors of lanes."""
+"""Floating-point functions on bits, for scalars (lanes = 0) and vectors of lanes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from gridlane.core.dtypes import DType, f32, f64
 
 
 def narrow_fma(body: Body, operands: list[str], own: DType, lanes: int) -> str:
-    """A fused multiply-add of f16, bf16 or f32, through f64, where the product is exact and the sum
-    is rounded to odd, so that only the last rounding counts."""
+    """A fused multiply-add of f16, bf16 or f32, through f64, where the product is exact. The sum is
+    rounded to odd, so that only the last rounding counts."""
     a, b, c = [scalars.convert(body, v, own, f64, lanes) for v in operands]
     product = body.op(f"fmul {widen('double', lanes)} {a}, {b}")
     total = _sum_to_odd(body, product, c, lanes)
@@ -17,21 +17,21 @@ def narrow_fma(body: Body, operands: list[str], own: DType, lanes: int) -> str:
 
 
 _PRODUCTS = (2.0**-450, 2.0**450)
-"""Sizes of factors whose product, and its error, are normal numbers."""
+"""Magnitudes of factors whose product, and its error, are normal numbers."""
 _ADDENDS = (2.0**-900, 2.0**900)
-"""Sizes of addends that such a product is added to without overflow."""
+"""Magnitudes of addends to which such a product is added without overflow."""
 _SPLIT = 2.0**27 + 1.0
-"""Veltkamp's factor, which halves the 53 bits of a significand."""
+"""Veltkamp's factor, which splits the 53 bits of a significand in halves."""
 
 
 def wide_fma(body: Body, operands: list[str], lanes: int) -> str:
-    """A fused multiply-add of f64 without the instruction: in error-free sums and products where
-    no operand is very large or small, else by libm."""
+    """A fused multiply-add of f64 without the instruction: by error-free sums and products where no
+    operand is very large or small, else by libm."""
     real, mask = widen("double", lanes), widen("i1", lanes)
     a, b, c = operands
     plain = body.op(f"fadd {real} {body.op(f'fmul {real} {a}, {b}')}, {c}")
-    # With a zero, an infinity or a NaN among them there is but one rounding, or none: of factors
-    # always, as addends of a product that neither overflows nor underflows.
+    # With a zero, an infinity or a NaN among them there is at most one rounding: as a factor
+    # always, as an addend if the product neither overflows nor underflows.
     special_a, special_b, special_c = [_is_special(body, value, lanes) for value in operands]
     special = body.op(f"or {mask} {special_a}, {special_b}")
     easy = body.op(f"or {mask} {special}, {special_c}")
@@ -63,7 +63,7 @@ def _is_special(body: Body, value: str, lanes: int) -> str:
 
 
 def _within(body: Body, value: str, least: float, most: float, lanes: int) -> str:
-    """Whether the size of a number is in a range."""
+    """Whether the magnitude of a number is in a range."""
     real, mask = widen("double", lanes), widen("i1", lanes)
     size = body.intrinsic("fabs", "double", lanes, [value])
     low, high = [splat(literal(edge, f64), "double", lanes) for edge in (least, most)]
@@ -73,7 +73,7 @@ def _within(body: Body, value: str, least: float, most: float, lanes: int) -> st
 
 
 def _all(body: Body, test: str, lanes: int) -> str:
-    """Whether it holds in all lanes."""
+    """Whether a condition holds in all lanes."""
     if not lanes:
         return test
     bits = body.op(f"bitcast {widen('i1', lanes)} {test} to i{lanes}")
@@ -81,8 +81,8 @@ def _all(body: Body, test: str, lanes: int) -> str:
 
 
 def _fused_sum(body: Body, a: str, b: str, c: str, lanes: int) -> str:
-    """a * b + c as Boldo and Melquiond round it once: the product and the sum with their errors,
-    which together are rounded to odd, and to nearest last."""
+    """a * b + c rounded once, by Boldo and Melquiond: the product and the sum with their errors are
+    rounded to odd together, and to nearest last."""
 
     def op(word: str, x: str, y: str) -> str:
         return body.op(f"{word} {widen('double', lanes)} {x}, {y}")
@@ -125,7 +125,7 @@ def _halves(body: Body, value: str, lanes: int) -> tuple[str, str]:
 
 
 def _sum_to_odd(body: Body, a: str, b: str, lanes: int) -> str:
-    """The f64 sum, with its last bit set when it is inexact (Knuth's two-sum gives the error)."""
+    """The f64 sum rounded to odd; Knuth's two-sum gives the error."""
     real, whole, mask = widen("double", lanes), widen("i64", lanes), widen("i1", lanes)
     total, error = _sum(body, a, b, lanes)
     zero = splat(literal(0.0, f64), "double", lanes)
@@ -183,7 +183,7 @@ _QUIET_NAN = {"f16": 0x7E00, "bf16": 0x7FC0, "f32": 0x7FC00000, "f64": 0x7FF8000
 
 
 def neighbour(body: Body, a: str, b: str, own: DType, lanes: int) -> str:
-    """nextafter(a, b): one step on the integers that the bits are."""
+    """nextafter(a, b): one step on the integers of the bits."""
     bits = f"i{own.bits}"
     whole, mask = widen(bits, lanes), widen("i1", lanes)
     name = scalar_name(own)

@@ -1,6 +1,6 @@
-"""f16 as its bits in i16, from and to f32, by integers: for machines that convert neither.
+"""Conversion of f16's bits in i16 from and to f32, by integers, for machines without instructions.
 
-Scalars (lanes = 0) and vectors of lanes. The payload of a NaN survives the way there and back.
+Scalars (lanes = 0) and vectors of lanes. The payload of a NaN survives both conversions.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from gridlane.codegen.llvm.text import Body, literal, splat, widen
 from gridlane.core.dtypes import f32
 
 _STEP = 13
-"""Bits that f32's significand has more than f16's."""
+"""Bits by which f32's significand is longer than f16's."""
 
 
 class _Words:
@@ -56,12 +56,12 @@ def extended(body: Body, value: str, lanes: int) -> str:
 
 
 def rounded(body: Body, value: str, lanes: int) -> str:
-    """f32 rounded to f16's bits, ties to even."""
+    """An f32 rounded to f16's bits, ties to even."""
     w = _Words(body, lanes)
     bits = w.cast("bitcast", value, w.real, w.word)
     size = w.op("and", bits, 0x7FFFFFFF)
     made = w.select(w.less(size, 0x38800000), _subnormal(w, size), _normal(w, size))
-    # A NaN stays one, a quiet one.
+    # A NaN stays a NaN, and becomes quiet.
     nan = w.op("or", w.op("lshr", w.op("and", size, 0x7FFFFF), _STEP), 0x7E00)
     made = w.select(w.less(size, 0x7F800001), made, nan)
     sign = w.op("and", w.op("lshr", bits, 16), 0x8000)
@@ -69,7 +69,7 @@ def rounded(body: Body, value: str, lanes: int) -> str:
 
 
 def _normal(w: _Words, size: str) -> str:
-    """The bits of a size from 2**-14 on; what is too large is infinite."""
+    """The bits of a magnitude from 2**-14 on; one that is too large becomes infinite."""
     odd = w.op("and", w.op("lshr", size, _STEP), 1)
     moved = w.op("add", w.op("add", size, 0xFFF), odd)
     made = w.op("sub", w.op("lshr", moved, _STEP), 112 << 10)
@@ -77,8 +77,8 @@ def _normal(w: _Words, size: str) -> str:
 
 
 def _subnormal(w: _Words, size: str) -> str:
-    """The bits of a size below 2**-14: added to 1/2, whose last place is 2**-24, f32's own addition
-    rounds it there."""
+    """The bits of a magnitude below 2**-14: added to 1/2, whose last place is 2**-24, it is rounded
+    there by f32's own addition."""
     real = w.cast("bitcast", size, w.word, w.real)
     half = splat(literal(0.5, f32), "float", w.lanes)
     total = w.body.op(f"fadd {w.real} {real}, {half}")

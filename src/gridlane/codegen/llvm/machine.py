@@ -27,14 +27,14 @@ _TRIPLES = {X86: "x86_64-unknown-linux-gnu", ARM: "aarch64-unknown-linux-gnu"}
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What code is made for.
+    """The target machine of code.
 
     Attributes:
-        architecture: a key of ``processors.PROCESSORS``, or LLVM's word for another one.
+        architecture: a key of ``processors.PROCESSORS``, or LLVM's name of another one.
         processor, features: as LLVM takes them.
-        has: the features that it has, of ``processors.FEATURES``.
-        named: it was asked for by name, and need not be the host.
-        vector_library: the target has glibc's vector functions; None: as the host has them.
+        has: its features among ``processors.FEATURES``.
+        named: the user asked for it by name, so it need not be the host.
+        vector_library: the target has glibc's vector functions; None: as on the host.
     """
 
     architecture: str
@@ -59,7 +59,7 @@ class Machine:
 
     @property
     def fuses(self) -> bool:
-        """Whether an instruction multiplies and adds with one rounding."""
+        """Whether the machine has an instruction for fused multiply-add."""
         return self.architecture != X86 or bool(self.has & {"fma", "fma4", "avx512f"})
 
     @property
@@ -69,27 +69,27 @@ class Machine:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What a host must have to run the code; () for code that is the host's own."""
+        """The features that a host needs to run the code; () for code that is the host's own."""
         return (self.architecture, *sorted(self.has)) if self.named else ()
 
 
 @cache
 def _initialise() -> None:
-    """Register the native target; once a process."""
+    """Register the native target, once per process."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
 
 
 @cache
 def _initialise_all() -> None:
-    """Register the targets of other architectures, too."""
+    """Register the targets of other architectures as well."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
 
 
 @cache
 def host() -> Machine:
-    """This machine."""
+    """The machine of the host."""
     _initialise()
     triple, found = llvm.get_default_triple(), llvm.get_host_cpu_features()
     family = triple.partition("-")[0]
@@ -103,11 +103,11 @@ def host() -> Machine:
 
 
 def machine_for(target: Target) -> Machine:
-    """The machine of a target of the name ``cpu``: the target's own, else the one that GRIDLANE_CPU
+    """The machine for a target named ``cpu``: the target's own, else the one that GRIDLANE_CPU
     names, else the host.
 
     Raises:
-        TargetError: nothing is known by a name.
+        TargetError: a name is unknown.
     """
     if not target.processor and not target.attributes:
         return _named(config().cpu) if config().cpu else host()
@@ -117,7 +117,7 @@ def machine_for(target: Target) -> Machine:
 
 @cache
 def _named(text: str) -> Machine:
-    """The machine of a choice of the user's."""
+    """The machine that the user chose."""
     try:
         choice = processors.parse(text)
     except ValueError as error:
@@ -143,10 +143,10 @@ def _named(text: str) -> Machine:
 def _features_of(
     triple: str, processor: str, features: str, asked: tuple[str, ...]
 ) -> frozenset[str]:
-    """Which of some features LLVM takes a processor to have.
+    """The features, among some, that LLVM attributes to a processor.
 
     LLVM's interface does not tell, but its inliner does: it inlines a function that is compiled
-    with a feature only into one that has the feature, too.
+    with a feature only into a function that has the feature too.
     """
     attributes = f'"target-cpu"="{processor}" "target-features"="{features}'
     lines = [f'attributes #{len(asked)} = {{ {attributes}" }}']
@@ -186,7 +186,7 @@ def _optimised(text: str, triple: str, processor: str, features: str, level: int
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(speed_level=min(level, 2))
-    # The vectoriser has done this; what is left to them would only cost time.
+    # gridlane has already vectorised; LLVM's vectorisers would only cost time.
     options.loop_vectorization = False
     options.slp_vectorization = False
     options.loop_unrolling = True
@@ -202,7 +202,7 @@ def _made(text: str, machine: Machine, level: int) -> tuple[llvm.ModuleRef, llvm
 
 
 def object_code(text: str, machine: Machine, level: int = 2) -> bytes:
-    """A relocatable object file."""
+    """Compile to a relocatable object file."""
     module, target = _made(text, machine, level)
     code = target.emit_object(module)
     if machine.architecture == X86 and is_suspect(code):
@@ -211,17 +211,17 @@ def object_code(text: str, machine: Machine, level: int = 2) -> bytes:
 
 
 def assembly(text: str, machine: Machine, level: int = 2) -> str:
-    """Optimised assembly, of what ``object_code`` gives."""
+    """Optimised assembly of the code of ``object_code``."""
     module, target = _made(text, machine, level)
     if machine.architecture == X86 and is_suspect(target.emit_object(module)):
         module = _without_merging(text, machine, level)
     else:
-        module, _ = _made(text, machine, level)  # what is emitted is changed by that
+        module, _ = _made(text, machine, level)  # emission changes the module
     return target.emit_assembly(module)
 
 
 def _without_merging(text: str, machine: Machine, level: int) -> llvm.ModuleRef:
-    """An optimised module in which no bit select is merged into a choice; see bit_selects.py."""
+    """An optimised module without bit selects folded into selects by lanes; see bit_selects.py."""
     module, _ = _made(text, machine, level)
     return llvm.parse_assembly(hidden_choices(str(module)))
 

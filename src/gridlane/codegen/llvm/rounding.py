@@ -1,4 +1,4 @@
-"""Floats rounded to integers by sums and comparisons, for machines without instructions for it:
+"""Rounds floats to integers by sums and comparisons, for machines without instructions for it:
 LLVM would call libm for each lane.
 
 Scalars (lanes = 0) and vectors of lanes, of ``float`` and ``double``.
@@ -13,13 +13,13 @@ from gridlane.core.dtypes import f32, f64
 
 
 class _Size:
-    """A number, its size, and the size rounded to the nearest integer, ties to even."""
+    """A number, its magnitude, and the magnitude rounded to nearest even."""
 
     def __init__(self, body: Body, value: str, name: str, lanes: int) -> None:
         self.body, self.value, self.name, self.lanes = body, value, name, lanes
         self.type_, self.mask = widen(name, lanes), widen("i1", lanes)
         self.size = body.intrinsic("fabs", name, lanes, [value])
-        # From this number on, all numbers are integers, and sums with it are rounded to one.
+        # From this number on, all numbers are integers, and sums with it round to integers.
         limit = 2.0**23 if name == "float" else 2.0**52
         up = self.op("fadd", self.size, limit)
         small = self.compare("olt", self.size, limit)
@@ -42,12 +42,12 @@ class _Size:
         return self.body.intrinsic("copysign", self.name, self.lanes, [made, self.value])
 
     def truncated(self) -> str:
-        """The size without its fraction."""
+        """The magnitude without its fraction."""
         beyond = self.compare("ogt", self.nearest, self.size)
         return self.select(beyond, self.op("fsub", self.nearest, 1.0), self.nearest)
 
     def stepped(self, beyond: str, word: str) -> str:
-        """The nearest integer, or the one next to it where the first is on the wrong side."""
+        """The nearest integer, or the next one where the nearest is on the wrong side."""
         nearest = self.signed(self.nearest)
         test = self.compare(beyond, nearest, self.value)
         return self.signed(self.select(test, self.op(word, nearest, 1.0), nearest))
@@ -70,7 +70,7 @@ def _ceil(x: _Size) -> str:
 
 
 def _round(x: _Size) -> str:
-    """Ties go away from zero."""
+    """Round to the nearest integer, ties away from zero."""
     whole = x.truncated()
     up = x.compare("oge", x.op("fsub", x.size, whole), 0.5)
     return x.signed(x.select(up, x.op("fadd", whole, 1.0), whole))
@@ -86,5 +86,5 @@ _FUNCTIONS: dict[str, Callable[[_Size], str]] = {
 
 
 def rounded(body: Body, stem: str, value: str, name: str, lanes: int) -> str:
-    """What LLVM's intrinsic of the name ``stem`` gives."""
+    """The result of the LLVM intrinsic named ``stem``."""
     return _FUNCTIONS[stem](_Size(body, value, name, lanes))

@@ -1,8 +1,8 @@
-"""Arithmetic, comparison and conversion: one emission for scalars and for vectors of lanes.
+"""Arithmetic, comparison and conversion: one emitter for scalars and for vectors of lanes.
 
-Each function takes the body, the op, ``lanes`` (0 for a scalar) and the operands' names and gives
-the result's name. LLVM's own semantics differ from the IR's at division by zero, shifts past the
-width and out-of-range conversions; these are guarded here.
+Each function takes the body, the op, ``lanes`` (0 for a scalar) and the operands' names, and
+returns the result's name. LLVM's own semantics differ from the IR's at division by zero, shifts
+past the width and out-of-range conversions; these are guarded here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Emit = Callable[[Body, Op, int, list[str]], str]
 
 
 def emit(body: Body, op: Op, lanes: int, operands: list[str]) -> str | None:
-    """Emit an op of this family; None when it belongs to another."""
+    """Emit an op of this family; None for other ops."""
     function = TABLE.get(type(op))
     if function is None:
         return None
@@ -41,24 +41,24 @@ def emit(body: Body, op: Op, lanes: int, operands: list[str]) -> str | None:
     return function(body, op, lanes, operands)
 
 
-# ---- floats held as i16: bf16, and f16 where nothing converts it. They are computed in f32 and
-# rounded once (exact for + - * / sqrt: 24 >= 2*11 + 2)
+# ---- floats held as i16: bf16, and f16 on machines that cannot convert it. They are computed in
+# f32 and rounded once (exact for + - * / sqrt: 24 >= 2*11 + 2)
 
 _AS_BITS = (arith.Select, arith.Bitcast, arith.Cast)
 
 
 def extend_bits(body: Body, value: str, own: DType, lanes: int) -> str:
-    """The bits of a bf16 or f16 as f32."""
+    """The f32 of bf16 or f16 bits."""
     return (extend_bf16 if own.name == "bf16" else halves.extended)(body, value, lanes)
 
 
 def round_to_bits(body: Body, value: str, own: DType, lanes: int) -> str:
-    """f32 rounded to the bits of a bf16 or f16, nearest even; NaN stays NaN."""
+    """An f32 rounded to nearest even as bf16 or f16 bits; NaN stays NaN."""
     return (round_bf16 if own.name == "bf16" else halves.rounded)(body, value, lanes)
 
 
 def extend_bf16(body: Body, value: str, lanes: int) -> str:
-    """bf16 bits as f32."""
+    """The f32 of bf16 bits."""
     half, full, real = widen("i16", lanes), widen("i32", lanes), widen("float", lanes)
     wide = body.op(f"zext {half} {value} to {full}")
     shifted = body.op(f"shl {full} {wide}, {splat('16', 'i32', lanes)}")
@@ -66,7 +66,7 @@ def extend_bf16(body: Body, value: str, lanes: int) -> str:
 
 
 def round_bf16(body: Body, value: str, lanes: int) -> str:
-    """f32 rounded to bf16 bits, nearest even; NaN stays NaN."""
+    """An f32 rounded to nearest even as bf16 bits; NaN stays NaN."""
     full, real = widen("i32", lanes), widen("float", lanes)
     bits = body.op(f"bitcast {real} {value} to {full}")
     upper = body.op(f"lshr {full} {bits}, {splat('16', 'i32', lanes)}")
@@ -100,7 +100,7 @@ def _through_f32(body: Body, op: Op, lanes: int, operands: list[str], function: 
 
 
 class _Override:
-    """The register type that ops on such floats compute in, while one is being emitted."""
+    """The register type that ops on floats held as bits compute in, while one is emitted."""
 
     def __init__(self) -> None:
         self.name = ""
@@ -192,14 +192,14 @@ def _remainder(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
 
 
 def _known_divisor(op: Op) -> int | None:
-    """A constant divisor that never traps."""
+    """The divisor, if it is a constant that never traps."""
     known = constant(op.rhs)  # type: ignore[attr-defined]  # a Div or Rem
     return known if type(known) is int and known not in (0, -1) else None
 
 
 def _divides_directly(op: Op, lanes: int) -> bool:
-    """Whether LLVM makes multiplications and shifts of a division by a constant: it has none for
-    vectors of 64 bits, but by powers of two."""
+    """Whether LLVM expands a division by a constant into multiplications and shifts. For vectors of
+    64 bits it does so for powers of two alone."""
     known = _known_divisor(op)
     if known is None:
         return False
@@ -207,7 +207,7 @@ def _divides_directly(op: Op, lanes: int) -> bool:
 
 
 def _guarded_quotient(body: Body, op: Op, lanes: int, a: str, b: str) -> tuple[str, str, str]:
-    """(the quotient, the divisor that it is by, where the divisor is 0 or "" for nowhere)."""
+    """(quotient, its divisor, whether the divisor is 0, or "" for never)."""
     name, _ = type_of(op, lanes)
     signed = _is_signed(op)
     zero, divisor = "", b
@@ -217,7 +217,7 @@ def _guarded_quotient(body: Body, op: Op, lanes: int, a: str, b: str) -> tuple[s
 
 
 def _safe_divisor(body: Body, op: Op, lanes: int, a: str, b: str, signed: bool) -> tuple[str, str]:
-    """(b == 0, b with 1 where the division would trap: a / 1 is the IR's answer for MIN / -1)."""
+    """(b == 0, b with 1 where the division would trap: a / 1 is the IR's result for MIN / -1)."""
     name, type_ = type_of(op, lanes)
     mask = widen("i1", lanes)
     zero = body.op(f"icmp eq {type_} {b}, {splat('0', name, lanes)}")
@@ -234,9 +234,9 @@ def _safe_divisor(body: Body, op: Op, lanes: int, a: str, b: str, signed: bool) 
 
 def _quotient(body: Body, name: str, lanes: int, a: str, b: str, signed: bool) -> str:
     """a / b for b that does not trap. Processors have no vector division of integers, so a vector
-    divides in binary64: that is exact for operands below 2**53, since the quotient's distance to
+    divides in binary64. That is exact for operands below 2**53, since the quotient's distance to
     the next integer, at least 1 / b, is more than the rounding error. 64-bit operands are tested;
-    larger ones go lane by lane."""
+    vectors with larger ones divide lane by lane."""
     type_ = widen(name, lanes)
     bits = int(name[1:])
     if not lanes:
@@ -256,7 +256,7 @@ def _quotient(body: Body, name: str, lanes: int, a: str, b: str, signed: bool) -
 
 
 def _float_quotient(body: Body, type_: str, lanes: int, a: str, b: str, signed: bool) -> str:
-    """The quotient by way of binary64."""
+    """The quotient through binary64."""
     real = widen("double", lanes)
     up, down = ("sitofp", "fptosi") if signed else ("uitofp", "fptoui")
     x = body.op(f"{up} {type_} {a} to {real}")
@@ -265,7 +265,7 @@ def _float_quotient(body: Body, type_: str, lanes: int, a: str, b: str, signed: 
 
 
 def _all_small(body: Body, type_: str, lanes: int, values: tuple[str, str], signed: bool) -> str:
-    """Whether every lane of both i64 vectors is below 2**53 in size."""
+    """Whether the magnitude of every lane of both i64 vectors is below 2**53."""
     mask, limit = widen("i1", lanes), 1 << 53
     tests: list[str] = []
     for value in values:
@@ -319,7 +319,7 @@ def _shift(opcode_signed: str, opcode_unsigned: str, is_left: bool) -> Emit:
 
 
 def _resize(body: Body, value: str, source: str, target: str, lanes: int) -> str:
-    """An unsigned integer in another width."""
+    """An unsigned integer truncated or zero-extended to another width."""
     if source == target:
         return value
     word = "trunc" if int(source[1:]) > int(target[1:]) else "zext"
@@ -386,7 +386,7 @@ def _saturating(stem: str) -> Emit:
 
 
 def _integral(stem: str) -> Emit:
-    """Rounding to an integer."""
+    """Round to an integer."""
     plain = _intrinsic(stem)
 
     def emit_integral(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
@@ -435,7 +435,7 @@ def convert(body: Body, value: str, source: DType, target: DType, lanes: int) ->
         word = "fcmp une" if source.is_float else "icmp ne"
         return body.op(f"{word} {a} {value}, {zero}")
     if source.name == "f64" and target.name == "f16":
-        # In two steps, since no processor has the one; the first keeps what the second must know.
+        # No processor converts in one step; the first step keeps the bits that the second needs.
         return convert(body, round_to_odd(body, value, lanes), _F32, target, lanes)
     if source.is_float and target.is_float:
         word = "fptrunc" if source.bits > target.bits else "fpext"
@@ -456,8 +456,8 @@ def convert(body: Body, value: str, source: DType, target: DType, lanes: int) ->
 
 
 def _saturated(body: Body, value: str, source: DType, target: DType, lanes: int) -> str:
-    """Float to integer for vectors: x86 has no saturating conversion, and LLVM makes scalars of
-    its own. What is out of range converts as 0 and is replaced behind."""
+    """Convert float to integer for vectors: x86 has no saturating conversion, and LLVM scalarises
+    its own. A value out of range converts as 0, which is replaced afterwards."""
     name = scalar_name(source)
     real, whole, mask = widen(name, lanes), widen(scalar_name(target), lanes), widen("i1", lanes)
 
@@ -482,7 +482,7 @@ def _saturated(body: Body, value: str, source: DType, target: DType, lanes: int)
 
 def _to_f32_for_bits(body: Body, value: str, source: DType, lanes: int) -> str:
     """A number as an f32 that rounds to bf16 or f16 as the number itself does: wide sources are
-    rounded to odd, which keeps what the second rounding must know."""
+    rounded to odd, which keeps the bits that the second rounding needs."""
     if source.name in ("f32", "f16", "b1") or (source.is_integer and source.bits <= 16):
         return convert(body, value, source, _F32, lanes)
     exact = value if source.name == "f64" else convert(body, value, source, _F64, lanes)
@@ -492,7 +492,7 @@ def _to_f32_for_bits(body: Body, value: str, source: DType, lanes: int) -> str:
 
 
 def _odd_from_int64(body: Body, value: str, source: DType, lanes: int) -> str:
-    """A 64-bit integer as f64 whose low bits, which f64 would round away, are or-ed into one."""
+    """A 64-bit integer as f64, with the low bits beyond f64's precision or-ed into one."""
     wide = widen("i64", lanes)
     low = body.op(f"and {wide} {value}, {splat('4095', 'i64', lanes)}")
     some = body.op(f"icmp ne {wide} {low}, {splat('0', 'i64', lanes)}")
@@ -512,7 +512,7 @@ def _odd_from_int64(body: Body, value: str, source: DType, lanes: int) -> str:
 
 
 def round_to_odd(body: Body, value: str, lanes: int) -> str:
-    """f64 to f32, towards zero with the last bit set when inexact."""
+    """f64 to f32 rounded to odd: towards zero, with the last bit set when inexact."""
     real, single, bits = widen("double", lanes), widen("float", lanes), widen("i32", lanes)
     near = body.op(f"fptrunc {real} {value} to {single}")
     back = body.op(f"fpext {single} {near} to {real}")

@@ -1,6 +1,6 @@
 """LLVM IR as text: type names, constants, and a function body under construction.
 
-Text is what LLVM's parser takes, so nothing is built twice; it is several times faster to make than
+LLVM's parser takes text, so nothing is built twice, and text is several times faster to write than
 a tree of Python objects. ``lanes`` is 0 for a scalar, else the length of the vector.
 """
 
@@ -32,13 +32,13 @@ _FLAGS = {
 
 
 _HALF = ContextVar("half", default="half")
-"""What holds an f16 in the code that is being written."""
+"""The type that holds an f16 in the current code."""
 
 
 @contextmanager
 def halves_as_bits(wanted: bool = True) -> Generator[None]:
-    """Hold f16 as bf16 is held, in i16, for machines without instructions for it: LLVM would call
-    functions of a library that need not be there."""
+    """Hold f16 in i16, as bf16 is held, for machines without instructions for it: LLVM would call
+    functions of a library that may be absent."""
     before = _HALF.set("i16" if wanted else "half")
     try:
         yield
@@ -68,12 +68,12 @@ def memory_name(type_: Type) -> str:
 
 
 def widen(name: str, lanes: int) -> str:
-    """The vector of ``lanes`` of a scalar type name."""
+    """The vector type of ``lanes`` of a scalar type."""
     return f"<{lanes} x {name}>" if lanes else name
 
 
 def mangle(name: str, lanes: int = 0) -> str:
-    """A type's part of an intrinsic's name.
+    """The part of an intrinsic's name that stands for a type.
 
     >>> mangle("float", 16), mangle("i32")
     ('v16f32', 'i32')
@@ -83,7 +83,7 @@ def mangle(name: str, lanes: int = 0) -> str:
 
 
 def flags(fast: FastMath) -> str:
-    """Fast-math flags in front of the operands."""
+    """Fast-math flags, which precede the operands."""
     if fast is FastMath.NONE:
         return ""
     if fast == FastMath.FAST:
@@ -118,7 +118,7 @@ def vector_constant(values: Iterable[object], name: str) -> str:
 
 
 class Body:
-    """A function body: lines, fresh names, the current block, and what the module must declare.
+    """A function body: lines, fresh names, the current block, and the module's declarations.
 
     ``rounds``: the machine has instructions that round floats to integers.
     """
@@ -132,7 +132,7 @@ class Body:
         self._count = 0
 
     def fresh(self, hint: str = "v") -> str:
-        """A name that nothing has."""
+        """An unused name."""
         self._count += 1
         return f"%{hint}{self._count}"
 
@@ -157,7 +157,7 @@ class Body:
         self.block = label
 
     def branch(self, target: str) -> None:
-        """Jump."""
+        """Jump to a block."""
         self.do(f"br label %{target}")
 
     def branch_if(self, condition: str, on_true: str, on_false: str) -> None:
@@ -165,7 +165,7 @@ class Body:
         self.do(f"br i1 {condition}, label %{on_true}, label %{on_false}")
 
     def alloca(self, name: str, count: int = 1, align: int = 0) -> str:
-        """Stack memory in the entry block."""
+        """Allocate stack memory in the entry block."""
         made = self.fresh("a")
         size = f", i32 {count}" if count != 1 else ""
         tail = f", align {align}" if align else ""

@@ -1,4 +1,4 @@
-"""glibc's vector functions: which there are for a machine, by the names of their variants."""
+"""glibc's vector functions on a machine, by the names of their variants."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ABSENT = ("tgamma", "lgamma")
 
 @cache
 def vector_library() -> ctypes.CDLL | None:
-    """libmvec, when this system has it."""
+    """libmvec, if this system has it."""
     try:
         return ctypes.CDLL(LIBRARY)
     except OSError:
@@ -27,7 +27,7 @@ def vector_library() -> ctypes.CDLL | None:
 
 
 def has_vector_library(machine: Machine) -> bool:
-    """Whether code for a machine may call libmvec: as it was asked for, else as this system has."""
+    """Whether code for a machine may call libmvec: as the user chose, else as on this system."""
     if machine.vector_library is None:
         return vector_library() is not None
     return machine.vector_library
@@ -45,7 +45,7 @@ def vector_function(
         if length == lanes * size and length <= machine.vector_bytes:
             suffix = "f" if size == 4 else ""
             symbol = f"_ZGV{letter}N{lanes}{'v' * operands}_{name}{suffix}"
-            # Of another system's library, what glibc has from 2.40 on.
+            # Another system's library is assumed to have the functions of glibc 2.40.
             known = machine.vector_library or hasattr(vector_library(), symbol)
             return symbol if known else None
     return None

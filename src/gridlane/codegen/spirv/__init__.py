@@ -1,4 +1,4 @@
-"""SPIR-V for Vulkan: words from structured IR, without a library."""
+"""SPIR-V for Vulkan: lowers structured IR to SPIR-V words, without a library."""
 
 from gridlane.codegen.spirv.disassembly import disassembled
 from gridlane.codegen.spirv.emission import EMITTERS
@@ -9,5 +9,5 @@ __all__ = ["KernelCode", "disassembled", "emit_kernel", "emitted"]
 
 
 def emitted(dialect: str) -> frozenset[type[Op]]:
-    """The ops that are emitted for Vulkan."""
+    """The ops that the Vulkan code generator emits."""
     return EMITTERS.ops()

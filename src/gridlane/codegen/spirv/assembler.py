@@ -1,4 +1,4 @@
-"""Assembles a SPIR-V module: ids, types and constants that are there once, sections in order."""
+"""Assembles a SPIR-V module: ids, unique types and constants, sections in order."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def text_words(text: str) -> Words:
 
 
 class Assembler:
-    """A module with one function, the kernel. Instructions are tuples: opcode, then its words."""
+    """A module with one function, the kernel. An instruction is a tuple: opcode, then its words."""
 
     def __init__(self) -> None:
         self.bound = 1
@@ -44,9 +44,9 @@ class Assembler:
         self.globals: list[Words] = []
         """Types, constants and global variables."""
         self.variables: list[Words] = []
-        """The function's own; they come first in it."""
+        """The function's variables, which come first in it."""
         self.entry: list[Words] = []
-        """Runs first, whatever control flow asked for it."""
+        """Instructions that run first, whatever control flow requested them."""
         self.body: list[Words] = []
         self.interface: list[int] = []
         self._known: dict[Words, int] = {}
@@ -54,17 +54,17 @@ class Assembler:
         self.glsl = self.fresh()
 
     def fresh(self) -> int:
-        """An id that nothing has."""
+        """An unused id."""
         self.bound += 1
         return self.bound - 1
 
-    # ---- what is there once
+    # ---- unique types and constants
 
     def shared(self, opcode: Opcode, before: Words, after: Words) -> int:
-        """The result of a type or constant; the same for the same words.
+        """The result of a type or constant; the same result for the same words.
 
         Args:
-            before, after: the words in front of and behind the result's id.
+            before, after: the words before and after the result's id.
         """
         key = (opcode, len(before), *before, *after)
         if key not in self._known:
@@ -73,7 +73,7 @@ class Assembler:
         return self._known[key]
 
     def type(self, opcode: Opcode, *words: int) -> int:
-        """A type."""
+        """The id of a type."""
         return self.shared(opcode, (), words)
 
     def pointer_type(self, storage: Storage, element: int) -> int:
@@ -81,7 +81,7 @@ class Assembler:
         return self.type(Opcode.TypePointer, storage, element)
 
     def constant(self, type_: int, *words: int) -> int:
-        """A number of a type, by the words of its bits."""
+        """A constant of a type, by the words of its bits."""
         return self.shared(Opcode.Constant, (type_,), words)
 
     def spec_constant(self, type_: int, number: int, default: int) -> int:
@@ -93,17 +93,17 @@ class Assembler:
         return self._spec_constants[number]
 
     def spec_op(self, type_: int, opcode: Opcode, *ids: int) -> int:
-        """A constant computed of others when the pipeline is made."""
+        """A constant that the pipeline computes from others."""
         return self.shared(Opcode.SpecConstantOp, (type_,), (opcode, *ids))
 
     # ---- the rest of the module
 
     def decorate(self, target: int, decoration: Decoration, *words: int) -> None:
-        """Say something of a result."""
+        """Decorate a result."""
         self.decorations.append((Opcode.Decorate, target, decoration, *words))
 
     def global_variable(self, storage: Storage, type_: int, *initial: int) -> int:
-        """A variable outside the function, which the entry point names."""
+        """A variable outside the function, which the entry point lists."""
         pointer = self.pointer_type(storage, type_)
         made = self.fresh()
         self.globals.append((Opcode.Variable, pointer, made, storage, *initial))
@@ -118,7 +118,7 @@ class Assembler:
         return made
 
     def result(self, opcode: Opcode, type_: int, *words: int) -> int:
-        """Append an instruction to the function; its result."""
+        """Append an instruction to the function; its result's id."""
         made = self.fresh()
         self.body.append((opcode, type_, made, *words))
         return made
@@ -129,12 +129,12 @@ class Assembler:
 
     @contextmanager
     def at_entry(self) -> Generator[None]:
-        """What is emitted inside runs at the start of the function; without branches."""
+        """Emit the block's instructions at the start of the function; they must not branch."""
         body, self.body = self.body, self.entry
         yield
         self.body = body
 
-    # ---- the whole
+    # ---- the module
 
     def assembled(self, entry: str) -> bytes:
         """The words of the module, little endian."""

@@ -1,5 +1,5 @@
 """Atomic read-modify-writes: an instruction for integers of 32 and 64 bits, else compare and swap
-of the word that the value is in."""
+of the word around the value."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ class Cell:
     dtype: DType
 
     def taken(self, code: Code, word: int) -> int:
-        """The scalar of a word."""
+        """Extract the scalar from a word."""
         if self.shift:
             down = code.op(Opcode.ShiftRightLogical, self.word, word, self.shift)
             word = code.resized(down, self.word, unsigned(self.dtype.bits))
         return code.from_bits(word, self.dtype)
 
     def put(self, code: Code, word: int, value: int) -> int:
-        """A word with another scalar in it."""
+        """Insert another scalar into a word."""
         bits = code.bits(value, self.dtype)
         if not self.shift:
             return bits
@@ -76,7 +76,7 @@ class Cell:
 
 
 def _cell_of(state: Emission, spot: Spot, dtype: DType) -> Cell:
-    """The word that a scalar is in."""
+    """The word around a scalar."""
     code = state.code
     if spot.place is not None:
         word = unsigned(spot.place.bits)
@@ -94,8 +94,8 @@ def _cell_of(state: Emission, spot: Spot, dtype: DType) -> Cell:
 
 
 def _fence_if_those_wait(state: Emission, op: Atomic | AtomicCas) -> None:
-    """In front of an atomic and behind it, where ``fences_wait``: orders of atomics wait as well,
-    so they are relaxed there, between fences."""
+    """Emit a fence before and after an atomic on devices whose fences wait (``fences_wait``): the
+    orders of atomics wait as well there, so atomics are relaxed between fences."""
     if op.order is not MemoryOrder.RELAXED and state.has("fences_wait"):
         memory_barrier(state, op.scope, op.order)
 
@@ -106,7 +106,7 @@ def _order_id(state: Emission, order: MemoryOrder) -> int:
 
 @emits(Atomic)
 def atomic(state: Emission, op: Atomic) -> None:
-    """A read-modify-write."""
+    """Emit a read-modify-write."""
     code, dtype = state.code, op.value.type
     assert isinstance(dtype, DType)
     spot, value = spot_of(state, op.pointer), state.name(op.value)
@@ -141,7 +141,7 @@ def _adds(state: Emission, op: Atomic) -> bool:
 
 
 def _float_add(state: Emission, op: Atomic, spot: Spot, scope: int, semantics: int) -> int:
-    """The extension's instruction; a difference adds the negative, which is as exact."""
+    """Emit the extension's instruction; a difference adds the negative, which is as exact."""
     code = state.code
     code.capabilities.add(Capability.AtomicFloat32AddEXT)
     code.extensions.add("SPV_EXT_shader_atomic_float_add")
@@ -153,7 +153,7 @@ def _float_add(state: Emission, op: Atomic, spot: Spot, scope: int, semantics: i
 
 
 def _alone(state: Emission, spot: Spot, dtype: DType, change: Callable[[int], int]) -> int:
-    """On memory that no other thread sees: a load and a store."""
+    """A load and a store, on memory that no other thread accesses."""
     code = state.code
     old = code.from_bits(load_bits(state, spot, dtype.bits), dtype)
     store_bits(state, spot, code.bits(change(old), dtype), dtype.bits)
@@ -161,7 +161,7 @@ def _alone(state: Emission, spot: Spot, dtype: DType, change: Callable[[int], in
 
 
 def _swapped(state: Emission, op: Atomic, cell: Cell, change: Callable[[int], int]) -> int:
-    """Compare and swap until nothing came between."""
+    """Compare and swap until no other thread intervened."""
     code = state.code
     seen = code.local(cell.word)
     code.set(seen, _first_look(state, op, cell))
@@ -184,11 +184,11 @@ _UNEQUAL = {
     MemoryOrder.ACQ_REL: MemoryOrder.ACQUIRE,
     MemoryOrder.SEQ_CST: MemoryOrder.ACQUIRE,
 }
-"""The order where the swap does not happen, which releases nothing."""
+"""The order of a failed swap, which releases nothing."""
 
 
 def _swap(state: Emission, op: Atomic | AtomicCas, cell: Cell, expected: int, new: int) -> int:
-    """One compare and swap of a word; the old one."""
+    """Emit one compare and swap of a word; the old word."""
     unequal = _UNEQUAL.get(op.order, op.order)
     order = _order_id(state, op.order), _order_id(state, unequal)
     scope = scope_id(state, op.scope)
@@ -198,7 +198,7 @@ def _swap(state: Emission, op: Atomic | AtomicCas, cell: Cell, expected: int, ne
 
 @emits(AtomicCas)
 def cas(state: Emission, op: AtomicCas) -> None:
-    """A compare and swap on the bits."""
+    """Emit a compare and swap on the bits."""
     code, dtype = state.code, op.desired.type
     assert isinstance(dtype, DType)
     spot = spot_of(state, op.pointer)
@@ -220,7 +220,7 @@ def cas(state: Emission, op: AtomicCas) -> None:
 
 
 def _cas_in_word(state: Emission, op: AtomicCas, cell: Cell, expected: int, desired: int) -> int:
-    """Until the own bits differ from what is expected, or the word was swapped."""
+    """Retry until the scalar's bits differ from the expected ones, or the word was swapped."""
     code = state.code
     seen = code.local(cell.word)
     code.set(seen, _first_look(state, op, cell))
@@ -234,11 +234,11 @@ def _cas_in_word(state: Emission, op: AtomicCas, cell: Cell, expected: int, desi
     return cell.taken(code, code.get(cell.word, seen))
 
 
-# ---- what is stored
+# ---- stored values
 
 
 def combined(code: Code, kind: AtomicKind, dtype: DType, old: int, value: int) -> int:
-    """What an atomic stores, from the old value and the operand."""
+    """The value that an atomic stores, from the old value and the operand."""
     if kind is AtomicKind.EXCHANGE:
         return value
     if kind in (AtomicKind.INC, AtomicKind.DEC):
@@ -279,7 +279,7 @@ def _is_beyond(code: Code, dtype: DType, below: bool, a: int, b: int) -> int:
 
 
 def _wrapping_step(code: Code, kind: AtomicKind, dtype: DType, old: int, limit: int) -> int:
-    """INC and DEC."""
+    """The value that INC or DEC stores."""
     zero = code.const(0, dtype)
     if kind is AtomicKind.INC:
         past = code.compare(Opcode.UGreaterThanEqual, old, limit)

@@ -1,7 +1,7 @@
-"""Instructions by the IR's scalar types: what the families of ops are emitted with.
+"""Instructions by the IR's scalar types, with which the families of ops are emitted.
 
-Integers are unsigned in SPIR-V's types, so that a bit pattern has one type; the opcode says how it
-is read. bf16 is held as its 16 bits.
+Integers are unsigned in SPIR-V's types, so that a bit pattern has one type; the opcode decides the
+sign. bf16 is held as its 16 bits.
 """
 
 from __future__ import annotations
@@ -26,44 +26,44 @@ _UNSIGNED = {8: u8, 16: u16, 32: u32, 64: u64}
 
 _LARGE = 2.0**64
 _APART = (Opcode.FOrdLessThan, Opcode.FOrdGreaterThan, Opcode.FOrdNotEqual, Opcode.FUnordNotEqual)
-"""Comparisons that are false of what passes for equal."""
+"""Comparisons that are false for operands that compare equal."""
 
 
 def unsigned(bits: int) -> DType:
-    """The unsigned integer of a width."""
+    """The unsigned integer type of a width."""
     return _UNSIGNED[bits]
 
 
 @dataclass(frozen=True, slots=True)
 class LoopLabels:
-    """Where control goes in a loop."""
+    """The labels of a loop: its end and its step."""
 
     merge: int
     next: int
 
 
 class Code(Assembler):
-    """The kernel's function, instruction by instruction."""
+    """The kernel's function, one method per instruction."""
 
     def __init__(self) -> None:
         super().__init__()
         self.block = 0
         self.float_widths: set[int] = set()
         self.unknown_zero: Callable[[int], int] | None = None
-        """Gives an integer of so many bits that is 0 but unknown to the device's compiler; None
-        where that treats constants well."""
+        """Returns an integer 0 of so many bits that the device's compiler cannot fold; None where
+        the compiler handles constants correctly."""
         self.flush_zero: Callable[[int], int] | None = None
-        """The same, where the device takes subnormal f32 as 0 where it compares and converts them,
-        and where its compiler sees a sign change, although that was written in integers."""
+        """The same, where the device flushes subnormal f32 in comparisons and conversions, and
+        where its compiler recognises a change of sign that is written in integers."""
         self.half_zero: Callable[[int], int] | None = None
-        """The same, where the compiler goes on with an f32 that was rounded to f16."""
+        """The same, where the compiler keeps using an f32 after it was rounded to f16."""
         self.wide_zero: Callable[[int], int] | None = None
-        """The same, where the compiler uses wrongly what it knows of integers of 64 bits."""
+        """The same, where the compiler misuses known bits of 64-bit integers."""
         self.minus_zero: Callable[[int], int] | None = None
-        """The same, where the compiler takes a choice of 1 and -0 for one of 1 and 0."""
+        """The same, where the compiler folds a select of 1 and -0 to one of 1 and 0."""
         self.select_zero: Callable[[int], int] | None = None
-        """The same, where the compiler chooses wrongly between a bit select and what it is of; see
-        ``codegen/joined_bits.py``."""
+        """The same, where the compiler miscompiles a select between a bit select and its operand;
+        see ``codegen/joined_bits.py``."""
 
     # ---- types and constants
 
@@ -99,34 +99,34 @@ class Code(Assembler):
     # ---- instructions
 
     def op(self, opcode: Opcode, dtype: DType, *ids: int) -> int:
-        """An instruction with a scalar result."""
+        """Emit an instruction with a scalar result."""
         return self.result(opcode, self.scalar(dtype), *ids)
 
     def real(self, opcode: Opcode, dtype: DType, *ids: int, fast: FastMath = FastMath.NONE) -> int:
-        """Arithmetic of floats, which is not fused or reordered unless ``fast`` allows it."""
+        """Emit arithmetic of floats, which is not fused or reordered unless ``fast`` allows it."""
         made = self.op(opcode, dtype, *ids)
         if not fast & FastMath.CONTRACT:
             self.decorate(made, Decoration.NoContraction)
         return made
 
     def ext(self, instruction: Glsl, dtype: DType, *ids: int) -> int:
-        """An instruction of GLSL.std.450."""
+        """Emit an instruction of GLSL.std.450."""
         return self.op(Opcode.ExtInst, dtype, self.glsl, instruction, *ids)
 
     def compare(self, opcode: Opcode, a: int, b: int) -> int:
-        """A comparison."""
+        """Emit a comparison."""
         return self.op(opcode, b1, a, b)
 
     def order(self, opcode: Opcode, dtype: DType, a: int, b: int) -> int:
-        """A comparison of integers by size. Compilers with a weakness for constants also
-        misjudge those of a widened i32 and a constant: they shall not see what ``a`` is."""
+        """Emit an ordering of integers. Compilers that miscompile constants also miscompile that of
+        a widened i32 and a constant, so ``a`` is hidden from them."""
         if dtype is i64:
             a = self.hidden(a, dtype)
         return self.compare(opcode, a, b)
 
     def relation(self, opcode: Opcode, dtype: DType, a: int, b: int) -> int:
-        """A comparison of floats. Where subnormal f32 pass for 0, products with a large number do
-        not, and those that overflow were told apart before."""
+        """Emit a comparison of floats. Where subnormal f32 are flushed to 0, their products with a
+        large number are not; the plain comparison tells operands apart whose products overflow."""
         plain = self.compare(opcode, a, b)
         if dtype is not f32 or self.flush_zero is None:
             return plain
@@ -135,7 +135,7 @@ class Code(Assembler):
         return (self.either if opcode in _APART else self.both)(plain, scaled)
 
     def select(self, dtype: DType, condition: int, on_true: int, on_false: int) -> int:
-        """A choice between two values that both are there."""
+        """Select between two computed values."""
         return self.op(Opcode.Select, dtype, condition, on_true, on_false)
 
     def either(self, a: int, b: int) -> int:
@@ -155,7 +155,7 @@ class Code(Assembler):
         return self.op(Opcode.IAdd, dtype, a, b)
 
     def plus(self, dtype: DType, a: int, number: int) -> int:
-        """An integer and a number more."""
+        """The sum of an integer and a number."""
         return self.add(dtype, a, self.const(number, dtype)) if number else a
 
     def times(self, dtype: DType, a: int, number: int) -> int:
@@ -163,18 +163,18 @@ class Code(Assembler):
         return a if number == 1 else self.op(Opcode.IMul, dtype, a, self.const(number, dtype))
 
     def masked(self, dtype: DType, a: int, mask: int) -> int:
-        """Some of the bits of an integer."""
+        """An integer's bits under a mask."""
         return self.op(Opcode.BitwiseAnd, dtype, a, self.const(mask, dtype))
 
     def shifted_up(self, dtype: DType, a: int, by: int) -> int:
-        """An integer shifted to the left by a number."""
+        """An integer shifted left by a number."""
         return self.op(Opcode.ShiftLeftLogical, dtype, a, self.const(by, u32)) if by else a
 
     def shifted_down(self, dtype: DType, a: int, by: int) -> int:
-        """An integer shifted to the right, zeros coming in, by a number."""
+        """An integer shifted right by a number, filled with zeros."""
         return self.op(Opcode.ShiftRightLogical, dtype, a, self.const(by, u32)) if by else a
 
-    # ---- the same bits, other widths
+    # ---- bits and widths
 
     def bits(self, value: int, dtype: DType) -> int:
         """A scalar's bits as an unsigned integer; a bool as a byte."""
@@ -185,7 +185,7 @@ class Code(Assembler):
         return self.op(Opcode.Bitcast, unsigned(dtype.bits), value)
 
     def from_bits(self, value: int, dtype: DType) -> int:
-        """A scalar of its bits; a bool of a byte that is not 0."""
+        """The scalar with the given bits; for a bool, whether the byte is not 0."""
         if dtype.is_bool:
             return self.compare(Opcode.INotEqual, value, self.const(0, u8))
         if dtype.is_integer or dtype.name == "bf16":
@@ -193,14 +193,14 @@ class Code(Assembler):
         return self.op(Opcode.Bitcast, dtype, value)
 
     def hidden(self, value: int, dtype: DType) -> int:
-        """A value that compilers do not know even if it is a constant. Those that fold zeros take
+        """A value that compilers cannot fold even if it is a constant. Those that fold zeros take
         x / 0 as undefined, and 0 + x and 0 * x as x and 0, whatever x is."""
-        # By exclusive or: -1 with any other bits is -1.
+        # By exclusive or: an or of -1 with any bits is -1.
         return self._with_zero(self.unknown_zero, Opcode.BitwiseXor, value, dtype)
 
     def hidden_minus_zero(self, value: int, dtype: DType) -> int:
-        """A float of constants, which may be -0."""
-        # By an or, which a second hiding, by exclusive or, does not undo.
+        """A float computed from constants, which may be -0, hidden from the compiler."""
+        # By an or, which a second hiding by exclusive or does not cancel.
         return self._with_zero(self.minus_zero, Opcode.BitwiseOr, value, dtype)
 
     def _with_zero(
@@ -213,42 +213,42 @@ class Code(Assembler):
         return self.from_bits(bits, dtype)
 
     def sign_mask(self, dtype: DType, mask: int) -> int:
-        """A constant that changes signs of floats; where a change that the compiler sees makes
-        subnormal numbers 0, one that it does not know."""
+        """A mask that changes signs of floats. It is hidden where the compiler flushes subnormals
+        in a change of sign that it recognises."""
         raw = unsigned(dtype.bits)
         zero = self.flush_zero if dtype is f32 else None
         return self._with_zero(zero, Opcode.BitwiseXor, self.const(mask, raw), raw)
 
     def settled_word(self, word: int) -> int:
-        """A u32, for compilers that would go on with what it was extended from."""
+        """A u32, hidden from compilers that would use the value that it was extended from."""
         return self._with_zero(self.half_zero, Opcode.BitwiseXor, word, u32)
 
     def settled_integer(self, value: int, dtype: DType, by: Opcode = Opcode.IAdd) -> int:
-        """An integer, for compilers that use wrongly what they know of it."""
-        # By a sum: two bitwise ones may cancel, and compilers move these through shifts.
+        """An integer, hidden from compilers that misuse its known bits."""
+        # By a sum: two bitwise ops may cancel, and compilers move these through shifts.
         return self._with_zero(self.wide_zero, by, value, dtype)
 
     def settled_bits(self, whole: DType, bits: int) -> int:
-        """An integer of bits of two, for compilers that go wrong when they find that out."""
+        """An integer that joins bits of two, hidden from compilers that miscompile such a join."""
         return self._with_zero(self.select_zero, Opcode.BitwiseXor, bits, whole)
 
     def joined(self, whole: DType, one: int, other: int) -> int:
-        """The bits of two integers that have none in common."""
+        """The union of the bits of two integers whose bits are disjoint."""
         return self.settled_bits(whole, self.op(Opcode.BitwiseOr, whole, one, other))
 
     def settled(self, half: int) -> int:
-        """An f32 rounded to f16, for compilers that would otherwise go on with the f32."""
+        """An f32 rounded to f16, hidden from compilers that would keep using the f32."""
         return self._with_zero(self.half_zero, Opcode.BitwiseXor, half, f16)
 
     def resized(self, value: int, source: DType, target: DType) -> int:
-        """An integer in another width, extended by its own sign."""
+        """An integer truncated, or sign- or zero-extended by its type."""
         if source.bits == target.bits:
             return value
         grows_signed = source.is_signed and source.bits < target.bits
         return self.op(Opcode.SConvert if grows_signed else Opcode.UConvert, target, value)
 
     def unsigned_resized(self, value: int, source_bits: int, target_bits: int) -> int:
-        """Bits in another width, zeros coming in."""
+        """Bits truncated or zero-extended to another width."""
         source, target = unsigned(source_bits), unsigned(target_bits)
         return self.resized(value, source, target)
 
@@ -259,11 +259,11 @@ class Code(Assembler):
         return self.variable(self.scalar(dtype))
 
     def get(self, dtype: DType, variable: int) -> int:
-        """What a variable holds."""
+        """Load a variable."""
         return self.op(Opcode.Load, dtype, variable)
 
     def set(self, variable: int, value: int) -> None:
-        """Change a variable."""
+        """Store a variable."""
         self.do(Opcode.Store, variable, value)
 
     # ---- control
@@ -275,16 +275,16 @@ class Code(Assembler):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing can follow in this block."""
+        """Whether the block has a terminator."""
         return bool(self.body) and self.body[-1][0] in _ENDS
 
     def branch(self, label: int) -> None:
-        """Jump."""
+        """Jump to a block."""
         self.do(Opcode.Branch, label)
 
     @contextmanager
     def when(self, condition: int) -> Generator[None]:
-        """What is emitted inside runs where a condition holds."""
+        """Run the instructions emitted in the block where a condition holds."""
         then, merge = self.fresh(), self.fresh()
         self.do(Opcode.SelectionMerge, merge, 0)
         self.do(Opcode.BranchConditional, condition, then, merge)
@@ -295,7 +295,7 @@ class Code(Assembler):
 
     @contextmanager
     def again(self) -> Generator[LoopLabels]:
-        """What is emitted inside runs until ``stop_if`` on the labels that this gives."""
+        """Repeat the instructions emitted in the block until ``stop_if`` on the yielded labels."""
         head, body = self.fresh(), self.fresh()
         labels = LoopLabels(self.fresh(), self.fresh())
         self.branch(head)
@@ -316,14 +316,14 @@ class Code(Assembler):
         self.do(Opcode.BranchConditional, condition, target, stay)
         self.start(stay)
 
-    # ---- the whole
+    # ---- the module
 
     def finished(self, entry: str, denormals: frozenset[int], fast: bool) -> bytes:
-        """The module, with what its floats need said of them.
+        """The module, with the execution modes that its floats need.
 
         Args:
-            denormals: the widths in bits whose subnormal numbers the device keeps when told.
-            fast: nobody minds the sign of zeros, infinity and NaN.
+            denormals: the widths in bits whose subnormals the device preserves on request.
+            fast: the sign of zeros, infinity and NaN need not be preserved.
         """
         for width in sorted(self.float_widths):
             if not fast:
@@ -335,6 +335,6 @@ class Code(Assembler):
         return self.assembled(entry)
 
     def mode(self, mode: Mode, capability: Capability, width: int) -> None:
-        """Say how floats of a width behave."""
+        """Set the behaviour of floats of a width."""
         self.capabilities.add(capability)
         self.modes.append((Opcode.ExecutionMode, mode, width))

@@ -1,7 +1,7 @@
-"""Structured control flow as SPIR-V's: selections and loops that say where they merge.
+"""Lowers structured control flow to SPIR-V's: selections and loops that declare their merge blocks.
 
-A branch may leave selections, but of loops the innermost only. So a ``leave`` inside loops sets a
-variable, which each of them asks behind its end. A scope is a loop that runs once.
+A branch may leave selections, but only the innermost loop. So a ``leave`` inside loops sets a
+variable, which each of these loops tests after its end. A scope is a loop that runs once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gridlane.ir.values import Region
 
 
 def emit_region(state: Emission, region: Region) -> bool:
-    """Emit the ops in order; whether control reaches the end. What it never reaches is left out."""
+    """Emit the ops in order; whether their end is reachable. Unreachable ops are dropped."""
     for op in region.ops:
         emit_op(state, op)
         if op.terminator or state.code.ended:
@@ -44,7 +44,7 @@ def emit_op(state: Emission, op: Op) -> None:
 
 @emits(control.If)
 def branch(state: Emission, op: control.If) -> None:
-    """Two sides that join behind."""
+    """Emit two sides that join."""
     code = state.code
     then, orelse, merge = code.fresh(), code.fresh(), code.fresh()
     sides = [(then, op.then)]
@@ -63,7 +63,7 @@ def branch(state: Emission, op: control.If) -> None:
 
 
 def _join(state: Emission, merge: int, reached: bool) -> None:
-    """Open the block where control joins, which has to be there even if nothing reaches it."""
+    """Open the merge block, which must exist even if it is unreachable."""
     state.code.start(merge)
     if not reached:
         state.code.do(Opcode.Unreachable)
@@ -71,7 +71,7 @@ def _join(state: Emission, merge: int, reached: bool) -> None:
 
 @emits(control.Loop)
 def loop(state: Emission, op: control.Loop) -> None:
-    """The body, then the step, again and again."""
+    """Emit the body and the step, with a back edge."""
     code = state.code
     head, exits = _open(state, False)
     if emit_region(state, op.body):
@@ -86,7 +86,7 @@ def loop(state: Emission, op: control.Loop) -> None:
 
 
 def _open(state: Emission, is_scope: bool) -> tuple[int, Exits]:
-    """Start a loop: (the label of its head, where control goes from inside)."""
+    """Start a loop: (the label of its head, its exits)."""
     code = state.code
     head, body = code.fresh(), code.fresh()
     exits = Exits(code.fresh(), code.fresh(), is_scope)
@@ -100,7 +100,7 @@ def _open(state: Emission, is_scope: bool) -> tuple[int, Exits]:
 
 
 def _go_on_leaving(state: Emission) -> None:
-    """Behind a loop: a thread that is on its way out of a scope goes on."""
+    """After a loop, continue to leave the scope that the thread is leaving."""
     scope = next(exits for exits in reversed(state.exits) if exits.is_scope)
     state.exits[-1].used = True
     leaving = state.code.get(b1, scope.left)
@@ -109,7 +109,7 @@ def _go_on_leaving(state: Emission) -> None:
 
 @emits(control.ScopeOp)
 def scope(state: Emission, op: control.ScopeOp) -> None:
-    """A body that ``leave`` goes behind."""
+    """Emit a body whose end ``leave`` jumps to."""
     inner = list(op.body.walk())
     if not any(isinstance(item, control.Leave) for item in inner):
         emit_region(state, op.body)
@@ -132,7 +132,7 @@ def scope(state: Emission, op: control.ScopeOp) -> None:
 
 @emits(control.Leave)
 def leave_scope(state: Emission, op: Op) -> None:
-    """Behind the scope; out of loops, one after the other."""
+    """Jump to the end of the scope; out of loops, one after the other."""
     at = max(n for n, exits in enumerate(state.exits) if exits.is_scope)
     for exits in state.exits[at + 1 :]:
         exits.leaves = True
@@ -143,18 +143,18 @@ def leave_scope(state: Emission, op: Op) -> None:
 
 @emits(control.Break)
 def leave_loop(state: Emission, op: Op) -> None:
-    """Behind the innermost loop."""
+    """Jump to the end of the innermost loop."""
     state.exits[-1].used = True
     state.code.branch(state.exits[-1].merge)
 
 
 @emits(control.Continue)
-def next_round(state: Emission, op: Op) -> None:
-    """To the step."""
+def continue_loop(state: Emission, op: Op) -> None:
+    """Jump to the step."""
     state.code.branch(state.exits[-1].next)
 
 
 @emits(control.Return)
 def leave_kernel(state: Emission, op: control.Return) -> None:
-    """The end of the thread: calls are inlined, so the function is the kernel."""
+    """End the thread: calls are inlined, so the function is the kernel."""
     state.code.do(Opcode.Return)

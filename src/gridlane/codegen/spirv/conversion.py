@@ -17,7 +17,7 @@ _QUIET_BF16 = 0x7FC0
 
 
 def convert(code: Code, value: int, source: DType, target: DType) -> int:
-    """A scalar of another type."""
+    """Convert to a scalar of another type."""
     if source is target:
         return value
     if source.name == "bf16":
@@ -50,7 +50,7 @@ def _to_float(code: Code, value: int, source: DType, target: DType) -> int:
 
 
 def _doubled(code: Code, value: int) -> int:
-    """f32 as f64. Where subnormal numbers become 0, they go by a number that is none."""
+    """f32 as f64. Where subnormals are flushed, they are converted through normal numbers."""
     plain = code.op(Opcode.FConvert, f64, value)
     if code.flush_zero is None:
         return plain
@@ -69,8 +69,8 @@ def _from_integer(code: Code, value: int, source: DType, target: DType) -> int:
 
 
 def _single_for_half(code: Code, value: int, source: DType) -> int:
-    """A number as an f32 that rounds to 16 bits as the number itself does: what f32 cannot hold
-    is rounded to odd."""
+    """A number as an f32 that rounds to 16 bits as the number itself does: wide sources are rounded
+    to odd."""
     if source is f32:
         return value
     if source.is_float and source.bits == 16:
@@ -85,7 +85,7 @@ def _single_for_half(code: Code, value: int, source: DType) -> int:
 
 
 def _odd_double(code: Code, value: int, source: DType) -> int:
-    """A 64-bit integer as f64, whose bits that f64 would round away are or-ed into one."""
+    """A 64-bit integer as f64, with the low bits beyond f64's precision or-ed into one."""
     zero = code.const(0, u64)
     low = code.masked(u64, value, 4095)
     some = code.compare(Opcode.INotEqual, low, zero)
@@ -100,7 +100,8 @@ def _odd_double(code: Code, value: int, source: DType) -> int:
 
 
 def odd_single(code: Code, value: int) -> int:
-    """f64 to f32, towards zero with the last bit set when inexact. Infinity and NaN stay."""
+    """f64 to f32 rounded to odd: towards zero, with the last bit set when inexact. Infinity and NaN
+    stay."""
     near = code.op(Opcode.FConvert, f32, value)
     back = _doubled(code, near)
     raw = code.bits(near, f32)
@@ -116,17 +117,17 @@ def odd_single(code: Code, value: int) -> int:
 
 
 def _magnitude(code: Code, value: int) -> int:
-    """The bits of an f64 without its sign, which are ordered as the numbers."""
+    """The bits of an f64 without its sign, which have the order of the magnitudes."""
     return code.masked(u64, code.bits(value, f64), (1 << 63) - 1)
 
 
 def _extended_bf16(code: Code, value: int) -> int:
-    """bf16 bits as f32."""
+    """The f32 of bf16 bits."""
     return code.from_bits(code.shifted_up(u32, code.resized(value, u16, u32), 16), f32)
 
 
 def _rounded_bf16(code: Code, value: int) -> int:
-    """f32 rounded to bf16 bits, nearest even; NaN stays NaN."""
+    """An f32 rounded to nearest even as bf16 bits; NaN stays NaN."""
     raw = code.bits(value, f32)
     odd = code.masked(u32, code.shifted_down(u32, raw, 16), 1)
     near = code.add(u32, raw, code.plus(u32, odd, 0x7FFF))
@@ -136,7 +137,7 @@ def _rounded_bf16(code: Code, value: int) -> int:
 
 
 def _saturated(code: Code, value: int, source: DType, target: DType) -> int:
-    """Float to integer; what is out of range converts as 0 and is replaced behind."""
+    """Convert float to integer; a value out of range converts as 0, and is replaced afterwards."""
     if source.bits == 16:
         value, source = code.op(Opcode.FConvert, f32, value), f32
 
@@ -161,13 +162,13 @@ def _saturated(code: Code, value: int, source: DType, target: DType) -> int:
 
 
 def through_f64(code: Code, dtype: DType, operands: list[int], compute: Callable[..., int]) -> int:
-    """A quotient or root of any float, computed in f64."""
+    """Compute a quotient or root of any float in f64."""
     made = compute(*[convert(code, value, dtype, f64) for value in operands])
     return convert(code, made, f64, dtype)
 
 
 def fused_through_f64(code: Code, dtype: DType, operands: list[int]) -> int:
-    """A fused multiply-add of f32 or less: the product is exact in f64, and the sum is rounded to
+    """A fused multiply-add of f32 or less. The product is exact in f64, and the sum is rounded to
     odd, so that only the last rounding counts."""
     a, b, c = (convert(code, value, dtype, f64) for value in operands)
     total = _sum_to_odd(code, code.real(Opcode.FMul, f64, a, b), c)
@@ -175,7 +176,7 @@ def fused_through_f64(code: Code, dtype: DType, operands: list[int]) -> int:
 
 
 def _sum_to_odd(code: Code, a: int, b: int) -> int:
-    """The f64 sum, with its last bit set when it is inexact (Knuth's two-sum gives the error)."""
+    """The f64 sum rounded to odd; Knuth's two-sum gives the error."""
 
     def less(x: int, y: int) -> int:
         return code.real(Opcode.FSub, f64, x, y)

@@ -1,4 +1,4 @@
-"""SPIR-V as text, an instruction a line, to read."""
+"""Disassembles SPIR-V into text, one instruction per line."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _NAMED: dict[tuple[Opcode, int], type] = {
     (Opcode.Variable, 2): Storage,
     (Opcode.SpecConstantOp, 2): Opcode,
 }
-"""Which operand of which instruction is a name of the specification."""
+"""The operands that are names of the specification, by instruction."""
 
 
 def disassembled(code: bytes) -> str:
     """The text of a module.
 
     Raises:
-        ValueError: the bytes are not SPIR-V, or of instructions that are not generated here.
+        ValueError: the bytes are not SPIR-V, or have instructions that gridlane does not generate.
     """
     words = struct.unpack(f"<{len(code) // 4}I", code[: len(code) // 4 * 4])
     if len(words) < 5 or words[0] != MAGIC or len(code) % 4:

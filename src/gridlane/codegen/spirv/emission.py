@@ -1,4 +1,4 @@
-"""The state of emission of one kernel, and how the op families register theirs."""
+"""The state of emission of one kernel, and the registry of the op families' emitters."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from gridlane.ir.values import Module, Value, Var
 Emitter = Callable[["Emission", Op], None]
 
 EMITTERS = Emitters(scalars.TABLE)
-"""What this code generator emits; its other modules fill it."""
+"""The emitters of this code generator; its other modules register them."""
 TABLE: dict[type[Op], Emitter] = EMITTERS.table
 emits = EMITTERS.emits
 
 
 @dataclass(slots=True)
 class Exits:
-    """Where control goes from inside a loop or scope.
+    """The exits of a loop or scope.
 
     Attributes:
-        merge, next: labels behind the loop and of its step; of a scope, ``next`` is not used.
-        is_scope: it is a scope, which ``leave`` goes behind.
-        left: for a scope, the variable that says that the thread is on its way behind it through
-            loops; 0 while no loop needs it.
-        used: something goes to ``merge``.
-        leaves: a ``leave`` inside this loop is on its way to the scope around it.
+        merge, next: labels of the end and of the step; a scope does not use ``next``.
+        is_scope: it is a scope, whose end ``leave`` jumps to.
+        left: for a scope, the variable that is true while a thread leaves it through loops; 0 if no
+            loop needs it.
+        used: a branch goes to ``merge``.
+        leaves: a ``leave`` inside this loop leaves the scope around it.
     """
 
     merge: int
@@ -50,7 +50,7 @@ class Exits:
 
 @dataclass(slots=True)
 class Emission:
-    """What the emission of an op needs."""
+    """The state of the emission of one kernel."""
 
     module: Module
     options: KernelOptions
@@ -64,9 +64,9 @@ class Emission:
     arrays: dict[Place, int] = field(default_factory=dict[Place, int])
     """The variable that holds each place."""
     distances: dict[Value, int] = field(default_factory=dict[Value, int])
-    """Of pointers into places, the distance from the start in words, where that is known."""
+    """For pointers into places, the offset from the start in words, where it is known."""
     inputs: dict[str, int] = field(default_factory=dict[str, int])
-    """What a thread knows of its launch, by name; see gridops.py."""
+    """The launch's values that a thread has loaded, by name; see gridops.py."""
     reports: bool = False
 
     def name(self, value: Value) -> int:
@@ -74,7 +74,7 @@ class Emission:
         return self.names[value]
 
     def set(self, value: Value, name: int) -> None:
-        """Say what the id of a value is."""
+        """Set the id of a value."""
         self.names[value] = name
 
     def has(self, feature: str) -> bool:
@@ -82,20 +82,20 @@ class Emission:
         return feature in self.features
 
     def require(self, feature: str, op: Op, what: str) -> None:
-        """Refuse what the device lacks.
+        """Refuse an op that needs a feature which the device lacks.
 
         Raises:
-            TargetError: the feature is not there.
+            TargetError: the device lacks the feature.
         """
         if feature not in self.features:
             raise TargetError(f"the vulkan device has no {feature}, which {what} needs", op.loc)
 
     def refuse(self, op: Op, reason: str) -> TargetError:
-        """The error for what Vulkan has not."""
+        """The error for an op that Vulkan does not support."""
         return TargetError(f"the vulkan target has no {op.name} {reason}", op.loc)
 
     def register_type(self, type_: Type) -> int:
-        """A type as a value has it."""
+        """The type of a value in registers."""
         if isinstance(type_, DType):
             return self.code.scalar(type_)
         if isinstance(type_, PointerType):
@@ -105,15 +105,15 @@ class Emission:
 
 
 def address_type(type_: PointerType) -> DType:
-    """What a pointer is held as: an address in global memory, else a distance in bytes from the
-    start of the place that it points into."""
+    """The type of a pointer: an address in global memory, else an offset in bytes from the start of
+    the place that it points into."""
     return u64 if type_.space in (Space.GLOBAL, Space.GENERIC) else u32
 
 
 @emits(Const)
 def const(state: Emission, op: Const) -> None:
-    """A constant of the module. Compilers take a choice of 1 and -0 for one of 1 and 0, so that
-    zero is hidden from them."""
+    """Emit a constant of the module. Compilers fold a select of 1 and -0 to one of 1 and 0, so -0
+    is hidden from them."""
     type_ = op.type
     dtype = address_type(type_) if isinstance(type_, PointerType) else type_
     assert isinstance(dtype, DType)

@@ -11,8 +11,8 @@ from gridlane.ir.ops import arith
 
 @emits(arith.Fma)
 def fused(state: Emission, op: arith.Fma) -> None:
-    """The instruction, where the device promises one rounding; else in f64. That of f64 has been
-    replaced by ``passes.fuse_exactly`` where it is not the instruction."""
+    """Emit the instruction, where the device guarantees one rounding; else compute in f64. For f64,
+    ``passes.fuse_exactly`` has replaced the op where the instruction is not enough."""
     dtype = op.a.type
     assert isinstance(dtype, DType)
     operands = [state.name(value) for value in op.operands()]

@@ -1,4 +1,4 @@
-"""Where a thread stands in the grid, barriers of the block, and fences."""
+"""Thread and block indices, barriers of the block, and fences."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _OFFSETS = (0, 8, 12, 16, 20, 24, 28, 32, 40, 44)
 WARP = 32
 
 
-# ---- what a thread is told
+# ---- the launch's values
 
 
 def push_constant(state: Emission, name: str, axis: int = 0) -> int:
-    """A push constant."""
+    """Load a push constant."""
     member = _OFFSETS.index(PUSH_CONSTANTS[name] + 4 * axis)
     key = f"push {member}"
     if key not in state.inputs:
@@ -51,7 +51,7 @@ def _push_constant(state: Emission, member: int) -> int:
 
 
 def _push_block(state: Emission) -> int:
-    """The variable of the push constants; its struct is no other struct's type."""
+    """The variable of the push constants; no other struct shares its type."""
     code = state.code
     members = [code.scalar(dtype) for dtype in _MEMBERS]
     block = code.fresh()
@@ -64,7 +64,7 @@ def _push_block(state: Emission) -> int:
 
 
 def _input(state: Emission, builtin: BuiltIn, type_: int) -> int:
-    """The value of an input variable."""
+    """Load an input variable."""
     if builtin.name not in state.inputs:
         variable = state.code.global_variable(Storage.Input, type_)
         state.code.decorate(variable, Decoration.BuiltIn, builtin)
@@ -74,7 +74,7 @@ def _input(state: Emission, builtin: BuiltIn, type_: int) -> int:
 
 
 def _component(state: Emission, builtin: BuiltIn, axis: int) -> int:
-    """A component of an input of three."""
+    """A component of an input with three."""
     key = f"{builtin.name} {axis}"
     if key not in state.inputs:
         code = state.code
@@ -91,7 +91,7 @@ def thread_index(state: Emission, axis: int) -> int:
 
 
 def block_index(state: Emission, axis: int) -> int:
-    """The block's index in the grid: a dispatch may be a part of it."""
+    """The block's index in the grid, which is offset where a dispatch is a part of the grid."""
     key = f"block {axis}"
     if key not in state.inputs:
         own = _component(state, BuiltIn.WorkgroupId, axis)
@@ -107,24 +107,24 @@ def thread_number(state: Emission) -> int:
 
 
 def unknown_zero(state: Emission, bits: int) -> int:
-    """An integer without a sign that is 0, which no compiler knows, not of one of its bits."""
+    """An unsigned integer that is 0, of which no compiler knows any bit."""
     code, low = state.code, push_constant(state, "zero")
     if bits < 64:
         return code.unsigned_resized(low, 32, bits)
-    # Made where it is used: lavapipe goes wrong with a u64 from the entry.
+    # It is loaded at its use: lavapipe miscompiles a u64 from the entry.
     high = code.unsigned_resized(push_constant(state, "zero", 1), 32, 64)
     upper = code.shifted_up(u64, high, 32)
     return code.op(Opcode.BitwiseOr, u64, upper, code.unsigned_resized(low, 32, 64))
 
 
 def block_size(state: Emission, axis: int) -> int:
-    """Threads of a block along an axis, which the pipeline says."""
+    """Threads of a block along an axis, which the pipeline sets."""
     return state.code.spec_constant(state.code.scalar(u32), axis, 1)
 
 
 @emits(grid.ThreadIdx, grid.BlockIdx, grid.BlockDim, grid.GridDim)
 def index(state: Emission, op: grid.GridQuery) -> None:
-    """One of the launch's numbers."""
+    """Emit a grid query."""
     axis = op.axis.value
     if isinstance(op, grid.ThreadIdx):
         made = thread_index(state, axis)
@@ -139,11 +139,11 @@ def index(state: Emission, op: grid.GridQuery) -> None:
 
 @emits(grid.LaneId)
 def lane_id(state: Emission, op: Op) -> None:
-    """Warps are filled x fastest."""
+    """Emit the lane; warps are filled x fastest."""
     state.set(op.results[0], state.code.masked(u32, thread_number(state), WARP - 1))
 
 
-# ---- order
+# ---- memory order
 
 _MEMORY = Semantics.UniformMemory | Semantics.WorkgroupMemory
 _ACQUIRE = Semantics.MakeVisible | _MEMORY
@@ -155,7 +155,7 @@ _SEMANTICS = {
     MemoryOrder.ACQUIRE: Semantics.Acquire | _ACQUIRE,
     MemoryOrder.RELEASE: Semantics.Release | _RELEASE,
     MemoryOrder.ACQ_REL: _BOTH,
-    # The Vulkan memory model has nothing stronger.
+    # The Vulkan memory model has no stronger order.
     MemoryOrder.SEQ_CST: _BOTH,
 }
 
@@ -164,31 +164,31 @@ _SCOPES = {
     MemoryScope.WARP: Scope.Workgroup,
     MemoryScope.BLOCK: Scope.Workgroup,
     MemoryScope.DEVICE: Scope.Device,
-    # The host sees memory when the work is done, which no fence of a thread changes.
+    # The host reads memory after the work is done, whatever a thread's fences are.
     MemoryScope.SYSTEM: Scope.Device,
 }
 
 
 def scope_id(state: Emission, scope: MemoryScope) -> int:
-    """A scope as operands have it."""
+    """The operand for a scope."""
     return state.code.const(_SCOPES[scope], u32)
 
 
 def semantics_id(state: Emission, order: MemoryOrder) -> int:
-    """Memory semantics as operands have them."""
+    """The operand for memory semantics."""
     return state.code.const(int(_SEMANTICS[order]), u32)
 
 
 @emits(grid.Fence)
 def fence(state: Emission, op: grid.Fence) -> None:
-    """A memory barrier, which waits for nobody; a relaxed one orders nothing."""
+    """Emit a memory barrier, which does not wait for threads; a relaxed one orders nothing."""
     if op.order is not MemoryOrder.RELAXED:
         memory_barrier(state, op.scope, op.order)
 
 
 def memory_barrier(state: Emission, scope: MemoryScope, order: MemoryOrder) -> None:
-    """A fence. Where those wait (``fences_wait``) one of the subgroup keeps the device's compiler
-    from moving accesses, and an atomic that changes nothing is the processor's fence."""
+    """Emit a fence. Where fences wait (``fences_wait``), one of subgroup scope keeps the device's
+    compiler from moving accesses, and an atomic that adds 0 is the processor's fence."""
     code, semantics = state.code, semantics_id(state, order)
     if not state.has("fences_wait"):
         code.do(Opcode.MemoryBarrier, scope_id(state, scope), semantics)
@@ -206,7 +206,7 @@ def memory_barrier(state: Emission, scope: MemoryScope, order: MemoryOrder) -> N
 
 @emits(grid.Barrier)
 def barrier(state: Emission, op: Op) -> None:
-    """Wait for the block; shared and global memory are in order behind it."""
+    """Wait for the block; shared and global memory are in order afterwards."""
     block_barrier(state)
 
 
@@ -219,7 +219,7 @@ def block_barrier(state: Emission) -> None:
 
 @emits(grid.BarrierReduce)
 def barrier_reduce(state: Emission, op: grid.BarrierReduce) -> None:
-    """Threads count in a word of shared memory. All of them clear it, as any may have ended."""
+    """Count threads in a word of shared memory. All of them clear it, as any may have ended."""
     code = state.code
     if "counter" not in state.inputs:
         state.inputs["counter"] = code.global_variable(Storage.Workgroup, code.scalar(u32))

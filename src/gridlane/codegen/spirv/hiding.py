@@ -1,8 +1,7 @@
-"""What is hidden from compilers that go wrong with what they know of a value.
+"""Decides which values to hide from compilers that miscompile known values.
 
-``Code`` has the ways to hide; this decides where. Each rule was found by random kernels on NVIDIA's
-Vulkan, which tests/property/found_python.py has, cut down; see Feature.FOLDS_WIDE,
-KEEPS_UPPER_BITS and LOSES_MINUS_ZERO.
+``Code`` has the ways to hide. Each rule was found by random kernels on NVIDIA's Vulkan, reduced in
+tests/property/found_python.py; see Feature.FOLDS_WIDE, KEEPS_UPPER_BITS and LOSES_MINUS_ZERO.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ _SIGNS = (arith.Or, arith.Not, arith.Neg, arith.Min, arith.Max, arith.Select)
 _ORDERS = (arith.Lt, arith.Le, arith.Gt, arith.Ge, arith.Min, arith.Max)
 _SCALING = (arith.Mul, arith.MulHi, arith.Div, arith.Rem, arith.Shr, arith.Shl)
 
-# Two sums of a comparison would cancel.
+# Two sums as a comparison's operands would cancel.
 _WAYS = (Opcode.IAdd, Opcode.BitwiseXor, Opcode.BitwiseXor)
 
 
 def settled_operands(code: Code, op: Op, operands: list[int]) -> list[int]:
-    """The operands of an op on scalars, with those hidden of which compilers know too much."""
+    """The operands of a scalar op; those that compilers know too much about are hidden."""
     if code.wide_zero is None and code.minus_zero is None:
         return operands
     values = list(op.operands())
@@ -43,7 +42,7 @@ def settled_operands(code: Code, op: Op, operands: list[int]) -> list[int]:
 
 
 def settled_result(code: Code, op: Op, made: int) -> int:
-    """The result: min(x, c) - x of 64 bits passes for a difference that saturates."""
+    """The result, hidden: compilers take a 64-bit min(x, c) - x for a saturating difference."""
     type_ = op.results[0].type
     if isinstance(op, arith.Min | arith.Max) and isinstance(type_, DType) and type_ in (i64, u64):
         return code.settled_integer(made, type_)
@@ -51,21 +50,21 @@ def settled_result(code: Code, op: Op, made: int) -> int:
 
 
 def _knows_too_much(op: Op, value: Value) -> bool:
-    """Whether compilers go wrong with what they know of an integer operand."""
+    """Whether compilers miscompile an op by the known bits of an integer operand."""
     maker = _maker(value)
     if isinstance(op, arith.Div | arith.Rem | arith.Shr) and value.type is i32:
         return isinstance(maker, _SIGNS)
     if value.type not in (i64, u64):
         return False
     if isinstance(op, _SCALING):
-        # A constant may also be what the compiler makes of other ops.
+        # The compiler may also fold other ops to a constant.
         known = value is getattr(op, "amount", None) or maker is None
         return not known and not isinstance(value.op, memory.Load)
     return isinstance(op, _ORDERS) and isinstance(maker, _WRAPPING)
 
 
 def _maker(value: Value) -> Op | None:
-    """The op that made an integer, casts between integers aside."""
+    """The op that defines an integer, behind casts between integers."""
     op = value.op
     while (
         isinstance(op, arith.Cast) and isinstance(op.value.type, DType) and op.value.type.is_integer

@@ -19,7 +19,7 @@ from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import Function, Module, Param
 
 FAMILIES = (atomics, fused, gridops, memory, report, warps)
-"""Imported for the emissions that they register."""
+"""Imported for the emitters that they register."""
 
 _ALWAYS = (
     Capability.Int64,
@@ -28,12 +28,12 @@ _ALWAYS = (
     Capability.VulkanMemoryModelDeviceScope,
 )
 _DENORMALS = {16: "denorm16", 32: "denorm32", 64: "denorm64"}
-"""The features that say that a device keeps subnormal numbers when told."""
+"""The features by which a device preserves subnormals on request."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelCode:
-    """A module and what the runtime must know of it.
+    """A module and the facts that the runtime needs.
 
     Attributes:
         static_shared: bytes of shared memory of a block, without the dynamic.
@@ -57,11 +57,11 @@ def emit_kernel(
     """Emit a kernel whose calls are inlined.
 
     Args:
-        slots: where each parameter is in the parameter block.
-        features: what the device has.
+        slots: the place of each parameter in the parameter block.
+        features: the device's features.
 
     Raises:
-        TargetError: Vulkan or the device cannot do what an op asks; located.
+        TargetError: Vulkan or the device does not support an op; located.
     """
     least_local = 32 if "mixes_bytes" in features else 8
     state = Emission(module, options, features, Places(module, least_local))
@@ -102,7 +102,7 @@ def emit_kernel(
 
 
 def _load_params(state: Emission, kernel: Function, slots: tuple[ParamSlot, ...]) -> None:
-    """The parameters that are used, from the block whose address the launch gives."""
+    """Load the used parameters, from the block whose address the launch gives."""
     used = uses(kernel.body)
     for param, slot in zip(kernel.params, slots, strict=True):
         if used[param.value]:
@@ -124,7 +124,7 @@ def _load_param(state: Emission, param: Param, slot: ParamSlot) -> int:
 
 
 def _declare_variables(state: Emission, kernel: Function) -> None:
-    """Each is zero at first."""
+    """Declare each variable, initially zero."""
     for var in kernel.variables:
         type_ = state.register_type(var.type)
         state.slots[var] = state.code.variable(type_)

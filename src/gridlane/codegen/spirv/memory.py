@@ -26,7 +26,7 @@ from gridlane.ir.values import Value
 
 
 def spot_of(state: Emission, pointer: Value, volatile: bool = False) -> Spot:
-    """Where a pointer points."""
+    """The spot that a pointer points to."""
     place = state.places.of(pointer)
     word = state.distances.get(pointer, 0)
     return Spot(place, state.name(pointer), alignment(pointer), volatile, word)
@@ -34,7 +34,7 @@ def spot_of(state: Emission, pointer: Value, volatile: bool = False) -> Spot:
 
 @emits(memory.Load)
 def load(state: Emission, op: memory.Load) -> None:
-    """A load; of a struct or vector, of each of its parts."""
+    """Emit a load; for a struct or vector, a load of each part."""
     spot = spot_of(state, op.pointer, op.volatile)
     state.set(op.results[0], _load(state, spot, op.results[0].type))
 
@@ -64,7 +64,7 @@ def _moves_whole(spot: Spot, type_: DType) -> bool:
 
 @emits(memory.Store)
 def store(state: Emission, op: memory.Store) -> None:
-    """A store; of a struct or vector, of each of its parts."""
+    """Emit a store; for a struct or vector, a store of each part."""
     spot = spot_of(state, op.pointer, op.volatile)
     _store(state, spot, state.name(op.value), op.value.type)
 
@@ -99,13 +99,13 @@ def fields(type_: Type) -> list[tuple[int, Type]]:
 
 
 def _address_type(state: Emission, pointer: Value) -> DType:
-    """What holds a pointer: a generic one may be known to point into a place."""
+    """The type of a pointer; a generic one may be known to point into a place."""
     return u64 if state.places.of(pointer) is None else u32
 
 
 @emits(memory.Offset)
 def offset(state: Emission, op: memory.Offset) -> None:
-    """The address some elements further; it wraps."""
+    """Emit the address of an element at an index; it wraps."""
     code, index = state.code, op.index.type
     assert isinstance(index, DType) and isinstance(op.pointer.type, PointerType)
     dtype, size = _address_type(state, op.pointer), op.pointer.type.element.size
@@ -119,7 +119,7 @@ def offset(state: Emission, op: memory.Offset) -> None:
 
 @emits(memory.FieldPointer)
 def field_pointer(state: Emission, op: memory.FieldPointer) -> None:
-    """The address of a field."""
+    """Emit the address of a field."""
     assert isinstance(op.pointer.type, PointerType)
     whole = op.pointer.type.element
     at = whole.offsets[op.index] if isinstance(whole, StructType) else 0
@@ -129,10 +129,10 @@ def field_pointer(state: Emission, op: memory.FieldPointer) -> None:
 
 @emits(memory.Recast)
 def recast(state: Emission, op: memory.Recast) -> None:
-    """The same address. What is generic without a known place points to global memory.
+    """Reuse the address. A generic pointer without a known place points to global memory.
 
     Raises:
-        TargetError: that is not sure.
+        TargetError: the pointer may point elsewhere.
     """
     source = op.pointer.type
     assert isinstance(source, PointerType)
@@ -148,17 +148,17 @@ def recast(state: Emission, op: memory.Recast) -> None:
 
 @emits(memory.Address)
 def address(state: Emission, op: memory.Address) -> None:
-    """The address as an integer; outside global memory, the distance in the space."""
+    """Emit the address as an integer; outside global memory, the offset in the space."""
     value = state.code.resized(state.name(op.pointer), _address_type(state, op.pointer), u64)
     state.set(op.results[0], value)
 
 
 @emits(memory.FromAddress)
 def from_address(state: Emission, op: memory.FromAddress) -> None:
-    """An integer as a pointer.
+    """Emit an integer as a pointer.
 
     Raises:
-        TargetError: the integer may be the address of something that is not global.
+        TargetError: the integer may be an address outside global memory.
     """
     if op.type.space is Space.GENERIC and _takes_other_addresses(state):
         raise state.refuse(op, "of a generic pointer in a kernel that takes the address of shared "
@@ -183,25 +183,25 @@ def _start(state: Emission, value: Value, root: Root) -> None:
 
 @emits(memory.GlobalAddress)
 def global_address(state: Emission, op: memory.GlobalAddress) -> None:
-    """A shared array, or constant data."""
+    """Emit the address of a shared array, or of constant data."""
     _start(state, op.results[0], op.symbol)
 
 
 @emits(memory.DynamicShared)
 def dynamic_shared(state: Emission, op: memory.DynamicShared) -> None:
-    """Behind the static arrays of its place."""
+    """Emit the address after the static arrays of the place."""
     _start(state, op.results[0], DYNAMIC)
 
 
 @emits(grid.DynamicSharedSize)
 def dynamic_shared_size(state: Emission, op: grid.DynamicSharedSize) -> None:
-    """A constant of the pipeline."""
+    """Emit a constant of the pipeline."""
     state.set(op.results[0], dynamic_bytes(state))
 
 
 @emits(memory.LocalArray)
 def local_array(state: Emission, op: memory.LocalArray) -> None:
-    """Memory of the thread."""
+    """Emit the address of memory of the thread."""
     _start(state, op.results[0], op)
 
 
@@ -210,14 +210,14 @@ def local_array(state: Emission, op: memory.LocalArray) -> None:
 
 @emits(memory.ReadVar)
 def read(state: Emission, op: memory.ReadVar) -> None:
-    """A variable of the function, which drivers make registers of."""
+    """Read a variable of the function, which drivers promote to registers."""
     type_ = state.register_type(op.var.type)
     state.set(op.results[0], state.code.result(Opcode.Load, type_, state.slots[op.var]))
 
 
 @emits(memory.WriteVar)
 def write(state: Emission, op: memory.WriteVar) -> None:
-    """Set a variable."""
+    """Write a variable."""
     state.code.set(state.slots[op.var], state.name(op.value))
 
 
@@ -226,7 +226,7 @@ def write(state: Emission, op: memory.WriteVar) -> None:
 
 @emits(memory.Pack)
 def pack(state: Emission, op: memory.Pack) -> None:
-    """A struct or vector from its parts."""
+    """Emit a struct or vector from its parts."""
     parts = [state.name(part) for part in op.parts]
     type_ = state.register_type(op.type)
     state.set(op.results[0], state.code.result(Opcode.CompositeConstruct, type_, *parts))
@@ -234,18 +234,18 @@ def pack(state: Emission, op: memory.Pack) -> None:
 
 @emits(memory.Part)
 def part(state: Emission, op: memory.Part) -> None:
-    """One of the parts."""
+    """Extract one part."""
     type_ = state.register_type(op.results[0].type)
     name = state.code.result(Opcode.CompositeExtract, type_, state.name(op.whole), op.index)
     state.set(op.results[0], name)
 
 
-# ---- what arith has for more than scalars
+# ---- arith's ops on more than scalars
 
 
 @emits(arith.Select)
 def select(state: Emission, op: arith.Select) -> None:
-    """A choice between values of any type, part by part."""
+    """Emit a select between values of any type, part by part."""
     sides = state.name(op.on_true), state.name(op.on_false)
     made = _chosen(state, state.name(op.condition), *sides, op.on_true.type)
     state.set(op.results[0], made)
@@ -266,7 +266,7 @@ def _chosen(state: Emission, condition: int, a: int, b: int, type_: Type) -> int
 
 @emits(arith.Bitcast)
 def bitcast(state: Emission, op: arith.Bitcast) -> None:
-    """The same bits, of scalars and vectors."""
+    """Emit a bitcast of scalars and vectors."""
     code = state.code
     source, target = op.value.type, op.type
     assert not isinstance(source, PointerType) and not isinstance(target, PointerType)
@@ -310,7 +310,7 @@ def _pieces(state: Emission, value: int, type_: Type, unit: int) -> list[int]:
 
 
 def _joined(state: Emission, pieces: list[int], dtype: DType) -> int:
-    """A scalar of integers that have its bits, the lowest first."""
+    """The scalar with the bits of some integers, the lowest first."""
     code, raw = state.code, unsigned(dtype.bits)
     bits = dtype.bits // len(pieces)
     whole = code.unsigned_resized(pieces[0], bits, dtype.bits)

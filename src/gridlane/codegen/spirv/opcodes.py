@@ -154,7 +154,7 @@ class Glsl(IntEnum):
 
 
 class Capability(IntEnum):
-    """What a module asks of a device."""
+    """Capabilities that a module requires of a device."""
 
     Shader = 1
     Float16 = 9
@@ -189,7 +189,7 @@ class Storage(IntEnum):
 
 
 class Decoration(IntEnum):
-    """What is said of a result."""
+    """Decorations of results."""
 
     SpecId = 1
     Block = 2
@@ -199,7 +199,7 @@ class Decoration(IntEnum):
 
 
 class BuiltIn(IntEnum):
-    """What a variable of the interface holds."""
+    """Built-in interface variables."""
 
     WorkgroupId = 26
     LocalInvocationId = 27
@@ -216,7 +216,7 @@ class Mode(IntEnum):
 
 
 class Scope(IntEnum):
-    """Who takes part in a barrier, or sees an access."""
+    """Scopes of barriers and of accesses."""
 
     Device = 1
     Workgroup = 2
@@ -292,5 +292,5 @@ LAYOUTS: dict[Opcode, str] = {
     Opcode.ReturnValue: "i",
     Opcode.Unreachable: "",
 }
-"""The words of an instruction: t the result's type, r the result, i an id, l a number, s a text,
-g an instruction of GLSL.std.450, n ids and w numbers to the end. What is not here is "trn"."""
+"""The layout of an instruction's words: t the result's type, r the result, i an id, l a number, s a
+text, g an instruction of GLSL.std.450, n ids and w numbers to the end. The default is "trn"."""

@@ -1,14 +1,14 @@
-"""Which memory of the block or thread each pointer points into.
+"""Finds the memory of the block or thread that each pointer points into.
 
 SPIR-V has pointers of one element type into variables, and no casts between them. So memory that is
-not global is held in arrays of integers, and a pointer is a distance in bytes. An array of the
-kernel is a place of its own where every pointer to it is made of it by arithmetic alone; the others
-of an address space are one place together, so that pointers to them may be chosen, kept in
+not global is held in arrays of integers, and a pointer is an offset in bytes. An array of the
+kernel is a place of its own if every pointer to it derives from it by arithmetic alone. The others
+of an address space are one place together, so that pointers to them may be selected, kept in
 variables and compared.
 
-The words of a place are as wide as its narrowest access, so that writing an element touches nothing
-else; with atomics they are as wide as the widest atomic, and narrower writes are atomic as well.
-Words of local arrays may be wider too: one thread alone writes them.
+The words of a place are as wide as its narrowest access, so that a store of an element writes only
+that element. With atomics they are as wide as the widest atomic, and narrower stores are atomic as
+well. Words of local arrays may be wider too: only one thread writes them.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from gridlane.ir.types import PointerType, Space, StructType, Type, VectorType
 from gridlane.ir.values import Module, Value
 
 Root = str | Op
-"""What a pointer is made of: the name of a global, a LocalArray, or the dynamic shared memory."""
+"""The provenance of a pointer: the name of a global, a LocalArray, or dynamic shared memory."""
 
 DYNAMIC = ""
 """The dynamic shared memory as a root; no global has this name."""
 
 _ON_THE_WAY = (memory.Offset, memory.FieldPointer, memory.Recast)
 _FIRST = 16
-"""Where arrays begin in a place of several, so that none is at the null pointer."""
+"""The offset of the first array in a place of several, so that none is at the null pointer."""
 
 
 @dataclass(slots=True, eq=False)
@@ -41,12 +41,12 @@ class Place:
     """Memory of one array, or of all arrays of a space whose pointers mix.
 
     Attributes:
-        bits: of a word.
-        offsets: where each array begins, in bytes.
-        size: bytes, without the dynamic shared memory, which is behind them.
+        bits: the width of a word.
+        offsets: the offset of each array, in bytes.
+        size: bytes without the dynamic shared memory, which comes after them.
         dynamic: the dynamic shared memory is in it.
         atomic: it has atomics, or words that narrower values share.
-        quads: its words are held by fours, since some are loaded so.
+        quads: its words are in groups of four, since some loads take four.
     """
 
     space: Space
@@ -60,7 +60,7 @@ class Place:
 
 @dataclass(slots=True)
 class _Uses:
-    """How the arrays of one place are accessed."""
+    """The accesses to the arrays of one place."""
 
     least: int = 64
     atomic: int = 0
@@ -71,7 +71,7 @@ class _Uses:
 
 
 def root_of(pointer: Value) -> Root | None:
-    """What a pointer is made of by arithmetic alone, or None."""
+    """The provenance of a pointer by arithmetic alone, or None."""
     op = pointer.op
     while isinstance(op, _ON_THE_WAY):
         op = op.pointer.op
@@ -99,10 +99,10 @@ def is_quad(type_: Type) -> bool:
 
 
 class Places:
-    """The places of a kernel, by what pointers are made of."""
+    """The places of a kernel, by the provenance of pointers."""
 
     def __init__(self, module: Module, least_local: int = 8) -> None:
-        """``least_local``: the least bits of the words of local arrays."""
+        """``least_local``: the minimal width in bits of the words of local arrays."""
         self.module, self._least_local = module, least_local
         ops = list(module.kernel.body.walk())
         self._mixed: set[Root] = set()
@@ -134,14 +134,14 @@ class Places:
         return self._common.setdefault(space, Place(space))
 
     def start(self, root: Root) -> int:
-        """Where an array begins in its place."""
+        """The offset of an array in its place."""
         place = self._by_root[root]
         return place.size if root == DYNAMIC else place.offsets[root]
 
-    # ---- what the kernel does
+    # ---- the kernel's accesses
 
     def _look(self, op: Op) -> None:
-        """Note the arrays that an op makes, and those whose pointers it mixes with others."""
+        """Note the arrays that an op defines, and those whose pointers it mixes with others."""
         if isinstance(op, memory.GlobalAddress | memory.DynamicShared | memory.LocalArray):
             root = root_of(op.results[0])
             assert root is not None
@@ -169,7 +169,7 @@ class Places:
         return place
 
     def _lay_out(self, place: Place, root: Root) -> None:
-        """Put an array at the end of a place."""
+        """Append an array to a place."""
         if isinstance(root, str):
             size = self.module.globals[root].size
         else:

@@ -26,13 +26,13 @@ def _block(state: Emission) -> int:
 
 
 def _put(state: Emission, address: int, offset: int, value: int, bits: int = 32) -> None:
-    """Write into the block."""
+    """Store into the block."""
     at = state.code.plus(u64, address, offset)
     store_bits(state, Spot(None, at, bits // 8, volatile=True), value, bits)
 
 
 def _atomic(state: Emission, opcode: Opcode, address: int, offset: int, value: int) -> int:
-    """A relaxed atomic on a word of the block; the old one."""
+    """Emit a relaxed atomic on a word of the block; the old word."""
     code = state.code
     pointer = global_pointer(state, code.plus(u64, address, offset), code.scalar(u32))
     how = scope_id(state, MemoryScope.DEVICE), semantics_id(state, MemoryOrder.RELAXED)
@@ -41,14 +41,14 @@ def _atomic(state: Emission, opcode: Opcode, address: int, offset: int, value: i
 
 @emits(control.Raise)
 def raise_error(state: Emission, op: control.Raise) -> None:
-    """Report, and end the thread."""
+    """Report an error, and end the thread."""
     report_error(state, op)
     state.code.do(Opcode.Return)
 
 
 @emits(control.Report)
 def report_error(state: Emission, op: control.Raise | control.Report) -> None:
-    """Report, when no thread has yet."""
+    """Report an error, unless a thread has done so."""
     code, block = state.code, _block(state)
     one = code.const(1, u32)
     old = _atomic(state, Opcode.AtomicExchange, block, abi.CLAIMED_OFFSET, one)
@@ -62,7 +62,7 @@ def report_error(state: Emission, op: control.Raise | control.Report) -> None:
 
 @emits(control.Print)
 def print_line(state: Emission, op: control.Print) -> None:
-    """Take a record, fill it, and mark it filled."""
+    """Allocate a record, fill it, and mark it filled."""
     code, block = state.code, _block(state)
     state.prints.append(op)
     size = abi.RECORD_HEADER_BYTES + abi.CELL_BYTES * len(op.arguments)
@@ -72,14 +72,14 @@ def print_line(state: Emission, op: control.Print) -> None:
     where = code.plus(u64, block, abi.PRINT_CAPACITY_OFFSET)
     room = load_bits(state, Spot(None, where, 4, volatile=True), 32)
     inside = code.compare(Opcode.ULessThanEqual, end, room)
-    # A head that has wrapped around would be small again.
+    # A head that has wrapped would be small again.
     fits = code.both(inside, code.compare(Opcode.ULessThan, at, end))
     with code.when(fits):
         _fill(state, op, code.add(u64, block, code.resized(at, u32, u64)))
 
 
 def _fill(state: Emission, op: control.Print, record: int) -> None:
-    """Write a record; ``record`` is its address less that of the first."""
+    """Write a record; ``record`` is its address relative to the first."""
     for number, argument in enumerate(op.arguments):
         assert isinstance(argument.type, DType)
         cell = abi.RECORDS_OFFSET + abi.RECORD_HEADER_BYTES + abi.CELL_BYTES * number

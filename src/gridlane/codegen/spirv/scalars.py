@@ -1,8 +1,8 @@
 """Arithmetic, comparison and rounding of scalars.
 
-Each function takes the code, the op and its operands' ids and gives the result's id. What SPIR-V
-leaves undefined (division by zero, shifts past the width) or to the device (the last bits of f32
-quotients and roots, whether Fma is fused, the sign of a zero minimum) is made exact here.
+Each function takes the code, the op and its operands' ids, and returns the result's id. Cases that
+SPIR-V leaves undefined (division by zero, shifts past the width) or to the device (the last bits of
+f32 quotients and roots, whether Fma is fused, the sign of a zero minimum) are made exact here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Emit = Callable[[Code, Op, list[int]], int]
 
 
 def emit(code: Code, op: Op, operands: list[int]) -> int | None:
-    """Emit an op of this family; None when it belongs to another."""
+    """Emit an op of this family; None for other ops."""
     function = TABLE.get(type(op))
     if function is None:
         return None
@@ -45,8 +45,8 @@ def _fast(op: Op) -> FastMath:
 
 
 def through_f32(code: Code, op: Op, operands: list[int], function: Callable[..., int]) -> int:
-    """Compute an op on bf16 in f32 and round the result: exact for + - * / and roots, since f32
-    has more than twice the bits."""
+    """Compute an op on bf16 in f32 and round the result: exact for + - * / and roots, since f32 has
+    more than twice the bits."""
     own = type_of(op)
     wide = [
         conversion.convert(code, value, own, f32) if operand.type is own else value
@@ -57,15 +57,15 @@ def through_f32(code: Code, op: Op, operands: list[int], function: Callable[...,
 
 
 _UNKNOWN = (memory.Load, arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma)
-"""What compilers cannot compute beforehand: memory, and arithmetic of what is hidden from them."""
+"""Ops that compilers cannot fold: loads, and arithmetic on hidden values."""
 
 
 _OPEN = FastMath.NSZ | FastMath.NNAN
 
 
 def hidden_zeros(code: Code, op: Op, operands: list[int]) -> list[int]:
-    """Operands of which compilers cannot see that they are 0. An op that leaves the sign of zeros
-    open, and what becomes of NaN, may be folded."""
+    """The operands, hidden where a compiler may know that they are 0. An op whose flags leave the
+    sign of zeros and the result of NaN open may be folded."""
     if _fast(op) & _OPEN == _OPEN:
         return operands
     dtype = type_of(op)
@@ -76,7 +76,7 @@ def hidden_zeros(code: Code, op: Op, operands: list[int]) -> list[int]:
 
 
 def _is_no_known_zero(value: Value) -> bool:
-    """Whether no compiler finds that a value is 0."""
+    """Whether no compiler can know that a value is 0."""
     known = constant(value)
     if known is not None:
         return rounded(known, value.type) != 0
@@ -122,7 +122,7 @@ def _divide(code: Code, op: Op, operands: list[int]) -> int:
 def _remainder(code: Code, op: Op, operands: list[int]) -> int:
     dtype = type_of(op)
     quotient, zero = _guarded_quotient(code, op, operands)
-    if dtype.bits == 64:  # compilers make x - x / 2 * 2 another x % 2
+    if dtype.bits == 64:  # compilers fold x - x / 2 * 2 to a wrong x % 2
         quotient = code.settled_integer(quotient, dtype)
     product = code.op(Opcode.IMul, dtype, quotient, operands[1])
     rest = code.op(Opcode.ISub, dtype, operands[0], product)
@@ -130,8 +130,8 @@ def _remainder(code: Code, op: Op, operands: list[int]) -> int:
 
 
 def _guarded_quotient(code: Code, op: Op, operands: list[int]) -> tuple[int, int]:
-    """(the quotient, whether the divisor is 0, or no id when it is known not to be): by 1 where
-    SPIR-V leaves it undefined, which is the IR's answer for the least number by -1."""
+    """(quotient, whether the divisor is 0, or no id if it is known not to be). It divides by 1
+    where SPIR-V leaves the quotient undefined, which gives the IR's result for MIN / -1."""
     dtype, (a, b) = type_of(op), operands
     known = constant(op.rhs)  # type: ignore[attr-defined]  # a Div or Rem
     opcode = Opcode.SDiv if dtype.is_signed else Opcode.UDiv
@@ -147,8 +147,8 @@ def _guarded_quotient(code: Code, op: Op, operands: list[int]) -> tuple[int, int
 
 
 def _divide_floats(code: Code, op: Op, operands: list[int]) -> int:
-    """Vulkan allows an f32 quotient to be 2.5 ulp off. One of f64, rounded to f32, is right: it has
-    more than twice the bits."""
+    """Divide floats in f64, which is correct for f32 as it has more than twice the bits: Vulkan
+    allows an f32 quotient to be 2.5 ulp off."""
     dtype, fast = type_of(op), _fast(op)
     operands = hidden_zeros(code, op, operands)
     if fast & (FastMath.ARCP | FastMath.AFN) and dtype.name != "bf16":
@@ -161,12 +161,12 @@ def _divide_floats(code: Code, op: Op, operands: list[int]) -> int:
 
 
 def _reciprocal_root(code: Code, op: Op, operands: list[int]) -> int:
-    """A rough one, of passes/optimise/reciprocal_roots.py; others are functions by now."""
+    """Emit an approximate rsqrt, of passes/optimise/reciprocal_roots.py; others are functions."""
     return code.ext(Glsl.InverseSqrt, type_of(op), *operands)
 
 
 def _square_root(code: Code, op: Op, operands: list[int]) -> int:
-    """As for quotients."""
+    """Compute the root in f64, for the same reason as quotients."""
     dtype = type_of(op)
     if _fast(op) & FastMath.AFN and dtype.name != "bf16":
         return code.ext(Glsl.Sqrt, dtype, *operands)
@@ -188,7 +188,7 @@ def _mulhi(code: Code, op: Op, operands: list[int]) -> int:
 
 
 def _mulhi_64(code: Code, dtype: DType, a: int, b: int) -> int:
-    """Of four products of halves; a negative factor is its unsigned reading less 2**64."""
+    """The high half by four products; a negative factor is its unsigned value less 2**64."""
 
     def low(x: int) -> int:
         return code.masked(u64, x, 0xFFFFFFFF)
@@ -220,7 +220,7 @@ def _minmax(smaller: bool) -> Emit:
 
 
 def minmax(code: Code, dtype: DType, smaller: bool, a: int, b: int) -> int:
-    """The smaller or the larger, as ``ir.ops.arith`` has them."""
+    """The smaller or the larger, as defined by ``ir.ops.arith``."""
     if dtype.is_float:
         return _float_minmax(code, dtype, smaller, a, b)
     less = Opcode.SLessThan if dtype.is_signed else Opcode.ULessThan
@@ -229,7 +229,7 @@ def minmax(code: Code, dtype: DType, smaller: bool, a: int, b: int) -> int:
 
 
 def _float_minmax(code: Code, dtype: DType, smaller: bool, a: int, b: int) -> int:
-    """A NaN loses against a number, and -0 is below +0."""
+    """The smaller or the larger float: a number wins over NaN, and -0 is below +0."""
     better = Opcode.FOrdLessThan if smaller else Opcode.FOrdGreaterThan
     x, y = a, b
     real = dtype
@@ -258,7 +258,7 @@ def _shift(left: bool) -> Emit:
         if known is not None and 0 <= known < dtype.bits:
             bits = code.const(int(known), u32)
             if opcode is Opcode.ShiftLeftLogical and dtype is i32 and known in (16, 24):
-                # The first of two shifts that extend a sign; see hold_small_integers.py.
+                # This is the first of two shifts that sign-extend; see hold_small_integers.py.
                 bits = code.settled_integer(bits, u32)
             return code.op(opcode, dtype, value, bits)
         raw = unsigned(by.bits)
@@ -272,7 +272,7 @@ def _shift(left: bool) -> Emit:
 
 
 def _compare(stem: str) -> Emit:
-    """A comparison by the stem of its opcodes, such as LessThan."""
+    """Emit a comparison by the stem of its opcodes, such as LessThan."""
     ordered = stem not in ("Equal", "NotEqual")
     real = Opcode[f"F{'Unord' if stem == 'NotEqual' else 'Ord'}{stem}"]
     signed, plain = (Opcode[f"{letter if ordered else 'I'}{stem}"] for letter in "SU")
@@ -297,7 +297,7 @@ def _compare(stem: str) -> Emit:
 
 
 def _with_itself(code: Code, opcode: Opcode, dtype: DType, value: int) -> int:
-    """A float compared with itself asks whether it is NaN, by its bits: compilers may say no."""
+    """Compare a float with itself, by testing its bits for NaN: compilers may fold it to no."""
     raw, fraction = unsigned(dtype.bits), _FRACTION[dtype.name]
     infinity = ((1 << (dtype.bits - 1 - fraction)) - 1) << fraction
     size = code.masked(raw, code.bits(value, dtype), (1 << (dtype.bits - 1)) - 1)
@@ -316,7 +316,7 @@ _STRICT = (Opcode.FOrdLessThan, Opcode.FOrdGreaterThan)
 
 
 def _negate(code: Code, op: Op, operands: list[int]) -> int:
-    """Of floats the sign bit flips, also of NaN and 0, which FNegate does not promise."""
+    """Negate; a float's sign bit flips, also for NaN and 0, which FNegate does not guarantee."""
     dtype = type_of(op)
     if not dtype.is_float:
         return code.op(Opcode.SNegate, dtype, operands[0])
@@ -336,7 +336,7 @@ def _absolute(code: Code, op: Op, operands: list[int]) -> int:
     if not dtype.is_signed:
         return operands[0]
     negative = code.order(Opcode.SLessThan, dtype, operands[0], code.const(0, dtype))
-    # Compilers that find an absolute value here take it for not negative.
+    # Compilers that recognise an absolute value here assume that it is not negative.
     opposite = code.settled_integer(code.op(Opcode.SNegate, dtype, operands[0]), dtype)
     return code.select(dtype, negative, opposite, operands[0])
 
@@ -356,8 +356,8 @@ def _complement(code: Code, op: Op, operands: list[int]) -> int:
 
 
 def _popcount(code: Code, op: Op, operands: list[int]) -> int:
-    """Of 32 bits at a time, which is what Vulkan allows. NVIDIA's compiler counts narrow ones with
-    the bits by which it extends their signs, whatever it is told: so they are hidden, and cut."""
+    """Count bits in words of 32, which is Vulkan's limit. NVIDIA's compiler counts a narrow integer
+    with the bits of its sign extension, whatever the type: so it is hidden and masked."""
     dtype = type_of(op)
     words = _words(code, dtype, operands[0])
     if dtype.bits < 32:
@@ -377,7 +377,7 @@ def _words(code: Code, dtype: DType, value: int) -> list[int]:
 
 
 def _leading_zeros(code: Code, op: Op, operands: list[int]) -> int:
-    """By the place of the highest one bit, -1 for none."""
+    """Count leading zeros by the index of the highest one bit, -1 for none."""
     dtype = type_of(op)
     words = _words(code, dtype, operands[0])
     place = code.ext(Glsl.FindUMsb, u32, words[0])
@@ -413,7 +413,7 @@ def _rounding(instruction: Glsl) -> Emit:
 
 
 def _round(code: Code, op: Op, operands: list[int]) -> int:
-    """Ties go away from zero: value - trunc(value) is exact."""
+    """Round to nearest, ties away from zero: value - trunc(value) is exact."""
 
     def away(dtype: DType, value: int) -> int:
         raw = unsigned(dtype.bits)

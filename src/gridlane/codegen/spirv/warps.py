@@ -1,7 +1,7 @@
 """Exchange between the lanes of a warp, where a subgroup is one: 32 consecutive threads.
 
-Elsewhere ``passes.warps_by_blocks`` has replaced these ops. A ballot tells who is here; a shuffle
-from a lane that is not here is undefined, so its result is used for lanes of the ballot only.
+Elsewhere ``passes.warps_by_blocks`` has replaced these ops. A ballot gives the convergent lanes. A
+shuffle from another lane is undefined, so its result is used for lanes of the ballot only.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _scalar(value: Value) -> DType:
 
 
 def _ballot(state: Emission, op: Op, flag: int) -> int:
-    """The u32 of the lanes that are here and say yes."""
+    """The u32 of the convergent lanes whose predicate is true."""
     state.require("subgroup32", op, op.name)
     code = state.code
     code.capabilities |= {Capability.GroupNonUniform, Capability.GroupNonUniformBallot}
@@ -66,13 +66,13 @@ def _from_lane(state: Emission, op: Op, value: int, dtype: DType, lane: int) -> 
 
 @emits(warp.ActiveMask)
 def active_mask(state: Emission, op: Op) -> None:
-    """A ballot of all."""
+    """Emit a ballot of all."""
     state.set(op.results[0], _ballot(state, op, state.code.const(True, b1)))
 
 
 @emits(warp.Vote)
 def vote(state: Emission, op: warp.Vote) -> None:
-    """By two ballots."""
+    """Emit a vote by two ballots."""
     code = state.code
     members = _members(state, op, op.mask)
     said = _ballot(state, op, state.name(op.predicate))
@@ -90,7 +90,7 @@ def vote(state: Emission, op: warp.Vote) -> None:
 
 @emits(warp.Shuffle)
 def shuffle(state: Emission, op: warp.Shuffle) -> None:
-    """From the lane that the mode says, or the own one when that is out of range."""
+    """Emit a shuffle from the lane of the mode, or the own one when that is out of range."""
     code, dtype = state.code, _scalar(op.value)
     own = code.masked(u32, thread_number(state), WARP - 1)
     source, inside = _source(state, op, own)
@@ -117,7 +117,7 @@ def _source(state: Emission, op: warp.Shuffle, own: int) -> tuple[int, int]:
 
 
 def _each_lane(state: Emission, start: int, dtype: DType, step: Callable[[int, int], int]) -> int:
-    """``step(total, lane)`` for each lane, one after the other."""
+    """Fold ``step(total, lane)`` over the lanes, one after the other."""
     code = state.code
     total, lane = code.local(dtype), code.local(u32)
     code.set(total, start)
@@ -149,7 +149,7 @@ def _equal_lanes(state: Emission, op: Op, value: Value, wanted: int) -> int:
 
 @emits(warp.MatchAny)
 def match_any(state: Emission, op: warp.MatchAny) -> None:
-    """Compared with every lane."""
+    """Match by comparing with every lane."""
     members = _members(state, op, op.mask)
     same = _equal_lanes(state, op, op.value, state.name(op.value))
     state.set(op.results[0], state.code.op(Opcode.BitwiseAnd, u32, members, same))
@@ -157,7 +157,7 @@ def match_any(state: Emission, op: warp.MatchAny) -> None:
 
 @emits(warp.MatchAll)
 def match_all(state: Emission, op: warp.MatchAll) -> None:
-    """All are equal when all are equal to the first that takes part."""
+    """Match all: all lanes are equal if all equal the first that takes part."""
     code, zero = state.code, state.code.const(0, u32)
     members = _members(state, op, op.mask)
     first = code.masked(u32, code.ext(Glsl.FindILsb, u32, members), WARP - 1)
@@ -171,7 +171,7 @@ def match_all(state: Emission, op: warp.MatchAll) -> None:
 
 @emits(warp.WarpReduce)
 def warp_reduce(state: Emission, op: warp.WarpReduce) -> None:
-    """The lanes that take part, one after the other."""
+    """Reduce over the lanes that take part, one after the other."""
     code, dtype = state.code, _scalar(op.value)
     members = _members(state, op, op.mask)
     zero = code.const(0, u32)
@@ -212,7 +212,7 @@ _NEUTRAL: dict[WarpReduction, Callable[[DType], int]] = {
 
 @emits(grid.SyncWarp)
 def sync_warp(state: Emission, op: Op) -> None:
-    """A barrier of the subgroup, which orders shared and global memory."""
+    """Emit a barrier of the subgroup, which orders shared and global memory."""
     state.require("subgroup32", op, op.name)
     code = state.code
     memory = scope_id(state, MemoryScope.WARP), semantics_id(state, MemoryOrder.ACQ_REL)

@@ -1,6 +1,6 @@
-"""Bits in memory: of global memory by address, of places by words.
+"""Loads and stores of bits: of global memory by address, of places by words.
 
-What is wider than its alignment, or than the words of its place, is moved in pieces.
+A value wider than its alignment, or than the words of its place, is moved in pieces.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _NARROW = {8: Capability.StorageBuffer8BitAccess, 16: Capability.StorageBuffer16
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Somewhere in memory: an address, or a distance from the start of a place.
+    """A spot in memory: an address, or an offset from the start of a place.
 
     Attributes:
         align: in bytes.
-        word: the same distance in words; 0 where it is not known.
+        word: the same offset in words; 0 where it is unknown.
     """
 
     place: Place | None
@@ -45,7 +45,7 @@ class Spot:
     word: int = 0
 
     def further(self, code: Code, distance: int) -> Spot:
-        """The spot some bytes further."""
+        """The spot plus some bytes."""
         dtype = u64 if self.place is None else u32
         moved = code.plus(dtype, self.at, distance)
         align = shared_factor(self.align, distance)
@@ -56,7 +56,7 @@ class Spot:
 
 
 def load_bits(state: Emission, spot: Spot, bits: int) -> int:
-    """An unsigned integer of memory."""
+    """Load an unsigned integer."""
     piece = _piece(spot, bits)
     if piece == bits:
         return _load(state, spot, bits)
@@ -71,7 +71,7 @@ def load_bits(state: Emission, spot: Spot, bits: int) -> int:
 
 
 def store_bits(state: Emission, spot: Spot, value: int, bits: int) -> None:
-    """Write an unsigned integer."""
+    """Store an unsigned integer."""
     piece, code = _piece(spot, bits), state.code
     for number in range(bits // piece):
         part = code.shifted_down(unsigned(bits), value, number * piece)
@@ -80,7 +80,7 @@ def store_bits(state: Emission, spot: Spot, value: int, bits: int) -> None:
 
 
 def _piece(spot: Spot, bits: int) -> int:
-    """The bits that are moved at once."""
+    """The number of bits that are moved at once."""
     least = min(bits, 8 * spot.align)
     return least if spot.place is None else min(least, spot.place.bits)
 
@@ -95,13 +95,13 @@ def global_pointer(state: Emission, address: int, element: int) -> int:
 
 
 def narrow_storage(state: Emission, bits: int) -> None:
-    """Ask for loads and stores of 8 or 16 bits of global memory."""
+    """Require loads and stores of 8 or 16 bits of global memory."""
     if bits in _NARROW:
         state.code.capabilities.add(_NARROW[bits])
 
 
 def access(align: int, volatile: bool) -> tuple[int, int]:
-    """The memory operands of an access to global memory that other threads may see."""
+    """The memory operands of an access to global memory that other threads may access."""
     flags = Access.Aligned | Access.NonPrivatePointer | (Access.Volatile if volatile else 0)
     return int(flags), align
 
@@ -147,7 +147,7 @@ def _store(state: Emission, spot: Spot, value: int, bits: int) -> None:
         kept = code.op(Opcode.BitwiseAnd, word, kept, others)
         code.do(Opcode.Store, pointer, code.joined(word, kept, wide), *_flags(spot))
         return
-    # Threads may write the other bytes of the word at the same time.
+    # Threads may write the other bytes of the word concurrently.
     scope = code.const(Scope.Workgroup, u32), code.const(0, u32)
     atomic_words(state, word)
     code.op(Opcode.AtomicAnd, word, pointer, *scope, others)
@@ -155,13 +155,13 @@ def _store(state: Emission, spot: Spot, value: int, bits: int) -> None:
 
 
 def atomic_words(state: Emission, dtype: DType) -> None:
-    """Ask for atomics of a width."""
+    """Require atomics of a width."""
     if dtype.bits == 64:
         state.code.capabilities.add(Capability.Int64Atomics)
 
 
 def _flags(spot: Spot) -> tuple[int, ...]:
-    """The memory operands of an access to a place: shared memory is seen by other threads."""
+    """The memory operands of an access to a place: other threads access shared memory."""
     assert spot.place is not None
     flags = Access.NonPrivatePointer if spot.place.space is Space.SHARED else 0
     flags |= Access.Volatile if spot.volatile else 0
@@ -169,7 +169,7 @@ def _flags(spot: Spot) -> tuple[int, ...]:
 
 
 def shift_in_word(state: Emission, spot: Spot) -> int:
-    """How many bits a value is above the lowest of its word."""
+    """The offset in bits of a value in its word."""
     assert spot.place is not None
     low = state.code.masked(u32, spot.at, spot.place.bits // 8 - 1)
     return state.code.shifted_up(u32, low, 3)
@@ -190,7 +190,7 @@ def word_pointer(state: Emission, spot: Spot) -> int:
 
 
 def load_quad(state: Emission, spot: Spot) -> list[int]:
-    """Four words of a place that holds them so."""
+    """Load four words of a place with groups of four."""
     code, place = state.code, spot.place
     assert place is not None and place.quads
     index = spot.word or code.shifted_down(u32, spot.at, 2)

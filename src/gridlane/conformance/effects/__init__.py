@@ -1,4 +1,4 @@
-"""Cases of the ops that do more than compute: memory, atomics, grid, warp, control flow."""
+"""Cases of the ops with effects: memory, atomics, grid, warp, control flow."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def atomics() -> Iterator[Case]:
                 continue
 
             def together(kernel: Kernel) -> list[np.ndarray]:
-                """Some of the threads on few elements: the order does not show."""
+                """Some of the threads on few elements: the result is independent of the order."""
                 b = kernel.builder
                 cells, value = kernel.array(dtype), kernel.load(dtype)
                 index = b.rem(kernel.thread, b.const(3, i32))

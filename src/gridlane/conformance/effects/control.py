@@ -98,7 +98,7 @@ def ends() -> Iterator[Case]:
     yield case("return", "", returning)
 
     def raising(kernel: Kernel) -> list[np.ndarray]:
-        """One thread ends with an error; the others go on."""
+        """One thread ends with an error; the others continue."""
         b = kernel.builder
         kernel.module.errors.append(ErrorSite("ValueError", "thread 37"))
         target = kernel.own(kernel.array(i32))
@@ -110,7 +110,7 @@ def ends() -> Iterator[Case]:
     yield case("raise", "", raising)
 
     def reporting(kernel: Kernel) -> list[np.ndarray]:
-        """One thread has an error, and goes on as the others do."""
+        """One thread has an error, and continues as the others do."""
         b = kernel.builder
         kernel.module.errors.append(ErrorSite("ValueError", "thread 37"))
         with b.if_(b.eq(kernel.thread, b.const(37, i32))):

@@ -1,4 +1,4 @@
-"""How cases of ops with effects are made."""
+"""Build cases of ops with effects."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def thread_of_3d(kernel: Kernel) -> Value:
 
 
 def taking_part(b: Builder, condition: Value) -> Value:
-    """The mask of the lanes where a condition holds: what CUDA wants for the branch on it."""
+    """The mask of the lanes where a condition holds, as CUDA requires in a branch on it."""
     return b.value(warp.Vote(warp.VoteMode.BALLOT, b.const(FULL, u32), condition))
 
 

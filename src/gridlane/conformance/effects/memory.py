@@ -149,7 +149,7 @@ def arrays_of_the_kernel() -> Iterator[Case]:
         return reverse(kernel, start)
 
     def reverse(kernel: Kernel, start: Callable) -> list[np.ndarray]:
-        """A block turns its values round, in shared memory."""
+        """A block reverses its values, in shared memory."""
         b = kernel.builder
         value, tile = kernel.load(f32), start(b)
         b.store(b.offset(tile, kernel.local), value)
@@ -178,7 +178,7 @@ def arrays_of_the_kernel() -> Iterator[Case]:
     for type_ in (i8, f64, vector(f32, 2)):
 
         def local(kernel: Kernel) -> list[np.ndarray]:
-            """Filled and read at divergent places, by two arrays of each thread."""
+            """Filled and read at divergent indices, by two arrays of each thread."""
             b = kernel.builder
             value = kernel.load(type_)
             own, other = (b.value(memory.LocalArray(type_, 5)) for _ in range(2))
@@ -199,7 +199,7 @@ def variables_and_parts() -> Iterator[Case]:
     for type_ in (*ALL, vector(f32, 4), RECORD, pointer(f32)):
 
         def divergent(kernel: Kernel) -> list[np.ndarray]:
-            """Written by some of the threads; the others keep zero."""
+            """Written by some of the threads; in the others it stays zero."""
             b = kernel.builder
             var = b.variable("v", type_)
             value = kernel.load(type_)
@@ -227,7 +227,7 @@ def variables_and_parts() -> Iterator[Case]:
         kernel.store(b.value(memory.Part(record, 2)))
         kernel.store(b.value(memory.Part(record, 3)))
         results = [out(t) for t in (vector(f32, 4), f32, vector(dtypes.i16, 2), f64)]
-        # No NaN: its sign and payload are not part of the answer, and records compare by bytes.
+        # No NaN: its sign and payload are unspecified, and records compare by bytes.
         return [np.nan_to_num(stretched(f32)), stretched(i8), *results]
 
     yield case("pack", "", parts)

@@ -1,4 +1,4 @@
-"""Cases of the grid: where threads are, barriers, asynchronous copies."""
+"""Cases of the grid: thread positions, barriers, asynchronous copies."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def queries() -> Iterator[Case]:
 
 
 def _without_some() -> Iterator[Case]:
-    """Barriers to which some threads do not come: these are not waited for and do not count."""
+    """Barriers that some threads do not reach: these are not waited for and do not count."""
     for kind in grid.Reduction:
 
         def early(kernel: Kernel) -> list[np.ndarray]:
-            """Some have ended before."""
+            """Some threads have ended before."""
             b = kernel.builder
             target = kernel.own(kernel.array(i32))
             with b.if_(b.lt(kernel.local, b.const(40, i32))):
@@ -62,7 +62,7 @@ def _without_some() -> Iterator[Case]:
         yield case("barrier_reduce", f"early-{kind.value}", early)
 
         def passed_by(kernel: Kernel) -> list[np.ndarray]:
-            """Some pass it by and end."""
+            """Some threads pass it by and end."""
             b = kernel.builder
             target = kernel.own(kernel.array(i32))
             with b.if_(b.lt(kernel.local, b.const(40, i32))):
@@ -73,7 +73,7 @@ def _without_some() -> Iterator[Case]:
         yield case("barrier_reduce", f"passed-by-{kind.value}", passed_by)
 
     def one_by_one(kernel: Kernel) -> list[np.ndarray]:
-        """A thread ends in each iteration, and the others meet at a barrier."""
+        """A thread ends per iteration, and the others meet at a barrier."""
         b = kernel.builder
         target = kernel.own(kernel.array(i32))
         turn, one = b.variable("turn", i32), b.const(1, i32)
@@ -90,7 +90,7 @@ def _without_some() -> Iterator[Case]:
     yield case("barrier_reduce", "one-by-one", one_by_one)
 
     def warp(kernel: Kernel) -> list[np.ndarray]:
-        """Lanes of a warp have ended; the mask names them still."""
+        """Lanes of a warp have ended; the mask still names them."""
         b = kernel.builder
         kernel.module.globals["tile"] = Global("tile", i32, THREADS, Space.SHARED)
         tile = b.value(memory.GlobalAddress("tile", pointer(i32, Space.SHARED)))
@@ -120,7 +120,7 @@ def barriers() -> Iterator[Case]:
     yield from _without_some()
 
     def in_loop(kernel: Kernel) -> list[np.ndarray]:
-        """Neighbours pass values on, three times, with a barrier each time."""
+        """Neighbours exchange values three times, with a barrier per iteration."""
         b = kernel.builder
         kernel.module.globals["ring"] = Global("ring", i32, THREADS, Space.SHARED)
         ring = b.value(memory.GlobalAddress("ring", pointer(i32, Space.SHARED)))
@@ -154,7 +154,7 @@ def barriers() -> Iterator[Case]:
     yield case("sync_warp", "", ordered)
 
     def fences(kernel: Kernel) -> list[np.ndarray]:
-        """Each thread comes to as many as its number says, and waits for no other."""
+        """Each thread runs as many fences as its number, and waits for no other."""
         b = kernel.builder
         one = b.const(1, i32)
         target = kernel.own(kernel.array(i32))
@@ -174,7 +174,7 @@ def barriers() -> Iterator[Case]:
 
 def grids() -> Iterator[Case]:
     def across(kernel: Kernel) -> list[np.ndarray]:
-        """Each thread reads what a thread of another block wrote in front of a barrier, twice."""
+        """Each thread twice reads a value that another block's thread wrote before a barrier."""
         b = kernel.builder
         count, one = b.const(4 * THREADS, i32), b.const(1, i32)
         array, result = kernel.array(i32), kernel.array(i32)
@@ -199,7 +199,7 @@ def asynchronous() -> Iterator[Case]:
     for element, bytes_ in ((f32, 4), (f64, 8), (u32, 8), (u8, 16), (dtypes.f16, 16), (f32, 16)):
 
         def through_shared(kernel: Kernel) -> list[np.ndarray]:
-            """Each thread copies two pieces, in groups of their own, and reads another's."""
+            """Each thread copies two pieces, in groups of their own, and reads another thread's."""
             b = kernel.builder
             each = bytes_ // element.size
             size = 2 * each * THREADS

@@ -17,8 +17,8 @@ from gridlane.ir.types import PointerType
 
 EVERY_WAY = tuple(product((32, 16, 8, 4, 2, 1), (0, 1, 3, 31, 33, -1)))
 SOME_WAYS = ((32, 0), (32, 3), (32, 33), (16, 31), (8, -1), (4, 1))
-"""(width, lane). Which lane is meant does not depend on what is moved, and some devices' compilers
-take seconds for so many barriers."""
+"""(width, lane). The source lane does not depend on the type of the value, and some devices'
+compilers take seconds for so many barriers."""
 
 
 def shuffles() -> Iterator[Case]:
@@ -26,7 +26,7 @@ def shuffles() -> Iterator[Case]:
         for dtype in ALL:
 
             def move(kernel: Kernel) -> list[np.ndarray]:
-                """Of words every legal width and a few distances; of other types some."""
+                """Words at every legal width and a few distances; other types at some."""
                 b = kernel.builder
                 value, mask = kernel.load(dtype), b.const(FULL, u32)
                 results = []
@@ -50,7 +50,7 @@ def votes() -> Iterator[Case]:
     for mode in warp.VoteMode:
 
         def vote(kernel: Kernel) -> list[np.ndarray]:
-            """All lanes, then those that take one side of a branch."""
+            """All lanes, then those on one side of a branch."""
             b = kernel.builder
             mask = b.const(FULL, u32)
             third = b.eq(b.rem(kernel.local, b.const(3, i32)), b.const(0, i32))
@@ -62,7 +62,7 @@ def votes() -> Iterator[Case]:
                 b.store(target, b.value(warp.Vote(mode, sides[0], third)))
                 with b.inside(branch.orelse):
                     b.store(target, b.value(warp.Vote(mode, sides[1], early)))
-            # Of a mask, the lanes in it look at the result.
+            # Only the lanes in a mask read the result.
             even = b.const(0x55555555, u32)
             with b.if_(b.eq(b.and_(kernel.local, b.const(1, i32)), b.const(0, i32))):
                 kernel.store(b.value(warp.Vote(mode, even, third)))
@@ -73,7 +73,7 @@ def votes() -> Iterator[Case]:
         yield case("vote", mode.value, vote)
 
         def absent(kernel: Kernel) -> list[np.ndarray]:
-            """A mask that names lanes which are elsewhere."""
+            """A mask that names inactive lanes."""
             b = kernel.builder
             third = b.eq(b.rem(kernel.local, b.const(3, i32)), b.const(0, i32))
             with b.if_(b.lt(kernel.local, b.const(40, i32))):
@@ -149,7 +149,7 @@ def reductions() -> Iterator[Case]:
 
 
 def in_step() -> Iterator[Case]:
-    """Ops that all threads of a block run, also where its last warp is not full."""
+    """Ops that all threads of a block run, even if its last warp is not full."""
     for threads in (THREADS, 40):
 
         def exchange(kernel: Kernel) -> list[np.ndarray]:

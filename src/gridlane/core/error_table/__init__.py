@@ -1,4 +1,4 @@
-"""Every failure that CUDA's driver and runtime have a number for, in CUDA 13."""
+"""The table of every failure that CUDA 13's driver and runtime number."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gridlane.core.error_table.row import Row
 __all__ = ["NAMES", "TABLE", "Row"]
 
 TABLE: dict[int, Row] = setup.ROWS | running.ROWS | runtime_only.ROWS
-"""Rows by their numbers."""
+"""Rows by number."""
 
 NAMES = {name: number for number, row in TABLE.items() for name in row[:2] if name}
-"""Numbers by the driver's and by the runtime's names."""
+"""Numbers by the driver's and the runtime's names."""

@@ -1,4 +1,4 @@
-"""What the table says of one number."""
+"""A row of the table of failures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Row(NamedTuple):
         driver: its name among the driver's; "" where the driver has none.
         runtime: its name among the runtime's; "" where the runtime has none.
         meaning: what happened.
-        advice: what a user can do; "" where that is nothing.
+        advice: the user's remedy; "" where there is none.
     """
 
     driver: str

@@ -1,4 +1,4 @@
-"""Numbers from 400: handles, running kernels, what the system allows, captures."""
+"""Numbers from 400: handles, running kernels, permissions of the system, captures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that the runtime has and the driver has not."""
+"""Numbers of the runtime that the driver does not have."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Arrays: what holds memory, and how it moves."""
+"""Arrays in device memory and in shared host memory, and their copies."""

@@ -1,4 +1,4 @@
-"""The memory of this thread's device that was allocated here, and that of other libraries."""
+"""Memory of this thread's device: allocated here, or borrowed from other libraries."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from gridlane.runtime.protocol import Device
 
 
 def allocate(size: int, owner: Device | None = None) -> Buffer:
-    """Memory of ``size`` bytes on a device, this thread's if none is given; DeviceError
-    OUT_OF_MEMORY when there is none.
+    """Allocate ``size`` bytes on a device, by default this thread's; DeviceError OUT_OF_MEMORY when
+    there is none.
 
-    Nothing is allocated for 0 bytes: the address is 0, as CUDA's is.
+    An allocation of 0 bytes has the address 0, as CUDA's has.
     """
     owner = owner or current.device()
     return owner.allocate(size) if size else Buffer(0, 0, device=owner)
 
 
 def allocate_host(size: int, kind: HostMemory) -> Buffer:
-    """Mapped or managed memory, which host and device use at one address or at two.
+    """Allocate mapped or managed memory, which host and device use at one address or at two.
 
     Raises:
         DeviceError: NOT_SUPPORTED, the device has memory of its own; OUT_OF_MEMORY.
@@ -33,7 +33,7 @@ def allocate_host(size: int, kind: HostMemory) -> Buffer:
 
 
 def borrowed(address: int, size: int, owner: object) -> Buffer:
-    """Memory of the host that somebody else owns, on a device that uses it in place."""
+    """Wrap host memory with another owner, on a device that uses it in place."""
     return Buffer(address if size else 0, size, owner, current.device())
 
 
@@ -43,10 +43,10 @@ def holds(address: int) -> bool:
 
 
 def check_cuda_memory(owner: Device | None) -> None:
-    """Raise AttributeError where memory must not be shown as CUDA's.
+    """Raise AttributeError if memory must not be presented as CUDA memory.
 
-    The CPU's is, as numba's simulator has it, in a process without CUDA's driver: no library there
-    could take the address for a GPU's.
+    The CPU's memory is presented so, as in numba's simulator, in a process without CUDA's driver:
+    no library there could take the address for a GPU's.
     """
     owner = owner or current.device()
     if owner.dlpack_device(0) == (dlpack_abi.CUDA, owner.ordinal):
@@ -64,8 +64,8 @@ def check_cuda_memory(owner: Device | None) -> None:
 
 
 def check_reads_interface() -> None:
-    """Raise where ``__cuda_array_interface__`` cannot be of this thread's device, whatever number
-    it has for an address: INVALID_VALUE."""
+    """Raise INVALID_VALUE if no ``__cuda_array_interface__`` can be of this thread's device,
+    whatever its address."""
     owner = current.device()
     if not owner.host_visible and owner.dlpack_device(0) != (dlpack_abi.CUDA, owner.ordinal):
         fail(
@@ -77,7 +77,7 @@ def check_reads_interface() -> None:
 
 
 def has_cuda_driver() -> bool:
-    """Whether the library of CUDA's driver is in this process; it does not load it."""
+    """Whether CUDA's driver library is loaded in this process; the test does not load it."""
     try:
         ctypes.CDLL("libcuda.so.1", os.RTLD_NOLOAD)
     except OSError:
@@ -86,8 +86,8 @@ def has_cuda_driver() -> bool:
 
 
 def buffer_at(address: int, size: int) -> Buffer:
-    """The live allocation that holds ``size`` bytes at ``address``, inside it or at its start;
-    where another library or another GPU has made it, the device says whether it knows the address.
+    """The live allocation that holds ``size`` bytes at ``address``, inside it or at its start; for
+    another owner, a library or GPU, the device decides whether it knows the address.
 
     Raises:
         DeviceError: INVALID_VALUE, the memory is not this device's.

@@ -1,4 +1,4 @@
-"""Making arrays: on the device, and on the host in memory that the device can use."""
+"""Create arrays: on the device, and in host memory that the device can use."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _description_like(ary: Any) -> tuple[geometry.Shape, geometry.Shape, np.dtyp
     """Shape, strides and dtype for an array like ``ary``: dense, with its order of axes."""
     strides = ary.strides
     if strides is None or geometry.layout_of(ary.shape, strides, ary.dtype.itemsize) == "A":
-        # As numpy.empty_like: the axes keep their order in memory, the gaps go.
+        # Like numpy.empty_like: the axes keep their order in memory, without gaps.
         steps = [abs(stride) for stride in ary.strides]
         axes = sorted(range(len(ary.shape)), key=lambda axis: -steps[axis])
         dense = [0] * len(axes)
@@ -70,20 +70,20 @@ def _description_like(ary: Any) -> tuple[geometry.Shape, geometry.Shape, np.dtyp
 def device_array(
     shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", stream: Any = 0
 ) -> DeviceNDArray:
-    """An array on the device, not initialised; as numpy.empty."""
+    """Create an uninitialised array on the device, like numpy.empty."""
     shape, strides, dtype = _description(shape, dtype, strides, order)
     return DeviceNDArray(shape, strides, dtype, stream)
 
 
 def device_array_like(ary: Any, stream: Any = 0) -> DeviceNDArray:
-    """An array on the device with the shape, dtype and order of ``ary``, not initialised."""
+    """Create an uninitialised device array with the shape, dtype and order of ``ary``."""
     return DeviceNDArray(*_description_like(ary), stream)
 
 
 def pinned_array(
     shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C"
 ) -> np.ndarray:
-    """A host array whose copies on a stream do not make the caller wait."""
+    """Create a pinned host array, whose copies on a stream are asynchronous."""
     shape, strides, dtype = _description(shape, dtype, strides, order)
     low, high = geometry.extent_of(shape, strides, dtype.itemsize)
     memory = np.asarray(PinnedMemory(max(1, high - low)))
@@ -91,15 +91,15 @@ def pinned_array(
 
 
 def pinned_array_like(ary: Any) -> np.ndarray:
-    """A pinned array with the shape, dtype and order of ``ary``."""
+    """Create a pinned array with the shape, dtype and order of ``ary``."""
     shape, strides, dtype = _description_like(ary)
     return pinned_array(shape, dtype, strides)
 
 
 class MappedNDArray(np.ndarray):
-    """A host array in the device's own memory, where the device shares the host's.
+    """A host array in the device's own memory, on a device that shares the host's memory.
 
-    It is an argument of kernels without copies; ``copy_to_host`` and ``copy_to_device`` are plain
+    Kernels take it as an argument without copies; ``copy_to_host`` and ``copy_to_device`` are plain
     copies.
     """
 
@@ -130,7 +130,7 @@ class MappedNDArray(np.ndarray):
 
     @property
     def __gridlane_array__(self) -> dict[str, Any]:
-        """The same, whatever the device."""
+        """The array interface, on any device."""
         stream = as_stream(self.stream).handle if self.stream else None
         return dict(self.__array_interface__, stream=stream, version=3)
 
@@ -150,14 +150,14 @@ def mapped_array(
     portable: bool = False,
     wc: bool = False,
 ) -> np.ndarray:
-    """A host array that the device uses in place."""
+    """Create a host array that the device uses in place."""
     return _shared(MappedNDArray, stream, *_description(shape, dtype, strides, order))
 
 
 def mapped_array_like(
     ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False
 ) -> np.ndarray:
-    """A mapped array with the shape, dtype and order of ``ary``."""
+    """Create a mapped array with the shape, dtype and order of ``ary``."""
     return _shared(MappedNDArray, stream, *_description_like(ary))
 
 
@@ -169,7 +169,7 @@ def managed_array(
     stream: Any = 0,
     attach_global: bool = True,
 ) -> np.ndarray:
-    """A host array in managed memory, which host and device use in turn."""
+    """Create a host array in managed memory, which host and device use in turn."""
     return _shared(ManagedNDArray, stream, *_description(shape, dtype, strides, order))
 
 
@@ -187,7 +187,7 @@ def _shared(
     except DeviceError as error:
         if error.number != NOT_SUPPORTED:
             raise
-        # The device has memory of its own, so launches copy as they do for any host array.
+        # The device has memory of its own, so launches copy it like any host array.
         plain = np.ndarray(shape, dtype, np.empty(max(1, high - low), np.uint8), -low, strides)
     array = plain.view(cls)
     array.stream = stream
@@ -196,7 +196,7 @@ def _shared(
 
 @contextmanager
 def pinned(*arylist: np.ndarray) -> Iterator[list[np.ndarray]]:
-    """Pin host arrays in a with block, so that their copies on streams do not wait."""
+    """Pin host arrays in a with block, so that their copies on streams are asynchronous."""
     with transport.registered(arylist):
         yield list(arylist)
 
@@ -209,7 +209,7 @@ def is_cuda_array(obj: Any) -> bool:
 def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
     """A device array over the memory that ``obj.__cuda_array_interface__`` describes.
 
-    With ``sync`` the stream that the interface names is waited for.
+    With ``sync``, wait for the stream that the interface names.
     """
     if isinstance(obj, DeviceNDArray):
         return obj
@@ -220,7 +220,7 @@ def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
 
 
 def open_ipc_array(*args: Any, **kwargs: Any) -> Any:
-    """Sharing device memory between processes is not here."""
+    """Refuse to open an IPC array: device memory is not shared between processes."""
     raise UnsupportedError(
         "open_ipc_array: device memory is not shared between processes; use "
         "multiprocessing.shared_memory and pass its numpy array to the kernel"

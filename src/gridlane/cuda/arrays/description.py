@@ -1,4 +1,5 @@
-"""What an array in device memory is: shape, strides, dtype, address; no copies, no views."""
+"""The description of an array in device memory: shape, strides, dtype, address; no copies or
+views."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from gridlane.memory.resource import Buffer
 
 
 class TypeKey:
-    """The type of a device array or record as a launch looks it up: one object for each type."""
+    """The key of a device array's or record's type in a launch: one object for each type."""
 
     __slots__ = ("argtype",)
 
@@ -32,13 +33,13 @@ def _array_key(
     dtype: np.dtype, ndim: int, layout: str, readonly: bool, device: str | None
 ) -> TypeKey:
     """The key of arrays of a type in the memory of one device, by its name: a launch on another
-    device finds nothing by it, and looks closer."""
+    device finds no plan by it and takes the slow path."""
     return TypeKey(ArrayType(argtypes.from_numpy(dtype), ndim, layout, readonly))
 
 
 @cache
 def _large(key: TypeKey) -> TypeKey:
-    """What the native path looks an array up by that no compact launch may have."""
+    """The native path's key of an array that exceeds the bounds of compact launches."""
     return TypeKey(key.argtype)
 
 
@@ -54,8 +55,8 @@ class ArrayDescription(Packed):
     Attributes:
         shape, strides (bytes), dtype, ndim, size: as numpy's.
         stream: the stream that copies use when they are given none; 0 the default one.
-        gpu_data: the memory; ``address`` that of the first element.
-        readonly: whether it must not be written.
+        gpu_data: the memory; ``address``: that of the first element.
+        readonly: whether writes to it are forbidden.
     """
 
     __cuda_memory__ = True
@@ -91,7 +92,7 @@ class ArrayDescription(Packed):
         self.gpu_data = gpu_data
         self.address = gpu_data.address if address is None else address
         self._layout = geometry.layout_of(shape, strides, itemsize)
-        # What a launch reads: the type, and the parameters that the kernel gets; see Packed.
+        # Read by a launch: the type, and the kernel's parameters; see Packed.
         device = gpu_data.device
         place = None if device is None else device.name
         self._key = _array_key(dtype, self.ndim, self._layout, readonly, place)
@@ -101,7 +102,7 @@ class ArrayDescription(Packed):
         small = compact.array_checker(self.ndim)(packed)
         self.__gridlane_launch__ = self._key if small else _large(self._key), packed
 
-    # --- what it is ---
+    # --- properties ---
 
     @property
     def nbytes(self) -> int:
@@ -122,11 +123,11 @@ class ArrayDescription(Packed):
         return geometry.is_contiguous(self.shape, self.strides, self.dtype.itemsize, order)
 
     def is_c_contiguous(self) -> bool:
-        """Whether the elements follow each other in C order."""
+        """Whether the elements are contiguous in C order."""
         return self._is("C")
 
     def is_f_contiguous(self) -> bool:
-        """Whether the elements follow each other in Fortran order."""
+        """Whether the elements are contiguous in Fortran order."""
         return self._is("F")
 
     @property
@@ -147,14 +148,14 @@ class ArrayDescription(Packed):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """The memory as libraries of CUDA read it. AttributeError where they could not."""
+        """The CUDA array interface. AttributeError if CUDA libraries could not use the memory."""
         allocation.check_cuda_memory(self.gpu_data.device)
         stream = as_stream(self.stream).handle if self.stream else None
         return self.__gridlane_array__ | {"stream": stream}
 
     @property
     def __gridlane_array__(self) -> dict[str, Any]:
-        """The same, whatever the device: for kernels that capture the array."""
+        """The array interface, on any device: for kernels that capture the array."""
         plain = self._is("C")
         return {
             "shape": self.shape,
@@ -168,7 +169,7 @@ class ArrayDescription(Packed):
 
     @property
     def memory(self) -> ArrayMemory:
-        """The same, in its own types."""
+        """The array's memory, as core's ArrayMemory."""
         strides = None if self._is("C") else self.strides
         address = self.address if self.size else 0
         return ArrayMemory(self.shape, strides, self.dtype, address, self.readonly)

@@ -54,7 +54,7 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
         return host if dtype is None else host.astype(dtype, copy=False)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """DLPack's (kind, number) of the memory; BufferError where it has no kind for that."""
+        """DLPack's (kind, number) of the memory; BufferError if it has no kind for that."""
         return dlpack.device_of(self)
 
     def __dlpack__(
@@ -65,7 +65,7 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
         dl_device: Any = None,
         copy: Any = None,
     ) -> Any:
-        """A DLPack capsule over the memory; see ``dlpack.export``."""
+        """Export the memory as a DLPack capsule; see ``dlpack.export``."""
         return dlpack.export(self, stream, max_version, dl_device, copy)
 
     def _duplicate(self) -> DeviceNDArray:
@@ -80,11 +80,11 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
         return clone
 
     def _owner_device(self) -> Device:
-        """The device whose memory it is."""
+        """The device that owns the memory."""
         return self.gpu_data.device or current.device()
 
     def _like(self, memory: Buffer, address: int) -> DeviceNDArray:
-        """An array like this one in other memory, with its first element at an address."""
+        """An array like this one in other memory, by the address of its first element."""
         return type(self)(self.shape, self.strides, self.dtype, 0, memory, address)
 
     def _check_writable(self) -> None:
@@ -95,7 +95,7 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
 
     def _stream(self, stream: Any) -> Any:
         chosen, owner = stream or self.stream, self.gpu_data.device
-        if not chosen and owner is not None:  # not the current device, where there are several
+        if not chosen and owner is not None:  # not the current device, if there are several
             return owner.default_stream
         found = as_stream(chosen).native
         if owner is not None and kind_of(found.device) != kind_of(owner):
@@ -109,7 +109,7 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
     def copy_to_host(self, ary: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
         """Copy to ``ary``, or to a new array; return it.
 
-        With a stream the copy comes after the stream's work. It is finished on return unless
+        With a stream, the copy comes after the stream's work. It is finished on return unless
         ``ary`` is pinned memory.
 
         Raises:
@@ -158,7 +158,7 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
                 host = ary.copy_to_host()
                 stream.write(self.address, extent_bytes(geometry.broadcast_core(host)))
             else:
-                # What the other device is still to write there is written first.
+                # The other device's pending writes there come first.
                 there.default_stream.synchronize()
                 stream.copy_from(there, *ends)
             return
@@ -202,7 +202,7 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
         return self._view(shape, geometry.contiguous_strides(shape, new), dtype)
 
     def reshape(self, *newshape: Any, order: str = "C") -> DeviceNDArray:
-        """A view with another shape; ``order`` must be the order that the memory has."""
+        """A view with another shape; ``order`` must be the memory's order."""
         wanted = newshape[0] if len(newshape) == 1 else newshape
         if isinstance(wanted, (int, np.integer)):
             wanted = (wanted,)
@@ -253,7 +253,7 @@ class DeviceNDArray(ProcessBound, ArrayDescription):
             yield part
 
     def get_ipc_handle(self) -> Any:
-        """Sharing device memory between processes is not here."""
+        """Refuse an IPC handle: device memory is not shared between processes."""
         raise UnsupportedError(
             "get_ipc_handle: device memory is not shared between processes; use "
             "multiprocessing.shared_memory and pass its numpy array to the kernel"
@@ -359,22 +359,22 @@ class DeviceRecord(DeviceNDArray):
 
 
 def _is_elsewhere(array: DeviceNDArray) -> bool:
-    """Whether an array is in memory of a device of another kind than this thread uses."""
+    """Whether an array is in memory of another kind of device than this thread's."""
     there = array.gpu_data.device
     return there is not None and kind_of(there) != current.kind()
 
 
 def as_device(value: Any, sync: bool = True, consumer: Any = None) -> Any:
-    """A device array when ``value`` shows its memory as one, else ``value``.
+    """Wrap ``value`` as a device array if it exposes device memory, else return it.
 
     ``sync`` waits for the stream that the value names, unless the work of ``consumer``, the stream
-    that uses it next, comes after that anyway.
+    of its next use, comes after that anyway.
     """
     if isinstance(value, (DeviceNDArray, np.ndarray)):
         return value
     interface = getattr(value, "__cuda_array_interface__", None)
     typestr = interface.get("typestr") if isinstance(interface, dict) else None
-    # Two bytes without a meaning are how a bfloat16 is shown where there is no better way.
+    # Interfaces without bfloat16 present it as two bytes without a meaning.
     if interface is None or typestr in ("<V2", "|V2"):
         if not dlpack_read.is_tensor(value):
             return value
@@ -385,7 +385,7 @@ def as_device(value: Any, sync: bool = True, consumer: Any = None) -> Any:
 def from_interface(
     interface: dict[str, Any], owner: Any = None, sync: bool = True, consumer: Any = None
 ) -> DeviceNDArray:
-    """A device array over memory that ``__cuda_array_interface__`` describes.
+    """Wrap the memory that a ``__cuda_array_interface__`` describes as a device array.
 
     Raises:
         ArgumentError: the interface is malformed.
@@ -393,7 +393,7 @@ def from_interface(
         DeviceError: INVALID_VALUE, the memory is not this device's.
     """
     shown = array_interface.read(interface)
-    if "owner" not in interface:  # what DLPack shows has one, and so have our mapped arrays
+    if "owner" not in interface:  # a DLPack view has an owner, and so have our mapped arrays
         allocation.check_reads_interface()
     shape, strides, dtype = shown.shape, shown.strides, shown.dtype
     if strides is None:
@@ -421,13 +421,13 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, *, to: _Target) -> _
 @overload
 def to_device(obj: Any, stream: Any, copy: bool, to: _Target) -> _Target: ...
 def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
-    """Copy a host array, or anything numpy makes one of, to the device.
+    """Copy a host array, or any object that numpy converts to one, to the device.
 
-    A device array is returned as it is, but for one on a device of another kind, which is copied
-    by way of the host. With ``to``, the copy goes there. ``copy=False`` only allocates.
+    A device array is returned unchanged, except one on a device of another kind, which is copied
+    through the host. ``to`` is the target of the copy. ``copy=False`` only allocates.
 
     Raises:
-        ValueError: the array's elements do not follow each other, or it is masked.
+        ValueError: the array is not contiguous, or it is masked.
     """
     if geometry.is_masked(type(obj)):
         raise ValueError("a copy would lose the mask of a masked array; copy its filled() or data")

@@ -14,19 +14,19 @@ from gridlane.launch import current, geometry
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> DeviceNDArray:
-    """A device array over the memory of any object with ``__dlpack__``.
+    """Wrap the memory of an object with ``__dlpack__`` as a device array.
 
     Memory of the host is used in place by the device ``cpu`` and copied to others; read-only memory
     gives a read-only device array.
 
     Args:
         device: None or this thread's device, by its name or by DLPack's (kind, number).
-        copy: True for a copy in any case, False to refuse where one is needed.
+        copy: True to copy in any case, False to refuse if a copy is needed.
 
     Raises:
         ArgumentError: ``x`` has no ``__dlpack__``, or is in memory of another device.
-        BufferError: the capsule is not as DLPack has it, has element types that kernels do not, or
-            needs the copy that ``copy=False`` forbids.
+        BufferError: the capsule is not valid DLPack, has element types that kernels lack, or needs
+            the copy that ``copy=False`` forbids.
     """
     here, copy = current.device(), dlpack_arguments.copying(copy)
     if device is not None and device not in (here.name, here.dlpack_device(0)):
@@ -45,7 +45,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> D
 
 
 def _from_host(host: np.ndarray, copy: bool | None) -> DeviceNDArray:
-    """A device array over memory of the host, or a copy of it."""
+    """A device array over host memory, or a copy of it."""
     here = current.device()
     if here.host_visible and not copy:
         low, high = geometry.extent_of(host.shape, host.strides, host.dtype.itemsize)

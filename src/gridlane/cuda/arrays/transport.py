@@ -1,4 +1,4 @@
-"""Bytes between host and device: whole arrays with their gaps, pinned memory, checks."""
+"""Copies between host and device: whole arrays with their gaps, pinned memory, checks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gridlane.launch import current, geometry
 
 
 class PinnedMemory:
-    """Host memory that copies on streams use without waiting; the base of pinned arrays."""
+    """Host memory for asynchronous copies on streams; the base of pinned arrays."""
 
     def __init__(self, size: int) -> None:
         self._buffer = current.device().allocate_host(size, "pinned")
@@ -25,7 +25,7 @@ class PinnedMemory:
 
 
 _registered: dict[int, int] = {}
-"""Address and size of the arrays that are pinned by ``registered`` now."""
+"""Address and size of the arrays that ``registered`` pins now."""
 
 
 @contextmanager
@@ -67,12 +67,12 @@ def extent_bytes(array: np.ndarray) -> memoryview:
 
 
 def upload(target: int, source: memoryview) -> None:
-    """Host to device."""
+    """Copy from host to device."""
     current.device().upload(target, source)
 
 
 def check_compatible(first: Any, second: Any) -> None:
-    """Raise when a copy between the arrays would not keep elements in their places."""
+    """Raise if a copy between the arrays would not keep elements in their places."""
     if first.dtype != second.dtype:
         raise TypeError(f"incompatible dtype: {first.dtype} vs. {second.dtype}")
     one, two = first.squeeze(), second.squeeze()

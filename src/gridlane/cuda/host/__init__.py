@@ -1,1 +1,1 @@
-"""What host code calls of numba.cuda, but for jit and arrays."""
+"""The host functions of numba.cuda, except jit and arrays."""

@@ -1,4 +1,4 @@
-"""``cuda.compile`` and its kin: a kernel's PTX, with no device needed."""
+"""``cuda.compile`` and its variants: a kernel's PTX, with no device needed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def compile(
     launch_bounds: Any = None,
     fp64: str | None = None,
 ) -> tuple[str, ArgType]:
-    """PTX of a kernel for a signature, and its return type, which is void.
+    """Compile a kernel for a signature to PTX; return it and its return type, which is void.
 
     Args:
         pyfunc: the Python function.
@@ -43,7 +43,7 @@ def compile(
         debug, lineinfo, fastmath, opt, launch_bounds, fp64: as for ``cuda.jit``; PTX has float64.
 
     Raises:
-        CompileError: what is wrong with the source, and where.
+        CompileError: the error of the source, and its place.
         UnsupportedError: a device function, or another output.
     """
     from gridlane import compiler
@@ -87,7 +87,7 @@ def compile_ptx(
     launch_bounds: Any = None,
     fp64: str | None = None,
 ) -> tuple[str, ArgType]:
-    """As ``compile``, for kernels first."""
+    """Like ``compile``, with kernels as the default."""
     return compile(
         pyfunc,
         sig,
@@ -105,12 +105,12 @@ def compile_ptx(
 def compile_for_current_device(
     pyfunc: Callable[..., Any], sig: Any, **options: Any
 ) -> tuple[str, ArgType]:
-    """As ``compile``, for this thread's device."""
+    """Like ``compile``, for this thread's device."""
     return compile(pyfunc, sig, cc=current.device().compute_capability, **options)
 
 
 def compile_ptx_for_current_device(
     pyfunc: Callable[..., Any], sig: Any, **options: Any
 ) -> tuple[str, ArgType]:
-    """As ``compile_ptx``, for this thread's device."""
+    """Like ``compile_ptx``, for this thread's device."""
     return compile_ptx(pyfunc, sig, cc=current.device().compute_capability, **options)

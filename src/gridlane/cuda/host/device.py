@@ -1,4 +1,4 @@
-"""The device and its context as numba.cuda shows them."""
+"""The device and its context, with numba.cuda's interface."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from gridlane.runtime.protocol import Device
 
 
 class MemoryInfo(NamedTuple):
-    """Bytes free and in all."""
+    """Bytes (free, total)."""
 
     free: int
     total: int
 
 
-# numba's names of attributes that CUDA calls otherwise.
+# numba's names of attributes whose names in CUDA differ.
 _OTHER_NAMES = {"MAX_THREADS_PER_MULTI_PROCESSOR": "MAX_THREADS_PER_MULTIPROCESSOR"}
 
 
 class CudaDevice(ProcessBound):
-    """A device by the names of numba. CUDA's attributes are its own: ``device.WARP_SIZE``."""
+    """A device with numba's names. CUDA's attributes are its own: ``device.WARP_SIZE``."""
 
     _instead = "pass its id, and take cuda.gpus[id] there"
 
@@ -62,12 +62,12 @@ class CudaDevice(ProcessBound):
 
     @property
     def name(self) -> bytes:
-        """The device's name, as bytes, as numba has it."""
+        """The device's name, as bytes, as in numba."""
         return str(self.native.describe().get("name", self.native.name)).encode()
 
     @property
     def uuid(self) -> str:
-        """A name of this device that differs between machines."""
+        """The device's UUID, which differs between machines."""
         return str(self.native.describe()["uuid"])
 
     def get_primary_context(self) -> Context:
@@ -75,10 +75,10 @@ class CudaDevice(ProcessBound):
         return _context(self.id)
 
     def release_primary_context(self) -> None:
-        """The context lives as long as the process."""
+        """Do nothing: the context lives as long as the process."""
 
     def reset(self) -> None:
-        """Wait for all work, and forget errors."""
+        """Wait for all work, and drop errors."""
         self.get_primary_context().reset()
 
     @property
@@ -104,14 +104,14 @@ _thread = threading.local()
 
 
 def _pushed() -> list[Device | None]:
-    """What this thread had chosen before each ``push``."""
+    """This thread's choices before each ``push``."""
     if not hasattr(_thread, "pushed"):
         _thread.pushed = []
     return _thread.pushed
 
 
 class Context(ProcessBound):
-    """What numba calls the context: memory, streams and the device."""
+    """numba's context: memory, streams and the device."""
 
     _instead = "pass its id, and take cuda.gpus[id] there"
 
@@ -151,7 +151,7 @@ class Context(ProcessBound):
         return MemoryInfo(*self.device.native.memory_info())
 
     def memalloc(self, bytesize: int) -> Any:
-        """Device memory; it lives as long as the object."""
+        """Allocate device memory; it lives as long as the object."""
         return allocation.allocate(bytesize)
 
     def synchronize(self) -> None:
@@ -159,11 +159,11 @@ class Context(ProcessBound):
         synchronize()
 
     def create_stream(self) -> Stream:
-        """A new stream."""
+        """Create a stream."""
         return stream()
 
     def create_external_stream(self, ptr: int) -> Any:
-        """The stream of a number."""
+        """The stream with a number."""
         return external_stream(ptr)
 
     def get_default_stream(self) -> DefaultStream:
@@ -171,12 +171,12 @@ class Context(ProcessBound):
         return default_stream()
 
     def create_event(self, timing: bool = True) -> Event:
-        """A new event."""
+        """Create an event."""
         return event(timing)
 
     def reset(self) -> None:
-        """Wait for all work. Memory goes with the arrays that hold it; a device that a kernel has
-        brought down gets a new context."""
+        """Wait for all work. Arrays free their own memory; a device whose context a kernel's fault
+        has lost gets a new one."""
         gc.collect()
         self.device.native.reset()
 
@@ -185,13 +185,13 @@ class Context(ProcessBound):
         _pushed().append(current.choose(self.device.native))
 
     def pop(self) -> None:
-        """Back to the device before ``push``."""
+        """Restore the device from before ``push``."""
         if _pushed():
             current.choose(_pushed().pop())
 
     @contextmanager
     def defer_cleanup(self) -> Iterator[None]:
-        """Memory is freed with its arrays and needs no cleaning up later."""
+        """Do nothing: memory is freed with its arrays, and no cleanup is deferred."""
         yield
 
     def __enter__(self) -> Context:
@@ -232,11 +232,11 @@ class DeviceContextManager:
 
 
 class DeviceList:
-    """``cuda.gpus``: the devices of the kind in use."""
+    """``cuda.gpus``: the devices of the current kind."""
 
     @property
     def lst(self) -> list[DeviceContextManager]:
-        """One item for each."""
+        """A list with one item for each device."""
         return [_manager(number) for number in range(current.count())]
 
     def __getitem__(self, number: int) -> DeviceContextManager:
@@ -307,22 +307,22 @@ def current_context(devnum: int | None = None) -> Context:
 
 
 def require_context(function: Any) -> Any:
-    """A decorator that needs to do nothing: the context is always there."""
+    """Decorate a function without effect: the context is always there."""
     return function
 
 
 def close() -> None:
-    """Wait for all work of this thread's device, and forget errors."""
+    """Wait for all work of this thread's device, and drop errors."""
     current_context().reset()
 
 
 def is_available() -> bool:
-    """Whether kernels can run: the device that GRIDLANE_DEVICE names opens."""
+    """Whether kernels can run: whether GRIDLANE_DEVICE's device opens."""
     return cuda_error() is None
 
 
 def is_supported_version() -> bool:
-    """Whether the runtime is one that is supported."""
+    """Whether the runtime's version is supported."""
     return True
 
 
@@ -342,7 +342,7 @@ def is_fp8_supported() -> bool:
 
 
 def cuda_error() -> DeviceError | None:
-    """What went wrong with the device's start; None when nothing did."""
+    """The error of opening the device; None if it opens."""
     try:
         current.device()
     except DeviceError as error:
@@ -351,7 +351,7 @@ def cuda_error() -> DeviceError | None:
 
 
 def detect() -> bool:
-    """Print the devices; whether there is one."""
+    """Print the devices; return whether there is one."""
     error = cuda_error()
     if error is not None:
         print(f"CUDA initialization failed: {error}")
@@ -377,12 +377,12 @@ def _print_device(device: CudaDevice) -> None:
 
 @contextmanager
 def defer_cleanup() -> Iterator[None]:
-    """Memory is freed with its arrays and needs no cleaning up later."""
+    """Do nothing: memory is freed with its arrays, and no cleanup is deferred."""
     yield
 
 
 def profile_start() -> None:
-    """Nothing to start: GRIDLANE_TRACE=1 traces launches."""
+    """Do nothing: GRIDLANE_TRACE=1 traces launches."""
 
 
 profile_stop = profile_start
@@ -390,5 +390,5 @@ profile_stop = profile_start
 
 @contextmanager
 def profiling() -> Iterator[None]:
-    """A region to profile."""
+    """Mark a region to profile, without effect."""
     yield

@@ -1,4 +1,4 @@
-"""Errors by the names that numba.cuda gives them."""
+"""Errors by numba.cuda's names."""
 
 from __future__ import annotations
 

@@ -29,8 +29,8 @@ from gridlane.runtime import protocol
 
 
 class Graph(ProcessBound):
-    """Recorded work. It holds the kernels, arrays and streams that the work uses; what the work
-    reads is what the arrays hold at each launch, but scalars are those of the recording."""
+    """Recorded work. It keeps the kernels, arrays and streams of the work alive; each launch reads
+    the arrays' present contents, but the scalars of the recording."""
 
     _instead = "record the work where it is launched"
 
@@ -45,16 +45,16 @@ class Graph(ProcessBound):
         return self._native
 
     def __len__(self) -> int:
-        """Launches, copies, fills and host functions in it."""
+        """The number of launches, copies, fills and host functions in it."""
         return self.native.size
 
     def instantiate(self) -> Executable:
-        """The work ready to be launched; it does not need the graph any more."""
+        """Instantiate the work for launches; the result outlives the graph."""
         return Executable(self.native.instantiate())
 
 
 class Executable(ProcessBound):
-    """Recorded work, ready to be launched."""
+    """Recorded work, ready for launches."""
 
     _instead = "record the work where it is launched"
 
@@ -62,7 +62,7 @@ class Executable(ProcessBound):
         self.native = native
 
     def launch(self, stream: Any = 0) -> None:
-        """Run the work on a stream, behind what is in it. One stream at a time."""
+        """Run the work on a stream, after its work so far. One stream at a time."""
         self.native.launch(native_stream(stream))
 
     replay = launch
@@ -70,16 +70,16 @@ class Executable(ProcessBound):
 
 @contextmanager
 def capture(stream: Any) -> Iterator[Graph]:
-    """Record the work of a stream in a with block, in place of running it; gives a Graph, which can
-    be used behind the block.
+    """Record the work of a stream in a with block instead of running it; the result is a Graph,
+    which can be used after the block.
 
     Another stream joins when it waits for an event that the captured one has recorded, on a GPU;
     the captured one must wait for it in turn before the end.
 
     Raises:
         DeviceError: STREAM_CAPTURE_UNSUPPORTED, the work cannot be recorded: it is the default
-            stream's, it waits, it allocates, it copies memory that is not pinned, or it launches
-            a kernel that can raise on a GPU. What was recorded before the error is dropped.
+            stream's, it waits, it allocates, it copies memory that is not pinned, or it launches a
+            kernel that can raise on a GPU. Work recorded before the error is dropped.
     """
     native = native_stream(stream)
     graph = Graph()
@@ -93,7 +93,7 @@ def capture(stream: Any) -> Iterator[Graph]:
 
 
 def _drop(native: protocol.Stream) -> None:
-    """End a capture that failed, whatever the device says of it: the cause is raised already."""
+    """End a failed capture, and ignore the device's errors: the cause is raised already."""
     try:
         native.end_capture()
     except DeviceError:

@@ -1,4 +1,4 @@
-"""The device's stream behind what numba takes for a stream."""
+"""The device's stream of any object that numba accepts as a stream."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from gridlane.runtime import protocol
 
 
 class NativeStream(ProcessBound):
-    """What stands for a stream of the device, ``native``."""
+    """An object that represents a stream of the device, ``native``."""
 
     native: protocol.Stream
     _instead = "make one with cuda.stream() where it is used"
 
 
 def number_of(stream: Any) -> int:
-    """The number of a stream that is not ours: None, its number, or another library's stream."""
+    """The number of a foreign stream: of None, a number, or another library's stream."""
     if hasattr(stream, "__cuda_stream__"):
         _, handle = stream.__cuda_stream__()
         return int(handle)
@@ -30,14 +30,14 @@ def number_of(stream: Any) -> int:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is an integer, or counts as one, and is no fraction."""
+    """Whether a value is an integer, or converts to one and is no real number."""
     if isinstance(value, Integral):
         return True
     return hasattr(value, "__int__") and not isinstance(value, Real)
 
 
 def native_stream(stream: Any) -> protocol.Stream:
-    """The device's stream; DeviceError INVALID_HANDLE where a number has none."""
+    """The device's stream; DeviceError INVALID_HANDLE if no stream has the number."""
     if isinstance(stream, NativeStream):
         return stream.native
     return current.device().stream_at(number_of(stream))

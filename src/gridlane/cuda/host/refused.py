@@ -1,4 +1,4 @@
-"""Functions of numba.cuda that are not part of gridlane, each with what to do instead."""
+"""Functions of numba.cuda that gridlane refuses, each with an alternative."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gridlane.core.errors import UnsupportedError
 
 
 def declare_device(name: str, *args: Any, **kwargs: Any) -> NoReturn:
-    """Functions from PTX or CUDA C++ cannot be linked."""
+    """Refuse a device function from PTX or CUDA C++, which cannot be linked."""
     raise UnsupportedError(
         f"declare_device({name!r}): kernels cannot be linked with foreign code; write the function "
         "in Python with @cuda.jit(device=True)"
@@ -16,7 +16,7 @@ def declare_device(name: str, *args: Any, **kwargs: Any) -> NoReturn:
 
 
 def compile_all(*args: Any, **kwargs: Any) -> NoReturn:
-    """Kernels that link several inputs are not made."""
+    """Refuse a kernel that links several inputs."""
     raise UnsupportedError(
         "compile_all: kernels are compiled in one piece; cuda.compile_ptx gives a kernel's PTX"
     )

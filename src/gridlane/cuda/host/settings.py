@@ -1,6 +1,6 @@
-"""numba's configuration variables, by their names and defaults. Tests read and set them.
+"""numba's configuration variables, by their names and defaults, for tests to read and set.
 
-They change nothing but where a comment says so: gridlane's own settings are in core/config.py.
+They have no effect unless a comment says so: gridlane's own settings are in core/config.py.
 """
 
 ENABLE_CUDASIM = 0

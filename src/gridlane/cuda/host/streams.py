@@ -1,4 +1,4 @@
-"""Streams and events as numba.cuda shows them: the device's own, with numba's methods."""
+"""Streams and events with numba.cuda's interface: the device's own, with numba's methods."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class AnyStream(NativeStream):
-    """A stream of the device, by the methods that numba's streams have. ``native`` is the
-    device's."""
+    """A stream of the device with the methods of numba's streams. ``native`` is the device's
+    own."""
 
     external = False
 
@@ -30,7 +30,7 @@ class AnyStream(NativeStream):
 
     @property
     def inline(self) -> bool:
-        """Whether work is done on return."""
+        """Whether work runs on the caller and is done on return."""
         return self.native.inline
 
     def submit(self, work: Callable[[], object], always: bool = False) -> None:
@@ -46,11 +46,11 @@ class AnyStream(NativeStream):
         return self.native.query()
 
     def begin_capture(self) -> None:
-        """Record the work from now on in a graph; it does not run. See ``cuda.capture``."""
+        """Record later work in a graph; it does not execute. See ``cuda.capture``."""
         self.native.begin_capture()
 
     def end_capture(self) -> Graph:
-        """The work since ``begin_capture``."""
+        """End the recording and return it as a graph."""
         return Graph(self.native.end_capture())
 
     def __int__(self) -> int:
@@ -73,7 +73,7 @@ class AnyStream(NativeStream):
         self.submit(lambda: callback(self, 0, arg), always=True)
 
     def async_done(self) -> asyncio.Future[Any]:
-        """An awaitable that is done, with this stream as result, when the work so far is."""
+        """An awaitable for the end of the work so far; its result is this stream."""
         import asyncio  # here, since few programs await and it is slow to load
 
         loop = asyncio.get_running_loop()
@@ -92,15 +92,15 @@ class AnyStream(NativeStream):
 
 
 class Stream(AnyStream, weakref.ref[Any]):
-    """An ordered queue of work beside the default stream; made by ``cuda.stream()``.
+    """An ordered queue of work besides the default stream; created by ``cuda.stream()``.
 
-    Two of them are equal when they are the same stream of the device. That, and their hash, is
-    weakref.ref's, of the device's stream: tables of launches are asked for streams at each launch,
-    and a method in Python would cost more than the rest of the look-up.
+    Two of them are equal if they are the same stream of the device. Equality and hash are
+    weakref.ref's, of the device's stream: each launch looks its stream up in a table, and a method
+    in Python would cost more than the rest of the lookup.
     """
 
     def __new__(cls, native: protocol.Stream | None = None) -> Self:
-        """A new stream, or another object for one."""
+        """Create a stream, or another object for an existing one."""
         if native is None:
             native = current.device().new_stream()
         made = super().__new__(cls, native)
@@ -108,14 +108,14 @@ class Stream(AnyStream, weakref.ref[Any]):
         return made
 
     def __init__(self, native: protocol.Stream | None = None) -> None:
-        """All is done by ``__new__``; weakref.ref would want its argument here."""
+        """Do nothing: ``__new__`` does all work, and weakref.ref would want its argument here."""
 
     def __repr__(self) -> str:
         return f"<CUDA stream {self.handle} on {self.native.device.name}>"
 
 
 class ExternalStream(AnyStream):
-    """A stream by its number, whoever made it. One that nobody has can be named, not used."""
+    """A stream by its number, of any owner. A number without a stream can be named, not used."""
 
     external = True
 
@@ -161,7 +161,7 @@ class DefaultStream(AnyStream):
 
 
 class Event(ProcessBound):
-    """A point in a stream; made by ``cuda.event()``. Times are of the device's clock where it has
+    """A point in a stream; created by ``cuda.event()``. Times are of the device's clock if it has
     one."""
 
     _instead = "make one with cuda.event() where it is used"
@@ -205,14 +205,14 @@ _BY_NUMBER = {0: _default, 1: _legacy, 2: _per_thread}
 
 
 def as_stream(stream: Any) -> Any:
-    """A stream from what numba takes for one: a stream, 0 or None, or a stream's number."""
+    """Convert any stream that numba accepts: a stream, 0 or None, or a stream's number."""
     if isinstance(stream, AnyStream):
         return stream
     return external_stream(number_of(stream))
 
 
 def stream() -> Stream:
-    """A new stream. Its work runs in order, and beside that of other streams."""
+    """Create a stream. Its work runs in order, concurrently with that of other streams."""
     return Stream()
 
 
@@ -227,20 +227,19 @@ def legacy_default_stream() -> DefaultStream:
 
 
 def per_thread_default_stream() -> DefaultStream:
-    """CUDA's number 2: the default stream of the calling thread, where the device has such."""
+    """CUDA's number 2: the default stream of the calling thread, if the device has one."""
     return _per_thread
 
 
 def external_stream(ptr: int) -> AnyStream:
-    """The stream whose ``handle`` is ``ptr``; where none is, using it is an INVALID_HANDLE."""
+    """The stream whose ``handle`` is ``ptr``; without one, its use is an INVALID_HANDLE."""
     number = int(ptr)
     return _BY_NUMBER.get(number) or ExternalStream(number)
 
 
 def comes_after(later: Any, earlier: Any) -> bool:
-    """Whether work that is given to ``later`` now comes after that of ``earlier`` so far, without
-    anybody's waiting: they are one stream, or ``earlier`` is the default one, of whose two numbers
-    either will do."""
+    """Whether work submitted to ``later`` now comes after that of ``earlier`` so far, without a
+    wait: they are one stream, or ``earlier`` is the default one, by either of its two numbers."""
     first, second = earlier.handle, later.handle
     if first in (0, 1):
         return second in (0, 1) or not getattr(later.native, "apart", False)
@@ -248,7 +247,7 @@ def comes_after(later: Any, earlier: Any) -> bool:
 
 
 def event(timing: bool = True) -> Event:
-    """A new event; ``timing=False`` for one that only orders work."""
+    """Create an event; ``timing=False`` for one that only orders work."""
     return Event(timing)
 
 

@@ -1,4 +1,4 @@
-"""Warnings and errors under numba's names that have no place in gridlane's own tree."""
+"""Warnings and errors with numba's names, outside gridlane's own exception tree."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class NumbaPerformanceWarning(NumbaWarning):
 
 
 class NumbaInvalidConfigWarning(NumbaWarning):
-    """Options that do not go together."""
+    """Options that conflict."""
 
 
 class NumbaDeprecationWarning(NumbaWarning, DeprecationWarning):
-    """A use that will go."""
+    """A deprecated use."""
 
 
 class NumbaExperimentalFeatureWarning(NumbaWarning):
@@ -28,4 +28,4 @@ class NumbaDebugInfoWarning(NumbaWarning):
 
 
 class DeprecationError(Exception):
-    """A use that has gone."""
+    """A removed use."""

@@ -1,1 +1,1 @@
-"""Arrays of other libraries: DLPack and the interfaces of arrays."""
+"""Arrays of other libraries: DLPack and the array interfaces."""

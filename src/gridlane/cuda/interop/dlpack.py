@@ -1,7 +1,7 @@
 """DLPack: device arrays to and from other libraries without a copy.
 
-``export`` is what ``__dlpack__`` of a device array gives; dlpack_read.py takes what other
-libraries' objects give. https://dmlc.github.io/dlpack/latest/python_spec.html
+``export`` implements ``__dlpack__`` of a device array; dlpack_read.py reads other libraries'
+capsules. https://dmlc.github.io/dlpack/latest/python_spec.html
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _NAMES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8"
 DTYPES: dict[tuple[int, int], np.dtype] = {
     (_KINDS[dtype.kind], 8 * dtype.itemsize): dtype for dtype in map(np.dtype, ("?", *_NAMES))
 } | {(BFLOAT, 16): np.dtype(ml_dtypes.bfloat16)}
-"""The element types that kernels have, by DLPack's (code, bits)."""
+"""The element types of kernels, by DLPack's (code, bits)."""
 _ELEMENTS = {dtype: element for element, dtype in DTYPES.items()}
 VERSION = (1, 0)
-"""The version of capsules that are made, and the newest that is read."""
+"""The version of exported capsules, and the newest that is read."""
 
 
 def _chosen() -> Any:
-    """The native module where it was built and GRIDLANE_NATIVE does not say no."""
+    """The native module if it was built and GRIDLANE_NATIVE does not disable it."""
     if config().native:
         try:
             from gridlane.cuda.interop import _dlpack
@@ -58,7 +58,7 @@ capsules: Any = _chosen()
 """``export`` and ``Tensor``, as dlpack_python.py describes them."""
 
 
-# --- out ---
+# --- export ---
 
 
 def device_of(array: Any) -> tuple[int, int]:
@@ -80,7 +80,7 @@ def device_of(array: Any) -> tuple[int, int]:
 def export(
     array: Any, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
 ) -> Any:
-    """A capsule over a device array's memory, or over that of a copy, which it keeps alive.
+    """Export a device array's memory, or a copy of it, as a capsule, which keeps it alive.
 
     Args:
         stream: the consumer's, whose later work comes after the array's work so far. -1 leaves the
@@ -88,12 +88,12 @@ def export(
         max_version: DLPack's version that the consumer reads; without one, the capsule is of the
             kind before 1.0.
         dl_device: (kind, number) to export to: the array's own, or the host's.
-        copy: True for a copy, False for none, None for one where ``dl_device`` needs it.
+        copy: True for a copy, False for none, None for one if ``dl_device`` needs it.
 
     Raises:
         BufferError: DLPack cannot describe the array, or not in this way.
-        TypeError, ValueError: an argument is not as the array API standard has it, or the device
-            has no such stream.
+        TypeError, ValueError: an argument violates the array API standard, or the device has no
+            such stream.
     """
     wanted = dlpack_arguments.pair("dl_device", dl_device)
     version = dlpack_arguments.pair("max_version", max_version)
@@ -118,7 +118,7 @@ def export(
 
 
 def _capsule(array: Any, device: tuple[int, int], flags: int, versioned: bool) -> Any:
-    """A capsule over an array of ours or of numpy's."""
+    """A capsule over a device array or a numpy array."""
     dtype = array.dtype
     element, strides = _ELEMENTS.get(dtype), array.strides
     if element is None:
@@ -140,7 +140,7 @@ def _capsule(array: Any, device: tuple[int, int], flags: int, versioned: bool) -
 
 
 def _order(array: Any, stream: Any, kind: int) -> None:
-    """Make the consumer's work come after the array's so far."""
+    """Order the consumer's work after the array's work so far."""
     if stream == -1:
         return
     owner = array.gpu_data.device or current.device()
@@ -158,7 +158,7 @@ def _order(array: Any, stream: Any, kind: int) -> None:
     if stream is not None and kind == CPU:
         raise ValueError(f"memory of kDLCPU has no streams, so stream is None; got {stream!r}")
     if stream is not None and int(stream) > 2:
-        owner.stream_at(int(stream))  # which refuses what is no stream
+        owner.stream_at(int(stream))  # refuses an unknown stream
     # The consumer may be the host, or a library whose work no stream of ours can wait for.
     own.synchronize()
     owner.default_stream.synchronize()

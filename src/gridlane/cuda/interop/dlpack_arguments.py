@@ -1,4 +1,4 @@
-"""The arguments of ``__dlpack__``, checked as the array API standard has them.
+"""The arguments of ``__dlpack__``, checked against the array API standard.
 
 https://data-apis.org/array-api/latest/API_specification/generated/array_api.array.__dlpack__.html
 """
@@ -14,7 +14,7 @@ _PAIRS = {"max_version": "(major, minor)", "dl_device": "(kind of device, number
 
 
 def pair(name: str, value: Any) -> tuple[int, int] | None:
-    """``max_version`` or ``dl_device``, two integers or None.
+    """Check ``max_version`` or ``dl_device``: two integers or None.
 
     Raises:
         TypeError: it is no pair of integers.
@@ -35,7 +35,7 @@ def pair(name: str, value: Any) -> tuple[int, int] | None:
 
 
 def stream(value: Any) -> int | None:
-    """``stream``, a number of the consumer's, or None.
+    """Check ``stream``: a number of the consumer's, or None.
 
     Raises:
         TypeError: it is no integer.
@@ -56,7 +56,7 @@ def stream(value: Any) -> int | None:
 
 
 def copying(value: Any) -> bool | None:
-    """``copy``: whether a copy is made, or None for where one is needed.
+    """Check ``copy``: True, False, or None to copy if necessary.
 
     Raises:
         TypeError: it is neither.

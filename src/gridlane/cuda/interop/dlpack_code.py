@@ -1,4 +1,4 @@
-"""What DLPack's consumers call, in LLVM IR; see dlpack_python.py, whose structures these are."""
+"""The functions that DLPack's consumers call, in LLVM IR; dlpack_python.py has the structures."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ taken:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Addresses of functions, and what holds their code.
+    """Addresses of functions, and the owner of their code.
 
     Attributes:
         deleters: of a tensor of the older kind, and of a versioned one.
@@ -128,5 +128,5 @@ def _linked() -> Code:
 
 
 def ours() -> tuple[int, ...]:
-    """The deleters of capsules that were made here."""
+    """The deleters of gridlane's own capsules."""
     return linked().deleters if _linked.cache_info().currsize else ()

@@ -1,9 +1,9 @@
-"""The twin of ``_dlpack.c`` where no C compiler built that: DLPack's capsules, made and taken.
+"""The Python equivalent of ``_dlpack.c`` without a C compiler: export and read DLPack's capsules.
 
-The structures are those of dlpack.h: a capsule "dltensor" has a DLManagedTensor, and one that is
-named "dltensor_versioned" a DLManagedTensorVersioned. What consumers call (``dlpack_code.py``) is
-machine code, as they may call it on any thread, without the GIL, with an exception on its way, and
-after the interpreter has ended.
+The structures are those of dlpack.h: a capsule "dltensor" has a DLManagedTensor, and one named
+"dltensor_versioned" a DLManagedTensorVersioned. The functions for consumers (``dlpack_code.py``)
+are machine code, as consumers may call them on any thread, without the GIL, with an exception
+pending, and after the interpreter has ended.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_SetName", _api)
 )
 _hold = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_IncRef", _api))
-for _names in (_NAMES, _USED):  # capsules point to these names, and may be the last to go
+for _names in (_NAMES, _USED):  # capsules point to these names, and may outlive the module
     _hold(_names)
 _CAPSULE = type(_new(1, b"", None))
 _DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -86,7 +86,7 @@ def export(
     strides: tuple[int, ...],
     flags: int | None,
 ) -> Any:
-    """A capsule over memory, which holds ``owner`` until its consumer is done.
+    """A capsule over memory, which keeps ``owner`` alive until its consumer is done.
 
     Args:
         device: DLPack's (kind, number).
@@ -120,11 +120,10 @@ def export(
 
 
 class Tensor:
-    """A tensor taken from a DLPack capsule; its deleter is called when this goes.
+    """A tensor taken from a DLPack capsule; its deleter is called at the end of its lifetime.
 
     Raises:
-        BufferError: it is not a capsule of DLPack that nobody took, or its axes are not what axes
-            can be.
+        BufferError: it is no unused DLPack capsule, or its axes are invalid.
     """
 
     _managed: Any = None
@@ -159,7 +158,7 @@ class Tensor:
 
 
 def _taken(capsule: Any) -> Plain | Versioned:
-    """The tensor of a capsule, which nobody can take again."""
+    """Take the tensor out of a capsule, once."""
     if type(capsule) is not _CAPSULE:
         raise BufferError(
             f"__dlpack__ gave an object of type {type(capsule).__name__}, and not a capsule"

@@ -1,4 +1,4 @@
-"""What other libraries' objects show of their memory by DLPack."""
+"""Read the memory of other libraries' objects by DLPack."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from gridlane.cuda.interop import dlpack
 from gridlane.launch import current, geometry
 
 _OF_HOST = (CPU, CUDA_HOST, ROCM_HOST)
-"""Kinds of memory that the host reads and writes as its own."""
+"""Kinds of memory that the host reads and writes directly."""
 _OF_CUDA = (CUDA, CUDA_HOST, CUDA_MANAGED)
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A tensor, as numpy describes arrays.
+    """A tensor in numpy's description.
 
     Attributes:
         strides: in bytes.
         ours: whether gridlane made the capsule.
-        owner: what keeps the memory alive.
+        owner: the object that keeps the memory alive.
     """
 
     address: int
@@ -47,20 +47,20 @@ class Shown:
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether an object is one of DLPack's producers."""
+    """Whether an object is a DLPack producer."""
     return hasattr(value, "__dlpack_device__") and not isinstance(value, type)
 
 
 def read(value: Any, consumer: Any = None) -> dict[str, Any] | None:
-    """The memory of a tensor that this thread's device uses in place, as an array interface with
-    its ``dtype`` and ``owner``; None for memory of the host.
+    """A tensor's memory that this thread's device uses in place, as an array interface with its
+    ``dtype`` and ``owner``; None for host memory.
 
     Args:
-        consumer: the stream that uses it next; the default one where it is None.
+        consumer: the stream of its next use; None for the default one.
 
     Raises:
         ArgumentError: it is memory of another device.
-        BufferError: the capsule is not as DLPack has it, or has what kernels do not.
+        BufferError: the capsule is not valid DLPack, or has element types that kernels lack.
     """
     device, place = current.device(), place_of(value)
     mine = device.dlpack_device(0)
@@ -75,16 +75,16 @@ def read(value: Any, consumer: Any = None) -> dict[str, Any] | None:
         return None
     if place == mine:
         shown = _taken(value, place)
-        if shown.ours:  # another library's numbers of memory mean nothing here
+        if shown.ours:  # another library's device numbers mean nothing here
             return _interface(shown)
     _refuse(value, place, "copy it to the host")
 
 
 def host_array(value: Any) -> np.ndarray:
-    """A numpy array over a tensor in the host's memory, which it keeps alive.
+    """A numpy array over a tensor in host memory, which it keeps alive.
 
     Raises:
-        BufferError: the capsule is not as DLPack has it, or has what kernels do not.
+        BufferError: the capsule is not valid DLPack, or has element types that kernels lack.
     """
     shown = _taken(value, place_of(value))
     array = geometry.view_of(shown.address, shown.shape, shown.strides, shown.dtype, shown.owner)
@@ -94,7 +94,7 @@ def host_array(value: Any) -> np.ndarray:
 
 
 def as_numpy(value: Any) -> np.ndarray:
-    """A numpy array of what numpy makes one of, or over a tensor in the host's memory."""
+    """Convert an object to a numpy array as numpy does, or wrap a tensor in host memory."""
     if is_tensor(value) and not isinstance(value, (np.ndarray, np.generic)):
         return host_array(value)
     return np.asanyarray(value)
@@ -184,10 +184,10 @@ def _dtype(code: int, bits: int, lanes: int) -> np.dtype:
 
 
 def _is_read_only(value: Any, address: int) -> bool:
-    """Whether a tensor of the host must not be written. Capsules of before DLPack 1.0 do not say;
-    an array that shows the same memory as numpy's may."""
+    """Whether a host tensor is read-only. Capsules of before DLPack 1.0 do not say; an array that
+    exposes the same memory to numpy may."""
     try:
         seen = np.asarray(value)
-    except Exception:  # it has no numpy array, for whatever reason its library has
+    except Exception:  # its library refuses a numpy array, for whatever reason
         return False
     return geometry.address_of(seen) == address and not seen.flags.writeable

@@ -1,6 +1,6 @@
-"""The types of arguments: quickly, as a key for the launch, and in full, as an ArgType.
+"""The types of arguments: as a key for the hot path, and in full as an ArgType.
 
-``KEYS[type(value)](value)`` is a hashable that decides the argument's type and how it is read.
+``KEYS[type(value)](value)`` is a hashable key of the argument's type and its way of being read.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def typeof(value: Any, _name: str = "") -> ArgType:
 
 
 def _member_type(member: enum.Enum) -> ArgType:
-    """The type of a member: its class, or that of its value where it is a number of another kind
+    """The type of an enum member: its class, or that of its value if it is a number of another kind
     than an IntEnum's."""
     if isinstance(member, (int, float)) and not enums.is_int_enum(member):
         return typeof(member.value)
@@ -123,7 +123,7 @@ def _foreign_type(value: Any) -> ArgType:
 
 
 def _shown(value: Any) -> DeviceNDArray | np.ndarray:
-    """The memory that another library's object shows, the device's or the host's."""
+    """The memory that another library's object exposes, the device's or the host's."""
     device = as_device(value, sync=False)
     if device is not value:
         return device
@@ -137,15 +137,15 @@ def _shown(value: Any) -> DeviceNDArray | np.ndarray:
 
 
 def is_in_place(value: np.ndarray) -> bool:
-    """Whether a host array shows memory that the device uses in place: mapped or managed. Sums of
-    such arrays are of their class, in plain memory."""
+    """Whether a host array is over memory that the device uses in place: mapped or managed. Sums of
+    such arrays have the same class, but ordinary memory."""
     if not hasattr(type(value), "__gridlane_array__") or current.device().host_visible:
         return False
     return allocation.holds(geometry.address_of(value))
 
 
 def as_host(value: Any) -> np.ndarray | None:
-    """A host array over the memory of an object that shows it, or None."""
+    """A host array over the memory that an object exposes, or None."""
     if isinstance(value, (str, bytes)):
         return None
     if hasattr(value, "__array_interface__") or hasattr(value, "__array_struct__"):
@@ -159,10 +159,9 @@ def as_host(value: Any) -> np.ndarray | None:
 # --- keys ---
 
 REFUSED = "refused"
-"""The key of what kernels cannot take as it is. No plan has it, and making one says what is
-wrong."""
+"""The key of an unsupported argument. No plan has it, and the slow path raises the error."""
 
-# Strings, because their hashes are kept and those of ArgTypes are not.
+# Strings, because they cache their hashes and ArgTypes do not.
 _INT64, _UINT64 = "int", "big int"
 
 
@@ -213,13 +212,13 @@ def _subclass_key(cls: type) -> KeyFunction:
 
 
 def foreign_key(value: Any) -> Hashable:
-    """The key of another library's array: none, as it is looked at once a launch, and then it is
-    an array of ours or numpy's; see foreign.py."""
+    """The key of another library's array: none, as it is read once per launch, and then replaced by
+    a device array or a numpy array; see foreign.py."""
     return REFUSED
 
 
 class _Keys(dict[type, KeyFunction]):
-    """The key functions by class; a class that is new is looked up through its bases."""
+    """The key functions by class; a new class is looked up through its bases."""
 
     def __missing__(self, cls: type) -> KeyFunction:
         if issubclass(cls, np.ndarray):

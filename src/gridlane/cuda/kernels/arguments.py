@@ -1,4 +1,4 @@
-"""``cuda.In``, ``Out`` and ``InOut``: which copies a host array needs round a launch."""
+"""``cuda.In``, ``Out`` and ``InOut``: the copies of a host array around a launch."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ class InOut(ArgHint):
 
 
 def wrap_arg(value: Any, default: type[ArgHint] = InOut) -> ArgHint:
-    """``value`` when it is a hint, else a hint of the default kind."""
+    """``value`` if it is a hint, else a hint of the default kind."""
     return value if isinstance(value, ArgHint) else default(value)

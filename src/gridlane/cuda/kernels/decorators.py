@@ -1,4 +1,4 @@
-"""``cuda.jit``."""
+"""The decorator ``cuda.jit``."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ def jit(
     func_or_sig: Callable[..., Any], device: bool = False, **options: Unpack[JitOptions]
 ) -> Dispatcher: ...
 def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
-    """Make a kernel, or with ``device=True`` a device function, of a Python function.
+    """Compile a Python function as a kernel or, with ``device=True``, as a device function.
 
     Args:
         func_or_sig: the function; or a signature, or a list of signatures, to compile at once and
-            no others after that: ``"void(float32[:], int32)"``, ``void(float32[:], int32)``,
-            ``(float32[:], int32)``.
+            exclusively: ``"void(float32[:], int32)"``, ``void(float32[:], int32)``, ``(float32[:],
+            int32)``.
         device: a function that kernels call.
         fastmath: every freedom with floating-point operations.
         debug: bounds checks, and exceptions of the kernel reach the host.
         opt: False for unoptimised code.
-        launch_bounds: the most threads of a block; after it, for a GPU, how many blocks a
-            multiprocessor shall hold.
-        max_registers: on a GPU, the most registers of a thread.
+        launch_bounds: the largest number of threads of a block; then, for a GPU, the number of
+            blocks that a multiprocessor should hold.
+        max_registers: on a GPU, the largest number of registers of a thread.
         fp64: how to compute float64 on a device that has none: ``emulate`` in pairs of float32,
             ``exact`` by integers, ``narrow`` in float32, ``refuse``; GRIDLANE_FP64 by default.
-        lineinfo: on a GPU, machine code for profilers that says each instruction's line.
+        lineinfo: on a GPU, machine code with each instruction's line, for profilers.
         extensions: objects whose ``prepare_args(type, value, stream=, retr=)`` converts arguments.
 
-    ``jit_options.ACCEPTED`` lists options of numba that change nothing here.
+    ``jit_options.ACCEPTED`` lists numba's options that have no effect here.
     """
     make = _maker(device, options)
     if func_or_sig is None:
@@ -63,7 +63,7 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
 
 
 def _maker(device: bool, options: dict[str, Any]) -> Callable[[Any], Dispatcher]:
-    """Check options once; the rest needs the function."""
+    """Check the options once, before the function is known."""
     check_options(device, options)
     debug = bool(options.get("debug"))
     opt = options.get("opt")

@@ -1,4 +1,4 @@
-"""What ``@cuda.jit`` makes of a function: kernels by argument types, compiled when called."""
+"""The result of ``@cuda.jit``: kernels by argument types, compiled when called."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from gridlane.cuda.kernels.signatures import Types, as_readonly, parse, resolve,
 from gridlane.cuda.kernels.sources import with_source
 from gridlane.launch.dimensions import MISSING_CONFIGURATION, Dim3, dim3
 
-# Grids that depend on the data could fill the table of configured launches without end.
+# Grids that depend on the data would fill the table of configured launches without bound.
 _MOST_CONFIGURED = 1024
 _FEW_BLOCKS = 128
 
@@ -44,7 +44,7 @@ _FEW_BLOCKS = 128
 class Dispatcher(Inspection, Named):
     """A kernel or device function written in Python.
 
-    ``d[griddim, blockdim, stream, sharedmem](*args)`` launches it; the last two may be left out.
+    ``d[griddim, blockdim, stream, sharedmem](*args)`` launches it; the last two are optional.
 
     Attributes:
         py_func: the Python function.
@@ -61,7 +61,7 @@ class Dispatcher(Inspection, Named):
     ) -> None:
         functools.update_wrapper(self, py_func, updated=())
         self.py_func = py_func
-        self._source_func = with_source(py_func)  # what the compiler reads
+        self._source_func = with_source(py_func)  # read by the compiler
         self.options = options
         self.targetoptions = targetoptions or {}
         self.is_device_function = device
@@ -95,10 +95,10 @@ class Dispatcher(Inspection, Named):
         return found
 
     def _keep(self, item: Any, launch: Configured) -> None:
-        """Keep a configured launch; one on a stream for as long as the user has the stream."""
+        """Keep a configured launch; one on a stream for the lifetime of the user's stream."""
         owner = item[2] if len(item) > 2 else None
         if isinstance(owner, Stream):
-            item = (*item[:2], launch.stream, *item[3:])  # equal, and not what the user has
+            item = (*item[:2], launch.stream, *item[3:])  # equal, but not the user's object
             if owner not in self._owners:
                 self._owners.add(owner)
                 forget = weakref.WeakMethod(self._forget_stream)
@@ -106,7 +106,7 @@ class Dispatcher(Inspection, Named):
         self._configured[item] = launch
 
     def _forget_stream(self, stream: Stream) -> None:
-        """Forget the launches on a stream."""
+        """Drop the launches on a stream."""
         table = self._configured
         for item in [key for key in list(table) if len(key) > 2 and key[2] == stream]:
             del table[item]
@@ -119,7 +119,7 @@ class Dispatcher(Inspection, Named):
     def configure(
         self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0
     ) -> Configured:
-        """As indexing."""
+        """Configure a launch, like indexing."""
         if griddim is None or blockdim is None:
             raise ValueError(MISSING_CONFIGURATION)
         if self.is_device_function:
@@ -140,7 +140,7 @@ class Dispatcher(Inspection, Named):
         return Configured(self, grid, block, own, int(sharedmem))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Kernels need a grid and a block; device functions are called from kernels."""
+        """Raise: kernels need a grid and a block; device functions are called from kernels."""
         if self.is_device_function:
             raise LaunchError(
                 f"{self.__name__} is a device function: it is called from kernels, and its "
@@ -149,7 +149,7 @@ class Dispatcher(Inspection, Named):
         raise LaunchError(MISSING_CONFIGURATION)
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> ForAll:
-        """A 1-D launch of at least ``ntasks`` threads, ``tpb`` a block (0: chosen here)."""
+        """A 1-D launch of at least ``ntasks`` threads, ``tpb`` per block (0: chosen here)."""
         return ForAll(self, ntasks, tpb, stream, sharedmem)
 
     def plans_of(self, block: Dim3) -> dict[Hashable, Reading]:
@@ -157,7 +157,7 @@ class Dispatcher(Inspection, Named):
         return self._plans.setdefault(block, {})
 
     def checked(self, args: tuple[Any, ...], stream: Any) -> tuple[Any, ...]:
-        """The arguments of a launch on ``stream``, those of other libraries ``resolved``.
+        """Check the arguments of a launch on ``stream``, and resolve those of other libraries.
 
         Raises:
             ArgumentError: their number or types are wrong.
@@ -180,13 +180,13 @@ class Dispatcher(Inspection, Named):
         return tuple(found)
 
     def user_exception(self, error: KernelStop) -> Exception:
-        """The exception to raise for a stopped kernel: the user's own class where it is one."""
+        """The exception of a stopped kernel: the user's own class if it is one."""
         cls = _exception_class(error.exception, self.py_func)
         if cls is None:
             return error
         try:
             mine = cls(*error.args)
-        except TypeError:  # it takes other arguments
+        except TypeError:  # it has other arguments
             return error
         mine.__cause__ = error
         return mine
@@ -194,7 +194,7 @@ class Dispatcher(Inspection, Named):
     # --- compiling ---
 
     def kernel_for(self, args: tuple[Any, ...]) -> Kernel:
-        """The kernel that takes these arguments; compiled when there is none yet."""
+        """The kernel that takes these arguments; compiled at first use."""
         if self._specialized:
             kernel = next(iter(self.overloads.values()))
             check_convertible(self.__name__, self._parameters, args, kernel.argtypes)
@@ -205,14 +205,14 @@ class Dispatcher(Inspection, Named):
             return kernel
         if self._can_compile:
             return self._compile_for_args(*args)
-        # Signatures need not say readonly: what a kernel may not write follows from the arguments.
+        # Signatures need not say readonly: the arguments decide what a kernel may write.
         plain = tuple(map(writable, types))
         found = self.overloads[resolve(repr(self.py_func), self.overloads, plain)]
         return self._for_access(found, args)
 
     def _for_access(self, kernel: Kernel, args: tuple[Any, ...]) -> Kernel:
-        """The kernel of a signature, or where an array is read-only that the signature has
-        writable, the same compiled for that: it is refused if it stores there."""
+        """The kernel of a signature. If an argument is read-only and the signature's array is
+        writable, the variant for that, which is refused if it stores there."""
         # cuda.In gives the kernel a copy of its own.
         have = [want if isinstance(a, In) else typeof(a) for a, want in zip(args, kernel.argtypes)]
         types = tuple(map(as_readonly, kernel.argtypes, have))
@@ -225,18 +225,18 @@ class Dispatcher(Inspection, Named):
             return found
 
     def kernel_of(self, types: Types) -> Kernel:
-        """The kernel that a launch found for types."""
+        """The kernel that a launch looked up by types."""
         return self.overloads.get(types) or self._reading[types]
 
     def _compile_for_args(self, *args: Any) -> Kernel:
-        # The launch makes the code next, and finds what is wrong with the source then.
+        # The launch compiles the code next, and raises the errors of the source then.
         return self._add(tuple(map(typeof, args)))
 
     def compile(self, sig: Any) -> Kernel:
-        """The kernel for a signature or a tuple of types.
+        """Compile the kernel for a signature or a tuple of types.
 
         Raises:
-            CompileError: what is wrong with the source, and where.
+            CompileError: the error of the source, and its place.
         """
         if self._specialized:
             return next(iter(self.overloads.values()))
@@ -277,7 +277,7 @@ class Dispatcher(Inspection, Named):
         self._can_compile = not val
 
     def recompile(self) -> None:
-        """Forget all compiled code, and compile the same signatures again."""
+        """Drop all compiled code, and compile the same signatures again."""
         with fork_waits(), self._lock:
             types = list(self.overloads)
             self.overloads.clear()
@@ -308,15 +308,15 @@ class Dispatcher(Inspection, Named):
 
     @property
     def specialized(self) -> bool:
-        """Whether there is one signature, and can be no other."""
+        """Whether the dispatcher is fixed to one signature."""
         return self._specialized
 
     def mark_launch_config_sensitive(self) -> None:
-        """Say that the kernel depends on its launch. Code is made for each block shape anyway."""
+        """Accept numba's mark without effect: code is specific to a block shape anyway."""
         self._sensitive = True
 
     def enable_caching(self) -> None:
-        """Compiled kernels are cached on disk in any case."""
+        """Accept numba's option without effect: the disk cache is always on."""
 
     @functools.cached_property
     def __gridlane_function__(self) -> Any:
@@ -328,14 +328,14 @@ class Dispatcher(Inspection, Named):
         return f"CUDADispatcher({self.py_func!r})"
 
     def _made_again(self, found: Any) -> Any:
-        """A specialised one by its kernel and types."""
+        """Recreate a specialised dispatcher from its kernel and types."""
         if self._specialized and getattr(found, "py_func", None) is self.py_func:
             return Dispatcher.specialize, (found, *next(iter(self.overloads)))
         return None
 
 
 def _call_weakly(method: weakref.WeakMethod[Callable[[Any], None]], argument: Any) -> None:
-    """Call a method of an object that may be gone."""
+    """Call a method of an object that may be dead."""
     function = method()
     if function is not None:
         function(argument)
@@ -353,7 +353,7 @@ def _exception_class(name: str, function: Callable[..., Any]) -> type[Exception]
 
 
 def _first(bounds: Any) -> int | None:
-    """The most threads of a block, from launch bounds."""
+    """The largest number of threads of a block, from launch bounds."""
     return bounds[0] if isinstance(bounds, (tuple, list)) else bounds
 
 

@@ -1,4 +1,4 @@
-"""Other libraries' arrays as arguments of kernels, and device arrays of other devices."""
+"""Other libraries' arrays, and device arrays of other devices, as arguments of kernels."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from gridlane.launch.devices import kind_of
 
 
 def resolved(value: Any, stream: Any = None) -> Any:
-    """An argument with the arrays of other libraries in it as ours or numpy's, over the same
-    memory. Each is looked at once, so that what was checked is what the kernel gets.
+    """Replace the arrays of other libraries in an argument by device arrays or numpy arrays over
+    the same memory. Each is read once, so that the kernel gets the checked memory.
 
     Args:
         stream: of the launch.
@@ -53,13 +53,13 @@ def resolved(value: Any, stream: Any = None) -> Any:
 
 
 class Captured:
-    """The device arrays that a kernel captures from globals and closures, which it keeps alive."""
+    """The device arrays that a kernel captures from globals and closures, and keeps alive."""
 
     def __init__(self) -> None:
         self._arrays: list[DeviceNDArray] = []
 
     def __call__(self, value: Any, interface: Any) -> ArrayMemory:
-        """The memory of an object with an array interface, checked as an argument's is.
+        """The memory of an object with an array interface, with the checks of an argument.
 
         Raises:
             ArgumentError, DeviceError: the memory cannot be used.
@@ -76,13 +76,13 @@ class Captured:
         return array.memory
 
     def check(self) -> None:
-        """Raise where this thread's device cannot use what was captured on another one."""
+        """Raise if this thread's device cannot use arrays captured on another one."""
         for array in self._arrays:
             check_device(array)
 
 
 def _check_plain(value: Any) -> None:
-    """Raise where a library keeps other numbers in memory than its array has."""
+    """Raise if the numbers in a library's memory differ from its array's values."""
     for question, answer in (("is_conj", "resolve_conj"), ("is_neg", "resolve_neg")):
         ask = getattr(value, question, None)
         if callable(ask) and ask() is True:
@@ -97,8 +97,8 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _reached(array: DeviceNDArray) -> DeviceNDArray:
-    """An array that this thread's device can use: the same or, of an empty one on another device,
-    an empty one here, since the plan of a launch is kept by the device of its arrays."""
+    """An array that this thread's device can use: the same or, for an empty one on another device,
+    an empty one here, since the plan of a launch is keyed by the device of its arrays."""
     check_device(array)
     there, here = array.gpu_data.device, current.device()
     if array.size or there is None or there is here or here.reaches(there, array.address):
@@ -107,7 +107,7 @@ def _reached(array: DeviceNDArray) -> DeviceNDArray:
 
 
 def check_device(array: DeviceNDArray) -> None:
-    """Raise where kernels of this thread's device cannot use an array's memory."""
+    """Raise if kernels of this thread's device cannot use an array's memory."""
     there, here = array.gpu_data.device, current.device()
     if there is None or there is here or not array.size or here.reaches(there, array.address):
         return

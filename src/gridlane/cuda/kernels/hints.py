@@ -1,4 +1,4 @@
-"""Which copies a host array needs round a launch, as its caller says."""
+"""The caller's hint which copies a host array needs around a launch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Hint:
-    """An argument, ``value``, and which copies of it are made; see ``cuda.In``."""
+    """An argument, ``value``, and its copies; see ``cuda.In``."""
 
     copy_in = True
     copy_out = True

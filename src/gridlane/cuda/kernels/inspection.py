@@ -1,4 +1,4 @@
-"""What a dispatcher has compiled: signatures, figures, code to read."""
+"""Inspect the compiled kernels of a dispatcher: signatures, figures, code to read."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Inspection:
 
     @property
     def signatures(self) -> list[Types]:
-        """The tuples of argument types that are compiled."""
+        """The compiled tuples of argument types."""
         return list(self.overloads)
 
     @property
     def nopython_signatures(self) -> list[Signature]:
-        """The signatures that are compiled."""
+        """The compiled signatures."""
         return [Signature(none, types) for types in self.overloads]
 
     def _overload(self, signature: Any) -> Kernel:
@@ -34,7 +34,7 @@ class Inspection:
 
         Raises:
             UnsupportedError: a device function, which has no code of its own.
-            KeyError: none was compiled for it.
+            KeyError: no kernel is compiled for it.
         """
         if self.is_device_function:
             raise UnsupportedError(
@@ -95,14 +95,14 @@ class Inspection:
         return self._inspect("inspect_asm", signature)
 
     def inspect_native(self, signature: Any = None, stage: str = "asm") -> Any:
-        """What the device itself runs as text, for a signature or for each: its assembly, or with
+        """The device's own code as text, for a signature or for each: its assembly, or with
         ``stage="llvm"`` its LLVM IR."""
         if signature is not None:
             return self._overload(signature).inspect_native(stage)
         return {types: kernel.inspect_native(stage) for types, kernel in self.overloads.items()}
 
     def inspect_sass(self, signature: Any = None) -> Any:
-        """NVIDIA's machine code is not shown here."""
+        """Refuse to show NVIDIA's machine code."""
         raise RuntimeError(
             f"nvdisasm was not found, and gridlane shows no SASS of the device "
             f"{current.device().name!r}; inspect_native() shows its code, and "

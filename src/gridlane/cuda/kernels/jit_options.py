@@ -1,4 +1,4 @@
-"""The options of ``cuda.jit``: which there are, and what each takes."""
+"""The options of ``cuda.jit``, and the values that each takes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gridlane.core.errors import UnsupportedError
 from gridlane.core.options import FP64
 from gridlane.cuda.host import warnings as cuda_warnings
 
-# Options of numba.cuda.jit that change nothing here, with the reason.
+# Options of numba.cuda.jit without effect here, with the reason.
 ACCEPTED = {
     "inline": "the compiler inlines device functions as it sees fit",
     "forceinline": "as inline",
@@ -53,7 +53,7 @@ class JitOptions(TypedDict, total=False):
 
 
 def check_options(device: Any, options: dict[str, Any], where: str = "cuda.jit") -> None:
-    """Raise for options that are unknown, of a wrong type, or ask for what is not here."""
+    """Raise for options that are unknown, of a wrong type, or unsupported."""
     _check_flag(where, "device", device)
     for name, value in options.items():
         if name not in _CHECKS:
@@ -182,7 +182,7 @@ def _moved(where: str, name: str, value: Any) -> None:
 
 
 def _anything(where: str, name: str, value: Any) -> None:
-    """What is refused, or left, as it is."""
+    """Accept any value: the option is refused or ignored elsewhere."""
 
 
 _CHECKS: dict[str, Callable[[str, str, Any], None]] = {

@@ -1,4 +1,4 @@
-"""A compiled kernel as numba shows it: its types, figures and texts."""
+"""A compiled kernel with numba's interface: its types, figures and texts."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def _compiled(
     target: Target,
     device: Device,
 ) -> Artifact:
-    """The code for a device, which must have the arrays that the kernel captures."""
+    """The code for a device, which must be able to use the arrays that the kernel captures."""
     captured.check()
     return launch.compile_for(source, types, options, target, device)
 
 
 class Kernel(ProcessBound, launch.Kernel):
-    """One kernel of a dispatcher: what numba shows of it."""
+    """One kernel of a dispatcher, with numba's interface."""
 
     launch_config_sensitive = False
 
@@ -83,7 +83,7 @@ class Kernel(ProcessBound, launch.Kernel):
     # --- figures ---
 
     def _figure(self, name: str) -> int | None:
-        """What the device says of the loaded code; None where it counts nothing."""
+        """A figure of the loaded code; None if the device does not report it."""
         figures = self.loaded().figures()
         return None if figures is None else getattr(figures, name)
 
@@ -111,7 +111,7 @@ class Kernel(ProcessBound, launch.Kernel):
 
     @property
     def local_mem_per_thread(self) -> int:
-        """Bytes of a thread's local memory: local arrays and, on a GPU, what spills."""
+        """Bytes of a thread's local memory: local arrays and, on a GPU, spills."""
         counted = self._figure("local_bytes")
         if counted is not None:
             return counted
@@ -133,7 +133,7 @@ class Kernel(ProcessBound, launch.Kernel):
         return min((current.device().limits.max_threads, *self.options.launch_bounds[:1]))
 
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
-        """Blocks of a grid that can wait for each other.
+        """The largest grid whose blocks can wait for each other.
 
         Raises:
             LaunchError: the device runs blocks one after the other.
@@ -155,18 +155,18 @@ class Kernel(ProcessBound, launch.Kernel):
         return self._text("ir")
 
     def inspect_llvm(self) -> str:
-        """LLVM IR of a GPU's code, as numba shows it. Devices with code of another kind for
-        programs to read, such as vulkan, show that, or say that they have none."""
+        """LLVM IR of a GPU's code, as in numba. Devices with other readable code, such as vulkan,
+        show that, or raise if they have none."""
         return self._text("llvm", self._shown(None))
 
     def inspect_asm(self, cc: tuple[int, int] | None = None) -> str:
-        """PTX for a compute capability, by default for the device's; without one, devices as
+        """PTX for a compute capability, by default the device's; without one, devices such as
         vulkan show their own code as text."""
         return self._text("asm", self._shown(cc))
 
     def inspect_native(self, stage: str = "asm") -> str:
-        """What the device itself runs, as text: its assembly, or with ``stage="llvm"`` its LLVM
-        IR. The CPU's is for a block of one warp.
+        """The device's own code as text: its assembly, or with ``stage="llvm"`` its LLVM IR. The
+        CPU's is for a block of one warp.
 
         Raises:
             TargetError: the device has no such text.
@@ -175,12 +175,12 @@ class Kernel(ProcessBound, launch.Kernel):
             raise ValueError(f"inspect_native: stage={stage!r}; it is 'asm' or 'llvm'")
         target = current.device().target((32, 1, 1))
         other = backend(target.name).reads_as
-        if other:  # it runs the IR itself; the code to read is the CPU's
+        if other:  # it interprets the IR; the readable code is the CPU's
             target = Target(other, block=target.block)
         return self._text(stage, target)
 
     def _shown(self, cc: tuple[int, int] | None) -> Target:
-        """The target of the code to read: a GPU's, on the host for the capability it shows."""
+        """The target of the readable code: a GPU's, on the host for its nominal capability."""
         device = current.device()
         target = device.target((32, 1, 1))
         if cc is None and backend(target.name).on_host:

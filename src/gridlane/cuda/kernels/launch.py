@@ -1,7 +1,7 @@
-"""From ``k[grid, block](*args)`` to the device. The call is hot.
+"""Launch a kernel with ``k[grid, block](*args)``. The call is hot.
 
-A launch computes a key from the arguments' classes and looks a plan up. All else (types, checks,
-compilation, how to read the arguments) was done when the plan was made.
+A launch computes a key from the arguments' classes and looks a plan up. The plan's creation did all
+other work: types, checks, compilation, the way to read the arguments.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def ensure_current_launch_config() -> Configured:
 
 @contextmanager
 def capture_compile_config(dispatcher: Launchable) -> Iterator[dict[str, Configured | None]]:
-    """In the with block, the launch for which ``dispatcher`` compiles, as item "config"."""
+    """Collect, in the with block, the launch for which ``dispatcher`` compiles as item "config"."""
     seen: dict[str, Configured | None] = {"config": None}
     original = dispatcher._compile_for_args
 
@@ -89,7 +89,7 @@ SLOTS = (
 
 
 class Launching(ProcessBound):
-    """A kernel with its grid, block, stream and dynamic shared memory: all but the call."""
+    """A kernel with its grid, block, stream and dynamic shared memory, lacking only the call."""
 
     __slots__ = ()
     _instead = "pass the kernel, which is pickled by its name, and configure it there: kernel[1, 1]"
@@ -123,11 +123,11 @@ class Launching(ProcessBound):
         self.blockdim = blockdim
         self.stream = stream
         self.sharedmem = sharedmem
-        # None for the default stream, which is asked for at each launch: a device that was lost has
-        # a new one.
+        # None for the default stream, which is looked up at each launch: a reopened device has a
+        # new one.
         self._own = stream.native if isinstance(stream, Stream) else None
-        # Plans that this grid and shared memory were checked with, and that need no more than
-        # reading and launching.
+        # Plans that are checked for this grid and shared memory, and that only need reading and
+        # launching.
         self._fast = {}
         self._plans = dispatcher.plans_of(blockdim)
         self._local = threading.local()
@@ -144,13 +144,13 @@ class Launching(ProcessBound):
         return cls(self.dispatcher, self.griddim, self.blockdim, self.stream, self.sharedmem)
 
     def _failed(self, code: int, args: tuple[Any, ...]) -> None:
-        """What the driver refused has not been launched; the slow path repairs or explains it."""
+        """Repair or explain on the slow path a launch that the driver refused and did not run."""
         current.device().forget_thread()
         self._forget()
         self._launch_slowly(args)
 
     def _launch_slowly(self, args: tuple[Any, ...]) -> None:
-        """A launch that makes its plan, converts arguments, or goes to a stream."""
+        """Launch on the slow path: create the plan, convert arguments, or submit to a stream."""
         dispatcher = self.dispatcher
         back = Writebacks()
         if dispatcher.extensions:
@@ -180,7 +180,7 @@ class Launching(ProcessBound):
         plan.check(dispatcher.__name__, self.griddim, self.sharedmem, stream)
         traced = trace.enabled()
         if not reading.converts and not dispatcher.extensions and not traced:
-            # What is traced comes here each time.
+            # A traced launch takes the slow path each time.
             route.remember(self, key, reading, args, given)
         if stream.capturing and (back or reading.waits):
             fail(
@@ -197,7 +197,7 @@ class Launching(ProcessBound):
                 write()
 
     def _extended(self, args: tuple[Any, ...], back: Writebacks) -> tuple[Any, ...]:
-        """The arguments as the dispatcher's extensions, the last one first, change them."""
+        """The arguments after the dispatcher's extensions, the last one first."""
         changed = []
         for value in args:
             type_ = None
@@ -207,11 +207,11 @@ class Launching(ProcessBound):
         return tuple(changed)
 
     def mark_kernel_as_launch_config_sensitive(self) -> None:
-        """Accepted for numba's sake; see Dispatcher."""
+        """Accept numba's mark without effect; see Dispatcher."""
         self.dispatcher.mark_launch_config_sensitive()
 
     def _plan_for_any(self, reading: Reading, place: Hashable) -> Reading:
-        """The same for arguments of any size."""
+        """The same plan for arguments of any size."""
         found = self._plans.get(place)
         if found is None:
             plan = self._planned(self.dispatcher.kernel_of(reading.argtypes), ANY)
@@ -227,7 +227,7 @@ class Launching(ProcessBound):
     def _make_plan(
         self, args: tuple[Any, ...], back: Writebacks, variant: Variant
     ) -> tuple[Reading, tuple[Any, ...]]:
-        """How to launch with arguments like these, and these, converted."""
+        """The plan for arguments like these, and the converted arguments."""
         dispatcher = self.dispatcher
         previous, _current.config = current_launch_config(), self
         self._local.args = args
@@ -252,8 +252,8 @@ class Launching(ProcessBound):
 class Configured(Launching, Launcher):
     """A kernel with its grid, block, stream and dynamic shared memory: ``k[grid, block]``.
 
-    The call itself is ``Launcher``'s. What it does once a plan is known is the device's: its
-    ``route`` names the functions of ``routes.py``.
+    The call itself is ``Launcher``'s. Once a plan is known, the device decides how the call runs:
+    its ``route`` names the functions of ``routes.py``.
     """
 
     __slots__ = SLOTS
@@ -268,7 +268,7 @@ def _holds_host_array(arg: Any) -> bool:
 def _converted(
     converts: Sequence[Convert | None], args: tuple[Any, ...], back: Writebacks
 ) -> tuple[Any, ...]:
-    """The arguments as the reader meets them; ``back`` collects what to do after the launch."""
+    """The arguments in the reader's form; ``back`` collects the work after the launch."""
     if len(args) > 1 and any(converts):
         share(args, back, is_direct)
     return tuple(f(arg, back) if f else arg for f, arg in zip(converts, args))
@@ -277,7 +277,7 @@ def _converted(
 def check_convertible(
     name: str, parameters: Sequence[str], args: tuple[Any, ...], want: Sequence[Any]
 ) -> None:
-    """Raise ArgumentError, naming the parameter, when an argument does not fit its type."""
+    """Raise ArgumentError, naming the parameter, if an argument does not fit its type."""
     for n, (arg, type_) in enumerate(zip(args, want)):
         have = typeof(arg)
         if conversion(writable(have), writable(type_)) is None:

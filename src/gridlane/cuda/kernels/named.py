@@ -1,4 +1,4 @@
-"""Objects made by decorators: other processes find them by their names, as they find functions."""
+"""Objects created by decorators: other processes find them by name, like functions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Self
 
 
 def object_named(module: str, path: str) -> Any:
-    """What a loaded module has under a qualified name, or None."""
+    """The object with a qualified name in a loaded module, or None."""
     found: Any = sys.modules.get(module)
     for part in path.split("."):
         found = getattr(found, part, None)
@@ -17,13 +17,13 @@ def object_named(module: str, path: str) -> Any:
 
 
 def _imported(module: str, path: str) -> Any:
-    """The same, in a process that may not have loaded the module."""
+    """The object, in a process that may not have loaded the module."""
     import_module(module)
     return object_named(module, path)
 
 
 class Named:
-    """Base of what a decorator makes of a function. Copies are the object itself.
+    """Base of the objects that decorators create. A copy is the object itself.
 
     Attributes:
         py_func: the function.
@@ -32,8 +32,8 @@ class Named:
     py_func: Any
 
     def _made_again(self, found: Any) -> Any:
-        """How another process makes this object from what has its name there, as ``__reduce__``
-        says it; None where it cannot."""
+        """How another process recreates this object from the object with its name there, in the
+        form of ``__reduce__``; None if it cannot."""
         return None
 
     def __reduce__(self) -> Any:

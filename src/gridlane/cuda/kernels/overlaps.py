@@ -1,7 +1,7 @@
-"""Arguments of one launch that overlap in memory of the host, where the device has a copy of it.
+"""Arguments of one launch that alias in host memory, on a device that copies it.
 
-They get one copy for all, as a kernel sees what it wrote through another argument, and as the copy
-that was only read would else come back last.
+They share one copy: a kernel sees its writes through every aliasing argument, and no stale
+read-only copy is copied back over them.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from gridlane.launch import geometry
 from gridlane.memory.resource import Buffer
 
 _STEPS = 256
-"""Device memory begins at a multiple of it."""
+"""The alignment of device memory."""
 _MOST_WORK = 10_000
-"""Of numpy's search for an element that two arrays share."""
+"""The limit of numpy's search for an element that two arrays share."""
 
 
 class Writebacks(list[Callable[[], object]]):
-    """What copies back what a kernel wrote, of one launch.
+    """Copies the writes of a kernel back to the host, for one launch.
 
     Attributes:
-        shared: by the id of an argument, (memory, address) of its part of a copy that others share.
+        shared: by the id of an argument, (memory, address) of its part of a shared copy.
     """
 
     __slots__ = ("shared",)
@@ -45,7 +45,7 @@ class _Part:
     Attributes:
         owner: the argument.
         array: its elements, on the host.
-        low, high: addresses of the first byte and behind the last one.
+        low, high: addresses of the first byte and of the end.
         direct: whether the device uses it in place.
     """
 
@@ -57,7 +57,7 @@ class _Part:
 
 
 def share(args: Sequence[Any], back: Writebacks, is_direct: Callable[[np.ndarray], bool]) -> None:
-    """Copy to the device what several arguments show, and note it in ``back``.
+    """Copy aliasing arguments to the device, and note the copy in ``back``.
 
     Args:
         is_direct: whether the device uses an array of the host in place.
@@ -92,7 +92,7 @@ def _parts(value: Any, is_direct: Callable[[np.ndarray], bool]) -> Iterator[_Par
         for item in value:
             yield from _parts(item, is_direct)
     elif isinstance(value, Hint):
-        if type(value).copy_out:  # what goes in alone is a copy on every device
+        if type(value).copy_out:  # a lone input-only argument is copied on every device
             yield from _parts(value.value, is_direct)
     elif isinstance(value, np.void) and value.dtype.names:
         record = record_array(value)
@@ -114,7 +114,7 @@ def _part(owner: Any, array: np.ndarray, direct: bool) -> _Part:
 
 
 def _copy(group: list[_Part], back: Writebacks) -> None:
-    """One copy for arguments whose ranges of memory overlap."""
+    """Create one copy for arguments whose ranges of memory overlap."""
     if len(group) < 2 or all(part.direct for part in group):
         return
     step = _aligned(group)
@@ -131,8 +131,8 @@ def _copy(group: list[_Part], back: Writebacks) -> None:
 
 
 def _aligned(group: list[_Part]) -> int | None:
-    """By how much a copy begins before the arguments' first byte, so that the elements of all are
-    at multiples of their alignment; None where there is no such number."""
+    """The padding before the arguments' first byte that aligns the elements of all; None if there
+    is none."""
     if any(part.direct or not geometry.is_stepping_aligned(part.array) for part in group):
         return None
     low = group[0].low
@@ -145,7 +145,7 @@ def _aligned(group: list[_Part]) -> int | None:
 
 
 def _check_apart(group: list[_Part]) -> None:
-    """Raise where arguments have elements in common, and not only ranges."""
+    """Raise if arguments share elements, not only ranges."""
     for number, one in enumerate(group):
         for other in group[:number]:
             if not (one.direct and other.direct) and _share_elements(one.array, other.array):
@@ -169,7 +169,7 @@ def _share_elements(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def _is_whole(part: _Part, low: int, high: int) -> bool:
-    """Whether an argument is all of the memory, its elements one behind the other."""
+    """Whether an argument covers the whole memory with contiguous elements."""
     flags = part.array.flags
     in_order = flags.c_contiguous or flags.f_contiguous
     return in_order and flags.writeable and (part.low, part.high) == (low, high)
@@ -182,7 +182,7 @@ def _copied_whole(part: _Part) -> tuple[DeviceNDArray, Callable[[], object]]:
 
 
 def _copied(group: list[_Part], low: int, high: int) -> tuple[DeviceNDArray, Callable[[], object]]:
-    """A copy of all that a group shows. What lies between its elements is not the arguments'."""
+    """A copy of a group's memory. Bytes between its elements are not the arguments'."""
     raw = np.zeros(high - low, np.uint8)
     pairs = [(part.array, _mirror(part.array, raw, low)) for part in group]
     for array, mirror in pairs:

@@ -1,4 +1,4 @@
-"""From a launch on the slow path to the profile of a native one; see launcher.py."""
+"""Convert a launch on the slow path to the profile of a native one; see launcher.py."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 def native_profile(
     launch: Launch, plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...]
 ) -> tuple[Any, ...] | None:
-    """What ``Launcher._install`` takes, or None where a launch needs more than it does: kernels
-    that can raise, and arguments that are not simple. The driver refuses a launch on another GPU
-    than the thread's current one.
+    """The arguments of ``Launcher._install``, or None if a launch needs more: for kernels that can
+    raise, and arguments that are not simple. The driver refuses a launch on another GPU than the
+    thread's current one.
 
     Args:
-        args: of a launch, as the kernel got them.
-        given: the same, as the caller has them.
+        args: of a launch, as the kernel gets them.
+        given: the arguments as the caller passes them.
     """
     native = getattr(plan.kernel, "native_launch", None)
     if native is None:
@@ -56,7 +56,7 @@ def native_profile(
 def _matchers(
     plan: Plan, args: tuple[Any, ...], given: tuple[Any, ...], entry: NativeLaunch
 ) -> tuple[Matcher, ...] | None:
-    """One matcher an argument; None when an argument has none."""
+    """One matcher per argument; None if an argument has none."""
     matchers: list[Matcher] = []
     for number, (value, theirs) in enumerate(zip(args, given)):
         found = matcher(plan.parameters, number, value, plan.variant.compact)
@@ -71,8 +71,7 @@ def _matchers(
 def _foreign(
     own: Matcher, value: DeviceNDArray, theirs: Any, entry: NativeLaunch
 ) -> Matcher | None:
-    """The matcher of another library's array that the kernel got as ``value``, of which ``own``
-    is."""
+    """The matcher of another library's array that the kernel gets as ``value``, with ``own``."""
     if not entry.pointer_attribute:
         return None
     small = value.__gridlane_launch__[0] is value._key
@@ -99,9 +98,9 @@ _OF_TENSORS = ("dtype", "is_cuda", "requires_grad", "is_neg", "is_conj", "shape"
 
 
 def _expected(way: int, value: Any, theirs: Any) -> Any:
-    """What an array's element type is recognised by; None where it is not read in this way."""
+    """The expected element type of an array in a matcher; None if it cannot be read in this way."""
     have = [hasattr(type(theirs), name) for name in (*_OF_TENSORS, "data_ptr")]
     if way == launcher_foreign.BY_TENSOR:
         return theirs.dtype if all(have) else None
-    # Records and bfloat16 share typestrs with others; an interface says nothing of lazy views.
+    # Records and bfloat16 share typestrs with others; an interface does not reveal lazy views.
     return None if value.dtype.kind == "V" or any(have[3:5]) else value.dtype.str

@@ -1,5 +1,5 @@
-"""What a launch is made of, below the modules that launch: how its arguments are read, what it
-asks of its dispatcher, and what the functions of a route ask of it."""
+"""Types shared by the launch modules: how arguments are read, the dispatcher's interface, and the
+interface of a launch to its route."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Reading:
     """How to launch a kernel with arguments of given types and a given block shape.
 
     Attributes:
-        read: arguments to parameter bytes.
+        read: converts arguments to parameter bytes.
         plan: the kernel on its device.
         launch: its own ``launch``.
-        converts: for each argument what it needs before ``read``; () when none needs any.
+        converts: for each argument its conversion before ``read``; () if none needs any.
         waits: host arrays are used in place or copied back, so the caller sees results on return,
-            on every stream, as CUDA's copies to pageable memory have it.
+            on every stream, as with CUDA's copies to pageable memory.
         argtypes: the kernel's.
-        holds: whether parameters are such that a launch is compact, where the hot call has to ask.
+        holds: a test whether parameters are those of a compact launch, if the hot call needs it.
     """
 
     read: Packer
@@ -42,7 +42,7 @@ class Reading:
 
 
 class Launchable(Protocol):
-    """A dispatcher, as a launch knows it."""
+    """The interface of a dispatcher to a launch."""
 
     __name__: str
     extensions: list[Any]
@@ -53,7 +53,7 @@ class Launchable(Protocol):
         ...
 
     def checked(self, args: tuple[Any, ...], stream: Any) -> tuple[Any, ...]:
-        """The arguments as the kernel gets them."""
+        """The arguments in the kernel's form."""
         ...
 
     def kernel_for(self, args: tuple[Any, ...]) -> Kernel:
@@ -61,7 +61,7 @@ class Launchable(Protocol):
         ...
 
     def kernel_of(self, types: tuple[Any, ...]) -> Kernel:
-        """The kernel that a launch found for types."""
+        """The kernel that a launch looked up by types."""
         ...
 
     def forget(self, kernel: Kernel) -> None:
@@ -69,18 +69,18 @@ class Launchable(Protocol):
         ...
 
     def user_exception(self, error: KernelStop) -> Exception:
-        """The exception to raise for a stopped kernel."""
+        """The exception of a stopped kernel."""
         ...
 
     def mark_launch_config_sensitive(self) -> None:
-        """Say that the kernel depends on its launch."""
+        """Mark the kernel as dependent on its launch."""
         ...
 
     def _compile_for_args(self, *args: Any) -> Kernel: ...
 
 
 class Launch(Protocol):
-    """A configured launch, as a route knows it; see ``launch.Launching`` for the members."""
+    """The interface of a configured launch to its route; ``launch.Launching`` has the members."""
 
     _fast: dict[Hashable, Reading]
     _own: Any

@@ -1,7 +1,7 @@
-"""How a launch goes once its plan is known, by what the device is: the hot functions.
+"""The hot functions of a launch with a known plan, one per kind of device.
 
-Each takes the launch and its arguments, and sends what no plan fits to ``_launch_slowly``. A device
-names its route (``runtime.protocol.Device.route``).
+Each takes the launch and its arguments, and sends a call without a plan to ``_launch_slowly``. A
+device names its route (``runtime.protocol.Device.route``).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Arguments = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """How launches go on devices of a kind.
+    """How launches run on devices of a kind.
 
     Attributes:
-        hot: the function for launches whose plan is known; None where the driver is called without
+        hot: the function for launches with a known plan; None if the driver is called without
             Python.
-        variant: the code to take, as far as can be told from arguments that are not converted yet.
-        remember: makes the next launch with arguments like these a hot one, where there is such.
-            It gets them as the kernel does, and as the caller has given them.
+        variant: the code to use, as far as unconverted arguments tell.
+        remember: makes the next launch with arguments like these a hot one, if possible. It gets
+            them in the kernel's form, and as the caller passes them.
     """
 
     hot: Callable[[Any, Arguments], None] | None
@@ -39,11 +39,11 @@ class Route:
     remember: Callable[[Any, Hashable, Any, Arguments, Arguments], None]
 
 
-# --- devices of the host, whose default stream is the caller ---
+# --- host devices, whose default stream runs on the caller ---
 
 
 def _at_once(launch: Launch, args: Arguments) -> None:
-    """A key and a read for the arguments, then the device's own launch."""
+    """Compute a key, read the arguments, then call the device's own launch."""
     reading = launch._fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
     if reading is None:
         launch._launch_slowly(args)
@@ -67,11 +67,11 @@ def _remember_inline(
         launch._fast[key] = reading
 
 
-# --- devices whose streams keep work for later, and whose drivers are Python ---
+# --- host-driven devices, whose streams queue work ---
 
 
 def _later(launch: Launch, args: Arguments) -> None:
-    """A key and a read for the arguments, then the stream's own launch."""
+    """Compute a key, read the arguments, then call the stream's own launch."""
     reading = launch._fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
     if reading is None:
         launch._launch_slowly(args)
@@ -87,7 +87,7 @@ def _later(launch: Launch, args: Arguments) -> None:
 def _remember_queued(
     launch: Launch, key: Hashable, reading: Reading, args: Arguments, given: Arguments
 ) -> None:
-    # Streams that were named by number are looked up and refused on the slow path.
+    # The slow path looks up streams that are named by number, and refuses unknown ones.
     if reading.waits or (launch._own is None and launch.stream.handle != 0):
         return
     if reading.plan.variant.compact:

@@ -1,4 +1,4 @@
-"""Signatures: from text or objects, and which of several fits given arguments."""
+"""Signatures: parsed from text or objects, and resolved for given arguments."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from gridlane.cuda.types import SIGNATURE_NAMES
 
 Types = tuple[ArgType, ...]
 SignatureLike = str | Signature | tuple[Any, ...]
-"""What ``cuda.jit`` takes for one signature; items of a tuple may be numpy's types as well."""
+"""The forms of one signature in ``cuda.jit``; items of a tuple may be numpy's types as well."""
 
 
 def is_signature(value: Any) -> bool:
-    """Whether ``cuda.jit`` was given this as a signature: text, a Signature, a tuple of types."""
+    """Whether an argument of ``cuda.jit`` is a signature: text, a Signature, a tuple of types."""
     return isinstance(value, (str, Signature, tuple))
 
 
 def parse(signature: Any) -> Signature:
-    """A Signature from text, from a tuple of types, or from a Signature.
+    """Parse a Signature from text, from a tuple of types, or from a Signature.
 
     The return type of ``"(i4, f4[:])"`` is void for a kernel and open for a device function, which
     is written as ``None``.
@@ -63,7 +63,7 @@ def _checked(arg: Any) -> ArgType:
 
 
 class _Evaluator:
-    """The value of a signature's text: names, calls, tuples and subscripts with slices."""
+    """Evaluates a signature's text: names, calls, tuples and subscripts with slices."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -73,7 +73,7 @@ class _Evaluator:
             raise TypeError(f"signature {text!r}: {error.msg}") from None
 
     def value(self) -> Any:
-        """The signature or tuple of types that the text says."""
+        """The signature or tuple of types that the text denotes."""
         return self._evaluate(self.tree)
 
     def _evaluate(self, node: ast.expr) -> Any:
@@ -88,7 +88,7 @@ class _Evaluator:
         return SIGNATURE_NAMES[node.id]
 
     def _attribute(self, node: ast.Attribute) -> Any:
-        # numba.float32, types.float32, nb.types.float32: the last name says it.
+        # numba.float32, types.float32, nb.types.float32: the last name decides.
         return self._name(ast.Name(node.attr))
 
     def _constant(self, node: ast.Constant) -> Any:
@@ -128,9 +128,9 @@ class Conversion(IntEnum):
 
 
 def conversion(have: ArgType, want: ArgType) -> Conversion | None:
-    """How an argument of type ``have`` becomes a parameter of type ``want``; None when it cannot.
+    """The conversion of an argument of type ``have`` to a parameter of type ``want``, or None.
 
-    Integers take no floats, reals no complex numbers, arrays only their own element type and
+    Integers accept no floats, reals no complex numbers, arrays only their own element type and
     number of dimensions, in their layout or any.
     """
     if have == want:
@@ -156,7 +156,7 @@ def conversion(have: ArgType, want: ArgType) -> Conversion | None:
 
 
 def _rank(dtype: np.dtype) -> int:
-    """Kinds of numbers that take each other: integers and bools, reals, complex."""
+    """The kind of a number, within which types convert: integers and bools, reals, complex."""
     return {"b": 0, "i": 0, "u": 0, "c": 2}.get(dtype.kind, 1)
 
 
@@ -183,7 +183,7 @@ def writable(have: ArgType) -> ArgType:
 
 
 def as_readonly(want: ArgType, have: ArgType) -> ArgType:
-    """``want`` with those arrays read-only that are so in ``have``, which converts to it."""
+    """``want`` with those arrays read-only that are read-only in ``have``, which converts to it."""
     if isinstance(want, TupleType) and isinstance(have, TupleType):
         return replace(want, items=tuple(map(as_readonly, want.items, have.items)))
     if isinstance(want, ArrayType) and isinstance(have, ArrayType) and have.readonly:
@@ -224,7 +224,7 @@ def _listed(types: Types) -> str:
 
 
 def _spelled(type_: ArgType) -> str:
-    """A type as numba's messages spell it."""
+    """A type in the spelling of numba's messages."""
     if isinstance(type_, ArrayType):
         return (
             f"Array({type_.element}, {type_.ndim}, {type_.layout!r}, {type_.readonly}, "

@@ -1,7 +1,7 @@
-"""The source of functions that Python keeps none of: made by exec, or given with ``python -c``.
+"""The source of functions that Python keeps none of: from exec, or from ``python -c``.
 
-Such code says it comes from ``<string>``. Where its text is known, the function to compile is a
-copy under a file name of its own, under which linecache has the text.
+Such code has the file name ``<string>``. If its text is known, a copy of the function is compiled,
+with a file name of its own, under which linecache has the text.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any
 _STRING = "<string>"
 _numbers = itertools.count(1)
 _last = threading.local()
-# Executed code by its id, as long as it lives. Libraries execute text as well, hundreds of times
-# when they are imported (each dataclass does), so no fixed number of texts would do.
+# Executed code by its id, for its lifetime. Libraries also execute text, hundreds of times when
+# they are imported (each dataclass does), so no fixed number of texts would do.
 _executed: dict[int, tuple[weakref.ref[CodeType], str]] = {}
 _FUTURES = 0
 for _name in __future__.all_feature_names:
@@ -30,7 +30,7 @@ _watching = False
 
 
 def watch_exec() -> None:
-    """Remember the text of what is executed from now on. There is no way to stop."""
+    """Remember the text of all code executed from now on. There is no way to stop."""
     global _watching
     if not _watching:
         _watching = True
@@ -51,7 +51,7 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
 
 def _forgetting(number: int) -> Callable[[weakref.ref[CodeType]], None]:
     def forget(reference: weakref.ref[CodeType]) -> None:
-        # Other code may have the number by now.
+        # Other code may have the id by now.
         if _executed.get(number, (None,))[0] is reference:
             del _executed[number]
 
@@ -59,7 +59,7 @@ def _forgetting(number: int) -> Callable[[weakref.ref[CodeType]], None]:
 
 
 def with_source(function: Any) -> Any:
-    """``function``, or a copy of it that linecache has the source of."""
+    """``function``, or a copy of it whose source linecache has."""
     code = getattr(function, "__code__", None)
     if not isinstance(function, FunctionType) or code is None or code.co_filename != _STRING:
         return function
@@ -86,7 +86,7 @@ def with_source(function: Any) -> Any:
 
 
 def _text_of(function: FunctionType) -> str | None:
-    """The text that a function was made of; None where that is not sure."""
+    """The text of a function; None if it is uncertain."""
     code = function.__code__
     reference, text = _executed.get(id(code), (None, ""))
     arguments = sys.orig_argv
@@ -95,7 +95,7 @@ def _text_of(function: FunctionType) -> str | None:
         if function.__globals__.get("__name__") != "__main__" or "-c" not in arguments[:-1]:
             return None
         text = arguments[arguments.index("-c") + 1]
-    # What was executed need not be what was compiled last.
+    # The last text compiled need not be the text executed.
     try:
         made = compile(text, _STRING, "exec", code.co_flags & _FUTURES, dont_inherit=True)
     except SyntaxError:
@@ -104,7 +104,7 @@ def _text_of(function: FunctionType) -> str | None:
 
 
 def _inside(outer: CodeType) -> Iterator[CodeType]:
-    """The code of all functions in some code."""
+    """The code of all functions nested in some code."""
     for item in outer.co_consts:
         if isinstance(item, CodeType):
             yield item

@@ -1,4 +1,4 @@
-"""Arguments that a kernel cannot use as they are: copied to the device before, and back after."""
+"""Copies of arguments that a kernel cannot use in place: to the device before, and back after."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Convert = Callable[[Any, Writebacks], Any]
 
 
 def converter(value: Any, want: ArgType) -> Convert | None:
-    """What to do with arguments like ``value`` before a launch; None when nothing."""
+    """The conversion of arguments like ``value`` before a launch; None if they need none."""
     if isinstance(value, DeviceNDArray):
         return None
     if isinstance(value, Hint):
@@ -59,7 +59,7 @@ def _hinted(value: Hint, want: ArgType) -> Convert | None:
     inner = converter(value.value, want)
     if not isinstance(value.value, np.ndarray) or issubclass(hint, InOut):
         return lambda item, back: inner(item.value, back) if inner else item.value
-    if not hint.copy_out:  # a kernel's writes must not show, so it gets a copy on every device
+    if not hint.copy_out:  # a kernel's writes must stay hidden, so it gets a copy on every device
         return lambda item, back: _upload(item.value, back, True, False)
     if inner is None:
         return lambda item, back: item.value
@@ -69,7 +69,7 @@ def _hinted(value: Hint, want: ArgType) -> Convert | None:
 def _array(value: np.ndarray, want: ArgType) -> Convert | None:
     writes = not (isinstance(want, ArrayType) and want.readonly)
     readonly = not value.flags.writeable
-    if readonly and writes:  # its copy is what the kernel may write
+    if readonly and writes:  # the kernel may write its copy
         return lambda array, back: _upload(array, back, True, False)
     if is_direct(value):
         return None
@@ -77,7 +77,7 @@ def _array(value: np.ndarray, want: ArgType) -> Convert | None:
 
 
 def is_direct(array: np.ndarray) -> bool:
-    """Whether this thread's device uses an array of the host in place."""
+    """Whether this thread's device uses a host array in place."""
     if current.device().host_visible:
         return bool(array.flags.num & ALIGNED)
     return is_in_place(array)
@@ -103,8 +103,8 @@ def _record(value: np.void, back: Writebacks) -> DeviceNDArray:
 
 
 def _written_in_place() -> None:
-    """What there is to copy back of a record that the kernel wrote itself: the launch is waited
-    for, and that is all."""
+    """The copy back of a record that the kernel wrote in place: none; the launch is only waited
+    for."""
 
 
 def _check_unwritten(value: np.void, device: DeviceNDArray) -> None:
@@ -124,7 +124,7 @@ def _upload(array: np.ndarray, back: Writebacks, copy_in: bool, copy_out: bool) 
 
 
 def _shared(array: np.ndarray, back: Writebacks, copy_in: bool, copy_out: bool) -> DeviceNDArray:
-    """The same, or its part of a copy that it shares."""
+    """A device array for a host array, or its part of a shared copy."""
     found = back.shared.get(id(array))
     if found is None:
         return _upload(array, back, copy_in, copy_out)
@@ -132,8 +132,8 @@ def _shared(array: np.ndarray, back: Writebacks, copy_in: bool, copy_out: bool) 
 
 
 def _copied(array: np.ndarray, copy_in: bool) -> tuple[DeviceNDArray, Callable[[], object]]:
-    """A device array with the strides of a host array, gaps between elements left out of copies,
-    and what copies it back."""
+    """A device array with the strides of a host array, whose copies omit gaps between elements, and
+    its copy back."""
     core = geometry.broadcast_core(array)
     if array.flags.aligned and (core.flags.c_contiguous or core.flags.f_contiguous):
         device = to_device(array.view(np.ndarray), copy=copy_in)
@@ -157,8 +157,7 @@ def _copied(array: np.ndarray, copy_in: bool) -> tuple[DeviceNDArray, Callable[[
 
 
 def _packed(array: np.ndarray, core: np.ndarray) -> tuple[DeviceNDArray, Callable[[], object]]:
-    """The same for elements between which there are such gaps that no place of the first aligns
-    all: a copy without gaps.
+    """A copy without gaps, for elements with gaps such that no place of the first aligns all.
 
     Raises:
         ArgumentError: the elements share bytes.

@@ -1,4 +1,4 @@
-"""``import numba`` finds gridlane: the modules that numba.cuda programs import, each real."""
+"""Make ``import numba`` find gridlane: real modules for the imports of numba.cuda programs."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _SOURCES = Path(__file__).parents[3]
 
 
 def install_as_numba(children: bool = False) -> None:
-    """From now on ``import numba`` and everything below it finds gridlane in this process.
+    """Make ``import numba`` and everything below it find gridlane in this process.
 
-    It does so whether numba is installed or not. Calling it again changes nothing.
+    This holds whether numba is installed or not. A second call changes nothing.
 
     Args:
-        children: Python processes that this one starts find it as well, by their PYTHONPATH.
+        children: whether child processes in Python find it as well, by their PYTHONPATH.
     """
     if children:
         _put_on_python_path(str(_SHIM), str(_SOURCES))
-        if str(_SHIM) not in sys.path:  # which processes that multiprocessing spawns take over
+        if str(_SHIM) not in sys.path:  # which processes that multiprocessing spawns inherit
             sys.path.insert(1, str(_SHIM))
     if any(isinstance(finder, NumbaFinder) for finder in sys.meta_path):
         return

@@ -1,11 +1,11 @@
-"""NVIDIA's Python bindings where they are not installed: the exception that programs catch."""
+"""NVIDIA's Python bindings if they are not installed: the exception that programs catch."""
 
 from __future__ import annotations
 
 from gridlane.core.errors import GridlaneError
 from gridlane.cuda.names import missing
 
-# A failed launch and a failed device call have this base in common. except looks at bases only.
+# A failed launch and a failed device call share this base. except looks at bases only.
 CUDAError = GridlaneError
 
 

@@ -1,4 +1,4 @@
-"""Packages of numba that only hold others: ``numba.core``, ``numba.np`` …"""
+"""Packages of numba that only contain others: ``numba.core``, ``numba.np`` …"""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ get_context = current_context
 
 
 class _Driver:
-    """What there is of the driver: whether it is there."""
+    """The part of numba's driver object that reports availability."""
 
     @property
     def is_available(self) -> bool:
@@ -37,7 +37,7 @@ class _Driver:
 
     @property
     def initialization_error(self) -> DeviceError | None:
-        """Why it does not."""
+        """The error of opening the device."""
         return cuda_error()
 
     def get_device(self, number: int = 0) -> CudaDevice:
@@ -45,11 +45,11 @@ class _Driver:
         return current_context(number).device
 
     def get_device_count(self) -> int:
-        """How many there are."""
+        """The number of devices."""
         return current.count()
 
     def get_version(self) -> tuple[int, int]:
-        """The CUDA version whose meaning kernels have."""
+        """The CUDA version whose semantics kernels have."""
         return 12, 0
 
 
@@ -57,7 +57,7 @@ driver = _Driver()
 
 
 def is_device_memory(value: Any) -> bool:
-    """Whether an object is, or shows, device memory."""
+    """Whether an object is, or exposes, device memory."""
     return is_cuda_array(value) or as_device(value) is not value
 
 

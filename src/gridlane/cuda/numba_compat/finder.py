@@ -1,4 +1,4 @@
-"""Finds modules under the name ``numba``."""
+"""Import finders for modules under the name ``numba``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gridlane.cuda.names import missing
 
 _HERE = "gridlane.cuda.numba_compat"
 
-# numba's module: the one that stands for it.
+# numba's module: its replacement.
 MODULES: dict[str, str] = {
     "numba": f"{_HERE}.toplevel",
     "numba.core": f"{_HERE}.core",
@@ -56,7 +56,7 @@ MODULES: dict[str, str] = {
     "numba.types": "gridlane.cuda.types",
 }
 
-# Parts of NVIDIA's bindings that programs import for their exceptions, where these are not
+# Parts of NVIDIA's bindings that programs import for their exceptions, if the bindings are not
 # installed.
 FALLBACKS: dict[str, str] = dict.fromkeys(
     ("cuda", "cuda.core", "cuda.core._utils", "cuda.core._utils.cuda_utils"), f"{_HERE}.bindings"
@@ -64,21 +64,21 @@ FALLBACKS: dict[str, str] = dict.fromkeys(
 
 _TESTS = "numba.cuda.tests"
 
-# The module that stands for numba's: numba's, the shortest.
+# The replacement: numba's module, the shortest name.
 _NAMES = {module: name for name, module in sorted(MODULES.items(), key=lambda item: -len(item[0]))}
 
 
 class _Alias:
-    """A loader that puts a module that exists under another name."""
+    """A loader that binds an existing module to another name."""
 
     def __init__(self, target: str) -> None:
         self.target = target
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Python makes an empty module, which ``exec_module`` replaces."""
+        """Return None: Python creates an empty module, which ``exec_module`` replaces."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """The import system takes what is in sys.modules after this."""
+        """Replace the module in sys.modules, which the import system returns after this."""
         target = import_module(self.target)
         if not hasattr(target, "__path__"):
             target.__path__ = []  # type: ignore[attr-defined]  # submodules are found by name
@@ -90,12 +90,12 @@ def _alias(fullname: str, module: str) -> ModuleSpec:
 
 
 class NumbaFinder:
-    """Answers for every name that starts with ``numba``; goes before all other finders."""
+    """Finds every name that starts with ``numba``; precedes all other finders."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The module that stands for one of numba's; an error says that there is none."""
+        """The replacement of a module of numba's; an error if there is none."""
         if fullname != "numba" and not fullname.startswith("numba."):
             return None
         module = MODULES.get(fullname)
@@ -109,7 +109,7 @@ class NumbaFinder:
 
 
 def _test_module(fullname: str) -> ModuleSpec | None:
-    """numba-cuda's own tests, where that package is installed."""
+    """numba-cuda's own tests, if that package is installed."""
     package = importlib.util.find_spec("numba_cuda")
     if package is None or not package.submodule_search_locations:
         if fullname == _TESTS:  # which still holds numba.cuda.tests.support
@@ -123,13 +123,13 @@ def _test_module(fullname: str) -> ModuleSpec | None:
 
 
 class Fallback:
-    """Goes after all other finders."""
+    """Finds missing modules; follows all other finders."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The module that stands for one of NVIDIA's; for a name that a module of numba lacks,
-        an error that says so, where Python would say less."""
+        """The replacement of a module of NVIDIA's; for a name that a module of numba lacks, a
+        clearer error than Python's."""
         module = FALLBACKS.get(fullname)
         if module is not None:
             return _alias(fullname, module)

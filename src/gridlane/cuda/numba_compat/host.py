@@ -21,8 +21,8 @@ prange = range
 class HostFunction:
     """A function that kernels may call, and that the host runs in Python.
 
-    gridlane compiles kernels only, so on the host the answer is the same and no faster. What is
-    inspected is what kernels call: the function for the types that it was called with or given.
+    gridlane compiles kernels only, so on the host the result is the same and no faster. Inspection
+    shows the function that kernels call, for the types that it was called with or declared for.
 
     Attributes:
         py_func: the Python function.
@@ -40,7 +40,7 @@ class HostFunction:
         self._device = cuda_jit(function, device=True, fastmath=bool(options.get("fastmath")))
         self._types: dict[Hashable, Types | None] = {}
         for signature in signatures:
-            with suppress(GridlaneError, TypeError, ValueError):  # types that the host alone has
+            with suppress(GridlaneError, TypeError, ValueError):  # types that only the host has
                 types = parse(signature).args
                 self._types[types] = types
 
@@ -51,7 +51,7 @@ class HostFunction:
         return self.py_func(*args, **kwargs)
 
     def _meet(self, key: Hashable, args: tuple[Any, ...]) -> None:
-        """Note the types of arguments; None where a kernel could not have them."""
+        """Record the types of arguments; None if a kernel cannot have them."""
         try:
             self._types[key] = tuple(map(typeof, args))
         except (GridlaneError, TypeError, ValueError):
@@ -61,21 +61,21 @@ class HostFunction:
     def __gridlane_function__(self) -> Any:
         return self._device.__gridlane_function__
 
-    # ---- what numba's dispatchers have
+    # ---- the interface of numba's dispatchers
 
     @property
     def signatures(self) -> list[Types]:
-        """The tuples of argument types that it was given or called with."""
+        """The tuples of argument types that it was declared for or called with."""
         return list(dict.fromkeys(types for types in self._types.values() if types is not None))
 
     @property
     def nopython_signatures(self) -> list[Signature]:
-        """The same with their result types; those that kernels can call."""
+        """The signatures with result types that kernels can call."""
         return [self.overloads[types].signature for types in self.overloads]
 
     @property
     def overloads(self) -> dict[Types, Overload]:
-        """What kernels call, for each of the signatures that compiles."""
+        """The device functions, for each of the signatures that compiles."""
         found: dict[Types, Overload] = {}
         for types in self.signatures:
             with suppress(GridlaneError):
@@ -83,10 +83,10 @@ class HostFunction:
         return found
 
     def compile(self, sig: Any) -> Overload:
-        """What kernels call for a signature.
+        """Compile the device function for a signature.
 
         Raises:
-            CompileError: what is wrong with the source for it, and where.
+            CompileError: the error of the source for it, and its place.
         """
         types = parse(sig).args
         made = Overload(self._device, types)
@@ -110,10 +110,10 @@ class HostFunction:
         return self._inspected("asm", signature)
 
     def disable_compile(self, val: bool = True) -> None:
-        """Accepted: on the host nothing is compiled."""
+        """Accept the call without effect: nothing is compiled on the host."""
 
     def recompile(self) -> None:
-        """Accepted: kernels compile it with themselves."""
+        """Accept the call without effect: kernels compile the function with themselves."""
 
     def _chosen(self, signature: Any) -> dict[Types, Overload]:
         if signature is None:
@@ -134,7 +134,7 @@ class Overload:
 
     Attributes:
         signature: with the result type.
-        kernel: one that calls it, and stores the result where there is one.
+        kernel: one that calls it, and stores its result if it has one.
     """
 
     def __init__(self, core: Any, types: Types) -> None:
@@ -150,7 +150,8 @@ class Overload:
 
 
 def jit(func_or_sig: Any = None, *args: Any, **options: Any) -> Any:
-    """Make a function that kernels may call; signatures and options for the host are accepted."""
+    """Decorate a function that kernels may call; signatures and options for the host are
+    accepted."""
     if isinstance(func_or_sig, list) or is_signature(func_or_sig):
         signatures = func_or_sig if isinstance(func_or_sig, list) else [func_or_sig]
         return lambda function: HostFunction(function, signatures, options)
@@ -163,5 +164,5 @@ njit = jit
 
 
 def generated_jit(*args: Any, **options: Any) -> Any:
-    """Functions chosen by the types of their arguments are not here."""
+    """Refuse functions that are chosen by the types of their arguments."""
     raise UnsupportedError("generated_jit: write one device function for each type instead")

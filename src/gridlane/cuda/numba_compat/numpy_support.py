@@ -1,4 +1,4 @@
-"""``numba.np.numpy_support``: between numpy's dtypes and types."""
+"""``numba.np.numpy_support``: conversions between numpy's dtypes and types."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def as_numpy_dtype(type_: ArgType) -> np.dtype:
 
 
 def is_contiguous(array: Any) -> bool:
-    """Whether an array's elements follow each other in C order."""
+    """Whether an array's elements are contiguous in C order."""
     return array.flags["C_CONTIGUOUS"]
 
 

@@ -30,7 +30,7 @@ windows_only = unittest.skipIf(not sys.platform.startswith("win"), "Windows only
 
 @contextlib.contextmanager
 def override_config(name: str, value: Any) -> Iterator[None]:
-    """Give one of numba's configuration variables another value in a with block."""
+    """Set one of numba's configuration variables in a with block."""
     old = getattr(settings, name)
     setattr(settings, name, value)
     try:
@@ -41,7 +41,7 @@ def override_config(name: str, value: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def override_env_config(name: str, value: str) -> Iterator[None]:
-    """Give an environment variable another value in a with block."""
+    """Set an environment variable in a with block."""
     old = os.environ.get(name)
     os.environ[name] = value
     try:
@@ -64,28 +64,28 @@ def _captured(name: str) -> Iterator[io.StringIO]:
 
 
 def captured_stdout() -> Any:
-    """What is printed in a with block, as a StringIO."""
+    """The stdout of a with block, as a StringIO."""
     return _captured("stdout")
 
 
 def captured_stderr() -> Any:
-    """What is written to stderr in a with block, as a StringIO."""
+    """The stderr of a with block, as a StringIO."""
     return _captured("stderr")
 
 
 @contextlib.contextmanager
 def ignore_internal_warnings() -> Iterator[None]:
-    """Nothing warns about gridlane's own code."""
+    """Do nothing: gridlane's own code causes no warnings."""
     yield
 
 
 def temp_directory(prefix: str) -> str:
-    """A new folder."""
+    """Create a directory."""
     return tempfile.mkdtemp(prefix=prefix)
 
 
 def import_dynamic(name: str) -> Any:
-    """A module by name, loaded anew."""
+    """Import a module by name, loaded anew."""
     importlib.invalidate_caches()
     importlib.import_module(name)
     return sys.modules[name]
@@ -94,7 +94,8 @@ def import_dynamic(name: str) -> Any:
 def run_in_subprocess(
     code: str, flags: Any = (), env: Any = None, timeout: int = 30
 ) -> tuple[bytes, bytes]:
-    """Run Python text in a process in which ``import numba`` finds gridlane; stdout and stderr."""
+    """Run Python text in a process where ``import numba`` finds gridlane; return stdout and
+    stderr."""
     text = f"from gridlane.cuda import install_as_numba\ninstall_as_numba()\n{code}"
     done = subprocess.run(
         [sys.executable, *flags, "-c", text],
@@ -115,7 +116,7 @@ class CheckWarningsMixin:
     def check_warnings(
         self, messages: list[str], category: type[Warning] = RuntimeWarning
     ) -> Iterator[None]:
-        """A warning with each of the messages must come, and all of the category."""
+        """Require a warning of the category with each of the messages."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
@@ -161,7 +162,8 @@ class TestCase(unittest.TestCase):
         ignore_sign_on_zero: bool = False,
         abs_tol: Any = None,
     ) -> None:
-        """Equal values of the same kind: arrays with dtype and layout, and the sign of zeros.
+        """Require equal values of the same kind: arrays with dtype and layout, and the sign of
+        zeros.
 
         Args:
             prec: "exact", or "single" or "double" for floats that differ by ``ulps`` at most.
@@ -228,7 +230,7 @@ class TestCase(unittest.TestCase):
 
 
 class SerialMixin:
-    """Tests that must not run beside others."""
+    """Tests that must not run concurrently with others."""
 
 
 def __getattr__(name: str) -> Any:

@@ -41,15 +41,15 @@ class CUDATestCase(TestCase):
     FLOAT16_RTOL = np.finfo(np.float16).eps
 
     def assertFileCheckAsm(self, *args: Any, **kwargs: Any) -> None:
-        """The patterns are for PTX."""
+        """Skip the test: the patterns are for PTX."""
         self.skipTest("the FileCheck patterns are for PTX, and this device has machine code")
 
     def assertFileCheckLLVM(self, *args: Any, **kwargs: Any) -> None:
-        """The patterns are for numba's LLVM IR."""
+        """Skip the test: the patterns are for numba's LLVM IR."""
         self.skipTest("the FileCheck patterns are for numba's LLVM IR, not gridlane's")
 
     def assertFileCheckMatches(self, *args: Any, **kwargs: Any) -> None:
-        """The patterns are for numba's compiler."""
+        """Skip the test: the patterns are for numba's compiler."""
         self.skipTest("the FileCheck patterns are for the output of numba's compiler")
 
 
@@ -107,12 +107,12 @@ skip_unless_cc_90 = _needs_capability(9, 0)
 
 
 def xfail_unless_cudasim(test: Any) -> Any:
-    """A test that real CUDA devices fail."""
+    """Mark a test that real CUDA devices fail."""
     return test if config.ENABLE_CUDASIM else unittest.expectedFailure(test)
 
 
 def cudadevrt_missing() -> bool:
-    """Whether CUDA's device runtime library is missing: it is."""
+    """Return True: CUDA's device runtime library is missing."""
     return True
 
 

@@ -1,10 +1,10 @@
-"""``numba`` itself: what programs for numba.cuda import from it."""
+"""``numba`` itself: the names that programs for numba.cuda import from it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-# What is not in ``__all__`` is a name of the module all the same.
+# Names outside ``__all__`` are names of the module all the same.
 from gridlane import cuda as cuda
 from gridlane.core.argtypes import from_numpy as from_dtype
 from gridlane.cuda import types
@@ -19,7 +19,7 @@ from gridlane.cuda.types import none, void
 from gridlane.cuda.ufuncs.gufunc import guvectorize
 from gridlane.cuda.ufuncs.vectorization import vectorize
 
-# The numba whose dialect this follows.
+# The version of numba whose dialect this follows.
 __version__ = "0.61.2"
 version_info = (0, 61, 2)
 
@@ -37,7 +37,7 @@ def __getattr__(name: str) -> Any:
 _OURS = {"bfloat16", "f2", "float16", "float_"}
 """Scalars whose names numba does not give."""
 
-# What numba's own ``__all__`` has, as far as it is here: no module, and np least of all.
+# The part of numba's own ``__all__`` that exists here: no module, and np least of all.
 __all__ = [
     "from_dtype",
     "guvectorize",

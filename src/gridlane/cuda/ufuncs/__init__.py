@@ -1,1 +1,1 @@
-"""vectorize, guvectorize and reduce."""
+"""The decorators vectorize, guvectorize and reduce."""

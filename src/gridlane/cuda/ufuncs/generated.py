@@ -1,4 +1,4 @@
-"""Functions made from text, with their source where Python's tools look for it."""
+"""Functions generated from text, with their source where Python's tools look for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _numbers = itertools.count()
 
 
 def define(name: str, text: str, names: dict[str, Any]) -> Callable[..., Any]:
-    """The function ``name`` that ``text`` defines, with ``names`` as its globals."""
+    """Define the function ``name`` by ``text``, with ``names`` as its globals."""
     file = f"<gridlane generated {next(_numbers)}: {name}>"
     # No modification time, so that linecache.checkcache leaves the entry alone.
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)

@@ -1,4 +1,4 @@
-"""``guvectorize``: a function of small arrays over the leading axes of larger ones."""
+"""``guvectorize``: apply a function of small arrays over the leading axes of larger ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Symbols = tuple[str, ...]
 
 
 def parse_layout(text: str) -> tuple[list[Symbols], list[Symbols]]:
-    """The axes of inputs and outputs.
+    """Parse the axes of inputs and outputs.
 
     >>> parse_layout("(m, n),(n)->(m)")
     ([('m', 'n'), ('n',)], [('m',)])
@@ -45,7 +45,7 @@ def parse_layout(text: str) -> tuple[list[Symbols], list[Symbols]]:
 
 
 class _Version:
-    """One signature: dtypes of the arguments, and the axes that the function's parameters have."""
+    """One signature: dtypes of the arguments, and the numbers of axes of the parameters."""
 
     def __init__(self, types: Sequence[ArgType], nin: int) -> None:
         self.types = types
@@ -56,7 +56,7 @@ class _Version:
 
 
 class GUFunc(Named):
-    """What ``guvectorize`` makes."""
+    """The result of ``guvectorize``."""
 
     def __init__(self, function: Callable[..., Any], layout: str, signatures: list[Any]) -> None:
         core = function if isinstance(function, Dispatcher) else jit(function, device=True)
@@ -83,7 +83,7 @@ class GUFunc(Named):
     def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
         """Apply over the leading axes, which broadcast.
 
-        The result is a device array when an argument is one, else a host array.
+        The result is a device array if an argument is one, else a host array.
         """
         inputs, outputs = self._sorted(args, out)
         version = self._choose(inputs)
@@ -114,7 +114,7 @@ class GUFunc(Named):
         return final[0] if len(final) == 1 else tuple(final)
 
     def _sorted(self, args: tuple[Any, ...], out: Any) -> tuple[list[Any], list[Any]]:
-        """Inputs and outputs; an output that is not given is None."""
+        """Inputs and outputs; None for an omitted output."""
         nin, both = self.nin, self.nin + self.nout
         if out is None and len(args) not in (nin, both):
             raise TypeError(
@@ -140,7 +140,7 @@ class GUFunc(Named):
         for version in self._versions:
             if version.inputs == have:
                 return version
-        # numba takes a version whose types convert to the arguments'; so does this, second.
+        # numba accepts a version whose types convert to the arguments'; so does this, second.
         for casts in (lambda a, b: np.can_cast(a, b), lambda a, b: np.can_cast(b, a)):
             for version in self._versions:
                 if all(casts(a, b) for a, b in zip(have, version.inputs)):
@@ -168,7 +168,8 @@ class GUFunc(Named):
         return np.broadcast_shapes(*loops), sizes
 
     def _scalars(self, inputs: list[Any]) -> list[Any]:
-        """A scalar given as an array of one element has no leading axis, unless others have one."""
+        """Drop the axis of a one-element array for a scalar, unless other arguments have leading
+        axes."""
         looped = [a.ndim > len(s) for a, s in zip(inputs, self.ins)]
         return [
             a.reshape(()) if a.shape == (1,) and not s and sum(looped) == 1 < self.nin else a
@@ -235,7 +236,7 @@ def _kernel(core: Dispatcher, arity: int) -> Dispatcher:
 
 
 def guvectorize(*args: Any, **options: Any) -> Callable[[Callable[..., Any]], GUFunc]:
-    """Make a generalised ufunc: ``guvectorize(signatures, "(m,n),(n)->(m)", target="cuda")``."""
+    """Create a generalised ufunc: ``guvectorize(signatures, "(m,n),(n)->(m)", target="cuda")``."""
     if len(args) == 1:
         raise UnsupportedError("guvectorize without signatures: list them before the layout")
     if len(args) != 2:

@@ -1,7 +1,7 @@
-"""``vectorize`` for the host: a ufunc that has a loop for each combination of types it meets.
+"""``vectorize`` for the host: a ufunc with a loop for each combination of types it is called with.
 
-A loop is a kernel on the device in use, of arrays of the host; its result type is what the function
-returns for the types of the arguments.
+A loop is a kernel on the current device over host arrays; its result type is the function's result
+type for the types of the arguments.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from gridlane.cuda.ufuncs.ufunc import DTypes, UFunc
 
 
 class HostUFunc(Named):
-    """What ``vectorize`` makes without signatures, or with the target ``cpu``.
+    """The result of ``vectorize`` without signatures, or with the target ``cpu``.
 
-    Called with arrays and scalars of the host, it broadcasts them as numpy does. With signatures it
-    takes the first one that the arguments convert to without loss; without, it makes a loop for
-    each new combination of types, until ``disable_compile``.
+    Called with host arrays and scalars, it broadcasts them as numpy does. With signatures, it uses
+    the first one that the arguments convert to without loss; without, it compiles a loop for each
+    new combination of types, until ``disable_compile``.
 
     Attributes:
         py_func: the Python function, of scalars.
-        nin, nout, nargs: how many arguments and results there are.
+        nin, nout, nargs: the numbers of inputs, outputs, and both.
     """
 
     nout = 1
@@ -48,10 +48,10 @@ class HostUFunc(Named):
         self._can_compile = not signatures
 
     def add(self, sig: Any) -> UFunc:
-        """The loop for a signature or a tuple of types; made at its first use.
+        """The loop for a signature or a tuple of types; compiled at its first use.
 
         Raises:
-            CompileError: what is wrong with the source for such arguments, and where.
+            CompileError: the error of the source for such arguments, and its place.
             TypeError: it has another number of arguments, or arrays.
         """
         parsed = parse(sig)
@@ -67,7 +67,7 @@ class HostUFunc(Named):
 
     @property
     def types(self) -> list[str]:
-        """The loops that there are, as numpy writes them: ``dd->d``."""
+        """The compiled loops in numpy's notation: ``dd->d``."""
         return [
             f"{''.join(dtype.char for dtype in types)}->{loop.functions[types].char}"
             for types, loop in self._loops.items()
@@ -75,11 +75,11 @@ class HostUFunc(Named):
 
     @property
     def ntypes(self) -> int:
-        """How many."""
+        """The number of loops."""
         return len(self._loops)
 
     def disable_compile(self) -> None:
-        """Make no further loops."""
+        """Compile no further loops."""
         self._can_compile = False
 
     def __call__(self, *args: Any, out: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""``cuda.reduce``: a binary function over an array."""
+"""``cuda.reduce``: reduce an array by a binary function."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _kernel(function: Any, element: Any) -> Dispatcher:
 
     @jit
     def reduce_blocks(values, partials, init, use_init):
-        """partials[b] is what the threads of block b reduce; block 0 takes ``init`` in."""
+        """Store the reduction of block b's threads in partials[b]; block 0 includes ``init``."""
         tile = cuda.shared.array(_THREADS, element)
         t = cuda.threadIdx.x
         first = cuda.grid(1)
@@ -38,7 +38,7 @@ def _kernel(function: Any, element: Any) -> Dispatcher:
         cuda.syncthreads()
         step = _THREADS // 2
         while step > 0:
-            # A thread behind the end has no value, and there are none behind it either.
+            # A thread past the end has no value, and neither have the threads after it.
             if t < step and first + step < values.size:
                 tile[t] = combine(tile[t], tile[t + step])
             cuda.syncthreads()
@@ -72,7 +72,7 @@ class Reduce(Named):
         """Reduce a 1-D host or device array.
 
         Args:
-            size: how many elements, from the first; all by default.
+            size: the number of elements, from the first; all by default.
             res: a device array whose first element gets the result, which is then not returned.
             init: combined with the result, and the result of an empty array.
         """

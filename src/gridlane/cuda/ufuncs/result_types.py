@@ -1,4 +1,4 @@
-"""What a device function returns for arguments of given types."""
+"""The result type of a device function for arguments of given types."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def calling(core: Dispatcher, count: int, stored: bool) -> Any:
-    """The Python function of a kernel that calls a device function of ``count`` arguments;
-    ``stored``: and writes what that gives to an array, its last argument."""
+    """The Python function of a kernel that calls a device function of ``count`` arguments; with
+    ``stored`` it also stores the result in an array, its last argument."""
     names = ", ".join(f"a{n}" for n in range(count))
     call = f"core({names})"
     head = f"{names}, out" if stored and names else "out" if stored else names
@@ -27,8 +27,8 @@ def result_type(core: Dispatcher, types: tuple[ArgType, ...]) -> ArgType:
     """The type of the one scalar that a device function returns.
 
     Raises:
-        CompileError: what is wrong with the source for such arguments, and where.
-        UnsupportedError: it returns something else.
+        CompileError: the error of the source for such arguments, and its place.
+        UnsupportedError: it returns no single scalar.
     """
     from gridlane import compiler
     from gridlane.core.dtypes import DType

@@ -1,4 +1,4 @@
-"""``vectorize`` for the device: a ufunc of arrays of exactly the types of its signatures."""
+"""``vectorize`` for the device: a ufunc over arrays of exactly the types of its signatures."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def elementwise(core: Dispatcher, arity: int) -> Dispatcher:
 
 
 class UFunc(Named):
-    """What ``vectorize`` makes.
+    """The result of ``vectorize``.
 
-    Called with arrays, device arrays and scalars, it broadcasts them as numpy does. The result is
-    a device array when an argument or ``out`` is one, else a host array.
+    Called with arrays, device arrays and scalars, it broadcasts them as numpy does. The result is a
+    device array if an argument or ``out`` is one, else a host array.
     """
 
     def __init__(self, function: Callable[..., Any], signatures: list[Any]) -> None:
@@ -124,7 +124,7 @@ class UFunc(Named):
         return out
 
     def _resolve(self, args: tuple[Any, ...]) -> DTypes:
-        """The one signature whose types the arrays have; scalars convert if they must."""
+        """The one signature that matches the arrays' types; scalars convert if they must."""
         for scalars_too in (True, False):
             matches = [
                 types
@@ -168,7 +168,7 @@ def _matches(arg: Any, dtype: np.dtype, scalars_too: bool) -> bool:
 
 
 def flattened(arg: Any, dtype: np.dtype, shape: geometry.Shape, stream: Any) -> DeviceNDArray:
-    """A 1-D device array of ``arg`` broadcast to ``shape``; a scalar is held once."""
+    """A 1-D device array of ``arg`` broadcast to ``shape``; a scalar is stored once."""
     size = math.prod(shape)
     if isinstance(arg, _SCALARS) or not arg.shape:
         if isinstance(arg, DeviceNDArray):

@@ -1,4 +1,4 @@
-"""``vectorize``: a function of scalars as one of arrays, on the device or for the host."""
+"""``vectorize``: turn a function of scalars into one of arrays, on the device or for the host."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def vectorize(
     ftylist_or_function: _Signatures, target: Literal["cuda"] | None = None, **options: Any
 ) -> Callable[[_Function], UFunc]: ...
 def vectorize(ftylist_or_function: Any = (), target: str | None = None, **options: Any) -> Any:
-    """Make a ufunc of a function of scalars.
+    """Create a ufunc from a function of scalars.
 
     Args:
         ftylist_or_function: signatures with result types, as ``["float32(float32, float32)"]``; or
-            the function, for a ufunc that is compiled for the types that it meets.
-        target: ``"cuda"``, by default where there are signatures, takes arrays of exactly their
-            types, and of the device; ``"cpu"`` and ``"parallel"`` take arrays of the host.
+            the function, for a ufunc that is compiled for the types of its calls.
+        target: ``"cuda"``, the default with signatures, takes arrays of exactly their types,
+            including device arrays; ``"cpu"`` and ``"parallel"`` take host arrays.
     """
     function = ftylist_or_function if callable(ftylist_or_function) else None
     signatures: Any = [] if function else ftylist_or_function

@@ -1,9 +1,9 @@
-"""A stand-in for Apple's Metal, as PyPI's pyobjc-framework-Metal shows it: the same names, checked.
+"""A stand-in for Apple's Metal with the checked interface of PyPI's pyobjc-framework-Metal.
 
-``framework`` is what ``import Metal`` gives on a Mac and ``bridge`` what ``import objc`` gives;
-GRIDLANE_METAL=emulated makes the driver of ``metal`` take them. Kernels are MSL text, which g++
+``framework`` replaces ``import Metal`` of a Mac and ``bridge`` replaces ``import objc``;
+GRIDLANE_METAL=emulated makes the ``metal`` driver use them. Kernels are MSL text, which g++
 compiles against ``metal_stdlib``; threads of a threadgroup are fibers (``runtime.cpp``).
 
-It judges what a driver does: the order of calls, limits, residency, fences between encoders,
-ownership of objects. What Apple's compiler accepts and what its hardware rounds is not seen here.
+It checks a driver's use of Metal: the order of calls, limits, residency, fences between encoders,
+ownership of objects. It does not model what Apple's compiler accepts and how its hardware rounds.
 """

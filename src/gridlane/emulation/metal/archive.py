@@ -1,8 +1,8 @@
 """Archives of machine code, which Metal reads from and writes to files.
 
-Ours are zip files: the shared libraries that g++ made, each once, and an index of the functions in
-them. An archive of another g++ or another stand-in is refused, as Metal refuses those of other
-GPUs and systems.
+The stand-in's archives are zip files: the shared libraries that g++ made, each once, and an index
+of their functions. An archive of another g++ or another stand-in is refused, as Metal refuses those
+of other GPUs and systems.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ class MTLBinaryArchive(Object):
         return True, None
 
     def _program(self, function: MTLFunction) -> Program | None:
-        """The machine code of a function, if it is here."""
+        """The machine code of a function, if the archive has it."""
         code = self._codes.get(_key(function))
         return None if code is None else Program.of_code(function._text, *code)
 
 
 def opened(url: NSURL | None) -> tuple[MTLBinaryArchive | None, NSError | None]:
-    """The archive of a file, or an empty one."""
+    """Open a file's archive, or create an empty one."""
     if url is None:
         return MTLBinaryArchive({}), None
     try:
@@ -99,7 +99,7 @@ def _member(number: int) -> str:
 
 @cache
 def _identity() -> str:
-    """What machine code depends on besides the text."""
+    """The key of machine code besides the text."""
     version = subprocess.run([machine.COMPILER, "--version"], capture_output=True).stdout
     facts = [version, repr(machine.FLAGS).encode()]
     facts += [path.read_bytes() for path in sorted(machine.HERE.glob("*")) if path.is_file()]

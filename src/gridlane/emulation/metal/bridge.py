@@ -1,9 +1,9 @@
-"""What ``import objc`` gives on a Mac, as far as gridlane uses it, and the books of ownership.
+"""The part of ``import objc`` that gridlane uses, with the accounting of ownership.
 
-An object of Metal lives while its retain count is above 0. Python's proxy of it holds one. What a
-method ``new…`` returns carries another, which is the caller's, and pyobjc never gives that back
-unless it is told that the result is ``already_retained``. What other methods return is in the
-innermost autorelease pool, and lost where there is none.
+An object of Metal lives while its retain count is above 0. Python's proxy of it holds one. The
+result of a method ``new…`` carries another, which the caller owns, and pyobjc never releases that
+unless it is told that the result is ``already_retained``. Results of other methods are in the
+innermost autorelease pool, and leak without one.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _pools = threading.local()
 
 
 class MetalAssertion(AssertionError):
-    """What Metal's validation ends a process for."""
+    """A violation for which Metal's validation ends the process."""
 
 
 def require(holds: object, text: str) -> None:
-    """Raise MetalAssertion unless something holds."""
+    """Raise MetalAssertion unless a condition holds."""
     if not holds:
         raise MetalAssertion(text)
 
 
 @contextmanager
 def autorelease_pool() -> Iterator[None]:
-    """As pyobjc's: what is autoreleased in the with block is released at its end."""
+    """Like pyobjc's: release autoreleased objects at the end of the with block."""
     before = getattr(_pools, "top", None)
     _pools.top = mine = []
     try:
@@ -54,27 +54,27 @@ def autorelease_pool() -> Iterator[None]:
 def registerMetaDataForSelector(  # pyobjc's name
     class_: bytes, selector: bytes, metadata: dict[str, Any]
 ) -> None:
-    """As pyobjc's: what it knows of a selector from now on."""
+    """Like pyobjc's: set the metadata of a selector from now on."""
     require(class_ == b"NSObject", "protocols' methods are registered for NSObject")
     _metadata[selector] = metadata
 
 
 class Ownership:
-    """The retain count of an object, apart from its proxy."""
+    """The retain count of an object, separate from its proxy."""
 
     def __init__(self, kind: str, end: Callable[[], object] | None) -> None:
         self.kind, self.count, self._end = kind, 0, end
         self._lock = threading.RLock()
 
     def retain(self) -> None:
-        """One more owner."""
+        """Add an owner."""
         with self._lock:
             self.count += 1
             if self.count == 1:
                 living[self.kind] += 1
 
     def release(self) -> None:
-        """One owner less; the last one ends the object."""
+        """Remove an owner; the last one ends the object."""
         with self._lock:
             self.count -= 1
             if self.count:
@@ -85,7 +85,7 @@ class Ownership:
 
 
 class Object:
-    """Base of the classes: methods are looked up by selector, and checked."""
+    """Base of the classes: looks up methods by selector, and checks their calls."""
 
     def __init__(self, end: Callable[[], object] | None = None) -> None:
         self._ownership = Ownership(type(self).__name__, end)
@@ -142,7 +142,7 @@ def _fits(argument: Any, letter: str) -> bool:
 
 
 def _hand_over(made: Object, selector: str) -> None:
-    """The owner besides the proxy that a method's result has."""
+    """Record the owner of a method's result besides the proxy."""
     ownership = made._ownership
     if selector.startswith("new"):
         known = _metadata.get(selector.encode(), {})
@@ -153,7 +153,7 @@ def _hand_over(made: Object, selector: str) -> None:
 
 
 def autorelease(ownership: Ownership) -> None:
-    """Retain something until the innermost pool ends."""
+    """Retain an object until the innermost pool ends."""
     ownership.retain()
     pool = getattr(_pools, "top", None)
     if pool is None:

@@ -1,4 +1,4 @@
-"""Command queues, command buffers and their encoders, with the states that they go through."""
+"""Command queues, command buffers and their encoders, with their states."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Shape = tuple[int, int, int]
 
 
 class Processor(Protocol):
-    """What runs command buffers."""
+    """The processor of command buffers."""
 
     def take(self, command: MTLCommandBuffer) -> None:
-        """Append a command buffer that is committed."""
+        """Append a committed command buffer."""
         ...
 
     def wait(self, command: MTLCommandBuffer) -> None:
@@ -32,7 +32,7 @@ class Processor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """A launch: the pipeline, what is in each slot, and the grid."""
+    """A launch: the pipeline, the contents of each slot, and the grid."""
 
     pipeline: MTLComputePipelineState
     buffers: dict[int, tuple[MTLBuffer | bytes, int]]
@@ -84,7 +84,7 @@ class MTLCommandBuffer(Object):
 
     def commit(self) -> None:
         self._open()
-        bridge.autorelease(self._ownership)  # as much of what happens inside is
+        bridge.autorelease(self._ownership)  # as Metal autoreleases many objects internally
         self._status = COMMITTED
         self._queue._gpu.take(self)
 
@@ -106,8 +106,8 @@ class MTLCommandBuffer(Object):
 
 
 class MTLComputeCommandEncoder(Object):
-    """Launches that come one after the other. It orders nothing with other encoders but by fences
-    and by buffers whose hazards are tracked."""
+    """Launches that run one after the other. Only fences, and buffers whose hazards are tracked,
+    order it with other encoders."""
 
     def __init__(self, command: MTLCommandBuffer) -> None:
         state = self._state = {"ended": False}

@@ -1,4 +1,4 @@
-"""The device, and libraries of kernels."""
+"""The stand-in's device, and libraries of kernels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FENCED_VERSION = 0x30002  # the first with fences, which every kernel of gridlan
 
 
 class MTLLibrary(Object):
-    """A text that the compiler takes. It is machine code when a pipeline is made."""
+    """A text that the compiler accepts. Creating a pipeline compiles it to machine code."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -46,15 +46,15 @@ class MTLLibrary(Object):
 
 
 class MTLDevice(Object):
-    """The device.
+    """The stand-in's device.
 
-    Tests set what it is like: ``_families``, ``_residency`` (whether it has residency sets),
-    ``_threads`` (of a pipeline, at most), ``_working_set``.
+    Tests set its properties: ``_families``, ``_residency`` (whether it has residency sets),
+    ``_threads`` (the limit of a pipeline), ``_working_set``.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        # The folder goes at the end of the process, but behind what is closed then and writes it.
+        # The folder is deleted at exit, after the objects that write to it are closed.
         folder()
         self._gpu = Gpu()
         self._allocated = [0]

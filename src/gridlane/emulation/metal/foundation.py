@@ -1,4 +1,4 @@
-"""What ``import Foundation`` gives on a Mac, as far as Metal's methods take and return it."""
+"""The part of ``import Foundation`` that Metal's methods take and return."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gridlane.emulation.metal.bridge import Object
 
 
 class NSError(Object):
-    """What went wrong."""
+    """An error."""
 
     def __init__(self, domain: str, code: int, text: str) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class NSError(Object):
 
 
 class NSURL(Object):
-    """Where a file is."""
+    """The location of a file."""
 
     def __init__(self, path: str) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class NSURL(Object):
 
     @classmethod
     def fileURLWithPath_(cls, path: str) -> NSURL:
-        """The URL of a file, which goes with the innermost pool."""
+        """The URL of a file, which the innermost pool owns."""
         made = cls(path)
         bridge.autorelease(made._ownership)
         return made

@@ -1,4 +1,4 @@
-"""What ``import Metal`` gives on a Mac, as far as gridlane uses it; numbers as Apple's headers."""
+"""The part of ``import Metal`` that gridlane uses; numbers as in Apple's headers."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ MTLPipelineOptionFailOnBinaryArchiveMiss = 4
 MTLCommandBufferErrorDomain = "MTLCommandBufferErrorDomain"
 
 MACOS = (15, 0)
-"""The version of macOS that this is like."""
+"""The version of macOS that this emulates."""
 
 
 devices: list[MTLDevice] = []
 
 
 def MTLCopyAllDevices() -> list[Object]:  # Metal's name
-    """The devices: one, where there is a g++ for it to compile with."""
+    """The devices: one, if there is a g++ to compile with."""
     if not devices and compiler() is not None:
         devices.append(MTLDevice())
     for device in devices:

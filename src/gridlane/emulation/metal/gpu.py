@@ -1,7 +1,7 @@
-"""The device's own thread. It takes encoders in any order that fences and tracked buffers leave
-open, by a seed, so that what is not ordered shows.
+"""The device's own thread. It runs encoders in a seeded random order that fences and tracked
+buffers allow, so that missing order shows.
 
-GRIDLANE_METAL_SEED is the seed, of the threads of a threadgroup as well.
+GRIDLANE_METAL_SEED is the seed, also for the threads of a threadgroup.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gridlane.emulation.metal.memory import Memory
 INTERNAL, PAGE_FAULT = 1, 3  # MTLCommandBufferError
 COMPLETED, ERROR = 4, 5
 LONGEST_STEP = 10.0
-"""Seconds that a thread gets for the dispatch it is in; one that is endless is left behind."""
+"""Seconds that a thread gets for its present dispatch; an endless one is abandoned."""
 
 
 class Gpu:
@@ -33,7 +33,7 @@ class Gpu:
 
     Attributes:
         fails: (code, text) of the error that the next command buffer ends with, for tests.
-        launches: how many there were.
+        launches: their number so far.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Gpu:
         self.launches = 0
 
     def take(self, command: MTLCommandBuffer) -> None:
-        """Append a command buffer that is committed."""
+        """Append a committed command buffer."""
         with self._changed:
             self._queue.append(command)
             if self._thread is None:
@@ -63,14 +63,14 @@ class Gpu:
             self._changed.wait_for(lambda: command._status >= COMPLETED)
 
     def hold(self, held: bool) -> None:
-        """Do nothing until told otherwise."""
+        """Pause until released."""
         with self._changed:
             self._held = held
             self._changed.notify_all()
 
     def end(self) -> None:
-        """End the thread and wait for it, as it holds the last command buffer until then. What is
-        committed afterwards is never done."""
+        """End the thread and wait for it, as it holds the last command buffer until then. Later
+        commits are never done."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()
@@ -91,7 +91,7 @@ class Gpu:
             del command, encoder
 
     def _choose(self) -> tuple[MTLCommandBuffer, MTLComputeCommandEncoder | None]:
-        """Some encoder that nothing which comes before keeps back."""
+        """Choose an encoder whose predecessors are done."""
         before: list[MTLComputeCommandEncoder] = []
         able: list[tuple[MTLCommandBuffer, MTLComputeCommandEncoder | None]] = []
         for number, command in enumerate(self._queue):
@@ -113,7 +113,7 @@ class Gpu:
             try:
                 if failed is None:
                     self._execute(command, encoder)
-            except Exception as error:  # whatever it is, somebody waits for the end
+            except Exception as error:  # any exception: a thread waits for the end
                 touched = isinstance(error, FailedRunError) and error.address
                 failed = PAGE_FAULT if touched else INTERNAL, str(error)
             if failed is not None:
@@ -163,7 +163,7 @@ class Gpu:
 
 
 def _depends(later: MTLComputeCommandEncoder, earlier: MTLComputeCommandEncoder) -> bool:
-    """Whether an encoder has to wait for one that comes before."""
+    """Whether an encoder has to wait for a predecessor."""
     if any(fence in earlier._updates for fence in later._waits):
         return True
     return any(

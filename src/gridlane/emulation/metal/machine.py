@@ -1,4 +1,4 @@
-"""Compiles MSL as C++ and runs its kernels, with traps where C++ would be undefined."""
+"""Compile MSL as C++ and run its kernels, with traps where C++ is undefined."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FLAGS = (
     "-fsanitize-undefined-trap-on-error",
 )
 SLOTS = 31
-"""Buffers, and threadgroup arguments, that a kernel can have."""
+"""The limit on buffers, and on threadgroup arguments, of a kernel."""
 
 Shape = tuple[int, int, int]
 _Slots = ctypes.c_void_p * SLOTS
@@ -33,11 +33,12 @@ _lock = threading.Lock()
 
 
 class FailedCompilationError(Exception):
-    """The text is no program; the message is the compiler's."""
+    """The text does not compile; the message is the compiler's."""
 
 
 class FailedRunError(Exception):
-    """A kernel did what Metal leaves undefined; with ``address``, touched what it may not."""
+    """A kernel did what Metal leaves undefined; ``address`` is that of an invalid access, if
+    any."""
 
     def __init__(self, text: str, address: int = 0) -> None:
         super().__init__(text)
@@ -58,14 +59,14 @@ def compiler() -> str | None:
 
 @cache
 def folder() -> Path:
-    """Where compiled code goes, for this process."""
+    """The directory of compiled code, for this process."""
     path = Path(tempfile.mkdtemp(prefix="gridlane-msl-"))
     at_end(shutil.rmtree, path, ignore_errors=True)
     return path
 
 
 def compiled(source: str) -> Path:
-    """A shared library of C++.
+    """Compile C++ to a shared library.
 
     Raises:
         FailedCompilationError: g++ refuses it, or is missing.
@@ -88,7 +89,7 @@ def _written(source: str) -> Path:
 
 @cache
 def _library_ahead() -> None:
-    """Compile <metal_stdlib> itself, which is most of what a text has g++ do."""
+    """Compile <metal_stdlib> itself, which is most of g++'s work for a text."""
     _run("-x", "c++-header", str(HERE / LIBRARY), "-o", str(folder() / f"{LIBRARY}.gch"))
 
 
@@ -104,7 +105,7 @@ def _run(*arguments: str) -> None:
 
 @cache
 def runtime() -> ctypes.CDLL:
-    """The fibers."""
+    """The library of fibers."""
     path = compiled((HERE / "runtime.cpp").read_text())
     library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     library.run_grid.restype = ctypes.c_char_p
@@ -112,7 +113,7 @@ def runtime() -> ctypes.CDLL:
 
 
 def kernels_of(text: str) -> dict[str, Kernel]:
-    """The kernels of a text, by name, if it is a program; without making machine code of it.
+    """The kernels of a valid text, by name, without compiling it to machine code.
 
     Raises:
         FailedCompilationError, RefusedTextError.
@@ -131,12 +132,12 @@ def _by_name(kernels: list[Kernel]) -> dict[str, Kernel]:
 
 
 class Program:
-    """Texts, compiled together.
+    """Texts that are compiled together.
 
     Attributes:
         kernels: of each text, by name.
         path, first: the shared library, and the number of the first text in it.
-        compilations: how often machine code was made of texts in this process.
+        compilations: the number of compilations to machine code in this process.
     """
 
     compilations = 0
@@ -156,7 +157,7 @@ class Program:
 
     @classmethod
     def of_code(cls, text: str, path: Path, first: int) -> Program:
-        """A text whose machine code is there."""
+        """A text whose machine code exists."""
         program = cls.__new__(cls)
         program._open(path, first, [_by_name(as_cpp(text, f"k{first}")[1])])
         return program
@@ -168,14 +169,14 @@ class Program:
             self._library = ctypes.CDLL(str(path))
 
     def sizes(self, kernel: Kernel) -> list[int]:
-        """The bytes that each buffer of a kernel must have; 0 where its type does not say."""
+        """The bytes that each buffer of a kernel must have; 0 if its type does not say."""
         array = (ctypes.c_ulong * max(1, len(kernel.buffers))).in_dll(
             self._library, f"{kernel.entry}_sizes"
         )
         return list(array)[: len(kernel.buffers)]
 
     def static_bytes(self, number: int) -> int:
-        """Of the threadgroup arrays that the text with this number declares itself."""
+        """The size of the threadgroup arrays that the text with this number declares itself."""
         name = f"k{self.first + number}_static"
         return ctypes.c_ulong.in_dll(self._library, name).value
 
@@ -216,14 +217,14 @@ class Program:
 
 
 _accepted: set[str] = set()
-"""Texts that are programs."""
+"""Valid texts."""
 _ahead: dict[str, tuple[Program, int]] = {}
-"""Texts that were compiled with others, and their places among these."""
+"""Texts that were compiled with others, and their numbers among these."""
 
 
 def compile_ahead(texts: Sequence[str]) -> None:
-    """Compile texts together, which takes a fraction of the time. A Program of one of them then
-    has no need to."""
+    """Compile texts together, in a fraction of the time. A Program of one of them then compiles
+    nothing."""
     program = Program(list(dict.fromkeys(texts)))
     _ahead.clear()  # or a long run would keep all code
     _ahead.update({text: (program, n) for n, text in enumerate(dict.fromkeys(texts))})

@@ -1,5 +1,5 @@
-"""The memory of a buffer, at two addresses: the host's, and the device's, which is closed to
-kernels that were not told of the buffer."""
+"""The memory of a buffer, at two addresses: the host's, and the device's, which kernels can access
+only while the buffer is resident."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _libc() -> ctypes.CDLL:
 
 
 class Memory:
-    """So many bytes.
+    """A block of memory.
 
     Attributes:
         host: the bytes, for the host.
@@ -51,13 +51,13 @@ class Memory:
         Memory.living.add(self)
 
     def set_open(self, to_kernels: bool) -> None:
-        """Let kernels touch the bytes, or not."""
+        """Allow or forbid kernels to access the bytes."""
         if to_kernels != self.open and self in Memory.living:
             _libc().mprotect(self.address, self._room, _READ_WRITE if to_kernels else _NONE)
             self.open = to_kernels
 
     def free(self) -> None:
-        """Take the bytes away from the device, and from the host where nobody looks at them."""
+        """Unmap the bytes from the device, and from the host if no view of them is alive."""
         Memory.living.discard(self)
         _libc().munmap(self.address, self._room)
         with suppress(BufferError):

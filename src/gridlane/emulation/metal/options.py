@@ -1,4 +1,4 @@
-"""Objects that hold what is asked for."""
+"""Option and descriptor objects of Metal."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ KNOWN_VERSIONS = (0x30000, 0x30001, 0x30002)
 
 
 class _Made(Object):
-    """Made by the class's own ``new``, which pyobjc gets right."""
+    """An object of the class's own ``new``, whose ownership pyobjc gets right."""
 
     @classmethod
     def new(cls):
-        """An object of its own."""
+        """Create an object."""
         return cls()
 
 
 class MTLCompileOptions(_Made):
-    """How to compile a text. Without a word it is the fast way."""
+    """The options of a compilation. The default is fast math."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,11 +40,11 @@ class MTLCompileOptions(_Made):
 
 
 class MTLResidencySetDescriptor(_Made):
-    """What a residency set is to be like."""
+    """The description of a residency set."""
 
 
 class MTLBinaryArchiveDescriptor(_Made):
-    """Which file an archive begins with; without a word, with none."""
+    """The description of an archive: the file that it begins with, by default none."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class Archive(Protocol):
 
 
 class MTLComputePipelineDescriptor(_Made):
-    """What a pipeline is to be made of."""
+    """The description of a pipeline."""
 
     def __init__(self) -> None:
         super().__init__()

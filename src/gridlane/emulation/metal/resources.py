@@ -1,4 +1,4 @@
-"""What commands use: buffers, kernels that are ready, sizes."""
+"""The operands of commands: buffers, pipelines, sizes."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Bytes:
 
 
 class MTLBuffer(Object):
-    """Memory that host and device see."""
+    """Memory that host and device share."""
 
     def __init__(self, allocated: list[int], size: int, tracked: bool) -> None:
-        """``allocated`` has the device's bytes in use as its item."""
+        """The item of ``allocated`` is the device's number of bytes in use."""
         self._memory = memory = Memory(size)
         self._tracked = tracked
         allocated[0] += size
@@ -55,7 +55,7 @@ class MTLBuffer(Object):
 
 
 class MTLComputePipelineState(Object):
-    """A kernel, ready to be launched."""
+    """A kernel that is ready for launches."""
 
     def __init__(self, program: Program, name: str, threads: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What orders work, and what says which memory it uses."""
+"""Fences, events and residency sets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class MTLFence(Object):
 
 
 class MTLSharedEvent(Object):
-    """A number that the device sets, and the host waits for."""
+    """A number that the device sets, and that the host waits for."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,8 +32,8 @@ class MTLSharedEvent(Object):
 
 
 class MTLResidencySet(Object):
-    """Memory that is there for all work of the queues that have the set. It holds what is in it;
-    changes count from ``commit`` on."""
+    """Memory that is resident for all work of the queues that have the set. The set owns its
+    members; changes take effect at ``commit``."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,4 +51,4 @@ class MTLResidencySet(Object):
         self._now = frozenset(self._next)
 
     def requestResidency(self) -> None:
-        """Make it there ahead of time; it is there anyway."""
+        """Make the memory resident ahead of time; here it always is."""

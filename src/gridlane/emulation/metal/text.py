@@ -1,4 +1,4 @@
-"""Program text in MSL as C++: each kernel with an entry function of C."""
+"""Translate MSL text to C++: each kernel with an entry function of C."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHARED = re.compile(r"^( +)threadgroup (\w+) (\w+)\[(\d+)\];$", re.M)
 _STATIC = 'extern "C" const unsigned long {0}_static; const unsigned long {0}_static'
 _WAITING = re.compile(r"\b(?:threadgroup_barrier|simd_\w+|simdgroup_\w+)\s*\(")
 OWN_ARRAYS = 31
-"""The numbers of a kernel's own arrays begin behind those of its threadgroup arguments."""
+"""The numbers of a kernel's own arrays start after those of its threadgroup arguments."""
 
 _POSITIONS = {
     "thread_position_in_threadgroup": "thread_index",
@@ -23,7 +23,7 @@ _POSITIONS = {
 
 
 class RefusedTextError(Exception):
-    """The text has what the stand-in does not read."""
+    """The text has a construct that the stand-in does not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ class Kernel:
 
 
 def as_cpp(text: str, space: str) -> tuple[str, list[Kernel]]:
-    """A text in a namespace, with its entry functions, and what they are.
+    """Put a text into a namespace, with its entry functions; return it and its kernels.
 
     Raises:
-        RefusedTextError: it is not such a text as gridlane writes.
+        RefusedTextError: it is not a text of the form that gridlane emits.
     """
     opening = _OPENING.match(text)
     if opening is None:
@@ -97,7 +97,7 @@ def _kernel(match: re.Match[str], text: str, space: str) -> tuple[Kernel, str]:
 def _value(
     part: str, kernel: str, space: str, buffers: list[Argument], groups: list[Argument]
 ) -> str:
-    """What the entry function gives for an argument."""
+    """The expression that the entry function passes for an argument."""
     argument = _ARGUMENT.match(part)
     if argument is None:
         raise RefusedTextError(f"kernel {kernel}: the argument {part.strip()!r} has no attribute")

@@ -1,4 +1,4 @@
-"""Assignment: names are bound, tuples and arrays unpacked, elements and attributes stored."""
+"""Assignment: bind names, unpack tuples and arrays, store elements and attributes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _require_count(t: Translator, count: int, names: int) -> None:
 
 
 def _require_extent(t: Translator, array: ArrayView, names: int) -> None:
-    """Have an array as many items as there are names; where it has not, the thread ends."""
+    """Require that an array has as many items as there are names; otherwise end the thread."""
     extent = constant(array.shape[0])
     if extent is not None:
         _require_count(t, int(extent), names)

@@ -30,7 +30,7 @@ from gridlane.ir.builder import constant
 from gridlane.ir.values import Value
 
 EXTENT = 1 << 48
-"""No axis of an array is longer: addresses have 48 bits."""
+"""The maximum extent of an array's axis: addresses have 48 bits."""
 
 
 def attribute(t: Translator, base: Operand, name: str) -> Operand:

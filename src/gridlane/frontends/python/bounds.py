@@ -12,7 +12,7 @@ Range = tuple[int, int]
 
 
 def clamp(dtype: DType, lo: int, hi: int) -> Range:
-    """What is known of a result of ``dtype`` that would lie in [lo, hi] without overflow."""
+    """The bounds of a result of ``dtype`` that lies in [lo, hi] unless it overflows."""
     if dtype.min <= lo and hi <= dtype.max:
         return lo, hi
     if dtype.bits == 64 and lo >= 0:
@@ -21,7 +21,7 @@ def clamp(dtype: DType, lo: int, hi: int) -> Range:
 
 
 def _overflow_aside(dtype: DType, not_negative: bool) -> Range:
-    """All of the type, or what is not negative unless an operand overflowed."""
+    """The bounds of the type, or non-negative ones that hold unless an operand overflowed."""
     return (0, UNBOUNDED) if not_negative else (dtype.min, dtype.max)
 
 
@@ -82,7 +82,7 @@ def or_(dtype: DType, a: Scalar, b: Scalar) -> Range:
 
 
 def extreme(dtype: DType, pick: Callable[[int, int], int], a: Scalar, b: Scalar) -> Range:
-    """min(a, b) or max(a, b), whichever ``pick`` is."""
+    """min(a, b) or max(a, b), as ``pick`` selects."""
     (low, high), (other_low, other_high) = a.sure, b.sure
     surely = pick(low, other_low), pick(high, other_high)
     lo = pick(a.lo, b.lo)

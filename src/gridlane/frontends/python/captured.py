@@ -1,4 +1,4 @@
-"""The bytes of the Python objects that functions take from around them, as part of a key."""
+"""The bytes of the Python objects that functions capture, as part of a key."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _STUBS = (stubs.Stub, stubs.ValueStub, stubs.Dim3Stub, stubs.Namespace)
 _METACLASSES = (type, ABCMeta, enum.EnumType)
 _PLAIN = (type(None), type(...), bool, int, float, complex)
 _HEAP_TYPE = 1 << 9
-"""In a class's flags: it was made by a class statement, so its attributes can change."""
+"""The flag of a class that a class statement made, so that its attributes can change."""
 
 
 class Capture:
-    """Encodes values for one key. ``function`` numbers a device function's Python function.
+    """Encode values for one key. ``function`` numbers a device function's Python function.
 
-    An object that comes a second time is encoded as the number of its first time: objects are
-    compared by identity in kernels, and structures may have cycles.
+    A repeated object is encoded as the number of its first occurrence: kernels compare objects by
+    identity, and structures may have cycles.
 
     Attributes:
         loose: names of attributes that are read of objects under another name than their own.
@@ -45,17 +45,17 @@ class Capture:
         self._numbers: dict[int, tuple[int, Any]] = {}  # the object too, so that it stays alive
 
     def value(self, value: Any) -> bytes:
-        """The bytes of a value, with all that a kernel can make of it.
+        """The bytes of a value, with everything that a kernel can read from it.
 
         Raises:
-            NotEncodable: some of that cannot be told.
+            NotEncodable: a part cannot be encoded.
         """
         if type(value) in _PLAIN:
             return encode(value)
         return self.once(value, self._object)
 
     def once(self, value: Any, make: Callable[[Any], bytes]) -> bytes:
-        """``make(value)`` at an object's first time, later the number of that."""
+        """``make(value)`` at an object's first occurrence, its number afterwards."""
         known = self._numbers.get(id(value))
         if known is not None:
             return frame(b"<", encode(known[0]))
@@ -63,8 +63,8 @@ class Capture:
         return make(value)
 
     def path(self, value: Any, names: tuple[str, ...]) -> bytes:
-        """The bytes of ``value.name.name``. What has a meaning of its own in kernels, such as an
-        array, ends the path: its attributes follow from its bytes."""
+        """The bytes of ``value.name.name``. An object with a meaning of its own in kernels, such as
+        an array, ends the path: its attributes follow from its bytes."""
         for name in names:
             if self._is_operand(value):
                 break
@@ -74,10 +74,10 @@ class Capture:
         return self.value(value)
 
     def may_read(self, names: Iterable[str]) -> bool:
-        """Whether an object that was encoded has an attribute of these names."""
+        """Whether an encoded object has an attribute of these names."""
         return any(self._readable(value, name)[0] for value in self._followed for name in names)
 
-    # --- kinds of objects, in the order in which the translator tells them apart ---
+    # --- kinds of objects, in the order in which the translator distinguishes them ---
 
     def _object(self, value: Any) -> bytes:
         if isinstance(value, type):
@@ -104,7 +104,7 @@ class Capture:
         return _named(value) if memory is None else _device_array(memory)
 
     def _is_operand(self, value: Any) -> bool:
-        """Whether the translator makes something else of an object than the object itself."""
+        """Whether the translator turns an object into an operand other than the object itself."""
         if value is None or type(value) is complex:
             return True
         if isinstance(value, (int, float, tuple, np.generic, np.ndarray, stubs.ValueStub)):
@@ -114,7 +114,7 @@ class Capture:
     def _memory(self, value: Any) -> ArrayMemory | None:
         try:
             return self._around.memory(value)
-        except Exception as error:  # the translator meets it, or nobody
+        except Exception as error:  # the translator raises it again, if the value is used
             raise NotEncodable(f"its array interface is refused: {error!r:.60}") from None
 
     def _device(self, value: Any, device: DeviceFunction) -> bytes:
@@ -123,7 +123,7 @@ class Capture:
         return frame(b"D", facts, self._function(device.py_func), self._loose(value))
 
     def _class(self, cls: type) -> bytes:
-        """A class: its name, whether that is how to find it, what a kernel asks it for."""
+        """A class: its name, whether a lookup finds it by that, the attributes a kernel reads."""
         if type(cls) not in _METACLASSES:
             raise NotEncodable(f"the class {cls.__qualname__} has a metaclass of its own")
         bases = tuple([named_class(base) for base in cls.__bases__])
@@ -154,8 +154,7 @@ class Capture:
         return frame(b"L", *parts)
 
     def _readable(self, owner: Any, name: str) -> tuple[bool, Any]:
-        """Whether an object has an attribute that kernels can use, which methods are not, and
-        it."""
+        """(whether an object has an attribute for kernels, its value); methods do not count."""
         found, value = self._attribute(owner, name)
         if isinstance(owner, types.ModuleType) or device_function_of(value) is not None:
             return found, value
@@ -167,7 +166,7 @@ class Capture:
             return True, self._around.attribute(value, name)
         except AttributeError:
             return False, None
-        except Exception as error:  # of a property; the translator meets it, or nobody
+        except Exception as error:  # of a property; the translator raises it again, if it is used
             raise NotEncodable(f"its attribute {name} raises {error!r:.60}") from None
 
     def _array(self, value: np.ndarray | np.generic) -> bytes:
@@ -206,7 +205,7 @@ def _named(value: Any) -> bytes:
 
 
 def _find(module: str, name: str) -> Any:
-    """What a qualified name stands for, or None."""
+    """The object that a qualified name refers to, or None."""
     found: Any = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)

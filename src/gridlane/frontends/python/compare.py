@@ -116,7 +116,7 @@ def _narrow(lhs: DType, rhs: DType) -> DType:
 
 
 def _signed_with_u64(t: Translator, kind: Kind, lhs: Scalar, rhs: Scalar) -> Value:
-    """A signed number against a u64: a negative one is smaller than all of them."""
+    """Compare a signed number with a u64: a negative one is smaller than all of them."""
     if rhs.dtype.is_signed:
         kind, lhs, rhs = _SWAPPED[kind], rhs, lhs
     b = t.b
@@ -131,7 +131,7 @@ def _signed_with_u64(t: Translator, kind: Kind, lhs: Scalar, rhs: Scalar) -> Val
 
 
 def _tuples(t: Translator, kind: Kind, lhs: TupleOperand, rhs: TupleOperand) -> Value:
-    """Lexicographic, as in Python."""
+    """Compare lexicographically, as Python does."""
     b = t.b
     pairs = list(zip(lhs.items, rhs.items, strict=False))
     if kind in (ast.Eq, ast.NotEq):
@@ -141,7 +141,7 @@ def _tuples(t: Translator, kind: Kind, lhs: TupleOperand, rhs: TupleOperand) -> 
                 same = _and(t, same, compare(t, ast.Eq, left, right))
         return same if kind is ast.Eq else b.not_(same)
     strict = ast.Lt if kind in (ast.Lt, ast.LtE) else ast.Gt
-    # From the last item to the first: decided by this pair unless it is equal.
+    # From the last item to the first: this pair decides unless it is equal.
     lengths = _evaluate(kind, len(lhs.items), len(rhs.items))
     result = b.const(bool(lengths), b1)
     for left, right in reversed(pairs):
@@ -172,7 +172,7 @@ def _evaluate(kind: Kind, lhs: Any, rhs: Any) -> bool:
 
 
 def _objects(t: Translator, kind: Kind, lhs: Static, rhs: Static) -> Value:
-    """Two compile-time objects, compared now."""
+    """Compare two compile-time objects, at compile time."""
     try:
         return t.b.const(bool(_evaluate(kind, lhs.object, rhs.object)), b1)
     except TypeError as error:
@@ -180,7 +180,7 @@ def _objects(t: Translator, kind: Kind, lhs: Static, rhs: Static) -> Value:
 
 
 def identical(t: Translator, lhs: Operand, rhs: Operand) -> Value:
-    """``lhs is rhs``: objects now; numbers are the same when type and value are, as in numba."""
+    """``lhs is rhs``: objects at compile time; numbers by type and value, as in numba."""
     if _has_member(lhs, rhs):
         return enums.same(t, lhs, rhs)
     if isinstance(lhs, EnumMember) and isinstance(rhs, EnumMember):
@@ -215,8 +215,8 @@ def identical(t: Translator, lhs: Operand, rhs: Operand) -> Value:
 
 
 def _may_be_member(side: Scalar) -> bool:
-    """Whether a number may be a member of an enum: an argument, or what variables and functions
-    pass on, but not what is computed or loaded."""
+    """Whether a number may be a member of an enum: an argument, a variable or a function's result,
+    but not a computed or loaded number."""
     op = side.value.op
     passed = memory.ReadVar, arith.Select, control.Call
     return isinstance(side, EnumMember) or op is None or isinstance(op, passed)

@@ -1,7 +1,7 @@
-"""What the functions of complex numbers do at zeros, infinities and NaN.
+"""Values of the complex functions at zeros, infinities and NaN.
 
-The values are those of annex G of ISO C, as in CPython's cmath. Where cmath raises, a part whose
-value is not defined is NaN.
+They are those of annex G of ISO C, as in CPython's cmath. Where cmath raises, a part whose value is
+undefined is NaN.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def is_nan(t: Translator, x: Value) -> Value:
 
 
 def is_infinite(t: Translator, x: Value) -> Value:
-    """Whether x is an infinity, compared likewise."""
+    """Whether x is an infinity. Compared without fast-math."""
     size = t.b.unary(arith.Abs, x)
     return t.b.value(arith.Eq(size, constant_of(t, math.inf, x)))
 
@@ -38,14 +38,14 @@ def is_zero(t: Translator, x: Value) -> Value:
 
 
 def like(t: Translator, size: float, sign: Value) -> Value:
-    """A number with the sign of another; that of NaN, which nothing defines, is taken as +."""
+    """A number with the sign of another; the undefined sign of a NaN is taken as +."""
     number = constant_of(t, size, sign)
     signed = t.b.binary(functions.Copysign, number, sign)
     return t.b.select(is_nan(t, sign), number, signed)
 
 
 def product(t: Translator, a: Value, b: Value) -> Value:
-    """a * b, where 0 times anything is 0: +0, if the sign would be that of a NaN."""
+    """a * b, where 0 times anything is 0: +0, if the sign would be a NaN's."""
     build, plain = t.b, t.b.mul(a, b)
     lost = build.and_(build.or_(is_zero(t, a), is_zero(t, b)), is_nan(t, plain))
     signed = build.mul(like(t, 1.0, a), like(t, 0.0, b))
@@ -54,7 +54,7 @@ def product(t: Translator, a: Value, b: Value) -> Value:
 
 
 def scaled(t: Translator, size: Value, b: Value) -> Value:
-    """size * b likewise, where the size is not negative: a zero b keeps its sign."""
+    """size * b, where 0 times anything is 0. The size is not negative: a zero b keeps its sign."""
     build, plain = t.b, t.b.mul(size, b)
     zero = constant_of(t, 0.0, size)
     lost = build.and_(is_zero(t, size), is_nan(t, plain))
@@ -62,6 +62,6 @@ def scaled(t: Translator, size: Value, b: Value) -> Value:
 
 
 def directed(t: Translator, x: Value, size: Value, b: Value) -> Value:
-    """size * b, where size is e**x or such: infinite with x, though b be the cosine of no angle."""
+    """size * b, where size grows with x as e**x does: infinite with x, even if b is NaN."""
     lost = t.b.and_(is_infinite(t, x), is_nan(t, b))
     return t.b.select(lost, t.b.unary(arith.Abs, size), product(t, size, b))

@@ -73,7 +73,7 @@ def divide(t: Translator, a: ComplexNumber, b: ComplexNumber) -> ComplexNumber:
     second = build.select(flip, a.real, a.imag)
     real = t.arithmetic(arith.Add, first, t.arithmetic(arith.Mul, second, ratio))
     scaled = t.arithmetic(arith.Mul, first, ratio)
-    # No negation of the difference: 1j / 1j has the imaginary part +0.
+    # The difference is not negated: 1j / 1j has the imaginary part +0.
     lhs, rhs = build.select(flip, scaled, second), build.select(flip, second, scaled)
     imag = t.arithmetic(arith.Sub, lhs, rhs)
     return ComplexNumber(build.div(real, scale), build.div(imag, scale))
@@ -105,8 +105,7 @@ def exponential(t: Translator, a: ComplexNumber) -> ComplexNumber:
 
 
 def principal_logarithm(t: Translator, a: ComplexNumber) -> ComplexNumber:
-    """The principal natural logarithm, as exact as elsewhere where the size is about 1, whose
-    logarithm is about 0."""
+    """The principal natural logarithm, without cancellation near a size of 1."""
     b, one = t.b, t.b.const(1.0, a.part)
     real, imag = (b.unary(arith.Abs, part) for part in (a.real, a.imag))
     less = b.lt(real, imag)
@@ -119,8 +118,8 @@ def principal_logarithm(t: Translator, a: ComplexNumber) -> ComplexNumber:
 
 
 def power(t: Translator, a: ComplexNumber, b: ComplexNumber) -> ComplexNumber:
-    """a ** b in polar coordinates; 0 ** b is 0, and 0 ** 0 is 1. An imaginary part of 0 takes no
-    part, so that an infinite a does not make it NaN."""
+    """a ** b in polar coordinates; 0 ** b is 0, and 0 ** 0 is 1. A zero imaginary part of b is
+    ignored, so that an infinite a does not make it NaN."""
     build = t.b
     size, angle = magnitude(t, a).value, phase(t, a).value
     radius = build.binary(math.Pow, size, b.real)
@@ -142,7 +141,7 @@ def square_root(t: Translator, a: ComplexNumber) -> ComplexNumber:
     """The principal square root, from the half-angle formulas."""
     b = t.b
     half, zero = b.const(0.5, a.part), b.const(0.0, a.part)
-    # The sum of the size and a part is at most 2.5 times as large as the larger part.
+    # The sum of the size and a part is at most 2.5 times the larger part.
     limit = b.const(float(np.finfo(a.part.numpy).max) / 4, a.part)
     large = b.or_(*(b.lt(limit, b.unary(arith.Abs, part)) for part in (a.real, a.imag)))
     scale = b.select(large, b.const(0.0625, a.part), b.const(1.0, a.part))

@@ -33,7 +33,7 @@ from gridlane.ir.values import Value
 
 
 def integer_type(value: int) -> DType | None:
-    """The type of an int literal: int64, or uint64 for what only that holds; else None."""
+    """The type of an int literal: int64, or uint64 if only that holds it; else None."""
     if i64.min <= value <= i64.max:
         return i64
     return u64 if 0 <= value <= u64.max else None
@@ -56,7 +56,7 @@ def operand_of(t: Translator, value: Any, name: str = "") -> Operand:
 
 
 def _memory(t: Translator, value: Any, name: str) -> ArrayMemory | None:
-    """The memory that an object shows.
+    """The memory that an object exposes.
 
     Raises:
         TypingError, DeviceError: kernels cannot use it.

@@ -32,7 +32,7 @@ from gridlane.ir.values import Value
 
 
 def convert(t: Translator, operand: Operand, spec: Spec) -> Operand:
-    """The operand as a spec wants it, which it is known to unify with."""
+    """The operand converted to a spec that it is known to unify with."""
     if isinstance(spec, ScalarSpec):
         assert isinstance(operand, Scalar)
         return cast_scalar(t, operand, spec.dtype)
@@ -98,14 +98,14 @@ def to_complex(t: Translator, operand: Operand, part: DType) -> ComplexNumber:
 
 
 def scalar(t: Translator, operand: Operand, wanted: str = "a number") -> Scalar:
-    """The operand, which has to be one number."""
+    """The operand, which must be one number."""
     if isinstance(operand, Scalar):
         return operand
     raise t.fail(TypingError, f"{wanted} is required here, not {operand.type_name}")
 
 
 def integer(t: Translator, operand: Operand, wanted: str = "an integer") -> Scalar:
-    """The operand, which has to be an integer; a bool counts as one."""
+    """The operand, which must be an integer; a bool counts as one."""
     number = scalar(t, operand, wanted)
     if number.dtype.is_float:
         raise t.fail(

@@ -1,4 +1,4 @@
-"""Functions that kernels can call, by the objects that stand for them."""
+"""Functions that kernels can call, and the lookup from the objects that represent them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DeviceFunction:
 
     @cached_property
     def plain_parameters(self) -> int:
-        """How many parameters there are, or -1 where *args or keyword-only ones need binding."""
+        """The number of parameters, or -1 where *args or keyword-only ones need binding."""
         kinds = [item.kind for item in inspect.signature(self.py_func).parameters.values()]
         plain = all(kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds)
         return len(kinds) if plain else -1
@@ -50,6 +50,6 @@ class DeviceFunction:
 
 
 def device_function_of(target: Any) -> DeviceFunction | None:
-    """The device function that an object stands for, or None."""
+    """The device function that an object represents, or None."""
     found = protocol(target, "__gridlane_function__")
     return found if isinstance(found, DeviceFunction) else None

@@ -105,7 +105,7 @@ def _int_mod(t: Translator, a: Scalar, b: Scalar) -> Value:
 
 
 def _wrong_sign(t: Translator, rest: Value, divisor: Scalar) -> Value:
-    """Whether a truncated remainder is not 0 and has the other sign than the divisor."""
+    """Whether a truncated remainder is nonzero and its sign differs from the divisor's."""
     b = t.b
     zero = b.const(0, rest.type)
     if divisor.surely_not_negative:
@@ -115,7 +115,7 @@ def _wrong_sign(t: Translator, rest: Value, divisor: Scalar) -> Value:
 
 
 def _float_mod(t: Translator, x: Value, y: Value) -> Value:
-    """CPython's: fmod, moved to the sign of the divisor; a zero takes the divisor's sign."""
+    """CPython's float modulo: fmod, moved to the sign of the divisor; a zero takes its sign."""
     b = t.b
     zero = b.const(0.0, x.type)
     rest = b.rem(x, y)
@@ -126,8 +126,8 @@ def _float_mod(t: Translator, x: Value, y: Value) -> Value:
 
 
 def _float_floordiv(t: Translator, x: Value, y: Value) -> Value:
-    """CPython's: (x - x % y) / y, rounded to the nearest integer, with the quotient's sign for 0;
-    the plain quotient where y is 0."""
+    """CPython's float floor division: (x - x % y) / y, rounded to the nearest integer, with the
+    quotient's sign for 0; the plain quotient where y is 0."""
     b = t.b
     zero = b.const(0.0, x.type)
     rest = b.rem(x, y)

@@ -1,4 +1,4 @@
-"""A variable that holds one of the members of an Enum: the place of the member in its class."""
+"""A variable that holds a member of an Enum: the index of the member in its class."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gridlane.ir.values import Value
 
 
 def place_of(t: Translator, side: Operand, cls: type[enum.Enum]) -> Value | None:
-    """The place of a member of a class; None for anything else."""
+    """The index of a member of a class; None for any other object."""
     if isinstance(side, EnumVariable):
         return side.place if side.cls is cls else None
     if isinstance(side, Static) and type(side.object) is cls:
@@ -30,7 +30,7 @@ def equal(t: Translator, lhs: Operand, rhs: Operand) -> Value:
     """``lhs == rhs``, of which one is a variable.
 
     Raises:
-        TypingError: the class compares its members in a way of its own.
+        TypingError: the class compares its members by a method of its own.
     """
     variable, other = (lhs, rhs) if isinstance(lhs, EnumVariable) else (rhs, lhs)
     assert isinstance(variable, EnumVariable)

@@ -111,7 +111,7 @@ def _compare_one(t: Translator, kind: type[ast.cmpop], lhs: Operand, rhs: Operan
 
 
 def _boolean(t: Translator, node: ast.BoolOp) -> Operand:
-    """``and``, ``or``: the value of the operand that decides, as in Python."""
+    """``and``, ``or``: the value of the deciding operand, as in Python."""
     is_and = type(node.op) is ast.And
     before = t.env
     result = t.expr(node.values[0])
@@ -131,8 +131,8 @@ def _boolean(t: Translator, node: ast.BoolOp) -> Operand:
 
 
 def _decides(node: ast.expr) -> bool:
-    """Whether a constant leaves one side of an ``and`` out, with its type: a literal or a global,
-    not a call such as ``np.int32(3)``."""
+    """Whether a constant removes one side of an ``and``, with its type: a literal or a global, not
+    a call such as ``np.int32(3)``."""
     return not any(isinstance(part, ast.Call) for part in ast.walk(node))
 
 
@@ -158,7 +158,7 @@ def _is_bool(operand: Operand) -> bool:
 
 
 def _harmless(region: Region) -> bool:
-    """Whether a region may run where it is not needed: nothing but cheap pure ops."""
+    """Whether a region may run unconditionally: it has only a few pure ops."""
     return len(region.ops) <= 24 and all(op.pure for op in region.ops)
 
 
@@ -179,7 +179,7 @@ def choose(
     if isinstance(spec, ScalarSpec | MemberSpec) and _harmless(then) and _harmless(orelse):
         return _select(t, test, sides, spec)
     op = control.If(test, then, orelse)
-    # The If comes after its sides have been translated, so it is put in before the reads behind it.
+    # The If is appended after its sides are translated, so it is inserted before the reads.
     t.b.emit(op)
     return joins.through(t, "chosen", spec, sides)
 

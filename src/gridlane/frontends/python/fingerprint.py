@@ -17,7 +17,7 @@ def fingerprint(function: types.FunctionType, around: Surroundings | None = None
     global changes, through the device functions that it calls. Values are those of ``around``.
 
     Raises:
-        NotEncodable: it reads an object of which it cannot be told what the kernel makes of it.
+        NotEncodable: it reads an object whose use in the kernel cannot be encoded.
         UnsupportedError: a function has no source.
     """
     loose: set[str] = set()
@@ -31,7 +31,7 @@ def fingerprint(function: types.FunctionType, around: Surroundings | None = None
 
 
 class _Walk:
-    """The way through a function and the device functions that it calls.
+    """The traversal of a function and of the device functions that it calls.
 
     Attributes:
         loose: the attributes that they read of objects under other names than their own.
@@ -45,7 +45,7 @@ class _Walk:
         self._numbers: dict[types.FunctionType, int] = {}
 
     def everything(self, function: types.FunctionType) -> bytes:
-        """The bytes of a function and of all that it calls, one after the other: calls may nest
+        """The bytes of a function and of all its callees, one after the other: calls may nest
         deeper than Python's stack."""
         self.number(function)
         texts: list[bytes] = []
@@ -54,14 +54,14 @@ class _Walk:
         return b"".join(texts)
 
     def number(self, function: types.FunctionType) -> bytes:
-        """The number of a function: how many were met before it."""
+        """The number of a function: the count of functions met before it."""
         if function not in self._numbers:
             self._numbers[function] = len(self._functions)
             self._functions.append(function)
         return encode(self._numbers[function])
 
     def _text(self, function: types.FunctionType) -> bytes:
-        """The text of a function, where that stands, and the values that it reads."""
+        """The text of a function, its location, and the values that it reads."""
         source, code = source_of(function), function.__code__
         place = source.locate(source.node)
         if {"__wrapped__", "__signature__"} & function.__dict__.keys():
@@ -84,7 +84,7 @@ class _Walk:
 
 
 def _reads(source: FunctionSource, function: types.FunctionType) -> Reads:
-    """What the function reads, found once for its source."""
+    """The names that the function reads, computed once per source."""
     if source.reads is None:
         code = function.__code__
         source.reads = reads_of(source.node, frozenset((*code.co_varnames, *code.co_cellvars)))

@@ -1,4 +1,4 @@
-"""Loops while they are translated: the variables that they carry, and how they are left."""
+"""Loops during their translation: their loop-carried variables and their exits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Environment = dict[str, Operand]
 
 @dataclass(slots=True, eq=False)
 class Carrier:
-    """A variable that a loop carries: its spec and IR variables once they are known."""
+    """A loop-carried variable: its spec and IR variables once they are known."""
 
     name: str
     spec: Spec | None = None
@@ -27,12 +27,12 @@ class Carrier:
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """A loop in the making.
+    """A loop during its translation.
 
-    ``retry`` is set when a guess proved too narrow; what was learned is in the translator.
-    ``left`` says whether something leaves the loop, so that what follows is reachable;
-    ``else_flag`` is the variable that says that the loop ended without a break. ``unbound`` is the
-    error of a variable that was read before anything bound it.
+    ``retry`` is set when a guess proved too narrow; the translator keeps the lesson. ``left`` says
+    whether the loop has an exit, so that the code after it is reachable; ``else_flag`` is the
+    variable that says that the loop ended without a break. ``unbound`` is the error of a variable
+    that was read before it was bound.
     """
 
     node: ast.For | ast.While

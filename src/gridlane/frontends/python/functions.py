@@ -84,7 +84,7 @@ def _bind_parameters(
 
 
 def _finish(t: Translator, target: Function) -> Spec:
-    """Unify what the returns give and emit them."""
+    """Unify the results of the returns and emit them."""
     if not t.dead:
         t.returns.append((target.body, NONE, t.b.loc))
     result: Spec | None = None

@@ -44,7 +44,7 @@ def subscript(t: Translator, base: Operand, index: Operand) -> Operand:
 
 
 def _static_subscript(t: Translator, base: Static, index: Operand) -> Operand:
-    """A compile-time object: a class of enum by name, a text by constant index."""
+    """Index a compile-time object: a class of enum by name, a text by constant index."""
     key = index.object if isinstance(index, Static) else None
     if isinstance(index, Scalar):
         key = constant(index.value)
@@ -65,7 +65,7 @@ def element_at(t: Translator, array: ArrayView, index: Scalar) -> Operand:
 
 
 def place_of(t: Translator, base: Operand, index: Operand) -> Place:
-    """Where ``base[index]`` is."""
+    """The place of ``base[index]``."""
     if isinstance(base, ArrayView):
         return _array_place(t, base, index.items if isinstance(index, TupleOperand) else (index,))
     if isinstance(base, RecordView):
@@ -85,7 +85,7 @@ def _field_name(t: Translator, base: RecordView, index: Operand) -> str:
 
 
 def record_place(t: Translator, record: RecordView, name: str) -> Place:
-    """Where a field of a record is."""
+    """The place of a field of a record."""
     for number, (field, kind, _) in enumerate(record.type.fields):
         if field == name:
             readonly = record.readonly or record.space is Space.CONSTANT
@@ -161,8 +161,8 @@ def _index(t: Translator, array: ArrayView, item: Operand) -> Scalar:
 
 
 def checked(t: Translator, index: Scalar, extent: Value, array: ArrayView | None) -> Value:
-    """An index as i64, counted from the end where it is negative; in debug mode tested against
-    the extent."""
+    """An index as i64, counted from the end where it is negative; in debug mode checked against the
+    extent."""
     b = t.b
     value = b.cast(index.value, i64)
     if not index.not_negative:

@@ -1,4 +1,4 @@
-"""What a ``for`` runs over: how many items, and which."""
+"""The iterables of ``for``: their number of items, and each item."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gridlane.ir.values import Value
 
 
 def static_items(t: Translator, operand: Operand) -> list[Operand] | None:
-    """The items of something whose number of items is known, else None."""
+    """The items of an iterable whose number of items is constant, else None."""
     if isinstance(operand, TupleOperand):
         return list(operand.items)
     if isinstance(operand, EnumerateOperand):

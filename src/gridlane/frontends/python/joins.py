@@ -1,4 +1,4 @@
-"""Where control flow meets: variables of branches join, those of loops are carried round."""
+"""Joins of control flow: variables of branches merge, those of loops become loop-carried."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def join(
     ends: tuple[Environment | None, Environment | None],
     node: ast.If | ast.For | ast.While,
 ) -> None:
-    """Continue behind an If whose sides end with ``ends`` (None: they do not get to the end)."""
+    """Continue after an If whose sides end with ``ends`` (None: the end is unreachable)."""
     then, orelse = ends
     flow = t.source.flows[node]
     if then is None or orelse is None:
@@ -53,7 +53,7 @@ def join(
         if name in flow.live_out:
             found = merge(t, name, op.then, then.get(name), op.orelse, orelse.get(name))
             if isinstance(found, Conflict) and not found.places:
-                # The else clause of a loop runs as the first side of an If.
+                # The else clause of a loop is the first side of an If.
                 sides = (node.body, node.orelse) if isinstance(node, ast.If) else (node.orelse, [])
                 first, second = (assignment_place(t, side, name, node) for side in sides)
                 found = Conflict(found.types, (first, second))
@@ -70,8 +70,8 @@ def visible(
     in_else: bool,
     flow: Flow,
 ) -> Environment:
-    """Variables behind an If that only one side gets out of. Values made inside of it are not
-    visible behind it, so they go through IR variables."""
+    """Variables after an If of which only one side reaches the end. Values made inside it are not
+    visible after it, so they go through IR variables."""
     region = op.orelse if in_else else op.then
     env = dict(left)
     for name in sorted(flow.assigned):
@@ -100,9 +100,9 @@ def merge(
     other_region: Region,
     other: Operand | None,
 ) -> Operand | None:
-    """The operand of a name behind an If, from the operands at the end of its sides."""
+    """The operand of a name after an If, from the operands at the end of its sides."""
     if operand is other or operand is None or other is None:
-        # Bound on one side only: what the other side leaves is undefined, as in numba.
+        # Bound on one side only: the value from the other side is undefined, as in numba.
         one = operand if operand is not None else other
         spec = None if one is None or operand is other else spec_of(one)
         if spec is None:
@@ -142,7 +142,7 @@ def through(
 
 
 def assignment_place(t: Translator, inside: list[ast.stmt], name: str, before: ast.AST) -> Loc:
-    """Where a variable was last assigned: in some statements, else in front of ``before``."""
+    """The place of a variable's last assignment: in some statements, else before ``before``."""
     stores = [
         node
         for statement in inside
@@ -166,7 +166,7 @@ def assignment_place(t: Translator, inside: list[ast.stmt], name: str, before: a
 
 
 def carry_loop(t: Translator, node: ast.For | ast.While, build: Callable[[Frame], None]) -> None:
-    """Translate a loop; ``build`` emits its Loop op. Repeats with wider types where needed."""
+    """Translate a loop; ``build`` emits its Loop op. Repeat with wider types where needed."""
     before = dict(t.env)
     snapshot, region = t.snapshot(), t.b.region
     while True:
@@ -190,7 +190,7 @@ def carry_loop(t: Translator, node: ast.For | ast.While, build: Callable[[Frame]
 
 
 def _open(t: Translator, node: ast.For | ast.While) -> Frame:
-    """Make the carriers, with what earlier attempts learned, and write their first values."""
+    """Make the carriers from the lessons of earlier attempts, and write their first values."""
     flow = t.source.flows[node]
     frame = Frame(node, flow, {})
     for name in sorted(flow.assigned & (flow.live_head | flow.live_out)):
@@ -215,7 +215,7 @@ def _open(t: Translator, node: ast.For | ast.While) -> Frame:
 
 
 def widened(spec: Spec) -> Spec:
-    """The guess for a variable at a loop's head: no upper bound is kept, and nothing overflows."""
+    """The guess for a variable at a loop's head: it has no upper bound and does not overflow."""
     if isinstance(spec, ScalarSpec) and spec.dtype.is_integer:
         lo = spec.lo if spec.lo >= 0 else spec.dtype.min
         return ScalarSpec(spec.dtype, lo, _top(spec), spec.cls)
@@ -245,7 +245,7 @@ def _read(t: Translator, carrier: Carrier) -> Operand:
 
 
 def enter_body(t: Translator, frame: Frame) -> None:
-    """At the head of an iteration: bind the carried variables to what they hold now."""
+    """At the head of an iteration: bind the loop-carried variables to their current values."""
     for name, carrier in frame.carriers.items():
         t.env.pop(name, None)
         if carrier.spec is not None and name in frame.flow.live_head:
@@ -253,8 +253,8 @@ def enter_body(t: Translator, frame: Frame) -> None:
 
 
 def save(t: Translator, frame: Frame) -> None:
-    """At a continue, a break or the end of the body: put the carried variables where the next
-    iteration, or what follows, finds them."""
+    """At a continue, a break or the end of the body: write the loop-carried variables for the next
+    iteration or for the code after the loop."""
     for name, carrier in frame.carriers.items():
         now = t.env.get(name)
         if now is None or now is carrier.head:
@@ -272,18 +272,18 @@ def save(t: Translator, frame: Frame) -> None:
 
 
 def _discover(t: Translator, frame: Frame, carrier: Carrier, spec: Spec) -> None:
-    """A variable that the body binds first gets its type from there."""
+    """A variable that the body binds first takes its type from there."""
     spec = widened(spec)
     _define(t, carrier, spec)
     if carrier.name in frame.flow.live_head:
-        # An iteration may read what an earlier one left: translate again with it bound.
+        # An iteration may read the value of an earlier one: translate again with it bound.
         t.learned[frame.node, carrier.name] = spec
         t.lessons += 1
         frame.retry = True
 
 
 def _learn(t: Translator, frame: Frame, carrier: Carrier, both: Spec | None, now: Operand) -> None:
-    """Remember a wider spec, or that there is none, for the next attempt."""
+    """Record a wider spec, or that there is none, for the next attempt."""
     key = frame.node, carrier.name
     frame.retry = True
     t.lessons += 1
@@ -297,7 +297,7 @@ def _learn(t: Translator, frame: Frame, carrier: Carrier, both: Spec | None, now
 
 
 def relaxed(spec: Spec) -> Spec:
-    """A learned bound loses its exact value, so that attempts end."""
+    """A learned bound without its exact value, so that the attempts terminate."""
     if isinstance(spec, ScalarSpec) and spec.dtype.is_integer:
         lo = 0 if spec.lo >= 0 else spec.dtype.min
         return ScalarSpec(spec.dtype, lo, _top(spec), spec.cls)
@@ -307,7 +307,7 @@ def relaxed(spec: Spec) -> Spec:
 
 
 def _top(spec: ScalarSpec) -> int:
-    """The largest value of the type, or a bound that an overflow passes."""
+    """The largest value of the type, or a bound that an overflow may exceed."""
     return spec.dtype.max if spec.hi <= spec.dtype.max else UNBOUNDED
 
 
@@ -322,7 +322,7 @@ def rebuild_name(spec: Spec | None) -> str:
 
 
 def _close(t: Translator, frame: Frame, before: Environment) -> None:
-    """Behind the loop: bind what is read later, forget the rest of what it assigned."""
+    """After the loop: bind the variables that are live, forget the others that it assigned."""
     env = {name: value for name, value in before.items() if name not in frame.flow.assigned}
     t.env = env
     t.dead = not frame.left

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class PythonSource:
-    """A Python function with what is around it, as that was when it was first compiled.
+    """A Python function with the values that it captures, as they were at its first compilation.
 
     As in numba, globals and closures freeze. Code for one kind of launch may come from the cache
-    and code for the next be made a while later: both have the same values.
+    and code for the next be compiled later: both have the same values.
     """
 
     def __init__(self, function: types.FunctionType, memory: ReadMemory = described) -> None:
@@ -42,7 +42,7 @@ class PythonSource:
         """A digest of its source and of the values around it.
 
         Raises:
-            NotEncodable: it reads an object of which it cannot be told what the kernel makes of it.
+            NotEncodable: it reads an object whose use in the kernel cannot be encoded.
             UnsupportedError: a function has no source.
         """
         if self._key is None:

@@ -1,4 +1,4 @@
-"""The IR type of what users' types look like in memory."""
+"""The IR type of users' types in memory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _unaligned(dtype: DType) -> Type:
 
 def _record(kind: argtypes.RecordType, packed: bool) -> StructType:
     """A struct with numpy's offsets; numpy packs a record unless it was made with align=True.
-    Memory starts aligned, so what decides about a field is where it stands in every record."""
+    Memory starts aligned, so a field is aligned if it is in every record of an array."""
     names = tuple(name for name, _, _ in kind.fields)
     offsets = tuple(offset for _, _, offset in kind.fields)
     members = []
@@ -50,7 +50,7 @@ def _record(kind: argtypes.RecordType, packed: bool) -> StructType:
 
 
 def _needed(kind: argtypes.ArgType) -> int:
-    """The alignment that the numbers in a type want of its start."""
+    """The alignment that the numbers in a type require of its start."""
     if isinstance(kind, argtypes.RecordType):
         return max((_needed(item) for _, item, _ in kind.fields), default=1)
     if isinstance(kind, argtypes.NestedArrayType):

@@ -10,7 +10,7 @@ from typing import Any
 Number = bool | int | float | complex
 
 LARGEST = 1 << 12
-"""Bits of the largest integer that is computed: nothing near it fits in 64 bits again."""
+"""Bits of the largest integer that is computed: no larger one fits in 64 bits again."""
 
 
 def _power(base: Any, exponent: Any) -> Number:
@@ -76,7 +76,7 @@ def folded(node: ast.expr) -> Number | None:
 
 
 def _is_int(node: ast.BinOp) -> bool:
-    """Whether both sides are integers, so that an overflow is that of an integer."""
+    """Whether both sides are integers, so that an overflow is an integer's."""
     return type(node.op) is not ast.Div and all(
         isinstance(folded(side), int) for side in (node.left, node.right)
     )

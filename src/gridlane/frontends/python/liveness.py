@@ -1,7 +1,7 @@
-"""Which variables branches and loops assign, and which of them somebody reads afterwards.
+"""The variables that branches and loops assign, and those of them that are live afterwards.
 
 Only a variable that is both becomes an IR variable at a join, so that temporaries of a loop body
-stay plain values and their types need not agree with anything.
+stay plain values and their types need not unify.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def analyse(body: list[ast.stmt], node: ast.AST) -> dict[ast.AST, Flow]:
 
 @dataclass(slots=True)
 class _Loop:
-    """What is live where ``break`` and ``continue`` go."""
+    """The live names at the targets of ``break`` and ``continue``."""
 
     at_break: Names
     at_continue: Names

@@ -1,4 +1,4 @@
-"""Names: variables, else what is around the function."""
+"""Names: variables, else values from around the function."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def named(t: Translator, name: str) -> Operand:
 
     Raises:
         TypingError: its type depends on the path taken.
-        NameLookupError: it is not bound on this path, or nowhere.
+        NameLookupError: it is not bound on this path, or not at all.
     """
     found = t.env.get(name)
     if found is None:

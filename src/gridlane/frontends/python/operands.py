@@ -1,7 +1,7 @@
-"""What an expression of a kernel evaluates to while it is translated.
+"""The operands that a kernel's expressions evaluate to during translation.
 
-An operand is flat IR values with the user's type round them. ``Static`` is known at compile time
-and has no IR value: functions, types, modules, None, strings.
+An operand is flat IR values with the user's type. ``Static`` is known at compile time and has no IR
+value: functions, types, modules, None, strings.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Scalar(Operand):
 
     ``lo`` and ``hi`` bound an integer's value. A ``hi`` beyond the dtype's largest value means: not
     below ``lo`` unless a 64-bit computation overflowed. That is enough to index an array without a
-    test for negative indices, where ``lo`` is not negative, and for nothing else: what a value
-    decides is read from ``sure``.
+    test for negative indices, where ``lo`` is not negative, and for nothing else: decisions on the
+    value use ``sure``.
     """
 
     __slots__ = ("hi", "lo", "value")
@@ -67,7 +67,7 @@ class Scalar(Operand):
 
     @property
     def sure(self) -> tuple[int, int]:
-        """The bounds of an integer that hold behind an overflow as well."""
+        """The bounds of an integer that hold after an overflow as well."""
         dtype = self.dtype
         return (self.lo, self.hi) if self.hi <= dtype.max else (dtype.min, dtype.max)
 
@@ -103,7 +103,7 @@ class EnumMember(Scalar):
 
 @dataclass(slots=True, eq=False)
 class EnumVariable(Operand):
-    """A member of an Enum that is known at run time: its place in the class."""
+    """A member of an Enum that is known at run time: its index in the class."""
 
     cls: type[enum.Enum]
     place: Value
@@ -141,7 +141,7 @@ class ArrayView(Operand):
 
     @property
     def space(self) -> Space:
-        """Where the elements are."""
+        """The address space of the elements."""
         return self.pointer.type.space  # type: ignore[union-attr]  # a pointer
 
     @property
@@ -159,7 +159,7 @@ class RecordView(Operand):
 
     @property
     def space(self) -> Space:
-        """Where the record is."""
+        """The address space of the record."""
         return self.pointer.type.space  # type: ignore[union-attr]  # a pointer
 
     @property
@@ -286,7 +286,7 @@ class ReversedOperand(Operand):
 
 @dataclass(slots=True, eq=False)
 class SliceOperand(Operand):
-    """``start:stop:step`` of a subscript; None where left out."""
+    """``start:stop:step`` of a subscript; None where omitted."""
 
     start: Scalar | None
     stop: Scalar | None
@@ -299,7 +299,7 @@ class SliceOperand(Operand):
 
 @dataclass(slots=True, eq=False)
 class Conflict(Operand):
-    """A variable whose types do not unify where control flow joins: an error when it is read."""
+    """A variable whose types do not unify at a join: an error when it is read."""
 
     types: tuple[str, str]
     places: tuple[Loc, ...] = ()

@@ -129,7 +129,7 @@ def mismatch(t: Translator, symbol: str, lhs: Operand, rhs: Operand) -> TypingEr
 
 
 def _numbers(symbol: str, emit: Callable[[Translator, Scalar, Scalar], Scalar]) -> Emit:
-    """An operator that is written elsewhere for scalars."""
+    """An operator that another function emits for scalars."""
 
     def checked(t: Translator, lhs: Operand, rhs: Operand) -> Operand:
         if isinstance(lhs, Scalar) and isinstance(rhs, Scalar):
@@ -180,8 +180,8 @@ def negative(t: Translator, operand: Operand) -> Operand:
 
 
 def _own(number: Scalar) -> DType:
-    """The type in which ``-x`` and ``~x`` are computed: the operand's, which is widened after, so
-    that ``-uint8(1)`` is 255. A bool counts as an int64."""
+    """The type in which ``-x`` and ``~x`` are computed: the operand's, widened afterwards, so that
+    ``-uint8(1)`` is 255. A bool counts as an int64."""
     return promotion.unary(number.dtype) if number.dtype.is_bool else number.dtype
 
 
@@ -194,7 +194,7 @@ def positive(t: Translator, operand: Operand) -> Operand:
 
 
 def invert(t: Translator, operand: Operand) -> Operand:
-    """``~x``; of a bool the opposite bool."""
+    """``~x``; the logical not of a bool."""
     number = _one(t, "~", operand)
     _no_floats(t, "~", number)
     if number.dtype is b1:

@@ -32,7 +32,7 @@ Add = Callable[[Type, Path], Value]
 def kernel_parameters(
     t: Translator, names: list[str], args: tuple[argtypes.ArgType, ...]
 ) -> list[Operand]:
-    """Append the flat parameters of all arguments; returns the arguments' operands."""
+    """Append the flat parameters of all arguments; return the arguments' operands."""
     operands = []
     for number, (name, kind) in enumerate(zip(names, args, strict=True)):
 

@@ -26,7 +26,7 @@ from gridlane.ir.values import Region, Value
 
 @dataclass(slots=True, eq=False)
 class Place:
-    """Where a subscript points: an element in memory, or a view of several."""
+    """The target of a subscript: an element in memory, or a view of several."""
 
     element: argtypes.ArgType
     pointer: Value
@@ -196,7 +196,7 @@ def broadcast_store(t: Translator, view: ArrayView, value: Operand) -> None:
 
 
 def item_for(t: Translator, value: Operand, indices: list[Value]) -> Operand:
-    """What an operand gives for an element of the array that it broadcasts to."""
+    """The operand's value for an element of the array that it broadcasts to."""
     if not isinstance(value, ArrayView):
         return value
     own = indices[len(indices) - value.type.ndim :]
@@ -217,7 +217,7 @@ def fill_view(t: Translator, view: ArrayView, item: Callable[[list[Value]], Oper
 
 
 def _broadcast(t: Translator, index: Value, extent: Value) -> Value:
-    """An axis of extent 1 gives its only item for every index."""
+    """An axis of extent 1 maps every index to its only item."""
     known = constant(extent)
     if known is not None:
         return t.b.const(0, i64) if known == 1 else index

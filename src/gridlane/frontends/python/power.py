@@ -1,4 +1,4 @@
-"""``**``: constant integer exponents by multiplication, the rest by loops or ``pow``."""
+"""``**``: constant integer exponents by multiplication, all others by loops or ``pow``."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def power(t: Translator, lhs: Operand, rhs: Operand) -> Operand:
 
 
 def float_power(t: Translator, base: Value, exponent: Scalar) -> Value:
-    """base ** exponent in the type of the base. An int32 may lose its last bits in float32, the one
-    that says whether the power of a negative base is negative among them; 64 bits count as the
-    float that they convert to, as in C."""
+    """base ** exponent in the type of the base. An int32 may lose its low bits in float32, among
+    them the one that decides the sign of the power of a negative base; a 64-bit exponent counts as
+    the float that it converts to, as in C."""
     b, dtype, kind = t.b, base.type, exponent.dtype
     assert isinstance(dtype, DType)
     rounded = b.cast(exponent.value, dtype)
@@ -101,7 +101,7 @@ def _integer_power(t: Translator, base: Value, exponent: Value) -> Value:
 
 
 def _power_helper(t: Translator, name: str, dtype: DType, count: DType) -> Function:
-    """base ** exponent by squaring, modulo 2^64, in one step for each bit of the exponent."""
+    """base ** exponent by squaring, modulo 2^64, one iteration per bit of the exponent."""
     base, exponent = Value(dtype, name="base"), Value(count, name="exponent")
     function = Function(name, [Param(base, 0), Param(exponent, 1)], (dtype,))
     b = Builder(t.unit.module, function)
@@ -129,8 +129,8 @@ def _power_helper(t: Translator, name: str, dtype: DType, count: DType) -> Funct
 
 
 def _reciprocal(b: Builder, base: Value, exponent: Value) -> Value:
-    """base ** exponent for a negative exponent: 0 except for 1, -1 and 0. That of 0, which is
-    infinite, is the smallest integer, as numba has it."""
+    """base ** exponent for a negative exponent: 0 except for 1, -1 and 0. The power of 0, which is
+    infinite, is the smallest integer, as in numba."""
     dtype, count = base.type, exponent.type
     assert isinstance(dtype, DType) and isinstance(count, DType)
     zero, one = b.const(0, dtype), b.const(1, dtype)

@@ -43,7 +43,7 @@ def integer(*operands: DType) -> DType:
 
 @cache
 def arithmetic(lhs: DType, rhs: DType) -> DType:
-    """The type of ``+ - *``. A uint16 or uint8 next to a narrow float takes it a step further.
+    """The type of ``+ - *``. A uint16 or uint8 next to a narrow float widens it a step further.
 
     >>> from gridlane.core.dtypes import i16, i32, u8, u32
     >>> arithmetic(i32, i32), arithmetic(u8, u32), arithmetic(i16, f32), arithmetic(i32, f32)
@@ -86,7 +86,7 @@ def division_pair(lhs: DType, rhs: DType) -> DType:
 
 @cache
 def power(lhs: DType, rhs: DType) -> DType:
-    """The type of ``**``: a float base with an integer exponent keeps its type, but float16."""
+    """The type of ``**``: a float base with an integer exponent keeps its type, except float16."""
     if lhs.is_float and not rhs.is_float:
         return at_least_single(lhs)
     if lhs is b1 and rhs is i32:  # the one pair of integers with a function in numba's library
@@ -121,7 +121,7 @@ def math_narrow(operand: DType) -> DType:
 
 
 def _narrow(operand: DType) -> bool:
-    """Whether float32 is wide enough for a type to numba, whose rules for uint16 are those of
+    """Whether numba takes float32 as wide enough for a type; its rules for uint16 are those of
     uint32."""
     return operand.bits <= 32 if operand.is_float else operand.bits <= 16 and operand is not u16
 
@@ -143,13 +143,13 @@ def unary(operand: DType) -> DType:
 
 @cache
 def floating(operand: DType) -> DType:
-    """The type in which ``math`` computes on an operand: floats stay, the rest is float64."""
+    """The type in which ``math`` computes on an operand: floats stay, others become float64."""
     return operand if operand.is_float else f64
 
 
 @cache
 def floating_without_half(operand: DType) -> DType:
-    """The same for the functions that have no float16."""
+    """The type in which ``math`` computes, for the functions without a float16 variant."""
     return at_least_single(floating(operand))
 
 
@@ -177,7 +177,7 @@ def numpy_pair(lhs: DType, rhs: DType) -> DType:
 
 @cache
 def numpy_floating_pair(lhs: DType, rhs: DType) -> DType:
-    """The same of a ufunc that is defined on floats."""
+    """The type in which a ufunc that is defined on floats computes on two numbers."""
     if lhs.is_float or rhs.is_float:
         return numpy_pair(lhs, rhs)
     return unify(numpy_floating(lhs), numpy_floating(rhs))
@@ -185,23 +185,23 @@ def numpy_floating_pair(lhs: DType, rhs: DType) -> DType:
 
 @cache
 def complex_part(operand: DType) -> DType:
-    """The type of the parts of a complex number that a variable takes a number as."""
+    """The type of the parts when a complex variable holds a number of this type."""
     return unify(numpy_floating(operand), f32)
 
 
 @cache
 def complex_arithmetic(operand: DType) -> DType:
-    """The type of the parts of a complex number that arithmetic takes a number as."""
+    """The type of the parts when complex arithmetic converts a number of this type."""
     return f64 if operand is u16 else complex_part(operand)
 
 
 @cache
 def numpy_complex(operand: DType) -> DType:
-    """The type of the parts of a complex number that a ufunc takes a number as."""
+    """The type of the parts when a ufunc converts a number of this type to complex."""
     return f64 if operand is f64 else f32
 
 
 @cache
 def complex_call(operand: DType) -> DType:
-    """The type of the parts that ``complex(...)`` takes a number as: float32 stays."""
+    """The type of the parts when ``complex(...)`` converts a number of this type: float32 stays."""
     return f32 if operand in (b1, f16, f32) else f64

@@ -1,4 +1,4 @@
-"""Errors of a running kernel: a thread ends with one, or is tested for one in debug mode."""
+"""Errors of a running kernel: end a thread with one, or test for one in debug mode."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gridlane.ir.values import Value
 
 
 def guard(t: Translator, condition: Value, exception: str, message: str) -> None:
-    """Raise where a condition holds; nothing where it is known not to."""
+    """Raise where a condition holds; emit nothing where it is known not to."""
     known = constant(condition)
     if known is not None and not known:
         return
@@ -20,8 +20,8 @@ def guard(t: Translator, condition: Value, exception: str, message: str) -> None
 
 
 def stop(t: Translator, exception: str, message: str) -> None:
-    """End the thread with an error. Without debug nobody reports it, as in numba.cuda: a kernel's
-    thread just ends."""
+    """End the thread with an error. Without debug the error is not reported, as in numba.cuda: a
+    kernel's thread just ends."""
     if t.b.function.is_kernel and not t.unit.options.debug:
         t.terminate(control.Return())
         return
@@ -29,7 +29,7 @@ def stop(t: Translator, exception: str, message: str) -> None:
 
 
 def exception_name(kind: type) -> str:
-    """How an error table names an exception class: builtin name, or "module:qualname"."""
+    """The name of an exception class in an error table: builtin name, or "module:qualname"."""
     if getattr(builtins, kind.__name__, None) is kind:
         return kind.__name__
     return f"{kind.__module__}:{kind.__qualname__}"

@@ -1,4 +1,4 @@
-"""What a function's text reads from around it: names, and attributes behind them."""
+"""The reads of a function's text from around it: names, and their attributes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """What a function reads.
+    """The reads of a function.
 
     Attributes:
         bare: names that stand alone: their values may go anywhere.
@@ -26,7 +26,7 @@ class Reads:
 
 def reads_of(node: ast.FunctionDef | ast.Lambda, local: frozenset[str]) -> Reads:
     """The reads of a function's body. Names of functions inside it that are also names around it
-    count as read: more than there is does no harm."""
+    count as read: a superfluous read is harmless."""
     bare: set[str] = set()
     paths: set[Path] = set()
     loose: set[str] = set()

@@ -1,4 +1,4 @@
-"""What a condition says about the integers that it compares, where it holds or fails.
+"""Refine the bounds of the integers that a condition compares, where it holds or fails.
 
 ``if 1 <= i < n - 1`` lets the body index ``a[i - 1]`` without a test for a negative index.
 """
@@ -82,9 +82,9 @@ def _tighten(
         lo = max(lo, low + (kind is ast.Gt))
     if kind in (ast.Lt, ast.LtE, ast.Eq):
         hi = min(hi, high - (kind is ast.Lt))
-    if lo < bound.lo:  # an overflow aside, more is known; what an overflow left may be below
+    if lo < bound.lo:  # the bounds without overflow are tighter; a wrapped value may be below
         return
-    # Nothing gets to where no value is left; there the bounds stay, so that they are never empty.
+    # An empty range is unreachable; the bounds stay there, so that they are never empty.
     if lo <= hi and (lo, hi) != (bound.lo, bound.hi):
         tight = Scalar(bound.value, lo, hi)
         member = isinstance(bound, EnumMember)

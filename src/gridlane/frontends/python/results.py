@@ -1,4 +1,4 @@
-"""Between the user's types and specs, for device functions that are compiled by themselves."""
+"""Conversion between users' types and specs, for device functions compiled by themselves."""
 
 from __future__ import annotations
 

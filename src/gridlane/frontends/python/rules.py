@@ -1,4 +1,4 @@
-"""The dialect: the rules of all expressions, statements and calls, put together."""
+"""The dialect: the combined rules of all expressions, statements and calls."""
 
 from __future__ import annotations
 
@@ -40,4 +40,4 @@ CALLS = (
     operator_functions,
     warps,
 )
-"""Modules that put what can be called into calls/registry.py, each when it is imported."""
+"""Modules that register callees in calls/registry.py, each when it is imported."""

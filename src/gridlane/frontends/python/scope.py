@@ -1,4 +1,4 @@
-"""What the names around a function mean."""
+"""The values of the names around a function."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gridlane.core.array_interface import ArrayMemory
 
 
 def lookup(function: types.FunctionType, name: str) -> tuple[bool, Any]:
-    """Whether a name is bound around a function (closure, globals, builtins), and to what."""
+    """Whether a name is bound around a function (closure, globals, builtins), and its value."""
     code = function.__code__
     if name in code.co_freevars and function.__closure__ is not None:
         cell = function.__closure__[code.co_freevars.index(name)]
@@ -29,8 +29,7 @@ def lookup(function: types.FunctionType, name: str) -> tuple[bool, Any]:
 
 
 ReadMemory = Callable[[Any, Any], ArrayMemory]
-"""The memory of an object, from the object and its array interface. Raises where kernels cannot
-use it."""
+"""The memory of an object, from it and its array interface. Raises where kernels cannot use it."""
 
 
 def described(value: Any, interface: Any) -> ArrayMemory:
@@ -41,7 +40,8 @@ def described(value: Any, interface: Any) -> ArrayMemory:
 def protocol(value: Any, name: str) -> Any:
     """The attribute of a protocol, None where an object does not have it.
 
-    ``__getattr__`` may answer to every name, or raise what it likes for it: neither is a protocol.
+    ``__getattr__`` may return a value for every name, or raise any exception: neither is a
+    protocol.
     """
     if isinstance(value, type):
         return None
@@ -58,10 +58,10 @@ _NOBODY_HAS = "__gridlane_nobody_has_this__"
 
 
 class Surroundings:
-    """What is around a kernel, as it is when it is first looked at.
+    """The values around a kernel, as they are at their first lookup.
 
-    The key of a kernel and its code, which may be made later and several times, see the same. All
-    that was looked at stays alive.
+    The key of a kernel and its code, which may be generated later and several times, use the same
+    values. Every object that was looked up stays alive.
     """
 
     def __init__(self, memory: ReadMemory = described) -> None:
@@ -69,7 +69,7 @@ class Surroundings:
         self._seen: dict[Hashable, tuple[Any, bool, Any]] = {}
 
     def lookup(self, function: types.FunctionType, name: str) -> tuple[bool, Any]:
-        """As the function ``lookup``."""
+        """As the function ``lookup``, cached."""
         known = self._seen.get((id(function), "name", name))
         if known is None:
             known = self._seen[id(function), "name", name] = (function, *lookup(function, name))
@@ -89,10 +89,10 @@ class Surroundings:
         return known[2]
 
     def memory(self, value: Any) -> ArrayMemory | None:
-        """The memory of a device array, ours or another library's; None of anything else.
+        """The memory of a device array, gridlane's or another library's; None of any other object.
 
         Raises:
-            Exception: what the object raises, or what is wrong with what it shows.
+            Exception: the object's own, or the defect of its interface.
         """
         known = self._seen.get((id(value), "memory"))
         if known is None:
@@ -112,14 +112,14 @@ class Surroundings:
         return known[2]
 
     def array(self, array: np.ndarray) -> np.ndarray:
-        """The elements of an array, in its order, where nobody writes to them."""
+        """The elements of an array, in its order, in a copy that nobody writes to."""
         if array.dtype.hasobject:
-            return array  # and an error, whoever asks
+            return array  # every user refuses it
         known = self._seen.get((id(array), "array"))
         if known is None:
             flags = array.flags
             order = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
-            # By bytes, with those between the fields of records.
+            # Bytewise, with the padding between the fields of records.
             data = array.tobytes(order)
             kept = np.ndarray(array.shape, array.dtype, data, order=order)
             known = self._seen[id(array), "array"] = array, True, kept

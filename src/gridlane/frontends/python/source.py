@@ -20,8 +20,8 @@ Definition = ast.FunctionDef | ast.Lambda
 class FunctionSource:
     """The parsed source of one function; shared by all translations of it.
 
-    ``line_offset`` is what to add to a line of ``node`` to get the line in ``file``. ``reads`` is
-    what it takes from around it, once that was asked for.
+    ``line_offset`` is added to a line of ``node`` to get the line in ``file``. ``reads`` caches its
+    reads from around it.
     """
 
     node: Definition
@@ -99,7 +99,7 @@ def _display_name(function: types.FunctionType) -> str:
 
 
 def _block(lines: list[str], code: types.CodeType) -> tuple[Definition, int] | None:
-    """Parse only the function's own lines, found by indentation; None when that does not work."""
+    """Parse only the function's own lines, found by indentation; None when that fails."""
     if code.co_name == "<lambda>":
         return None
     first = code.co_firstlineno - 1
@@ -119,7 +119,7 @@ def _block(lines: list[str], code: types.CodeType) -> tuple[Definition, int] | N
 
 
 def _block_end(lines: list[str], first: int, indent: int) -> int:
-    """The line behind a function that starts with its decorators at ``first``."""
+    """The line after a function that starts with its decorators at ``first``."""
     at = first
     while at < len(lines) and not lines[at].lstrip().startswith(("def ", "async def ")):
         at += 1
@@ -151,7 +151,7 @@ def _whole_file(lines: list[str], code: types.CodeType) -> tuple[Definition, int
 
 
 def _fits(node: Definition, code: types.CodeType) -> bool:
-    """Whether a function of the file may be the one that the code was made from."""
+    """Whether the code may be compiled from this function of the file."""
     names = [item.arg for item in (*node.args.posonlyargs, *node.args.args)]
     if tuple(names) != code.co_varnames[: code.co_argcount]:
         return False

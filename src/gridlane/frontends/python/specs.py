@@ -1,7 +1,7 @@
-"""The shape of an operand without its values: what a join, a call or a return agrees on.
+"""The shape of an operand without its values, by which joins, calls and returns unify.
 
-A spec is hashable. ``flatten`` takes an operand apart into IR values, ``rebuild`` puts values
-together again, so that any operand can live in variables and pass through calls.
+A spec is hashable. ``flatten`` splits an operand into IR values, ``rebuild`` assembles it again, so
+that any operand can live in variables and pass through calls.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from gridlane.ir.types import FragmentType, PointerType, Space, Type, pointer
 from gridlane.ir.values import Value
 
 UNBOUNDED = 1 << 80
-"""An upper bound that is none: the value is not negative unless 64 bits overflowed."""
+"""An absent upper bound: the value is not negative unless 64 bits overflowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class MemberSpec:
 
     @property
     def type(self) -> str:
-        """As an error message spells it."""
+        """Its type as an error message spells it."""
         return f"a member of {self.cls.__name__}"
 
 
@@ -104,8 +104,8 @@ class StaticSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LiteralSpec:
-    """A number baked into a function that needs it at compile time, equal to the same bits only:
-    zeros of either sign are two functions, and a NaN is one."""
+    """A number baked into a function that needs it at compile time, equal only to a bitwise equal
+    one: zeros of either sign are two functions, and a NaN is one."""
 
     dtype: DType
     value: int | float | bool
@@ -137,7 +137,7 @@ def _same_object(lhs: Any, rhs: Any) -> bool:
 
 
 def spec_of(operand: Operand) -> Spec | None:
-    """The spec of an operand; None for what cannot live in a variable (ranges, slices …)."""
+    """The spec of an operand; None for one that cannot live in a variable (ranges, slices …)."""
     if isinstance(operand, Scalar):
         cls = operand.cls if isinstance(operand, EnumMember) else None
         return ScalarSpec(operand.dtype, operand.lo, operand.hi, cls)
@@ -219,7 +219,7 @@ def _unify_arrays(lhs: ArraySpec, rhs: ArraySpec) -> Spec | None:
 
 
 def _common_pointer(lhs: ArraySpec | RecordSpec, rhs: ArraySpec | RecordSpec) -> PointerType:
-    """A pointer to where both may be: generic for two spaces, the looser of two alignments."""
+    """A pointer type that both convert to: generic for two spaces, the looser of two alignments."""
     a, b = lhs.pointer, rhs.pointer
     space = a.space if a.space is b.space else Space.GENERIC
     return pointer(a.element if a.element.align <= b.element.align else b.element, space)
@@ -265,7 +265,7 @@ def ir_types(spec: Spec) -> list[Type]:
 
 
 def suffixes(spec: Spec) -> list[str]:
-    """A name for each value of ``flatten``, to put behind the variable's."""
+    """A name for each value of ``flatten``, to append to the variable's."""
     if isinstance(spec, ArraySpec):
         axes = range(spec.type.ndim)
         strides = [f"_strides{d}" for d in axes] if spec.type.layout == "A" else []

@@ -108,7 +108,7 @@ def _continue(t: Translator, node: ast.Continue) -> None:
     t.terminate(control.Continue())
 
 
-# ---- ways out
+# ---- exits
 
 
 def _return(t: Translator, node: ast.Return) -> None:

@@ -1,4 +1,4 @@
-"""Python functions, typed by their arguments, to IR."""
+"""Translate Python functions, typed by their arguments, to IR."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def translate(
         function: the Python function.
         args: types of its arguments; see README.md for the flat parameters they become.
         options: of the kernel; they hold for its device functions too.
-        around: what is around the function; as it is now by default.
+        around: the values around the function; the current ones by default.
         is_kernel: False makes a module of the device function alone, without a kernel.
 
     Raises:
@@ -62,7 +62,7 @@ def translate_device(
 
 
 def _tidy(unit: Unit, root: Function) -> None:
-    """Drop dead ops and what is not reached."""
+    """Erase dead ops and unreachable functions and globals."""
     unit.prune(root)
     for function in unit.module.functions.values():
         drop_dead(function.body)

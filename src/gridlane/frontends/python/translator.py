@@ -1,9 +1,9 @@
-"""Translates one function: walks its ast and appends IR, typing as it goes.
+"""Translate one function: walk its ast and append IR, typed on the way.
 
-Expressions give operands, variables are a dict from names to operands. What a node of the ast means
-is a rule, which gets the translator: rules.py lists them, and this module knows none. Joins
-(joins.py) make IR variables where control flow needs them; a loop whose guessed types turn out too
-narrow is translated again with wider ones.
+Expressions evaluate to operands, variables are a dict from names to operands. The meaning of a node
+of the ast is a rule, which receives the translator: rules.py lists them, and this module knows
+none. Joins (joins.py) make IR variables where control flow needs them; a loop whose guessed types
+turn out too narrow is translated again with wider ones.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gridlane.ir.values import Function, Region, Value
 
 @dataclass(slots=True)
 class Snapshot:
-    """What to go back to when a loop is translated again."""
+    """The state to restore when a loop is translated again."""
 
     ops: int
     variables: int
@@ -51,7 +51,7 @@ class UnboundYet(NameLookupError):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the nodes of the ast mean, by their type. ``expressions`` give operands."""
+    """The rules of the ast's nodes, by their type. Those of ``expressions`` return operands."""
 
     expressions: Mapping[type[ast.expr], Callable[[Translator, Any], Operand]]
     statements: Mapping[type[ast.stmt], Callable[[Translator, Any], None]]
@@ -61,12 +61,12 @@ class Translator:
     """The state of the translation of one function.
 
     Attributes:
-        rules: what expressions and statements mean; callees are translated by the same.
+        rules: of expressions and statements; callees are translated by the same.
         b: the IR builder, whose ``loc`` is the place of the expression being translated.
         env: the variables bound here.
         dead: whether control does not reach the current place.
         loops: the enclosing loops, innermost last.
-        returns: for device functions, where each return stands and what it gives.
+        returns: for device functions, the place and the operand of each return.
         learned: specs of loop variables found by earlier attempts; ``lessons`` counts changes.
         compared: operands of the comparisons translated so far, for refine.py.
         parameters: the IR values of the parameters, with the parameter's number.
@@ -125,7 +125,7 @@ class Translator:
 
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:
-        """Give what is emitted inside the place of ``node``."""
+        """Set the location of the emitted ops inside to the place of ``node``."""
         outer, self.b.loc = self.b.loc, self.source.locate(node)
         yield
         self.b.loc = outer
@@ -158,14 +158,14 @@ class Translator:
     def run(
         self, region: Region, statements: list[ast.stmt], env: Environment
     ) -> Environment | None:
-        """Translate statements into a region; the variables at its end, or None if it does not
-        get there."""
+        """Translate statements into a region; return the variables at its end, or None if that is
+        unreachable."""
         self.env, self.dead = env, False
         try:
             with self.b.inside(region):
                 self.block(statements)
         except UnboundYet as error:
-            # The loop is translated again once the rest of it has told the variable's type.
+            # The loop is translated again once its later code has shown the variable's type.
             error.frame.unbound = error.frame.unbound or error
             return None
         return None if self.dead else self.env
@@ -178,7 +178,7 @@ class Translator:
         return region, operand
 
     def snapshot(self) -> Snapshot:
-        """Remember the state before a loop."""
+        """Save the state before a loop."""
         b = self.b
         return Snapshot(
             len(b.region.ops),

@@ -1,4 +1,4 @@
-"""What the functions of one module share while they are translated."""
+"""The state that the functions of one module share during translation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LiteralNeeded(ConstantError):
 
 @dataclass(slots=True)
 class Compiled:
-    """A device function of the module, and what a call of it gives."""
+    """A device function of the module, and the result of a call of it."""
 
     function: Function
     result: Spec
@@ -35,7 +35,7 @@ class Compiled:
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """One module in the making.
+    """A module during its translation.
 
     Attributes:
         around: the values that names and attributes have.
@@ -57,19 +57,19 @@ class Unit:
     errors: dict[ErrorSite, int] = field(default_factory=dict)
 
     def function_name(self, wanted: str) -> str:
-        """A name for a function that the module does not have yet."""
+        """A name that no function of the module has yet."""
         return _fresh(wanted, self.module.functions)
 
     def add_global(
         self, wanted: str, element: Type, count: int, space: Space, align: int, data: bytes | None
     ) -> str:
-        """Declare a global array; returns its symbol."""
+        """Declare a global array; return its symbol."""
         symbol = _fresh(wanted, self.module.globals)
         self.module.globals[symbol] = Global(symbol, element, count, space, align, data)
         return symbol
 
     def error_code(self, exception: str, message: str, loc: Loc) -> int:
-        """The code that a ``raise`` op gives for an error at a place."""
+        """The code of a ``raise`` op for an error at a place."""
         site = ErrorSite(exception, message, loc)
         code = self.errors.get(site)
         if code is None:
@@ -78,7 +78,7 @@ class Unit:
         return code
 
     def prune(self, root: Function) -> None:
-        """Drop the functions and globals that ``root`` does not reach: leftovers of attempts."""
+        """Erase the functions and globals that ``root`` does not reach: leftovers of attempts."""
         module = self.module
         if len(module.functions) == 1 and not module.globals:
             return

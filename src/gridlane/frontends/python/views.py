@@ -53,8 +53,8 @@ def make_view(t: Translator, array: ArrayView, parts: list[IndexPart], check: Ch
 
 
 def _moved(t: Translator, array: ArrayView, values: list[Value], steps: tuple[Value, ...]) -> Value:
-    """The address of a view's first element. In elements where the strides come from a shape, so
-    that the address stays a sum of index * extent."""
+    """The address of a view's first element. Counted in elements where the strides come from a
+    shape, so that the address stays a sum of index * extent."""
     offset = strided_sum(t, values, steps)
     if array.type.layout == "A":
         return byte_offset(t, array.pointer, offset)
@@ -80,8 +80,8 @@ def _in_elements(t: Translator, stride: Value, size: int) -> Value | None:
 
 
 def _layout(array: ArrayView, parts: list[IndexPart]) -> str:
-    """The layout of a view: C where a C array is indexed by integers first, then at most one
-    partial slice without a step, then whole axes; F likewise from the other end."""
+    """The layout of a view: C where the parts of a C array are integers, then at most one partial
+    slice without a step, then whole axes; F likewise in reverse order."""
     if array.type.layout == "A" or any(part is None for part in parts):
         return "A"
     ordered = parts if array.type.layout == "C" else parts[::-1]

@@ -1,6 +1,6 @@
 """Arithmetic, logic, comparison and conversion of scalars.
 
-Integers wrap around. Floats follow IEEE 754 with round to nearest even, one rounding an op, unless
+Integers wrap around. Floats follow IEEE 754 with round to nearest even, one rounding per op, unless
 the op's ``fast`` flags allow more.
 """
 
@@ -84,7 +84,7 @@ def check_accepts(op: Op, type_: Type, accepts: str) -> None:
 
 @operation("add")
 class Add(Binary):
-    """lhs + rhs; integers wrap. ``nowrap``: it is known that they do not; undefined if they do."""
+    """lhs + rhs; integers wrap. ``nowrap``: the sum is known not to; wrapping is undefined then."""
 
     lhs: Value
     rhs: Value
@@ -96,7 +96,7 @@ class Add(Binary):
 
 @operation("sub")
 class Sub(Binary):
-    """lhs - rhs; integers wrap. ``nowrap``: it is known that they do not."""
+    """lhs - rhs; integers wrap. ``nowrap``: the difference is known not to."""
 
     lhs: Value
     rhs: Value
@@ -107,7 +107,7 @@ class Sub(Binary):
 
 @operation("mul")
 class Mul(Binary):
-    """lhs * rhs; integers wrap. ``nowrap``: it is known that they do not."""
+    """lhs * rhs; integers wrap. ``nowrap``: the product is known not to."""
 
     lhs: Value
     rhs: Value
@@ -120,7 +120,7 @@ class Mul(Binary):
 @operation("div")
 class Div(Binary):
     """lhs / rhs. Integers round towards zero; division by zero gives all bits set; the most
-    negative number by -1 gives itself."""
+    negative number by -1 wraps to itself."""
 
     lhs: Value
     rhs: Value
@@ -151,7 +151,7 @@ class MulHi(Binary):
 
 @operation("min")
 class Min(Binary):
-    """The smaller. For floats a NaN loses against a number, and -0 is below +0."""
+    """The smaller. A number takes precedence over a float NaN, and -0 is below +0."""
 
     lhs: Value
     rhs: Value
@@ -162,7 +162,7 @@ class Min(Binary):
 
 @operation("max")
 class Max(Binary):
-    """The larger. For floats a NaN loses against a number, and +0 is above -0."""
+    """The larger. A number takes precedence over a float NaN, and +0 is above -0."""
 
     lhs: Value
     rhs: Value
@@ -231,7 +231,7 @@ class Shl(Shift):
 
 @operation("shr")
 class Shr(Shift):
-    """Right shift: copies the sign for signed types, zeros for unsigned. An amount of the width or
+    """Right shift: arithmetic for signed types, logical for unsigned. An amount of the width or
     more gives the sign (0 or -1) or 0."""
 
     value: Value
@@ -265,7 +265,7 @@ class Neg(Unary):
 
 @operation("abs")
 class Abs(Unary):
-    """The magnitude; the most negative integer gives itself; floats clear the sign bit."""
+    """The magnitude; the most negative integer wraps to itself; floats clear the sign bit."""
 
     value: Value
     fast: FastMath = FastMath.NONE
@@ -306,7 +306,7 @@ class Brev(Unary):
 
 
 class Compare(Op):
-    """Two operands of one type; the result is b1. A comparison with NaN is false, but ``ne``."""
+    """Two operands of one type; the result is b1. A comparison with NaN is false, except ``ne``."""
 
     __slots__ = ()
     lhs: Value
@@ -406,9 +406,9 @@ class Select(Op):
 class Cast(Op):
     """The value converted to another scalar type.
 
-    int to int: truncates or extends by the source's sign. To b1: != 0 (NaN is true). From b1: 0 or
-    1. int to float, float to float: nearest even (a large value overflows to infinity). float to
-    int: towards zero, saturating, NaN gives 0.
+    int to int: truncates, or sign-extends a signed source and zero-extends an unsigned one. To b1:
+    != 0 (NaN is true). From b1: 0 or 1. int to float, float to float: round to nearest even (a
+    large value overflows to infinity). float to int: towards zero, saturating, NaN gives 0.
     """
 
     value: Value

@@ -13,7 +13,7 @@ from gridlane.ir.values import Value
 
 
 class AtomicKind(Enum):
-    """What is stored, from the old value and the operand.
+    """How the stored value follows from the old value and the operand.
 
     ADD, SUB, AND, OR, XOR, EXCHANGE as named. MIN and MAX store the operand where it is smaller
     (larger): a NaN in memory stays and a NaN operand is ignored. NANMIN and NANMAX take a NaN as
@@ -66,8 +66,8 @@ class Atomic(Op):
 
 @operation("atomic_cas")
 class AtomicCas(Op):
-    """Store ``desired`` where memory holds ``expected``, compared bit for bit; the result is the
-    old value."""
+    """Store ``desired`` where memory holds ``expected``, compared bitwise; the result is the old
+    value."""
 
     pointer: Value
     expected: Value

@@ -1,4 +1,4 @@
-"""Structured control flow, calls, and the ways out of a kernel."""
+"""Structured control flow, calls, and exits from a kernel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class If(Op):
 @operation("loop")
 class Loop(Op):
     """Repeat ``body`` then ``step`` until a break or return. ``continue`` goes to ``step``, which
-    has no break, continue or return. ``unroll``: 0 no wish, 1 never, n by n."""
+    has no break, continue or return. ``unroll``: 0 unspecified, 1 never, n by n."""
 
     body: Region
     step: Region
@@ -36,7 +36,7 @@ class Loop(Op):
 
 @operation("scope")
 class ScopeOp(Op):
-    """Run ``body`` once; a ``leave`` in it goes behind it. Inlined calls become scopes."""
+    """Run ``body`` once; a ``leave`` in it jumps to its end. Inlined calls become scopes."""
 
     body: Region
 
@@ -63,7 +63,7 @@ class Continue(Op):
 
 @operation("leave")
 class Leave(Op):
-    """Go behind the innermost scope, out of the loops in it."""
+    """Jump to the end of the innermost scope, out of the loops in it."""
 
     terminator = True
 
@@ -74,7 +74,7 @@ class Leave(Op):
 
 @operation("return")
 class Return(Op):
-    """Leave the function with its results. A function without results may also run off its end."""
+    """Leave the function with its results. A function without results may also reach its end."""
 
     values: tuple[Value, ...] = ()
     terminator = True
@@ -86,8 +86,8 @@ class Return(Op):
 
 @operation("raise")
 class Raise(Op):
-    """End this thread with error ``code``, an index in the module's error table. The launch
-    reports the first; other threads go on."""
+    """End this thread with error ``code``, an index in the module's error table. The launch reports
+    the first; other threads continue."""
 
     code: int
     terminator = True
@@ -98,7 +98,7 @@ class Raise(Op):
 
 @operation("report")
 class Report(Op):
-    """Say that this thread has error ``code``, as ``raise`` does, and go on. Passes make it where
+    """Record error ``code`` for this thread, as ``raise`` does, and continue. Passes emit it where
     the threads of a block still have to meet."""
 
     code: int
@@ -131,8 +131,8 @@ class Call(Op):
 
 @operation("print")
 class Print(Op):
-    """Print ``parts``, nothing between them, and a newline: a text, or "" for the next argument.
-    Lines of one thread keep their order."""
+    """Print ``parts`` without separators, and a newline. A part is a text, or "" for the next
+    argument. Lines of one thread keep their order."""
 
     parts: tuple[str, ...]
     arguments: tuple[Value, ...]
@@ -143,7 +143,7 @@ class Print(Op):
 
 
 def _inside(scope: Scope, kind: type[Op]) -> bool:
-    """Whether the op stands in a ``kind`` without a scope or step between."""
+    """Whether the op is nested in a ``kind`` without a scope or step in between."""
     for ancestor in reversed(scope.ancestors):
         if isinstance(ancestor, kind):
             return True

@@ -1,8 +1,8 @@
-"""Copies from global to shared memory that go on while the thread does.
+"""Asynchronous copies from global to shared memory.
 
 A thread's copies are committed in groups, and it waits for groups. A copy reads its source and
 writes its target at any time between its start and the wait that covers it; a thread that reads the
-target, or writes the source, in between is in a race. Other threads see the data behind a barrier
+target, or writes the source, in between is in a race. Other threads see the data after a barrier
 that follows the wait. A copy that no wait covers may arrive late or never.
 """
 
@@ -19,7 +19,7 @@ SIZES = (4, 8, 16)
 
 @operation("async_copy")
 class AsyncCopy(Op):
-    """Start to copy 4, 8 or 16 ``bytes``. Both addresses are multiples of as many."""
+    """Start to copy 4, 8 or 16 ``bytes``. Both addresses are aligned to that size."""
 
     target: Value
     source: Value
@@ -39,7 +39,7 @@ class AsyncCommit(Op):
 
 @operation("async_wait")
 class AsyncWait(Op):
-    """Wait until at most the ``pending`` latest of this thread's groups are under way. Copies that
+    """Wait until at most the ``pending`` latest of this thread's groups are in flight. Copies that
     are in no group are not waited for."""
 
     pending: int

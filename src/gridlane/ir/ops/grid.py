@@ -1,4 +1,4 @@
-"""Where a thread stands in the grid, barriers and fences."""
+"""A thread's position in the grid, barriers and fences."""
 
 from __future__ import annotations
 
@@ -98,20 +98,20 @@ class DynamicSharedSize(Op):
 
 @operation("barrier")
 class Barrier(Op):
-    """Wait for every thread of the block that comes here; orders shared and global memory.
+    """Wait for every thread of the block that reaches the barrier; order shared and global memory.
 
-    Threads that have ended, by a return or an error, do not count: so NVIDIA's hardware has it
-    from 7.0 on. Nor do threads that end later without coming to a barrier, but what they write
-    until then is not ordered. That a thread passes this barrier by and comes to another one, or to
-    this one later, is an error of the kernel: the interpreter says so, a device may order less or
-    wait for ever.
+    Threads that have ended, by a return or an error, do not count: NVIDIA's hardware behaves so
+    from 7.0 on. Threads that end later without reaching a barrier do not count either, but their
+    writes until then are not ordered. A thread that passes this barrier by and reaches another one,
+    or this one later, is an error of the kernel: the interpreter reports it, a device may order
+    less or wait for ever.
     """
 
     barrier = True
 
 
 class Reduction(Enum):
-    """What a barrier reduction computes of the predicates."""
+    """The result that a barrier reduction computes from the predicates."""
 
     COUNT = "count"
     ALL = "all"
@@ -120,8 +120,8 @@ class Reduction(Enum):
 
 @operation("barrier_reduce")
 class BarrierReduce(Op):
-    """A barrier that returns to every thread the number of true predicates as i32, or 1/0 for
-    all and any. Threads that do not come here neither count nor are waited for; see Barrier."""
+    """A barrier that returns to every thread the number of true predicates as i32, or 1/0 for all
+    and any. Threads that do not reach it neither count nor are waited for; see Barrier."""
 
     kind: Reduction
     predicate: Value
@@ -136,15 +136,15 @@ class BarrierReduce(Op):
 
 @operation("grid_sync")
 class GridSync(Op):
-    """Wait for every thread of the grid; orders global memory. All blocks are on the device at
-    once. That a thread has ended, or that some wait here and others elsewhere in divergent control
-    flow, is an error, which hardware may show by waiting for ever. Once a thread of the grid has
-    raised, threads that come here or wait here end."""
+    """Wait for every thread of the grid; order global memory. All blocks are resident at once. A
+    thread that has ended, or waits elsewhere in divergent control flow, is an error, which hardware
+    may show by waiting for ever. Once a thread of the grid has raised, threads that reach or wait
+    at this op end."""
 
 
 @operation("sync_warp")
 class SyncWarp(Op):
-    """Wait for the warp's lanes in ``mask`` (u32); orders their memory accesses. Lanes that have
+    """Wait for the warp's lanes in ``mask`` (u32); order their memory accesses. Lanes that have
     ended do not count, whether or not they are in the mask."""
 
     mask: Value

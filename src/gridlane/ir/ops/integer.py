@@ -1,4 +1,4 @@
-"""Integer ops of instruction sets that no target has all of: each expands into ``ir.ops.arith``."""
+"""Integer ops that only some instruction sets have: each expands into ``ir.ops.arith``."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ if TYPE_CHECKING:
 
 
 def integer(value: Value) -> DType:
-    """The type of an operand that ``check`` has found to be an integer."""
+    """The type of an operand that ``check`` has verified to be an integer."""
     assert isinstance(value.type, DType), value
     return value.type
 
 
 def past_the_end(b: Builder, value: Value) -> Value:
-    """The end of a signed type that lies on the side of ``value``: the least number where it is
-    negative, else the largest."""
+    """The minimum of a signed type where ``value`` is negative, else the maximum."""
     dtype = integer(value)
     return b.select(
         b.lt(value, b.zero(dtype)), b.const(dtype.min, dtype), b.const(dtype.max, dtype)
@@ -48,13 +47,13 @@ class Listed(Op):
 
 
 def shown(types: tuple[Type, ...]) -> str:
-    """Types as a message has them."""
+    """Types as an error message shows them."""
     return f"({', '.join(map(str, types))})"
 
 
 @operation("add_sat")
 class AddSat(Binary):
-    """lhs + rhs, or the end of the type that is nearest to it. PTX: ``add.sat.s32``."""
+    """lhs + rhs; saturates. PTX: ``add.sat.s32``."""
 
     lhs: Value
     rhs: Value
@@ -67,14 +66,14 @@ class AddSat(Binary):
         total = b.add(lhs, rhs)
         if not dtype.is_signed:
             return (b.select(b.lt(total, lhs), b.const(dtype.max, dtype), total),)
-        # It wraps where the sign of both operands is not that of the sum.
+        # The sum wraps where its sign differs from that of both operands.
         wrong = b.and_(b.binary(Xor, lhs, total), b.binary(Xor, rhs, total))
         return (b.select(b.lt(wrong, b.zero(dtype)), past_the_end(b, lhs), total),)
 
 
 @operation("sub_sat")
 class SubSat(Binary):
-    """lhs - rhs, or the end of the type that is nearest to it. PTX: ``sub.sat.s32``."""
+    """lhs - rhs; saturates. PTX: ``sub.sat.s32``."""
 
     lhs: Value
     rhs: Value
@@ -85,14 +84,14 @@ class SubSat(Binary):
         rest = b.sub(lhs, rhs)
         if not dtype.is_signed:
             return (b.select(b.lt(lhs, rhs), b.zero(dtype), rest),)
-        # It wraps where the signs differ and that of the difference is not lhs's.
+        # It wraps where the signs differ and the difference has not lhs's sign.
         wrong = b.and_(b.binary(Xor, lhs, rhs), b.binary(Xor, lhs, rest))
         return (b.select(b.lt(wrong, b.zero(dtype)), past_the_end(b, lhs), rest),)
 
 
 class Carrying(Listed):
-    """A step of a sum or difference of integers of several words. Words are read as unsigned,
-    whatever their type; the second result is the carry."""
+    """A step of a multiword sum or difference. Words are read as unsigned, whatever their type; the
+    second result is the carry."""
 
     __slots__ = ()
     lhs: Value
@@ -111,7 +110,7 @@ class Carrying(Listed):
 
 @operation("add_carry")
 class AddCarry(Carrying):
-    """lhs + rhs + carry, and whether the exact sum has one bit more. PTX: ``add.cc`` (the carry is
+    """lhs + rhs + carry, and whether the exact sum carries out. PTX: ``add.cc`` (the carry is
     false), ``addc.cc``."""
 
     lhs: Value
@@ -145,7 +144,7 @@ class SubBorrow(Carrying):
 
 
 class PermuteMode(Enum):
-    """How the selector of ``prmt`` picks bytes. But for GENERIC, its low two bits say."""
+    """How the selector of ``prmt`` picks bytes. Modes other than GENERIC read its low two bits."""
 
     GENERIC = "generic"
     F4E = "f4e"
@@ -164,7 +163,7 @@ SELECTORS: dict[PermuteMode, tuple[int, int, int, int]] = {
     PermuteMode.ECR: (0x0000, 0x1110, 0x2210, 0x3210),
     PermuteMode.RC16: (0x1010, 0x3232, 0x1010, 0x3232),
 }
-"""The generic selectors that a mode has for the low two bits 0, 1, 2 and 3."""
+"""The generic selectors of a mode for the low two bits 0, 1, 2 and 3."""
 
 
 @operation("prmt")
@@ -172,7 +171,7 @@ class Prmt(Listed):
     """Four of the eight bytes of ``low`` (0 to 3) and ``high`` (4 to 7). PTX: ``prmt.b32``.
 
     Of a generic selector, bits 4n to 4n+2 number the byte that becomes byte n; where bit 4n+3 is
-    set, byte n is eight times the sign of that byte. Bits above 15 do not matter.
+    set, byte n is that byte's sign bit in all eight bits. Bits above 15 are ignored.
     """
 
     low: Value
@@ -196,13 +195,13 @@ class Prmt(Listed):
         return (first,)
 
     def known_byte(self, b: Builder, nibble: int) -> Value:
-        """The byte that four known bits pick."""
+        """The byte that four known bits select."""
         source = self.high if nibble & 4 else self.low
         byte = masked(b, shifted(b, Shr, source, 8 * (nibble & 3)), 0xFF)
         return signs(b, byte) if nibble & 8 else byte
 
     def byte(self, b: Builder, nibble: Value) -> Value:
-        """The byte that the low four bits of a value pick."""
+        """The byte that the low four bits of a value select."""
         source = b.select(has_bit(b, nibble, 4), self.high, self.low)
         amount = shifted(b, Shl, masked(b, nibble, 3), 3)
         byte = masked(b, b.binary(Shr, source, amount), 0xFF)
@@ -223,9 +222,9 @@ class Prmt(Listed):
 class Bfe(Listed):
     """The ``length`` bits of ``value`` from ``position`` on, extended to its type. PTX: ``bfe``.
 
-    Both numbers are taken modulo 256, as the PTX ISA has it (where they are constants above that,
-    ptxas 13 does so for 32 bits, and not for 64). A field of no bits is 0. A field that passes the
-    end of the value, or begins there, ends with it: a signed one is extended by the value's sign.
+    Both numbers are taken modulo 256, as the PTX ISA specifies (for constants above that, ptxas 13
+    does so for 32 bits, and not for 64). A field of no bits is 0. A field that reaches or starts
+    past the end of the value is truncated there: a signed one is extended by the value's sign.
     """
 
     value: Value
@@ -249,7 +248,7 @@ class Bfi(Listed):
     """``base`` with its ``length`` bits from ``position`` on replaced by the low bits of ``field``.
     PTX: ``bfi``.
 
-    Both numbers are taken modulo 256. Bits past the end of the type are dropped.
+    Both numbers are taken modulo 256. Bits past the end of the type are truncated.
     """
 
     field: Value
@@ -266,13 +265,13 @@ class Bfi(Listed):
 
 
 def low_bits(b: Builder, count: Value, dtype: DType) -> Value:
-    """As many one bits, at most all: a shift past the width gives 0, less 1 is all of them."""
+    """A mask of that many low bits, at most all: a shift past the width gives 0, minus 1 is all."""
     one = b.const(1, dtype)
     return b.sub(b.binary(Shl, one, count), one)
 
 
 def constant_of(value: Value) -> int | None:
-    """The integer that an operand is known to be."""
+    """The integer value of a constant operand."""
     return int(value.op.value) if isinstance(value.op, Const) else None
 
 
@@ -282,7 +281,7 @@ def shifted(b: Builder, op: type[Op], value: Value, amount: int) -> Value:
 
 
 def masked(b: Builder, value: Value, mask: int) -> Value:
-    """Some bits of a value."""
+    """The bitwise and of a value and a mask."""
     return b.and_(value, b.const(mask, integer(value)))
 
 
@@ -292,5 +291,5 @@ def has_bit(b: Builder, value: Value, bit: int) -> Value:
 
 
 def signs(b: Builder, byte: Value) -> Value:
-    """Eight times the sign of a byte."""
+    """The sign bit of a byte in all eight bits."""
     return b.mul(shifted(b, Shr, byte, 7), b.const(0xFF, integer(byte)))

@@ -1,6 +1,6 @@
 """Mathematical functions of floats.
 
-What is not marked exact or correctly rounded is within the ulp that docs/performance.md and the
+A function not marked exact or correctly rounded is within the ulp that docs/performance.md and the
 tests state for a target. Special cases are C's.
 """
 
@@ -28,14 +28,14 @@ class MathBinary(Binary):
 
 
 class Approximate(MathUnary):
-    """A function of one float that need not be rounded right."""
+    """A function of one float that need not be correctly rounded."""
 
     __slots__ = ()
     approximate = True
 
 
 class ApproximateBinary(MathBinary):
-    """A function of two floats that need not be rounded right."""
+    """A function of two floats that need not be correctly rounded."""
 
     __slots__ = ()
     approximate = True

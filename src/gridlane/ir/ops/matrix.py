@@ -1,8 +1,8 @@
 """Matrix fragments: a matrix that the 32 lanes of a warp hold together, for tensor cores.
 
-All 32 lanes come to each of these ops together, with the same pointer, stride and numbers; that
-some are elsewhere is an error, which hardware may show by a wrong result. Which lane holds which
-element is the target's. A variable of a fragment that only some lanes of a warp write is undefined.
+All 32 lanes run each of these ops convergently, with the same pointer, stride and numbers; a
+divergent warp is an error, which hardware may show by a wrong result. The target decides which lane
+holds which element. A variable of a fragment that only some lanes of a warp write is undefined.
 
 Memory: a fragment's rows, or its columns when ``by_columns``, are lines of consecutive elements,
 ``stride`` elements (i64) from the start of one to the next. Each line starts at a multiple of 16
@@ -18,10 +18,10 @@ from gridlane.ir.types import FragmentType, Role, Space, Type
 from gridlane.ir.values import Value
 
 LINE_ALIGN = 16
-"""Bytes that the start of each line in memory is a multiple of."""
+"""Alignment in bytes of the start of each line in memory."""
 
 DEPTHS: dict[DType, int] = {f16: 16, bf16: 16, f32: 8, i8: 32, u8: 32}
-"""What the inner extent of a product is a multiple of, by the elements of its factors."""
+"""The number that divides the inner extent of a product, by the element of its factors."""
 
 ACCUMULATORS = (f32, f16, i32, bf16)
 """Elements of accumulators. bf16 is for loading, storing and conversion only."""
@@ -36,17 +36,17 @@ PRODUCTS: dict[DType, tuple[DType, ...]] = {
 """Elements of the accumulators that factors may be multiplied into."""
 
 CONVERSIONS = {(f32, f16), (f16, f32), (f32, bf16), (bf16, f32), (i32, f32)}
-"""From and to what accumulators convert."""
+"""Pairs of accumulator elements (from, to) with a conversion."""
 
 SCALED = (f32, f16, i32)
 """Elements of accumulators that can be scaled."""
 
 EDGE = 16
-"""What the outer extents of factors, and both of an accumulator, are multiples of."""
+"""The number that divides the outer extents of factors, and both of an accumulator."""
 
 
 def steps_of(type_: FragmentType) -> tuple[int, int]:
-    """What rows and columns of a fragment are multiples of.
+    """The numbers that divide a fragment's rows and columns.
 
     >>> steps_of(FragmentType(Role.A, 64, 32, f16)), steps_of(FragmentType(Role.B, 8, 32, f32))
     ((16, 16), (8, 16))
@@ -56,7 +56,7 @@ def steps_of(type_: FragmentType) -> tuple[int, int]:
 
 
 def wrong(type_: FragmentType) -> str:
-    """What is wrong with a fragment type, or ""."""
+    """An error message for an invalid fragment type, or ""."""
     known = ACCUMULATORS if type_.role is Role.ACC else tuple(DEPTHS)
     if type_.element not in known:
         return f"a fragment {type_.role.value} has elements {', '.join(map(str, known))}"
@@ -104,8 +104,8 @@ class FragmentFill(Op):
 
 @operation("fragment_load")
 class FragmentLoad(Op):
-    """A fragment from memory. Factors of f32 are rounded as tf32: to 10 bits behind the point, to
-    nearest, ties away from zero."""
+    """A fragment from memory. Factors of f32 are rounded as tf32: to 10 mantissa bits, to nearest,
+    ties away from zero."""
 
     pointer: Value
     stride: Value
@@ -136,10 +136,10 @@ class FragmentStore(Op):
 
 @operation("fragment_mma")
 class FragmentMma(Op):
-    """The accumulator a @ b + c. Integers are exact and wrap. Products of floats are exact, their
-    sum is rounded to the accumulator's element once. Hardware adds in an order of its own, rounds
-    sums in between (to f32 or f16, some towards zero), and takes no part in that definition beyond
-    that: what it gives differs by some rounding steps of the largest partial sum."""
+    """The accumulator a @ b + c. Integers are exact and wrap. Products of floats are exact; their
+    sum is rounded to the accumulator's element once. Hardware adds in an order of its own and
+    rounds partial sums (to f32 or f16, some towards zero): its result differs by some rounding
+    steps of the largest partial sum."""
 
     a: Value
     b: Value

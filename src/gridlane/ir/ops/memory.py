@@ -24,7 +24,7 @@ def element_of(op: Op, value: Value) -> Type:
 
 
 def is_pointer(type_: Type) -> bool:
-    """Whether an attribute that the annotations call a pointer type is one: parsed text may lie."""
+    """Whether an attribute annotated as a pointer type is one: parsed text may hold another."""
     return isinstance(type_, PointerType)
 
 
@@ -67,7 +67,8 @@ class Store(Op):
 
 @operation("offset")
 class Offset(Op):
-    """The address ``index`` elements further; the index is sign-extended by its own type."""
+    """The address ``index`` elements further; the index is sign-extended or zero-extended by its
+    own type."""
 
     pointer: Value
     index: Value
@@ -151,7 +152,7 @@ class FromAddress(Op):
 
 @operation("global")
 class GlobalAddress(Op):
-    """The address of the module's global ``symbol``: of its first element."""
+    """The address of the first element of the module's global ``symbol``."""
 
     symbol: str
     type: PointerType
@@ -170,7 +171,7 @@ class GlobalAddress(Op):
 
 @operation("dynamic_shared")
 class DynamicShared(Op):
-    """The start of the shared memory whose size is given at launch, behind the static arrays."""
+    """The start of the shared memory whose size is given at launch, after the static arrays."""
 
     type: PointerType
     pure = True
@@ -185,8 +186,8 @@ class DynamicShared(Op):
 
 @operation("local_array")
 class LocalArray(Op):
-    """The address of ``count`` elements that belong to this thread until the function returns.
-    Their first contents are undefined. Each such op is one array, however often it runs."""
+    """The address of ``count`` elements that this thread owns until the function returns. Their
+    initial contents are undefined. Each such op is one array, however often it runs."""
 
     element: Type
     count: int

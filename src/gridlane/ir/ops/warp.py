@@ -1,7 +1,7 @@
 """Exchange between the 32 lanes of a warp.
 
 ``mask`` (u32) names the lanes that take part. A lane that is not active at the op does not take
-part, whatever the mask says; what CUDA leaves undefined then is defined here as written.
+part, whatever the mask says; cases that CUDA leaves undefined are defined here as written.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Shuffle(Op):
 
 
 class VoteMode(Enum):
-    """ALL: every taking-part lane's predicate holds; ANY: one does; EQ: all are equal; BALLOT: the
-    u32 with the bit of each taking-part lane whose predicate holds."""
+    """ALL: the predicate of every participating lane holds; ANY: one does; EQ: all are equal;
+    BALLOT: the u32 with the bit of each participating lane whose predicate holds."""
 
     ALL = "all"
     ANY = "any"
@@ -79,7 +79,7 @@ class Vote(Op):
 
 @operation("match_any")
 class MatchAny(Op):
-    """The u32 of the active lanes in ``mask`` whose value has the same bits as the own."""
+    """The u32 of the active lanes in ``mask`` whose value is bitwise equal to the lane's own."""
 
     mask: Value
     value: Value
@@ -95,7 +95,7 @@ class MatchAny(Op):
 
 @operation("match_all")
 class MatchAll(Op):
-    """(active lanes in ``mask``, True) when their values have the same bits, else (0, False)."""
+    """(active lanes in ``mask``, True) when their values are bitwise equal, else (0, False)."""
 
     mask: Value
     value: Value
@@ -132,7 +132,7 @@ class WarpReduction(Enum):
 
 @operation("warp_reduce")
 class WarpReduce(Op):
-    """The reduction of an integer over the active lanes in ``mask``, given to each of them."""
+    """The reduction of an integer over the active lanes in ``mask``, returned to each of them."""
 
     kind: WarpReduction
     mask: Value

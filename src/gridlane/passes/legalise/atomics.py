@@ -1,7 +1,7 @@
-"""Makes the atomics that a target lacks of its compare-and-swap of words.
+"""Expands the atomics that a target lacks into compare-and-swap loops.
 
-Atomics on memory of one thread become plain accesses. Others on 32 bits become loops that try to
-swap the word until no other thread came between. Those of 64 bits need a swap of 64 bits.
+Atomics on memory of one thread become plain accesses. Other atomics on 32 bits become loops that
+retry the swap until no other thread intervened. Those on 64 bits need a swap of 64 bits.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from gridlane.passes.legalise.representation import Parts, Representation, Rule,
 Kind = atomic.AtomicKind
 
 Keep: TypeAlias = Callable[[Kind | None, DType], bool]
-"""Whether a target has an atomic on a type; None is the compare-and-swap."""
+"""Whether a target supports an atomic on a type; None is the compare-and-swap."""
 
 
 def integers_of_32_bits(kind: Kind | None, dtype: DType) -> bool:
-    """The atomics that WGSL, GLSL and MSL have on integers."""
+    """Whether WGSL, GLSL and MSL support an atomic on a type."""
     return dtype.is_integer and dtype.bits == 32 and kind not in CONDITIONAL
 
 
 CONDITIONAL = frozenset((Kind.INC, Kind.DEC, Kind.NANMIN, Kind.NANMAX))
-"""What is CUDA's alone, and what integers have under another name."""
+"""Atomics of CUDA alone, and those that integers have under another name."""
 
 
 def legalize_atomics(module: Module, keep: Keep = integers_of_32_bits) -> None:
-    """Replace the atomics that ``keep`` does not want.
+    """Replace the atomics that ``keep`` rejects.
 
     Raises:
-        TargetError: one of 64 bits, where the target cannot swap so many, or of 8 or 16.
+        TargetError: an atomic of 64 bits on a target without such a swap, or one of 8 or 16 bits.
     """
     _Loops(module, keep).run()
 
@@ -96,7 +96,7 @@ class _Loops(Representation):
         return [(b.bitcast(old, own),)]
 
     def word(self, op: atomic.Atomic | atomic.AtomicCas) -> DType:
-        """The integer that is swapped for a type."""
+        """The integer type that is swapped for a type."""
         own = scalar(op.result)
         if not self.has(None, own.unsigned):
             raise TargetError(
@@ -110,7 +110,7 @@ class _Loops(Representation):
 
 
 ALIASES = {Kind.NANMIN: Kind.MIN, Kind.NANMAX: Kind.MAX}
-"""The same thing on integers."""
+"""The equivalent kinds on integers."""
 
 
 def swap_until_done(
@@ -120,8 +120,8 @@ def swap_until_done(
     order: MemoryOrder = MemoryOrder.RELAXED,
     scope: MemoryScope = MemoryScope.DEVICE,
 ) -> Value:
-    """Replace an unsigned integer in memory by ``change`` of it, at once as others see it; the
-    old one. What is loaded first is a guess, which the first swap may correct."""
+    """Replace an unsigned integer in memory by ``change`` of it atomically, and return the old
+    value. The first load is a guess, which the first swap may correct."""
     guess = b.variable("seen", scalar_at(at))
     b.write(guess, b.load(at, volatile=True))
     with b.loop():
@@ -150,7 +150,7 @@ _BINARY: dict[Kind, type[Op]] = {
 
 
 def stored(b: Builder, kind: Kind, old: Value, operand: Value) -> Value:
-    """What an atomic stores, from the old value and the operand."""
+    """The value that an atomic stores, from the old value and the operand."""
     if kind in _BINARY:
         return b.binary(_BINARY[kind], old, operand)
     if kind is Kind.EXCHANGE:

@@ -1,4 +1,4 @@
-"""Makes plain loads and stores of asynchronous copies, for targets that have none."""
+"""Expands asynchronous copies into loads and stores, for targets without such copies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gridlane.ir.values import Module, Region, Value
 
 
 def copy_at_once(module: Module) -> None:
-    """A copy that is done when it starts is done at every wait."""
+    """Make every copy synchronous, so that it is complete at every wait."""
     for function in module.functions.values():
         _rewrite(function.body)
 
@@ -28,7 +28,7 @@ def _rewrite(region: Region) -> None:
 
 
 def _plain(op: copies.AsyncCopy) -> list[Op]:
-    """A load and a store of as many words."""
+    """A load and a store of the copy's size."""
     words = op.bytes // u32.size
     type_: Type = u32 if words == 1 else vector(u32, words)
 

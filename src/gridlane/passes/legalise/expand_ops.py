@@ -1,6 +1,6 @@
-"""Expands ops that a target does not emit into others, by each op's own ``expand``.
+"""Expands ops that a target does not emit, by each op's own ``expand``.
 
-A long expansion is a library function, written once for a module and called.
+A long expansion is a library function, written once per module and called.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gridlane.passes.legalise.library import LEAST_OPS, library_function
 def expand_ops(module: Module, emitted: Set[type[Op]]) -> None:
     """Expand every op that has an expansion and is not in ``emitted``.
 
-    It runs before all other passes, which need not know such ops.
+    It runs before all other passes, which therefore never see such ops.
     """
     functions = list(module.functions.values())
     met = {type(op) for function in functions for op in function.body.walk()}
@@ -35,7 +35,7 @@ class _Expansion:
         self.values: dict[Value, Value] = {}
 
     def region(self, region: Region) -> None:
-        """Rewrite the ops of a region, and the operands that were results of such ops."""
+        """Rewrite the ops of a region, and the operands that are results of expanded ops."""
         ops, region.ops = region.ops, []
         for op in ops:
             op.replace_operands(self.now)
@@ -47,7 +47,7 @@ class _Expansion:
                 region.ops.append(op)
 
     def expanded(self, op: Op) -> list[Op]:
-        """The ops that stand for one. An expansion may use ops that are expanded themselves."""
+        """The ops that replace one op. An expansion may use ops that are expanded themselves."""
         self.builder.loc = op.loc
         with self.builder.inside(Region()) as region:
             made = op.expand(self.builder)
@@ -59,7 +59,7 @@ class _Expansion:
         return region.ops
 
     def called(self, op: Op) -> control.Call:
-        """A call of the library function that the op expands into."""
+        """A call of the library function that holds the op's expansion."""
         facts = [str(getattr(op, name)) for name in op.PLAIN_FIELDS]
         types = [str(value.type) for value in op.operands()]
         name = ".".join(["gridlane", op.name, *facts, *types])
@@ -69,7 +69,7 @@ class _Expansion:
         return call
 
     def written(self, op: Op, name: str) -> Function:
-        """The function: its operands are not known, so it does for every such op."""
+        """Write the library function; its operands are unknown, so it serves every such op."""
         params = [Param(Value(value.type, None, f"x{n}")) for n, value in enumerate(op.operands())]
         function = Function(name, params, tuple([result.type for result in op.results]))
         general = clone_op(op, {}, {})
@@ -82,5 +82,5 @@ class _Expansion:
         return function
 
     def now(self, value: Value) -> Value:
-        """What stands for a value."""
+        """The replacement of a value."""
         return self.values.get(value, value)

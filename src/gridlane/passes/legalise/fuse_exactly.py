@@ -1,8 +1,8 @@
-"""Makes fused multiply-adds calls of a function of integers, for targets whose own may round
+"""Replaces fused multiply-adds by calls of an integer function, for targets whose own may round
 twice.
 
-Where the flags of one allow to contract, two roundings will do, and it stays. It runs in front of
-``legalize_math``, whose functions are as accurate with two.
+An Fma whose flags allow contraction stays, as two roundings are enough for it. The pass runs before
+``legalize_math``, whose functions are as accurate with two roundings.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gridlane.passes.legalise.small.formats import odd_fma
 
 
 def fuse_exactly(module: Module, dtype: DType = f64) -> None:
-    """Replace every Fma of a type, which is f32, f64, or one that f32 holds."""
+    """Replace every Fma of a type: f32, f64, or a type whose values f32 holds."""
 
     def callee(op: Op) -> Function | None:
         if not isinstance(op, arith.Fma) or op.a.type is not dtype:
@@ -30,7 +30,7 @@ def fuse_exactly(module: Module, dtype: DType = f64) -> None:
 
 
 def _function(module: Module, dtype: DType) -> Function:
-    """The module's function; written at its first use."""
+    """The module's function, written on first use."""
     name = f"gridlane.fma.{dtype}"
     return library_function(module, name, lambda: _written(module, name, dtype))
 

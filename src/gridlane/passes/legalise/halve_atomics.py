@@ -1,8 +1,8 @@
-"""Does atomics on 64-bit integers in two of 32 bits, for devices whose atomics have no more.
+"""Splits atomics on 64-bit integers into two of 32 bits, for devices with 32-bit atomics alone.
 
-The low word changes first, and what it carries goes to the high word. So the sum is right when all
-is done, but another thread may see one word without the other: where a kernel uses the old value,
-or where the order of updates shows, that will not do and is refused.
+The low word changes first, and its carry goes to the high word. So the sum is right when all
+updates are done, but another thread may see one word without the other. An atomic is refused where
+the kernel uses the old value, or where the order of updates matters.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def halve_atomics(module: Module) -> None:
     """Replace the atomics on 64-bit integers, in every function.
 
     Raises:
-        TargetError: one whose words cannot be changed one after the other.
+        TargetError: an atomic whose words cannot be changed one after the other.
     """
     _Halves(module).run()
 
@@ -71,7 +71,7 @@ class _Halves(Representation):
         return [(b.const(0, own),)]
 
     def change(self, op: atomic.Atomic, at: Value, value: Value) -> None:
-        """Change both words at an address by those of a u64."""
+        """Change both words at an address by the words of a u64."""
         b = self.builder
         kind = Kind.ADD if op.kind is Kind.SUB else op.kind
         words = b.recast(at, pointer(u32, memory.space_of(at)))

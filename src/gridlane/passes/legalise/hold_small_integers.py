@@ -1,7 +1,7 @@
-"""Computes with integers of 8 and 16 bits in 32, for compilers that lose their wrap-around.
+"""Computes with integers of 8 and 16 bits in 32 bits, for compilers that lose their wrapping.
 
-An integer is held extended to 32 bits by its sign, as ``legalize_small`` has it. Memory, f16 and
-bf16 stay as they are: an op that only moves a small integer, or takes it apart, gets it in its own
+An integer is held sign- or zero-extended to 32 bits, as in ``legalize_small``. Memory, f16 and bf16
+stay as they are: an op that only moves a small integer, or reinterprets it, takes it in its own
 type.
 """
 
@@ -19,11 +19,11 @@ from gridlane.passes.legalise.representation import GENERIC, Parts, Representati
 from gridlane.passes.legalise.small import COMPUTED, HELD, SmallValues
 
 INTEGERS = {own: held for own, held in HELD.items() if own.is_integer}
-"""What holds a value of each small integer type."""
+"""The type that holds each small integer type."""
 
 
 def hold_small_integers(module: Module) -> None:
-    """Replace the values of 8 and 16 bits that are computed with, in every function."""
+    """Replace the 8- and 16-bit values of arithmetic, in every function."""
     _Integers(module).run()
 
 
@@ -42,7 +42,7 @@ class _Integers(SmallValues):
     # ---- ops on the small types themselves
 
     def native(self, op: Op) -> Sequence[Parts]:
-        """The op itself, with its operands brought into their types."""
+        """Keep the op, with its operands cast to their own types."""
         op.replace_operands(self.own)
         self.builder.region.ops.append(op)
         return [self.taken(result) for result in op.results]
@@ -54,7 +54,7 @@ class _Integers(SmallValues):
         return self.builder.cast(self.one(value), scalar(value))
 
     def taken(self, result: Value) -> Parts:
-        """What holds a result."""
+        """The representation of a result."""
         form = self.form(result.type)
         if form is None:
             return (result,)
@@ -69,4 +69,4 @@ _RULES: dict[type[Op], Rule] = {
     arith.Select: Representation.select,
     warp.WarpReduce: SmallValues.plain,
 }
-"""What is computed in 32 bits; other ops are the device's own."""
+"""Ops computed in 32 bits; the device does other ops itself."""

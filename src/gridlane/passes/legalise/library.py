@@ -1,7 +1,7 @@
-"""Functions that passes write for ops that a target lacks, each once for a module.
+"""Functions that passes write for ops that a target lacks, each once per module.
 
-The name of one says all that it does. So a code generator may keep what it made of one, and names
-it in ``Module.known``: then it is declared alone, and no pass works on its body again.
+The name of a function determines its meaning. So a code generator may cache its code, and lists the
+name in ``Module.known``: then the function is only declared, and no pass works on its body again.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from gridlane.ir.types import Type
 from gridlane.ir.values import Function, Module, Param, Region, Value
 
 LEAST_OPS = 24
-"""A shorter function is no library function: it stands where it is called."""
+"""The size below which a function is no library function and is inlined."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Signature:
-    """The types of a function as it is written, before passes change them."""
+    """The types of a function as written, before passes change them."""
 
     params: tuple[Type, ...]
     results: tuple[Type, ...]
 
 
 _SIGNATURES: dict[str, _Signature] = {}
-"""Of each library function that this process has written."""
+"""The signature of each library function that this process has written."""
 
 
 def library_function(module: Module, name: str, write: Callable[[], Function]) -> Function:
-    """The module's function of a name, written or declared when there is none.
+    """The module's function of a name, written or declared on first use.
 
     Args:
-        write: makes it; the functions that it calls may be added to the module meanwhile.
+        write: creates it, and may add the functions that it calls to the module.
     """
     if name in module.functions:
         return module.functions[name]
@@ -56,11 +56,11 @@ def _declared(name: str, signature: _Signature) -> Function:
 
 
 def call_instead(module: Module, callee: Callable[[Op], Function | None]) -> None:
-    """Make calls of library functions of ops, with their operands and their results.
+    """Replace ops by calls of library functions, with the same operands and results.
 
     Args:
-        callee: the function for an op, or None where it stays. Those that it writes stay as they
-            are.
+        callee: the function for an op, or None where the op stays. Ops in functions that it adds
+            stay as they are.
     """
     for function in list(module.functions.values()):
         _call_in(function.body, callee, {})

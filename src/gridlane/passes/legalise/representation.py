@@ -1,8 +1,8 @@
-"""Holds values of some types in values of others: what the passes that legalise types share.
+"""Represents values of some types by values of others: the base of the passes that legalise types.
 
-A pass says by ``forms`` what stands for a type, and by ``RULES`` what stands for an op on such
-values. What only passes values on (variables, selects, calls, returns) is done here. Memory keeps
-its layout: the element of a pointer says where elements are, whatever loads and stores them.
+A pass defines by ``forms`` the representation of a type, and by ``RULES`` the rewriting of an op on
+such values. Ops that only pass values on (variables, selects, calls, returns) are handled here.
+Memory keeps its layout: the element type of a pointer gives the stride, whatever type is accessed.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from gridlane.ir.values import Function, Global, Module, Param, Region, Value, V
 from gridlane.passes.legalise.math.expression import FORMATS, Expression, Writer
 
 Parts: TypeAlias = tuple[Value, ...]
-"""The values that stand for one."""
+"""The values that represent one value."""
 
 Rule: TypeAlias = Callable[[Any, Any], Sequence[Parts]]
-"""From a representation and an op to what stands for each result of the op."""
+"""Maps a representation and an op to the values that represent each result of the op."""
 
 
 class Representation:
-    """Rewrites a module. ``builder`` stands where the op that is rewritten stood."""
+    """Rewrites a module. ``builder`` inserts at the op being rewritten."""
 
     RULES: ClassVar[dict[type[Op], Rule]] = {}
-    """What stands for an op that has an operand or a result with a form."""
+    """The rule for each op that has an operand or a result with a form."""
 
     LACK = "the target has no such values"
-    """What is wrong where there is no rule."""
+    """The reason for the error where there is no rule."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -42,41 +42,41 @@ class Representation:
         self.worded: set[str] = set()
         self.known: dict[Type, tuple[Type, ...] | None] = {}
 
-    # ---- what a pass says
+    # ---- defined by a pass
 
     def forms(self, type_: Type) -> tuple[Type, ...] | None:
-        """The types that stand for one, or None for the type itself."""
+        """The types that represent a type, or None where it stays."""
         raise NotImplementedError
 
     def entered(self, param: Value) -> Parts:
-        """What stands for a parameter of the kernel, which keeps its type."""
+        """The representation of a kernel's parameter, which keeps its type."""
         raise NotImplementedError
 
-    # ---- what rules use
+    # ---- used by rules
 
     def form(self, type_: Type) -> tuple[Type, ...] | None:
-        """``forms``, remembered."""
+        """``forms``, cached."""
         if type_ not in self.known:
             self.known[type_] = self.forms(type_)
         return self.known[type_]
 
     def of(self, value: Value) -> Parts:
-        """What stands for an operand."""
+        """The representation of an operand."""
         return self.parts.get(value, (value,))
 
     def one(self, value: Value) -> Value:
-        """What stands for an operand, where that is one value."""
+        """The representation of an operand, where it is one value."""
         (made,) = self.of(value)
         return made
 
     def expressions(self, value: Value) -> tuple[Expression, ...]:
-        """What stands for an operand, with operators."""
+        """The representation of an operand, as expressions."""
         return tuple([self.writer.wrap(part) for part in self.of(value)])
 
     # ---- the walk
 
     def run(self) -> None:
-        """Rewrite every function that the module has now."""
+        """Rewrite every function that is in the module at the start."""
         functions = list(self.module.functions.values())
         items = self.module.globals
         self.worded = {name for name, item in items.items() if self.in_words(item.element)}
@@ -87,7 +87,7 @@ class Representation:
             self.function(function)
 
     def flat(self, types: Sequence[Type]) -> tuple[Type, ...]:
-        """The types that stand for several."""
+        """The types that represent several types, in order."""
         return tuple([part for type_ in types for part in self.form(type_) or (type_,)])
 
     def function(self, function: Function) -> None:
@@ -104,7 +104,7 @@ class Representation:
         function.body.ops[:0] = self.writer.constants.values()
 
     def declare(self, var: Var) -> None:
-        """Declare a variable, or what stands for it."""
+        """Declare a variable, or the variables that represent it."""
         form = self.form(var.type)
         if form is None:
             self.builder.function.variables.append(var)
@@ -112,7 +112,7 @@ class Representation:
         self.variables[var] = tuple([self.builder.variable(var.name, part) for part in form])
 
     def parameters(self, function: Function) -> None:
-        """Take the parameters of a function."""
+        """Rewrite the parameters of a function."""
         params: list[Param] = []
         for param in function.params:
             value, form = param.value, self.form(param.value.type)
@@ -135,7 +135,7 @@ class Representation:
                 self.op(op)
 
     def op(self, op: Op) -> None:
-        """Rewrite an op, or pass it on."""
+        """Rewrite an op, or keep it."""
         self.builder.loc = op.loc
         if not self.concerns(op):
             self.keep(op)
@@ -145,21 +145,21 @@ class Representation:
             self.parts[old] = parts
 
     def rule(self, op: Op) -> Rule:
-        """How an op is rewritten; TargetError where it cannot be."""
+        """The rule for an op; TargetError where there is none."""
         rule = self.RULES.get(type(op)) or GENERIC.get(type(op))
         if rule is None:
             raise TargetError(f"{op.name}: {self.LACK}", op.loc)
         return rule
 
     def concerns(self, op: Op) -> bool:
-        """Whether an op has to do with values that have a form."""
+        """Whether an op involves values that have a form."""
         if isinstance(op, memory.ReadVar | memory.WriteVar):
             return self.form(op.var.type) is not None
         if isinstance(op, memory.LocalArray):
             return self.in_words(op.element)
         if isinstance(op, memory.GlobalAddress):
             return op.symbol in self.worded
-        # The hot test of all these passes.
+        # This test is the hot path of all these passes.
         form = self.form
         for value in op.results:
             if form(value.type) is not None:
@@ -167,11 +167,11 @@ class Representation:
         return any(form(value.type) is not None for value in op.operands())
 
     def in_words(self, element: Type) -> bool:
-        """Whether an array of the kernel's own is to be declared as one of 32-bit words."""
+        """Whether an array of the kernel's own is declared as one of 32-bit words."""
         return False
 
     def keep(self, op: Op) -> None:
-        """Pass an op on, with its regions rewritten."""
+        """Keep an op, with its regions rewritten."""
         op.replace_operands(self.one)
         self.builder.region.ops.append(op)
         for name in op.REGION_FIELDS:
@@ -179,7 +179,7 @@ class Representation:
             setattr(op, name, new)
             self.region(old, new)
 
-    # ---- what passes values on
+    # ---- ops that pass values on
 
     def select(self, op: arith.Select) -> Sequence[Parts]:
         pairs = zip(self.of(op.on_true), self.of(op.on_false), strict=True)
@@ -205,7 +205,7 @@ class Representation:
         return []
 
     def local_array(self, op: memory.LocalArray) -> Sequence[Parts]:
-        """An array of whole words: its last bytes are read with the word that they are in."""
+        """Declare an array as whole words: its last bytes are read with the word around them."""
         words = -(-op.element.size * op.count // u32.size)
         made = self.builder.value(memory.LocalArray(u32, words))
         return [(self.builder.recast(made, pointer(op.element, Space.LOCAL)),)]
@@ -217,7 +217,7 @@ class Representation:
 
 
 def in_whole_words(item: Global) -> Global:
-    """A global as an array of words. Its first element keeps its place; what is added is zero."""
+    """A global as an array of words. Its first element keeps its place; the padding is zero."""
     words = -(-item.size // u32.size)
     data = None if item.data is None else item.data.ljust(words * u32.size, b"\0")
     align = max(item.align, u32.align)
@@ -242,7 +242,7 @@ def fields_of(op: Op) -> dict[str, Any]:
 
 
 def again(rep: Representation, op: Op, *operands: Value) -> Parts:
-    """The same op with other operands, in the order of the op's own."""
+    """The same op with other operands, in the order of its own."""
     fields = fields_of(op)
     waiting = iter(operands)
     for name in op.OPERAND_FIELDS:
@@ -251,6 +251,6 @@ def again(rep: Representation, op: Op, *operands: Value) -> Parts:
 
 
 def scalar(value: Value) -> DType:
-    """The type of a value that is a scalar."""
+    """The type of a scalar value."""
     assert isinstance(value.type, DType), value
     return value.type

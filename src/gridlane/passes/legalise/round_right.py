@@ -1,7 +1,8 @@
-"""Makes quotients and square roots calls of functions that round them right, for languages that let
-them be some ulp off.
+"""Replaces quotients and square roots by calls of functions that round them correctly, for
+languages that allow an error of some ulp.
 
-It runs in front of ``legalize_math``, whose functions do with rough ones, as do those of f64.
+The pass runs before ``legalize_math``, whose functions, like those of f64, work with approximate
+ones.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _FORMULAS: dict[type[Op], tuple[Callable[..., Expression], FastMath]] = {
     arith.Div: (quotient, FastMath.ARCP),
     math.Sqrt: (sqrt, FastMath.AFN),
 }
-"""What computes an op, and the flag of one that need not be right."""
+"""The formula of each op, and the flag of an op that may be approximate."""
 
 
 def round_right(module: Module) -> None:
@@ -48,7 +49,7 @@ def _written(module: Module, name: str, op: type[Op], dtype: DType) -> Function:
     operands = [writer.wrap(param.value) for param in function.params]
     if dtype is f32:
         made = formula(writer, *operands)
-    else:  # f32 has more than twice the bits, so its result may be rounded again
+    else:  # f32 has more than twice the bits, so so its result may be rounded again
         made = formula(writer, *[operand.cast(f32) for operand in operands]).cast(dtype)
     writer.builder.return_((made.value,))
     function.body.ops = [*writer.constants.values(), *function.body.ops]

@@ -1,7 +1,7 @@
-"""Gives each generic pointer of a kernel the memory that it goes to: shaders have no generic ones.
+"""Infers the address space of each generic pointer of a kernel: shaders have no generic pointers.
 
-A pointer's space is that of what it was made from. An address that comes from a number or from
-memory is one of global memory, so that other memory may have no addresses that are numbers.
+A pointer has the space of the pointer that it derives from. An address that comes from a number or
+from memory is in global memory, so other memory needs no addresses as numbers.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ Item = Value | Var
 
 _FROM_OUTSIDE = (memory.FromAddress, memory.Load, memory.Part)
 _CHOICES = (arith.Select, memory.WriteVar, arith.Compare)
-"""What takes several pointers, of which one may be null."""
+"""Ops that take several pointers, of which one may be null."""
 
 
 def settle_spaces(module: Module) -> None:
     """Replace the generic space in the types of a kernel whose calls are inlined.
 
     Raises:
-        TargetError: a pointer goes to two kinds of memory, or an address as a number is asked of
-            other memory than global.
+        TargetError: a pointer may point to two spaces, or the kernel takes an address as a number
+            outside global memory.
     """
     kernel = module.kernel
     spaces = _Spaces(kernel)
@@ -46,13 +46,13 @@ class _Spaces:
             pass
 
     def settled(self, item: Item) -> PointerType:
-        """The type of a pointer, with its space."""
+        """The type of a pointer, with its inferred space."""
         assert isinstance(item.type, PointerType)
         space = item.type.space or self.known.get(item, Space.GLOBAL)
         return pointer(item.type.element, space)
 
     def _visit(self, op: Op) -> bool:
-        """Learn what an op says; whether that is new."""
+        """Record the space that an op implies; whether it is new."""
         target = op.var if isinstance(op, memory.WriteVar) else op.results[0]
         found = [space for item in _sources(op) if (space := self._certain(item)) is not None]
         if isinstance(op, _FROM_OUTSIDE):
@@ -82,15 +82,15 @@ def _is_generic(item: Item) -> bool:
 
 
 def _makes_generic(op: Op) -> bool:
-    """Whether an op makes a generic pointer of something that says where it points to."""
+    """Whether an op defines a generic pointer whose space it implies."""
     if isinstance(op, arith.Const):
-        return False  # a null pointer goes nowhere
+        return False  # a null pointer has no space
     made = [op.var] if isinstance(op, memory.WriteVar) else op.results
     return any(_is_generic(item) for item in made)
 
 
 def _sources(op: Op) -> list[Item]:
-    """The pointers that an op's pointer comes from."""
+    """The pointers that an op's pointer derives from."""
     if isinstance(op, memory.Load):
         return []
     if isinstance(op, memory.ReadVar):
@@ -98,11 +98,11 @@ def _sources(op: Op) -> list[Item]:
     return [value for value in op.operands() if isinstance(value.type, PointerType)]
 
 
-# ---- the new types
+# ---- rewriting
 
 
 def _settle(region: Region, spaces: _Spaces) -> None:
-    """Change the types of a region's ops and results, and the nulls among their operands."""
+    """Replace the types of a region's ops and results, and the nulls among their operands."""
     ops: list[Op] = []
     for op in region.ops:
         if isinstance(op, _CHOICES):
@@ -114,7 +114,7 @@ def _settle(region: Region, spaces: _Spaces) -> None:
 
 
 def _retyped(op: Op, spaces: _Spaces) -> list[Op]:
-    """The op with settled types; a generic pointer in memory is loaded as a number."""
+    """The op with inferred types; a generic pointer in memory is loaded as a number."""
     generic = [value for value in op.results if _is_generic(value)]
     for value in generic:
         value.type = spaces.settled(value)
@@ -141,7 +141,7 @@ def _loaded_as_number(op: memory.Load) -> list[Op]:
 
 
 def _nulls(op: Op, spaces: _Spaces) -> list[Op]:
-    """A null pointer of the space of the others for each one among the operands of an op."""
+    """A null pointer in the other operands' space, for each null among an op's operands."""
     pointers = [op.var] if isinstance(op, memory.WriteVar) else [*op.results, *op.operands()]
     settled = [
         spaces.settled(item)
@@ -166,7 +166,7 @@ def _is_null(item: Item) -> bool:
 
 
 def _refuse_numbers(kernel: Function) -> None:
-    """See that numbers are made of addresses of global memory alone."""
+    """Check that only addresses of global memory are taken as numbers."""
     for op in kernel.body.walk():
         if isinstance(op, memory.Address):
             space = memory.space_of(op.pointer)

@@ -1,7 +1,7 @@
-"""Takes structs and vectors apart, so that every value is a scalar, a pointer or a fragment.
+"""Splits structs and vectors, so that every value is a scalar, a pointer or a fragment.
 
-Memory keeps its layout: a load of a struct becomes loads of its fields. A field that is not aligned
-to its type, as in a packed struct, is read in pieces that are.
+Memory keeps its layout: a load of a struct becomes loads of its fields. A field with less than its
+type's alignment, as in a packed struct, is read in aligned pieces.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def split_aggregates(module: Module) -> None:
 
 
 def scalars_of(type_: Type) -> tuple[Type, ...]:
-    """The scalars and pointers that a type holds, in order; itself when it is one.
+    """The scalars and pointers in a type, in order; the type itself when it is one.
 
     >>> from gridlane.core.dtypes import f32
     >>> from gridlane.ir.types import struct, vector
@@ -78,7 +78,7 @@ class _Split(Representation):
 
 
 def _regrouped(b: Builder, pieces: list[Value], to: DType) -> list[Value]:
-    """The same bits, lowest first, as unsigned integers of another width."""
+    """Regroup bits, lowest first, into unsigned integers of another width."""
     width = scalar(pieces[0]).bits
     made: list[Value] = []
     if width > to.bits:
@@ -92,7 +92,7 @@ def _regrouped(b: Builder, pieces: list[Value], to: DType) -> list[Value]:
 
 
 def joined(b: Builder, pieces: Sequence[Value], to: DType) -> Value:
-    """Unsigned integers as one wider one, lowest first."""
+    """Join unsigned integers, lowest first, into one wider integer."""
     total = b.cast(pieces[0], to)
     for number, piece in enumerate(pieces[1:], 1):
         by = b.const(number * scalar(piece).bits, to)
@@ -101,7 +101,7 @@ def joined(b: Builder, pieces: Sequence[Value], to: DType) -> Value:
 
 
 def _places(b: Builder, at: Value, type_: Type, align: int) -> Iterator[tuple[Value, int]]:
-    """The address of each scalar of a type, with what it is known to be aligned to."""
+    """The address and the known alignment of each scalar of a type."""
     if isinstance(type_, StructType):
         for number, (field, offset) in enumerate(zip(type_.types, type_.offsets, strict=True)):
             known = min(align, offset & -offset) if offset else align

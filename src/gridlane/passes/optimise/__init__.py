@@ -1,1 +1,1 @@
-"""Passes that make code faster."""
+"""Passes that optimise."""

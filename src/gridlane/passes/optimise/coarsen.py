@@ -1,9 +1,9 @@
-"""One block for several of the user's: thread coarsening.
+"""Thread coarsening: one block does the work of several of the user's blocks.
 
-Where threads have nothing to do with each other, one may do the work of as many in as many blocks.
-Their loads are then under way together, which is what memory needs to be busy (Volkov, "Better
-performance at lower occupancy", 2010). Ops of the threads are put side by side, so a load of one
-may come before a store of another: without a race they go to different places.
+Where threads are independent, one thread may do the work of several, one in each of as many
+blocks. Their loads are then in flight together, which keeps memory busy (Volkov, "Better
+performance at lower occupancy", 2010). The threads' ops are interleaved, so a load of one may
+precede a store of another: without a race they access different places.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from gridlane.ir.types import Space
 from gridlane.ir.values import Function, Module, Region, Value, Var
 
 MOST_OPS = 48
-"""The most ops of a kernel for which it pays: more wait for arithmetic rather than for memory."""
+"""The most ops of a kernel that is coarsened: longer ones wait for arithmetic, not for memory."""
 
 _FREE = (arith.Const, arith.Cast, grid.GridQuery, memory.ReadVar, memory.WriteVar)
 _FINE = (control.If, memory.Load, memory.Store, memory.ReadVar, memory.WriteVar)
 
 
 def coarsen_blocks(module: Module) -> None:
-    """Make each block do ``COARSE`` blocks along x, where the kernel is one to do so with;
+    """Make each block do ``COARSE`` blocks along x, where the kernel is suitable;
     ``Module.coarse`` says whether."""
     kernel = module.kernel
     body = _without_early_return(kernel.body)
@@ -34,7 +34,7 @@ def coarsen_blocks(module: Module) -> None:
 
 
 def _without_early_return(body: Region) -> Region | None:
-    """The body with ``if c: return`` as a branch round what follows; None where threads end
+    """The body with ``if c: return`` as a branch around the rest; None where threads end
     elsewhere."""
     for number, op in enumerate(body.ops):
         if not isinstance(op, control.If) or not op.then.ops:
@@ -44,14 +44,13 @@ def _without_early_return(body: Region) -> Region | None:
             if rest is None:
                 return None
             other = arith.Not(op.condition, loc=op.loc)
-            round_ = control.If(other.results[0], rest, Region(), loc=op.loc)
-            return Region([*body.ops[:number], other, round_])
+            guarded = control.If(other.results[0], rest, Region(), loc=op.loc)
+            return Region([*body.ops[:number], other, guarded])
     return None if any(op.terminator for op in body.walk()) else body
 
 
 def _is_apart(module: Module, body: Region) -> bool:
-    """Whether the threads of the kernel do nothing together, and it is short and waits for
-    memory."""
+    """Whether the kernel's threads are independent, and the kernel is short and bound by memory."""
     size, blocks = 0, False
     for op in body.walk():
         if op.barrier or op.cross_lane or isinstance(op, grid.LaneId | memory.LocalArray):
@@ -68,7 +67,7 @@ def _is_apart(module: Module, body: Region) -> bool:
 
 
 def _asks(op: Op, kind: type[grid.GridQuery]) -> bool:
-    """Whether an op asks where a thread stands along x."""
+    """Whether an op is a grid query of a kind along x."""
     return isinstance(op, kind) and op.axis is grid.Axis.X
 
 
@@ -79,7 +78,7 @@ def _is_shared(module: Module, op: Op) -> bool:
 
 
 class _Jam:
-    """Puts the ops of several threads side by side."""
+    """Interleaves the ops of several threads."""
 
     def __init__(self, kernel: Function, times: int) -> None:
         self.times = times
@@ -118,7 +117,7 @@ class _Jam:
         return made
 
     def _branch(self, op: control.If) -> list[Op]:
-        """Where all take one side they take it together, else each on its own."""
+        """Emit the first side once where all threads take it, else a branch for each thread."""
         conditions = [values.get(op.condition, op.condition) for values in self.values]
         made: list[Op] = []
         both = conditions[0]

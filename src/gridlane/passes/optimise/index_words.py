@@ -1,5 +1,5 @@
-"""Indices of 64 bits as their low 32, for devices whose pointers are 32-bit offsets in one buffer:
-an address there is a sum modulo 2**32, so the high bits do not matter."""
+"""Replaces 64-bit indices by their low 32 bits, for devices whose pointers are 32-bit offsets in
+one buffer: an address there is a sum modulo 2**32, so the high bits do not matter."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from gridlane.ir.values import Function, Module, Region, Value
 from gridlane.passes.optimise.promote import drop_dead
 
 MODULAR = tuple(cls for cls in REGISTRY.values() if cls.modular)
-"""The low bits of these follow from the low bits of their operands."""
+"""Ops whose results' low bits depend on the low bits of their operands alone."""
 
 
 def index_words(module: Module) -> None:
-    """Give every ``offset`` an index of at most 32 bits, and drop what nothing needs then."""
+    """Give every ``offset`` an index of at most 32 bits, and drop dead ops."""
     for function in module.functions.values():
         _Indices(function).rewrite()
         drop_dead(function.body)
 
 
 class _Indices:
-    """Rewrites one function. The low word of a value stands right behind the value."""
+    """Rewrites one function. The low word of a value is inserted right after the value."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
@@ -39,7 +39,7 @@ class _Indices:
         self.function.body.ops[:0] = self.first
 
     def insert(self, region: Region) -> None:
-        """Put the new ops where they belong, in the order in which they were made."""
+        """Insert the new ops after the values that they replace, in the order of their creation."""
         ops: list[Op] = []
         for op in region.ops:
             for inner in op.regions():
@@ -61,7 +61,7 @@ class _Indices:
             assert isinstance(op.value, int)
             return self._placed(value, arith.Const(i32.wrap(op.value), i32))
         if isinstance(op, arith.Cast) and _is_integer(op.value):
-            return self.word(op.value)  # of fewer bits: extended by its own sign
+            return self.word(op.value)  # narrower: sign- or zero-extended by its type
         if isinstance(op, MODULAR) and _is_wide(value):
             words = [self.word(operand) for operand in op.operands()]
             return self._placed(value, type(op)(*words))  # type: ignore[arg-type]  # of operands
@@ -74,7 +74,7 @@ class _Indices:
         return self._placed(value, arith.Cast(value, i32))
 
     def _placed(self, value: Value, made: Op) -> Value:
-        """Put an op behind the value that it stands for."""
+        """Put an op after the value that it replaces."""
         if value.op is None:
             self.first.append(made)
         else:

@@ -1,8 +1,8 @@
-"""Several words beside each other in shared memory, loaded at once.
+"""Joins loads of adjacent words of shared memory into vector loads.
 
-A processor that has the lanes of a vector compute their addresses one by one does so once for four
-words. Four words that begin where a vector of them would lie in one array, whatever the index is,
-when the index is a number below four more than multiples of four.
+A processor that computes the addresses of a vector's lanes one by one then computes one address for
+four words. Four words of one array form an aligned vector for every index where the index without
+its constant is a multiple of four; the constant gives a word's place in it.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from gridlane.ir.types import PointerType, Space, VectorType
 from gridlane.ir.values import Module, Region, Value
 
 WIDTH = 4
-"""The words of a vector."""
+"""Words of a vector."""
 
 DEPTH = 12
-"""How many ops of an index are looked at, one behind the other."""
+"""The longest chain of ops in an index that is compared."""
 
 Terms = frozenset[tuple[Value, int]]
-"""A sum: values, and what each is multiplied by."""
+"""A sum: values with their factors."""
 
 
 @dataclass(slots=True)
 class _Group:
-    """Loads of one vector, in order, by the place of each in it."""
+    """Loads of one vector, in order, with the place of each in it."""
 
     loads: list[tuple[memory.Load, int]] = field(default_factory=list[tuple[memory.Load, int]])
 
 
 def join_loads(module: Module) -> None:
-    """Join the loads of the kernel's regions between what may write to shared memory."""
+    """Join the loads of the kernel's regions between ops that may write to shared memory."""
     body = module.kernel.body
     new: dict[Value, Value] = {}
     numbers = _Numbers()
@@ -67,7 +67,7 @@ def _region(module: Module, region: Region, numbers: _Numbers, new: dict[Value, 
 
 
 def _may_write(op: Op) -> bool:
-    """Whether the words of shared memory may be others behind an op."""
+    """Whether an op may change the words of shared memory."""
     if isinstance(op, memory.Store):
         assert isinstance(op.pointer.type, PointerType)
         return op.pointer.type.space is not Space.GLOBAL or op.volatile
@@ -76,15 +76,14 @@ def _may_write(op: Op) -> bool:
 
 
 class _Numbers:
-    """Which values are the same number because they are computed in the same way."""
+    """Finds values that are equal because they are computed in the same way."""
 
     def __init__(self) -> None:
         self._first: dict[Hashable, Value] = {}
         self._known: dict[Value, Value] = {}
 
     def same(self, value: Value, depth: int = DEPTH) -> Value:
-        """The first that was asked for of those that are the same as a value, as far as ``depth``
-        ops tell."""
+        """The first value asked for that equals a value, as far as ``depth`` ops show."""
         if value not in self._known:
             key = self._key(value, depth - 1) if depth else None
             self._known[value] = value if key is None else self._first.setdefault(key, value)
@@ -108,7 +107,7 @@ class _Numbers:
 
 
 def _place(module: Module, op: memory.Load, numbers: _Numbers) -> tuple[Value, Terms, int] | None:
-    """(the array, the index without a number, that number) of a word in static shared memory."""
+    """(array, index without its constant, constant) of a word in static shared memory."""
     pointer, type_ = op.pointer, op.result.type
     step = pointer.op
     if op.volatile or not isinstance(type_, DType) or type_.bits != 32 or type_ is b1:
@@ -130,8 +129,8 @@ def _place(module: Module, op: memory.Load, numbers: _Numbers) -> tuple[Value, T
 def _sum(
     value: Value, factor: int, numbers: _Numbers, sums: dict[Value, int], depth: int = DEPTH
 ) -> int:
-    """Add ``factor`` times a value to ``sums``; the part that is a number comes back. Indices wrap
-    at a power of two, which four divides."""
+    """Add ``factor`` times a value to ``sums``, and return the constant part. Indices wrap at a
+    power of two, which four divides."""
     op, below = value.op, depth - 1
     if isinstance(op, arith.Const):
         return factor * int(op.value)
@@ -151,7 +150,7 @@ def _join(
     first: dict[Op, list[Op]],
     new: dict[Value, Value],
 ) -> None:
-    """Put a load of the whole in front of the first of each group, and use its parts."""
+    """Insert a vector load before the first load of each group, and use its lanes."""
     for (_, dtype, _, _), group in groups.items():
         if len({at for _, at in group.loads}) < 2:
             continue

@@ -1,8 +1,8 @@
-"""Integers of 64 bits in 32, where that changes nothing.
+"""Narrows 64-bit integers to 32 bits where results stay the same.
 
-Two reasons allow it. The range analysis shows that a value fits in an i32. Or only its low 32 bits
-matter: an index into an array that is no larger than ``compact.LIMIT`` bytes is an i32 wherever the
-access is a valid one, and the low bits of sums and products follow from those of the operands.
+There are two reasons. The range analysis shows that a value fits in an i32. Or only its low 32 bits
+matter: an index into an array of at most ``compact.LIMIT`` bytes is an i32 wherever the access is
+valid, and the low bits of sums and products depend on the low bits of the operands alone.
 
 The pass is for compact launches (``Target.compact``).
 """
@@ -24,13 +24,13 @@ from gridlane.passes.optimise.nowrap import mark_indices
 from gridlane.passes.optimise.promote import drop_dead
 
 MODULAR = (arith.Const, arith.Select, *(cls for cls in REGISTRY.values() if cls.modular))
-"""The low bits of these follow from the low bits of their operands."""
+"""Ops whose results' low bits depend on the low bits of their operands alone."""
 EXACT = tuple(cls for cls in REGISTRY.values() if cls.exact)
-"""These are the same in fewer bits when operands and result fit."""
+"""Ops that are the same in fewer bits when operands and result fit."""
 
 
 def narrow_integers(module: Module) -> None:
-    """Narrow what can be narrowed in the kernel."""
+    """Narrow the kernel's integers where that is valid."""
     kernel = module.kernel
     try:
         ranges: Ranges | None = Ranges(kernel, promised(kernel))
@@ -42,7 +42,7 @@ def narrow_integers(module: Module) -> None:
 
 
 def promised(kernel: Function) -> dict[Value, Interval]:
-    """What a compact launch promises of the kernel's parameters."""
+    """The bounds that a compact launch promises for the kernel's parameters."""
     found: dict[Value, Interval] = {}
     for param in kernel.params:
         if param.value.type is i64:
@@ -55,7 +55,7 @@ def _is_length(param: Param) -> bool:
 
 
 class _Narrow:
-    """Rewrites one kernel. A value's *half* is the i32 of its low 32 bits."""
+    """Rewrites one kernel. The *half* of a value is the i32 of its low 32 bits."""
 
     def __init__(self, kernel: Function, ranges: Ranges | None) -> None:
         self.kernel = kernel
@@ -70,8 +70,8 @@ class _Narrow:
         self.whole: dict[Value, Value] = {}
 
     def run(self) -> dict[Value, Interval]:
-        """Decide what is wanted in 32 bits, then make it. Returns the bounds of the halves that are
-        all of their values."""
+        """Decide which values are wanted in 32 bits, then narrow them. Returns the bounds of the
+        halves that equal their values."""
         ops = list(self.kernel.body.walk())
         for op in ops:
             self._note_pointers(op)
@@ -90,10 +90,10 @@ class _Narrow:
         exact = {h: ranges.of.get(v) or I32 for v, h in self.half.items() if self._fits(v)}
         return known | exact
 
-    # --- what can be narrowed ---
+    # --- candidates ---
 
     def _fits(self, value: Value) -> bool:
-        """Whether a value is an i32 wherever it is defined."""
+        """Whether a value fits in an i32 wherever it is defined."""
         if isinstance(value.op, memory.ReadVar) and value.op.var in self.variables:
             return True
         return self.ranges is not None and inside(
@@ -101,7 +101,7 @@ class _Narrow:
         )
 
     def _fits_at(self, op: Op, *values: Value) -> bool:
-        """Whether operands are i32s where an op stands."""
+        """Whether operands fit in an i32 at an op."""
         ranges = self.ranges
         return ranges is not None and all(inside(ranges.at(op, value), I32) for value in values)
 
@@ -115,14 +115,14 @@ class _Narrow:
         }
 
     def _note_pointers(self, op: Op) -> None:
-        """Pointers into memory that is small: arrays of compact launches, and a block's own."""
+        """Note pointers into small memory: arrays of compact launches, and a block's own."""
         own = isinstance(op, memory.GlobalAddress | memory.DynamicShared | memory.LocalArray)
         steps = isinstance(op, memory.Offset | memory.FieldPointer | memory.Recast)
         if own or (steps and next(op.operands()) in self.small):
             self.small.update(op.results)
 
     def _taken(self, op: Op) -> tuple[Value, ...]:
-        """The wide operands of which an op shall take the halves."""
+        """The wide operands whose halves an op takes instead."""
         if isinstance(op, memory.Offset):
             return (op.index,) if is_wide(op.index) and op.pointer in self.small else ()
         if isinstance(op, memory.WriteVar):
@@ -136,8 +136,8 @@ class _Narrow:
         return ()
 
     def _decided(self, op: arith.Compare) -> bool | None:
-        """What a comparison gives by the ranges: a loop asks whether its counter wraps, which it
-        never does in a compact launch. None where it may be true and false."""
+        """A comparison's result by the ranges, None where both are possible. A loop tests whether
+        its counter wraps, which never happens in a compact launch."""
         if self.ranges is None:
             return None
         left, right = self.ranges.at(op, op.lhs), self.ranges.at(op, op.rhs)
@@ -147,7 +147,7 @@ class _Narrow:
         return None
 
     def _only_low(self, value: Value) -> bool:
-        """Whether nothing but the low bits of a value is used."""
+        """Whether only the low bits of a value are used."""
         for user in self.users[value]:
             if value in self.takes[user]:
                 continue
@@ -158,7 +158,7 @@ class _Narrow:
         return True
 
     def _is_modular(self, op: Op | None) -> bool:
-        """Whether the low bits of an op's result follow from those of its operands."""
+        """Whether the low bits of an op's result depend on those of its operands alone."""
         if isinstance(op, arith.Shl):
             return is_wide(op.value) and self._is_amount(op)
         if isinstance(op, arith.Cast):
@@ -166,18 +166,18 @@ class _Narrow:
         return isinstance(op, MODULAR) and is_wide(op.results[0])
 
     def _is_exact(self, op: Op | None) -> bool:
-        """Whether an op is the same in 32 bits for the values that it meets."""
+        """Whether an op is the same in 32 bits for every value of its operands."""
         if isinstance(op, arith.Shr):
             return self._is_amount(op) and self._fits_at(op, op.value)
         return isinstance(op, EXACT) and self._fits_at(op, *op.operands())
 
     def _is_amount(self, op: arith.Shl | arith.Shr) -> bool:
-        """Whether the amount of a shift is its own half, read as unsigned."""
+        """Whether a shift's amount equals its half, read as unsigned."""
         ranges = self.ranges
         return ranges is not None and inside(ranges.at(op, op.amount), (0, I32[1]))
 
     def _want(self, values: Iterable[Value]) -> None:
-        """Ask for the halves of values, and of what these are made of."""
+        """Request the halves of values, and of the operands that compute them."""
         waiting = list(values)
         while waiting:
             value = waiting.pop()
@@ -187,13 +187,13 @@ class _Narrow:
                     waiting += value.op.operands()
 
     def _is_made(self, value: Value) -> bool:
-        """Whether the half is computed from halves, rather than cut off the whole."""
+        """Whether a half is computed from halves, rather than truncated from the whole."""
         op = value.op
         if self._fits(value) and (self._is_exact(op) or self._is_modular(op)):
             return True
         return value in self.low_only and self._is_modular(op)
 
-    # --- making it ---
+    # --- rewriting ---
 
     def _make(self) -> None:
         head: list[Op] = []
@@ -214,7 +214,7 @@ class _Narrow:
         region.ops = made
 
     def _rewritten(self, op: Op) -> list[Op]:
-        """What stands in the place of an op."""
+        """The ops that replace an op."""
         if isinstance(op, memory.ReadVar) and op.var in self.variables:
             read = memory.ReadVar(self.variables[op.var], loc=op.loc)
             return [read, self._extended(op.results[0], read.results[0])]
@@ -236,7 +236,7 @@ class _Narrow:
         return made
 
     def _halved(self, op: Op, value: Value) -> list[Op]:
-        """The ops that make the half of a result."""
+        """The ops that compute a result's half."""
         if not self._is_made(value):
             return [self._cut(value)]
         made: list[Op] = []
@@ -267,7 +267,7 @@ class _Narrow:
         return type(op)(**fields, loc=op.loc)
 
     def _extended(self, value: Value, half: Value) -> Op:
-        """The op that makes a value of its half; it replaces the value."""
+        """The op that extends a half to its value, and replaces the value."""
         assert isinstance(value.type, DType)
         whole = arith.Cast(half, value.type)
         self.half[value] = half
@@ -281,5 +281,5 @@ class _Narrow:
 
 
 def is_wide(value: Value) -> bool:
-    """Whether a value is an integer of 64 bits."""
+    """Whether a value is a 64-bit integer."""
     return value.type in (i64, u64)

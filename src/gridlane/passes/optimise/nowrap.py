@@ -1,7 +1,7 @@
-"""Marks the sums and products of narrowed indices that cannot wrap, as the access is a valid one.
+"""Marks the sums and products of narrowed indices that cannot wrap in a valid access.
 
-Of an index ``a + b`` that lies within an array, and of which ``b`` has known bounds, ``a`` has
-bounds too. A code generator may then widen the terms one by one, and step an address along a loop.
+If an index ``a + b`` lies within an array and ``b`` has known bounds, then ``a`` has bounds too.
+A code generator may then widen the terms one by one, and strength-reduce an address along a loop.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gridlane.ir.values import Function, Value
 
 
 def mark_indices(kernel: Function, known: dict[Value, Interval]) -> None:
-    """Set ``nowrap`` where it holds.
+    """Set ``nowrap`` on the ops that cannot wrap.
 
     Args:
         kernel: after narrowing.
@@ -33,13 +33,13 @@ class _Marks:
         self.roots = {p.value for p in kernel.params if p.path[-1:] == ("data",)}
         self.users: dict[Value, int] = defaultdict(int)
         self.bounds: dict[Value, list[Interval]] = defaultdict(list)
-        """For a value, what each user of it implies."""
+        """For each value, the bounds that each of its users implies."""
         for op in self.ops:
             for value in op.operands():
                 self.users[value] += 1
 
     def run(self) -> None:
-        """Backwards, so that all users of a value are seen before it."""
+        """Visit ops backwards, so that all users of a value precede it."""
         for op in reversed(self.ops):
             if isinstance(op, memory.Offset):
                 if op.index.type is i32 and op.pointer in self.roots:
@@ -49,7 +49,7 @@ class _Marks:
                 self._binary(op)
 
     def _bound(self, value: Value) -> Interval | None:
-        """Between what a value lies: by the analysis, or since all that use it imply it."""
+        """The bounds of a value: by the analysis, or because all of its users imply them."""
         if value in self.known:
             return self.known[value]
         implied = self.bounds[value]
@@ -66,12 +66,12 @@ class _Marks:
             return
         left, right = self.known.get(op.lhs), self.known.get(op.rhs)
         if left is not None and right is not None:
-            # Bounds that are all of the type are those of a result that may wrap.
+            # The full interval of the type is that of a result that may wrap.
             op.nowrap = result != I32
             return
         if isinstance(op, arith.Mul) or (left is None and right is None):
             return
-        # One side is low bits so far; the other bounds it.
+        # Only the low bits of one side are known so far; the other side bounds it.
         if right is not None:
             sign = 1 if isinstance(op, arith.Sub) else -1
             implied = _sum(result, right, sign)
@@ -86,14 +86,14 @@ class _Marks:
             self.bounds[unknown].append(implied)
 
     def _is_carried(self, op: Op) -> bool:
-        """Whether a loop carries the result. Its counter is better left in 32 bits, and LLVM widens
-        those that it knows not to wrap."""
+        """Whether the result is loop-carried. Such a counter is better left in 32 bits, and LLVM
+        widens counters that it knows not to wrap."""
         return any(
             isinstance(user, memory.WriteVar) and user.value is op.results[0] for user in self.ops
         )
 
 
 def _sum(a: Interval, b: Interval, sign: int) -> Interval:
-    """a + sign * b."""
+    """The interval of a + sign * b."""
     low, high = sorted((sign * b[0], sign * b[1]))
     return a[0] + low, a[1] + high

@@ -1,7 +1,7 @@
-"""Forwards what was written to a variable to the reads that must see it, and drops what is unused.
+"""Forwards the values written to variables to the reads that must see them, and drops unused ops.
 
-What remains in variables afterwards is what loops carry and branches join, so that the shape
-analysis sees the rest as plain values.
+The variables that remain afterwards are loop-carried or joined by branches, so that the shape
+analysis sees all other values as plain ones.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gridlane.ir.values import Function, Module, Region, Value, Var
 
 
 def promote_variables(module: Module) -> None:
-    """Forward, then remove unused variables and dead pure ops, in every function."""
+    """Forward values, then remove unused variables and dead pure ops, in every function."""
     library = {name for name, function in module.functions.items() if function.is_library}
     for function in module.functions.values():
         written: dict[Region, set[Var]] = {}
@@ -44,7 +44,7 @@ class _Forward:
         self.replaced: dict[Value, Value] = {}
 
     def region(self, region: Region, known: dict[Var, Value]) -> None:
-        """Forward inside a region, given what each variable holds at its start."""
+        """Forward inside a region, given each variable's value at its start."""
         known = dict(known)
         kept: list[Op] = []
         for op in region.ops:
@@ -62,7 +62,7 @@ class _Forward:
         region.ops = kept
 
     def nested(self, op: Op, known: dict[Var, Value]) -> None:
-        """Forward into the regions of an op and forget what they change."""
+        """Forward into the regions of an op and forget the variables that they change."""
         changed: set[Var] = set()
         for inner in op.regions():
             changed |= self.written[inner]
@@ -93,13 +93,13 @@ def _drop_writes(region: Region, read: set[Var]) -> None:
 
 
 def drop_dead(region: Region, library: Container[str] = ()) -> None:
-    """Remove the pure ops whose results nothing uses, and the reads, empty branches and calls of
-    ``library`` functions likewise."""
+    """Remove pure ops whose results are unused, and unused reads, empty branches and calls of
+    ``library`` functions."""
     _sweep(region, set(), library)
 
 
 def _sweep(region: Region, used: set[Value], library: Container[str]) -> None:
-    """Remove dead ops backwards; ``used`` collects what is needed."""
+    """Remove dead ops backwards; ``used`` collects the live values."""
     kept: list[Op] = []
     for op in reversed(region.ops):
         if op.REGION_FIELDS:

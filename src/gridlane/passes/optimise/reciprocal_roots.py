@@ -1,4 +1,4 @@
-"""1 / sqrt(x), both of which may be rough, as rsqrt(x), for which GPUs have an instruction."""
+"""Folds 1 / sqrt(x) into rsqrt(x), an instruction of GPUs, where both ops may be approximate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gridlane.passes.optimise.promote import drop_dead
 
 
 def reciprocal_roots(module: Module) -> None:
-    """Rewrite the kernel."""
+    """Fold reciprocals of square roots in the kernel."""
     new: dict[Value, Value] = {}
     _region(module.kernel.body, new)
     replace_values(module.kernel.body, new)

@@ -1,8 +1,7 @@
-"""How often to repeat the bodies of loops whose trip count is known.
+"""Chooses unroll factors for loops whose trip count is known.
 
-A GPU has registers to spare and pays for every index, so short loops are worth taking apart in
-full, as nvcc does. What is decided here is a wish: code generation keeps the meaning whatever
-it is.
+A GPU has registers to spare and pays for every index, so short loops are worth unrolling in full,
+as nvcc does. The factor is a hint: code generation keeps the meaning with any factor.
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.values import Module, Region, Value, Var
 
 MOST_OPS = 768
-"""The most ops of a loop that is taken apart in full."""
+"""The most ops of a loop that is unrolled in full."""
 MOST_REPEATED_OPS = 512
-"""The most ops of a body that stands for several rounds."""
+"""The most ops of a body that does several iterations."""
 
 _FREE = (arith.Const, memory.ReadVar, memory.WriteVar, control.Break)
 
 
-def wish_unrolling(module: Module) -> None:
+def hint_unrolling(module: Module) -> None:
     """Set ``Loop.unroll`` of the innermost loops with a known trip count."""
     for function in module.functions.values():
         _region(function.body)
@@ -30,9 +29,9 @@ def _region(region: Region) -> None:
         for inner in op.regions():
             _region(inner)
         if isinstance(op, control.Loop) and not op.unroll and _is_innermost(op):
-            rounds = rounds_of(op, region.ops[:number])
-            if rounds:
-                op.unroll = _times(rounds, _size(op))
+            trips = trip_count(op, region.ops[:number])
+            if trips:
+                op.unroll = _times(trips, _size(op))
 
 
 def _is_innermost(loop: control.Loop) -> bool:
@@ -43,17 +42,17 @@ def _size(loop: control.Loop) -> int:
     return sum(not isinstance(op, _FREE) for part in loop.regions() for op in part.walk())
 
 
-def _times(rounds: int, size: int) -> int:
-    """All rounds, or the largest number that divides them and is not too many; 0 for no wish."""
-    if rounds * size <= MOST_OPS:
-        return rounds if rounds > 1 else 0
+def _times(trips: int, size: int) -> int:
+    """The trip count, or its largest divisor that is small enough; 0 for no hint."""
+    if trips * size <= MOST_OPS:
+        return trips if trips > 1 else 0
     most = MOST_REPEATED_OPS // max(1, size)
-    found = max((n for n in range(1, most + 1) if rounds % n == 0), default=1)
+    found = max((n for n in range(1, most + 1) if trips % n == 0), default=1)
     return found if found > 1 else 0
 
 
-def rounds_of(loop: control.Loop, before: list[Op]) -> int:
-    """How often a loop that counts from a constant to a constant runs; 0 for not known."""
+def trip_count(loop: control.Loop, before: list[Op]) -> int:
+    """The trip count of a loop from a constant to a constant; 0 when it is unknown."""
     test = next((op for op in loop.body.ops if isinstance(op, control.If)), None)
     if test is None or [type(op) for op in test.then.ops] != [control.Break]:
         return 0
@@ -72,7 +71,7 @@ def _constant(value: Value) -> int | None:
 
 
 def _start(counter: Var, before: list[Op]) -> int | None:
-    """What a variable holds behind some ops, when that is a constant."""
+    """A variable's value after some ops, when it is a constant."""
     for op in reversed(before):
         if isinstance(op, memory.WriteVar) and op.var is counter:
             return _constant(op.value)
@@ -82,7 +81,7 @@ def _start(counter: Var, before: list[Op]) -> int | None:
 
 
 def _step(counter: Var, loop: control.Loop) -> int:
-    """What the step adds to the counter; 0 where it does something else."""
+    """The constant that the step adds to the counter; 0 where it does something else."""
     writes = [op for op in loop.step.ops if isinstance(op, memory.WriteVar) and op.var is counter]
     added = writes[0].value.op if len(writes) == 1 else None
     if not isinstance(added, arith.Add) or not isinstance(added.lhs.op, memory.ReadVar):

@@ -1,8 +1,8 @@
-"""Makes branches of scopes: what a ``leave`` skips goes into the other side of its branch.
+"""Replaces scopes by branches: the ops that a ``leave`` skips move to the other side of its branch.
 
-For languages whose compilers take long for blocks that ``break`` leaves: Mesa's compiler of GLSL
-takes twice the time for each such block inside another. Where a side leaves at times only, or out
-of a loop, a flag says so, and what follows is under a test of it.
+This is for languages whose compilers are slow on blocks that ``break`` leaves: Mesa's GLSL compiler
+takes twice the time for each nested block. Where a side leaves only sometimes, or from inside a
+loop, a flag records it, and the ops after it run under a test of the flag.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gridlane.passes.structure.inline import declare_variables
 
 
 class _Leaves(IntEnum):
-    """Whether ops leave the scope, and if so, whether anything gets to their end."""
+    """Whether ops leave the scope; if so, whether their end is reachable."""
 
     NEVER = 0
     SOMETIMES = 1
@@ -31,8 +31,8 @@ def branch_out_of_scopes(module: Module) -> None:
 
 
 def _replace_scopes(function: Function, region: Region) -> None:
-    """Replace the scopes in a region, inner ones first, so that each ``leave`` is of the one that
-    is being replaced."""
+    """Replace the scopes in a region, inner ones first, so that each ``leave`` refers to the scope
+    being replaced."""
     ops: list[Op] = []
     for op in region.ops:
         for inner in op.regions():
@@ -42,11 +42,11 @@ def _replace_scopes(function: Function, region: Region) -> None:
 
 
 class _Rewriter:
-    """What one scope becomes.
+    """Replaces one scope.
 
     Attributes:
         flag: whether the scope is being left.
-        is_asked: something tests the flag.
+        is_asked: whether an op tests the flag.
     """
 
     def __init__(self, function: Function) -> None:
@@ -55,7 +55,7 @@ class _Rewriter:
         self.is_asked = False
 
     def replaced(self, scope: control.ScopeOp) -> list[Op]:
-        """The ops that stand for a scope."""
+        """The ops that replace a scope."""
         self._region(scope.body)
         if not self.is_asked:
             self._forget(scope.body)
@@ -64,8 +64,8 @@ class _Rewriter:
         return [*self._write(False), *scope.body.ops]
 
     def _region(self, region: Region, looped: bool = False) -> _Leaves:
-        """Take the leaves out of a region of the scope. ``looped``: in a loop inside of it, which
-        a leave breaks."""
+        """Remove the leaves from a region of the scope. ``looped``: the region is in a loop inside
+        the scope, which a leave breaks."""
         for number, op in enumerate(region.ops):
             if isinstance(op, control.Leave):
                 way_out: list[Op] = [control.Break()] if looped else []
@@ -84,7 +84,7 @@ class _Rewriter:
         return _Leaves.NEVER
 
     def _go_on(self, region: Region, op: Op, sides: list[_Leaves], rest: Region) -> _Leaves:
-        """Put what follows an op that may leave where only those come that did not."""
+        """Run the ops after an op that may leave only on the paths that stay."""
         if all(side is _Leaves.ALWAYS for side in sides):
             return _Leaves.ALWAYS
         left = self._region(rest)
@@ -100,7 +100,7 @@ class _Rewriter:
         return _Leaves.ALWAYS if left is _Leaves.ALWAYS else _Leaves.SOMETIMES
 
     def _go_on_in_loop(self, region: Region, op: Op, rest: Region) -> _Leaves:
-        """Behind a loop in a loop, break again; other ops have done so."""
+        """Break again after a loop nested in a loop; after other ops the break has happened."""
         self._region(rest, looped=True)
         if isinstance(op, control.Loop):
             asked = memory.ReadVar(self.flag)
@@ -114,7 +114,7 @@ class _Rewriter:
         return [known, memory.WriteVar(self.flag, known.results[0])]
 
     def _forget(self, region: Region) -> None:
-        """Take the writes of the flag out, as nothing reads it."""
+        """Remove the writes of the flag, which nothing reads."""
         written: list[Op] = []
         for op in region.ops:
             for inner in op.regions():
@@ -125,5 +125,5 @@ class _Rewriter:
 
 
 def _sides(op: Op) -> list[Region]:
-    """The sides of a branch; no op else has any."""
+    """The sides of a branch; no other op has any."""
     return [op.then, op.orelse] if isinstance(op, control.If) else []

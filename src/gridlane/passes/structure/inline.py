@@ -1,4 +1,4 @@
-"""Replaces calls by the callee's body: all, or all but those of library functions."""
+"""Replaces calls by the callee's body: all calls, or all but those of library functions."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def inline_calls(module: Module) -> None:
 
 
 def inline_others(module: Module) -> None:
-    """Inline the calls of what is no library function; afterwards the module has the kernel and the
-    library functions that it needs.
+    """Inline all calls but those of library functions; afterwards the module has the kernel and
+    the library functions that it needs.
 
     Raises:
         TargetError: a device function calls itself.
@@ -54,16 +54,16 @@ def inline_others(module: Module) -> None:
 
 
 class _Staying:
-    """Which functions stay functions."""
+    """Decides which functions are not inlined."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
         self.known: dict[str, bool] = {}
 
     def stays(self, name: str) -> bool:
-        """Whether calls of a function stay."""
+        """Whether calls of a function are kept."""
         if name not in self.known:
-            self.known[name] = False  # one that calls itself, which inlining refuses
+            self.known[name] = False  # for recursion, which inlining refuses
             function = self.module.functions[name]
             self.known[name] = function.is_library and not (
                 self.module.gathers_loops and self.loops(function)
@@ -71,7 +71,7 @@ class _Staying:
         return self.known[name]
 
     def loops(self, function: Function) -> bool:
-        """Whether a function has loops, or calls for one that is inlined into it."""
+        """Whether a function has loops, or calls a function with loops that is inlined into it."""
         if any(isinstance(op, control.Loop) for op in function.body.walk()):
             return True
         return any(not self.stays(call.callee) for call in _calls(function))
@@ -110,7 +110,7 @@ def _rewrite(
     values: dict[Value, Value],
     which: Which,
 ) -> None:
-    """Replace the calls in a region and what used their results."""
+    """Replace the calls in a region and the uses of their results."""
     ops: list[Op] = []
     for op in region.ops:
         op.replace_operands(lambda value: values.get(value, value))
@@ -128,7 +128,7 @@ def _rewrite(
 
 
 def _expand(callee: Function, caller: Function, call: control.Call) -> tuple[list[Op], list[Value]]:
-    """The ops that stand for a call, and the values of its results."""
+    """The ops that replace a call, and the values of its results."""
     mapped = {p.value: v for p, v in zip(callee.params, call.arguments, strict=True)}
     renamed = {var: Var(f"{callee.name}.{var.name}", var.type) for var in callee.variables}
     declare_variables(caller, list(renamed.values()))
@@ -151,7 +151,7 @@ def _expand(callee: Function, caller: Function, call: control.Call) -> tuple[lis
 
 
 def _leave_instead_of_return(region: Region, outputs: list[Var]) -> None:
-    """Returns become writes of the outputs and a leave of the scope around the body."""
+    """Replace returns by writes of the outputs and a leave of the scope around the body."""
     ops: list[Op] = []
     for op in region.ops:
         if isinstance(op, control.Return):
@@ -170,7 +170,7 @@ def _leave_instead_of_return(region: Region, outputs: list[Var]) -> None:
 
 
 def declare_variables(function: Function, variables: list[Var]) -> None:
-    """Add variables, with names that the function does not have."""
+    """Add variables to a function, under names that are unused in it."""
     taken = {var.name for var in function.variables}
     for var in variables:
         stem, count = var.name, 0
@@ -182,7 +182,7 @@ def declare_variables(function: Function, variables: list[Var]) -> None:
 
 
 def _zero(ops: list[Op], type_: Type, loc: Loc) -> Value:
-    """Append the zero of a type."""
+    """Append a type's zero value."""
     parts = memory.part_types(type_)
     if isinstance(type_, FragmentType):
         op: Op = matrix.FragmentFill(_zero(ops, type_.element, loc), type_)
@@ -208,16 +208,16 @@ def _at(op: Op, loc: Loc) -> Op:
 
 
 def _relocate(region: Region, caller: Loc) -> None:
-    """Say of every op that it was reached through the call."""
-    # By identity: a location has all its callers in it, which is much to hash for each op.
+    """Add the call to the location of every op."""
+    # By identity: a location contains all its callers, which is much to hash for each op.
     known: dict[int, tuple[Loc, Loc]] = {}
     for op in region.walk():
         op.loc = _moved(op.loc, caller, known)
 
 
 def _moved(loc: Loc, caller: Loc, known: dict[int, tuple[Loc, Loc]]) -> Loc:
-    """A location that was reached through one more call. What calls share stays shared, so that
-    deep calls do not cost the square of their depth for each op."""
+    """A location with one more caller. Shared callers stay shared, so that the cost of deep calls
+    is not quadratic in their depth."""
     found = known.get(id(loc))
     if found is None:
         outer = caller if loc.caller is None else _moved(loc.caller, caller, known)

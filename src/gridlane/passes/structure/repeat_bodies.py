@@ -1,8 +1,8 @@
-"""Fewer iterations for the same work: bodies of innermost loops, repeated under their condition.
+"""Repeats the bodies of innermost loops under their condition, which lowers the trip count.
 
-For devices that end the loops of a thread after a number of iterations; see watch_loops.py. A copy
-runs where the loop would have gone on, so what is asked between copies must have no effect and must
-not change meanwhile: it is made of variables and of what was known before the loop.
+This is for devices that end a thread's loops after a number of iterations; see watch_loops.py. A
+copy runs where the loop would have continued, so the test between copies must have no effect and
+nothing else may change it: it is computed from variables and from values defined before the loop.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 from gridlane.ir.op import Op, clone_region
 from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.values import Function, Module, Region, Value
-from gridlane.passes.optimise.unroll import rounds_of
+from gridlane.passes.optimise.unroll import trip_count
 
 MOST_COPIES = 16
 MOST_OPS = 192
-"""The most ops of a body with its copies: more takes a driver long to compile."""
+"""The most ops of a body with its copies: drivers take long to compile more."""
 SHORT = 32
-"""Drivers unroll loops of that many iterations on their own."""
+"""The trip count up to which drivers unroll loops on their own."""
 
 _FREE = (arith.Const, memory.ReadVar, memory.WriteVar)
 
@@ -31,14 +31,14 @@ def _region(kernel: Function, region: Region) -> None:
         for inner in op.regions():
             _region(kernel, inner)
         if isinstance(op, control.Loop):
-            rounds = rounds_of(op, region.ops[:number])
-            if not 0 < rounds <= SHORT:
-                _repeat(op, rounds)
+            trips = trip_count(op, region.ops[:number])
+            if not 0 < trips <= SHORT:
+                _repeat(op, trips)
 
 
-def _repeat(loop: control.Loop, rounds: int) -> None:
-    """Give a loop copies of its body, where it is one to do so with. Where ``rounds`` is known
-    (it is not 0) and copies divide it, they need not be asked for."""
+def _repeat(loop: control.Loop, trips: int) -> None:
+    """Copy a loop's body, where the loop is suitable. Copies need no test where ``trips`` is known
+    (not 0) and they divide it."""
     at = _test(loop)
     if at is None:
         return
@@ -49,7 +49,7 @@ def _repeat(loop: control.Loop, rounds: int) -> None:
         return
     size = sum(not isinstance(op, _FREE) for part in (Region(head), work) for op in part.walk())
     times = min(MOST_COPIES, MOST_OPS // max(1, size))
-    even = max((n for n in range(1, times + 1) if rounds % n == 0), default=1) if rounds else 1
+    even = max((n for n in range(1, times + 1) if trips % n == 0), default=1) if trips else 1
     is_even = 2 * even > times and not any(isinstance(op, control.Break) for op in work.walk())
     made: list[Op] = []
     for _ in range((even if is_even else times) - 1):
@@ -68,7 +68,7 @@ def _repeat(loop: control.Loop, rounds: int) -> None:
 
 
 def _test(loop: control.Loop) -> int | None:
-    """Where a body asks whether to go on, first of all and of variables alone, or None."""
+    """The index of a test that starts the body and depends on variables alone, or None."""
     for at, op in enumerate(loop.body.ops):
         if isinstance(op, control.If):
             only_breaks = [type(inner) for inner in op.then.ops] == [control.Break]
@@ -79,8 +79,8 @@ def _test(loop: control.Loop) -> int | None:
 
 
 def _stays_alone(op: Op) -> bool:
-    """Whether a body with this op is not repeated: threads meet there, or it has other ways out
-    than a break. What follows a return is the other side of a branch for llvmpipe, which is wrong
-    about branches in more than 80 others."""
+    """Whether a body with this op is not repeated: it has a barrier or cross-lane op, or exits
+    other than a break. The ops after a return become the other side of a branch, and llvmpipe
+    miscompiles branches nested more than 80 deep."""
     ways = (control.Loop, control.ScopeOp, control.Continue, control.Leave, control.Return)
     return op.barrier or op.cross_lane or isinstance(op, (*ways, control.Raise))

@@ -1,12 +1,12 @@
-"""Reports where a device ended a loop that was to go on.
+"""Reports loops that a device ended before their condition did.
 
-Mesa's llvmpipe, and lavapipe with it, count the iterations of all loops of a thread together, and
-from the 65,535th on end each loop after one iteration, and report nothing
-(LP_MAX_TGSI_LOOP_ITERATIONS). So each loop gets a ticket. A thread that wants to leave takes it and
-does so at the top of the next iteration,
-and who stands behind the loop with another one was put out. Tickets count from a zero that no
-compiler knows, and leaving is asked for in other words than having the right one: what a compiler
-can tell from how a loop is written is that everyone has theirs.
+Mesa's llvmpipe, and lavapipe with it, count the iterations of all loops of a thread together, end
+each loop after one iteration from the 65,535th on, and report nothing
+(LP_MAX_TGSI_LOOP_ITERATIONS). So each loop gets a ticket. A thread that is to leave the loop takes
+the ticket, and leaves at the top of the next iteration. A thread that is after the loop with
+another ticket was put out. Tickets count from a zero that no compiler can fold, and the test for
+leaving differs from the test for the right ticket: otherwise a compiler could prove that every
+thread has its ticket.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, grid, memory
 from gridlane.ir.values import ErrorSite, Function, Module, Region, Value, Var
-from gridlane.passes.optimise.unroll import rounds_of
+from gridlane.passes.optimise.unroll import trip_count
 from gridlane.passes.structure.repeat_bodies import repeat_bodies
 
 MOST_ROUNDS = 16384
-"""Kernels whose threads are known to run no more need no watch: some are the device's own."""
+"""Iterations up to which a kernel needs no watch: some of the limit are the device's own."""
 
 MESSAGE = (
     "the device put a thread out of this loop: Mesa's llvmpipe runs 65,535 iterations of loops in "
@@ -30,8 +30,8 @@ MESSAGE = (
 
 
 def watch_loops(module: Module) -> None:
-    """Let the kernel, which has all loops of the module, need fewer iterations, and report a thread
-    that was put out of a loop all the same."""
+    """Lower the trip counts of the kernel, which has all loops of the module, and report a thread
+    that was put out of a loop nevertheless."""
     kernel = module.kernel
     first = next((op for op in kernel.body.walk() if isinstance(op, control.Loop)), None)
     most = _most_rounds(kernel.body)
@@ -43,10 +43,10 @@ def watch_loops(module: Module) -> None:
 
 
 def _most_rounds(region: Region) -> int | None:
-    """Rounds of loops that a thread runs at most; None where that is not known."""
+    """The most loop iterations that a thread runs; None where that is unknown."""
     total = 0
     for number, op in enumerate(region.ops):
-        times = rounds_of(op, region.ops[:number]) if isinstance(op, control.Loop) else 1
+        times = trip_count(op, region.ops[:number]) if isinstance(op, control.Loop) else 1
         if not times:
             return None
         for inner in op.regions():
@@ -59,12 +59,12 @@ def _most_rounds(region: Region) -> int | None:
 
 
 class _Watch:
-    """The rewriting of a kernel.
+    """Rewrites a kernel.
 
     Attributes:
         tickets: how many loops the thread has begun.
         put_out: whether the thread was put out of one.
-        begun: the kernel has begun a loop, in the order of its text.
+        begun: whether the kernel's text so far has begun a loop.
     """
 
     def __init__(self, module: Module, code: int) -> None:
@@ -74,7 +74,7 @@ class _Watch:
         self.begun = False
 
     def rewrite(self, kernel: Function) -> None:
-        """Watch all loops, and report behind the last and wherever the kernel ends."""
+        """Watch all loops, and report after the last and wherever the kernel ends."""
         builder, body = self.builder, kernel.body
         with builder.inside(Region()) as made:
             builder.write(self.tickets, self._zero(grid.Axis.X))
@@ -86,7 +86,7 @@ class _Watch:
         kernel.body = made
 
     def _zero(self, axis: grid.Axis) -> Value:
-        """0, since no grid has 2**31 blocks; but no compiler counts on it."""
+        """A 0 that no compiler folds: no grid has 2**31 blocks."""
         blocks = self.builder.value(grid.GridDim(axis))
         return self.builder.value(arith.Shr(blocks, self.builder.const(31, i32)))
 
@@ -109,7 +109,7 @@ class _Watch:
             builder.region.ops.append(op)
 
     def _loop(self, loop: control.Loop) -> None:
-        """A loop with what stands in front of it and behind."""
+        """Emit a loop between the ops that begin and check its ticket."""
         builder, loc = self.builder, loop.loc
         self.begun = True
         ticket = builder.add(builder.read(self.tickets), builder.const(1, i32))
@@ -125,7 +125,7 @@ class _Watch:
         builder.write(self.put_out, builder.or_(builder.read(self.put_out), other))
 
     def _leave_on_top(self, loop: control.Loop, taken: Var, ticket: Value) -> None:
-        """Take the ticket wherever the loop is left, and leave at the top of the next round."""
+        """Take the ticket wherever the loop is left, and leave at the top of the next iteration."""
         builder = self.builder
         with builder.inside(Region()) as top:
             builder.loc = loop.loc

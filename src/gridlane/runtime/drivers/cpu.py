@@ -1,4 +1,4 @@
-"""The device ``cpu``: kernels are machine code on host memory, blocks go to a pool of threads."""
+"""The device ``cpu``: kernels are machine code on host memory; a thread pool runs the blocks."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class CpuKernel(HostKernel):
         super().__init__(artifact)
         self.code = Linked(f"kernel.{next(_names)}", artifact.code, (artifact.entry,))
         self._pool = pool()
-        self._print = partial(_print_line, artifact)  # held, as the plan has its address
+        self._print = partial(_print_line, artifact)  # kept alive, as the plan has its address
         plan = np.zeros(8, np.int64)
         plan[0] = self.code[artifact.entry]
         plan[1] = self._pool.address
@@ -70,7 +70,7 @@ class CpuKernel(HostKernel):
             self._fail(code, report, gx, gy)
 
     def _fail(self, code: int, report: ctypes.Array[ctypes.c_int64], gx: int, gy: int) -> None:
-        """Raise what the kernel reported, or what stopped it."""
+        """Raise the error that the kernel reported, or the exception that stopped it."""
         if code == STOPPED:
             if report[2]:
                 _restore(report[2] or None, report[3] or None, report[4] or None)
@@ -92,7 +92,7 @@ class CpuKernel(HostKernel):
 
 
 def _print_line(artifact: Artifact, site: int, cells: int) -> None:
-    """Called by a running kernel for one lane's line; what it raises stops the kernel."""
+    """Print one lane's line, called by a running kernel; an exception stops the kernel."""
     sys.stdout.write(line(artifact.prints[site], cells) + "\n")
 
 
@@ -129,7 +129,7 @@ class CpuDevice(HostDevice):
         return CpuKernel(artifact)
 
     def stop_thread(self, thread: int, wish: bool) -> None:
-        """Ask the launch of a thread to end early, or take that back."""
+        """Ask the launch of a thread to end early, or withdraw the request."""
         pool().stop(thread, wish)
 
     def describe(self) -> dict[str, object]:
@@ -142,12 +142,12 @@ class CpuDevice(HostDevice):
 
 
 def device_count() -> int:
-    """There is one."""
+    """The number of CPU devices: one."""
     return 1
 
 
 def open_device(ordinal: int = 0) -> CpuDevice:
-    """The device; called once."""
+    """Open the device; called once."""
     if ordinal:
         fail(INVALID_DEVICE, f"device {ordinal}; there is device 0 only")
     return CpuDevice()

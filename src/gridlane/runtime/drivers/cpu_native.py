@@ -17,7 +17,7 @@ from gridlane.runtime.drivers import cpu_pool
 
 POOL_BYTES = 512
 LIBRARIES = ("libmvec.so.1", "libm.so.6")
-"""Where kernels find vector and scalar mathematical functions, beside the process itself."""
+"""Libraries with the mathematical functions of kernels, besides the process itself."""
 
 _PYTHON = (
     "PyGILState_Ensure",
@@ -28,11 +28,11 @@ _PYTHON = (
     "PyObject_CallFunctionObjArgs",
     "Py_DecRef",
 )
-"""Functions of Python that the native code calls, in the order of its table."""
+"""Python functions that the native code calls, in the order of its table."""
 
 _lock = threading.RLock()
 _once = threading.RLock()
-"""Held while what a process has one of is made, by the thread that needs it first."""
+"""Held while a thread creates one of the process-wide objects."""
 
 
 @cache
@@ -44,7 +44,7 @@ def _jit() -> llvm.LLJIT:
         try:
             llvm.load_library_permanently(name)
         except RuntimeError:
-            continue  # The compiler uses what it finds; a missing symbol is an error at linking.
+            continue  # The compiler uses the libraries it finds; a missing symbol fails to link.
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2
     )
@@ -52,7 +52,7 @@ def _jit() -> llvm.LLJIT:
 
 
 class Linked:
-    """Code linked into the process until this object goes."""
+    """Code that is linked into the process for the lifetime of this object."""
 
     def __init__(self, name: str, code: bytes, symbols: tuple[str, ...]) -> None:
         builder = llvm.JITLibraryBuilder().add_current_process().add_object_img(code)
@@ -79,15 +79,16 @@ def own_features() -> frozenset[str]:
 
 
 def missing(needs: tuple[str, ...]) -> list[str]:
-    """What this processor lacks of what code needs; of another architecture that alone."""
+    """The features that code needs and this processor lacks; another architecture is reported
+    alone."""
     if not needs or needs[0] not in own_features():
         return [f"the architecture {name}" for name in needs[:1]]
     return [name for name in needs if name not in own_features()]
 
 
 def object_of(text: str) -> bytes:
-    """Machine code of LLVM IR. It is not optimised, and so it is ready in a few milliseconds: for
-    functions whose time goes by in what they call."""
+    """Compile LLVM IR to machine code, unoptimised, in a few milliseconds: for functions that spend
+    their time in their callees."""
     with fork_waits(), _once:
         _jit()
     machine = llvm.Target.from_default_triple().create_target_machine(opt=0, reloc="pic")
@@ -97,8 +98,8 @@ def object_of(text: str) -> bytes:
 class Pool:
     """The worker threads, and the native launch function.
 
-    ``launch(plan, params, gx, gy, gz, shared, report)`` gives the error code, 0 for none.
-    ``stop(thread, wish)`` asks the launch of a thread to stop, or with 0 takes that back.
+    ``launch(plan, params, gx, gy, gz, shared, report)`` returns the error code, 0 for none.
+    ``stop(thread, wish)`` asks the launch of a thread to stop; a wish of 0 withdraws the request.
     """
 
     def __init__(self, threads: int) -> None:
@@ -124,7 +125,7 @@ class Pool:
         os.register_at_fork(after_in_child=self.start)
 
     def start(self) -> None:
-        """Start the workers: one less than the threads, since the caller works too."""
+        """Start the workers: one fewer than the threads, since the caller works too."""
         main = threading.main_thread().ident or 0
         self.workers = self._start(self.address, self.threads - 1, main)
 
@@ -141,7 +142,7 @@ def _pool() -> Pool:
 
 
 def available_processors() -> int:
-    """Processors that this process may use."""
+    """The number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

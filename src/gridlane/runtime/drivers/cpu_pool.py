@@ -7,7 +7,7 @@ It needs no C compiler on the user's machine and holds no Python lock. A launch 
 A plan (one per loaded kernel, 64 bytes): 0 ptr entry, 8 ptr pool, 16 i64 scratch and static shared
 bytes, 24 i64 work of a block (rough operations), 32 ptr the Python function that prints.
 
-The launch gives the kernel's error code, 0 for none, STOPPED or NO_MEMORY for a launch that was
+The launch returns the kernel's error code, 0 for none, STOPPED or NO_MEMORY for a launch that was
 stopped (see cpu_stop.py). The report (40 bytes): 0 i32 thread, 8 i64 block, 16 the Python exception
 that stopped the launch, as three pointers.
 
@@ -45,7 +45,7 @@ TAKE_WORK = 60_000
 """Work to take from the counter at once: some tens of microseconds."""
 
 MOST_STACK = 256 << 10
-"""A larger arena is not on the thread's stack."""
+"""The largest arena on the thread's stack, in bytes; larger ones are allocated."""
 
 _TEXT = r"""
 declare ptr @aligned_alloc(i64, i64)

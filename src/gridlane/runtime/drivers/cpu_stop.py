@@ -1,25 +1,25 @@
-"""How a running launch of the CPU device is stopped, as LLVM IR beside the pool's.
+"""Stop a running launch of the CPU device: LLVM IR that is linked with the pool's.
 
-Kernels poll nothing. A thread in a kernel is reached by a signal of its own, SIGURG, which the
-system and libraries ignore by default. Its handler may do what handlers else must not, as the
-thread is in a kernel's code, which holds no lock and owns nothing: it calls Python, and leaves the
-kernel by ``longjmp``.
+Kernels poll nothing. A signal of its own, SIGURG, reaches a thread in a kernel; the system and
+libraries ignore it by default. Its handler may do more than other handlers, because the thread is
+in a kernel's code, which holds no lock and owns nothing: it calls Python, and leaves the kernel by
+``longjmp``.
 
-Each thread that runs kernels has a record (64 bytes, kept for the next thread when it ends):
+Each thread that runs kernels has a record (64 bytes, reused by a later thread when it ends):
 
     0 i64 thread, 8 ptr frame or null, 16 ptr next record, 24 i64 launches begun, 32 i32 whether
-    somebody asks for a stop, 36 i32 whether a thread has it, 40 ptr context of its launch
+    a stop is requested, 36 i32 whether a thread has it, 40 ptr context of its launch
 
 A frame lies on the stack of a running launch: 0 ptr context, 64 jmp_buf. A record has its frame
 while the thread is in a kernel, and none while a kernel calls Python.
 
-A monitor thread looks every $TICK_US microseconds whether Python's main thread is in the launch
-in which it was the last time. If so it signals it, and the handler lets Python's own handlers of
-signals run (PyErr_CheckSignals), as Python does between two lines. If one raises, as that of
-Ctrl-C does, the launch stops: its context says so, and the pool's workers in it are signalled.
-The monitor parks when there are no launches; a launch wakes it.
+A monitor thread checks every $TICK_US microseconds whether Python's main thread is still in the
+launch of the previous check. If so, the monitor signals it, and the handler runs Python's own
+signal handlers (PyErr_CheckSignals), as Python does between two lines. If one raises, as that of
+Ctrl-C does, the launch stops: its context records the exception, and the pool's workers in it are
+signalled. The monitor parks when there are no launches; a launch wakes it.
 
-Where another library has taken SIGURG since, nobody is signalled, and launches end by themselves.
+If another library has taken SIGURG since, no thread is signalled, and launches run to their end.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from __future__ import annotations
 import sys
 
 TICK_US = 60_000
-"""Between two looks: a kernel is left two of these after Ctrl-C at the latest."""
+"""Between two checks: a kernel stops within two of these after Ctrl-C."""
 
 IDLE_TICKS = 20
-"""Looks without a launch before the monitor parks."""
+"""Checks without a launch before the monitor parks."""
 
 _DARWIN = sys.platform == "darwin"
 _NUMBERS = {
@@ -538,7 +538,7 @@ out:
 
 
 def text() -> str:
-    """The LLVM IR; it counts on the pool's declarations."""
+    """The LLVM IR; it relies on the pool's declarations."""
     replaced = _TEXT
     for name, number in _NUMBERS.items():
         replaced = replaced.replace(name, str(number))

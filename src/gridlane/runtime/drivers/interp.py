@@ -1,6 +1,6 @@
-"""The device ``interp``: it runs the IR itself, slowly, and checks every memory access.
+"""The device ``interp``: it interprets the IR, slowly, and checks every memory access.
 
-Its memory is its own. Addresses are far apart, so that an index out of bounds hits nothing.
+Its memory is its own. Addresses are far apart, so that an index out of bounds hits no buffer.
 """
 
 from __future__ import annotations
@@ -35,41 +35,42 @@ from gridlane.runtime.protocol import Limits
 from gridlane.runtime.queues.reentry import is_reentry, refuse_reentry
 
 MOST_BLOCKS = 1024
-"""Blocks of a grid that can wait for each other: each takes a thread."""
+"""The largest grid whose blocks can wait for each other: each block takes a thread."""
 
 
 class CheckedMemory:
-    """The resource of the device: an address space, which one user has at a time."""
+    """The device's memory resource: an address space with one user at a time."""
 
     def __init__(self) -> None:
         self.space = Memory()
         self.lock = threading.RLock()
-        # A buffer may end at any moment, in the middle of a kernel even; its memory goes later.
+        # A buffer's lifetime may end at any moment, even inside a kernel; its memory is freed
+        # later.
         self._ended: deque[int] = deque()
         os.register_at_fork(after_in_child=self._begin_in_child)
 
     def _begin_in_child(self) -> None:
-        """Another thread may have held the lock at the fork, and is gone."""
+        """Replace the lock: the thread that held it at the fork does not exist in the child."""
         self.lock = threading.RLock()
 
     def allocate(self, size: int) -> Buffer:
-        """Memory of ``size`` bytes, filled with 0xFF, which is a NaN in every float."""
+        """Allocate ``size`` bytes, filled with 0xFF, which is a NaN in every float."""
         with self.alone():
             try:
                 return Buffer(self.space.allocate(size, "the array", POISON), size)
-            except (MemoryError, ValueError):  # numpy counts bytes by 63 bits
+            except (MemoryError, ValueError):  # numpy's sizes have 63 bits
                 fail(OUT_OF_MEMORY, f"{size} bytes")
 
     def deallocate(self, address: int, size: int) -> None:
-        """Take memory back; see MemoryResource."""
+        """Free memory; see MemoryResource."""
         self._ended.append(address)
 
     @contextmanager
     def alone(self) -> Generator[None]:
-        """In the with block nobody else uses the memory.
+        """Exclude other users of the memory within the with block.
 
         Raises:
-            DeviceError: NOT_PERMITTED, in a signal handler or a finalizer in the middle of it.
+            DeviceError: NOT_PERMITTED, in a signal handler or a finalizer that interrupts it.
         """
         if is_reentry(self.lock):
             refuse_reentry()
@@ -91,7 +92,7 @@ class InterpDevice(HostDevice):
         super().__init__(self.checked)
         self.alone = self.checked.alone
         self.unwanted: set[int] = set()
-        """Threads whose launch is to end early."""
+        """Threads whose launch is asked to end early."""
 
     def _bytes(self, address: int, size: int) -> np.ndarray:
         return self.checked.space.bytes_at(address, size)
@@ -117,11 +118,11 @@ class InterpDevice(HostDevice):
             self._bytes(target, size)[:] = byte
 
     def stop_thread(self, thread: int, wish: bool) -> None:
-        """Ask the launch of a thread to end early, or take that back."""
+        """Ask the launch of a thread to end early, or withdraw the request."""
         (self.unwanted.add if wish else self.unwanted.discard)(thread)
 
     def attributes(self) -> dict[str, int]:
-        """As other host devices, with cooperative launches."""
+        """The attributes of other host devices, with cooperative launches."""
         return super().attributes() | {"COOPERATIVE_LAUNCH": 1}
 
     def load(self, artifact: Artifact) -> InterpKernel:
@@ -168,12 +169,12 @@ class InterpKernel(HostKernel):
             raise kernel_exception(self.artifact.errors[code], thread, index)
 
     def occupancy(self, threads: int, shared: int = 0) -> int:
-        """Blocks that are in work at once, when they wait for each other."""
+        """Blocks in flight at once, if they wait for each other."""
         return MOST_BLOCKS
 
 
 def _reader(slot: ParamSlot) -> Callable[[bytes], int | float | bool]:
-    """A function that takes one parameter out of the block."""
+    """A function that reads one parameter from the block."""
     if slot.dtype is None:
         return partial(_pointer, slot.offset)
     return partial(_scalar, slot.dtype.numpy, slot.offset)
@@ -188,12 +189,12 @@ def _scalar(dtype: np.dtype, offset: int, params: bytes) -> Any:
 
 
 def device_count() -> int:
-    """There is one."""
+    """The number of interpreters: one."""
     return 1
 
 
 def open_device(ordinal: int = 0) -> InterpDevice:
-    """The device; called once."""
+    """Open the device; called once."""
     if ordinal:
         fail(INVALID_DEVICE, f"device {ordinal}; there is device 0 only")
     return InterpDevice()

@@ -1,8 +1,8 @@
-"""Callbacks: host functions that streams run, and what these may do.
+"""Callbacks: host functions that streams run, and the operations that they may use.
 
 A callback of a host-driven device or a GPU may use no device of either kind: it would wait for its
-own stream, which waits for it. Where the work runs on threads of the host, a callback is work as
-any other. It may launch, copy, and wait for each stream that does not wait for its own; see
+own stream, which waits for it. A callback is ordinary work on devices whose work runs on host
+threads. It may launch, copy, and wait for each stream that does not wait for its own; see
 ``host_queue.py``.
 """
 
@@ -18,16 +18,16 @@ from gridlane.core.device_errors import NOT_PERMITTED, fail
 
 class _Thread(threading.local):
     in_callback = False
-    """In one that may not use devices."""
+    """Whether the thread is in a callback that may not use devices."""
 
 
 here = _Thread()
-"""Of the calling thread."""
+"""The state of the calling thread."""
 
 
 @contextmanager
 def callback() -> Generator[None]:
-    """In the with block this thread runs a callback that may not use devices."""
+    """Mark this thread, in the with block, as running a callback that may not use devices."""
     here.in_callback = True
     try:
         yield

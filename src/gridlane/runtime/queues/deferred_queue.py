@@ -1,4 +1,4 @@
-"""Deferred work of a stream: a callback comes before it, so it cannot be submitted yet."""
+"""Deferred work of a stream: it follows a callback, so it cannot be submitted yet."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ Work = Callable[[], object]
 
 
 class Owner(Protocol):
-    """What the streams of a device share.
+    """The shared state of a device's streams.
 
     Attributes:
-        deferred_queues: those of its streams that have had work.
+        deferred_queues: the queues of streams that have had deferred work.
     """
 
     deferred_queues: set[DeferredQueue]
 
 
 class DeferredQueue(SoftwareQueue[Work]):
-    """The deferred work of a stream; the stream takes the error out of it.
+    """The deferred work of a stream, and its error, which the stream takes.
 
-    It must not hold the stream, so that a stream that nobody holds can end the thread.
+    It holds no reference to the stream, so that an unreferenced stream can end the thread.
     """
 
     def __init__(self, owner: Owner) -> None:
@@ -43,7 +43,7 @@ class DeferredQueue(SoftwareQueue[Work]):
         self._owner.deferred_queues.discard(self)
 
     def fence(self) -> Work:
-        """What waits for the work so far."""
+        """A fence after the work so far."""
         reached = Latch()
         self.put(reached.reach)
         return reached.wait

@@ -1,4 +1,4 @@
-"""The base of events of streams that are software queues, and what holds for all events."""
+"""The base of events of software-queue streams, and the rules of all events."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ class _Named(Protocol):
 
 
 class Captures(Protocol):
-    """A stream, as an event sees it before it knows whose it is."""
+    """The interface of a stream whose kind the event does not know yet."""
 
     @property
     def device(self) -> _Named:
-        """The device that it is a stream of."""
+        """The device of the stream."""
         ...
 
     @property
     def capturing(self) -> bool:
-        """Whether work is recorded, not run."""
+        """Whether work is recorded, not executed."""
         ...
 
 
@@ -46,26 +46,26 @@ class SoftwareEvent(Generic[M, S]):
         self.handle = next(_handles)
         self._mark: M | None = None
 
-    # --- what a device does in its own way ---
+    # --- implemented by each device ---
 
     def _enter(self) -> None:
-        """Raise what keeps this thread from using the device."""
+        """Raise if this thread may not use the device."""
 
     def _check_stream(self, stream: S) -> None:
-        """Refuse a stream that the event cannot be a point of."""
+        """Refuse a stream of another kind of device."""
         raise NotImplementedError
 
     def _check_end(self, end: SoftwareEvent[M, S]) -> None:
-        """Refuse an event that the time from this one to it does not exist of."""
+        """Refuse an end event that has no time relative to this one."""
         if type(end) is not type(self):
             fail(INVALID_HANDLE, "the second event is another device's")
 
     def _set(self, stream: S) -> M:
-        """A mark behind the work that is in the stream now."""
+        """Set a mark after the work that is in the stream now."""
         raise NotImplementedError
 
     def _follow(self, mark: M, stream: S) -> None:
-        """Put what is appended to the stream later behind a mark."""
+        """Order the stream's later work after a mark."""
         raise NotImplementedError
 
     def _passed(self, mark: M) -> bool:
@@ -73,7 +73,7 @@ class SoftwareEvent(Generic[M, S]):
         raise NotImplementedError
 
     def _wait(self, mark: M) -> None:
-        """Wait for that."""
+        """Wait for the work before a mark."""
         raise NotImplementedError
 
     def _between_ms(self, first: M, second: M) -> float:
@@ -83,7 +83,7 @@ class SoftwareEvent(Generic[M, S]):
     # --- the protocol ---
 
     def record(self, stream: S) -> None:
-        """Record behind the work that is in the stream now."""
+        """Record the event after the work that is in the stream now."""
         self._check_stream(stream)
         if stream.capturing:
             fail(NOT_CAPTURED, f"an event, on the device {stream.device.name}")
@@ -116,12 +116,12 @@ class SoftwareEvent(Generic[M, S]):
         """Milliseconds from this event to ``end``.
 
         Raises:
-            DeviceError: INVALID_HANDLE when one was not recorded or does not time, NOT_READY when
-                one has not been passed.
+            DeviceError: INVALID_HANDLE if one was not recorded or has no timing, NOT_READY if one
+                has not been passed.
         """
         self._check_end(end)
         check_timed(self, end)
-        assert self._mark is not None and end._mark is not None  # as both are recorded
+        assert self._mark is not None and end._mark is not None  # checked above
         return self._between_ms(self._mark, end._mark)
 
     @property
@@ -131,7 +131,7 @@ class SoftwareEvent(Generic[M, S]):
 
 
 class Timed(Protocol):
-    """An event whose time is asked for."""
+    """The interface of an event for ``check_timed``."""
 
     timing: bool
 
@@ -149,8 +149,8 @@ def check_timed(first: Timed, second: Timed) -> None:
     """Refuse events without a time.
 
     Raises:
-        DeviceError: INVALID_HANDLE when one was not recorded or does not time, NOT_READY when one
-            has not been passed.
+        DeviceError: INVALID_HANDLE if one was not recorded or has no timing, NOT_READY if one has
+            not been passed.
     """
     named = (("first", first), ("second", second))
     for name, event in named:

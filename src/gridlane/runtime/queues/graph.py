@@ -1,5 +1,5 @@
-"""Graphs of streams that are software queues: pieces of work, recorded once and then appended to a
-stream any number of times."""
+"""Graphs of software-queue streams: pieces of work, recorded once and then appended to a stream any
+number of times."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ Piece = TypeVar("Piece", contravariant=True)
 
 
 class Appends(Protocol[Piece]):
-    """A stream, as a graph sees it."""
+    """The stream interface that a graph uses."""
 
     @property
     def device(self) -> object:
-        """The device that it is a stream of."""
+        """The device of the stream."""
         ...
 
     def append_all(self, pieces: tuple[Piece, ...]) -> None:
-        """Append pieces of work, with nothing of another thread between them; each holds what it
-        uses."""
+        """Append pieces of work, uninterrupted by other threads; each owns its objects."""
         ...
 
 
@@ -33,11 +32,11 @@ class RecordedGraph(Generic[P]):
 
     @property
     def size(self) -> int:
-        """Launches, copies, fills and host functions in it."""
+        """The number of launches, copies, fills and host functions in it."""
         return len(self._recorded)
 
     def instantiate(self) -> RecordedExecutable[P]:
-        """The work ready to be launched; it does not need the graph any more."""
+        """Instantiate the work for launches; the result outlives the graph."""
         return RecordedExecutable(self._device, self._recorded)
 
 
@@ -55,7 +54,7 @@ class RecordedExecutable(Generic[P]):
 
 
 def check_begin(is_default: bool, capturing: bool) -> None:
-    """Refuse a capture of a default stream, and a second one of any other."""
+    """Refuse a capture of a default stream, and a second capture of any other stream."""
     if is_default:
         fail(NOT_CAPTURED, "the default stream", "capture a stream of cuda.stream()")
     if capturing:
@@ -63,12 +62,12 @@ def check_begin(is_default: bool, capturing: bool) -> None:
 
 
 def check_end(capturing: bool) -> None:
-    """Refuse the end of a capture that did not begin."""
+    """Refuse to end a capture that did not begin."""
     if not capturing:
         fail(ILLEGAL_STATE, "no capture began on this stream")
 
 
 def check_waiting(capturing: bool, what: str) -> None:
-    """Refuse what needs the work of a stream done, while that is recorded only."""
+    """Refuse a wait for a stream's work while it is only recorded."""
     if capturing:
         fail(NOT_CAPTURED, what)

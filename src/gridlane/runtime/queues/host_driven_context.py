@@ -1,5 +1,5 @@
-"""What the streams and the parts of a host-driven device share: its lock, who may use it,
-and how it was lost."""
+"""The shared state of a host-driven device: its lock, the threads that may use it, and its
+fault."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ class HostDrivenContext:
     """The state of an open device.
 
     Attributes:
-        lock: held to record work, to submit it, and to change the pools. A finalizer
-            may run in the middle of what holds it, on the same thread, and a finalizer of memory
-            only notes what is to be given back.
-        fault: what every call raises a copy of, once the device is lost.
-        progress: the number of the batch of work that is recorded now.
-        deferred_queues: those of its streams that have had work; see deferred_queue.py.
+        lock: held to record work, to submit it, and to change the pools. A finalizer may interrupt
+            its holder on the same thread; a finalizer of memory only queues a deferred free.
+        fault: the exception of a lost device; every call raises a copy.
+        progress: the number of the batch that is being recorded.
+        deferred_queues: the queues of streams that have had deferred work; see deferred_queue.py.
     """
 
     def __init__(self) -> None:
@@ -35,22 +34,22 @@ class HostDrivenContext:
         return [each for each in tuple(self.deferred_queues) if each.pending]
 
     def raise_fault(self) -> None:
-        """Raise what the device was lost by, if it was."""
+        """Raise the fault of a lost device."""
         if self.fault is not None:
             raise copy(self.fault)
 
     def enter(self) -> None:
-        """Raise what keeps this thread from using the device. Who holds the lock has entered, and
-        does not call this again: so a thread that holds it here was interrupted.
+        """Raise if this thread may not use the device. A holder of the lock has entered, and does
+        not call this again: so a thread that holds it here was interrupted.
 
         Raises:
-            DeviceError: the device is lost; NOT_PERMITTED in a callback, and in a signal
-                handler or a finalizer that interrupts what holds the lock.
+            DeviceError: the device is lost; NOT_PERMITTED in a callback, and in a signal handler or
+                a finalizer that interrupts a holder of the lock.
         """
         if self.fault is not None:
             raise copy(self.fault)
         if callbacks.here.in_callback:
             callbacks.refuse_in_callback()
-        # As reentry.is_reentry, without its call.
+        # reentry.is_reentry, inlined.
         if self.lock._is_owned() or here.waits:  # type: ignore[attr-defined]
             refuse_reentry()

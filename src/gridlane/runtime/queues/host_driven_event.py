@@ -11,10 +11,10 @@ from gridlane.runtime.queues.latch import Latch
 
 
 class Mark:
-    """One recording of an event. A device's own kind has the time in it.
+    """One recording of an event. A device's own subclass adds the time.
 
     Attributes:
-        recorded: whether the stream has come so far that the rest is known.
+        recorded: whether the stream has come so far that the other fields are known.
         point: the number of the work after which it is passed.
     """
 
@@ -26,14 +26,14 @@ class Mark:
 
 
 class Order(Protocol):
-    """What has the device's work in order."""
+    """The order of the device's work."""
 
     def passed(self, number: int, /) -> bool:
         """Whether the work with a number is done."""
         ...
 
     def wait(self, number: int, /) -> None:
-        """Wait for it."""
+        """Wait for the work with a number."""
         ...
 
 
@@ -49,26 +49,26 @@ class HostDrivenEvent(SoftwareEvent[M, S], Generic[D, M, S]):
         super().__init__(timing)
         self.device = device
 
-    # --- what a device does in its own way ---
+    # --- implemented by each device ---
 
     @property
     def _order(self) -> Order:
-        """What has the device's work in order."""
+        """The order of the device's work."""
         raise NotImplementedError
 
     def _new_mark(self) -> M:
-        """A mark, with what its time needs."""
+        """Create a mark, with the resources of its timing."""
         raise NotImplementedError
 
     def _put(self, stream: S, mark: M) -> None:
-        """Submit a mark, behind all that was submitted for the stream."""
+        """Submit a mark, after all submitted work of the stream."""
         raise NotImplementedError
 
     def _put_behind(self, stream: S, mark: M) -> None:
-        """Put what the stream submits later behind a mark that is set."""
+        """Order the stream's later submissions after a mark that is set."""
         raise NotImplementedError
 
-    # --- the same on all of them ---
+    # --- common to all devices ---
 
     def _enter(self) -> None:
         self.device.default_stream.context.enter()

@@ -1,7 +1,7 @@
-"""Streams of host-driven devices: what comes before what, on one queue of the device's.
+"""Streams of host-driven devices: the order of work on the device's one queue.
 
-Work is submitted to the device now, or deferred until what comes before it is submitted (the thread
-of a DeferredQueue does that), or recorded for a graph.
+Work is submitted to the device now, or deferred until its predecessors are submitted (the thread of
+a DeferredQueue does that), or recorded for a graph.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from gridlane.runtime.queues.stream import SoftwareStream
 
 Launch = tuple[bytes, int, int, int, int]
 """A launch of a bound kernel: the parameter block, blocks along each axis, and bytes of dynamic
-shared memory. Launches that are not submitted at once are kept so."""
+shared memory. Launches that are not submitted at once are kept in this form."""
 
 
 class Piece(NamedTuple):
     """A piece of work.
 
     Attributes:
-        operation: does it, or submits it to the device; it gets the stream and ``args``, which hold
-            what the work uses.
-        by_host: the host has a part in it that comes behind all work so far, so it is deferred.
+        operation: does the work, or submits it to the device; it gets the stream and ``args``,
+            which own the objects of the work.
+        by_host: whether the host takes part in it after all work so far, so that it is deferred.
     """
 
     operation: Callable[..., object]
@@ -37,17 +37,17 @@ class Piece(NamedTuple):
 
 
 class StreamDevice(Protocol):
-    """What these streams need of their device."""
+    """The device interface that these streams use."""
 
     name: str
 
     @property
     def default_stream(self) -> HostDrivenStream[Any]:
-        """The one that comes before and behind all others."""
+        """The stream that is ordered with all others."""
         ...
 
     def flush(self) -> None:
-        """Write what kernels printed; called when work is done."""
+        """Write the lines that kernels printed; called when work is done."""
         ...
 
     def check(self, late: bool = False) -> None:
@@ -56,7 +56,7 @@ class StreamDevice(Protocol):
 
 
 class Recordable(Protocol):
-    """A bound kernel of such a device."""
+    """A bound kernel of a host-driven device."""
 
     raises: bool
     """Whether it can stop itself."""
@@ -73,7 +73,7 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
     """A stream. The default one comes after the work of all others, and they after its work.
 
     Attributes:
-        context: what the streams of the device share.
+        context: the shared state of the device's streams.
         deferred: the work that is not submitted yet.
     """
 
@@ -84,7 +84,7 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
         self._graphs = threading.RLock()
         weakref.finalize(self, self.deferred.end).atexit = False
 
-    # --- what a device does in its own way ---
+    # --- implemented by each device ---
 
     def _upload(self, target: int, source: memoryview, keep: object) -> None:
         """Submit a copy to the device."""
@@ -99,11 +99,11 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
         raise NotImplementedError
 
     def _fill(self, target: int, byte: int, size: int, keep: object) -> None:
-        """Submit the setting of bytes."""
+        """Submit a fill."""
         raise NotImplementedError
 
     def _write(self, target: int, source: memoryview) -> None:
-        """Copy to the device, behind the work so far; the source may change on return."""
+        """Copy to the device, after the work so far; the source may change on return."""
         raise NotImplementedError
 
     def _read(self, target: memoryview, source: int) -> None:
@@ -111,11 +111,11 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
         raise NotImplementedError
 
     def _download_needs_host(self, target: memoryview) -> bool:
-        """Whether the host has to do the last step of a copy to its memory."""
+        """Whether the host does the last step of a copy to its memory."""
         return False
 
     def finish(self) -> None:
-        """Wait for the work that this stream has submitted, and for what that comes behind."""
+        """Wait for the submitted work of this stream and its predecessors."""
         raise NotImplementedError
 
     def _wait_submitted(self) -> None:
@@ -123,7 +123,7 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
         raise NotImplementedError
 
     def _passed(self) -> bool:
-        """Whether that is done."""
+        """Whether that work is done."""
         raise NotImplementedError
 
     # --- work ---
@@ -138,8 +138,8 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
         shared: int,
         keep: object = None,
     ) -> None:
-        """Append a launch. One that can raise is waited for on the default stream, as it is on
-        every other device. Hot."""
+        """Append a launch. A launch that can raise is waited for on the default stream, as on every
+        other device. Hot."""
         if self._recorded is not None or self.context.deferred_queues:
             self.append(Piece(_record, (kernel, (params, gx, gy, gz, shared), keep)))
         else:
@@ -161,17 +161,17 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
         self.append(Piece(type(self)._copy, (target, source, size, keep)))
 
     def fill(self, target: int, byte: int, size: int, keep: object = None) -> None:
-        """Append setting bytes."""
+        """Append a fill."""
         self.append(Piece(type(self)._fill, (target, byte, size, keep)))
 
     def write(self, target: int, source: memoryview) -> None:
-        """Copy to the device, behind the work so far; the source may change on return."""
+        """Copy to the device, after the work so far; the source may change on return."""
         self._check_waiting("a copy from memory that is not pinned")
         self._catch_up()
         self._write(target, source)
 
     def read(self, target: memoryview, source: int) -> None:
-        """Copy to the host; finished on return. Raises where the device did not finish a kernel."""
+        """Copy to the host; finished on return. Raises if the device did not finish a kernel."""
         self._check_waiting("a copy that the host waits for")
         self._catch_up()
         self._read(target, source)
@@ -180,16 +180,16 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
 
     def submit(self, work: Work, always: bool = False) -> None:
         """Append a callback. It runs on a thread of this stream, which must not use the device;
-        what it raises surfaces at ``synchronize``."""
+        ``synchronize`` raises its exception."""
         self.append(Piece(_call, (work,), by_host=True))
 
     def append(self, piece: Piece) -> None:
-        """Append work: a capture records it, else it is submitted now or deferred."""
+        """Append work: record it in a capture, else submit or defer it."""
         self.context.enter()
         super().append(piece)
 
     def append_all(self, pieces: tuple[Piece, ...]) -> None:
-        """Append a graph's work. Graphs that other threads launch come before or behind it."""
+        """Append a graph's work, not interleaved with graphs that other threads launch."""
         with self._graphs:
             for piece in pieces:
                 self.append(piece)
@@ -203,18 +203,18 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
     # --- waiting ---
 
     def raise_error(self) -> None:
-        """Raise what a kernel or callback of the work raised."""
+        """Raise the error of a kernel or callback of the work."""
         self.device.check()
         self.deferred.raise_error()
 
     def _wait(self) -> None:
-        # What kernels raised stays for ``synchronize``; a fault of the device does not.
+        # A kernel's error stays for ``synchronize``; a fault of the device is raised.
         self._catch_up()
         self.settle()
 
     def put_in(self) -> None:
-        """Wait until the work that is deferred now is submitted; work that other threads defer
-        meanwhile is not waited for."""
+        """Wait until the work that is deferred now is submitted; do not wait for work that other
+        threads defer meanwhile."""
         for queue in self.context.busy():
             queue.fence()()
 
@@ -232,13 +232,13 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
     # --- details ---
 
     def _is_behind(self) -> bool:
-        """Whether something that comes first is not submitted yet."""
+        """Whether a predecessor is not submitted yet."""
         if self.is_default:
             return bool(self.context.busy())
         return bool(self.deferred.pending or self.device.default_stream.deferred.pending)
 
     def _defer(self, work: Work) -> None:
-        """Do something when all is submitted that comes before it."""
+        """Defer an operation until all its predecessors are submitted."""
         default = self.device.default_stream.deferred
         first: Iterable[DeferredQueue] = self.context.busy() if self.is_default else (default,)
         for other in first:
@@ -253,7 +253,7 @@ class HostDrivenStream(SoftwareStream[D, Piece], Generic[D]):
         self.deferred.put(partial(piece.operation, self, *piece.args))
 
     def _catch_up(self) -> None:
-        """Wait until all is submitted that comes before what follows."""
+        """Wait until all predecessors of later work are submitted."""
         self.context.enter()
         if self.context.deferred_queues:
             every = self.context.busy() if self.is_default else (self.deferred,)
@@ -269,7 +269,7 @@ def _record(
 
 
 def _call(stream: HostDrivenStream[Any], work: Work) -> None:
-    """Call a callback behind what is submitted."""
+    """Call a callback after the submitted work."""
     stream.finish()
     with callback():
         work()

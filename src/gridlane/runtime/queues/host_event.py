@@ -1,4 +1,4 @@
-"""Events of devices whose work runs on the host's threads, with times of the host's clock."""
+"""Events of devices whose work runs on host threads, with times of the host's clock."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gridlane.runtime.queues.host_stream import HostStream
 
 
 class HostEvent(SoftwareEvent[Mark, HostStream]):
-    """A point in a stream of any such device, as these have one clock."""
+    """A point in a stream of any host device, as these share one clock."""
 
     def _check_stream(self, stream: HostStream) -> None:
         if not isinstance(stream, HostStream):  # pyright: ignore[reportUnnecessaryIsInstance]

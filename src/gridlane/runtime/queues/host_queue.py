@@ -1,8 +1,8 @@
-"""The queue of a stream whose work runs on a thread of the host, and waiting for it.
+"""The software queue of a stream whose work runs on a host thread, and waits for it.
 
-Three things end a wait early. An exception in the waiting thread, as Ctrl-C's, drops the work that
-it waited for. A wait of a stream's own work that would go in a circle is refused. And in the child
-of a fork the threads are gone: its streams begin anew, and say what they lost.
+Three things end a wait early. An exception in the waiting thread, such as Ctrl-C's, drops the
+awaited work. A circular wait of a stream's own work is refused. And the threads do not exist in the
+child of a fork: its streams begin anew, and report what they lost.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from gridlane.runtime.queues.software_queue import SoftwareQueue
 
 Work = Callable[[], object]
 HostPiece = tuple[Work, bool]
-"""Work, and whether it runs behind an error as well."""
+"""Work, and whether it runs after an error as well."""
 
 _PATIENCE_S = 0.2
-"""How long an exception is kept waiting for the work that it drops, at most."""
+"""The longest delay of an exception by the work that it drops."""
 _SLICE_S = 0.005
 
 
 class _Stoppable(Protocol):
     def stop_thread(self, thread: int, wish: bool) -> None:
-        """Ask the launch of a thread to end early, or take that back."""
+        """Ask the launch of a thread to end early, or withdraw the request."""
         ...
 
 
 class HostQueue(SoftwareQueue[HostPiece]):
-    """What a stream and its worker share. The worker must not hold the stream itself, so that a
-    stream that nobody holds can end its worker. Work behind an error is dropped until somebody
+    """The shared state of a stream and its worker. The worker holds no reference to the stream, so
+    that an unreferenced stream can end its worker. Work after an error is dropped until a caller
     takes the error.
 
     Attributes:
-        waits_for: the queue that the worker waits for, in a callback or for an event, and what is
-            reached when it need not wait any more.
+        waits_for: the queue that the worker waits for, in a callback or for an event, and the latch
+            that ends that wait.
     """
 
     def __init__(self, device: _Stoppable) -> None:
@@ -52,11 +52,11 @@ class HostQueue(SoftwareQueue[HostPiece]):
         _queues.add(self)
 
     def begin(self) -> None:
-        """No work and no thread yet."""
+        """Start without work or a thread."""
         super().begin()
         self._lock = threading.RLock()
-        """Held to enter the queue into BUSY, and to take it out. The worker never takes it, so a
-        signal handler that waits for the worker in the middle of that goes on."""
+        """Held to add the queue to BUSY, and to remove it. The worker never takes it, so a signal
+        handler that interrupts a holder and waits for the worker makes progress."""
         self.waits_for: tuple[HostQueue, Latch] | None = None
         self.marks: weakref.WeakSet[Mark] = weakref.WeakSet()
 
@@ -65,12 +65,12 @@ class HostQueue(SoftwareQueue[HostPiece]):
         if sys.is_finalizing():
             raise at_its_end("the thread of this stream")
         with self._lock:
-            BUSY.add(self)  # an exception may come out behind each line
+            BUSY.add(self)  # an exception may come after each line
             self.append(piece)
-            BUSY.add(self)  # a handler may have waited until there was nothing
+            BUSY.add(self)  # a handler may have waited until the queue was empty
 
     def put_all(self, pieces: tuple[HostPiece, ...]) -> None:
-        """Append work, with nothing of another thread in between."""
+        """Append work, uninterrupted by other threads."""
         if sys.is_finalizing():
             raise at_its_end("the thread of this stream")
         with self._lock:
@@ -79,7 +79,7 @@ class HostQueue(SoftwareQueue[HostPiece]):
             BUSY.add(self)
 
     def forget_if_empty(self) -> None:
-        """Take the queue out of BUSY where nothing is pending."""
+        """Remove the queue from BUSY if nothing is pending."""
         with self._lock:
             if not self.pending:
                 BUSY.discard(self)
@@ -93,8 +93,8 @@ class HostQueue(SoftwareQueue[HostPiece]):
 
 
 class Mark:
-    """A point in a queue; without one, in work that was done at once. ``time`` is when it was
-    passed, by ``clock``."""
+    """A point in a queue, or in work that was done at once if it has no queue. ``time`` is the time
+    at which it was passed, by ``clock``."""
 
     __slots__ = ("__weakref__", "clock", "passed", "queue", "time")
 
@@ -119,8 +119,8 @@ class Mark:
 
 
 BUSY: set[HostQueue] = set()
-"""Queues with unfinished work, and some whose work is done, until somebody waits for it. The launch
-path looks at its truth value only."""
+"""Queues with unfinished work, and some with finished work that nobody has waited for. The launch
+path tests only its truth value."""
 
 _queues: weakref.WeakSet[HostQueue] = weakref.WeakSet()
 _current = threading.local()
@@ -138,8 +138,8 @@ def own_queue() -> HostQueue | None:
 
 
 def wait(queue: HostQueue) -> bool:
-    """Wait until a queue is empty; a worker does not wait for itself. False where the queue waits
-    for this thread's own, so that the wait would not end."""
+    """Wait until a queue is empty; a worker does not wait for itself. False if the queue waits for
+    this thread's own queue, so that the wait would not end."""
     return _wait_for(queue, (queue,))
 
 
@@ -156,12 +156,12 @@ def _wait_for(queue: HostQueue, unwanted: tuple[HostQueue, ...]) -> bool:
 
 
 def _wait_until(queue: HostQueue, ready: Latch, unwanted: tuple[HostQueue, ...]) -> bool:
-    """Wait for something in a queue; an exception drops the work of the unwanted ones. False where
-    it would not end."""
+    """Wait for a latch of a queue; an exception drops the work of the unwanted ones. False if the
+    wait would not end."""
     mine = own_queue()
     if mine is not None:
         with _waits:
-            # In this order: behind a latch that is reached, the queue waits for nobody.
+            # In this order: after a latch is reached, the queue waits for no other.
             if _leads_to(queue, mine) and not ready.is_reached():
                 return False
             mine.waits_for = queue, ready
@@ -177,8 +177,8 @@ def _wait_until(queue: HostQueue, ready: Latch, unwanted: tuple[HostQueue, ...])
 
 
 def _leads_to(queue: HostQueue | None, target: HostQueue) -> bool:
-    """Whether a queue waits for another, by others maybe. One whose worker may go on, and has not
-    said so yet, does not wait."""
+    """Whether a queue waits for another, possibly through others. A queue whose worker may go on,
+    and has not recorded it yet, does not wait."""
     while queue is not None and queue is not target:
         waits_for = queue.waits_for
         queue = None if waits_for is None or waits_for[1].is_reached() else waits_for[0]
@@ -186,7 +186,7 @@ def _leads_to(queue: HostQueue | None, target: HostQueue) -> bool:
 
 
 def drop(queues: tuple[HostQueue, ...]) -> None:
-    """Drop the work of queues, and of those that they wait for: running kernels are stopped."""
+    """Drop the work of queues and of those that they wait for: kernels in flight are stopped."""
     unwanted: set[HostQueue] = set()
     for queue in queues:
         following: HostQueue | None = queue
@@ -217,7 +217,7 @@ def _ask_to_stop(queue: HostQueue, wish: bool) -> None:
 
 
 def wait_for_streams() -> None:
-    """Wait for every stream, but for those that wait for this thread. Errors stay with their
+    """Wait for every stream, except those that wait for this thread. Errors stay with their
     streams."""
     busy = tuple(BUSY)
     for queue in busy:
@@ -225,7 +225,7 @@ def wait_for_streams() -> None:
 
 
 def _begin_in_child() -> None:
-    """The threads of streams do not survive a fork."""
+    """Reset the queues: the threads of streams do not survive a fork."""
     global _current, _waits
     _current, _waits = threading.local(), threading.Lock()
     BUSY.clear()

@@ -1,5 +1,5 @@
-"""Streams of devices whose work runs on the host's threads: the default stream runs on the caller;
-others have a thread each.
+"""Streams of devices whose work runs on host threads: the default stream runs on the caller; others
+have a thread each.
 
 The default stream has CUDA's legacy meaning: its work waits for every other stream, and as it runs
 on the caller, other streams' later work comes after it.
@@ -38,12 +38,12 @@ def by_handle(handle: int) -> OwnHostStream | None:
 
 
 def live_streams() -> list[OwnHostStream]:
-    """Every stream that somebody holds."""
+    """Every referenced stream."""
     return list(_by_handle.values())
 
 
 class StreamDevice(Protocol):
-    """What these streams need of their device."""
+    """The device interface that these streams use."""
 
     name: str
 
@@ -64,16 +64,16 @@ class StreamDevice(Protocol):
         ...
 
     def stop_thread(self, thread: int, wish: bool) -> None:
-        """Ask the launch of a thread to end early, or take that back."""
+        """Ask the launch of a thread to end early, or withdraw the request."""
         ...
 
 
 class HostStream(SoftwareStream[StreamDevice, HostPiece]):
-    """A stream of such a device."""
+    """A stream of a host device."""
 
     @property
     def queue(self) -> HostQueue | None:
-        """What its thread does; None where the caller does the work."""
+        """The queue of its thread; None if the caller does the work."""
         return None
 
     def launch(
@@ -102,7 +102,7 @@ class HostStream(SoftwareStream[StreamDevice, HostPiece]):
         self.submit(partial(_held, keep, self.device.copy, target, source, size))
 
     def fill(self, target: int, byte: int, size: int, keep: object = None) -> None:
-        """Append setting bytes."""
+        """Append a fill."""
         self.submit(partial(_held, keep, self.device.fill, target, byte, size))
 
     def write(self, target: int, source: memoryview) -> None:
@@ -123,8 +123,8 @@ class HostStream(SoftwareStream[StreamDevice, HostPiece]):
 def _run(
     kernel: BoundKernel, params: bytes, gx: int, gy: int, gz: int, shared: int, keep: object
 ) -> None:
-    """Launch and, where the kernel stopped itself, raise what the user is to see. ``keep`` lives
-    until then, as it is an argument."""
+    """Launch, and raise the user's exception if the kernel stopped itself. ``keep`` lives until
+    then, as it is an argument."""
     try:
         kernel.launch(params, gx, gy, gz, shared)
     except KernelStop as error:
@@ -132,15 +132,14 @@ def _run(
 
 
 def _held(keep: object, function: Callable[..., None], *args: object) -> None:
-    """Call a function; ``keep`` lives until then, likewise."""
+    """Call a function; ``keep`` lives until then, as it is an argument."""
     function(*args)
 
 
 class OwnHostStream(HostStream):
     """A stream with a daemon thread, started at the first use.
 
-    An error of the work drops what follows it in the stream, up to the next ``synchronize``, which
-    raises it.
+    An error drops the later work of the stream, up to the next ``synchronize``, which raises it.
     """
 
     def __init__(self, device: StreamDevice) -> None:
@@ -151,7 +150,7 @@ class OwnHostStream(HostStream):
 
     @property
     def queue(self) -> HostQueue:
-        """What its thread does."""
+        """The queue of its thread."""
         return self._queue
 
     def _submit(self, piece: HostPiece) -> None:
@@ -181,7 +180,7 @@ class OwnHostStream(HostStream):
 
 
 class DefaultHostStream(HostStream):
-    """The stream whose work runs at once, on the caller. Other streams keep their errors."""
+    """The stream whose work runs at once, on the caller. Other streams keep their own errors."""
 
     inline = True
 
@@ -200,4 +199,4 @@ class DefaultHostStream(HostStream):
         return not is_busy()
 
     def raise_error(self) -> None:
-        """Nothing: its work raises on the caller."""
+        """Do nothing: its work raises on the caller."""

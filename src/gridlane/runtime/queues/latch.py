@@ -1,4 +1,4 @@
-"""A point that is reached once."""
+"""A one-shot latch that any thread can wait for."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _SLICE_S = 0.05
 
 
 class Latch:
-    """Is reached once, and waited for by any thread.
+    """A latch that is reached once, and that any thread can wait for.
 
-    A signal handler may wait for the latch, and for the thread that reaches it, in the middle of
-    ``wait``: unlike an Event or a Condition it holds no lock that others need for longer than one
+    A signal handler may interrupt ``wait`` and wait for the latch, and for the thread that reaches
+    it: unlike an Event or a Condition, it holds no lock that other threads need for longer than one
     call of C.
     """
 
@@ -23,18 +23,18 @@ class Latch:
         self._lock.acquire()
 
     def reach(self) -> None:
-        """Let all go on that wait; once."""
+        """Reach the latch, and wake all waiting threads; once."""
         self._reached = True
         self._lock.release()
 
     def is_reached(self) -> bool:
-        """Whether it is."""
+        """Whether the latch is reached."""
         return self._reached
 
     def wait(self) -> None:
         """Wait until it is reached."""
         while not self._reached:
-            # Who takes the lock gives it to the next one. An exception of a handler in between
-            # makes the others wait for a slice of time each.
+            # A thread that gets the lock passes it to the next one. An exception of a handler in
+            # between makes the others wait for a slice of time each.
             if self._lock.acquire(timeout=_SLICE_S):
                 self._lock.release()

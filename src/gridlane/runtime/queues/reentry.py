@@ -1,5 +1,5 @@
-"""Python code that runs in the middle of other code on the same thread: signal handlers, and
-finalizers of objects."""
+"""Detect Python code that interrupts other code on the same thread: signal handlers, and finalizers
+of objects."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from gridlane.core.device_errors import NOT_PERMITTED, fail
 
 class _Thread(threading.local):
     waits = False
-    """With locks that others need."""
+    """Whether the thread waits while it holds locks that others need."""
 
 
 here = _Thread()
-"""Of the calling thread."""
+"""The state of the calling thread."""
 
 
 @contextmanager
 def locked_wait() -> Generator[None]:
-    """In the with block this thread waits for the device with locks, a library's perhaps, that
-    other threads need to go on: what a handler waits for might never come."""
+    """Mark this thread, in the with block, as waiting for the device with locks, perhaps a
+    library's, that other threads need: a handler that waits then could wait for ever."""
     before, here.waits = here.waits, True
     try:
         yield
@@ -32,14 +32,14 @@ def locked_wait() -> Generator[None]:
 
 
 def is_reentry(lock: threading.RLock) -> bool:
-    """Whether this thread is in the middle of what the lock is for, or waits with locks that others
-    need: it was interrupted there."""
+    """Whether this thread holds the lock, or waits with locks that others need: it was interrupted
+    there."""
     # As threading.Condition asks.
     return lock._is_owned() or here.waits  # type: ignore[attr-defined]
 
 
 def refuse_reentry() -> NoReturn:
-    """Refuse to go on.
+    """Refuse to continue in reentrant code.
 
     Raises:
         DeviceError: NOT_PERMITTED.

@@ -13,15 +13,15 @@ T = TypeVar("T")
 
 
 class SoftwareQueue(Generic[T]):
-    """Work that a thread does, which runs from the first work on.
+    """Work for a thread, which starts with the first piece.
 
-    A signal handler may put work and wait for it in the middle of any method. So there is no lock,
-    and nothing that two fields have to agree on: each step is one call of C.
+    A signal handler may interrupt any method, append work and wait for it. So there is no lock, and
+    no invariant between two fields: each step is one call of C.
 
     Attributes:
-        pending: the work that is not done, the piece that is being done first.
-        error: the first that one raised.
-        thread: the one that does the work, once it runs.
+        pending: the unfinished work; the first piece is in progress.
+        error: the first exception of a piece.
+        thread: the thread that does the work, once it runs.
     """
 
     def __init__(self) -> None:
@@ -29,27 +29,27 @@ class SoftwareQueue(Generic[T]):
         self.begin()
 
     def begin(self) -> None:
-        """No work and no thread yet."""
+        """Start without work or a thread."""
         self.pending: deque[T | None] = deque()
         self.thread: threading.Thread | None = None
         self._calls: SimpleQueue[bool] = SimpleQueue()
-        """Whether to go on; one behind each change of ``pending`` and ``_waiting``."""
+        """Wakes the thread; one item after each change of ``pending`` and ``_waiting``."""
         self._waiting: deque[Latch] = deque()
         self._over = False
         self._runs = threading.Lock()
-        """Is held by the thread that does the work."""
+        """Held by the thread that does the work."""
 
-    # --- what a queue does in its own way ---
+    # --- implemented by each queue ---
 
     def _do(self, item: T) -> object:
         """Do a piece of work; called by the thread."""
         raise NotImplementedError
 
     def _on_thread(self) -> None:
-        """Called by the thread, before all work."""
+        """Called by the thread before all work."""
 
     def _ended(self) -> None:
-        """Called by the thread, behind all work."""
+        """Called by the thread after all work."""
 
     # --- for users of the queue ---
 
@@ -59,18 +59,18 @@ class SoftwareQueue(Generic[T]):
         self._call()
 
     def extend(self, items: tuple[T, ...]) -> None:
-        """Append work, with nothing of another thread in between."""
+        """Append work, uninterrupted by other threads."""
         self.pending.extend(items)  # one call of C
         self._call()
 
     def wait(self) -> None:
-        """Wait until nothing was pending; the thread does not wait for itself."""
+        """Wait for a moment when nothing is pending; the thread does not wait for itself."""
         nothing = self.nothing_pending()
         if nothing is not None:
             nothing.wait()
 
     def nothing_pending(self) -> Latch | None:
-        """Is reached when nothing was pending; None where nothing is now, and for the thread."""
+        """A latch for a moment when nothing is pending; None if that is now, and for the thread."""
         if not self.pending or self.thread is threading.current_thread():
             return None
         nothing = Latch()
@@ -85,16 +85,16 @@ class SoftwareQueue(Generic[T]):
             raise error
 
     def end(self) -> None:
-        """End the thread behind the work so far. Who asked for the work before may still wait for
-        it, and append what has to be behind it: a thread comes again for that."""
+        """End the thread after the work so far. A waiting thread may still append later work: a new
+        thread starts for that."""
         self._over = True
         self._calls.put(False)
 
     def _call(self) -> None:
-        """Make the thread look at what has changed, or begin one that does."""
+        """Wake the thread for a change, or start one."""
         self._calls.put(True)
-        # Behind the change: a thread that ends looks for changes when it is no longer known. Of
-        # several that begin here, in a handler or by another thread, all but one end at once.
+        # After the change: an ending thread checks for changes once it is unregistered. If several
+        # threads start here, from a handler or another thread, all but one end at once.
         if self.thread is None:
             threading.Thread(target=self._run, name="gridlane-stream", daemon=True).start()
 
@@ -113,15 +113,15 @@ class SoftwareQueue(Generic[T]):
             self._runs.release()
 
     def _settle(self) -> None:
-        """Do the work there is, and tell those who wait for that."""
+        """Do the pending work, and release the waiting threads."""
         while self.pending:
             item = self.pending[0]
             try:
                 if item is not None:
                     self._do(item)
-            except BaseException as error:  # surfaces at the next synchronisation
+            except BaseException as error:  # raised by the next synchronisation
                 self.error = self.error or error
-            self.pending[0] = item = None  # what it holds goes before who waits goes on
+            self.pending[0] = item = None  # freed before a waiting thread continues
             self.pending.popleft()
         while self._waiting:
             self._waiting.popleft().reach()

@@ -1,4 +1,4 @@
-"""The base of streams that are software queues: handles, captures, waiting."""
+"""The base of software-queue streams: handles, captures, waiting."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _handles = itertools.count(0x1000)
 
 
 class SoftwareStream(Generic[D, P]):
-    """A stream of a device D, whose work comes in pieces P. The default one comes after the work
-    of all others, and they after its work."""
+    """A stream of a device D, whose work comes in pieces P. The default one comes after the work of
+    all others, and they after its work."""
 
     inline = False
 
@@ -25,23 +25,23 @@ class SoftwareStream(Generic[D, P]):
         self.handle = 0 if default else next(_handles)
         self._recorded: list[P] | None = None
 
-    # --- what a device does in its own way ---
+    # --- implemented by each device ---
 
     def _submit(self, piece: P) -> None:
-        """Do a piece of work, or submit it to the device, behind what comes before it."""
+        """Do a piece of work, or submit it to the device, after its predecessors."""
         raise NotImplementedError
 
     def _submit_all(self, pieces: tuple[P, ...]) -> None:
-        """Do so with the pieces of a graph."""
+        """Do or submit the pieces of a graph."""
         for piece in pieces:
             self._submit(piece)
 
     def _wait(self) -> None:
-        """Wait for the work so far, of other streams as well where this one comes behind them."""
+        """Wait for the work so far, and for that of streams that precede this one."""
         raise NotImplementedError
 
     def _is_done(self) -> bool:
-        """Whether that is done."""
+        """Whether that work is done."""
         raise NotImplementedError
 
     def raise_error(self) -> None:
@@ -51,7 +51,7 @@ class SoftwareStream(Generic[D, P]):
     # --- the protocol ---
 
     def append(self, piece: P) -> None:
-        """Append work: a capture records it, else it is submitted."""
+        """Append work: record it in a capture, else submit it."""
         if self._recorded is not None:
             self._recorded.append(piece)
         else:
@@ -70,7 +70,7 @@ class SoftwareStream(Generic[D, P]):
         self.raise_error()
 
     def drain(self) -> None:
-        """Wait for the work so far, and leave an error for ``synchronize``."""
+        """Wait for the work so far; leave its error for ``synchronize``."""
         self._check_waiting("waiting for the stream")
         self._wait()
 
@@ -81,20 +81,20 @@ class SoftwareStream(Generic[D, P]):
 
     @property
     def capturing(self) -> bool:
-        """Whether work is recorded, not run."""
+        """Whether work is recorded, not executed."""
         return self._recorded is not None
 
     def begin_capture(self) -> None:
-        """Record the work from now on; it does not run."""
+        """Record later work; it does not execute."""
         check_begin(self.is_default, self.capturing)
         self._recorded = []
 
     def end_capture(self) -> RecordedGraph[P]:
-        """The work since then."""
+        """End the recording and return it as a graph."""
         check_end(self.capturing)
         recorded, self._recorded = self._recorded or [], None
         return RecordedGraph(self.device, tuple(recorded))
 
     def _check_waiting(self, what: str) -> None:
-        """Refuse what needs the work done, while it is recorded only."""
+        """Refuse a wait for the work while it is only recorded."""
         check_waiting(self.capturing, what)

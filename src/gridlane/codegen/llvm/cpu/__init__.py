@@ -8,5 +8,5 @@ __all__ = ["KernelCode", "emit_kernel", "emitted"]
 
 
 def emitted(dialect: str) -> frozenset[type[Op]]:
-    """The ops that are emitted for the CPU."""
+    """The ops that the CPU's code generator emits."""
     return EMITTERS.ops()

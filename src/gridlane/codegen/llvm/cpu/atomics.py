@@ -1,7 +1,9 @@
-"""Atomics: real ones on global memory, plain read-modify-writes on shared memory, since a block
-stays on one worker."""
+"""Atomics: hardware atomics on global memory, plain read-modify-writes on shared memory, since a
+block stays on one worker."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from gridlane.codegen.llvm.atomics import (
     FLOAT_RMW,
@@ -14,10 +16,11 @@ from gridlane.codegen.llvm.atomics import (
 from gridlane.codegen.llvm.atomics import compare_and_swap as swap
 from gridlane.codegen.llvm.cpu.dispatch import emits
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform, Varying
-from gridlane.codegen.llvm.cpu.perlane import for_each_lane
+from gridlane.codegen.llvm.cpu.perlane import Operand, for_each_lane
 from gridlane.codegen.llvm.text import Body, literal, mangle, scalar_name, widen
-from gridlane.core.dtypes import DType
+from gridlane.core.dtypes import DType, i32
 from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicKind
+from gridlane.ir.ops.memory import Offset
 from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import Value
 
@@ -30,12 +33,12 @@ _REDUCTIONS = {
     AtomicKind.MIN: ("smin", "umin"),
     AtomicKind.MAX: ("smax", "umax"),
 }
-"""Vector reductions that may stand for the lanes' atomics on one address."""
+"""Vector reductions that replace the lanes' atomics on one address."""
 
 
 @emits(Atomic)
 def atomic(state: Emission, op: Atomic) -> None:
-    """A read-modify-write of each running lane."""
+    """Emit a read-modify-write of each running lane."""
     type_ = op.value.type
     assert isinstance(type_, DType)
     unused = op.results[0] not in state.used
@@ -46,20 +49,62 @@ def atomic(state: Emission, op: Atomic) -> None:
         state.set(op.results[0], Varying("poison"))
         return
 
+    place, address = _place(state, op.pointer)
+
     def emit(scalars: list[str], lane: str) -> list[str]:
-        old = _modify(state.body, op.kind, type_, scalars[0], scalars[1], _order(op))
+        old = _modify(state.body, op.kind, type_, address(scalars[0]), scalars[1], _order(op))
         return [] if unused else [old]
 
-    operands = [(pointer, op.pointer.type), (state.rep(op.value), type_)]
+    operands = [place, (state.rep(op.value), type_)]
     simple = _is_simple(op.kind, type_)
     results = for_each_lane(state, operands, [] if unused else [type_], emit, unroll=simple)
     state.set(op.results[0], Varying(results[0] if results else "poison"))
 
 
-def _order(op: Atomic | AtomicCas) -> str:
-    """LLVM's name of the ordering; "" for memory that only this worker sees."""
+def _place(state: Emission, pointer: Value) -> tuple[Operand, Callable[[str], str]]:
+    """What tells the lanes' addresses apart, and what makes the address of a lane's scalar.
+
+    In shared memory these are the low 32 bits of the index, as a block's memory is smaller: a
+    vector of them is half as large as one of addresses, and the processor adds the base.
+    """
+    rep, op = state.rep(pointer), pointer.op
+    if isinstance(rep, Varying) and isinstance(op, Offset):
+        base = state.rep(op.pointer)
+        if isinstance(base, Uniform) and _space(pointer) is Space.SHARED:
+            return (_half(state, op.index), i32), _indexed(state, op, base.name)
+    return (rep, pointer.type), lambda scalar: scalar
+
+
+def _space(pointer: Value) -> Space:
+    assert isinstance(pointer.type, PointerType)
+    return pointer.type.space
+
+
+def _half(state: Emission, index: Value) -> Varying:
+    """An index as an i32."""
+    assert isinstance(index.type, DType)
+    name, bits = state.vector(index), index.type.bits
+    if bits != 32:
+        cut = "trunc" if bits > 32 else "sext" if index.type.is_signed else "zext"
+        types = widen(f"i{bits}", state.lanes), widen("i32", state.lanes)
+        name = state.body.op(f"{cut} {types[0]} {name} to {types[1]}")
+    return Varying(name)
+
+
+def _indexed(state: Emission, op: Offset, base: str) -> Callable[[str], str]:
     assert isinstance(op.pointer.type, PointerType)
-    private = op.pointer.type.space in (Space.SHARED, Space.LOCAL)
+    size, body = op.pointer.type.element.size, state.body
+
+    def address(scalar: str) -> str:
+        wide = body.op(f"sext i32 {scalar} to i64")
+        return body.op(f"getelementptr [{size} x i8], ptr {base}, i64 {wide}")
+
+    return address
+
+
+def _order(op: Atomic | AtomicCas) -> str:
+    """LLVM's name of the ordering; "" for memory that only this worker accesses."""
+    private = _space(op.pointer) in (Space.SHARED, Space.LOCAL)
     return "" if private else ORDERS[op.order]
 
 
@@ -85,7 +130,7 @@ def _identity(kind: AtomicKind, type_: DType) -> str:
 
 
 def _reduced(state: Emission, op: Atomic, type_: DType) -> str:
-    """The running lanes' operands combined; addition of floats takes any order, as atomics do."""
+    """The reduction of the running lanes' operands; floats add in any order, as by atomics."""
     name = scalar_name(type_)
     vector = widen(name, state.lanes)
     value = state.vector(op.value)
@@ -106,7 +151,7 @@ def _reduced(state: Emission, op: Atomic, type_: DType) -> str:
 def _modify(
     body: Body, kind: AtomicKind, type_: DType, pointer: str, value: str, order: str
 ) -> str:
-    """One lane's read-modify-write; returns the old value. Plain where only this worker looks."""
+    """One lane's read-modify-write; returns the old value. Plain if private to this worker."""
     if order:
         return modify(body, kind, type_, f"ptr {pointer}", value, order)
     name = scalar_name(type_)
@@ -118,7 +163,7 @@ def _modify(
 
 @emits(AtomicCas)
 def compare_and_swap(state: Emission, op: AtomicCas) -> None:
-    """A compare and swap of each running lane, on the bits."""
+    """Emit a compare and swap of each running lane, on the bits."""
     type_ = op.desired.type
     assert isinstance(type_, DType)
     order = _order(op)

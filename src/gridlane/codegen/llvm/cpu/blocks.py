@@ -1,15 +1,16 @@
-"""Emits the plan of a kernel: the skeleton once a block, each segment as a loop over chunks."""
+"""Emits the plan of a kernel: the skeleton once per block, each segment as a loop over chunks."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 
+from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu import control as flow
 from gridlane.codegen.llvm.cpu.dispatch import emit_op
 from gridlane.codegen.llvm.cpu.lanes import Emission, Placed, Scratch, Uniform
 from gridlane.codegen.llvm.cpu.plan import Plan, Planner, Segment, Skeleton
-from gridlane.codegen.llvm.cpu.shapes import VARYING, Kind
+from gridlane.codegen.llvm.cpu.shapes import VARYING
 from gridlane.codegen.llvm.text import vector_constant, widen
 from gridlane.core.dtypes import b1
 from gridlane.ir.op import Op
@@ -18,19 +19,18 @@ from gridlane.ir.values import Value, Var
 
 _MASK = VARYING
 _CHEAP = 6
-"""A value needed in another segment is computed again there if that takes at most this many ops."""
+"""A value needed in another segment is recomputed there if that takes at most this many ops."""
 
 _MOST_STACK = 64 << 10
-"""Bytes of local arrays, of all lanes, that may be on the stack of a thread, of which there may be
-little."""
+"""The most bytes of local arrays, of all lanes, on the stack of a thread, which may be small."""
 
 
 class Blocks:
     """Emission of one block's work.
 
     Attributes:
-        masks: scratch of the masks that hold in the current region of the skeleton.
-        alive: scratch of the lanes that have not returned, when segments must agree on it.
+        masks: scratch of the masks of the current region of the skeleton.
+        alive: scratch of the lanes that have not returned, if segments share it.
     """
 
     def __init__(self, state: Emission, planner: Planner) -> None:
@@ -49,10 +49,10 @@ class Blocks:
         self._users()
         self._variables()
 
-    # ---- what crosses segments
+    # ---- values across segments
 
     def _users(self) -> None:
-        """Find the values that a segment makes and something outside of it needs."""
+        """Find the values that a segment defines and ops outside of it use."""
         segment_of = self.planner.segment_of
         self.needs: dict[Segment, dict[Value, None]] = {s: {} for s in self.segments}
         for op in self.state.shapes.places.order:
@@ -74,7 +74,7 @@ class Blocks:
             self.state.crossing[value] = self.state.place(value.type, shape)
 
     def _recomputable(self, value: Value) -> bool:
-        """Whether a value is made of few ops on what is the same everywhere."""
+        """Whether a value takes few ops to compute from values that are available everywhere."""
         return self._cost(value) <= _CHEAP
 
     def _cost(self, value: Value) -> int:
@@ -113,8 +113,8 @@ class Blocks:
         self._arrays()
 
     def _arrays(self) -> None:
-        """Give local arrays scratch: of all chunks where segments share them, of one where they
-        are too large for the stack."""
+        """Allocate scratch for local arrays: of all chunks where segments share them, of one where
+        they are too large for the stack."""
         state = self.state
         found = [op for op in state.shapes.places.order if isinstance(op, memory.LocalArray)]
         sizes = [-(-op.count * op.element.size * state.lanes // 64) * 64 for op in found]
@@ -162,8 +162,8 @@ class Blocks:
 
     @contextmanager
     def each_chunk(self) -> Generator[str]:
-        """A loop over the chunks of the block; yields the label at its end, which code that ends
-        early jumps to."""
+        """Emit a loop over the chunks of the block; yields the label at its end, to which code that
+        ends early jumps."""
         state, body = self.state, self.state.body
         end = body.label("chunk_end")
         count = state.layout.chunks
@@ -230,7 +230,7 @@ class Blocks:
     # ---- segments
 
     def segment(self, segment: Segment) -> None:
-        """One segment: every chunk in turn."""
+        """Emit one segment: a loop over the chunks."""
         state, body = self.state, self.state.body
         accessed = self._accessed(segment)
         with self.each_chunk() as end:
@@ -252,7 +252,7 @@ class Blocks:
         state.mask = None
 
     def _enter(self, segment: Segment, accessed: dict[Var, bool]) -> None:
-        """Fetch what the segment needs."""
+        """Fetch the values and variables that the segment needs."""
         state = self.state
         state.holders.pop((None, "breaks"), None)
         if self.alive or state.shapes.exits[None].breaks >= Kind.LINEAR:
@@ -294,7 +294,7 @@ class Blocks:
         return {var: w for var, w in found.items() if var not in self.planner.block_variables}
 
     def _leave(self, accessed: dict[Var, bool], before: str | None) -> None:
-        """Put back what the segment changed."""
+        """Write back the variables and masks that the segment changed."""
         state = self.state
         for var, written in accessed.items():
             if written and var in self.places:
@@ -308,7 +308,7 @@ class Blocks:
             self._store_mask(self.alive, kept)
 
     def _merged(self, old: str, left: str, before: str) -> str:
-        """Lanes that are alive: those that the segment did not run, and those that it left."""
+        """The live lanes: those that the segment did not run, and those that remain after it."""
         state = self.state
         idle = state.without(old, before)
         return state.body.op(f"or {state.mask_type} {idle}, {left}")
@@ -316,7 +316,7 @@ class Blocks:
     # ---- the skeleton
 
     def skeleton(self, item: Skeleton) -> None:
-        """One op of the skeleton."""
+        """Emit one op of the skeleton."""
         state, op = self.state, item.op
         state.mask = None
         if isinstance(op, grid.Barrier):
@@ -341,7 +341,7 @@ class Blocks:
         return self.state.vector(value)
 
     def _reduce(self, op: grid.BarrierReduce) -> None:
-        """Count the lanes whose predicate holds, over all chunks."""
+        """Count the lanes whose predicate is true, over all chunks."""
         state, body = self.state, self.state.body
         yes, total = body.alloca("i32"), body.alloca("i32")
         for counter in (yes, total):
@@ -376,7 +376,7 @@ class Blocks:
         body.do(f"store i32 {body.op(f'add i32 {old}, {more}')}, ptr {counter}")
 
     def _if(self, item: Skeleton, op: control.If) -> None:
-        """A branch of the block, or of masks where the condition may differ between threads."""
+        """Emit a branch of the block, or masks where the condition may diverge."""
         if item.uniform:
             condition = self.state.uniform(op.condition)
             self._branch(condition, item.regions, (None, None))
@@ -395,7 +395,7 @@ class Blocks:
     def _branch(
         self, condition: str, regions: list[Plan], places: tuple[Placed | None, Placed | None]
     ) -> None:
-        """Run one of two plans, each under its mask."""
+        """Emit a branch to one of two plans, each under its mask."""
         body = self.state.body
         labels = [body.label("block_then"), body.label("block_else")]
         merge = body.label("block_merge")
@@ -428,7 +428,7 @@ class Blocks:
         return body.op(f"load i1, ptr {found}")
 
     def _loop(self, item: Skeleton, op: control.Loop) -> None:
-        """A loop of the block; where threads may leave it apart, masks of who is still in it."""
+        """Emit a loop of the block; masks hold the lanes in it where its exits diverge."""
         state, body = self.state, self.state.body
         start, step, done = body.label("loop"), body.label("loop_step"), body.label("loop_done")
         state.exits[op, "breaks"], state.exits[op, "continues"] = done, step
@@ -462,7 +462,7 @@ class Blocks:
         state.work += (state.work - work) * (flow.ASSUMED_TRIPS - 1)
 
     def _holder_place(self) -> Placed:
-        """Scratch that holds the lanes which enter a loop or scope."""
+        """Scratch that holds the lanes that enter a loop or scope."""
         place = self._mask_place()
         with self.each_chunk():
             self._store_mask(place, self.current_mask())
@@ -485,7 +485,7 @@ class Blocks:
         return False
 
     def _scope(self, item: Skeleton, op: control.ScopeOp) -> None:
-        """A scope of the block."""
+        """Emit a scope of the block."""
         state, body = self.state, self.state.body
         done = body.label("scope_done")
         state.exits[op, "breaks"] = done
@@ -502,7 +502,7 @@ class Blocks:
         state.open = True
 
     def _exit(self, op: Op) -> None:
-        """Break, continue or leave, by the whole block or by the lanes of the current masks."""
+        """Emit break, continue or leave, for the whole block or the current masks' lanes."""
         state = self.state
         target, _ = state.shapes.places.target(op)
         assert target is not None
@@ -521,7 +521,7 @@ class Blocks:
 
 
 def _walk(ops: list[Op]) -> Iterator[Op]:
-    """Ops and all inside them."""
+    """Ops and all ops in their regions."""
     for op in ops:
         yield op
         for region in op.regions():

@@ -1,33 +1,35 @@
-"""Branches, loops and exits: divergent control flow becomes masks, with a branch round what no lane
-runs.
+"""Branches, loops and exits: divergent control flow becomes masks, with a branch around code that
+no lane runs.
 
-Lanes that leave a construct early are cleared in its holder, a mask in memory that LLVM promotes;
-the mask behind a construct is what was running before, less what the holders lost.
+Lanes that leave a construct early are cleared in its holder, a mask in memory that LLVM promotes.
+The mask after a construct is the mask before it, less the lanes that the holders lost.
 """
 
 from __future__ import annotations
 
+from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu.dispatch import emit_op, emits
 from gridlane.codegen.llvm.cpu.lanes import Emission
-from gridlane.codegen.llvm.cpu.shapes import VARYING, Kind
+from gridlane.codegen.llvm.cpu.prefetch import steps_of
+from gridlane.codegen.llvm.cpu.shapes import VARYING
 from gridlane.codegen.llvm.cpu.wholes import all_lanes_pass, is_testable
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.values import Region
 
 _SMALL = 10
-"""Pure ops that are cheaper done for all lanes than branched round."""
+"""The most pure ops that are cheaper to run for all lanes than to branch around."""
 
 ASSUMED_TRIPS = 16
-"""Iterations that the estimate of a kernel's work takes a loop for."""
+"""The trip count that the estimate of a kernel's work assumes for a loop."""
 
 _MAX_COPIES = 1
-"""Copies without masks nest at most this deep, so that code does not double and double."""
+"""The deepest nesting of copies without masks, each of which doubles the code."""
 
 
 def emit_ops(state: Emission, ops: list[Op], empty: str, check_last: bool = False) -> None:
-    """Emit ops in order; jump to ``empty`` when no lane is left for the rest, and with
-    ``check_last`` for what is behind the last op."""
+    """Emit ops in order; jump to ``empty`` when no lane is left for the rest. With ``check_last``,
+    also check after the last op."""
     for index, op in enumerate(ops):
         before = state.mask
         emit_op(state, op)
@@ -36,7 +38,7 @@ def emit_ops(state: Emission, ops: list[Op], empty: str, check_last: bool = Fals
         held = state.shapes.kills.get(op)
         if not held:
             continue
-        if op.terminator:  # all lanes that run here leave, by masks
+        if op.terminator:  # all lanes that reach it leave, by masks
             if check_last:
                 _close(state, empty)
             return
@@ -49,7 +51,7 @@ def emit_ops(state: Emission, ops: list[Op], empty: str, check_last: bool = Fals
 
 
 def remaining(state: Emission, before: str | None, held: set[tuple[Op | None, str]]) -> str | None:
-    """The lanes of ``before`` that have not left the held constructs."""
+    """The lanes of ``before`` that have not left the constructs of the holders."""
     mask = before
     for holder in sorted(held, key=lambda item: state.holders[item]):
         pointer = state.holders[holder]
@@ -72,7 +74,7 @@ def _open(state: Emission, label: str) -> None:
 
 @emits(control.If)
 def emit_if(state: Emission, op: control.If) -> None:
-    """An If: a branch when uniform, masks when not."""
+    """Emit an If: a branch when uniform, masks when not."""
     if state.shapes.of(op.condition).uniform:
         _uniform_if(state, op)
         return
@@ -95,7 +97,7 @@ def emit_if(state: Emission, op: control.If) -> None:
 
 
 def _side(state: Emission, region: Region, mask: str) -> None:
-    """One side of a divergent If, skipped when its mask is empty."""
+    """Emit one side of a divergent If, skipped when its mask is empty."""
     if not region.ops:
         return
     label, merge = state.body.label("side"), state.body.label("merge")
@@ -124,7 +126,7 @@ def _uniform_if(state: Emission, op: control.If) -> None:
 
 
 def _is_small(region: Region) -> bool:
-    """Cheap and free of effects but writes of variables."""
+    """Whether a region is cheap and has no effects but writes of variables."""
     if len(region.ops) > _SMALL:
         return False
     return all(
@@ -137,7 +139,7 @@ _COSTLY = (arith.Div, arith.Rem)
 
 
 def _both_sides(state: Emission, op: control.If, condition: str) -> None:
-    """Both sides without a branch; writes select."""
+    """Emit both sides without a branch; writes become selects."""
     before = state.mask
     state.mask = state.both(before, condition)
     emit_ops(state, op.then.ops, "")
@@ -148,15 +150,15 @@ def _both_sides(state: Emission, op: control.If, condition: str) -> None:
 
 
 def _is_guard(state: Emission, op: control.If) -> bool:
-    """Whether an If is of the ``if i < n`` kind: all lanes run, and one scalar comparison tells
-    whether they all pass, as they nearly always do."""
+    """Whether an If is of the ``if i < n`` kind: all lanes run it, and one scalar comparison tells
+    whether all of them pass, which is the common case."""
     if state.mask is not None or op.orelse.ops or state.copies >= _MAX_COPIES:
         return False
     return is_testable(state, op.condition)
 
 
 def _guard(state: Emission, op: control.If, condition: str) -> None:
-    """A copy without masks for when all lanes pass, a masked copy for when some do."""
+    """Emit a copy without masks for when all lanes pass, and a masked copy for when some do."""
     full, check = state.body.label("full"), state.body.label("check")
     some, merge = state.body.label("some"), state.body.label("merge")
     state.body.branch_if(all_lanes_pass(state, op.condition), full, check)
@@ -179,8 +181,8 @@ def _guard(state: Emission, op: control.If, condition: str) -> None:
 
 
 def _leading_guard(state: Emission, op: control.Loop) -> int | None:
-    """The place in a loop's body of a test at its top, ``if i >= n: break``, that is the only way
-    out for some lanes alone and that one scalar comparison can decide; None without one."""
+    """The index of a test at the top of a loop's body, ``if i >= n: break``, or None. It must be
+    the only divergent exit, and one scalar comparison must decide it."""
     if state.mask is not None or state.copies >= _MAX_COPIES:
         return None
     for index, test in enumerate(op.body.ops):
@@ -199,8 +201,8 @@ def _leading_guard(state: Emission, op: control.Loop) -> int | None:
 
 
 def _whole_iterations(state: Emission, op: control.Loop, guard: int) -> None:
-    """A copy of a loop without masks, for as long as all lanes stay in it; what follows goes on
-    with the iteration in which some lane leaves."""
+    """Emit a copy of a loop without masks, which runs while all lanes stay in the loop. The code
+    after it resumes at the iteration in which some lane leaves."""
     start, rest = state.body.label("whole"), state.body.label("stay")
     apart, step = state.body.label("apart"), state.body.label("whole_step")
     test = op.body.ops[guard]
@@ -226,8 +228,9 @@ def _whole_iterations(state: Emission, op: control.Loop, guard: int) -> None:
 
 @emits(control.Loop)
 def emit_loop(state: Emission, op: control.Loop) -> None:
-    """A loop; with divergent exits it runs until no lane is left."""
+    """Emit a loop; with divergent exits it runs until no lane is left."""
     work = state.work
+    state.strides.update(steps_of(state, op))
     varying = state.shapes.is_varying_loop(op)
     exits = state.shapes.exits[op]
     before = state.mask
@@ -252,16 +255,25 @@ def emit_loop(state: Emission, op: control.Loop) -> None:
         state.body.do(
             f"store {state.mask_type} splat (i1 true), ptr {state.holders[op, 'continues']}"
         )
-    # With no lane left the loop is over, unless some only wait at the step.
+    # With no lane left the loop ends, unless some lanes only wait at the step.
     empty = done if varying and not has_continues else step
     emit_ops(state, op.body.ops, empty, check_last=empty == done)
     _close(state, step)
     _open(state, step)
     _step(state, op, before, held if varying else None, done if has_continues and varying else "")
-    _close(state, body)
+    _repeat(state, body)
     _open(state, done)
     state.mask = before
     state.work += (state.work - work) * (ASSUMED_TRIPS - 1)
+
+
+def _repeat(state: Emission, head: str) -> None:
+    """The back edge of a loop."""
+    if state.repeats_loops or not state.open:
+        _close(state, head)
+        return
+    state.repeat(head, "runtime.disable")
+    state.open = False
 
 
 def _step(
@@ -271,7 +283,7 @@ def _step(
     held: set[tuple[Op | None, str]] | None,
     done: str,
 ) -> None:
-    """The step region, run by every lane that is still in the loop."""
+    """Emit the step region, which every lane that is still in the loop runs."""
     state.mask = remaining(state, before, held) if held else before
     if done:
         label = state.body.label("again")
@@ -282,7 +294,7 @@ def _step(
 
 
 def make_holder(state: Emission, mask: str | None) -> str:
-    """Memory for the lanes of a construct, holding those that enter it."""
+    """Memory for the lanes of a construct, initialised to those that enter it."""
     pointer = state.body.alloca(state.mask_type)
     value = mask if mask is not None else "splat (i1 true)"
     state.body.do(f"store {state.mask_type} {value}, ptr {pointer}")
@@ -291,7 +303,7 @@ def make_holder(state: Emission, mask: str | None) -> str:
 
 @emits(control.ScopeOp)
 def emit_scope(state: Emission, op: control.ScopeOp) -> None:
-    """A scope that lanes may leave early."""
+    """Emit a scope that lanes may leave early."""
     before = state.mask
     done = state.body.label("left")
     if state.shapes.exits[op].breaks >= Kind.LINEAR:
@@ -305,8 +317,8 @@ def emit_scope(state: Emission, op: control.ScopeOp) -> None:
 
 @emits(control.Break, control.Continue, control.Leave, control.Return)
 def emit_exit(state: Emission, op: Op) -> None:
-    """Break, continue, leave or return: a jump when all running lanes do it, else their mask is
-    cleared in the holder."""
+    """Emit break, continue, leave or return: a jump if all running lanes take it, else their mask
+    is cleared in the holder."""
     target, _ = state.shapes.places.target(op)
     name = "continues" if isinstance(op, control.Continue) else "breaks"
     pointer = state.holders.get((target, name))
@@ -323,13 +335,13 @@ def emit_exit(state: Emission, op: Op) -> None:
 
 @emits(memory.ReadVar)
 def read_variable(state: Emission, op: memory.ReadVar) -> None:
-    """The current value of a variable."""
+    """Read a variable."""
     state.set(op.results[0], state.fetch(state.variables[op.var], op.var.type))
 
 
 @emits(memory.WriteVar)
 def write_variable(state: Emission, op: memory.WriteVar) -> None:
-    """Set a variable; a write that only some of its readers do selects."""
+    """Write a variable; a write by only some of its readers is a select."""
     slot = state.variables[op.var]
     rep = state.rep(op.value)
     if op in state.shapes.masked and state.mask is not None:

@@ -1,21 +1,21 @@
-"""Finds the emission of an op. The modules of this package register theirs with ``emits``."""
+"""Dispatches an op to its emitter. The modules of this package register theirs with ``emits``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.emitters import Emitters
 from gridlane.codegen.llvm import scalars
 from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Rep, Uniform, Varying
-from gridlane.codegen.llvm.cpu.shapes import Kind
 from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op
 
 Emit = Callable[[Emission, Any], None]
 EMITTERS = Emitters(scalars.TABLE)
-"""What this code generator emits; its other modules fill it."""
+"""The emitters of this code generator; its other modules register them."""
 TABLE: dict[type[Op], Emit] = EMITTERS.table
 emits = EMITTERS.emits
 
@@ -41,7 +41,7 @@ def emit_op(state: Emission, op: Op) -> None:
 
 
 def elementwise(state: Emission, op: Op) -> None:
-    """An op without lanes of its own: on the scalar when uniform, else on the vectors."""
+    """Emit an op that is the same per lane: on the scalar when uniform, else on the vectors."""
     shape = state.shapes.of(op.results[0])
     if shape.kind is Kind.LINEAR:
         state.set(op.results[0], _linear(state, op))
@@ -51,7 +51,7 @@ def elementwise(state: Emission, op: Op) -> None:
     name = scalars.emit(state.body, op, lanes, [held(value) for value in op.operands()])
     assert name is not None
     if lanes and shape.uniform:
-        # Differences of two linear values: every lane holds the same.
+        # Differences of two linear values: the strides cancel, so the result is uniform.
         name, lanes = state.extract(name, _scalar(op), 0), 0
     state.set(op.results[0], Varying(name) if lanes else Uniform(name))
 
@@ -65,7 +65,7 @@ def _all_uniform(state: Emission, op: Op) -> bool:
 
 
 def _linear(state: Emission, op: Op) -> Rep:
-    """An op on linear integers, done on the bases."""
+    """Emit an op on linear integers, on their bases."""
     bases: list[str] = []
     for value in op.operands():
         rep = state.rep(value)

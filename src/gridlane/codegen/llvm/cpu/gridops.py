@@ -1,13 +1,13 @@
-"""Thread and block indices, fences, and the ways a kernel reports to the host."""
+"""Thread and block indices, fences, and a kernel's reports to the host."""
 
 from __future__ import annotations
 
+from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu.control import emit_exit
 from gridlane.codegen.llvm.cpu.dispatch import emits
 from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Uniform, Varying
 from gridlane.codegen.llvm.cpu.layout import WARP
 from gridlane.codegen.llvm.cpu.perlane import for_each_lane
-from gridlane.codegen.llvm.cpu.shapes import Kind
 from gridlane.codegen.llvm.text import scalar_name, vector_constant, widen
 from gridlane.core import cpu_abi as abi
 from gridlane.core.dtypes import DType
@@ -18,7 +18,7 @@ _AXES = "xyz"
 
 @emits(grid.ThreadIdx)
 def thread_idx(state: Emission, op: grid.ThreadIdx) -> None:
-    """The thread's index along an axis."""
+    """Emit the thread's index along an axis."""
     axis = op.axis.value
     shape = state.shapes.of(op.results[0])
     if state.layout.block[axis] == 1:
@@ -59,7 +59,7 @@ def _index_vector(state: Emission, axis: int) -> str:
 
 
 def first_thread(state: Emission) -> str:
-    """The number in its block of the chunk's first thread, i32."""
+    """The number in its block of the chunk's first thread, as i32."""
     if state.layout.chunks == 1:
         return "0"
     return state.body.op(f"mul i32 {state.known['chunk']}, {state.lanes}")
@@ -67,7 +67,7 @@ def first_thread(state: Emission) -> str:
 
 @emits(grid.LaneId)
 def lane_id(state: Emission, op: grid.LaneId) -> None:
-    """The thread's number modulo 32."""
+    """Emit the thread's number modulo 32."""
     first = first_thread(state)
     if state.shapes.of(op.results[0]).kind is Kind.LINEAR:
         state.set(op.results[0], Linear(state.body.op(f"and i32 {first}, {WARP - 1}"), 1))
@@ -82,32 +82,32 @@ def lane_id(state: Emission, op: grid.LaneId) -> None:
 
 @emits(grid.BlockIdx)
 def block_idx(state: Emission, op: grid.BlockIdx) -> None:
-    """The block's index."""
+    """Emit the block's index."""
     state.set(op.results[0], Uniform(state.known[f"block.{_AXES[op.axis.value]}"]))
 
 
 @emits(grid.GridDim)
 def grid_dim(state: Emission, op: grid.GridDim) -> None:
-    """Blocks in the grid."""
+    """Emit the number of blocks in the grid."""
     state.set(op.results[0], Uniform(state.known[f"grid.{_AXES[op.axis.value]}"]))
 
 
 @emits(grid.BlockDim)
 def block_dim(state: Emission, op: grid.BlockDim) -> None:
-    """Threads in a block: a constant, since code is made for a block shape."""
+    """Emit the number of threads in a block: a constant, as code is compiled per block shape."""
     state.set(op.results[0], Uniform(str(state.layout.block[op.axis.value])))
 
 
 @emits(grid.DynamicSharedSize)
 def dynamic_shared_size(state: Emission, op: grid.DynamicSharedSize) -> None:
-    """Bytes of shared memory that the launch gave."""
+    """Emit the bytes of shared memory that the launch gave."""
     where = state.body.op(f"getelementptr i8, ptr %context, i64 {abi.DYNAMIC_OFFSET}")
     state.set(op.results[0], Uniform(state.body.op(f"load i32, ptr {where}")))
 
 
 @emits(grid.Fence)
 def fence(state: Emission, op: grid.Fence) -> None:
-    """A fence of the processor, but for a warp or block, which one worker runs in order."""
+    """Emit a fence of the processor; none for a warp or block, which one worker runs in order."""
     if op.scope in (grid.MemoryScope.WARP, grid.MemoryScope.BLOCK):
         state.body.do('fence syncscope("singlethread") seq_cst')
     else:
@@ -116,7 +116,7 @@ def fence(state: Emission, op: grid.Fence) -> None:
 
 @emits(control.Raise)
 def raise_error(state: Emission, op: control.Raise) -> None:
-    """Report the first error of the launch and end the lanes."""
+    """Report the first error of the launch, and end the lanes."""
     body = state.body
     context = state.known["context"]
     lane = state.first_lane(state.bits(state.mask))
@@ -140,7 +140,7 @@ def raise_error(state: Emission, op: control.Raise) -> None:
 
 @emits(control.Print)
 def print_line(state: Emission, op: control.Print) -> None:
-    """Hand each lane's arguments to the host's callback, as 64-bit cells."""
+    """Pass each lane's arguments to the host's callback, as 64-bit cells."""
     body = state.body
     site = state.prints.index(op) if op in state.prints else len(state.prints)
     if site == len(state.prints):

@@ -9,24 +9,29 @@ from gridlane.codegen.llvm.cpu.blocks import Blocks
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform
 from gridlane.codegen.llvm.cpu.layout import Layout, choose
 from gridlane.codegen.llvm.cpu.plan import Planner
-from gridlane.codegen.llvm.cpu.shapes import analyse
+from gridlane.codegen.llvm.cpu.shapes import Shapes
 from gridlane.codegen.llvm.machine import Machine
 from gridlane.codegen.llvm.text import Body, halves_as_bits, memory_name, scalar_name
 from gridlane.core import cpu_abi as abi
 from gridlane.core.artifact import ParamSlot
 from gridlane.ir.op import Op
+from gridlane.ir.ops.control import Loop
 from gridlane.ir.ops.memory import DynamicShared
 from gridlane.ir.values import Module
 
 FAMILIES = (atomics, gridops, mathlib, memory, warps)
-"""Imported for the emissions that they register."""
+"""Imported for the emitters that they register."""
+
+MOST_REPEATED_LOOPS = 32
+"""Loops of unknown trip count are unrolled in kernels with at most so many loops: what LLVM's
+unrolling costs grows with the square of their number."""
 
 _SCRATCH = "$SCRATCH$"
 
 
 @dataclass(frozen=True, slots=True)
 class KernelCode:
-    """LLVM IR of a kernel and what the runtime must know of it."""
+    """The LLVM IR of a kernel and the facts that the runtime needs."""
 
     text: str
     entry: str
@@ -49,9 +54,9 @@ def emit_kernel(
 
     Args:
         module: its kernel is the only function.
-        slots: where each parameter of the kernel lies in the parameter block.
+        slots: the place of each parameter of the kernel in the parameter block.
         block: threads along x, y, z.
-        machine: what the code is for.
+        machine: the target machine.
     """
     with halves_as_bits(not machine.converts_halves):
         return _emitted(module, slots, block, machine)
@@ -65,9 +70,11 @@ def _emitted(
 ) -> KernelCode:
     kernel = module.kernel
     layout = choose(kernel, block, machine.vector_bytes)
-    shapes = analyse(kernel, layout)
+    shapes = Shapes(kernel, layout)
     state = Emission(module, shapes, layout, machine, Body(machine.rounds_to_integers))
     ops = shapes.places.order
+    loops = sum(isinstance(op, Loop) for op in ops)
+    state.repeats_loops = loops <= MOST_REPEATED_LOOPS
     state.used = {value for op in ops for value in op.operands()}
     _prologue(state, slots)
     planner = Planner(shapes)
@@ -112,7 +119,7 @@ def _prologue(state: Emission, slots: tuple[ParamSlot, ...]) -> None:
 
 
 def _each_block(state: Emission, blocks: Blocks) -> None:
-    """The loop over the blocks that this call was given."""
+    """Emit the loop over the blocks of this call."""
     body, known = state.body, state.known
     counter = body.alloca("i64")
     body.do(f"store i64 %first, ptr {counter}")
@@ -165,11 +172,12 @@ def _module_text(state: Emission, entry: str, scratch: int, vector_bytes: int) -
             *sorted(state.body.declared.values()),
             f"attributes #0 = {{ {attributes} }}",
             "!0 = !{}",
+            *(f"!{number} = {node}" for number, node in enumerate(state.metadata, 1)),
             "",
         ]
     )
 
 
 def _escaped(data: bytes) -> str:
-    """Bytes as LLVM writes them in a string."""
+    """Bytes as an LLVM string."""
     return "".join(f"\\{byte:02X}" for byte in data)

@@ -1,7 +1,8 @@
-"""The state of emission: how each value is held, the mask of the running lanes, conversions.
+"""The state of emission: the representation of each value, the mask of the running lanes,
+conversions.
 
-A value is held as one of: Uniform (a scalar), Linear (a scalar base and a constant stride), Varying
-(a vector of ``lanes``), Parts (a struct or vector type: one of these for each part).
+A value's representation is one of: Uniform (a scalar), Linear (a scalar base and a constant
+stride), Varying (a vector of ``lanes``), Parts (a struct or vector type: one of these per part).
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from gridlane.analysis.uniformity import Kind, WayOut
 from gridlane.codegen.llvm.cpu.layout import Layout
-from gridlane.codegen.llvm.cpu.shapes import Kind, Shape, Shapes, WayOut
+from gridlane.codegen.llvm.cpu.shapes import Shape, Shapes
 from gridlane.codegen.llvm.machine import Machine
 from gridlane.codegen.llvm.text import (
     Body,
@@ -43,7 +45,7 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Varying:
-    """A vector."""
+    """A vector with one element per lane."""
 
     name: str
 
@@ -60,7 +62,7 @@ Rep = Uniform | Linear | Varying | Parts
 
 @dataclass(slots=True)
 class Slot:
-    """Where a variable or mask lives: the memory of one representation."""
+    """The memory of one representation, of a variable or mask."""
 
     pointer: str
     shape: Shape
@@ -68,7 +70,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Scratch of a representation: the first chunk's offset and the distance between chunks."""
+    """Scratch of a representation: the first chunk's offset and the stride between chunks."""
 
     offset: int
     distance: int
@@ -76,20 +78,20 @@ class Placed:
 
 
 Slots: TypeAlias = "Slot | tuple[Slots, ...]"
-"""The memory of a representation; of a struct or vector part by part."""
+"""The memory of a representation; one slot per part of a struct or vector."""
 
 Scratch: TypeAlias = "Placed | tuple[Scratch, ...]"
-"""Likewise, of every chunk."""
+"""The scratch of a representation in every chunk; one per part of a struct or vector."""
 
 
 def scalar_size(type_: Type) -> int:
-    """Bytes of a scalar in a register's memory."""
+    """Bytes of a scalar in memory that holds a register."""
     return max(1, type_.size)
 
 
 @dataclass(slots=True)
 class Emission:
-    """Everything that the emission of one kernel shares.
+    """The shared state of the emission of one kernel.
 
     Attributes:
         mask: the i1 vector of the running lanes, or None when all of them run.
@@ -97,6 +99,10 @@ class Emission:
         holders: for (construct, "breaks" | "continues"), memory of the mask of lanes that have not
             left it; the function is (None, "breaks").
         variables: memory of each variable's representation, part by part.
+        strides: what the loops around add to their counters in an iteration, to prefetch by.
+        lane_memory: offsets in the arena of the vectors that atomics take apart.
+        metadata: LLVM's nodes !1, !2, ... of the module; !0 is the empty one.
+        repeats_loops: whether LLVM may unroll loops of unknown trip count.
     """
 
     module: Module
@@ -120,6 +126,10 @@ class Emission:
     crossing: dict[Value, Scratch] = field(default_factory=dict[Value, Scratch])
     scratch: int = 0
     shared_bytes: int = 0
+    strides: dict[Var, Value] = field(default_factory=dict[Var, Value])
+    lane_memory: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
+    metadata: list[str] = field(default_factory=list[str])
+    repeats_loops: bool = True
 
     @property
     def lanes(self) -> int:
@@ -134,7 +144,7 @@ class Emission:
     # ---- values
 
     def rep(self, value: Value) -> Rep:
-        """How a value is held."""
+        """The representation of a value."""
         return self.values[value]
 
     def uniform(self, value: Value) -> str:
@@ -174,17 +184,24 @@ class Emission:
         zeros = f"<{self.lanes} x i32> zeroinitializer"
         return self.body.op(f"shufflevector {type_} {first}, {type_} poison, {zeros}")
 
+    def repeat(self, head: str, wish: str) -> None:
+        """The back edge of a loop, with a wish for LLVM's unrolling: "disable", say."""
+        nodes = self.metadata
+        nodes.append(f'!{{!"llvm.loop.unroll.{wish}"}}')
+        nodes.append(f"distinct !{{!{len(nodes) + 1}, !{len(nodes)}}}")
+        self.body.do(f"br label %{head}, !llvm.loop !{len(nodes)}")
+
     def extract(self, vector: str, name: str, lane: int | str) -> str:
         """One lane of a vector."""
         index = f"i64 {lane}" if isinstance(lane, int) else f"i32 {lane}"
         return self.body.op(f"extractelement {widen(name, self.lanes)} {vector}, {index}")
 
     def set(self, value: Value, rep: Rep) -> None:
-        """Say how a value is held."""
+        """Set the representation of a value."""
         self.values[value] = rep
 
     def shaped(self, rep: Rep, shape: Shape, type_: Type) -> Rep:
-        """A representation made to fit a shape that is the same or worse."""
+        """A representation converted to a shape that is equal or less uniform."""
         if isinstance(rep, Parts):
             types = memory.part_types(type_)
             items = [self.shaped(r, shape, t) for r, t in zip(rep.items, types, strict=True)]
@@ -194,7 +211,7 @@ class Emission:
         return rep
 
     def select(self, mask: str, on_true: Rep, on_false: Rep, type_: Type) -> Rep:
-        """``on_true`` in the lanes of a mask."""
+        """``on_true`` in the lanes of a mask, ``on_false`` in others."""
         if isinstance(on_true, Parts):
             assert isinstance(on_false, Parts)
             types = memory.part_types(type_)
@@ -217,11 +234,11 @@ class Emission:
     # ---- masks
 
     def all_lanes(self) -> str:
-        """The running lanes as a vector, a constant when all run."""
+        """The mask of the running lanes as a vector; a constant when all run."""
         return self.mask or "splat (i1 true)"
 
     def bits(self, mask: str | None) -> str:
-        """A mask as an integer of one bit a lane."""
+        """A mask as an integer of one bit per lane."""
         if mask is None:
             return "-1"
         return self.body.op(f"bitcast {self.mask_type} {mask} to i{self.lanes}")
@@ -235,7 +252,7 @@ class Emission:
         return self.body.op(f"icmp eq i{self.lanes} {self.bits(mask)}, -1")
 
     def both(self, a: str | None, b: str | None) -> str | None:
-        """The lanes of two masks; None is all."""
+        """The intersection of two masks; None is all lanes."""
         if a is None or b is None:
             return b if a is None else a
         return self.body.op(f"and {self.mask_type} {a}, {b}")
@@ -266,7 +283,7 @@ class Emission:
     # ---- scratch: memory of each chunk that outlives a segment
 
     def place(self, type_: Type, shape: Shape) -> Scratch:
-        """Scratch for a representation in every chunk: the offset and size of each part."""
+        """Allocate scratch for a representation in every chunk: each part's offset and size."""
         parts = memory.part_types(type_)
         if parts:
             return tuple([self.place(part, shape) for part in parts])
@@ -276,7 +293,7 @@ class Emission:
         return Placed(*self.take(size), shape)
 
     def take(self, size: int) -> tuple[int, int]:
-        """(offset, distance between chunks) of scratch of ``size`` bytes for every chunk."""
+        """(offset, stride between chunks) of scratch of ``size`` bytes for every chunk."""
         distance = size if size & (size - 1) == 0 else -(-size // 64) * 64
         offset = -(-self.scratch // 64) * 64
         self.scratch = offset + distance * self.layout.chunks
@@ -289,7 +306,7 @@ class Emission:
         return Slot(self.chunk_address(place.offset, place.distance), place.shape)
 
     def chunk_address(self, offset: int, distance: int) -> str:
-        """Scratch of the current chunk."""
+        """The address of the current chunk's scratch."""
         arena, chunk = self.known["arena"], self.known["chunk"]
         if chunk == "0":
             return self.body.op(f"getelementptr i8, ptr {arena}, i64 {offset}")
@@ -299,14 +316,14 @@ class Emission:
     # ---- memory of representations
 
     def reserve(self, type_: Type, shape: Shape) -> Slots:
-        """Stack memory for a representation; structs part by part."""
+        """Allocate stack memory for a representation; structs part by part."""
         parts = memory.part_types(type_)
         if parts:
             return tuple([self.reserve(part, shape) for part in parts])
         return Slot(self.body.alloca(self.held_type(type_, shape)), shape)
 
     def held_type(self, type_: Type, shape: Shape) -> str:
-        """The LLVM type that a part of a shape is held in."""
+        """The LLVM type that holds a part of a shape."""
         name = scalar_name(type_)
         return widen(name, self.lanes) if shape.kind is Kind.VARYING else name
 

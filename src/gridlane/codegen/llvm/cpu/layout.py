@@ -1,4 +1,4 @@
-"""How the threads of a block are cut into chunks of lanes."""
+"""The partition of a block's threads into chunks of lanes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WARP = 32
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A block of ``block`` threads in chunks of ``lanes``; chunk c, lane l is thread c*lanes + l,
+    """A block of ``block`` threads in chunks of ``lanes``. Lane l of chunk c is thread c*lanes + l,
     counted with x fastest."""
 
     block: tuple[int, int, int]
@@ -38,31 +38,33 @@ class Layout:
 
 def choose(function: Function, block: tuple[int, int, int], vector_bytes: int) -> Layout:
     """The layout for a kernel: warps where lanes exchange data, else as many lanes as the machine's
-    vectors hold of the commonest kind of float or integer, and never more than the block needs."""
+    vectors hold of the most common float or integer type, and never more than the block needs."""
     threads = block[0] * block[1] * block[2]
     if any(op.cross_lane for op in function.body.walk()):
         return Layout(block, WARP)
-    lanes = max(4, vector_bytes // _typical_size(function))
-    if _streams(function):
-        lanes *= 4
+    lanes = max(4, vector_bytes // _typical_size(function)) * _times(function)
     while lanes > 1 and lanes // 2 >= threads:
         lanes //= 2
     return Layout(block, lanes)
 
 
-_STREAM_OPS = 40
-"""A loop of at most this many ops is bound by memory rather than by registers."""
+_STREAMS = ((16, 128, 16), (40, 1 << 30, 4))
+"""The most ops of a loop in strides of the grid, and of its kernel, for so many vectors a chunk."""
 
 
-def _streams(function: Function) -> bool:
-    """Whether the kernel's work is a short loop in strides of the grid. Each step of it touches a
-    few cache lines in a page far from the last, so longer chunks use more of each page."""
+def _times(function: Function) -> int:
+    """Vectors of a chunk. More than one where the kernel's work is a short loop in strides of the
+    grid: an iteration touches a few cache lines, far from the last, and the longer they are in a
+    row the sooner the processor fetches ahead. Few ops leave registers for that."""
+    found, whole = 1, sum(1 for _ in function.body.walk())
     for op in function.body.walk():
-        if isinstance(op, control.Loop) and sum(1 for _ in op.body.walk()) <= _STREAM_OPS:
+        if isinstance(op, control.Loop):
             steps = [s for s in op.step.ops if isinstance(s, arith.Add)]
             if any(_from_grid(step.rhs) or _from_grid(step.lhs) for step in steps):
-                return True
-    return False
+                size = sum(1 for _ in op.body.walk())
+                fits = [n for loop, kernel, n in _STREAMS if size <= loop and whole <= kernel]
+                found = max([found, *fits])
+    return found
 
 
 def _from_grid(value: Value) -> bool:
@@ -74,7 +76,7 @@ def _from_grid(value: Value) -> bool:
 
 
 def _typical_size(function: Function) -> int:
-    """Bytes of the type that the kernel computes most in: 8 when mostly f64, else 4."""
+    """Bytes of the most common type of the kernel: 8 when mostly f64, else 4."""
     wide = narrow = 0
     for op in function.body.walk():
         for result in op.results:

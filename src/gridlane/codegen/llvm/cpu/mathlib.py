@@ -1,11 +1,11 @@
 """Mathematical functions: glibc's vector library where it has them, else libm lane by lane.
 
-Where there is no such library, and the machine can fuse, ``legalize_math`` has written functions in
-other ops before this; fast exp and log of the machines that are left are in line.
+Where there is no such library and the machine has fused multiply-add, ``legalize_math`` has already
+expanded functions into other ops. On other machines fast exp and log are inline.
 
-glibc documents at most 4 ulp for libmvec; tests/ops measure what it does here. f16 and bf16 compute
-in f32 and round once; f32 does so in f64, which makes nearly every result the correctly rounded
-one, unless the op is fast-math.
+glibc documents at most 4 ulp for libmvec; tests/ops measure the error here. f16 and bf16 compute in
+f32 and round once; f32 computes in f64, which makes nearly every result correctly rounded, unless
+the op is fast-math.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BINARY = (math.Pow, math.Atan2, math.Hypot)
 
 @emits(*_UNARY, *_BINARY)
 def function(state: Emission, op: Op) -> None:
-    """A function of libm."""
+    """Emit a function of libm."""
     type_ = op.results[0].type
     assert isinstance(type_, DType)
     state.work += 20
@@ -50,8 +50,8 @@ def function(state: Emission, op: Op) -> None:
 
 
 def _precision(type_: DType, fast: FastMath) -> DType:
-    """What a function computes in: the next wider type, rounded once, unless fast-math allows the
-    library's own error. f64 has no wider one."""
+    """The type that a function computes in: the next wider one, rounded once, unless fast-math
+    allows the library's own error. f64 has no wider one."""
     if type_.bits < 32:
         return f32
     return f32 if type_ is f32 and fast & FastMath.AFN else f64
@@ -87,7 +87,7 @@ def _libm(state: Emission, name: str, type_: str, operands: list[str]) -> str:
 
 
 def _harmless(state: Emission, type_: str, operands: list[str]) -> list[str]:
-    """Operands with 1 in the lanes that do not run: what lies there may be slow to compute."""
+    """Operands with 1 in the lanes that do not run, whose values may be slow to compute with."""
     if state.mask is None:
         return operands
     vector = widen(type_, state.lanes)
@@ -120,7 +120,7 @@ def _in_pieces(state: Emission, symbol: str, type_: str, step: int, operands: li
 
 
 def _joined(state: Emission, pieces: list[str], type_: str, step: int) -> str:
-    """Vectors end to end, two by two."""
+    """Concatenate vectors, two by two."""
     while len(pieces) > 1:
         piece = widen(type_, step)
         picks = ", ".join(f"i32 {lane}" for lane in range(2 * step))
@@ -154,7 +154,7 @@ def _give(state: Emission, op: Op, index: int, name: str, lanes: int) -> None:
 
 @emits(math.Rsqrt)
 def reciprocal_root(state: Emission, op: math.Rsqrt) -> None:
-    """1 / sqrt, which fast-math makes an estimate with a refinement."""
+    """Emit 1 / sqrt; with fast-math, an estimate with a refinement."""
     operands, wide, own, lanes = _halfway(state, op)
     name = scalar_name(wide)
     fast = flags(op.fast)
@@ -166,7 +166,7 @@ def reciprocal_root(state: Emission, op: math.Rsqrt) -> None:
 
 @emits(arith.Fma)
 def fused(state: Emission, op: arith.Fma) -> None:
-    """A fused multiply-add."""
+    """Emit a fused multiply-add."""
     own = op.a.type
     assert isinstance(own, DType)
     lanes = 0 if state.shapes.of(op.results[0]).uniform else state.lanes
@@ -183,7 +183,7 @@ def fused(state: Emission, op: arith.Fma) -> None:
 
 @emits(math.Ldexp)
 def scale(state: Emission, op: math.Ldexp) -> None:
-    """value * 2**exponent."""
+    """Emit value * 2**exponent."""
     operands, wide, own, lanes = _halfway(state, op)
     name = scalar_name(wide)
     type_ = widen(name, lanes)
@@ -195,7 +195,7 @@ def scale(state: Emission, op: math.Ldexp) -> None:
 
 @emits(math.Frexp)
 def split(state: Emission, op: math.Frexp) -> None:
-    """Fraction and exponent."""
+    """Emit the fraction and the exponent."""
     operands, wide, own, lanes = _halfway(state, op)
     fraction, power = floats.split(state.body, operands[0], wide, lanes)
     _give(state, op, 0, scalars.convert(state.body, fraction, wide, own, lanes), lanes)
@@ -204,7 +204,7 @@ def split(state: Emission, op: math.Frexp) -> None:
 
 @emits(math.Nextafter)
 def neighbour(state: Emission, op: math.Nextafter) -> None:
-    """One step towards the other operand."""
+    """Emit the next float towards the other operand."""
     own = op.lhs.type
     assert isinstance(own, DType)
     lanes = 0 if state.shapes.of(op.results[0]).uniform else state.lanes

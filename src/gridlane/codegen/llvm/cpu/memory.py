@@ -1,10 +1,11 @@
-"""Addresses, loads and stores: one scalar, one vector, or a gather, by the shape of the address."""
+"""Addresses, loads and stores: a scalar, a vector, or a gather, by the shape of the address."""
 
 from __future__ import annotations
 
+from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu.dispatch import elementwise, emits
 from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Parts, Rep, Uniform, Varying
-from gridlane.codegen.llvm.cpu.shapes import Kind
+from gridlane.codegen.llvm.cpu.prefetch import prefetch
 from gridlane.codegen.llvm.text import literal, mangle, memory_name, scalar_name, splat, widen
 from gridlane.core.dtypes import DType
 from gridlane.ir.ops import arith, memory
@@ -17,14 +18,14 @@ from gridlane.ir.values import Value
 
 @emits(arith.Const)
 def constant(state: Emission, op: arith.Const) -> None:
-    """A constant is a uniform literal."""
+    """Hold a constant as a uniform literal."""
     state.set(op.results[0], Uniform(literal(op.value, op.type)))
 
 
 @emits(memory.Offset)
 def offset(state: Emission, op: memory.Offset) -> None:
-    """The address some elements further; in an interleaved local array an element is a row of
-    lanes."""
+    """Emit the address of an element at an index; in an interleaved local array an element is a row
+    of lanes."""
     pointer, index = state.rep(op.pointer), state.rep(op.index)
     assert isinstance(op.pointer.type, PointerType)
     size = op.pointer.type.element.size
@@ -48,7 +49,7 @@ def offset(state: Emission, op: memory.Offset) -> None:
 
 
 def _index64(state: Emission, name: str, type_: Type, lanes: int) -> str:
-    """An index as i64, extended by its own sign."""
+    """An index sign- or zero-extended to i64, by its type."""
     assert isinstance(type_, DType)
     if type_.bits == 64:
         return name
@@ -61,7 +62,7 @@ def _index64(state: Emission, name: str, type_: Type, lanes: int) -> str:
 def _moved(
     state: Emission, base: str, index: str, scale: int, lanes: int, vector_base: bool = False
 ) -> str:
-    """base + index * scale bytes; a power-of-two scale goes into the address mode."""
+    """base + index * scale bytes; a power-of-two scale folds into the address mode."""
     element = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}.get(scale) or f"[{scale} x i8]"
     base_type = widen("ptr", lanes) if vector_base else "ptr"
     return state.body.op(
@@ -71,7 +72,7 @@ def _moved(
 
 @emits(memory.FieldPointer)
 def field_pointer(state: Emission, op: memory.FieldPointer) -> None:
-    """The address of a field: a constant number of bytes further."""
+    """Emit the address of a field, at a constant offset in bytes."""
     assert isinstance(op.pointer.type, PointerType)
     whole = op.pointer.type.element
     distance = whole.offsets[op.index] if isinstance(whole, StructType) else 0
@@ -79,7 +80,7 @@ def field_pointer(state: Emission, op: memory.FieldPointer) -> None:
 
 
 def _displaced(state: Emission, rep: Rep, distance: int) -> Rep:
-    """An address a constant number of bytes further."""
+    """An address plus a constant number of bytes."""
     if distance == 0:
         return rep
     if isinstance(rep, Linear):
@@ -93,19 +94,19 @@ def _displaced(state: Emission, rep: Rep, distance: int) -> Rep:
 
 @emits(memory.Recast)
 def recast(state: Emission, op: memory.Recast) -> None:
-    """Addresses are untyped here."""
+    """Reuse the address, which is untyped here."""
     state.set(op.results[0], state.rep(op.pointer))
 
 
 @emits(memory.Address)
 def address(state: Emission, op: memory.Address) -> None:
-    """An address as an integer."""
+    """Emit an address as an integer."""
     _convert(state, op.results[0], state.rep(op.pointer), "ptrtoint", "ptr", "i64")
 
 
 @emits(memory.FromAddress)
 def from_address(state: Emission, op: memory.FromAddress) -> None:
-    """An integer as an address."""
+    """Emit an integer as an address."""
     _convert(state, op.results[0], state.rep(op.value), "inttoptr", "i64", "ptr")
 
 
@@ -123,7 +124,7 @@ def _convert(state: Emission, result: Value, rep: Rep, word: str, source: str, t
 
 @emits(memory.GlobalAddress)
 def global_address(state: Emission, op: memory.GlobalAddress) -> None:
-    """Shared arrays lie in the worker's arena, constants in the code's data."""
+    """Emit a global's address, in the worker's arena if shared, else in the code's data."""
     known = state.module.globals[op.symbol]
     if known.data is not None:
         state.set(op.results[0], Uniform(f"@constant.{op.symbol}"))
@@ -135,14 +136,14 @@ def global_address(state: Emission, op: memory.GlobalAddress) -> None:
 
 @emits(memory.DynamicShared)
 def dynamic_shared(state: Emission, op: memory.DynamicShared) -> None:
-    """The arena behind the static arrays."""
+    """Emit the address of the arena after the static arrays."""
     where = state.known["dynamic"]
     state.set(op.results[0], Uniform(_moved(state, state.known["shared"], where, 1, 0)))
 
 
 @emits(memory.LocalArray)
 def local_array(state: Emission, op: memory.LocalArray) -> None:
-    """Memory of every lane: interleaved where the accesses allow it, else one array a lane."""
+    """Allocate every lane's memory: interleaved where accesses allow it, else an array per lane."""
     pointer = state.arrays.get(op)
     if pointer is None:
         count = op.count * state.lanes * op.element.size
@@ -156,9 +157,11 @@ def local_array(state: Emission, op: memory.LocalArray) -> None:
 
 @emits(memory.Load)
 def load(state: Emission, op: memory.Load) -> None:
-    """A load by the shape of the address."""
+    """Emit a load by the shape of the address."""
     assert isinstance(op.pointer.type, PointerType)
     type_ = op.pointer.type.element
+    if state.strides:
+        prefetch(state, op)
     rep = _load(state, state.rep(op.pointer), type_, "volatile " if op.volatile else "")
     state.set(op.results[0], rep)
 
@@ -193,7 +196,7 @@ def _load(state: Emission, pointer: Rep, type_: Type, volatile: str) -> Rep:
 
 
 def _load_row(state: Emission, base: str, vector: str, held: str, align: int) -> str:
-    """Neighbouring elements, one for each running lane."""
+    """Load adjacent elements, one for each running lane."""
     if state.mask is None:
         return state.body.op(f"load {vector}, ptr {base}, align {align}")
     name = f"llvm.masked.load.{mangle(held, state.lanes)}.p0"
@@ -209,13 +212,13 @@ def _load_row(state: Emission, base: str, vector: str, held: str, align: int) ->
 
 
 def _is_packed(state: Emission, stride: int, type_: Type) -> bool:
-    """Fields of small rows, all lanes running: whole rows are loaded and picked apart. The last
-    row's tail is not touched."""
+    """Whether to load whole rows and extract the elements: fields of small rows, with all lanes
+    running. The last row's tail is not accessed."""
     return state.mask is None and stride in (2 * type_.size, 3 * type_.size, 4 * type_.size)
 
 
 def _load_strided(state: Emission, pointer: Linear, held: str, type_: Type) -> str:
-    """Every second, third or fourth element, by one wide load and a shuffle."""
+    """Load every second, third or fourth element, by one wide load and a shuffle."""
     step = pointer.stride // type_.size
     count = (state.lanes - 1) * step + 1
     wide = f"<{count} x {held}>"
@@ -241,7 +244,7 @@ def _gather(state: Emission, addresses: str, vector: str, held: str, align: int)
 
 
 def _from_memory(state: Emission, name: str, type_: Type, lanes: int) -> str:
-    """A bool is a byte in memory."""
+    """Convert a bool from its byte in memory."""
     if memory_name(type_) == scalar_name(type_):
         return name
     zero = "zeroinitializer" if lanes else "0"
@@ -253,7 +256,7 @@ def _from_memory(state: Emission, name: str, type_: Type, lanes: int) -> str:
 
 @emits(memory.Store)
 def store(state: Emission, op: memory.Store) -> None:
-    """A store by the shape of the address."""
+    """Emit a store by the shape of the address."""
     volatile = "volatile " if op.volatile else ""
     _store(state, state.rep(op.pointer), state.rep(op.value), op.value.type, volatile)
 
@@ -322,14 +325,14 @@ def _to_memory(state: Emission, name: str, type_: Type, lanes: int) -> str:
 
 @emits(memory.Pack)
 def pack(state: Emission, op: memory.Pack) -> None:
-    """A struct or vector is its parts, all of one shape."""
+    """Hold a struct or vector as its parts, all of one shape."""
     rep = Parts(tuple([state.rep(part) for part in op.parts]))
     state.set(op.results[0], state.shaped(rep, state.shapes.of(op.results[0]), op.type))
 
 
 @emits(memory.Part)
 def part(state: Emission, op: memory.Part) -> None:
-    """One of the parts."""
+    """Extract one part."""
     rep = state.rep(op.whole)
     assert isinstance(rep, Parts)
     state.set(op.results[0], rep.items[op.index])
@@ -337,7 +340,7 @@ def part(state: Emission, op: memory.Part) -> None:
 
 @emits(arith.Select)
 def select(state: Emission, op: arith.Select) -> None:
-    """A choice, part by part for structs; on the scalars when all is uniform."""
+    """Emit a select, part by part for structs; on the scalars when all operands are uniform."""
     type_, shape = op.results[0].type, state.shapes.of(op.results[0])
     condition = state.rep(op.condition)
     a, b = state.rep(op.on_true), state.rep(op.on_false)
@@ -349,7 +352,7 @@ def select(state: Emission, op: arith.Select) -> None:
 
 
 def _choose(state: Emission, condition: str, a: Rep, b: Rep, type_: Type) -> Rep:
-    """A choice that is the same for all lanes."""
+    """Select by a uniform condition."""
     if isinstance(a, Parts) and isinstance(b, Parts):
         types = memory.part_types(type_)
         sides = zip(a.items, b.items, types, strict=True)
@@ -367,7 +370,7 @@ def _choose(state: Emission, condition: str, a: Rep, b: Rep, type_: Type) -> Rep
 
 @emits(arith.Bitcast)
 def bitcast(state: Emission, op: arith.Bitcast) -> None:
-    """The same bits; a vector type goes through one integer of its whole size."""
+    """Emit a bitcast; a vector type goes through one integer of its whole size."""
     source, target = op.value.type, op.type
     if isinstance(source, DType) and isinstance(target, DType):
         elementwise(state, op)
@@ -399,7 +402,7 @@ def _joined_bits(state: Emission, rep: Rep, type_: Type, lanes: int) -> str:
 
 
 def _split_bits(state: Emission, whole: str, bits: int, type_: Type, lanes: int) -> Rep:
-    """A value from the integer of its bits."""
+    """The value with the bits of an integer."""
     wide = f"i{bits}"
     reps: list[Rep] = []
     for at, part in _fields(type_) or [(0, type_)]:

@@ -1,11 +1,11 @@
-"""Runs scalar code for each running lane in turn, for what has no vector form."""
+"""Runs scalar code for each running lane, one after the other, for ops without a vector form."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from gridlane.codegen.llvm.cpu.lanes import Emission, Rep, Uniform
-from gridlane.codegen.llvm.text import scalar_name, widen
+from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Rep, Uniform, scalar_size
+from gridlane.codegen.llvm.text import memory_name, scalar_name, widen
 from gridlane.ir.types import Type
 
 Operand = tuple[Rep, Type]
@@ -20,9 +20,9 @@ def for_each_lane(
 ) -> list[str]:
     """Call ``emit(scalars, lane)`` for every running lane, lowest first.
 
-    It gets the operands' scalars and the lane (i32) and gives one scalar for each result type;
-    returns the result vectors, whose other lanes are undefined. ``unroll`` copies the code for
-    every lane when all run; without, it is a loop over the set bits of the mask.
+    ``emit`` takes the operands' scalars and the lane (i32), and returns one scalar per result type.
+    Returns the result vectors, whose other lanes are undefined. ``unroll`` copies the code for up
+    to ``UNROLLED`` lanes if all run; otherwise it is a loop over the set bits of the mask.
     """
     if unroll and state.mask is None:
         return _unrolled(state, operands, results, emit)
@@ -43,7 +43,7 @@ def for_each_lane(
     ]
     made = emit(scalars, lane)
     for output, type_, value in zip(outputs, results, made, strict=True):
-        name = _array_name(type_)
+        name = memory_name(type_)
         where = body.op(f"getelementptr {name}, ptr {output}, i32 {lane}")
         body.do(f"store {name} {_as_byte(state, value, type_)}, ptr {where}")
     rest = body.op(f"sub {width} {bits}, 1")
@@ -57,12 +57,6 @@ def for_each_lane(
     ]
 
 
-def _array_name(type_: Type) -> str:
-    """The element of a spilled vector: a bool takes a byte, so that lanes are addressable."""
-    name = scalar_name(type_)
-    return "i8" if name == "i1" else name
-
-
 def _as_byte(state: Emission, value: str, type_: Type) -> str:
     if scalar_name(type_) != "i1":
         return value
@@ -70,8 +64,8 @@ def _as_byte(state: Emission, value: str, type_: Type) -> str:
 
 
 def _collected(state: Emission, output: str, type_: Type) -> str:
-    """A spilled vector, read back."""
-    vector = widen(_array_name(type_), state.lanes)
+    """Reload a spilled vector."""
+    vector = widen(memory_name(type_), state.lanes)
     name = state.body.op(f"load {vector}, ptr {output}, align 64")
     if scalar_name(type_) != "i1":
         return name
@@ -79,7 +73,7 @@ def _collected(state: Emission, output: str, type_: Type) -> str:
 
 
 def _spilled(state: Emission, rep: Rep, type_: Type) -> str | Uniform:
-    """A vector in memory, so that a lane can be picked by a number; a uniform stays a scalar."""
+    """Spill a vector, so that a lane can be read by its number; a uniform stays a scalar."""
     if isinstance(rep, Uniform):
         return rep
     name = state.as_vector(rep, type_)
@@ -95,10 +89,14 @@ def _spilled(state: Emission, rep: Rep, type_: Type) -> str | Uniform:
 def _picked(state: Emission, array: str | Uniform, type_: Type, lane: str) -> str:
     if isinstance(array, Uniform):
         return array.name
-    name = _array_name(type_)
+    name = memory_name(type_)
     where = state.body.op(f"getelementptr {name}, ptr {array}, i32 {lane}")
     value = state.body.op(f"load {name}, ptr {where}")
     return state.body.op(f"trunc i8 {value} to i1") if scalar_name(type_) == "i1" else value
+
+
+UNROLLED = 32
+"""Lanes whose code stands one after the other; longer chunks loop over groups of so many."""
 
 
 def _unrolled(
@@ -107,19 +105,79 @@ def _unrolled(
     results: list[Type],
     emit: Callable[[list[str], str], list[str]],
 ) -> list[str]:
-    vectors = [
-        rep if isinstance(rep, Uniform) else state.as_vector(rep, type_) for rep, type_ in operands
+    """Scalar code of all lanes, in groups."""
+    body = state.body
+    picks = [_picks(state, rep, type_, n) for n, (rep, type_) in enumerate(operands)]
+    outputs = [_lane_memory(state, len(picks) + n, type_) for n, type_ in enumerate(results)]
+    groups, rest = divmod(state.lanes, UNROLLED)
+    assert not rest or not groups, "lanes are a power of two"
+    counter = body.alloca("i64")
+    head = body.label("lane")
+    if groups > 1:
+        body.do(f"store i64 0, ptr {counter}")
+        body.branch(head)
+        body.start(head)
+    first = body.op(f"load i64, ptr {counter}") if groups > 1 else "0"
+    for number in range(min(state.lanes, UNROLLED)):
+        lane = body.op(f"add i64 {first}, {number}") if groups > 1 else str(number)
+        narrow = body.op(f"trunc i64 {lane} to i32") if groups > 1 else lane
+        made = emit([pick(lane) for pick in picks], narrow)
+        for output, type_, value in zip(outputs, results, made, strict=True):
+            name = memory_name(type_)
+            where = body.op(f"getelementptr {name}, ptr {output}, i64 {lane}")
+            body.do(f"store {name} {_as_byte(state, value, type_)}, ptr {where}")
+    if groups > 1:
+        following = body.op(f"add i64 {first}, {UNROLLED}")
+        body.do(f"store i64 {following}, ptr {counter}")
+        more = body.op(f"icmp ult i64 {following}, {state.lanes}")
+        again, done = body.label("again"), body.label("lanes")
+        body.branch_if(more, again, done)
+        body.start(again)
+        state.repeat(head, "disable")
+        body.start(done)
+    return [
+        _collected(state, output, type_) for output, type_ in zip(outputs, results, strict=True)
     ]
-    outputs = ["poison"] * len(results)
-    for lane in range(state.lanes):
-        scalars = [
-            v.name if isinstance(v, Uniform) else state.extract(v, scalar_name(t), lane)
-            for v, (_, t) in zip(vectors, operands, strict=True)
-        ]
-        for index, value in enumerate(emit(scalars, str(lane))):
-            name = scalar_name(results[index])
-            outputs[index] = state.body.op(
-                f"insertelement {widen(name, state.lanes)} {outputs[index]}, "
-                f"{name} {value}, i64 {lane}"
-            )
-    return outputs
+
+
+def _picks(state: Emission, rep: Rep, type_: Type, number: int) -> Callable[[str], str]:
+    """Return a function from a lane to its scalar.
+
+    The lanes of a vector are loaded from memory, one load each: an extraction of an upper lane
+    costs two or three instructions. LLVM folds such loads into extractions unless they are
+    volatile.
+    """
+    body, name = state.body, scalar_name(type_)
+    if isinstance(rep, Uniform):
+        return lambda lane: rep.name
+    if isinstance(rep, Linear) and name == "ptr":
+        return lambda lane: body.op(
+            f"getelementptr i8, ptr {rep.base}, i64 {body.op(f'mul i64 {lane}, {rep.stride}')}"
+        )
+    vector, held = state.as_vector(rep, type_), memory_name(type_)
+    if name == "i1":
+        vector = body.op(f"zext {state.mask_type} {vector} to {widen(held, state.lanes)}")
+    memory = _lane_memory(state, number, type_)
+    body.do(f"store volatile {widen(held, state.lanes)} {vector}, ptr {memory}, align 64")
+
+    def pick(lane: str) -> str:
+        where = body.op(f"getelementptr {held}, ptr {memory}, i64 {lane}")
+        value = body.op(f"load volatile {held}, ptr {where}")
+        return body.op(f"trunc i8 {value} to i1") if name == "i1" else value
+
+    return pick
+
+
+def _lane_memory(state: Emission, number: int, type_: Type) -> str:
+    """Memory for the ``number``-th vector that is held at a time, in the arena.
+
+    There it lies close to shared memory. A load whose address ends in the same 12 bits as that of
+    a store under way waits for it, which the stack's may do.
+    """
+    key = number, memory_name(type_)
+    if key not in state.lane_memory:
+        offset = -(-state.scratch // 64) * 64
+        state.lane_memory[key] = offset
+        state.scratch = offset + scalar_size(type_) * state.lanes
+    arena = state.known["arena"]
+    return state.body.op(f"getelementptr i8, ptr {arena}, i64 {state.lane_memory[key]}")

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gridlane.codegen.llvm.cpu.shapes import Kind, Shapes
+from gridlane.analysis.uniformity import Kind
+from gridlane.codegen.llvm.cpu.shapes import Shapes
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control, memory
 from gridlane.ir.values import Region, Value, Var

@@ -1,9 +1,9 @@
-"""exp and log of f32 vectors in line, for fast-math kernels where there is no vector library and no
-instruction that fuses, and where functions of the library are missing.
+"""Inline exp and log of f32 vectors, for fast-math kernels on machines without a vector library or
+a fused multiply-add, and where the library lacks functions.
 
 Argument reduction by powers of two, then a polynomial through the Chebyshev nodes of the reduced
-range (fitted for this file in 50-digit arithmetic). Within 2 ulp where the result is normal; the
-limits (0, infinity, overflow, underflow) hold, NaN and negative arguments of log give NaN.
+range (fitted for this file in 50-digit arithmetic). Within 2 ulp where the result is normal. The
+limits (0, infinity, overflow, underflow) are exact; NaN and negative arguments of log give NaN.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LOG = (
 
 
 class _Vector:
-    """Short names for the instructions that these functions are made of."""
+    """Short names for the instructions of these functions."""
 
     def __init__(self, body: Body, lanes: int) -> None:
         self.body, self.lanes = body, lanes
@@ -45,7 +45,7 @@ class _Vector:
         return splat(str(value), "i32", self.lanes)
 
     def fma(self, a: str, b: str, c: str) -> str:
-        """Rounded once where an instruction does so, else twice."""
+        """a * b + c, with one rounding where the machine has the instruction, else two."""
         return self.body.intrinsic("fmuladd", "float", self.lanes, [a, b, c])
 
     def real_op(self, word: str, a: str, b: str) -> str:
@@ -59,21 +59,21 @@ class _Vector:
         return self.body.op(f"select {self.mask} {test}, {self.real} {a}, {self.real} {b}")
 
     def polynomial(self, x: str, coefficients: Sequence[float]) -> str:
-        """By Horner's rule."""
+        """Evaluate by Horner's rule."""
         total = self.const(coefficients[-1])
         for coefficient in reversed(coefficients[:-1]):
             total = self.fma(total, x, self.const(coefficient))
         return total
 
     def power_of_two(self, exponent: str) -> str:
-        """2 to an integer from -126 to 127."""
+        """2 to the power of an integer from -126 to 127."""
         biased = self.int_op("add", exponent, self.int(127))
         bits = self.int_op("shl", biased, self.int(23))
         return self.body.op(f"bitcast {self.whole} {bits} to {self.real}")
 
 
 def exp(body: Body, x: str, lanes: int) -> str:
-    """e to the x: x = n ln 2 + r, and 2 to the n in two halves, since n may pass the exponents."""
+    """e to the x: x = n ln 2 + r, and 2 to the n in two factors, as n may exceed the exponents."""
     v = _Vector(body, lanes)
     low = v.choose(f"fcmp olt {v.real} {x}, {v.const(-104.0)}", v.const(-104.0), x)
     clamped = v.choose(f"fcmp ogt {v.real} {low}, {v.const(90.0)}", v.const(90.0), low)
@@ -84,7 +84,7 @@ def exp(body: Body, x: str, lanes: int) -> str:
     tail = v.polynomial(r, _EXP)
     square = v.real_op("fmul", r, r)
     value = v.real_op("fadd", v.fma(tail, square, r), v.const(1.0))
-    # A NaN converts to anything, here to some number; the value is NaN already.
+    # A NaN converts to an arbitrary number; the value is NaN already.
     whole = body.op(f"freeze {v.whole} {body.op(f'fptosi {v.real} {n} to {v.whole}')}")
     half = v.int_op("ashr", whole, v.int(1))
     rest = v.int_op("sub", whole, half)
@@ -99,7 +99,7 @@ def log(body: Body, x: str, lanes: int) -> str:
     up = v.real_op("fmul", x, v.const(2.0**23))
     normal = body.op(f"select {v.mask} {tiny}, {v.real} {up}, {v.real} {x}")
     bits = body.op(f"bitcast {v.real} {normal} to {v.whole}")
-    # Counted from sqrt(1/2), the exponent field is e and the mantissa that of 1 + f.
+    # Relative to sqrt(1/2), the exponent field is e and the mantissa that of 1 + f.
     shifted = v.int_op("sub", bits, v.int(0x3F3504F3))
     e = v.int_op("ashr", shifted, v.int(23))
     mantissa = v.int_op("sub", bits, v.int_op("shl", e, v.int(23)))

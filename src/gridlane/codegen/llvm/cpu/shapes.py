@@ -1,34 +1,22 @@
-"""Uniformity: how each value varies over the lanes of a chunk, and where control flow diverges.
+"""The shapes of values: how each varies over the lanes of a chunk, by which stride, how aligned.
 
-A forward analysis to a fixpoint over the structured IR. It starts by assuming everything uniform
-and only ever gives up assumptions, so it ends. The lattice: the same for the whole block, the same
-for the chunk, linear in the lane, varying.
+The analysis is ``analysis/uniformity.py``; the rules for a block of known size are here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from enum import IntEnum
+from dataclasses import dataclass
 from typing import Any
 
+from gridlane.analysis.uniformity import Kind, Uniformity
 from gridlane.codegen.llvm.cpu.layout import WARP, Layout
-from gridlane.codegen.llvm.cpu.places import Places
 from gridlane.core.dtypes import DType
 from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, atomic, control, grid, memory, warp
+from gridlane.ir.ops import arith, atomic, grid, memory, warp
 from gridlane.ir.types import PointerType
-from gridlane.ir.values import Function, Value, Var
-
-
-class Kind(IntEnum):
-    """How a value varies; larger is worse."""
-
-    BLOCK = 0
-    CHUNK = 1
-    LINEAR = 2
-    VARYING = 3
+from gridlane.ir.values import Function, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,184 +44,49 @@ CHUNK = Shape(Kind.CHUNK)
 VARYING = Shape(Kind.VARYING)
 
 
-def join(a: Shape, b: Shape) -> Shape:
-    """The shape of a value that is one or the other."""
-    align = min(a.align, b.align)
-    if a.uniform and b.uniform:
-        return Shape(max(a.kind, b.kind), 0, align)
-    if a.kind is Kind.LINEAR and b.kind is Kind.LINEAR and a.stride == b.stride:
-        return Shape(Kind.LINEAR, a.stride, align, a.small and b.small)
-    return VARYING
-
-
-def worsen(shape: Shape, level: Kind) -> Shape:
-    """The shape after control flow that diverges at ``level``."""
-    if level is Kind.VARYING or level is Kind.LINEAR:
-        return VARYING
-    if level is Kind.CHUNK and shape.kind is Kind.BLOCK:
-        return Shape(Kind.CHUNK, 0, shape.align)
-    return shape
-
-
-@dataclass(slots=True)
-class Exits:
-    """How the ways out of a loop or scope diverge."""
-
-    breaks: Kind = Kind.BLOCK
-    continues: Kind = Kind.BLOCK
-
-
-WayOut = tuple[Op | None, str]
-"""The construct that lanes leave (None: the function), and whether by "breaks" or "continues"."""
-
-
-@dataclass(slots=True)
-class Shapes:
-    """The result: a shape for each value and variable, and the facts about control flow.
+class Shapes(Uniformity[Shape]):
+    """The analysis for the lanes of a block.
 
     Attributes:
-        exits: of each loop and scope; ``exits[None]`` is the function (returns).
-        kills: for each op, the constructs around it (None: the function) that some of its lanes
-            may leave while others stay.
-        masked: writes that only some of the lanes which read the variable later execute.
+        layout: the block, and how its threads lie in chunks.
         interleaved: local arrays stored lane by lane, and the pointers into them.
     """
 
-    function: Function
-    layout: Layout
-    places: Places
-    values: dict[Value, Shape] = field(default_factory=dict[Value, Shape])
-    variables: dict[Var, Shape] = field(default_factory=dict[Var, Shape])
-    exits: dict[Op | None, Exits] = field(default_factory=dict[Op | None, Exits])
-    kills: dict[Op, set[WayOut]] = field(default_factory=dict[Op, set[WayOut]])
-    masked: set[Op] = field(default_factory=set[Op])
-    interleaved: set[Value] = field(default_factory=set[Value])
-    changed: bool = False
+    unseen = Shape(Kind.BLOCK, 0, _TOP_ALIGN)
+    same = BLOCK
 
-    def of(self, value: Value) -> Shape:
-        """A value's shape."""
-        return self.values.get(value, BLOCK)
+    def __init__(self, function: Function, layout: Layout) -> None:
+        self.layout = layout
+        self.interleaved = _interleaved(function)
+        super().__init__(function)
 
-    def condition_level(self, op: control.If) -> Kind:
-        """How an If diverges."""
-        return _level(self.of(op.condition))
+    def transfer(self, op: Op) -> tuple[Shape, ...]:
+        """The shapes of an op's results."""
+        return _RULES.get(type(op), _default)(self, op)
 
-    def is_varying_loop(self, op: Op) -> bool:
-        """Whether lanes leave the loop at different times."""
-        return self.exits[op].breaks >= Kind.LINEAR or bool(self.kills.get(op))
+    def join(self, a: Shape, b: Shape) -> Shape:
+        """The shape of a value that is one or the other."""
+        align = min(a.align, b.align)
+        if a.uniform and b.uniform:
+            return Shape(max(a.kind, b.kind), 0, align)
+        if a.kind is Kind.LINEAR and b.kind is Kind.LINEAR and a.stride == b.stride:
+            return Shape(Kind.LINEAR, a.stride, align, a.small and b.small)
+        return VARYING
 
+    def worsen(self, shape: Shape, level: Kind) -> Shape:
+        """The shape of a variable that is written where control flow diverges at ``level``."""
+        if level is Kind.VARYING or level is Kind.LINEAR:
+            return VARYING
+        if level is Kind.CHUNK and shape.kind is Kind.BLOCK:
+            return Shape(Kind.CHUNK, 0, shape.align)
+        return shape
 
-def _level(shape: Shape) -> Kind:
-    return Kind.VARYING if shape.kind >= Kind.LINEAR else shape.kind
-
-
-def analyse(function: Function, layout: Layout) -> Shapes:
-    """Find the shapes of a kernel whose calls are inlined."""
-    shapes = Shapes(function, layout, Places(function))
-    shapes.interleaved = _interleaved(function)
-    for op in function.body.walk():
-        if isinstance(op, control.Loop | control.ScopeOp):
-            shapes.exits[op] = Exits()
-    shapes.exits[None] = Exits()
-    for var in function.variables:
-        shapes.variables[var] = BLOCK if var in shapes.places.zeroed else _UNSEEN
-    shapes.changed = True
-    while shapes.changed:
-        shapes.changed = False
-        for op in shapes.places.order:
-            _visit(shapes, op)
-    return shapes
-
-
-_UNSEEN = Shape(Kind.BLOCK, 0, _TOP_ALIGN)
-
-
-def _visit(shapes: Shapes, op: Op) -> None:
-    """Update what follows from one op."""
-    for result, shape in zip(op.results, _transfer(shapes, op), strict=True):
-        if shapes.values.get(result) != shape:
-            shapes.values[result] = shape
-            shapes.changed = True
-    if isinstance(op, memory.WriteVar):
-        _write(shapes, op)
-    elif op.terminator:
-        _exit(shapes, op)
-
-
-def _write(shapes: Shapes, op: memory.WriteVar) -> None:
-    level = _path_level(shapes, op)
-    if level >= Kind.LINEAR:
-        shapes.masked.add(op)
-    shape = worsen(shapes.of(op.value), level)
-    old = shapes.variables[op.var]
-    new = shape if old is _UNSEEN else join(old, shape)
-    if new != old:
-        shapes.variables[op.var] = new
-        shapes.changed = True
-
-
-def _path_level(shapes: Shapes, op: memory.WriteVar) -> Kind:
-    """How control diverges between the region that holds all accesses of the variable and the
-    write. Leaving a loop does not count when only that loop reads the variable."""
-    facts = shapes.places.variables[op.var]
-    level = Kind.BLOCK
-    for container, region in shapes.places.path[op][facts.depth :]:
-        if isinstance(container, control.If):
-            level = max(level, shapes.condition_level(container))
-            continue
-        exits = shapes.exits[container]
-        if container is not facts.reading_loop:
-            level = max(level, exits.breaks)
-        if isinstance(container, control.Loop) and region is container.body:
-            level = max(level, exits.continues)
-    return Kind(level)
-
-
-def _exit(shapes: Shapes, op: Op) -> None:
-    """Note how a break, continue, leave, return or raise diverges, and whose lanes it takes."""
-    path = shapes.places.path[op]
-    target, depth = shapes.places.target(op)
-    is_continue = isinstance(op, control.Continue)
-    level = Kind.BLOCK
-    for container, _ in path[depth:]:
-        if isinstance(container, control.If):
-            level = max(level, shapes.condition_level(container))
-        elif container is not None:
-            inner = shapes.exits[container]
-            level = max(level, inner.breaks, inner.continues)
-    exits = shapes.exits[target]
-    level = max(level, exits.continues)
-    name = "continues" if is_continue else "breaks"
-    if level > getattr(exits, name):
-        setattr(exits, name, Kind(level))
-        shapes.changed = True
-    if level < Kind.LINEAR:
-        return
-    holder = (target, name)
-    for container, _ in path[depth:]:
-        if container is not None and container is not target:
-            held = shapes.kills.setdefault(container, set())
-            if holder not in held:
-                held.add(holder)
-                shapes.changed = True
-    shapes.kills.setdefault(op, set()).add(holder)
+    def level(self, shape: Shape) -> Kind:
+        """How a branch on a condition of this shape diverges."""
+        return Kind.VARYING if shape.kind >= Kind.LINEAR else shape.kind
 
 
 # ---- values
-
-
-def _transfer(shapes: Shapes, op: Op) -> tuple[Shape, ...]:
-    """Shapes of the results of an op."""
-    rule = _RULES.get(type(op))
-    if rule is not None:
-        return rule(shapes, op)
-    if not op.results:
-        return ()
-    worst = Kind.BLOCK
-    for operand in op.operands():
-        worst = max(worst, shapes.of(operand).kind)
-    shape = VARYING if worst >= Kind.LINEAR else Shape(Kind(worst))
-    return (shape,) * len(op.results)
 
 
 def _low_bit(value: int) -> int:
@@ -365,11 +218,11 @@ def _read(shapes: Shapes, op: memory.ReadVar) -> tuple[Shape, ...]:
 
 
 def _select(shapes: Shapes, op: arith.Select) -> tuple[Shape, ...]:
-    level = _level(shapes.of(op.condition))
-    both = join(shapes.of(op.on_true), shapes.of(op.on_false))
+    level = shapes.level(shapes.of(op.condition))
+    both = shapes.join(shapes.of(op.on_true), shapes.of(op.on_false))
     if isinstance(op.results[0].type, PointerType) and both.kind is Kind.LINEAR:
         both = VARYING
-    return (worsen(both, level),)
+    return (shapes.worsen(both, level),)
 
 
 def _thread_idx(shapes: Shapes, op: grid.ThreadIdx) -> tuple[Shape, ...]:

@@ -1,4 +1,4 @@
-"""Warp ops. A kernel that has them runs in chunks of one warp, so a warp is a vector of 32."""
+"""Warp ops. A kernel with warp ops runs in chunks of one warp, so a warp is a vector of 32."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _LANES = vector_constant(range(32), "i32")
 
 @emits(SyncWarp)
 def sync_warp(state: Emission, op: SyncWarp) -> None:
-    """A warp's lanes go in lockstep: each op is done by all before the next."""
+    """Emit nothing: a warp's lanes run in lockstep, so each op is done by all before the next."""
 
 
 @emits(ActiveMask)
 def active_mask(state: Emission, op: ActiveMask) -> None:
-    """The running lanes."""
+    """Emit the bits of the running lanes."""
     state.set(op.results[0], Uniform(state.bits(state.mask)))
 
 
@@ -41,7 +41,7 @@ def active_mask(state: Emission, op: ActiveMask) -> None:
 
 @emits(Shuffle)
 def shuffle(state: Emission, op: Shuffle) -> None:
-    """A permutation: of constant shape where the lane and width are constants."""
+    """Emit a permutation, a constant one if the lane and width are constants."""
     delta, width = constant(op.lane), constant(op.width)
     value = state.vector(op.value)
     name = scalar_name(op.value.type)
@@ -59,7 +59,7 @@ def shuffle(state: Emission, op: Shuffle) -> None:
 
 
 def source_lane(mode: ShuffleMode, lane: int, delta: int, width: int) -> tuple[int, bool]:
-    """(lane that is read, whether it was in range), as PTX's shfl.sync has it."""
+    """(lane to read, whether it is in range), as in PTX's shfl.sync."""
     delta &= 31
     start = lane & ~(width - 1) & 31
     end = start + width - 1
@@ -94,7 +94,7 @@ def _source_lanes(state: Emission, op: Shuffle) -> tuple[str, str]:
 
 
 def _permuted(state: Emission, value: str, name: str, source: str) -> str:
-    """A vector whose lanes are read from lanes computed at run time, through memory."""
+    """A vector with lanes read from lanes that are computed at run time, through memory."""
     body = state.body
     held = "i8" if name == "i1" else name
     vector = widen(held, 32)
@@ -117,7 +117,7 @@ def _permuted(state: Emission, value: str, name: str, source: str) -> str:
 
 
 def _taking_part(state: Emission, mask: Value) -> tuple[str, int]:
-    """(bits of the running lanes that a mask names, 0 when it is one scalar, else 32 lanes)."""
+    """(bits of the running lanes in a mask, 0) if the bits are one scalar, else (vector, 32)."""
     active = state.bits(state.mask)
     rep = state.rep(mask)
     if isinstance(rep, Uniform):
@@ -128,7 +128,7 @@ def _taking_part(state: Emission, mask: Value) -> tuple[str, int]:
 
 @emits(Vote)
 def vote(state: Emission, op: Vote) -> None:
-    """A vote is arithmetic on the bits of the predicate's mask."""
+    """Emit a vote, as arithmetic on the bits of the predicate's mask."""
     body = state.body
     part, lanes = _taking_part(state, op.mask)
     type_ = widen("i32", lanes)
@@ -161,7 +161,7 @@ def _comparable(state: Emission, value: Value) -> tuple[str, str]:
 
 @emits(MatchAny)
 def match_any(state: Emission, op: MatchAny) -> None:
-    """One round for each distinct value among the running lanes."""
+    """Emit one iteration for each distinct value among the running lanes."""
     body = state.body
     value, type_ = _comparable(state, op.value)
     name = type_[6:-1]
@@ -193,13 +193,13 @@ def match_any(state: Emission, op: MatchAny) -> None:
 
 @emits(MatchAll)
 def match_all(state: Emission, op: MatchAll) -> None:
-    """Every taking-part lane compared with the first of them."""
+    """Compare every participating lane with the first of them."""
     body = state.body
     part, lanes = _taking_part(state, op.mask)
     value, type_ = _comparable(state, op.value)
     name = type_[6:-1]
     if lanes:
-        # Each lane's own mask: the first lane it names, picked from memory.
+        # The masks differ: the first lane in each lane's mask is read from memory.
         zeros = body.call(_I32, "llvm.cttz.v32i32", [(_I32, part), ("i1", "false")])
         first = _permuted(state, value, name, body.op(f"and {_I32} {zeros}, splat (i32 31)"))
         return _match_all_varying(state, op, part, value, type_, first)
@@ -215,7 +215,7 @@ def match_all(state: Emission, op: MatchAll) -> None:
 def _match_all_varying(
     state: Emission, op: MatchAll, part: str, value: str, type_: str, first: str
 ) -> None:
-    """Whether all lanes of each lane's own mask hold what the first of them holds."""
+    """Whether all lanes in each lane's own mask hold the same value as the first of them."""
     body = state.body
     differ = body.alloca(_I32, align=64)
     body.do(f"store {_I32} zeroinitializer, ptr {differ}")
@@ -250,7 +250,7 @@ _REDUCE = {
 
 @emits(WarpReduce)
 def warp_reduce(state: Emission, op: WarpReduce) -> None:
-    """A vector reduction over the taking-part lanes; one for each distinct mask."""
+    """Emit a vector reduction over the participating lanes; one for each distinct mask."""
     body = state.body
     part, lanes = _taking_part(state, op.mask)
     if not lanes:

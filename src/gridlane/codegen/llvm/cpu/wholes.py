@@ -1,14 +1,14 @@
-"""Whether all lanes pass a test, found by one scalar comparison instead of a vector of them.
+"""Decides by one scalar comparison, instead of a vector of them, whether all lanes pass a test.
 
-A comparison of values that are linear in the lane holds for all lanes when it holds for the lane
-that is worst off, the first or the last. Where that lane's value would wrap around, the answer is
-no: the caller then looks at every lane.
+A comparison of values that are linear in the lane holds for all lanes if it holds for the worst
+one, the first or the last. Where that lane's value would wrap, the answer is no: the caller then
+tests every lane.
 """
 
 from __future__ import annotations
 
+from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Uniform
-from gridlane.codegen.llvm.cpu.shapes import Kind
 from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core.dtypes import DType
 from gridlane.ir.op import Op
@@ -32,11 +32,11 @@ _WORDS: dict[type[Op], str] = {
     arith.Ne: "ne",
 }
 _RISING = (arith.Gt, arith.Ge)
-"""Comparisons that are worst off where the left side is smallest."""
+"""Comparisons whose worst lane is the one with the smallest left side."""
 
 
 def is_testable(state: Emission, condition: Value, negate: bool = False) -> bool:
-    """Whether ``all_lanes_pass`` can answer for a condition."""
+    """Whether ``all_lanes_pass`` supports a condition."""
     op = condition.op
     if state.shapes.of(condition).uniform:
         return True
@@ -57,14 +57,14 @@ def is_testable(state: Emission, condition: Value, negate: bool = False) -> bool
 
 
 def _keeps_order(state: Emission, value: Value, type_: DType) -> bool:
-    """Whether a value is uniform, or linear with a distance from first lane to last that its
-    type holds: the lanes of a larger one wrap around in every chunk."""
+    """Whether a value is uniform, or linear without wrapping between the first and the last lane: a
+    distance beyond the type's range wraps in every chunk."""
     shape = state.shapes.of(value)
     return shape.kind <= Kind.LINEAR and abs(shape.stride) * (state.lanes - 1) <= type_.max
 
 
 def all_lanes_pass(state: Emission, condition: Value, negate: bool = False) -> str:
-    """An i1: true only if the condition (negated: its contrary) holds in every lane."""
+    """An i1: true only if the condition (or, if negated, its negation) holds in every lane."""
     op, body = condition.op, state.body
     rep = state.values.get(condition)
     if isinstance(rep, Uniform):
@@ -98,13 +98,13 @@ def _stride(state: Emission, value: Value) -> int:
 
 
 def _at_lane(state: Emission, value: Value, type_: DType, lane: int, wraps: list[str]) -> str:
-    """A linear value's lane; notes an i1 that tells whether it wrapped around on the way."""
+    """A linear value in a lane; appends an i1 that tells whether it wrapped."""
     rep = state.rep(value)
     if isinstance(rep, Uniform):
         return rep.name
     assert isinstance(rep, Linear)
     name = scalar_name(type_)
-    # The last lane is looked at even when the first is compared: a lane between may wrap.
+    # The last lane is checked even if the first is compared: a lane between them may wrap.
     distance = (state.lanes - 1) * rep.stride
     word = ("s" if type_.is_signed else "u") + ("add" if distance >= 0 else "sub")
     pair = f"{{{name}, i1}}"

@@ -1,1 +1,1 @@
-"""A kernel as LLVM IR for a GPU: one thread's program without masks."""
+"""Lowers a kernel to LLVM IR for a GPU: one thread's program without masks."""

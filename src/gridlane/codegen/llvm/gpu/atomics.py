@@ -1,6 +1,6 @@
 """Atomics and fences with their scopes.
 
-Every atomic is relaxed, and its order comes from fences around it: that holds on every GPU, and
+Every atomic is relaxed, and fences around it give it its order: that is valid on every GPU, and
 LLVM drops the order of atomics for some. A target whose atomics need more has its own emitters.
 """
 
@@ -36,14 +36,14 @@ def ordered(state: Emission, op: Atomic | AtomicCas) -> Generator[None]:
 
 @emits(Atomic)
 def atomic(state: Emission, op: Atomic) -> None:
-    """A read-modify-write; the target's assembler drops the result that nobody uses."""
+    """Emit a read-modify-write; the target's assembler drops an unused result."""
     with ordered(state, op):
         old = update(state, op)
     state.set(op.results[0], old)
 
 
 def update(state: Emission, op: Atomic) -> str:
-    """The relaxed atomic itself; the old value."""
+    """Emit the relaxed atomic alone; the old value."""
     type_, scope = op.value.type, state.overlay.atomic_scopes[op.scope]
     assert isinstance(type_, DType)
     pointer, value = state.typed(op.pointer), state.name(op.value)
@@ -52,14 +52,14 @@ def update(state: Emission, op: Atomic) -> str:
 
 @emits(AtomicCas)
 def cas(state: Emission, op: AtomicCas) -> None:
-    """A compare and swap on the bits."""
+    """Emit a compare and swap on the bits."""
     with ordered(state, op):
         old = swap(state, op)
     state.set(op.results[0], old)
 
 
 def swap(state: Emission, op: AtomicCas) -> str:
-    """The relaxed compare and swap itself; the old value."""
+    """Emit the relaxed compare and swap alone; the old value."""
     type_, scope = op.desired.type, state.overlay.atomic_scopes[op.scope]
     assert isinstance(type_, DType)
     pointer, values = state.typed(op.pointer), (state.name(op.expected), state.name(op.desired))
@@ -68,6 +68,6 @@ def swap(state: Emission, op: AtomicCas) -> str:
 
 @emits(grid.Fence)
 def fence(state: Emission, op: grid.Fence) -> None:
-    """A fence; a relaxed one orders nothing."""
+    """Emit a fence; a relaxed one orders nothing."""
     if op.order is not MemoryOrder.RELAXED:
         state.body.do(f"fence {state.overlay.scopes[op.scope]}{ORDERS[op.order]}")

@@ -1,4 +1,4 @@
-"""Comparisons of pointers, which scalars.py knows without address spaces."""
+"""Comparisons of pointers, as scalars.py has no address spaces."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORDS: dict[type, str] = {
 
 @emits(*_WORDS)
 def compare(state: Emission, op: arith.Compare) -> None:
-    """Addresses compare as unsigned numbers."""
+    """Compare addresses as unsigned numbers."""
     operands = [state.name(op.lhs), state.name(op.rhs)]
     if isinstance(op.lhs.type, PointerType):
         word, type_ = _WORDS[type(op)], state.register_name(op.lhs.type)

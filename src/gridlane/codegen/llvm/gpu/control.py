@@ -1,4 +1,4 @@
-"""Structured control flow as branches."""
+"""Lowers structured control flow to branches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gridlane.ir.values import Region
 
 
 def emit_region(state: Emission, region: Region) -> bool:
-    """Emit the ops in order; whether control reaches the end."""
+    """Emit the ops in order; whether their end is reachable."""
     for op in region.ops:
         emit_op(state, op)
         if op.terminator:
@@ -42,7 +42,7 @@ def emit_op(state: Emission, op: Op) -> None:
 
 @emits(control.If)
 def branch(state: Emission, op: control.If) -> None:
-    """Two sides that join behind."""
+    """Emit two sides that join."""
     body = state.body
     then, orelse, join = body.label("then"), body.label("else"), body.label("join")
     sides = [(then, op.then)]
@@ -58,7 +58,7 @@ def branch(state: Emission, op: control.If) -> None:
 
 @emits(control.Loop)
 def loop(state: Emission, op: control.Loop) -> None:
-    """The body, then the step, again and again."""
+    """Emit the body and the step, with a back edge."""
     body = state.body
     head, step, end = body.label("loop"), body.label("step"), body.label("end")
     outer = state.targets
@@ -75,7 +75,7 @@ def loop(state: Emission, op: control.Loop) -> None:
 
 
 def _unrolling(state: Emission, times: int) -> str:
-    """The wish of a loop as metadata of its branch back."""
+    """The unroll hint of a loop as metadata of its back edge."""
     if not times:
         return ""
     text = '"llvm.loop.unroll.disable"' if times == 1 else '"llvm.loop.unroll.count"'
@@ -85,7 +85,7 @@ def _unrolling(state: Emission, times: int) -> str:
 
 @emits(control.ScopeOp)
 def scope(state: Emission, op: control.ScopeOp) -> None:
-    """A body that ``leave`` jumps out of."""
+    """Emit a body that ``leave`` jumps out of."""
     end = state.body.label("left")
     outer = state.targets
     state.targets = replace(outer, scope=end)
@@ -97,23 +97,23 @@ def scope(state: Emission, op: control.ScopeOp) -> None:
 
 @emits(control.Break)
 def leave_loop(state: Emission, op: Op) -> None:
-    """Behind the loop."""
+    """Jump to the end of the loop."""
     state.body.branch(state.targets.end)
 
 
 @emits(control.Continue)
-def next_round(state: Emission, op: Op) -> None:
-    """To the step."""
+def continue_loop(state: Emission, op: Op) -> None:
+    """Jump to the step."""
     state.body.branch(state.targets.step)
 
 
 @emits(control.Leave)
 def leave_scope(state: Emission, op: Op) -> None:
-    """Behind the scope."""
+    """Jump to the end of the scope."""
     state.body.branch(state.targets.scope)
 
 
 @emits(control.Return)
 def leave_kernel(state: Emission, op: control.Return) -> None:
-    """The end of the thread: calls are inlined, so the function is the kernel."""
+    """End the thread: calls are inlined, so the function is the kernel."""
     state.body.do("ret void")

@@ -1,4 +1,4 @@
-"""The state of emission of one kernel, and how the op families register theirs."""
+"""The state of emission of one kernel, and the registry of the op families' emitters."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from gridlane.ir.values import Module, Value, Var
 Emitter = Callable[["Emission", Op], None]
 
 EMITTERS = Emitters(scalars.TABLE)
-"""What is emitted for every GPU; the modules beside this one fill it."""
+"""The emitters for every GPU; the modules beside this one register them."""
 emits = EMITTERS.emits
 
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Where control goes: behind the innermost loop, to its step, behind the innermost scope."""
+    """Jump targets: the end of the innermost loop, its step, the end of the innermost scope."""
 
     end: str = ""
     step: str = ""
@@ -35,7 +35,7 @@ class Targets:
 
 
 class LinedBody(Body):
-    """A body whose instructions carry the source line that they are from, when ``line`` is set."""
+    """A body that adds a source line to its instructions when ``line`` is set."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class LinedBody(Body):
 
 @dataclass(slots=True)
 class Emission:
-    """What the emission of an op needs."""
+    """The state of the emission of one kernel."""
 
     module: Module
     options: KernelOptions
@@ -61,19 +61,19 @@ class Emission:
     targets: Targets = Targets()
     prints: list[Op] = field(default_factory=list[Op])
     globals: dict[str, str] = field(default_factory=dict[str, str])
-    """Definitions of module globals that ops asked for, by name."""
+    """Definitions of the module globals that ops need, by name."""
     functions: dict[str, str] = field(default_factory=dict[str, str])
     """Definitions of helper functions, by name."""
     library: set[str] = field(default_factory=set[str])
-    """Functions of the target's own library that are called."""
+    """The called functions of the target's own library."""
     metadata: list[str] = field(default_factory=list[str])
     lines: dict[object, int] = field(default_factory=dict[object, int])
-    """Metadata numbers of files, scopes and places; see lines.py."""
+    """Metadata numbers of files, scopes and locations; see lines.py."""
     cooperative: bool = False
     uses_dynamic_shared: bool = False
 
     def node(self, text: str) -> int:
-        """The number of a new metadata node; ``$self`` in the text is its own number."""
+        """Add a metadata node; its number. ``$self`` in the text is its own number."""
         number = len(self.metadata)
         self.metadata.append(text.replace("$self", str(number)))
         return number
@@ -91,29 +91,29 @@ class Emission:
         return self.overlay.pointer_name(space)
 
     def typed(self, value: Value) -> str:
-        """A value behind its type, as arguments have it."""
+        """A value with its type, as an argument is written."""
         return f"{self.register_name(value.type)} {self.names[value]}"
 
     def set(self, value: Value, name: str) -> None:
-        """Say where a value is."""
+        """Set the register or constant of a value."""
         self.names[value] = name
 
     def emitter(self, cls: type[Op]) -> Emitter | None:
-        """The emitter of an op class: the target's, else the general one."""
+        """The emitter of an op class: the target's own, else the general one."""
         return self.overlay.emitters.table.get(cls) or EMITTERS.table.get(cls)
 
     def index(self, query: type[GridQuery], axis: Axis) -> str:
-        """An index of the thread or block, or a count of these."""
+        """An index of the thread or block, or their number."""
         return self.overlay.index(self.body, query, axis)
 
     def refuse(self, op: Op, reason: str, loc: Loc | None = None) -> TargetError:
-        """The error for what the hardware has not."""
+        """The error for an op that the hardware does not support."""
         return TargetError(f"{self.overlay.device} have no {op.name}: {reason}", loc or op.loc)
 
 
 @emits(Const)
 def const(state: Emission, op: Const) -> None:
-    """A constant needs no instruction."""
+    """Hold a constant as text, without an instruction."""
     state.set(op.results[0], constant_of(op.value, op.type))
 
 

@@ -1,4 +1,4 @@
-"""Mathematical functions that LLVM IR has on any GPU.
+"""Mathematical functions that LLVM IR supports on any GPU.
 
 f16 and bf16 compute in f32 and round once.
 """
@@ -21,7 +21,7 @@ def own_type(op: Op) -> DType:
 
 
 def wide_type(op: Op) -> DType:
-    """What an op computes in."""
+    """The type that an op computes in."""
     own = own_type(op)
     return own if own.bits >= 32 else f32
 
@@ -38,13 +38,13 @@ def wide_operands(state: Emission, op: Op) -> list[str]:
 
 
 def give(state: Emission, op: Op, name: str) -> None:
-    """Round what was computed to the op's own type; that is its result."""
+    """Round a value to the op's own type, as its result."""
     state.set(op.results[0], scalars.convert(state.body, name, wide_type(op), own_type(op), 0))
 
 
 @emits(arith.Fma)
 def fused(state: Emission, op: arith.Fma) -> None:
-    """One instruction, but for bf16."""
+    """Emit a fused multiply-add: one instruction, except for bf16."""
     own = own_type(op)
     operands = [state.name(value) for value in op.operands()]
     if own.name == "bf16":
@@ -56,7 +56,7 @@ def fused(state: Emission, op: arith.Fma) -> None:
 
 @emits(math.Ldexp)
 def scale(state: Emission, op: math.Ldexp) -> None:
-    """value * 2**exponent, which LLVM makes multiplications of."""
+    """Emit value * 2**exponent, which LLVM expands into multiplications."""
     name = scalar_name(wide_type(op))
     value, exponent = wide_operands(state, op)
     arguments = [(name, value), ("i32", exponent)]
@@ -66,7 +66,7 @@ def scale(state: Emission, op: math.Ldexp) -> None:
 
 @emits(math.Frexp)
 def split(state: Emission, op: math.Frexp) -> None:
-    """Fraction and exponent."""
+    """Emit the fraction and the exponent."""
     (value,) = wide_operands(state, op)
     fraction, power = floats.split(state.body, value, wide_type(op), 0)
     give(state, op, fraction)
@@ -75,6 +75,6 @@ def split(state: Emission, op: math.Frexp) -> None:
 
 @emits(math.Nextafter)
 def neighbour(state: Emission, op: math.Nextafter) -> None:
-    """One step towards the other operand."""
+    """Emit the next float towards the other operand."""
     a, b = state.name(op.lhs), state.name(op.rhs)
     state.set(op.results[0], floats.neighbour(state.body, a, b, own_type(op), 0))

@@ -1,4 +1,4 @@
-"""Where a thread is in its block and grid."""
+"""Thread and block indices, and the sizes of blocks and grids."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from gridlane.ir.ops import grid
 
 @emits(grid.ThreadIdx, grid.BlockIdx, grid.BlockDim, grid.GridDim)
 def index(state: Emission, op: grid.GridQuery) -> None:
-    """What the launch or the hardware tells."""
+    """Emit a grid query."""
     state.set(op.results[0], state.index(type(op), op.axis))

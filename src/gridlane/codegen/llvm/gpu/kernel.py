@@ -22,12 +22,12 @@ from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import Function, Module, Param
 
 FAMILIES = (atomics, comparison, functions, gridops, memory, report)
-"""Imported for the emissions that they register."""
+"""Imported for the emitters that they register."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelCode:
-    """LLVM IR of a kernel and what the runtime must know of it.
+    """The LLVM IR of a kernel and the facts that the runtime needs.
 
     Attributes:
         library: the functions of the target's own library that it calls.
@@ -47,10 +47,10 @@ def emit_kernel(module: Module, options: KernelOptions, overlay: Overlay) -> Ker
     """Emit a kernel whose calls are inlined.
 
     Args:
-        overlay: what the target spells in its own way.
+        overlay: the target's overlay.
 
     Raises:
-        TargetError: the hardware cannot do what an op asks; located.
+        TargetError: the hardware does not support an op; located.
     """
     state = Emission(module, options, overlay)
     kernel = module.kernel
@@ -65,7 +65,7 @@ def emit_kernel(module: Module, options: KernelOptions, overlay: Overlay) -> Ker
     if control.emit_region(state, kernel.body):
         state.body.mark = ""
         state.body.do("ret void")
-    elif state.body.lines[-1].endswith(":"):  # a join that nothing reaches
+    elif state.body.lines[-1].endswith(":"):  # an unreachable join
         state.body.do("unreachable")
     return KernelCode(
         _text(state, kernel, entry, debug),
@@ -79,7 +79,7 @@ def emit_kernel(module: Module, options: KernelOptions, overlay: Overlay) -> Ker
 
 
 def _declare_variables(state: Emission, kernel: Function) -> None:
-    """A slot for each variable, zero at first."""
+    """Allocate a slot for each variable, initially zero."""
     for var in kernel.variables:
         type_ = state.register_name(var.type)
         state.slots[var] = state.body.alloca(type_)
@@ -106,7 +106,7 @@ def _text(state: Emission, kernel: Function, entry: str, debug: str) -> str:
 
 
 def _parameter(state: Emission, param: Param, number: int) -> str:
-    """A kernel parameter with what is known of it."""
+    """A kernel parameter with its known attributes."""
     type_ = param.value.type
     name = state.register_name(type_)
     if not isinstance(type_, PointerType):
@@ -128,7 +128,7 @@ def _attributes(state: Emission) -> str:
 
 
 def _globals(state: Emission) -> list[str]:
-    """Shared arrays, constant data, and what ops asked for."""
+    """Define shared arrays, constant data, and the globals that ops need."""
     lines: list[str] = []
     for item in state.module.globals.values():
         name, align = memory.global_name(item.name), max(16, item.align)
@@ -162,5 +162,5 @@ def _module_metadata(state: Emission) -> list[str]:
 
 
 def _escaped(data: bytes) -> str:
-    """Bytes as LLVM writes them in a string."""
+    """Bytes as an LLVM string."""
     return "".join(f"\\{byte:02X}" for byte in data)

@@ -1,4 +1,4 @@
-"""Which source line each instruction is from, as debug metadata: for profilers and errors."""
+"""The source line of each instruction, as debug metadata for profilers and errors."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from gridlane.core.source import Loc
 
 
 def wants_lines(state: Emission) -> bool:
-    """Whether instructions are marked."""
+    """Whether instructions get source lines."""
     return state.options.lineinfo or state.options.debug
 
 
 def line_mark(state: Emission, loc: Loc) -> str:
-    """What an instruction has at its end to say its line; "" when nobody asked."""
+    """The suffix of an instruction that gives its line; "" when lines are off."""
     if not wants_lines(state) or not loc.line or "unit" not in state.lines:
         return ""
     number = state.lines.get(loc)
@@ -27,7 +27,7 @@ def line_mark(state: Emission, loc: Loc) -> str:
 
 
 def declare_unit(state: Emission, entry: str, loc: Loc) -> str:
-    """Describe the kernel; returns what its definition has at its end."""
+    """Describe the kernel; returns the suffix of its definition."""
     if not wants_lines(state) or not loc.line:
         return ""
     file = _file(state, loc.file)
@@ -59,7 +59,7 @@ def _file(state: Emission, path: str) -> int:
 
 
 def _scope(state: Emission, path: str) -> int:
-    """The kernel, or the part of it that comes from another file."""
+    """The node of the kernel, or of the part of it that comes from another file."""
     file = _file(state, path)
     if file == state.lines["home"]:
         return state.lines["program"]
@@ -73,7 +73,7 @@ def _scope(state: Emission, path: str) -> int:
 
 
 def _quoted(text: str) -> str:
-    """Text as LLVM writes it between quotes."""
+    """Text quoted as an LLVM string."""
     return "".join(
         chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:02X}"
         for byte in text.encode("utf-8", "surrogateescape")

@@ -22,7 +22,7 @@ def space_of(pointer: Value) -> Space:
 
 @emits(memory.Load)
 def load(state: Emission, op: memory.Load) -> None:
-    """A load; of a struct, of each of its parts."""
+    """Emit a load; for a struct, a load of each part."""
     volatile = "volatile " if op.volatile else ""
     with traced(state, op, op.pointer):
         align = alignment(op.pointer)
@@ -46,7 +46,7 @@ def _load(state: Emission, pointer: str, type_: Type, align: int, volatile: str)
 
 @emits(memory.Store)
 def store(state: Emission, op: memory.Store) -> None:
-    """A store; of a struct, of each of its parts."""
+    """Emit a store; for a struct, a store of each part."""
     volatile = "volatile " if op.volatile else ""
     with traced(state, op, op.pointer):
         pointer, value = state.typed(op.pointer), state.name(op.value)
@@ -90,7 +90,7 @@ def _fields(type_: Type) -> list[tuple[int, Type]]:
 
 
 def _displaced(state: Emission, pointer: str, at: int) -> str:
-    """A typed pointer ``at`` bytes further."""
+    """A typed pointer plus ``at`` bytes."""
     if not at:
         return pointer
     type_ = pointer.rpartition(" ")[0]
@@ -102,11 +102,11 @@ def _displaced(state: Emission, pointer: str, at: int) -> str:
 
 @emits(memory.Offset)
 def offset(state: Emission, op: memory.Offset) -> None:
-    """The address some elements further."""
+    """Emit the address of an element at an index."""
     index = op.index.type
     assert isinstance(index, DType) and isinstance(op.pointer.type, PointerType)
     name, type_ = state.name(op.index), scalar_name(index)
-    if not index.is_signed and index.bits < 64:  # LLVM extends an index by its sign
+    if not index.is_signed and index.bits < 64:  # LLVM sign-extends an index
         name, type_ = state.body.op(f"zext {type_} {name} to i64"), "i64"
     element = op.pointer.type.element
     step = _held_name(state, element) if _is_plain(element) else f"[{element.size} x i8]"
@@ -117,13 +117,13 @@ def offset(state: Emission, op: memory.Offset) -> None:
 
 
 def _is_plain(type_: Type) -> bool:
-    """Whether LLVM's type of that name has the IR's size."""
+    """Whether the named LLVM type has the IR type's size."""
     return isinstance(type_, DType | PointerType)
 
 
 @emits(memory.FieldPointer)
 def field_pointer(state: Emission, op: memory.FieldPointer) -> None:
-    """The address of a field."""
+    """Emit the address of a field."""
     assert isinstance(op.pointer.type, PointerType)
     whole = op.pointer.type.element
     at = whole.offsets[op.index] if isinstance(whole, StructType) else 0
@@ -132,7 +132,7 @@ def field_pointer(state: Emission, op: memory.FieldPointer) -> None:
 
 @emits(memory.Recast)
 def recast(state: Emission, op: memory.Recast) -> None:
-    """The same address; into the generic space by a cast."""
+    """Reuse the address; cast it for the generic space."""
     if space_of(op.pointer) is op.type.space:
         state.set(op.results[0], state.name(op.pointer))
         return
@@ -142,7 +142,7 @@ def recast(state: Emission, op: memory.Recast) -> None:
 
 @emits(memory.Address)
 def address(state: Emission, op: memory.Address) -> None:
-    """The address as an integer: the generic one, so that it is the same in every space."""
+    """Emit the address as an integer: the generic one, so that it is the same in every space."""
     pointer = state.typed(op.pointer)
     if space_of(op.pointer) is not Space.GENERIC:
         pointer = f"ptr {state.body.op(f'addrspacecast {pointer} to ptr')}"
@@ -151,7 +151,7 @@ def address(state: Emission, op: memory.Address) -> None:
 
 @emits(memory.FromAddress)
 def from_address(state: Emission, op: memory.FromAddress) -> None:
-    """An integer as a pointer."""
+    """Emit an integer as a pointer."""
     name = state.body.op(f"inttoptr i64 {state.name(op.value)} to ptr")
     if op.type.space is not Space.GENERIC:
         name = state.body.op(f"addrspacecast ptr {name} to {state.pointer_name(op.type.space)}")
@@ -160,7 +160,7 @@ def from_address(state: Emission, op: memory.FromAddress) -> None:
 
 @emits(memory.GlobalAddress)
 def global_address(state: Emission, op: memory.GlobalAddress) -> None:
-    """A shared array, or constant data."""
+    """Emit the address of a shared array, or of constant data."""
     state.set(op.results[0], global_name(op.symbol))
 
 
@@ -171,14 +171,14 @@ def global_name(symbol: str) -> str:
 
 @emits(memory.DynamicShared)
 def dynamic_shared(state: Emission, op: memory.DynamicShared) -> None:
-    """The array without a size, which the driver puts behind the others."""
+    """Emit the address of the array without a size, which the driver places after the others."""
     state.uses_dynamic_shared = True
     state.set(op.results[0], DYNAMIC_SHARED)
 
 
 @emits(memory.LocalArray)
 def local_array(state: Emission, op: memory.LocalArray) -> None:
-    """Memory of the thread, made once at the start of the kernel."""
+    """Allocate memory of the thread, once at the start of the kernel."""
     size = op.element.size * op.count
     align = min(16, max(op.element.align, 4))
     made = state.body.alloca(f"[{size} x i8]", align=align)
@@ -192,14 +192,14 @@ def local_array(state: Emission, op: memory.LocalArray) -> None:
 
 @emits(memory.ReadVar)
 def read(state: Emission, op: memory.ReadVar) -> None:
-    """A variable lives in a slot of the frame, which LLVM makes registers of."""
+    """Read a variable from its slot in the frame, which LLVM promotes to registers."""
     type_ = state.register_name(op.var.type)
     state.set(op.results[0], state.body.op(f"load {type_}, ptr {state.slots[op.var]}"))
 
 
 @emits(memory.WriteVar)
 def write(state: Emission, op: memory.WriteVar) -> None:
-    """Set a variable."""
+    """Write a variable."""
     state.body.do(f"store {state.typed(op.value)}, ptr {state.slots[op.var]}")
 
 
@@ -208,7 +208,7 @@ def write(state: Emission, op: memory.WriteVar) -> None:
 
 @emits(memory.Pack)
 def pack(state: Emission, op: memory.Pack) -> None:
-    """A struct or vector from its parts."""
+    """Emit a struct or vector from its parts."""
     whole, made = state.register_name(op.type), "poison"
     for index, part in enumerate(op.parts):
         if isinstance(op.type, VectorType):
@@ -221,7 +221,7 @@ def pack(state: Emission, op: memory.Pack) -> None:
 
 @emits(memory.Part)
 def part(state: Emission, op: memory.Part) -> None:
-    """One of the parts."""
+    """Extract one part."""
     whole = op.whole.type
     name = _taken(state, state.register_name(whole), state.name(op.whole), whole, op.index)
     state.set(op.results[0], name)
@@ -233,12 +233,12 @@ def _taken(state: Emission, whole: str, value: str, type_: Type, index: int) -> 
     return state.body.op(f"extractvalue {whole} {value}, {index}")
 
 
-# ---- what arith has for more than scalars
+# ---- arith's ops on more than scalars
 
 
 @emits(arith.Select)
 def select(state: Emission, op: arith.Select) -> None:
-    """A choice between values of any type."""
+    """Emit a select between values of any type."""
     sides = f"{state.typed(op.on_true)}, {state.typed(op.on_false)}"
     name = state.body.op(f"select i1 {state.name(op.condition)}, {sides}")
     state.set(op.results[0], name)
@@ -246,7 +246,7 @@ def select(state: Emission, op: arith.Select) -> None:
 
 @emits(arith.Bitcast)
 def bitcast(state: Emission, op: arith.Bitcast) -> None:
-    """The same bits, of scalars and vectors."""
+    """Emit a bitcast of scalars and vectors."""
     target = state.register_name(op.type)
     if state.register_name(op.value.type) == target:
         state.set(op.results[0], state.name(op.value))

@@ -1,7 +1,7 @@
-"""What differs between GPUs: an overlay of tables, attributes and small functions of text.
+"""The differences between GPUs: an overlay of tables, attributes and small functions of text.
 
-The modules beside this one emit what a thread does on any GPU. They ask the overlay for what a
-target spells in its own way. An overlay has emitters of its own, which go before the general ones.
+The modules beside this one emit a thread's program for any GPU, and ask the overlay for the parts
+that a target spells differently. An overlay's own emitters take precedence over the general ones.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from gridlane.ir.types import FragmentType, PointerType, Space, StructType, Type
 
 
 class Overlay(ABC):
-    """One target. It has no state of a kernel.
+    """A target. It has no state of a kernel.
 
     Attributes:
         target: name of gridlane's target.
-        device: what errors call its devices.
+        device: the name of its devices in errors.
         triple: LLVM's name of the target.
         convention: LLVM's calling convention of kernels.
-        emitters: what the target emits in its own way.
+        emitters: the target's own emitters.
         spaces: LLVM's number of each address space.
-        scopes: LLVM's text for the scope of a fence, with a blank behind it.
-        atomic_scopes: the same of an atomic.
+        scopes: LLVM's text for the scope of a fence, with a trailing blank.
+        atomic_scopes: the same for an atomic.
     """
 
     __slots__ = ()
@@ -42,7 +42,7 @@ class Overlay(ABC):
 
     @abstractmethod
     def index(self, body: Body, query: type[GridQuery], axis: Axis) -> str:
-        """An i32 of the launch: a thread's or block's index, or a count of these."""
+        """An i32 of the launch: a thread's or block's index, or their number."""
 
     @abstractmethod
     def leave(self, body: Body) -> None:
@@ -54,11 +54,11 @@ class Overlay(ABC):
 
     @abstractmethod
     def entry_name(self, name: str) -> str:
-        """A kernel's name as the target allows it."""
+        """A kernel's name in a form that the target allows."""
 
     @abstractmethod
     def attributes(self, options: KernelOptions) -> list[str]:
-        """Attributes of a kernel's function, beside those that every target has."""
+        """Attributes of a kernel's function, in addition to those for every target."""
 
     @abstractmethod
     def module_flags(self, options: KernelOptions) -> list[str]:
@@ -67,7 +67,7 @@ class Overlay(ABC):
     # ---- LLVM's names of the IR's types
 
     def space_name(self, space: Space) -> str:
-        """What a global says of its address space."""
+        """The address space in a global's definition."""
         return f"addrspace({self.spaces[space]})"
 
     def pointer_name(self, space: Space) -> str:
@@ -75,7 +75,7 @@ class Overlay(ABC):
         return f"ptr {self.space_name(space)}" if self.spaces[space] else "ptr"
 
     def register_name(self, type_: Type) -> str:
-        """A type as a value has it in registers."""
+        """The name of a type in registers."""
         if isinstance(type_, PointerType):
             return self.pointer_name(type_.space)
         if isinstance(type_, VectorType):

@@ -35,7 +35,7 @@ def has_raised(state: Emission) -> str:
 
 @emits(control.Raise)
 def raise_error(state: Emission, op: control.Raise) -> None:
-    """Report, when no thread has yet, and end the thread."""
+    """Report an error, unless a thread has done so, and end the thread."""
     body = state.body
     block = report_block(state)
     old = body.op(f"atomicrmw xchg {field(state, block, abi.CLAIMED_OFFSET)}, i32 1 monotonic")
@@ -58,7 +58,7 @@ def raise_error(state: Emission, op: control.Raise) -> None:
 
 @emits(control.Print)
 def print_line(state: Emission, op: control.Print) -> None:
-    """Take a record, fill it, and mark it filled."""
+    """Allocate a record, fill it, and mark it filled."""
     body = state.body
     site = len(state.prints)
     state.prints.append(op)
@@ -69,7 +69,7 @@ def print_line(state: Emission, op: control.Print) -> None:
     end = body.op(f"add i32 {at}, {size}")
     capacity = field(state, block, abi.PRINT_CAPACITY_OFFSET)
     room = body.op(f"load volatile i32, {capacity}, align 4")
-    # A head that has wrapped around would be small again.
+    # A head that has wrapped would be small again.
     inside = body.op(f"icmp ule i32 {end}, {room}")
     upwards = body.op(f"icmp ult i32 {at}, {end}")
     fits = body.op(f"and i1 {inside}, {upwards}")

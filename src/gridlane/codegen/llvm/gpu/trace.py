@@ -1,4 +1,4 @@
-"""In code for debugging, each warp notes the line of the access that it is about to make."""
+"""In debug code, each warp notes the line of the access that it is about to make."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MARK = "gridlane_mark"
 
 
 def _mark_function(state: Emission) -> str:
-    """The function that notes a line; what it calls is declared with the kernel's."""
+    """The function that notes a line; its callees are declared with the kernel's."""
     body, pointer = Body(), state.pointer_name(Space.GLOBAL)
     number = body.op(f"load i64, {pointer} @{abi.REPORT}, align 8")
     block = f"{pointer} {body.op(f'inttoptr i64 {number} to {pointer}')}"
@@ -63,14 +63,14 @@ def _slot(state: Emission, body: Body, slots: str) -> str:
 
 
 def _flat(body: Body, at: tuple[str, str, str], extents: tuple[str, str]) -> str:
-    """The number of a place in a box, x fastest."""
+    """The linear index of a position in a box, x fastest."""
     row = body.op(f"add i32 {body.op(f'mul i32 {at[2]}, {extents[1]}')}, {at[1]}")
     return body.op(f"add i32 {body.op(f'mul i32 {row}, {extents[0]}')}, {at[0]}")
 
 
 @contextmanager
 def traced(state: Emission, op: Op, pointer: Value) -> Generator[None]:
-    """Emit an access of ``pointer`` between two notes, when the kernel is for debugging."""
+    """Emit an access of ``pointer`` between two notes in debug code."""
     assert isinstance(pointer.type, PointerType)
     reachable = pointer.type.space in (Space.GLOBAL, Space.GENERIC)
     if not (state.options.debug and reachable and op.loc.line):

@@ -1,1 +1,1 @@
-"""Holds the folder `numba`; see install_as_numba."""
+"""The parent of the folder `numba`; see install_as_numba."""

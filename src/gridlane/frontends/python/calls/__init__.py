@@ -1,1 +1,1 @@
-"""Calls: a table from what is called to what is emitted."""
+"""Calls: a table from callees to emitters."""

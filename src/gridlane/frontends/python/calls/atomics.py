@@ -1,4 +1,4 @@
-"""``cuda.atomic``: read-modify-write of an array element, which gives the old value."""
+"""``cuda.atomic``: read-modify-write of an array element, which returns the old value."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _KINDS = {
 
 
 def _place(t: Translator, name: str, ary: Operand, idx: Operand) -> Place:
-    """The scalar that an atomic works on."""
+    """The address of the scalar that an atomic updates."""
     if not isinstance(ary, ArrayView):
         raise t.fail(TypingError, f"cuda.atomic.{name} works on arrays, not on {ary.type_name}")
     place = place_of(t, ary, _integers(t, idx))
@@ -56,8 +56,8 @@ def _place(t: Translator, name: str, ary: Operand, idx: Operand) -> Place:
 
 
 def _integers(t: Translator, idx: Operand) -> Operand:
-    """The index with floats truncated, which numba allows in the tuple of an atomic: a uint64
-    joined with an int64 has become one."""
+    """The index with floats truncated, which numba allows in the tuple of an atomic: unifying a
+    uint64 with an int64 gives a float."""
     if isinstance(idx, TupleOperand):
         return TupleOperand(tuple([_integers(t, item) for item in idx.items]))
     if isinstance(idx, Scalar) and idx.dtype.is_float:
@@ -88,7 +88,7 @@ def _update(t: Translator, name: str, kind: AtomicKind, place: Place, value: Val
             TypingError, f"cuda.atomic.{name} takes integers, not an array of {place.element}"
         )
     if kind in (AtomicKind.INC, AtomicKind.DEC) and dtype.is_signed:
-        # inc and dec compare as unsigned; a signed array is seen as the unsigned of its width.
+        # inc and dec compare as unsigned; a signed array is viewed as unsigned of the same width.
         space = place.pointer.type.space  # type: ignore[union-attr]  # a pointer
         address = b.recast(place.pointer, pointer(dtype.unsigned, space))
         op = atomic.Atomic(kind, address, b.bitcast(value, dtype.unsigned))

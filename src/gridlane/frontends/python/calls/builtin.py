@@ -36,7 +36,7 @@ from gridlane.ir.ops import arith, math
 
 @handles(abs, params="x")
 def absolute(t: Translator, x: Operand) -> Operand:
-    """``abs(x)``: of the operand's own type."""
+    """``abs(x)``, in the operand's own type."""
     if isinstance(x, ComplexNumber):
         return complexes.magnitude(t, x)
     number = scalar(t, x)
@@ -55,8 +55,9 @@ def absolute(t: Translator, x: Operand) -> Operand:
 
 
 def _extreme(t: Translator, name: str, kind: type[ast.cmpop], operands: list[Operand]) -> Operand:
-    """``min`` or ``max``, from left to right: a later operand wins where it is really smaller
-    (larger), so a NaN in front stays, as in Python. Of two floats a NaN loses, as in numba."""
+    """``min`` or ``max``, from left to right: a later operand replaces the result where it is
+    strictly smaller (larger), so a leading NaN stays, as in Python. Of two floats a NaN yields to
+    the number, as in numba."""
     if len(operands) == 1 and isinstance(operands[0], TupleOperand):
         operands = list(operands[0].items)
     if not operands or (len(operands) == 1 and not isinstance(operands[0], Scalar)):
@@ -71,7 +72,7 @@ def _extreme(t: Translator, name: str, kind: type[ast.cmpop], operands: list[Ope
 
 
 def _of_floats(t: Translator, kind: type[ast.cmpop], lhs: Scalar, rhs: Scalar) -> Scalar:
-    """The smaller or larger of two floats; -0.0 is below 0.0. Beside a constant that is one
+    """The smaller or larger of two floats; -0.0 is below 0.0. With a constant operand that is one
     comparison, which is false for NaN and right for both zeros."""
     dtype = promotion.unify(lhs.dtype, rhs.dtype)
     a, b = t.b.cast(lhs.value, dtype), t.b.cast(rhs.value, dtype)
@@ -89,8 +90,8 @@ _BESIDE_CONSTANT = {
     (ast.Gt, 1.0): ast.Gt,
     (ast.Gt, -1.0): ast.GtE,
 }
-"""What takes a number rather than a constant: by whether the smaller or the larger is looked for,
-and the constant's sign."""
+"""The comparison that selects the operand rather than the constant: by min (Lt) or max (Gt), and
+the constant's sign."""
 
 
 def two_way(t: Translator, kind: type[ast.cmpop], lhs: Scalar, rhs: Scalar) -> Scalar:
@@ -123,7 +124,7 @@ def _max(t: Translator, *operands: Operand) -> Operand:
 
 @handles(round, params="number, ndigits=")
 def _round(t: Translator, number: Operand, ndigits: Operand | None) -> Operand:
-    """To the nearest integer, ties to even; with ndigits a float."""
+    """Round to the nearest integer, ties to even; with ndigits a float."""
     value = scalar(t, number)
     if ndigits is None or (isinstance(ndigits, Static) and ndigits.object is None):
         if not value.dtype.is_float:
@@ -150,7 +151,7 @@ def _round_digits(t: Translator, value: Scalar, digits: Scalar) -> Scalar:
         power_of_ten = b.binary(math.Pow, b.const(10.0, dtype), b.cast(digits.value, dtype))
         scaled = b.mul(value.value, power_of_ten)
         result = b.div(b.unary(math.Rint, scaled), power_of_ten)
-    # Not "at most the largest": that number is none where float64 is computed in float32's range.
+    # Not "at most the largest": float64 computed in float32's range cannot hold that number.
     finite = is_finite(t, Scalar(scaled))
     return Scalar(b.cast(b.select(finite, result, value.value), own))
 
@@ -196,7 +197,7 @@ def _range(t: Translator, *operands: Operand) -> Operand:
 
 
 def _range_type(numbers: list[Scalar]) -> DType:
-    """int32 when all are at most that, uint64 when all are unsigned, else int64."""
+    """int32 for bools and signed integers up to 32 bits, uint64 for unsigned ones, else int64."""
     kinds = [number.dtype for number in numbers]
     if all((kind.is_signed and kind.bits <= 32) or kind.is_bool for kind in kinds):
         return i32

@@ -1,4 +1,4 @@
-"""``float32(x)``, ``np.int8(x)``, ``int(x)``, ``complex(a, b)``: conversions written out."""
+"""Explicit conversions: ``float32(x)``, ``np.int8(x)``, ``int(x)``, ``complex(a, b)``."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def hyperbolic_cosine(t: Translator, z: ComplexNumber) -> ComplexNumber:
 
 
 def hyperbolic_tangent(t: Translator, z: ComplexNumber) -> ComplexNumber:
-    """tanh z, by real parts alone: W. Kahan's CTANH, of the paper named below."""
+    """tanh z, from real functions alone: W. Kahan's CTANH, of the paper named below."""
     b, one = t.b, t.b.const(1.0, z.part)
     tangent, slope = b.unary(math.Tan, z.imag), b.unary(math.Tanh, z.real)
     # For an infinite x the real part is 1 or -1, whatever y is.
@@ -78,7 +78,7 @@ def _plus(t: Translator, z: ComplexNumber, real: float) -> ComplexNumber:
 
 
 def _minus(t: Translator, real: float, z: ComplexNumber) -> ComplexNumber:
-    """real - z, likewise."""
+    """real - z, which keeps the sign of a zero imaginary part."""
     return ComplexNumber(t.b.sub(t.b.const(real, z.part), z.real), t.b.neg(z.imag))
 
 
@@ -126,7 +126,7 @@ def arc_cosine(t: Translator, z: ComplexNumber) -> ComplexNumber:
     above = complexes.square_root(t, _plus(t, z, 1.0))
     cross = b.sub(b.mul(above.real, below.imag), b.mul(above.imag, below.real))
     angle = b.mul(two, b.binary(math.Atan2, below.real, above.real))
-    # On the imaginary axis the real part is that of 0, though y be NaN.
+    # On the imaginary axis the real part is that of 0, even if y is NaN.
     angle = b.select(edges.is_zero(t, z.real), b.const(pi / 2, z.part), angle)
     direction = b.unary(arith.Abs, complexes.phase(t, z).value)
     far = ComplexNumber(direction, edges.like(t, inf, b.neg(z.imag)))
@@ -136,7 +136,7 @@ def arc_cosine(t: Translator, z: ComplexNumber) -> ComplexNumber:
 def area_tangent(t: Translator, z: ComplexNumber) -> ComplexNumber:
     """atanh z."""
     b = t.b
-    # For x as if it were positive: the logarithm of what is about 0 would be rough.
+    # Computed for a positive x: the logarithm of a number near 0 would be inexact.
     x, y, one = b.unary(arith.Abs, z.real), z.imag, t.b.const(1.0, z.part)
     four, quarter, half = (b.const(n, z.part) for n in (4.0, 0.25, 0.5))
     less, more, square = b.sub(one, x), b.add(one, x), b.mul(y, y)

@@ -1,4 +1,4 @@
-"""``cuda.async_copy`` and what goes with it."""
+"""``cuda.async_copy``, its commit and its wait."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _async_copy(
 def _place(
     t: Translator, name: str, array: Operand, index: Operand, count: int, space: Space
 ) -> Place:
-    """The first of the elements."""
+    """The address of the first of the elements."""
     what = f"the {name} of cuda.async_copy"
     word = space.name.lower()
     if not isinstance(array, ArrayView):
@@ -80,7 +80,7 @@ def _place(
 
 
 def _moved(t: Translator, index: Operand, by: int) -> Operand:
-    """An index moved along the last axis. What may be negative counts from the end as before."""
+    """An index moved along the last axis. A possibly negative one still counts from the end."""
     if isinstance(index, TupleOperand):
         return TupleOperand((*index.items[:-1], _moved(t, index.items[-1], by)))
     number = integer(t, index, "an integer index")
@@ -89,7 +89,7 @@ def _moved(t: Translator, index: Operand, by: int) -> Operand:
 
 
 def _require_aligned(t: Translator, name: str, address: Value, bytes_: int) -> None:
-    """In debug mode, an address that is no multiple of the bytes raises."""
+    """In debug mode, raise for an address that is not a multiple of the bytes."""
     b = t.b
     low = b.and_(b.value(memory.Address(address)), b.const(bytes_ - 1, u64))
     crooked = b.binary(arith.Ne, low, b.const(0, u64))

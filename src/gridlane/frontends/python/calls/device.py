@@ -26,7 +26,7 @@ from gridlane.frontends.python.unit import Compiled, LiteralNeeded
 from gridlane.ir.builder import constant
 
 DEPTH = 200
-"""Calls nest at most so deep."""
+"""The maximum nesting depth of calls."""
 
 
 def call_device(
@@ -78,7 +78,8 @@ def _is_literal(spec: Spec) -> bool:
 
 
 def _not_constant(t: Translator, error: LiteralNeeded, operand: Operand) -> LiteralNeeded:
-    """The error of an argument that is not constant, passed on when it is a parameter here too."""
+    """The error of an argument that is not constant, moved to the parameter here that it is, if
+    any."""
     for value in flatten(operand):
         position = t.parameters.get(value)
         if position is not None:
@@ -125,7 +126,7 @@ def _check_recursion(t: Translator, device: DeviceFunction) -> None:
 def _bind(
     t: Translator, device: DeviceFunction, arguments: list[Operand], keywords: dict[str, Operand]
 ) -> list[Operand]:
-    """One operand for each parameter; defaults are filled in, ``*args`` becomes a tuple."""
+    """One operand per parameter; defaults are filled in, ``*args`` becomes a tuple."""
     function = device.py_func
     if not keywords and device.plain_parameters == len(arguments):
         return arguments
@@ -149,7 +150,7 @@ def _bind(
 
 def _argument_spec(t: Translator, operand: Operand, literal: bool) -> Spec:
     """The spec that a callee is compiled for: bounds are reduced to whether a number is negative,
-    so that a function is not compiled for every constant."""
+    so that constants do not multiply its instances."""
     if literal:
         known = _literal(operand)
         if known is not None:
@@ -175,7 +176,7 @@ def _coarse(spec: Spec) -> Spec:
 
 
 def _literal(operand: Operand) -> Spec | None:
-    """The spec of a constant number, or a tuple of them; None for what is not constant."""
+    """The spec of a constant number, or a tuple of them; None for any other operand."""
     if isinstance(operand, Scalar):
         known = constant(operand.value)
         return None if known is None else LiteralSpec(operand.dtype, known)

@@ -1,4 +1,4 @@
-"""Finds out what a call calls."""
+"""Resolve the callee of a call."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _make_namedtuple(
     return TupleOperand(tuple([given[name] for name in cls._fields]), cls._fields, cls)
 
 
-# Functions that kernels cannot call, and what there is instead.
+# Functions that kernels cannot call, and their alternatives.
 _INSTEAD: tuple[tuple[tuple[Any, ...], str], ...] = (
     ((ord,), "write the number"),
     (
@@ -119,7 +119,7 @@ def _not_callable(t: Translator, target: Any) -> Exception:
 
 
 def _instead(target: Any) -> str:
-    """What to write instead of a call that kernels cannot make."""
+    """The alternative to a call that kernels cannot make."""
     return next(
         (words for known, words in _INSTEAD if any(target is one for one in known)), _CALLABLE
     )

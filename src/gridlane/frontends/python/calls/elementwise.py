@@ -9,7 +9,7 @@ from gridlane.frontends.python.translator import Translator
 
 
 def fills_array(handler: Handler, arguments: list[Operand], keywords: dict[str, Operand]) -> bool:
-    """Whether a call gives an array to fill behind the operands."""
+    """Whether a call passes an array to fill after the operands."""
     full = len(arguments) == len(handler.params) + 1
     return full and not keywords and isinstance(arguments[-1], ArrayView)
 

@@ -1,4 +1,4 @@
-"""Where a thread stands: threadIdx and its like, grid, gridsize; barriers and fences."""
+"""Thread positions: threadIdx and its like, grid, gridsize; barriers and fences."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ VALUES[stubs.warpsize] = lambda t: t.number(32, i32)
 
 
 def dimensions(t: Translator, ndim: Operand, what: str) -> int:
-    """The constant 1, 2 or 3 that grid and gridsize take."""
+    """The constant argument 1, 2 or 3 of grid and gridsize."""
     known = constant_integer(t, ndim, f"the argument of {what}")
     if known not in (1, 2, 3):
         raise t.fail(ConstantError, f"{what} takes 1, 2 or 3, not {known}")
@@ -111,7 +111,7 @@ _register_reductions()
 
 
 def mask_of(t: Translator, mask: Operand | None) -> Value:
-    """A lane mask as u32; all lanes where left out."""
+    """A lane mask as u32; all lanes where omitted."""
     if mask is None:
         return t.b.const(0xFFFFFFFF, u32)
     if not isinstance(mask, Scalar) or not mask.dtype.is_integer:

@@ -15,7 +15,7 @@ from gridlane.ir.ops import arith, math
 
 
 def _bits(t: Translator, x: Operand) -> Scalar:
-    """An integer whose bits are looked at in its own width; a bool is an int8."""
+    """An integer, read bitwise in its own width; a bool is an int8."""
     number = integer(t, x)
     return cast_scalar(t, number, i8) if number.dtype.is_bool else number
 
@@ -34,7 +34,7 @@ def _clz(t: Translator, x: Operand) -> Operand:
 
 @handles(stubs.brev)
 def _brev(t: Translator, x: Operand) -> Operand:
-    """Of 32 bits, but of a uint64."""
+    """Reverse the bits in 32 bits; of a uint64 in 64."""
     number = integer(t, x)
     return Scalar(t.b.unary(arith.Brev, cast_scalar(t, number, _word(number.dtype)).value))
 

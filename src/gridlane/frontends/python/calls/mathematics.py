@@ -26,7 +26,7 @@ UNARY: dict[str, type[Op]] = {
     "gamma": ops.Tgamma,
     "fabs": arith.Abs,
 }
-"""Functions of one float by their name in ``math``: float32 stays, the rest is float64."""
+"""Functions of one float by their name in ``math``: float32 stays, others become float64."""
 
 BINARY: dict[str, type[Op]] = {
     "atan2": ops.Atan2,
@@ -38,7 +38,7 @@ BINARY: dict[str, type[Op]] = {
 
 
 OF_HALVES = {"cos", "exp", "exp2", "fabs", "log", "log10", "log2", "sin", "sqrt", "tanh"}
-"""Those of them that compute on float16 in float16; the others in float32."""
+"""Those of them that compute on float16 in float16; the others do in float32."""
 
 Rule = Callable[[DType, DType], DType]
 
@@ -90,7 +90,7 @@ _register()
 
 
 def _rounded(t: Translator, x: Operand, op: type[Op]) -> Operand:
-    """A float of the operand's type, float64 of an integer, as numba has it."""
+    """A float of the operand's type, float64 of an integer, as in numba."""
     number = float_operand(t, x, promotion.floating)
     if scalar(t, x).dtype.is_float:
         return Scalar(t.b.unary(op, number.value))
@@ -203,8 +203,8 @@ def _ldexp(t: Translator, x: Operand, i: Operand) -> Operand:
 
 @handles(math.remainder, params="x, y")
 def _remainder(t: Translator, x: Operand, y: Operand) -> Operand:
-    """IEEE 754's: x less the nearest multiple of y, ties to the even one; exact, with the sign of
-    x where it is 0. The fmod by 2y tells on which side of the multiples x is."""
+    """IEEE 754's remainder: x less the nearest multiple of y, ties to the even one; exact, with the
+    sign of x where it is 0. The fmod by 2y gives the side of the multiples that x is on."""
     a, c, dtype = float_operands(t, x, y)
     b = t.b
     size, step = b.unary(arith.Abs, a), b.unary(arith.Abs, c)

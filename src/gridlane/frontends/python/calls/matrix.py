@@ -27,7 +27,7 @@ from gridlane.ir.types import FragmentType, Role, Space
 from gridlane.ir.values import Value
 
 _ORDERS = {"row": "C", "col": "F"}
-"""The order of an array whose rows, or columns, lie in lines."""
+"""The order of an array whose rows, or columns, are lines of consecutive elements."""
 
 
 def _type(t: Translator, role: Role, shape: Operand, element: DType) -> FragmentType:
@@ -53,7 +53,7 @@ def _fragment(t: Translator, operand: Operand, what: str) -> Value:
 
 
 def _text(t: Translator, operand: Operand | None, what: str, known: tuple[str, ...]) -> str:
-    """A constant text out of a few; "" where left out."""
+    """A constant text, one of a few; "" where omitted."""
     if operand is None or operand is NONE:
         return ""
     found = operand.object if isinstance(operand, Static) else None
@@ -67,7 +67,7 @@ def _text(t: Translator, operand: Operand | None, what: str, known: tuple[str, .
 
 
 def _array(t: Translator, array: Operand, layout: Operand | None, name: str) -> ArrayView:
-    """The matrix in memory, whose order is what the layout says.
+    """The matrix in memory, whose order is that of the layout.
 
     Raises:
         TypingError: it is no such array.
@@ -117,7 +117,7 @@ def _stride(array: ArrayView) -> Value:
 
 
 def _require_aligned(t: Translator, start: Value, stride: Value, element: DType) -> None:
-    """In debug mode, a line that does not start at a multiple of 16 bytes raises."""
+    """In debug mode, raise for a line that does not start at a multiple of 16 bytes."""
     if not t.unit.options.debug:
         return
     b = t.b
@@ -158,7 +158,7 @@ def _register_loads() -> None:
 
 
 def _require_precision(t: Translator, array: Operand, precision: Operand | None) -> None:
-    """float32 is rounded to tf32, and who wants that says so."""
+    """Require ``precision`` for float32, which is rounded to tf32."""
     asked = bool(_text(t, precision, "a precision", ("tf32",)))
     is_single = isinstance(array, ArrayView) and array.type.element == argtypes.float32
     if is_single and not asked:

@@ -60,7 +60,7 @@ def _checked_shape(t: Translator, shape: Operand, zero: bool) -> tuple[int, ...]
 def _shared_array(
     t: Translator, shape: Operand, dtype: Operand, alignment: Operand | None
 ) -> Operand:
-    """One static array for each place in the source and each compiled instance of the function."""
+    """One static array per place in the source and compiled instance of the function."""
     extents, kind = _checked_shape(t, shape, zero=True), _element(t, dtype)
     element, align = memory_type(kind), _alignment(t, alignment)
     if extents == (0,):
@@ -79,8 +79,8 @@ def _shared_array(
 
 
 def _dynamic(t: Translator, kind: argtypes.ArgType) -> ArrayView:
-    """The shared memory whose size the launch gives; its length in elements is a parameter that
-    the device fills, so it is as long as the launch made it."""
+    """The shared memory whose size the launch gives; its length in elements is a parameter that the
+    device fills."""
     element = memory_type(kind)
     start = t.b.value(memory.DynamicShared(pointer(element, Space.SHARED)))
     size = t.b.div(t.b.cast(t.b.value(grid.DynamicSharedSize()), i64), t.b.const(element.size, i64))

@@ -52,7 +52,7 @@ def call_method(
 
 
 def _bit_count(t: Translator, receiver: Scalar) -> Scalar:
-    """One bits of the magnitude, as in Python."""
+    """The number of one bits of the magnitude, as in Python."""
     size = t.b.unary(arith.Abs, receiver.value) if receiver.dtype.is_signed else receiver.value
     count = Scalar(t.b.unary(arith.Popcount, size), 0, receiver.dtype.bits)
     return cast_scalar(t, count, i64)
@@ -79,7 +79,7 @@ def _require_c(t: Translator, array: ArrayView, name: str) -> None:
 
 
 def _view(t: Translator, array: ArrayView, arguments: list[Operand]) -> Operand:
-    """The same bytes as elements of another type."""
+    """A bitwise view as elements of another type."""
     if len(arguments) != 1:
         raise t.fail(TypingError, "view() takes a dtype")
     kind = as_type(t, arguments[0])
@@ -108,7 +108,7 @@ def _reshape(t: Translator, array: ArrayView, arguments: list[Operand]) -> Opera
 
 
 def _inferred(t: Translator, total: Value, numbers: list[Scalar]) -> list[Value]:
-    """The extents of a new shape: a negative one is what the others leave of the size."""
+    """The extents of a new shape: a negative one is the size divided by the others."""
     b = t.b
     one, zero = b.const(1, i64), b.const(0, i64)
     extents = [b.cast(number.value, i64) for number in numbers]

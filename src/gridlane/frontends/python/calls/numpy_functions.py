@@ -215,7 +215,8 @@ def _sign(t: Translator, x: Operand) -> Operand:
 
 
 def _extreme(name: str, kind: type[ast.cmpop], relation: type[Op], keep_nan: bool) -> None:
-    """np.maximum and minimum give NaN where either is; fmax and fmin the number."""
+    """Register np.maximum or minimum, which return a NaN operand, or fmax or fmin, which return the
+    number."""
 
     def emit(t: Translator, x: Operand, y: Operand) -> Operand:
         a, b = _number(t, x, name), _number(t, y, name)
@@ -223,7 +224,7 @@ def _extreme(name: str, kind: type[ast.cmpop], relation: type[Op], keep_nan: boo
         if not dtype.is_float:
             return two_way(t, kind, a, b)
         u, v = t.b.cast(a.value, dtype), t.b.cast(b.value, dtype)
-        # A comparison with NaN is false: v stays, unless the other rule says u. Of zeros u.
+        # A comparison with NaN is false: it selects v, or u by the rule for NaN. Of zeros u.
         ordered = t.b.value(relation(u, v))  # type: ignore[call-arg]  # a Compare
         first = t.b.or_(ordered, is_nan(t, Scalar(u if keep_nan else v)))
         return Scalar(t.b.select(first, u, v))

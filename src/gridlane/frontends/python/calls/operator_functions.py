@@ -1,4 +1,4 @@
-"""The functions of ``operator``, which do what their operators do."""
+"""The functions of ``operator``, equivalent to their operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of a device function's declared signatures a call means, by numba's order: fewest lossy
+"""The declared signature that a call of a device function selects, by numba's order: fewest lossy
 conversions, then fewest safe ones, then fewest promotions, then the first declared."""
 
 from __future__ import annotations

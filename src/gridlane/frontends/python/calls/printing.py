@@ -31,7 +31,7 @@ def print_parts(t: Translator, operands: tuple[Operand, ...]) -> Operand:
 
 
 def _text(parts: list[str], text: str) -> None:
-    """Append text, in one part with text before it."""
+    """Append text, merged with text before it."""
     if parts and parts[-1]:
         parts[-1] += text
     elif text:

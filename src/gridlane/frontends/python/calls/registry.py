@@ -15,11 +15,11 @@ from gridlane.frontends.python.translator import Translator
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """How to emit a call: ``emit(t, *operands)`` with None for what was left out.
+    """How to emit a call: ``emit(t, *operands)`` with None for an omitted argument.
 
-    ``params`` names the parameters; the last ``optional`` of them may be left out. ``variadic``:
-    any number of arguments, no keywords. ``elementwise``: a numpy function, which takes arrays too
-    when one more array, to fill, comes last.
+    ``params`` names the parameters; the last ``optional`` of them may be omitted. ``variadic``: any
+    number of arguments, no keywords. ``elementwise``: a numpy function, which takes arrays too when
+    one more array, to fill, comes last.
     """
 
     name: str
@@ -31,16 +31,16 @@ class Handler:
 
 
 HANDLERS: dict[Any, Handler] = {}
-"""Handlers by the object that is called."""
+"""Handlers by callee."""
 
 VALUES: dict[Any, Callable[[Translator], Operand]] = {}
-"""How to read stubs that stand for a value, such as ``cuda.threadIdx.x``."""
+"""Readers of stubs that stand for a value, such as ``cuda.threadIdx.x``."""
 
 
 def register(
     objects: tuple[Any, ...], name: str, emit: Callable[..., Operand], params: str
 ) -> None:
-    """Add a handler. ``params``: "a, b, c=" where = marks what may be left out; "*" for any."""
+    """Add a handler. ``params``: "a, b, c=" where = marks an optional one; "*" for any."""
     names = tuple(part.strip() for part in params.split(",") if part.strip())
     optional = sum(part.endswith("=") for part in names)
     handler = Handler(
@@ -73,10 +73,10 @@ def handles(*objects: Any, params: str = "") -> Callable[[Any], Any]:
 def bind(
     t: Translator, handler: Handler, arguments: list[Operand], keywords: dict[str, Operand]
 ) -> list[Operand | None]:
-    """The arguments in the order of the parameters, None where left out.
+    """The arguments in the order of the parameters, None where omitted.
 
     Raises:
-        TypingError: too many, too few, or a keyword that there is not.
+        TypingError: too many, too few, or an unknown keyword.
     """
     if handler.variadic:
         if keywords:

@@ -1,12 +1,12 @@
 """binary64 for targets without it, in one of four ways that the user chooses (``fp64=``).
 
-``exact``: by integers, bit for bit, arrays included (``exact``). ``emulate``: in pairs of f32, of
+``exact``: in integers, bit for bit, arrays included (``exact``). ``emulate``: in pairs of f32, with
 about 48 bits in the range of f32; arrays of float64 are refused (``emulate``). ``narrow``: in f32,
-arrays converted on the way (``narrow``). ``refuse``: an error that names the line.
+with arrays converted on access (``narrow``). ``refuse``: an error that names the line.
 
-Run ``split_aggregates`` before and ``inline_calls`` behind: arithmetic becomes calls of functions.
-What is left of f64 is the kernel's parameters, which a ``bitcast`` to u64 reads, and what ``print``
-prints, the result of such a bitcast.
+Run ``split_aggregates`` before and ``inline_calls`` after: arithmetic becomes calls of functions.
+f64 remains in two places: the kernel's parameters, which a ``bitcast`` to u64 reads, and the
+operands of ``print``, which are results of such a bitcast.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def legalize_fp64(module: Module, mode: str) -> tuple[str, ...]:
     """Replace the f64 of every function in one of the ways of ``FP64``.
 
     Returns:
-        A note for the user on what is computed how, with the first line of it; none without f64.
+        A note for the user on the precision used, located at the first f64; None without f64.
 
     Raises:
-        TargetError: what the way does not have, located.
+        TargetError: an op that the chosen way does not support, located.
     """
     if mode not in FP64:
         raise ValueError(f"fp64={mode!r} is none of {', '.join(FP64)}")
@@ -70,7 +70,7 @@ ADVICE = {
 
 
 def first_use(module: Module) -> Op | None:
-    """The first op, in the kernel before other functions, that has to do with values of f64."""
+    """The first op that involves values of f64; the kernel is searched before other functions."""
     functions = sorted(module.functions.values(), key=lambda function: not function.is_kernel)
     for function in functions:
         for op in function.body.walk():
@@ -80,7 +80,7 @@ def first_use(module: Module) -> Op | None:
 
 
 def is_double(type_: Type) -> bool:
-    """Whether a type is f64, or points to it in memory of the kernel's own."""
+    """Whether a type is f64, or points to it in the kernel's own memory."""
     return type_ is f64 or (isinstance(type_, PointerType) and type_.element is f64)
 
 

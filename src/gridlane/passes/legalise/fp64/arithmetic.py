@@ -1,4 +1,4 @@
-"""Arithmetic on the bits of binary64: each function rounds once, as IEEE 754 says."""
+"""Arithmetic on the bits of binary64; each function rounds once, as IEEE 754 requires."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from gridlane.passes.legalise.fp64.bits import (
     magnitude,
     put_together,
     shifted_out,
-    taken_apart,
+    unpacked,
 )
 from gridlane.passes.legalise.math.expression import Expression, Writer
 
 _ROOM = 10
-"""Places that the significands of a sum are moved up, one below the top for the carry."""
+"""Places by which the significands of a sum are shifted left, leaving one bit for the carry."""
 
 
 def add(w: Writer, a: Expression, b: Expression) -> Expression:
@@ -54,7 +54,7 @@ def subtract(w: Writer, a: Expression, b: Expression) -> Expression:
 
 def multiply(w: Writer, a: Expression, b: Expression) -> Expression:
     """a * b."""
-    x, y = taken_apart(w, a), taken_apart(w, b)
+    x, y = unpacked(w, a), unpacked(w, b)
     sign = x.sign ^ y.sign
     low = x.significand * y.significand
     m = x.significand.high_product(y.significand) | low.differs(0).cast(u64)
@@ -70,7 +70,7 @@ _QUOTIENT_BITS = 57
 
 def divide(w: Writer, a: Expression, b: Expression) -> Expression:
     """a / b, a bit of the quotient per iteration."""
-    x, y = taken_apart(w, a), taken_apart(w, b)
+    x, y = unpacked(w, a), unpacked(w, b)
     sign = x.sign ^ y.sign
     divisor = y.significand >> 11
     rest = w.variable("rest", x.significand >> 11)
@@ -97,11 +97,11 @@ _ROOT_BITS = 56
 
 
 def square_root(w: Writer, a: Expression) -> Expression:
-    """The square root, a bit of it per iteration from two of the operand (the school's method)."""
-    x = taken_apart(w, a)
+    """The square root, one bit per iteration from two of the operand (digit by digit)."""
+    x = unpacked(w, a)
     power = x.exponent - BIAS
     odd = (power & 1).equals(1)
-    # 54 bits below the top, or 53 of them, so that the exponent that is left is even.
+    # 54 bits below the top, or 53 of them, so that the remaining exponent is even.
     waiting = w.variable("waiting", w.select(odd, x.significand, x.significand >> 1))
     rest, root = w.variable("rest", w.const(0, u64)), w.variable("root", w.const(0, u64))
     turn = w.variable("turn", w.const(0, i32))
@@ -123,12 +123,12 @@ def square_root(w: Writer, a: Expression) -> Expression:
     return w.select(is_nan(a) | negative, w.const(NAN, u64), made)
 
 
-# ---- multiply and add, in 128 bits
+# ---- fused multiply-add, in 128 bits
 
 
 def multiply_add(w: Writer, a: Expression, b: Expression, c: Expression) -> Expression:
-    """a * b + c."""
-    x, y, z = (taken_apart(w, value) for value in (a, b, c))
+    """a * b + c, rounded once."""
+    x, y, z = (unpacked(w, value) for value in (a, b, c))
     sign = x.sign ^ y.sign
     high = x.significand.high_product(y.significand)
     low = x.significand * y.significand
@@ -153,14 +153,14 @@ def _product_exponent(w: Writer, x: Number, y: Number) -> Expression:
 
 
 Pair = tuple[Expression, Expression]
-"""128 bits: the upper half, the lower half."""
+"""128 bits: (upper half, lower half)."""
 
 
 def _shifted_pair_out(w: Writer, m: Pair, by: Expression) -> Pair:
-    """As ``shifted_out``."""
+    """A pair shifted right; the last bit records the lost bits, as in ``shifted_out``."""
     high, low = m
     amount = by.least(128).cast(u64)
-    over = high >> (amount - 64)  # nothing below 64, where the amount wraps round
+    over = high >> (amount - 64)  # 0 for amounts below 64, where the difference wraps
     moved = (low >> amount) | (high << (64 - amount)) | over
     moved = w.select(amount.equals(0), low, moved)
     kept = high >> amount
@@ -172,7 +172,7 @@ def _shifted_pair_out(w: Writer, m: Pair, by: Expression) -> Pair:
 
 
 def _sum(w: Writer, a: Pair, b: Pair, opposite: Expression) -> tuple[Pair, Expression]:
-    """(a + b, or the distance of a and b where they are opposite; whether b was the larger)."""
+    """(a + b, or |a - b| if they have opposite signs; whether b was the larger then)."""
     total = a[1] + b[1]
     added = (a[0] + b[0] + (total < a[1]).cast(u64), total)
     turned = opposite & ((a[0] < b[0]) | (a[0].equals(b[0]) & (a[1] < b[1])))
@@ -186,7 +186,7 @@ def _sum(w: Writer, a: Pair, b: Pair, opposite: Expression) -> tuple[Pair, Expre
 
 
 def _put_pair_together(w: Writer, sign: Expression, e: Expression, m: Pair) -> Expression:
-    """The nearest binary64 of m / 2**125 * 2**(e - bias)."""
+    """The binary64 nearest to m / 2**125 * 2**(e - bias)."""
     high, low = m
     empty = high.equals(0)
     high, low = w.select(empty, low, high), w.select(empty, w.const(0, u64), low)
@@ -218,17 +218,17 @@ def _fused_special(
 
 
 def truncate(w: Writer, x: Expression) -> Expression:
-    """Towards zero."""
+    """Round towards zero."""
     return _integral(w, x, w.const(0, u64), w.const(0, u64))
 
 
 def floor(w: Writer, x: Expression) -> Expression:
-    """Down."""
+    """Round down."""
     return _directed(w, x, (x & SIGN).differs(0))
 
 
 def ceil(w: Writer, x: Expression) -> Expression:
-    """Up."""
+    """Round up."""
     return _directed(w, x, (x & SIGN).equals(0))
 
 
@@ -236,16 +236,16 @@ _ONE = BIAS << FRACTION
 
 
 def _directed(w: Writer, x: Expression, away: Expression) -> Expression:
-    """Away from zero where ``away``, else towards it."""
+    """Round away from zero where ``away``, else towards it."""
     extra = w.select(away, _mask(w, x), w.const(0, u64))
     below_one = w.select(away & ~is_zero(x), w.const(_ONE, u64), 0)
     return _integral(w, x, extra, below_one)
 
 
 def nearest_even(w: Writer, x: Expression) -> Expression:
-    """To the nearest, ties to even."""
+    """Round to the nearest integer, ties to even."""
     mask = _mask(w, x)
-    # At 1 to 2 the last whole bit is the exponent's last, which is set as the hidden bit is.
+    # From 1 to 2 the last integer bit is the exponent's last bit, set as the hidden bit is.
     last = (x >> (w.const(FRACTION, u64) - _places(x))) & 1
     half = (mask >> 1) + last
     above_half = magnitude(x) > _ONE - HIDDEN
@@ -253,25 +253,25 @@ def nearest_even(w: Writer, x: Expression) -> Expression:
 
 
 def nearest_away(w: Writer, x: Expression) -> Expression:
-    """To the nearest, ties away from zero."""
+    """Round to the nearest integer, ties away from zero."""
     half = (_mask(w, x) >> 1) + 1
     from_half = magnitude(x) >= _ONE - HIDDEN
     return _integral(w, x, half, w.select(from_half, w.const(_ONE, u64), 0))
 
 
 def _places(x: Expression) -> Expression:
-    """Bits of the fraction in front of the point, for numbers from 1 to 2**52."""
+    """Bits of the fraction before the binary point, for numbers from 1 to 2**52."""
     return (magnitude(x) >> FRACTION) - BIAS
 
 
 def _mask(w: Writer, x: Expression) -> Expression:
-    """The bits behind the point."""
+    """The mask of the bits after the binary point."""
     return w.const(HIDDEN - 1, u64) >> _places(x)
 
 
 def _integral(w: Writer, x: Expression, extra: Expression, below_one: Expression) -> Expression:
-    """x with ``extra`` added to its bits and those behind the point cleared; ``below_one`` is the
-    magnitude of the result of numbers below 1."""
+    """x with ``extra`` added to its bits and the bits after the point cleared; ``below_one`` is
+    the magnitude of the result for numbers below 1."""
     made = (x + extra) & ~_mask(w, x)
     made = w.select(magnitude(x) < _ONE, below_one | (x & SIGN), made)
     whole = magnitude(x) >= (BIAS + FRACTION) << FRACTION

@@ -1,8 +1,8 @@
-"""The parts of a binary64 in a u64, and putting them together with one rounding.
+"""Unpack binary64 numbers in a u64, and pack them with one rounding.
 
-A significand under way has its leading bit at 63, where it stands for 1, an exponent with the bias
-of the format, and below the 53 bits that stay 11 that are rounded off. Of bits that were shifted
-out, the last bit kept says whether any was set.
+An unpacked significand has its leading bit, of weight 1, at bit 63. Its exponent has the format's
+bias. Below the 53 bits that are kept it has 11 bits that are rounded off. The last bit of a shifted
+significand is sticky: it is set if any bit shifted out was.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ NAN = INFINITE | 1 << 51
 HIDDEN = 1 << FRACTION
 ROUNDED_OFF = 11
 NEVER = -5000
-"""An exponent below all others: that of zero."""
+"""The exponent of zero, below all others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A finite number: its sign bit, its exponent as i32, its significand."""
+    """A finite number: sign bit, exponent as i32, significand."""
 
     sign: Expression
     exponent: Expression
@@ -48,17 +48,17 @@ def is_infinite(x: Expression) -> Expression:
 
 
 def is_zero(x: Expression) -> Expression:
-    """Whether the bits are a zero's."""
+    """Whether the bits are those of zero."""
     return magnitude(x).equals(0)
 
 
 def field(x: Expression) -> Expression:
-    """The exponent's field, as i32."""
+    """The exponent field, as i32."""
     return (magnitude(x) >> FRACTION).cast(i32)
 
 
-def taken_apart(w: Writer, x: Expression) -> Number:
-    """A number with its leading bit at 63; the significand of zero is 0."""
+def unpacked(w: Writer, x: Expression) -> Number:
+    """The unpacked number, with its leading bit at 63; the significand of zero is 0."""
     size = magnitude(x)
     raw = w.select(size < HIDDEN, size, (size & (HIDDEN - 1)) | HIDDEN)
     zeros = raw.leading_zeros()
@@ -68,14 +68,14 @@ def taken_apart(w: Writer, x: Expression) -> Number:
 
 
 def shifted_out(w: Writer, m: Expression, by: Expression) -> Expression:
-    """Shifted right by an i32 that is not negative; the last bit tells of those that are lost."""
+    """Shift right by an i32 that is not negative; the last bit is sticky."""
     amount = by.reread(u32)
     kept = m >> amount
     return kept | (kept << amount).differs(m).cast(u64)
 
 
 def put_together(w: Writer, number: Number) -> Expression:
-    """The bits of the nearest binary64, ties to even."""
+    """Pack a number into the bits of the nearest binary64, ties to even."""
     e, m = number.exponent, number.significand
     zeros = m.leading_zeros()
     e, m = e - zeros.cast(i32), m << zeros
@@ -85,7 +85,7 @@ def put_together(w: Writer, number: Number) -> Expression:
     rest = m & (1 << ROUNDED_OFF) - 1
     half = 1 << (ROUNDED_OFF - 1)
     up = (rest > half) | (rest.equals(half) & (whole & 1).equals(1))
-    # The hidden bit adds one to the exponent, and a carry another.
+    # The hidden bit adds one to the exponent, and a carry adds another.
     placed = w.select(small, w.const(0, u64), (e - 1).cast(u64) << FRACTION)
     made = placed + whole + up.cast(u64)
     made = w.select(e >= 0x7FF, w.const(INFINITE, u64), made)
@@ -93,5 +93,5 @@ def put_together(w: Writer, number: Number) -> Expression:
 
 
 def order(w: Writer, x: Expression) -> Expression:
-    """A u64 that is ordered as numbers are, -0 below +0; of a NaN it means nothing."""
+    """A u64 that is ordered as the numbers are, -0 below +0; meaningless for NaN."""
     return w.select((x & SIGN).equals(0), x | SIGN, ~x)

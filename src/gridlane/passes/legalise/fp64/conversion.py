@@ -14,29 +14,29 @@ from gridlane.passes.legalise.fp64.bits import (
     magnitude,
     put_together,
     shifted_out,
-    taken_apart,
+    unpacked,
 )
 from gridlane.passes.legalise.math.expression import Expression, Writer
 
 _F32_BIAS = 127
 _F32_FRACTION = 23
 _F32_OFF = 40
-"""Bits of a significand under way that an f32 has no room for."""
+"""Bits of an unpacked significand beyond those of f32."""
 
 
 def from_unsigned(w: Writer, x: Expression) -> Expression:
-    """Of a u64."""
+    """The bits of a u64's value."""
     return put_together(w, Number(w.const(0, u64), w.const(BIAS + 63, i32), x))
 
 
 def from_signed(w: Writer, x: Expression) -> Expression:
-    """Of an i64."""
+    """The bits of an i64's value."""
     size = abs(x).reread(u64)
     return put_together(w, Number(x.reread(u64) & SIGN, w.const(BIAS + 63, i32), size))
 
 
 def from_f32(w: Writer, x: Expression) -> Expression:
-    """Of an f32, exact."""
+    """The bits of an f32's value, exactly."""
     bits = x.reread(u32)
     size = (bits & 0x7FFFFFFF).cast(u64)
     up = (BIAS - _F32_BIAS) << FRACTION
@@ -49,17 +49,17 @@ def from_f32(w: Writer, x: Expression) -> Expression:
 
 
 def to_f32(w: Writer, x: Expression) -> Expression:
-    """To the nearest f32."""
+    """Round to the nearest f32."""
     return _to_f32(w, x, odd=False)
 
 
 def to_odd_f32(w: Writer, x: Expression) -> Expression:
-    """To an f32 whose last bit is set when it is inexact, so that it may be rounded again."""
+    """Round to an odd f32: an inexact one has its last bit set, so it may be rounded again."""
     return _to_f32(w, x, odd=True)
 
 
 def _to_f32(w: Writer, x: Expression, odd: bool) -> Expression:
-    number = taken_apart(w, x)
+    number = unpacked(w, x)
     e = number.exponent - (BIAS - _F32_BIAS)
     small = e <= 0
     m = number.significand
@@ -80,7 +80,7 @@ def _to_f32(w: Writer, x: Expression, odd: bool) -> Expression:
 
 
 def to_integer(w: Writer, x: Expression, to: DType) -> Expression:
-    """Towards zero, saturating; 0 for NaN. ``to`` has 32 or 64 bits."""
+    """Convert to an integer of 32 or 64 bits: towards zero, saturating; 0 for NaN."""
     power = field(x) - BIAS
     number = (magnitude(x) & ((1 << FRACTION) - 1)) | 1 << FRACTION
     left = number << (power - FRACTION).most(0)

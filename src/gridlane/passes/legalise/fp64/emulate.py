@@ -1,7 +1,7 @@
-"""f64 as a pair of f32; what pairs have no formula for goes over the exact bits. Arithmetic becomes
+"""f64 as a pair of f32; ops without a formula on pairs use the exact bits. Arithmetic is lowered to
 calls of library functions (``pair_functions``).
 
-Memory has no pairs: an f64 in an array is refused by name. Behind ``compute_in_pairs`` the bits of
+Memory has no pairs: an f64 in an array is refused by name. After ``compute_in_pairs`` the bits of
 binary64 are u64, as ``exact`` leaves them.
 """
 
@@ -41,14 +41,14 @@ def compute_in_pairs(module: Module) -> None:
     """Replace the f64 of every function by pairs of f32.
 
     Raises:
-        TargetError: an f64 in memory, or a number that f32 has no room for.
+        TargetError: an f64 in memory, or a constant out of f32's range.
     """
     _Pairs(module).run()
-    Exact(module).run()  # the functions that went over the bits
+    Exact(module).run()  # the functions that use the exact bits
 
 
 COMPUTED = tuple(op for op in FUNCTIONS if op is not math.Nextafter)
-"""Functions that are computed in binary64: the next number of a pair is another."""
+"""Functions computed in binary64, as the next number of a pair differs."""
 
 
 class _Pairs(OverBits):
@@ -70,13 +70,13 @@ class _Pairs(OverBits):
         )
 
     def pair(self, value: Value) -> Pair:
-        """An operand of f64."""
+        """The pair of an f64 operand."""
         return Pair(*self.expressions(value))
 
     def bits(self, value: Value) -> Expression:
         pair = self.pair(value)
         hi, lo = (from_scalar(self.writer, part) for part in (pair.hi, pair.lo))
-        # An infinity has no second part, and so have zeros, whose sign the sum would lose.
+        # An infinity has no second part, nor has a zero, whose sign the sum would lose.
         made = called(self.writer, "add", arithmetic.add, hi, lo)
         return self.writer.select(pair.lo.equals(0.0), hi, made)
 
@@ -88,7 +88,7 @@ class _Pairs(OverBits):
         whole = abs(hi) < float("inf")
         return values(choose(whole, Pair(hi, rest), pairs.alone(w, hi)))
 
-    # ---- in pairs
+    # ---- on pairs
 
     def const(self, op: arith.Const) -> Sequence[Parts]:
         number = self.fitting(op)
@@ -137,10 +137,10 @@ class _Pairs(OverBits):
             return [values(pairs.from_integer(self.writer, value.cast(WORDS[value.dtype])))]
         return [values(pairs.alone(self.writer, value.cast(f32)))]
 
-    # ---- over the bits
+    # ---- on exact bits
 
     def over_bits(self, op: Op) -> Sequence[Parts]:
-        """A function of binary64."""
+        """Apply a function of binary64 to the bits of pairs."""
         operands = [
             self.bits(value) if value.type is f64 else self.writer.wrap(value)
             for value in op.operands()
@@ -196,7 +196,7 @@ WORDS: dict[DType, DType] = {
     **dict.fromkeys((i8, i16, i32), i32),
     **dict.fromkeys((b1, u8, u16, u32), u32),
 }
-"""Integers that 32 bits hold, with what holds them."""
+"""Integers that 32 bits hold, with the type that holds each."""
 
 FORMULAS: dict[type[Op], Callable[..., Pair]] = {
     arith.Add: pairs.add,
@@ -216,5 +216,5 @@ FORMULAS: dict[type[Op], Callable[..., Pair]] = {
 
 
 def values(pair: Pair) -> Parts:
-    """Both parts."""
+    """Both parts as values."""
     return pair.hi.value, pair.lo.value

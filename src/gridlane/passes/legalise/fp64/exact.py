@@ -1,4 +1,4 @@
-"""f64 held as its bits in a u64, computed with by functions of the module, bit for bit."""
+"""f64 held as its bits in a u64; functions of the module compute on them, bit for bit."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ ARITHMETIC: dict[type[Op], Formula] = {
     math.Rint: arithmetic.nearest_even,
     math.Round: arithmetic.nearest_away,
 }
-"""Ops that are functions of the bits; each is written once for a module."""
+"""Ops that are functions of the bits; each is written once per module."""
 
 
 def keep_others(op: type[Op], dtype: DType) -> bool:
-    """Of mathematical functions, those of f64 are to be made of arithmetic."""
+    """Whether to keep a mathematical function; those of f64 are expanded into arithmetic."""
     return dtype is not f64
 
 
 def compute_exactly(module: Module) -> None:
-    """Replace the f64 of every function by their bits."""
+    """Replace the f64 of every function by its bits."""
     legalize_math(module, keep_others)
     Exact(module).run()
 
 
 def function_for(w: Writer, name: str, formula: Formula, types: Sequence[DType]) -> Function:
-    """The module's function of a formula; written when there is none."""
+    """The module's function for a formula, written on first use."""
     module = w.builder.module
     name = f"gridlane.soft.{name}"
 
@@ -70,7 +70,7 @@ def function_for(w: Writer, name: str, formula: Formula, types: Sequence[DType])
 
 
 def called(w: Writer, name: str, formula: Formula, *operands: Expression) -> Expression:
-    """A call of a formula's function."""
+    """A call of the function for a formula."""
     types = [operand.dtype for operand in operands]
     function = function_for(w, name, formula, types)
     (made,) = w.builder.call(function, tuple([operand.value for operand in operands]))
@@ -78,7 +78,7 @@ def called(w: Writer, name: str, formula: Formula, *operands: Expression) -> Exp
 
 
 def computed(w: Writer, op: type[Op], *operands: Expression) -> Expression:
-    """An op of ``ARITHMETIC`` on bits."""
+    """Compute an op of ``ARITHMETIC`` on bits."""
     return called(w, op.name, ARITHMETIC[op], *operands)
 
 
@@ -95,24 +95,24 @@ def equal(w: Writer, a: Expression, b: Expression) -> Expression:
 
 
 def smaller(w: Writer, a: Expression, b: Expression) -> Expression:
-    """The smaller; a number wins against NaN, and -0 is below +0."""
+    """The smaller; a number wins over NaN, and -0 is below +0."""
     first = (order(w, a) <= order(w, b)) | is_nan(b)
     return w.select(first & ~is_nan(a), a, b)
 
 
 def larger(w: Writer, a: Expression, b: Expression) -> Expression:
-    """The larger; a number wins against NaN, and +0 is above -0."""
+    """The larger; a number wins over NaN, and +0 is above -0."""
     first = (order(w, a) >= order(w, b)) | is_nan(b)
     return w.select(first & ~is_nan(a), a, b)
 
 
 def bits_of(number: float) -> int:
-    """The bits of a binary64."""
+    """The bits of a float as binary64."""
     return struct.unpack("<Q", struct.pack("<d", number))[0]
 
 
 def from_scalar(w: Writer, x: Expression) -> Expression:
-    """The bits of any scalar but f64, converted with one rounding."""
+    """The bits of the value of any scalar but f64, with one rounding."""
     if x.dtype.is_float:
         return called(w, "from.f32", conversion.from_f32, x.cast(f32))
     if x.dtype.is_signed:
@@ -121,7 +121,7 @@ def from_scalar(w: Writer, x: Expression) -> Expression:
 
 
 def to_scalar(w: Writer, x: Expression, to: DType) -> Expression:
-    """Any scalar but f64 from bits, converted with one rounding."""
+    """The value of bits as any scalar but f64, with one rounding."""
     if to is b1:
         return ~is_zero(x)
     if to is f32:
@@ -144,7 +144,7 @@ def saturated(made: Expression, to: DType) -> Expression:
 
 
 class Exact(Representation):
-    """A value of f64 is a u64."""
+    """Holds a value of f64 in a u64."""
 
     LACK = "there is no such op on the bits of f64"
 
@@ -198,7 +198,7 @@ class Exact(Representation):
     # ---- memory and lanes
 
     def at(self, pointer_: Value) -> Value:
-        """The address of the bits of an f64."""
+        """The address of an f64's bits."""
         return self.builder.recast(self.one(pointer_), pointer(u64, memory.space_of(pointer_)))
 
     def load(self, op: memory.Load) -> Sequence[Parts]:
@@ -229,7 +229,7 @@ class Exact(Representation):
         return [(swap_until_done(self.builder, at, change, op.order, op.scope),)]
 
     def again(self, op: Op) -> Sequence[Parts]:
-        """The op on the bits."""
+        """Repeat the op on the bits."""
         operands = [self.one(value) for value in op.operands()]
         if isinstance(op, atomic.AtomicCas):
             operands[0] = self.at(op.pointer)

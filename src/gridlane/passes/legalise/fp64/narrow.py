@@ -1,4 +1,4 @@
-"""f64 computed as f32. Arrays and parameters keep their layout: they are converted on the way."""
+"""f64 computed in f32. Arrays and parameters keep their layout and are converted on access."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def compute_narrowly(module: Module) -> None:
     """Replace the f64 of every function by f32.
 
     Raises:
-        TargetError: an atomic on f64, or a number that f32 has no room for.
+        TargetError: an atomic on f64, or a constant out of f32's range.
     """
     _Narrow(module).run()
 
@@ -47,7 +47,7 @@ class _Narrow(OverBits):
         return [(self.writer.const(self.fitting(op), f32).value,)]
 
     def again(self, op: Op) -> Sequence[Parts]:
-        """The op on f32."""
+        """Repeat the op on f32."""
         operands = [self.one(value) for value in op.operands()]
         return [(result,) for result in again(self, op, *operands)]
 
@@ -56,7 +56,7 @@ class _Narrow(OverBits):
         return [(self.expressions(op.value)[0].cast(to).value,)]
 
     def at(self, place: Value) -> Value:
-        """The address of the bits of an f64."""
+        """The address of an f64's bits."""
         return self.builder.recast(self.one(place), pointer(u64, memory.space_of(place)))
 
     def load(self, op: memory.Load) -> Sequence[Parts]:

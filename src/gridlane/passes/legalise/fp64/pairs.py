@@ -1,7 +1,7 @@
 """Numbers as the sum of two f32, about 48 bits in the range of f32, with IEEE's special values.
 
-Sums and products are Dekker's and Knuth's; a sum keeps its accuracy where it cancels. What the
-first parts alone give is the result where that is infinite, NaN or a zero by underflow.
+Sums and products are Dekker's and Knuth's; a sum keeps its accuracy under cancellation. Where the
+result on the first parts alone is infinite, NaN or a zero by underflow, it is the result.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def alone(w: Writer, x: Expression) -> Pair:
 
 
 def guarded(w: Writer, plain: Expression, made: Pair) -> Pair:
-    """The pair, or ``plain`` where the pair is of no number or of zero."""
+    """The pair, or ``plain`` where the pair is zero or not a number."""
     good = (abs(plain) < _INFINITY) & (abs(made.hi) < _INFINITY) & made.hi.differs(0.0)
     return choose(good, made, alone(w, plain))
 
@@ -40,7 +40,7 @@ def multiply(w: Writer, a: Pair, b: Pair) -> Pair:
 
 
 def divide(w: Writer, a: Pair, b: Pair) -> Pair:
-    """a / b: two digits of the quotient, and what is left decides on a third."""
+    """a / b: two digits of the quotient, and the remainder gives a third."""
     first = a.hi / b.hi
     rest = _less(w, a, _times(w, b, first))
     second = rest.hi / b.hi
@@ -51,7 +51,7 @@ def divide(w: Writer, a: Pair, b: Pair) -> Pair:
 
 
 def square_root(w: Writer, a: Pair) -> Pair:
-    """The square root: one step of Newton's from that of the first part."""
+    """The square root: one Newton step from that of the first part."""
     root = a.hi.sqrt()
     made = product(root, root)
     rest = _less(w, a, guarded(w, root * root, quick_sum(made.hi, made.lo)))
@@ -70,7 +70,7 @@ def _times(w: Writer, a: Pair, b: Expression) -> Pair:
 
 
 def multiply_add(w: Writer, a: Pair, b: Pair, c: Pair) -> Pair:
-    """a * b + c, rounded twice."""
+    """a * b + c, with two roundings."""
     return add(w, multiply(w, a, b), c)
 
 
@@ -90,13 +90,13 @@ def is_negative(a: Pair) -> Expression:
 
 
 def smaller(w: Writer, a: Pair, b: Pair) -> Pair:
-    """The smaller; a number wins against NaN, and -0 is below +0."""
+    """The smaller; a number wins over NaN, and -0 is below +0."""
     first = below(w, a, b) | (equal(w, a, b) & is_negative(a)) | b.hi.is_nan()
     return choose(first & ~a.hi.is_nan(), a, b)
 
 
 def larger(w: Writer, a: Pair, b: Pair) -> Pair:
-    """The larger; a number wins against NaN, and +0 is above -0."""
+    """The larger; a number wins over NaN, and +0 is above -0."""
     first = below(w, b, a) | (equal(w, a, b) & ~is_negative(a)) | b.hi.is_nan()
     return choose(first & ~a.hi.is_nan(), a, b)
 
@@ -107,12 +107,12 @@ def magnitude(w: Writer, a: Pair) -> Pair:
 
 
 def with_sign(w: Writer, a: Pair, sign: Pair) -> Pair:
-    """The magnitude of a with another's sign."""
+    """The magnitude of a with the sign of another number."""
     return choose(is_negative(a) ^ is_negative(sign), -a, a)
 
 
 def from_integer(w: Writer, x: Expression) -> Pair:
-    """Of an i32 or u32, exact: both halves are."""
+    """The exact pair of an i32 or u32: both of its halves are exact in f32."""
     upper = (x & ~0xFFFF).cast(f32)
     lower = (x & 0xFFFF).reread(u32).cast(f32)
     return two_sum(upper, lower)

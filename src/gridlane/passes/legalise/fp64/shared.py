@@ -1,4 +1,4 @@
-"""What holding f64 in f32 has in common, in one or in two: the way over exact bits."""
+"""The common part of holding f64 in one f32 or in two: the fallback on exact bits."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ LEAST = 2.0**-149
 
 
 class OverBits(Representation):
-    """Values of f64 that leave and enter as the bits of binary64."""
+    """Holds f64 in f32, with conversions from and to the bits of binary64."""
 
     MODE = ""
-    """The name of the way to compute."""
+    """The name of the way that the user chose (``fp64=``)."""
 
     def bits(self, value: Value) -> Expression:
         """The bits of a value."""
         raise NotImplementedError
 
     def held(self, bits: Expression) -> Parts:
-        """What stands for the value of bits."""
+        """The representation of a value, from its bits."""
         raise NotImplementedError
 
     def entered(self, param: Value) -> Parts:
         return self.held(self.writer.wrap(self.builder.bitcast(param, u64)))
 
     def cast_over_bits(self, op: arith.Cast) -> Sequence[Parts]:
-        """A cast from or to f64 with one rounding to what holds it."""
+        """Cast from or to f64, with one rounding to the representation."""
         if op.type is f64:
             return [self.held(from_scalar(self.writer, self.expressions(op.value)[0]))]
         return [(to_scalar(self.writer, self.bits(op.value), op.type).value,)]
@@ -58,7 +58,7 @@ class OverBits(Representation):
         return []
 
     def fitting(self, op: arith.Const) -> float:
-        """The value of a constant, which f32 has room for."""
+        """The value of a constant, which must be in the range of f32."""
         number = float(op.value)
         size = abs(number)
         if math.isfinite(number) and (size > LARGEST or 0.0 < size < LEAST):
@@ -70,7 +70,7 @@ class OverBits(Representation):
         return number
 
     def refuse(self, op: Op) -> Sequence[Parts]:
-        """An op that needs float64 as it is in memory."""
+        """Refuse an op that needs float64 as it is in memory."""
         raise TargetError(
             f"{op.name} of float64 in memory, which fp64={self.MODE!r} has not on the target; "
             f"use cuda.jit(fp64={self.ELSE}), or an array of float32",
@@ -78,7 +78,7 @@ class OverBits(Representation):
         )
 
     ELSE = "'exact'"
-    """What to write instead."""
+    """The source to write instead, for the error."""
 
 
 def needs_f32(value: float) -> float:

@@ -1,16 +1,16 @@
 """Holds 64-bit integers in pairs of u32, for targets whose integers have 32 bits.
 
-Behind the pass no op computes with i64 or u64. What is left of them is at the edges, where
-``bitcast`` to and from ``vec<u32, 2>`` (low word first) says how a code generator reads them:
+After the pass no op computes with i64 or u64. They remain at the edges, where ``bitcast`` to and
+from ``vec<u32, 2>`` (low word first) tells a code generator how to read them:
 
 - a parameter of the kernel, or the result of ``address``, is the operand of a bitcast alone;
-- the operand of ``from_address``, the index of ``offset`` and what ``print`` prints may be the
+- the operand of ``from_address``, the index of ``offset`` and the operands of ``print`` may be the
   result of a bitcast. Where addresses have 32 bits, the low word of an index is enough.
 
 Memory keeps its layout: an element of 64 bits is loaded and stored as two words, the low one
 first, and arrays of the kernel's own are declared as words. Two threads that race for such an
 element may each leave one of the words. Run ``split_aggregates`` first. Atomics of 64 bits are
-refused, as they cannot be made of others.
+refused, as they cannot be expanded.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from gridlane.passes.legalise.math.expression import Expression
 from gridlane.passes.legalise.representation import Parts, Representation, Rule, again, scalar
 
 WORDS = vector(u32, 2)
-"""A 64-bit scalar at the edges: its low word, its high word."""
+"""The low and the high word of a 64-bit scalar at the edges."""
 
 
 def legalize_int64(module: Module) -> None:
@@ -59,7 +59,7 @@ def is_wide(type_: Type) -> bool:
 
 
 def holds(type_: Type, test: Callable[[Type], bool]) -> bool:
-    """Whether memory of a type holds a scalar or pointer of which ``test`` is true."""
+    """Whether memory of a type contains a scalar or pointer that satisfies ``test``."""
     if isinstance(type_, StructType):
         return any(holds(part, test) for part in type_.types)
     if isinstance(type_, ArrayType | VectorType):
@@ -80,7 +80,7 @@ class _Words(Representation):
         return self.cut(param)
 
     def concerns(self, op: Op) -> bool:
-        """Pointers in memory are numbers of 64 bits as well."""
+        """Whether to rewrite an op; pointers in memory are 64-bit numbers as well."""
         if isinstance(op, memory.Load):
             return self.in_words(op.result.type)
         if isinstance(op, memory.Store):
@@ -90,12 +90,12 @@ class _Words(Representation):
     # ---- the edges
 
     def cut(self, value: Value) -> Parts:
-        """The words of a 64-bit scalar that comes from outside."""
+        """Split a 64-bit scalar from an edge into words."""
         pair = self.builder.bitcast(value, WORDS)
         return tuple([self.builder.value(memory.Part(pair, n)) for n in range(2)])
 
     def joined(self, parts: Parts, type_: DType) -> Value:
-        """Words as a 64-bit scalar, for an op at the edge."""
+        """Join words into a 64-bit scalar, for an op at an edge."""
         return self.builder.bitcast(self.builder.value(memory.Pack(parts, WORDS)), type_)
 
     def address(self, op: memory.Address) -> Sequence[Parts]:
@@ -107,7 +107,7 @@ class _Words(Representation):
 
     def offset(self, op: memory.Offset) -> Sequence[Parts]:
         source = op.index.op.value if isinstance(op.index.op, arith.Cast) else None
-        if source is not None and source.type in INDICES:  # extends by its own type as well
+        if source is not None and source.type in INDICES:  # offset extends it by its type as well
             index = self.one(source)
         else:
             index = self.joined(self.of(op.index), scalar(op.index))
@@ -146,7 +146,7 @@ class _Words(Representation):
     # ---- arithmetic
 
     def wide(self, value: Value) -> Wide:
-        """A 64-bit operand."""
+        """The words of a 64-bit operand."""
         return Wide(*self.expressions(value))
 
     def const(self, op: arith.Const) -> Sequence[Parts]:
@@ -186,7 +186,7 @@ class _Words(Representation):
         return [values(value.shift_with_sign(by) if op.value.type is i64 else value >> by)]
 
     def amount(self, value: Value) -> Expression:
-        """The amount of a shift as a u32; what is beyond that is beyond every width."""
+        """The amount of a shift as a u32; an amount beyond a u32 is beyond every width."""
         if is_wide(value.type):
             whole = self.wide(value)
             return self.writer.select(whole.hi.equals(0), whole.lo, u32.max)
@@ -216,7 +216,7 @@ class _Words(Representation):
         return [values(extended(value))]
 
     def bitcast(self, op: arith.Bitcast) -> Sequence[Parts]:
-        """To and from f64, through the same vector as at the edges."""
+        """Cast bits to and from f64, through the same vector as at the edges."""
         if is_wide(op.value.type) and is_wide(op.type):
             return [self.of(op.value)]
         if is_wide(op.value.type):
@@ -283,7 +283,7 @@ class _Words(Representation):
 
 
 INDICES = (i32, u32)
-"""Integers that are as good an index as their extension to 64 bits."""
+"""Integers that index as well as their extension to 64 bits."""
 
 BINARY: dict[type[Op], Callable[[Wide, Wide], Wide]] = {
     arith.Add: Wide.__add__,
@@ -305,5 +305,5 @@ UNARY: dict[type[Op], Callable[[Wide], Wide]] = {
 
 
 def values(x: Wide) -> Parts:
-    """Both words."""
+    """Both words as values."""
     return x.lo.value, x.hi.value

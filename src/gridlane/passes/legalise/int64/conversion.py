@@ -11,7 +11,7 @@ _BIAS = 127
 
 
 def extended(x: Expression) -> Wide:
-    """A narrower integer or a b1 as 64 bits, by its own sign."""
+    """A narrower integer or a b1 sign- or zero-extended to 64 bits, by its type."""
     if x.dtype in (i8, i16, i32):
         word = x.cast(i32)
         return Wide(word.reread(u32), (word >> (WORD - 1)).reread(u32))
@@ -19,7 +19,7 @@ def extended(x: Expression) -> Wide:
 
 
 def from_float(w: Writer, x: Expression, to: DType) -> Wide:
-    """Towards zero, saturating; 0 for NaN."""
+    """Convert a float: towards zero, saturating; 0 for NaN."""
     if x.dtype is f64:
         return _from_f64(w, x, to)
     x = x.cast(f32)
@@ -34,7 +34,7 @@ def from_float(w: Writer, x: Expression, to: DType) -> Wide:
 
 
 def _saturated(w: Writer, x: Expression, size: Wide, large: Expression, to: DType) -> Wide:
-    """The magnitude with the sign of x, or the nearest end; 0 for NaN."""
+    """The magnitude with the sign of x, saturated; 0 for NaN."""
     negative = x < 0.0
     if to is u64:
         made = choose(large, constant(w, -1), size)
@@ -45,7 +45,7 @@ def _saturated(w: Writer, x: Expression, size: Wide, large: Expression, to: DTyp
 
 
 def _from_f64(w: Writer, x: Expression, to: DType) -> Wide:
-    """Both words by exact arithmetic of f64."""
+    """Both words of an f64, by exact arithmetic."""
     size = abs(x).trunc()
     limit = 2.0**63 if to is i64 else 2.0**64
     large = size >= limit
@@ -68,7 +68,7 @@ def to_scalar(w: Writer, x: Wide, own: DType, to: DType) -> Expression:
 
 
 def to_odd(w: Writer, x: Wide, own: DType) -> Expression:
-    """An i64 or u64 as an f32 rounded to odd, which may be rounded again to 22 bits or fewer."""
+    """An i64 or u64 rounded to odd as an f32, which may be rounded again to 22 bits or fewer."""
     return _signed_f32(w, x, own, odd=True)
 
 
@@ -80,7 +80,7 @@ def _signed_f32(w: Writer, x: Wide, own: DType, odd: bool) -> Expression:
 
 
 def _to_f32(w: Writer, size: Wide, odd: bool) -> Expression:
-    """An unsigned number as f32, to nearest even; or to odd, so that it may be rounded again."""
+    """An unsigned number as f32, rounded to nearest even, or to odd for a second rounding."""
     zeros = size.leading_zeros()
     top = size << zeros
     lost = (top.hi & 0xFF) | top.lo.differs(0).cast(u32)
@@ -88,9 +88,9 @@ def _to_f32(w: Writer, size: Wide, odd: bool) -> Expression:
     if odd:
         up = lost.differs(0).cast(u32) & ~m & 1
     else:
-        # With what is below bit 8 of the high word as one bit, half is 0x80.
+        # With the bits below bit 8 of the high word folded into one sticky bit, half is 0x80.
         over = (lost > 0x80) | (lost.equals(0x80) & (m & 1).equals(1))
         up = over.cast(u32)
-    # The hidden bit of m adds one to the exponent, and a carry another.
+    # The hidden bit of m adds one to the exponent, and a carry adds another.
     bits = ((w.const(_BIAS + 62, u32) - zeros) << _FRACTION) + m + up
     return w.select(size.is_zero(), w.const(0.0, f32), bits.reread(f32))

@@ -1,4 +1,4 @@
-"""Division of 64-bit integers: shift and subtract, a bit per iteration, in a library function."""
+"""Division of 64-bit integers: shift and subtract, one bit per iteration, in a library function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "gridlane.divide.u64"
 
 
 def divide(w: Writer, lhs: Wide, rhs: Wide) -> tuple[Wide, Wide]:
-    """(quotient, remainder) of unsigned numbers; by 0 they are all bits set, and lhs."""
+    """(quotient, remainder) of unsigned numbers; by 0 they are (all bits set, lhs)."""
     module = w.builder.module
     function = library_function(module, NAME, lambda: _written(module))
     words = tuple([word.value for word in (lhs.lo, lhs.hi, rhs.lo, rhs.hi)])
@@ -23,7 +23,7 @@ def divide(w: Writer, lhs: Wide, rhs: Wide) -> tuple[Wide, Wide]:
 
 
 def divide_signed(w: Writer, lhs: Wide, rhs: Wide) -> tuple[Wide, Wide]:
-    """Likewise of signed numbers: rounded towards zero, the remainder has the sign of lhs."""
+    """(quotient, remainder) of signed numbers, towards zero; the remainder has lhs's sign."""
     quotient, rest = divide(w, lhs.magnitude(), rhs.magnitude())
     opposite = lhs.is_negative() ^ rhs.is_negative()
     signed = choose(opposite & ~rhs.is_zero(), -quotient, quotient)
@@ -57,7 +57,7 @@ def _set(made: list[Local], quotient: Wide, rest: Wide) -> None:
 
 
 def _long_division(w: Writer, n: Wide, d: Wide, made: list[Local]) -> None:
-    """Subtract the divisor where it fits, from its highest place in n down to its own."""
+    """Subtract the divisor where it fits, from its highest position in n down to its own."""
     one = constant(w, 1)
     places = d.leading_zeros().reread(i32) - n.leading_zeros().reread(i32)
     place = w.variable("place", places)

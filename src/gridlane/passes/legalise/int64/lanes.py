@@ -1,6 +1,6 @@
-"""What lanes of a warp exchange, of 64 bits, as two words.
+"""Reductions of 64-bit values over the lanes of a warp, as two words.
 
-The lanes that take part name the same mask, as CUDA wants.
+Participating lanes name the same mask, as CUDA requires.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from gridlane.passes.legalise.math.expression import Expression, Writer
 Kind = warp.WarpReduction
 
 _LIMB = 16
-"""Bits that are summed at once: 32 sums of them stay below 32 bits."""
+"""Bits that are summed at once: the sum over 32 lanes stays below 2**32."""
 
 
 def reduce(w: Writer, kind: Kind, mask: Value, x: Wide, own: DType) -> Wide:
-    """A reduction of i64 or u64 over the lanes of a warp."""
+    """Reduce i64 or u64 values over the lanes of a warp."""
     if kind is Kind.ADD:
         return _sum(w, mask, x)
     if kind in (Kind.MIN, Kind.MAX):
@@ -40,7 +40,7 @@ def _sum(w: Writer, mask: Value, x: Wide) -> Wide:
 
 
 def _extreme(w: Writer, kind: Kind, mask: Value, x: Wide, own: DType) -> Wide:
-    """By the high words first, then by the low words of the lanes that are level."""
+    """Reduce the high words first, then the low words of the lanes whose high word won."""
     high = x.hi.reread(i32) if own is i64 else x.hi
     best = _of_words(w, kind, mask, high)
     last = u32.max if kind is Kind.MIN else 0

@@ -16,7 +16,7 @@ WORD = 32
 
 @dataclass(frozen=True, slots=True)
 class Wide:
-    """A number of 64 bits: the u32 of its low bits, and that of its high bits."""
+    """A 64-bit number: the u32 of its low bits and the u32 of its high bits."""
 
     lo: Expression
     hi: Expression
@@ -49,19 +49,19 @@ class Wide:
         return Wide(self.lo * other.lo, high)
 
     def __lshift__(self, amount: Expression) -> Wide:
-        """By a u32."""
-        over = self.lo << (amount - WORD)  # nothing below 32, where the amount wraps round
+        """Shift left by a u32."""
+        over = self.lo << (amount - WORD)  # 0 for amounts below 32, where the difference wraps
         carried = (self.hi << amount) | (self.lo >> (WORD - amount))
         return Wide(self.lo << amount, carried | over)
 
     def __rshift__(self, amount: Expression) -> Wide:
-        """By a u32, with zeros coming in."""
+        """Shift right by a u32, filling with zeros."""
         over = self.hi >> (amount - WORD)
         carried = (self.lo >> amount) | (self.hi << (WORD - amount))
         return Wide(carried | over, self.hi >> amount)
 
     def shift_with_sign(self, amount: Expression) -> Wide:
-        """Right by a u32, with the sign coming in."""
+        """Shift right by a u32, filling with the sign."""
         signed = self.hi.reread(i32)
         beyond = (signed >> (amount - WORD)).reread(u32)
         carried = (self.lo >> amount) | (self.hi << (WORD - amount))
@@ -88,18 +88,18 @@ class Wide:
         return (ours < theirs) | (ours.equals(theirs) & (self.lo < other.lo))
 
     def magnitude(self) -> Wide:
-        """The absolute value, as unsigned; that of the most negative number fits."""
+        """The absolute value, as unsigned; that of the most negative number is representable."""
         return choose(self.is_negative(), -self, self)
 
     def leading_zeros(self) -> Expression:
-        """As a u32."""
+        """The number of leading zeros, as a u32."""
         pick = self.lo.writer.select
         low = self.lo.leading_zeros() + WORD
         return pick(self.hi.equals(0), low, self.hi.leading_zeros())
 
 
 def choose(condition: Expression, on_true: Wide, on_false: Wide) -> Wide:
-    """One of two."""
+    """Select one of two numbers."""
     pick = condition.writer.select
     return Wide(pick(condition, on_true.lo, on_false.lo), pick(condition, on_true.hi, on_false.hi))
 
@@ -111,7 +111,7 @@ def constant(w: Writer, number: int) -> Wide:
 
 
 def low_word(lo: Expression) -> Wide:
-    """A u32 as 64 bits."""
+    """A u32 zero-extended to 64 bits."""
     return Wide(lo, lo.writer.const(0, u32))
 
 
@@ -125,7 +125,7 @@ def high_product(a: Wide, b: Wide) -> Wide:
 
 
 def signed_high_product(a: Wide, b: Wide) -> Wide:
-    """Likewise of signed numbers: a negative factor is its unsigned reading less 2**64."""
+    """The upper 64 bits of a signed product: a negative factor is its unsigned value less 2**64."""
     zero = constant(a.lo.writer, 0)
     made = high_product(a, b)
     made = made - choose(a.is_negative(), b, zero)
@@ -133,7 +133,7 @@ def signed_high_product(a: Wide, b: Wide) -> Wide:
 
 
 def popcount(x: Wide) -> Wide:
-    """The number of one bits."""
+    """The number of bits that are one."""
     builder, wrap = x.lo.writer.builder, x.lo.writer.wrap
     ones = [wrap(builder.unary(arith.Popcount, half.value)) for half in (x.lo, x.hi)]
     return low_word(ones[0] + ones[1])

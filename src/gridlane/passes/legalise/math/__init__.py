@@ -1,10 +1,10 @@
-"""Replaces mathematical ops that a target does not have by calls of functions made of other ops.
+"""Replaces mathematical ops that a target lacks by calls of functions composed of other ops.
 
-Each (op, type) becomes one device function of the module, which is written at its first use. What
-f32 functions are made of is f32, 32-bit integers, comparisons, selects, sqrt, rint and trunc; f64
-functions use f64 and 64-bit integers as well. f16 and bf16 compute in f32 and round once.
+Each (op, type) becomes one device function of the module, written on first use. f32 functions use
+f32, 32-bit integers, comparisons, selects, sqrt, rint and trunc; f64 functions use f64 and 64-bit
+integers as well. f16 and bf16 compute in f32 and round once.
 
-f32 functions are as accurate where Fma rounds twice; those of f64 need it fused. All of them need
+f32 functions are as accurate where Fma rounds twice; f64 functions need it fused. All of them need
 sums and products that are rounded once and not reordered.
 """
 
@@ -23,11 +23,11 @@ from gridlane.passes.legalise.math.functions import FUNCTIONS, UNWIDENED
 from gridlane.passes.legalise.math.natives import CPU, NOTHING, NVPTX, Natives
 
 Keep: TypeAlias = Callable[[type[Op], DType], bool]
-"""Whether a target has an op on a float type."""
+"""Whether a target supports an op on a float type."""
 
 
 def legalize_math(module: Module, keep: Keep) -> None:
-    """Replace each op of ``FUNCTIONS`` on floats that ``keep`` does not want."""
+    """Replace each op of ``FUNCTIONS`` on floats that ``keep`` rejects."""
     for function in list(module.functions.values()):
         _Replacement(module, function, keep).region(function.body)
 
@@ -42,7 +42,7 @@ class _Replacement:
         self.values: dict[Value, Value] = {}
 
     def region(self, region: Region) -> None:
-        """Rewrite the ops of a region, and what used their results."""
+        """Rewrite the ops of a region, and the uses of their results."""
         ops, region.ops = region.ops, []
         for op in ops:
             op.replace_operands(lambda value: self.values.get(value, value))
@@ -59,14 +59,14 @@ class _Replacement:
                 self.values[old] = new
 
     def lacks(self, op: Op) -> bool:
-        """Whether an op is to be replaced."""
+        """Whether the target lacks an op."""
         if type(op) not in FUNCTIONS:
             return False
         dtype = _float_of(op)
         return dtype.is_float and not self.keep(type(op), dtype)
 
     def computed(self, op: Op) -> tuple[Value, ...]:
-        """What stands for the results of an op."""
+        """The values that replace the results of an op."""
         own = _float_of(op)
         wide = own if own in FORMATS or type(op) in UNWIDENED else f32
         b = self.builder
@@ -86,7 +86,7 @@ def _float_of(op: Op) -> DType:
 
 
 def function_for(module: Module, op: type[Op], dtype: DType) -> Function:
-    """The module's function that computes ``op`` on a type; written when there is none."""
+    """The module's function that computes ``op`` on a type, written on first use."""
     name = f"gridlane.{op.name}.{dtype}"
     return library_function(module, name, lambda: _written(module, name, op, dtype))
 

@@ -1,4 +1,4 @@
-"""Sums of two floats, which carry about twice the precision of one.
+"""Sums of two floats (double-float arithmetic), with about twice the precision of one.
 
 The classical error-free transformations (Dekker 1971; Knuth, TAOCP 4.2.2). Sums are loose: their
 error is relative to the larger operand. f32 needs no fused multiply-add: a factor is split by its
@@ -50,7 +50,7 @@ class Pair:
         return quick_sum(quotient, rest / other.hi)
 
     def times(self, power: Real) -> Pair:
-        """Multiplied by a power of two, which is exact."""
+        """The pair multiplied by a power of two, exactly."""
         return Pair(self.hi * power, self.lo * power)
 
     def sqrt(self) -> Pair:
@@ -61,25 +61,25 @@ class Pair:
         return quick_sum(root, rest / (root + root))
 
     def rounded(self) -> Expression:
-        """As one float."""
+        """The pair rounded to one float."""
         return self.hi + self.lo
 
 
 def two_sum(a: Expression, b: Expression) -> Pair:
-    """a + b exactly."""
+    """a + b, exactly."""
     total = a + b
     of_b = total - a
     return Pair(total, (a - (total - of_b)) + (b - of_b))
 
 
 def quick_sum(a: Expression, b: Expression) -> Pair:
-    """a + b exactly, when a is the larger or 0."""
+    """a + b, exactly, if a is the larger or 0."""
     total = a + b
     return Pair(total, b - (total - a))
 
 
 def product(a: Expression, b: Expression) -> Pair:
-    """a * b exactly, unless parts of it underflow."""
+    """a * b, exactly unless parts of it underflow."""
     writer = a.writer
     made = a * b
     if a.dtype is not f32:
@@ -89,7 +89,7 @@ def product(a: Expression, b: Expression) -> Pair:
 
 
 def _halves(x: Expression) -> tuple[Expression, Expression]:
-    """An f32 as two of 12 bits."""
+    """An f32 as the sum of two floats of 12 bits."""
     writer = x.writer
     upper = writer.from_bits(writer.bits(x) & ~0xFFF)
     return upper, x - upper
@@ -107,7 +107,7 @@ def constant(writer: Writer, value: Fraction) -> Pair:
 
 
 def pieces(value: Fraction, *bits: int) -> tuple[float, ...]:
-    """A number as a sum of floats that have so many significant bits each.
+    """A number as a sum of floats, each with the given number of significant bits.
 
     >>> pieces(Fraction(5, 8), 1, 2)
     (0.5, 0.125)
@@ -128,7 +128,7 @@ def _exponent(value: Fraction) -> int:
 
 
 def choose(condition: Expression, on_true: Pair, on_false: Pair) -> Pair:
-    """One of two pairs."""
+    """Select one of two pairs."""
     select = condition.writer.select
     return Pair(
         select(condition, on_true.hi, on_false.hi), select(condition, on_true.lo, on_false.lo)

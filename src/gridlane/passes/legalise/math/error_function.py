@@ -1,5 +1,5 @@
-"""erf and erfc: an odd polynomial up to 1/2; beyond, erfc(x) is exp(-x**2) / (1 + 2x) times a
-function that hardly varies, a polynomial in (x - 4) / (x + 4)."""
+"""erf and erfc: up to 1/2 an odd polynomial. Beyond it, erfc(x) is exp(-x**2) / (1 + 2x) times a
+slowly varying function, a polynomial in (x - 4) / (x + 4)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _small(w: Writer, x: Expression, scale: float = 1.0) -> Pair:
 
 
 def _tail(w: Writer, x: Expression) -> tuple[Pair, Expression]:
-    """(p, n) with erfc(x) = p * 2**n for x >= 1/2; x is limited to where erfc is 0."""
+    """(p, n) with erfc(x) = p * 2**n for x >= 1/2; x is clamped to the point where erfc is 0."""
     dtype = w.form.dtype
     x = x.most(0.5).least(10.2 if dtype is f32 else 27.5)
     t = (x - 4.0) / (x + 4.0)
@@ -36,10 +36,10 @@ def erf(w: Writer, x: Expression) -> Expression:
     """The error function."""
     size = abs(x)
     tail, n = _tail(w, size)
-    # Where 2**n is below the normal range, the tail is nothing beside 1.
+    # Where 2**n is below the normal range, the tail is negligible beside 1.
     tail = tail.times(w.power_of_two(n.most(1 - w.form.bias)))
     far = w.with_sign((-tail + w.real(1.0)).rounded(), x)
-    # Scaled, so that no part of it is subnormal, which some devices take as 0.
+    # The sum is scaled, so that no part of it is subnormal: some devices flush subnormals to 0.
     near = _small(w, x.most(-0.5).least(0.5), _UP).rounded() * (1 / _UP)
     made = w.select(size < 0.5, near, far)
     return w.select(x.is_nan() | x.equals(0.0), x, made)

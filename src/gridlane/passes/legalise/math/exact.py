@@ -1,4 +1,4 @@
-"""Exact functions, by the bits: the float remainder, ldexp, frexp, nextafter."""
+"""Exact functions on the bits of floats: the remainder, ldexp, frexp, nextafter."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from gridlane.core.dtypes import i32
 from gridlane.passes.legalise.math.expression import Expression, Writer
 
 
-def taken_apart(w: Writer, x: Expression) -> tuple[Expression, Expression]:
-    """(m, e) of a positive finite x = m * 2**e: m an unsigned integer of the precision's bits, e
-    an i32. Of 0, m is 0."""
+def unpacked(w: Writer, x: Expression) -> tuple[Expression, Expression]:
+    """(m, e) of a positive finite x = m * 2**e: m is an unsigned integer of the precision's bits,
+    e an i32. For 0, m is 0."""
     form = w.form
     small = x < form.tiny
     bits = w.bits(w.select(small, x * 2.0**form.precision, x))
@@ -21,13 +21,13 @@ def taken_apart(w: Writer, x: Expression) -> tuple[Expression, Expression]:
 
 
 def remainder(w: Writer, x: Expression, y: Expression) -> Expression:
-    """C's fmod: long division of the significands, as many bits a step as fit above one."""
+    """C's fmod: long division of the significands, as many bits per iteration as fit above one."""
     form = w.form
     a, b = abs(x), abs(y)
     step = form.dtype.bits - form.precision
-    (m, e), (divisor, least) = taken_apart(w, a), taken_apart(w, b)
+    (m, e), (divisor, least) = unpacked(w, a), unpacked(w, b)
     divisor = divisor.most(1)
-    # Where a < b or something is special, there is nothing to divide.
+    # Where a < b or an operand is special, there is nothing to divide.
     plain = (a >= b) & (a < math.inf) & (b > 0.0)
     rest = w.variable("rest", m % divisor)
     left = w.variable("left", w.select(plain, e - least, 0))
@@ -46,8 +46,8 @@ def remainder(w: Writer, x: Expression, y: Expression) -> Expression:
 
 
 def ldexp(w: Writer, x: Expression, exponent: Expression) -> Expression:
-    """x * 2**exponent, rounded once: only the last product may round, since the others keep a
-    result that will be subnormal far enough above."""
+    """x * 2**exponent, rounded once: only the last product may round, as the others keep a result
+    that will be subnormal well above the subnormal range."""
     bias, up = w.form.bias, w.form.precision
     lowest = 1 - bias + up
     made, left = x, exponent.most(-4 * bias).least(4 * bias)
@@ -60,7 +60,7 @@ def ldexp(w: Writer, x: Expression, exponent: Expression) -> Expression:
 
 
 def frexp(w: Writer, x: Expression) -> tuple[Expression, Expression]:
-    """The fraction in [1/2, 1) and the exponent; (x, 0) of 0, infinity and NaN."""
+    """(fraction in [1/2, 1), exponent); (x, 0) for 0, infinity and NaN."""
     form = w.form
     size = abs(x)
     small = size < form.tiny
@@ -74,7 +74,7 @@ def frexp(w: Writer, x: Expression) -> tuple[Expression, Expression]:
 
 
 def nextafter(w: Writer, x: Expression, y: Expression) -> Expression:
-    """One step on the integers that the bits are."""
+    """The next float towards another: one step on the integer of the bits."""
     form = w.form
     bits = w.bits(x)
     outwards = ~((x < y) ^ (x > 0.0))

@@ -1,7 +1,7 @@
 """exp, exp2, exp10, expm1.
 
-x = n ln 2 + r with |r| <= ln(2) / 2; e**r by a polynomial around its first three terms; 2**n by
-two multiplications, so that subnormal results round once.
+x = n ln 2 + r with |r| <= ln(2) / 2; e**r is a polynomial around its first three terms; 2**n is
+multiplied in two steps, so that subnormal results round once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from gridlane.passes.legalise.math.doubled import Pair, constant, pieces, quick_
 from gridlane.passes.legalise.math.expression import Expression, Writer
 
 _LIMITS = {f32: (-105.0, 90.0), f64: (-750.0, 711.0)}
-"""Beyond these exp is 0 or infinite."""
+"""Limits of x, beyond which exp is 0 or infinite."""
 
 
 def reduced(w: Writer, r: Expression, low: Expression) -> tuple[Expression, Expression]:
@@ -24,7 +24,7 @@ def reduced(w: Writer, r: Expression, low: Expression) -> tuple[Expression, Expr
 def split(
     w: Writer, x: Expression, low: Expression | None = None
 ) -> tuple[Expression, Expression, Expression]:
-    """(n as a float, r, what r lacks) for the argument x + low, x within the limits of exp."""
+    """(n as a float, r, low part of r) for the argument x + low, x within the limits of exp."""
     exponent_bits = 8 if w.form.dtype is f32 else 11
     plain = w.form.precision - exponent_bits - 1
     high, middle, rest = pieces(known.LN_2, plain, plain, w.form.precision)
@@ -33,7 +33,7 @@ def split(
     lost = r.lo - n * rest
     if low is None:
         return n, r.hi, lost
-    # What x lacks may be large beside the last bit of r.
+    # The low part of x may be large beside the last bit of r.
     whole = quick_sum(r.hi, lost + low)
     return n, whole.hi, whole.lo
 
@@ -47,7 +47,7 @@ def parts(w: Writer, x: Expression, low: Expression | None = None) -> tuple[Pair
 
 
 def limited(w: Writer, x: Expression) -> Expression:
-    """x within what exp can tell apart; NaN becomes a number."""
+    """x clamped to the limits of exp; NaN becomes a number."""
     low, high = _LIMITS[w.form.dtype]
     return x.most(low).least(high)
 
@@ -94,7 +94,7 @@ def _scaled_power(
 
 
 def minus_one(w: Writer, x: Expression, low: Expression | None = None) -> Pair:
-    """e**(x + low) - 1, accurate where it is small; |x| at most the precision's worth of bits."""
+    """e**(x + low) - 1, accurate where it is small; |x| is at most the precision in bits."""
     n, r, lost = split(w, x, low)
     large, small = reduced(w, r, lost)
     scale = w.power_of_two(n.cast(i32))

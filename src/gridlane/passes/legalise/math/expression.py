@@ -1,7 +1,7 @@
-"""Formulas over the IR: values with Python's operators, and what writes their ops.
+"""Formulas over the IR: values with Python's operators, and the writer of their ops.
 
 A function of this package takes a ``Writer`` and ``Expression`` operands and returns expressions;
-numbers beside an expression become constants of its type.
+a number beside an expression becomes a constant of its type.
 """
 
 from __future__ import annotations
@@ -75,17 +75,17 @@ FORMATS = {
     f32: Format(f32, i32, u32, 24, 127),
     f64: Format(f64, i64, u64, 53, 1023),
 }
-"""The types that functions are written for."""
+"""The float types that functions are written for."""
 
 NARROW = {
     f16: Format(f16, i16, u16, 11, 15),
     bf16: Format(bf16, i16, u16, 8, 127),
 }
-"""The types that compute in f32, but for what works on the bits alone."""
+"""The types that compute in f32, except for functions of the bits alone."""
 
 
 class Expression:
-    """A value with operators. Comparisons for equality are ``equals`` and ``differs``."""
+    """A value with operators. ``equals`` and ``differs`` compare for equality."""
 
     __slots__ = ("value", "writer")
 
@@ -192,11 +192,11 @@ class Expression:
         return self._of(arith.Clz)
 
     def least(self, other: Expression | Number) -> Expression:
-        """The smaller; a number wins against NaN."""
+        """The smaller; a number wins over NaN."""
         return self._with(arith.Min, other)
 
     def most(self, other: Expression | Number) -> Expression:
-        """The larger; a number wins against NaN."""
+        """The larger; a number wins over NaN."""
         return self._with(arith.Max, other)
 
     def sqrt(self) -> Expression:
@@ -208,15 +208,15 @@ class Expression:
         return self._of(math.Rint)
 
     def trunc(self) -> Expression:
-        """The integral float towards zero."""
+        """The value rounded to an integral float towards zero."""
         return self._of(math.Trunc)
 
     def cast(self, dtype: DType) -> Expression:
-        """Converted to another scalar type."""
+        """The value converted to another scalar type."""
         return self.writer.wrap(self.writer.builder.cast(self.value, dtype))
 
     def reread(self, dtype: DType) -> Expression:
-        """The same bits as another type."""
+        """The value's bits as another type."""
         return self.writer.wrap(self.writer.builder.bitcast(self.value, dtype))
 
 
@@ -227,17 +227,17 @@ class Local:
         self._writer, self._var = writer, var
 
     def get(self) -> Expression:
-        """Its value here."""
+        """The variable's value at this point."""
         return self._writer.wrap(self._writer.builder.read(self._var))
 
     def set(self, value: Expression) -> None:
-        """Change it from here on."""
+        """Write the variable at this point."""
         self._writer.builder.write(self._var, value.value)
 
 
 class Writer:
-    """Writes one function in one float format; constants are collected in ``constants``, which
-    belong at the start of the function, so that one of each is enough."""
+    """Writes one function in one float format. ``constants`` collects the constants, each once;
+    they belong at the function's start."""
 
     def __init__(self, builder: Builder, form: Format) -> None:
         self.builder = builder
@@ -245,19 +245,19 @@ class Writer:
         self.constants: dict[tuple[str, Type], arith.Const] = {}
 
     def wrap(self, value: Value) -> Expression:
-        """A value with operators."""
+        """An IR value as an expression."""
         return Expression(self, value)
 
     def const(self, number: Number, dtype: DType) -> Expression:
-        """A constant of any type; floats round to it."""
+        """A constant of any type; floats are rounded to it."""
         exact = rounded(number, dtype)
-        key = (repr(exact), dtype)  # by its digits: 0.0 and -0.0 are equal
+        key = (repr(exact), dtype)  # repr, as 0.0 and -0.0 are equal
         if key not in self.constants:
             self.constants[key] = arith.Const(exact, dtype)
         return self.wrap(self.constants[key].results[0])
 
     def real(self, number: Number | Fraction) -> Expression:
-        """A constant of the float type."""
+        """A constant of the writer's float type."""
         return self.const(float(number), self.form.dtype)
 
     def true(self) -> Expression:
@@ -265,16 +265,16 @@ class Writer:
         return self.const(True, b1)
 
     def binary(self, op: type[Op], lhs: Expression, rhs: Expression) -> Expression:
-        """An op of two operands."""
+        """Emit an op of two operands."""
         return self.wrap(self.builder.value(op(lhs.value, rhs.value)))  # type: ignore[call-arg]  # the fields of every Binary
 
     def fma(self, a: Expression, b: Expression, c: Expression | Number) -> Expression:
-        """a * b + c, which may round once or twice."""
+        """a * b + c, with one rounding or two."""
         last = c if isinstance(c, Expression) else self.real(c)
         return self.wrap(self.builder.fma(a.value, b.value, last.value))
 
     def polynomial(self, x: Expression, coefficients: Sequence[float]) -> Expression:
-        """By Horner's rule, lowest power first."""
+        """Evaluate by Horner's rule, lowest power first."""
         total = self.real(coefficients[-1])
         for coefficient in reversed(coefficients[:-1]):
             total = self.fma(total, x, coefficient)
@@ -283,7 +283,7 @@ class Writer:
     def select(
         self, condition: Expression, on_true: Expression | Number, on_false: Expression | Number
     ) -> Expression:
-        """One of two values, both computed; numbers take the other's type or are floats."""
+        """Select one of two values; a number takes the other's type or is a float."""
         if not isinstance(on_true, Expression):
             like = on_false.dtype if isinstance(on_false, Expression) else self.form.dtype
             on_true = self.const(on_true, like)
@@ -292,14 +292,14 @@ class Writer:
         return self.wrap(self.builder.select(condition.value, on_true.value, on_false.value))
 
     def variable(self, name: str, start: Expression) -> Local:
-        """A variable with its first value."""
+        """A variable with an initial value."""
         local = Local(self, self.builder.variable(name, start.value.type))
         local.set(start)
         return local
 
     @contextmanager
     def when(self, condition: Expression) -> Generator[None, None, None]:
-        """What is written in the block runs where the condition holds."""
+        """Run the ops written in the block where the condition holds."""
         with self.builder.if_(condition.value):
             yield
 
@@ -314,7 +314,7 @@ class Writer:
         return bits.reread(self.form.dtype)
 
     def power_of_two(self, exponent: Expression) -> Expression:
-        """2 to an i32 in the normal range."""
+        """2 to the power of an i32, in the normal range."""
         biased = (exponent + self.form.bias).cast(self.form.whole)
         return self.from_bits(biased << self.form.fraction)
 

@@ -1,4 +1,4 @@
-"""The functions that there are, by the op that each computes."""
+"""The table of functions, by the op that each computes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gridlane.passes.legalise.math.expression import Expression
 
 Formula = Callable[..., Expression | tuple[Expression, ...]]
 Others = Callable[[DType], tuple[DType, ...]]
-"""The types of the operands behind the first, which is a float of the type given."""
+"""The types of the operands after the first, which is a float of the given type."""
 
 
 def _none(dtype: DType) -> tuple[DType, ...]:
@@ -81,7 +81,7 @@ FUNCTIONS: dict[type[Op], tuple[Formula, Others]] = {
     math.Ldexp: (exact.ldexp, _exponent),
     math.Frexp: (exact.frexp, _none),
 }
-"""What computes an op, with the types of its further operands."""
+"""The function that computes an op, with the types of its further operands."""
 
 UNWIDENED = frozenset((math.Nextafter,))
-"""Ops whose f16 and bf16 are not f32's results rounded: they have functions of their own."""
+"""Ops whose f16 and bf16 results are not f32's rounded: they have functions of their own."""

@@ -1,7 +1,7 @@
-"""The fused multiply-add of f32 and f64, by integers, for targets that round the product.
+"""The fused multiply-add of f32 and f64 in integers, for targets that round the product.
 
-A word is an integer as wide as the float. The sum is computed in two words, which have room for the
-product of two significands and some zero bits below it.
+A word is an integer as wide as the float. The sum is computed in two words, which hold the product
+of two significands and some zero bits below it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from gridlane.passes.legalise.math.exact import taken_apart
+from gridlane.passes.legalise.math.exact import unpacked
 from gridlane.passes.legalise.math.expression import Expression, Format, Writer
 
 
@@ -19,30 +19,30 @@ def _dropped(form: Format) -> int:
 
 
 def _spare(form: Format) -> int:
-    """Zero bits below the product of two significands, in two words whose top two are free."""
+    """Zero bits below the product of two significands, in two words whose top two bits are free."""
     return 2 * _dropped(form) - 2
 
 
 def _up(form: Format) -> int:
-    """How far up the third significand goes, so that its first bit is next to the product's."""
+    """The left shift of the third significand that puts its first bit next to the product's."""
     return form.precision + _spare(form) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Wide:
-    """An unsigned integer of two words; shifts are by a signed word, by less than all bits."""
+    """An unsigned integer of two words; shift amounts are signed words below the width."""
 
     high: Expression
     low: Expression
 
     @property
     def bits(self) -> int:
-        """Of a word."""
+        """The bits of a word."""
         return self.low.dtype.bits
 
     def down(self, n: Expression) -> Wide:
-        """Shifted to the right; the last bit is set when ones are lost."""
-        # A shift by a word or more is 0, and so is one by a negative amount, which reads as huge.
+        """Shift right; the last bit is sticky."""
+        # A shift by a word or more gives 0, as does one by a negative amount, which reads as huge.
         word, w = self.bits, n.writer
         low = (self.low >> n) | (self.high << (word - n)) | (self.high >> (n - word))
         lost = w.select(n >= word, self.low, self.low << (word - n))
@@ -50,20 +50,20 @@ class Wide:
         return Wide(self.high >> n, low | w.select(lost.differs(0), w.const(1, low.dtype), 0))
 
     def up(self, n: Expression) -> Wide:
-        """Shifted to the left."""
+        """Shift left."""
         word = self.bits
         high = (self.high << n) | (self.low >> (word - n)) | (self.low << (n - word))
         return Wide(high, self.low << n)
 
     def plus(self, other: Wide) -> Wide:
-        """The sum; there is room."""
+        """The sum, which does not overflow."""
         low = self.low + other.low
         w = low.writer
         carry = w.select(low < other.low, w.const(1, low.dtype), 0)
         return Wide(self.high + other.high + carry, low)
 
     def minus(self, other: Wide) -> Wide:
-        """The difference; it wraps."""
+        """The difference, which wraps."""
         w = self.low.writer
         borrow = w.select(self.low < other.low, w.const(1, self.low.dtype), 0)
         return Wide(self.high - other.high - borrow, self.low - other.low)
@@ -84,15 +84,15 @@ def fma(w: Writer, a: Expression, b: Expression, c: Expression) -> Expression:
     made = _finite(w, a, b, c, sign)
     factors = (abs(a) < math.inf) & (abs(b) < math.inf)
     plain = factors & a.differs(0.0) & b.differs(0.0) & (abs(c) < math.inf)
-    # A product that overflows makes no NaN of an infinite sum.
+    # A product that overflows must not turn an infinite sum into NaN.
     whole = factors & abs(c).equals(math.inf)
     return w.select(plain, made, w.select(whole, c, a * b + c))
 
 
 def _finite(w: Writer, a: Expression, b: Expression, c: Expression, sign: Expression) -> Expression:
-    """Of finite numbers; a and b are not 0, and ``sign`` is that of their product."""
+    """The sum for finite operands; a and b are not 0, and ``sign`` is that of their product."""
     form, word = w.form, w.form.dtype.bits
-    (m, e), (n, f), (s, g) = (taken_apart(w, abs(x)) for x in (a, b, c))
+    (m, e), (n, f), (s, g) = (unpacked(w, abs(x)) for x in (a, b, c))
     low, spare = m * n, _spare(form)
     product = Wide((m.high_product(n) << spare) | (low >> (word - spare)), low << spare)
     other = Wide(s << (_up(form) - word), w.const(0, form.unsigned))
@@ -120,7 +120,7 @@ def _finite(w: Writer, a: Expression, b: Expression, c: Expression, sign: Expres
 
 
 def _rounded(w: Writer, total: Wide, exponent: Expression) -> Expression:
-    """The bits of total * 2**exponent, which is not 0, as a signed word without a sign."""
+    """The bits of total * 2**exponent, which is not 0, as a signed word without a sign bit."""
     form, word = w.form, w.form.dtype.bits
     zeros = total.high.leading_zeros()
     low_zeros = total.low.leading_zeros() + word
@@ -131,7 +131,7 @@ def _rounded(w: Writer, total: Wide, exponent: Expression) -> Expression:
     m = (top.high >> _dropped(form)).reread(form.whole)
     more = w.select(top.low.differs(0), w.const(1, form.unsigned), 0)
     rest = (top.high & ((1 << _dropped(form)) - 1)) | more
-    # To even: half a unit goes up where the last bit is set.
+    # Ties to even: half a unit rounds up where the last bit is set.
     half = 1 << (_dropped(form) - 1)
     up = (rest.reread(form.whole) + (m & 1)) > half
     one = w.select(up, w.const(1, form.whole), 0)

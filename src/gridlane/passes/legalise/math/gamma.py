@@ -1,5 +1,5 @@
-"""tgamma and lgamma: Stirling's series from a threshold on; below it, the recurrence leads to the
-series (tgamma) or to a polynomial around 2 (lgamma); negative arguments by reflection."""
+"""tgamma and lgamma: Stirling's series from a threshold on. Below it, the recurrence leads to the
+series (tgamma) or to a polynomial around 2 (lgamma). Negative arguments use the reflection."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _PI = known.HALF_PI * 2
 
 
 def _threshold(w: Writer) -> float:
-    """From here on the series that coefficients.STIRLING approximates is used."""
+    """The threshold from which the series that coefficients.STIRLING approximates is used."""
     return 4.0 if w.form.dtype is f32 else 8.0
 
 
 def _series(w: Writer, x: Expression) -> Expression:
-    """What log(gamma(x)) is beyond (x - 1/2) log(x) - x + log(2 pi) / 2."""
+    """The part of log(gamma(x)) beyond (x - 1/2) log(x) - x + log(2 pi) / 2."""
     inverse = 1.0 / x
     return inverse * w.polynomial(inverse * inverse, known.STIRLING[w.form.dtype])
 
@@ -43,7 +43,7 @@ def _sine_of_turns(w: Writer, a: Expression) -> Pair:
 
 
 def _raised(w: Writer, a: Expression) -> tuple[Pair, Pair]:
-    """(a + k, a (a + 1) ... (a + k - 1)) with the least k that leads to the threshold."""
+    """(a + k, a (a + 1) ... (a + k - 1)) with the least k that reaches the threshold."""
     y, low = w.variable("raised", a), w.variable("raised_low", w.real(0.0))
     done, lost = w.variable("product", w.real(1.0)), w.variable("product_low", w.real(0.0))
     with w.builder.loop():
@@ -80,8 +80,8 @@ def tgamma(w: Writer, x: Expression) -> Expression:
 
 
 def _lowered(w: Writer, a: Expression) -> tuple[Expression, Pair, Expression]:
-    """(z, p, up): log(gamma(a)) is log(gamma(2 + z)) plus, if up, else less log(p); |z| <= 1/2.
-    For a below the threshold."""
+    """(z, p, up) with |z| <= 1/2 for a below the threshold: log(gamma(a)) is log(gamma(2 + z)) plus
+    log(p) if up, else minus log(p)."""
     y, done = w.variable("lowered", a), w.variable("product", w.real(1.0))
     lost = w.variable("product_low", w.real(0.0))
     with w.builder.loop():
@@ -112,7 +112,7 @@ def _positive(w: Writer, a: Expression) -> Pair:
     chosen = choose(large, single(a), factor)
     log = precise(w, chosen.hi, chosen.lo)
     near = choose(up, log, -log) + _near_two(w, z)
-    # Away from overflow in pairs; there the other terms are nothing.
+    # The sum is in pairs away from overflow; near it the other terms are negligible.
     b = a.most(edge).least(2.0**60)
     rest = constant(w, known.HALF_LN_TAU - known.Fraction(1, 2)) + _series(w, b)
     less = log - w.real(1.0)
@@ -128,7 +128,7 @@ def lgamma(w: Writer, x: Expression) -> Expression:
     least = math.ulp(0.0) if form.precision == 53 else 2.0**-149
     positive = _positive(w, a.most(least).least(2.0**form.bias))
     made = w.variable("made", positive.rounded())
-    # log(gamma(-a)) = log(pi / (a |sin(pi a)|)) - log(gamma(a)); the same as for a near 0.
+    # log(gamma(-a)) = log(pi / (a |sin(pi a)|)) - log(gamma(a)); the same for a near 0.
     with w.when(x < -(2.0 ** -(form.precision + 2))):
         turned = _sine_of_turns(w, a)
         turned = choose(turned.hi < 0.0, -turned, turned)

@@ -11,7 +11,7 @@ from gridlane.passes.legalise.math.logarithm import one_plus, positive
 
 
 def _odd(w: Writer, x: Expression, made: Expression) -> Expression:
-    """The sign of x for what was computed of its magnitude; x itself where it is tiny or NaN."""
+    """A function's value on the magnitude, with the sign of x; x itself where it is tiny or NaN."""
     small = abs(x) < 2.0 ** -(w.form.precision // 2 + 2)
     return w.select(x.is_nan() | small, x, w.with_sign(made, x))
 
@@ -42,7 +42,7 @@ def tanh(w: Writer, x: Expression) -> Expression:
 
 
 def _large(w: Writer, size: Expression, made: Expression) -> Expression:
-    """log(2 size) instead where 1 is nothing beside its square; size itself if infinite or NaN."""
+    """log(2 size) where 1 is negligible beside its square; size itself if infinite or NaN."""
     made = w.select(size > 2.0 ** (w.form.precision // 2 + 2), positive(w, size, 1.0), made)
     return w.select(size < math.inf, made, size)
 
@@ -61,7 +61,7 @@ def acosh(w: Writer, x: Expression) -> Expression:
     """log1p(t + sqrt(t (x + 1))) with t = x - 1."""
     a = x.most(1.0).least(2.0 ** (w.form.precision // 2 + 3))
     t = two_sum(a, w.real(-1.0))
-    # Off 0, where the root's residue would be 0 / 0.
+    # x is moved off 0, where the root's residue would be 0 / 0.
     root = (t * two_sum(a, w.real(1.0)) + w.real(w.form.tiny)).sqrt()
     inner = root + t
     made = _large(w, x, one_plus(w, inner.hi, inner.lo))

@@ -1,7 +1,7 @@
 """atan, atan2, asin, acos: the angle of a point, whose coordinates are pairs.
 
-The angle of (x, y) with 0 <= y <= x is atan(c) + atan((y - c x) / (x + c y)), where c is 0, 1/2 or
-1, so that the quotient is at most 7/16; the first difference is exact.
+The angle of (x, y) with 0 <= y <= x is atan(c) + atan((y - c x) / (x + c y)). The constant c is 0,
+1/2 or 1, so that the quotient is at most 7/16; the first difference is exact.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from gridlane.passes.legalise.math.expression import Expression, Writer
 
 
 def _angle(w: Writer, y: Pair, x: Pair) -> Pair:
-    """The angle of a point in the first half of the first quadrant. x is about 1, or large enough
-    that the residue of the quotient does not underflow when it matters."""
+    """The angle of a point in the first half of the first quadrant. x is about 1, or so large that
+    the residue of the quotient does not underflow where it matters."""
     middle = y.hi > x.hi * 0.4375
     upper = y.hi > x.hi * 0.6875
     c = w.select(upper, 1.0, w.select(middle, w.real(0.5), 0.0))
@@ -31,7 +31,7 @@ def _angle(w: Writer, y: Pair, x: Pair) -> Pair:
     base = two_sum(x.hi, c * y.hi)
     bottom = quick_sum(base.hi, base.lo + (x.lo + c * y.lo))
     quotient = quick_sum(top.hi, top.lo) / bottom
-    # A quotient this small is the angle, and its residue underflows.
+    # A quotient this small is the angle itself, and its residue underflows.
     large = abs(top.hi) > w.form.tiny * 2.0 ** (2 * w.form.precision)
     quotient = choose(large, quotient, single(top.hi / bottom.hi))
     q, low = quotient.hi, quotient.lo
@@ -44,8 +44,8 @@ def _angle(w: Writer, y: Pair, x: Pair) -> Pair:
 
 
 def _direction(w: Writer, y: Pair, x: Pair, swapped: Expression, left: Expression) -> Expression:
-    """The angle of a point from its angle in the first half of the first quadrant: ``swapped``
-    when it was nearer to the y axis, ``left`` when x is negative."""
+    """The angle of a point from its angle in the first half of the first quadrant: ``swapped`` if
+    the point was nearer to the y axis, ``left`` if x is negative."""
     angle = _angle(w, y, x)
     right, straight = constant(w, known.HALF_PI), constant(w, known.HALF_PI).times(2.0)
     start = choose(swapped, right, choose(left, straight, single(w.real(0.0))))
@@ -54,7 +54,7 @@ def _direction(w: Writer, y: Pair, x: Pair, swapped: Expression, left: Expressio
 
 
 def _arc(w: Writer, y: Pair, x: Pair, left: Expression) -> Expression:
-    """The angle of a point whose coordinates are not negative; ``left`` as in _direction."""
+    """The angle of a point with non-negative coordinates; ``left`` as in _direction."""
     swapped = y.hi > x.hi
     return _direction(w, choose(swapped, x, y), choose(swapped, y, x), swapped, left)
 
@@ -71,12 +71,12 @@ def atan(w: Writer, x: Expression) -> Expression:
 
 
 def atan2(w: Writer, y: Expression, x: Expression) -> Expression:
-    """The angle of (x, y). Both are scaled alike, so that no step over- or underflows."""
+    """The angle of (x, y). Both are scaled alike, so that no step overflows or underflows."""
     a, b = abs(y), abs(x)
     largest = a.most(b)
     both, none = a.equals(b), largest.equals(0.0)
     infinite = largest.equals(math.inf)
-    # An infinite coordinate is 1 beside 0, two of them and two zeros are on the diagonal or axis.
+    # One infinite coordinate is 1 beside 0; two of them are on the diagonal, two zeros on an axis.
     a = w.select(infinite, w.select(a.equals(largest), w.real(1.0), 0.0), a)
     b = w.select(infinite, w.select(b.equals(largest), w.real(1.0), 0.0), b)
     b = w.select(none, 1.0, b)

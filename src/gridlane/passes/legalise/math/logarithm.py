@@ -28,14 +28,14 @@ def normalised(w: Writer, x: Expression) -> tuple[Expression, Expression]:
     small = x < form.tiny
     bits = w.bits(w.select(small, x * 2.0**form.precision, x))
     root = np.array(math.sqrt(0.5), form.dtype.numpy).view(form.whole.numpy)
-    # Counted from the bits of sqrt(1/2), the exponent field is e and the fraction that of m.
+    # Relative to the bits of sqrt(1/2), the exponent field is e and the fraction that of m.
     e = (bits - int(root)) >> form.fraction
     m = w.from_bits(bits - (e << form.fraction))
     return m, e.cast(form.dtype) - w.select(small, float(form.precision), 0.0)
 
 
 def near_one(w: Writer, f: Expression, low: Expression | None = None) -> Pair:
-    """log(1 + f + low) for 1 + f between sqrt(1/2) and sqrt(2), a few bits better than a float."""
+    """log(1 + f + low) for 1 + f between sqrt(1/2) and sqrt(2), more precise than a float."""
     s = f / (f + 2.0)
     z = s * s
     half_square = f * f * 0.5
@@ -46,12 +46,12 @@ def near_one(w: Writer, f: Expression, low: Expression | None = None) -> Pair:
 
 
 def precise(w: Writer, x: Expression, low: Expression | None = None) -> Pair:
-    """log(x + low) of a normal or subnormal x > 0; its relative error is about 2**-8 of a float's
-    for f32 and 2**-11 for f64, also near 1."""
+    """log(x + low) of a normal or subnormal x > 0, also near 1; its relative error is about 2**-8
+    of a float's for f32 and 2**-11 for f64."""
     m, e = normalised(w, x)
     f = single(m - 1.0)
     if low is not None:
-        # m = x * 2**-e, so what x lacks is scaled alike; 2**-e alone may overflow.
+        # m = x * 2**-e, so the low part is scaled alike; 2**-e alone may overflow.
         f = f + low / x * m
     s = f / (f + w.real(2.0))
     z = s * s
@@ -65,7 +65,7 @@ def precise(w: Writer, x: Expression, low: Expression | None = None) -> Pair:
 
 
 def _special(w: Writer, x: Expression, made: Expression) -> Expression:
-    """What every logarithm gives at 0, below, and at infinity and NaN."""
+    """The value of every logarithm at 0, at negative numbers, infinity and NaN."""
     made = w.select(x < math.inf, made, x)
     made = w.select(x.equals(0.0), -math.inf, made)
     return w.select(x < 0.0, math.nan, made)
@@ -114,7 +114,7 @@ def one_plus(w: Writer, x: Expression, low: Expression | None = None) -> Express
     one = two_sum(w.real(1.0), x)
     u, lost = one.hi, one.lo if low is None else one.lo + low
     m, e = normalised(w, u)
-    # m = u * 2**-e, so what u lacks is scaled alike.
+    # m = u * 2**-e, so the low part of u is scaled alike.
     return _joined(w, e, near_one(w, m - 1.0, lost / u * m))
 
 

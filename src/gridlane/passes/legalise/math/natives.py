@@ -1,4 +1,4 @@
-"""Which of the functions each target has, so that legalize_math leaves them alone."""
+"""The mathematical functions that each target has, which legalize_math keeps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Ops = frozenset[type[Op]]
 
 @dataclass(frozen=True, slots=True)
 class Natives:
-    """The ops that a target has on f32, on f64, and on f16 and bf16. Call it to ask for one."""
+    """The ops that a target has on f32, on f64, and on f16 and bf16; callable as ``keep``."""
 
     f32: Ops
     f64: Ops
@@ -26,9 +26,9 @@ class Natives:
 _NVPTX: Ops = frozenset((math.Rsqrt, math.Ldexp, math.Frexp, math.Nextafter))
 
 NVPTX = Natives(_NVPTX, _NVPTX, _NVPTX)
-"""An NVIDIA GPU without libdevice. The approximate instructions for sin, cos, exp2 and log2 are too
-far off to count."""
+"""An NVIDIA GPU without libdevice. The approximate instructions for sin, cos, exp2 and log2 are
+not accurate enough to count."""
 CPU = NVPTX
-"""A CPU without a library of vector functions."""
+"""A CPU without a vector math library."""
 NOTHING = Natives(frozenset(), frozenset(), frozenset())
-"""A target that has arithmetic, sqrt and the roundings alone."""
+"""A target that has only arithmetic, sqrt and the rounding functions."""

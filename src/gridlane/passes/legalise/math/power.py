@@ -13,11 +13,11 @@ from gridlane.passes.legalise.math.logarithm import precise
 
 
 def pow(w: Writer, x: Expression, y: Expression) -> Expression:
-    """x to the y: e**(y log |x|), with the logarithm in a pair; signs and NaN as C has them."""
+    """x to the y: e**(y log |x|), with the logarithm in a pair; signs and NaN follow C."""
     size = abs(x)
     inside = size.most(math.ulp(0.0) if w.form.precision == 53 else 2.0**-149)
     log = precise(w, inside.least(2.0**w.form.bias * (2 - 2.0 ** (1 - w.form.precision))))
-    # Beyond the limit of y, every power but of 1 is 0 or infinite.
+    # Beyond the limit of y, every power except that of 1 is 0 or infinite.
     limit = 2.0 ** (w.form.precision + 16)
     y1 = y.most(-limit).least(limit)
     exponent = product(y1, log.hi)
@@ -25,7 +25,7 @@ def pow(w: Writer, x: Expression, y: Expression) -> Expression:
     whole = limited(w, exponent.hi)
     power, n = parts(w, whole, w.select(whole.equals(exponent.hi), low, 0.0))
     made = w.scaled(power.rounded(), n)
-    # Zero and infinity have the logarithms of the numbers next to them so far.
+    # Up to here zero and infinity have the logarithms of the numbers next to them.
     grows = (y > 0.0) ^ size.equals(0.0)
     extreme = size.equals(0.0) | size.equals(math.inf)
     made = w.select(extreme, w.select(grows, math.inf, w.real(0.0)), made)
@@ -33,7 +33,7 @@ def pow(w: Writer, x: Expression, y: Expression) -> Expression:
 
 
 def _signed(w: Writer, x: Expression, y: Expression, size: Expression) -> Expression:
-    """The power from its magnitude."""
+    """The power from its magnitude, with the sign and the special values."""
     half = y * 0.5
     integral = y.trunc().equals(y)
     odd = integral & half.trunc().differs(half)
@@ -44,7 +44,7 @@ def _signed(w: Writer, x: Expression, y: Expression, size: Expression) -> Expres
 
 
 def cbrt(w: Writer, x: Expression) -> Expression:
-    """The cube root: a polynomial, Newton's steps, and one with the exact residue."""
+    """The cube root: a polynomial, Newton steps, and one with the exact residue."""
     form = w.form
     size = abs(x)
     small = size < form.tiny
@@ -70,7 +70,7 @@ def cbrt(w: Writer, x: Expression) -> Expression:
 
 
 def hypot(w: Writer, x: Expression, y: Expression) -> Expression:
-    """sqrt(x**2 + y**2), with both scaled alike where squares over- or underflow."""
+    """sqrt(x**2 + y**2), with both scaled alike where squares overflow or underflow."""
     a, b = abs(x), abs(y)
     largest, least = a.most(b), a.least(b)
     step = 2.0 ** (w.form.bias // 2 + w.form.precision)

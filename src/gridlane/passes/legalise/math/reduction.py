@@ -1,7 +1,7 @@
-"""Angles less a multiple of pi / 2, for arguments of any size.
+"""Argument reduction modulo pi / 2, for arguments of any size.
 
-Small arguments subtract n times pi / 2 in pieces (Cody and Waite). Large ones multiply by the bits
-of 2 / pi that matter (Payne and Hanek 1983), in integers of the float's width.
+Small arguments subtract n times pi / 2 in pieces (Cody and Waite). Large ones are multiplied by the
+bits of 2 / pi that matter (Payne and Hanek 1983), in integers of the float's width.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from gridlane.passes.legalise.math.expression import Expression, Writer
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How a type reduces.
+    """The parameters of a type's reduction.
 
     Attributes:
         piece: significant bits of the first three pieces of pi / 2.
-        limit: up to here n times such a piece is exact, and the first difference too.
-        words: words of 2 / pi that are multiplied; of their product, two bits count quarter turns
-            and enough are left when the fraction's leading ones cancel.
+        limit: largest argument for which n times such a piece and the first difference are exact.
+        words: words of 2 / pi to multiply; of their product, two bits count quarter turns, and
+            enough bits are left when the fraction's leading ones cancel.
         exponent: least exponent of the significand, as an integer, of an argument beyond limit.
     """
 
@@ -36,8 +36,8 @@ _PLANS = {f32: _Plan(12, 4000.0, 3, -12), f64: _Plan(33, 1e6, 3, -34)}
 
 
 def quarter_turns(w: Writer, x: Expression) -> tuple[Pair, Expression]:
-    """(r, n): x = r + n pi / 2 with |r| a bit above pi / 4 at most; n is an i32, right modulo 4.
-    Of infinity and NaN, anything."""
+    """(r, n): x = r + n pi / 2 with |r| at most slightly above pi / 4; n is an i32, right modulo 4.
+    The result is arbitrary for infinity and NaN."""
     plan = _PLANS[w.form.dtype]
     near, turns = _subtracted(w, x, plan)
     hi, lo = w.variable("angle", near.hi), w.variable("angle_low", near.lo)
@@ -52,7 +52,7 @@ def quarter_turns(w: Writer, x: Expression) -> tuple[Pair, Expression]:
 
 
 def _subtracted(w: Writer, x: Expression, plan: _Plan) -> tuple[Pair, Expression]:
-    """For |x| up to the plan's limit."""
+    """Reduce |x| up to the plan's limit, by subtraction."""
     first, second, third, rest = pieces(known.HALF_PI, *[plan.piece] * 3, w.form.precision)
     n = (x * float(1 / known.HALF_PI)).rint()
     r = two_sum(x - n * first, -(n * second))
@@ -62,7 +62,7 @@ def _subtracted(w: Writer, x: Expression, plan: _Plan) -> tuple[Pair, Expression
 
 
 def _multiplied(w: Writer, x: Expression, plan: _Plan) -> tuple[Pair, Expression]:
-    """For x above the plan's limit: the fraction of x times 2 / pi, by integers."""
+    """Reduce x above the plan's limit: the fraction of x times 2 / pi, in integers."""
     form = w.form
     unsigned, width = form.unsigned, form.dtype.bits
     bits = w.bits(x)
@@ -71,17 +71,17 @@ def _multiplied(w: Writer, x: Expression, plan: _Plan) -> tuple[Pair, Expression
     window = _window(w, exponent.cast(i32), plan)
     product = _low_product(w, significand, window)
     turns = (product[0] >> (width - 2)).cast(i32)
-    # From here the words are a fraction of a quarter turn, signed: from -1/2 to 1/2.
+    # From here on the words are a signed fraction of a quarter turn, from -1/2 to 1/2.
     fraction = _shifted(w, product, w.const(2, u32), unsigned, plan.words)
     turns = turns + (fraction[0] >> (width - 1)).cast(i32)
     return _as_pair(w, fraction) * constant(w, known.HALF_PI), turns
 
 
 def _window(w: Writer, exponent: Expression, plan: _Plan) -> list[Expression]:
-    """The bits of 2 / pi which, times 2**exponent, weigh 2 and less, most significant first."""
+    """The bits of 2 / pi that, times 2**exponent, weigh 2 or less, most significant first."""
     width, unsigned = w.form.dtype.bits, w.form.unsigned
     last = w.form.bias - w.form.fraction
-    # Bit k behind the point, from 0, weighs 2**-(k + 1). Zeros in front keep indices from 0 on.
+    # Bit k after the point, from 0, weighs 2**-(k + 1). Leading zeros keep indices from 0 on.
     zeros = -(-(2 - plan.exponent) // width)
     start = exponent - 2 + zeros * width
     count = (last - 2 + zeros * width) // width + 1 + plan.words
@@ -106,13 +106,13 @@ def _shifted(
 ) -> list[Expression]:
     """The first ``count`` words after a left shift by less than a word."""
     padded = [*words, w.const(0, unsigned)]
-    # A right shift by the whole width gives 0, which a shift by 0 bits needs.
+    # A right shift by the whole width gives 0, as a left shift by 0 bits needs.
     across = w.const(unsigned.bits, u32) - amount
     return [(padded[i] << amount) | (padded[i + 1] >> across) for i in range(count)]
 
 
 def _low_product(w: Writer, factor: Expression, words: list[Expression]) -> list[Expression]:
-    """The words times a word, modulo their width; most significant first."""
+    """The low product of words and a word, modulo the words' width; most significant first."""
     one, zero = w.const(1, factor.dtype), w.const(0, factor.dtype)
     made: list[Expression] = []
     carry = zero

@@ -1,8 +1,8 @@
-"""Quotients and square roots of f32 that are rounded right, by integers, of rough ones.
+"""Correctly rounded quotients and square roots of f32, by integers, from approximate ones.
 
-A rough result is a first guess. Its residue is known exactly in integers that wrap, as it is small:
-so the guess is corrected, whatever the target makes of the last bits, of subnormals or of a fused
-multiply-add.
+The target's approximate result is the first guess. Its residue is exact in integers that wrap, as
+it is small. So the guess is corrected, whatever the target does to the last bits, to subnormals or
+to a fused multiply-add.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from gridlane.passes.legalise.math.expression import Expression, Writer
 
 
 def _significand(w: Writer, bits: Expression) -> tuple[Expression, Expression]:
-    """(m, e) of a positive finite number by its bits: m has the precision's bits, or is 0 of 0, and
-    e is what the exponent field of a normal number would be. ``exact.taken_apart`` computes with
-    the number itself, of which devices may make 0 when it is subnormal."""
+    """(m, e) of a positive finite number by its bits: m has the precision's bits, or is 0 for 0,
+    and e is the exponent field that a normal number would have. ``exact.unpacked`` computes with
+    the number itself, which devices may flush to 0 when it is subnormal."""
     form = w.form
     hidden = 1 << form.fraction
     field, fraction = bits >> form.fraction, bits & (hidden - 1)
-    # A subnormal goes up to where the hidden bit of others is.
+    # A subnormal is shifted left until its first bit is at the hidden bit.
     zeros = fraction.leading_zeros() - (form.dtype.bits - form.precision)
     small = field.equals(0)
     m = w.select(small, fraction << zeros, fraction | hidden)
@@ -36,20 +36,20 @@ def _infinity(w: Writer) -> int:
 
 
 def sqrt(w: Writer, x: Expression) -> Expression:
-    """The square root; the target's own may be 16 ulp off."""
+    """The square root; the target's own may be off by 16 ulp."""
     form, bits = w.form, w.bits(x)
     m, e = _significand(w, bits)
     # x is radicand * 2**(2 half), and the root of the radicand has the bits of a significand.
     odd = (e + 1) & 1
     m = m << odd
     half = (e - odd - (form.fraction + form.bias + form.fraction)) >> 1
-    radicand = m << form.fraction  # its lower word
+    radicand = m << form.fraction  # the lower word
     guess = (m.cast(f32) * 2.0**form.fraction).sqrt()
     root = guess.cast(i32)
     residue = radicand - root * root
     root = root + (residue.cast(f32) / (guess * 2.0)).rint().cast(i32)
     residue = radicand - root * root
-    # (root + 1/2)**2 is root**2 + root + 1/4: no tie.
+    # (root + 1/2)**2 is root**2 + root + 1/4, so there is no tie.
     root = root + _one_if(w, residue > root) - _one_if(w, residue <= -root)
     made = root + ((half + (form.bias + form.fraction - 1)) << form.fraction)
     plain = (bits > 0) & (bits < _infinity(w))
@@ -59,7 +59,7 @@ def sqrt(w: Writer, x: Expression) -> Expression:
 
 
 def quotient(w: Writer, a: Expression, b: Expression) -> Expression:
-    """a / b; the target's own may be 16 ulp off."""
+    """a / b; the target's own may be off by 16 ulp."""
     form = w.form
     sign = (w.bits(a) ^ w.bits(b)) & form.sign
     top, bottom = (w.bits(x) & form.magnitude for x in (a, b))
@@ -71,7 +71,7 @@ def quotient(w: Writer, a: Expression, b: Expression) -> Expression:
     scale = w.select(m < n, 2.0**form.precision, w.real(2.0**form.fraction))
     divisor = n.cast(f32)
     whole = (m.cast(f32) / divisor * scale).cast(i32)
-    dividend = m << shift  # its lower word
+    dividend = m << shift  # the lower word
     residue = dividend - whole * n
     whole = whole + (residue.cast(f32) / divisor).rint().cast(i32)
     residue = dividend - whole * n
@@ -79,7 +79,7 @@ def quotient(w: Writer, a: Expression, b: Expression) -> Expression:
     whole = whole - _one_if(w, below)
     residue = w.select(below, residue + n, residue)
 
-    # Two bits more: whether half a unit is left, and whether more.
+    # Two more bits: whether half a unit remains, and whether more remains.
     half = residue * 2 >= n
     rest = (residue * 2).differs(w.select(half, n, 0))
     more = (whole << 2) | (_one_if(w, half) << 1) | _one_if(w, rest)

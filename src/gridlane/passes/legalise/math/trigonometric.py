@@ -23,7 +23,7 @@ def cosine(w: Writer, r: Pair) -> Pair:
     half = z * 0.5
     main = quick_sum(w.real(1.0), -half)
     rest = z * (z * w.polynomial(z, known.COS[w.form.dtype])) - r.hi * r.lo
-    # What rounding z lost is of no account: half of it is below 2**-3 of the result's last bit.
+    # The rounding error of z is negligible: half of it is below 2**-3 of the result's last bit.
     return quick_sum(main.hi, main.lo + rest)
 
 
@@ -51,11 +51,11 @@ def cos(w: Writer, x: Expression) -> Expression:
 
 
 def tan(w: Writer, x: Expression) -> Expression:
-    """The tangent: sin / cos, or -cos / sin behind odd quarter turns."""
+    """The tangent: sin / cos, or -cos / sin after an odd number of quarter turns."""
     r, turns = quarter_turns(w, x)
     s, c = sine(w, r), cosine(w, r)
     even = (turns & 1).equals(0)
     made = (choose(even, s, -c) / choose(even, c, s)).rounded()
-    # The smallest arguments are their own tangents, and too small for the quotient's residue.
+    # The smallest arguments are their own tangents: the quotient's residue underflows for them.
     small = abs(x) < w.form.tiny * 2.0 ** (2 * w.form.precision)
     return _finite(w, x, w.select(small, x, made))

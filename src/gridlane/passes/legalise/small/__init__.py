@@ -1,16 +1,16 @@
-"""Computes with integers of 8 and 16 bits in 32, and with f16 and bf16 in f32.
+"""Computes with integers of 8 and 16 bits in 32 bits, and with f16 and bf16 in f32.
 
-An integer is held extended to 32 bits by its sign, a float as the f32 of its value; each op rounds
-or wraps once. Behind the pass no op computes with smaller types. What is left of them is at the
-edges, for a code generator to read:
+An integer is held sign- or zero-extended to 32 bits, a float as the f32 of its value; each op
+rounds or wraps once. After the pass no op computes with smaller types. They remain at the edges,
+for a code generator to read:
 
-- a parameter of the kernel, which is the operand of a ``cast`` to 32 bits alone, one of f16 or
-  bf16 of a ``bitcast`` to u16 whose result is that of such a cast;
-- what ``print`` prints of f16 and bf16, the result of a bitcast of a u16 cast from u32.
+- a parameter of the kernel is the operand of a ``cast`` to 32 bits alone; one of f16 or bf16 is
+  the operand of a ``bitcast`` to u16 whose result is the operand of such a cast;
+- an f16 or bf16 operand of ``print`` is the result of a bitcast of a u16 cast from u32.
 
 Memory keeps its layout and is accessed by words of 32 bits, as ``places`` says; a b1 in memory is
-a byte. Addresses are taken apart as pairs of words, as ``legalize_int64`` does, which is to run
-before this pass, if it does, and ``split_aggregates`` before both.
+a byte. Addresses are reinterpreted as pairs of words, as in ``legalize_int64``, which runs before
+this pass if it runs; ``split_aggregates`` runs before both.
 """
 
 from __future__ import annotations
@@ -42,31 +42,31 @@ from gridlane.passes.legalise.small.formats import (
 from gridlane.passes.legalise.small.places import Place, place
 
 HELD: dict[DType, DType] = {i8: i32, i16: i32, u8: u32, u16: u32, **dict.fromkeys(NARROW, f32)}
-"""What holds a value of each small type."""
+"""The type that holds each small type."""
 
 COMPUTED = tuple(REGISTRY[name] for name in sorted(ARITHMETIC | MATH))
-"""Ops that follow from their operands alone."""
+"""Ops whose results depend on their operands alone."""
 
 UNROUNDED = frozenset((
     arith.Neg, arith.Abs, arith.Min, arith.Max, arith.Rem, arith.And, arith.Or, arith.Xor,
     arith.Shr, math.Floor, math.Ceil, math.Trunc, math.Rint, math.Round, math.Copysign,
     math.Frexp,
 ))  # fmt: skip
-"""Ops whose results of floats are exact."""
+"""Ops whose float results are exact."""
 
 UNWRAPPED = frozenset((arith.Rem, arith.Min, arith.Max, arith.And, arith.Or, arith.Xor, arith.Shr))
-"""Ops whose results of integers are in the range of the operands."""
+"""Ops whose integer results are in the range of the operands."""
 
 
 def legalize_small(module: Module) -> None:
-    """Replace the values of 8 and 16 bits, and the accesses to them, in every function."""
-    # The step to the next number depends on the type: it is written in 16-bit integers first.
+    """Replace the 8- and 16-bit values, and the accesses to them, in every function."""
+    # The step to the next float depends on the type: it is written in 16-bit integers first.
     legalize_math(module, lambda op, dtype: not (op is math.Nextafter and dtype in NARROW))
     SmallValues(module).run()
 
 
 class SmallValues(Representation):
-    """Holds small values in those of 32 bits."""
+    """Holds small values in 32-bit ones."""
 
     HELD: ClassVar[dict[DType, DType]] = HELD
     LACK = "there is no such op on values that are held in 32 bits"
@@ -79,7 +79,7 @@ class SmallValues(Representation):
         return holds(element, lambda part: part is b1 or part in HELD)
 
     def concerns(self, op: Op) -> bool:
-        """A b1 is a byte in memory."""
+        """Whether to rewrite an op; a b1 is a byte in memory."""
         if isinstance(op, memory.Load | memory.Store):
             value = op.result if isinstance(op, memory.Load) else op.value
             return self.in_words(value.type)
@@ -118,20 +118,20 @@ class SmallValues(Representation):
         return []
 
     def place(self, at: Value) -> Place:
-        """Where an element in memory is."""
+        """The place of an element in memory."""
         assert isinstance(at.type, PointerType)
         return place(self.writer, self.one(at), 8 * at.type.element.size)
 
     # ---- forms
 
     def held(self, bits: Expression, own: DType) -> Expression:
-        """What holds a value, from its bits in a u32."""
+        """The representation of a value, from its bits in a u32."""
         if own.is_float:
             return widened(self.writer, bits, own)
         return self.wrapped(bits.reread(HELD[own]), own)
 
     def bits(self, value: Expression, own: DType) -> Expression:
-        """The bits of a value in a u32, zeros above them; of a b1, its byte."""
+        """The bits of a value in a u32, zero-extended; of a b1, its byte."""
         if own is b1:
             return value.cast(u32)
         if own.is_float:
@@ -139,14 +139,14 @@ class SmallValues(Representation):
         return value.reread(u32) & own.unsigned.max
 
     def wrapped(self, value: Expression, own: DType) -> Expression:
-        """An i32 or u32 brought into the range of a type by leaving its upper bits out."""
+        """An i32 or u32 wrapped to the range of a type."""
         if not own.is_signed:
             return value & own.max
         gone = 32 - own.bits
         return (value << gone) >> gone
 
     def fitted(self, value: Expression, own: DType) -> Expression:
-        """The result of an op, brought into the type: rounded or wrapped."""
+        """The result of an op, rounded or wrapped to the type."""
         return rounded(self.writer, value, own) if own.is_float else self.wrapped(value, own)
 
     # ---- arithmetic
@@ -156,7 +156,7 @@ class SmallValues(Representation):
         return [(self.writer.const(op.value, self.HELD[op.type]).value,)]
 
     def plain(self, op: Op) -> Sequence[Parts]:
-        """The op in 32 bits, and each small result made to fit."""
+        """Compute the op in 32 bits, and round or wrap each small result."""
         results = again(self, op, *[self.one(value) for value in op.operands()])
         own = op.results[0].type
         if not isinstance(own, DType) or own not in self.HELD:
@@ -176,7 +176,7 @@ class SmallValues(Representation):
         return [((a * b >> scalar(op.result).bits).value,)]
 
     def bitwise(self, op: arith.Unary) -> Sequence[Parts]:
-        """Popcount, clz and brev see the bits of the type alone."""
+        """Compute popcount, clz and brev on the type's own bits."""
         own = scalar(op.result)
         raw = self.bits(self.expressions(op.value)[0], own)
         made = self.writer.wrap(self.builder.unary(type(op), raw.value))
@@ -201,13 +201,13 @@ class SmallValues(Representation):
         if to.is_float:
             return [(rounded(self.writer, self.real(value, source, to), to).value,)]
         if source.is_float:
-            made = value.cast(HELD[to])  # saturating
+            made = value.cast(HELD[to])  # saturates
             made = made.most(to.min).least(to.max) if to.is_signed else made.least(to.max)
             return [(made.value,)]
         return [(self.wrapped(value.cast(HELD[to]), to).value,)]
 
     def real(self, value: Expression, source: DType, to: DType) -> Expression:
-        """An f32 that rounds to a 16-bit float as the value does."""
+        """An f32 that rounds to the same 16-bit float as the value."""
         w = self.writer
         if source is f64:
             return odd_from_f64(w, value)
@@ -245,7 +245,7 @@ class SmallValues(Representation):
     # ---- the lanes of a warp
 
     def match(self, op: warp.MatchAny | warp.MatchAll) -> Sequence[Parts]:
-        """By the bits, which a NaN has as well."""
+        """Match lanes by the bits, which a NaN has as well."""
         raw = self.bits(self.expressions(op.value)[0], scalar(op.value))
         results = self.builder.emit(type(op)(self.one(op.mask), raw.value)).results
         return [(result,) for result in results]

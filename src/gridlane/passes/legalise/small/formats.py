@@ -1,7 +1,7 @@
-"""f16 and bf16 as their bits in a u32, and as the f32 of the same value.
+"""Conversions between f32 and f16 or bf16, which are held as their bits in a u32.
 
-All by integers, so that no target's treatment of subnormal numbers or of halves shows. The payload
-of a NaN survives the way there and back.
+All of them use integers, so they do not depend on a target's treatment of subnormals or of halves.
+The payload of a NaN survives both conversions.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ _SIGN = 0x80000000
 _INFINITE = 0x7F800000
 _FRACTION = 23
 _STEP = 13
-"""Bits that f32's significand has more than f16's."""
+"""Bits by which f32's significand is longer than f16's."""
 
 
 def narrowed(w: Writer, x: Expression, to: DType) -> Expression:
-    """The 16 bits, in a u32, of the value of a type that is nearest to an f32, ties to even."""
+    """The 16 bits, in a u32, of the value of a type nearest to an f32, ties to even."""
     return _to_bf16(w, x) if to is bf16 else _to_f16(w, x)
 
 
@@ -50,7 +50,7 @@ def _to_f16(w: Writer, x: Expression) -> Expression:
     m = bits & ~_SIGN
     nearest = (m + 0xFFF + ((m >> _STEP) & 1)) >> _STEP
     normal = nearest - (112 << 10)
-    # Below 2**-14 the last place is 2**-24, so that much of the significand goes.
+    # Below 2**-14 the last place is 2**-24, so the significand loses that many bits.
     significand = (m & ((1 << _FRACTION) - 1)) | (1 << _FRACTION)
     lost = w.const(126, u32) - (m >> _FRACTION)
     half = (w.const(1, u32) << (lost - 1)) - 1
@@ -63,7 +63,7 @@ def _to_f16(w: Writer, x: Expression) -> Expression:
 
 
 def sticky(w: Writer, x: Expression) -> Expression:
-    """An integer of 32 bits as an f32, rounded to odd, so that it may be rounded again."""
+    """A 32-bit integer rounded to odd as an f32, so that it may be rounded again."""
     negative = x < 0 if x.dtype is i32 else None
     size = x.reread(u32) if negative is None else abs(x).reread(u32)
     low = (size & 0xFF).differs(0).cast(u32) << 8
@@ -72,7 +72,7 @@ def sticky(w: Writer, x: Expression) -> Expression:
 
 
 def odd_from_f64(w: Writer, x: Expression) -> Expression:
-    """An f64 as an f32, rounded to odd."""
+    """An f64 rounded to odd as an f32."""
     made = x.cast(f32)
     back = made.cast(x.dtype)
     bits = made.reread(i32)
@@ -84,7 +84,7 @@ def odd_from_f64(w: Writer, x: Expression) -> Expression:
 
 
 def odd_fma(w: Writer, a: Expression, b: Expression, c: Expression) -> Expression:
-    """a * b + c of values of f16 or bf16 as an f32 rounded to odd, subnormal ones included."""
+    """a * b + c of f16 or bf16 values as an f32 rounded to odd, subnormal results included."""
     (ma, ea), (mb, eb), (mc, ec) = (_taken_apart(w, x) for x in (a, b, c))
     product, exponent = ma * mb, ea + eb  # exact: 22 bits at the most
     # Further apart than 60 places, the smaller only makes the sum inexact.
@@ -115,7 +115,7 @@ def _taken_apart(w: Writer, x: Expression) -> tuple[Expression, Expression]:
 
 
 def _sum_to_odd(w: Writer, a: Expression, b: Expression) -> Expression:
-    """The f32 sum, with its last bit set when it is inexact (Knuth's two-sum gives the error)."""
+    """The f32 sum rounded to odd; Knuth's two-sum gives the error."""
     total = a + b
     back = total - a
     error = (a - (total - back)) + (b - back)
@@ -126,7 +126,7 @@ def _sum_to_odd(w: Writer, a: Expression, b: Expression) -> Expression:
 
 
 def _placed(w: Writer, x: Expression, base: Expression) -> Expression:
-    """x * 2**base; bits that a subnormal number has no room for make its last bit odd."""
+    """x * 2**base; the last bit of a subnormal result is sticky."""
     bits = x.reread(u32)
     m = bits & ~_SIGN
     exponent = (m >> _FRACTION).reread(i32) + base

@@ -1,7 +1,7 @@
 """Elements of 8 and 16 bits in memory that is accessed by words.
 
-The word that an element is in is read whole, so memory is to have whole words. A store swaps the
-word until no other thread came between: neighbours that other threads write survive.
+The word around an element is read whole, so memory must consist of whole words. A store retries a
+swap of the word until no other thread intervened: neighbours that other threads write survive.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gridlane.passes.legalise.math.expression import Expression, Writer
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An element: the address of its word, its first bit there, the mask of its width."""
+    """An element: the address of its word, its first bit in it, the mask of its width."""
 
     word: Value
     shift: Expression
@@ -29,20 +29,20 @@ class Place:
 
     @property
     def builder(self) -> Builder:
-        """What writes here."""
+        """The builder that inserts the accesses."""
         return self.shift.writer.builder
 
     def of(self, word: Expression) -> Expression:
-        """The element's bits of a word."""
+        """Extract the element's bits from a word."""
         return (word >> self.shift) & self.mask
 
     def put(self, word: Expression, bits: Expression) -> Expression:
-        """The word with other bits of the element."""
+        """Insert bits of the element into a word."""
         hole = ~(self.shift.writer.const(self.mask, u32) << self.shift)
         return (word & hole) | (bits << self.shift)
 
     def load(self, volatile: bool) -> Expression:
-        """The element's bits."""
+        """Load the element's bits."""
         return self.of(self.shift.writer.wrap(self.builder.load(self.word, volatile)))
 
     def store(self, bits: Expression, volatile: bool) -> None:
@@ -59,7 +59,7 @@ class Place:
         order: MemoryOrder = MemoryOrder.RELAXED,
         scope: MemoryScope = MemoryScope.DEVICE,
     ) -> Expression:
-        """Replace the element's bits by ``new`` of them, at once as others see it; the old ones."""
+        """Replace the element's bits by ``new`` of them atomically, and return the old ones."""
         wrap = self.shift.writer.wrap
 
         def swap(old: Value) -> Value:
@@ -70,8 +70,8 @@ class Place:
     def compare_and_swap(
         self, expected: Expression, desired: Expression, op: atomic.AtomicCas
     ) -> Expression:
-        """Replace the element's bits where they are ``expected``; the old ones. A swap that keeps
-        the word orders as one that changes it."""
+        """Replace the element's bits where they are ``expected``, and return the old ones. A swap
+        that keeps the word has the memory order of one that changes it."""
         pick = self.shift.writer.select
 
         def new(old: Expression) -> Expression:
@@ -84,7 +84,7 @@ class Place:
 
 
 def place(w: Writer, at: Value, bits: int) -> Place:
-    """Where the element of so many bits at an address is."""
+    """The place of an element of so many bits at an address."""
     b = w.builder
     words = b.bitcast(b.value(memory.Address(at)), vector(u32, 2))
     low, high = (w.wrap(b.value(memory.Part(words, n))) for n in range(2))

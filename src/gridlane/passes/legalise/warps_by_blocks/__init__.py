@@ -1,22 +1,22 @@
-"""Makes the ops of warps barriers of the block and shared memory, for devices without warps.
+"""Lowers the ops of warps to barriers of the block and shared memory, for devices without warps.
 
-Threads meet at a barrier only where all of the block come to it. So control flow around such ops is
-made the same for all threads: each keeps in a variable whether it would be there, and what has an
-effect runs under a condition on it. The same is done where a kernel's own barriers stand behind the
-end of some threads, or in control flow that is not seen to be the same for all.
+Threads meet at a barrier only in uniform control flow. So control flow around such ops is made
+uniform: each thread keeps in a variable whether it is active, and ops with an effect run under a
+condition on it. The pass does the same where a kernel's own barriers come after the end of some
+threads, or in control flow that is not known to be uniform.
 """
 
 from __future__ import annotations
 
-from gridlane.analysis.uniformity import Uniformity
+from gridlane.analysis.uniformity import BlockUniformity
 from gridlane.ir.values import Module
 from gridlane.passes.legalise.warps_by_blocks.lanes import MOST_THREADS
 from gridlane.passes.legalise.warps_by_blocks.uniform import Uniform
 
 
 def warps_by_blocks(module: Module) -> None:
-    """Replace the ops of warps in a kernel whose calls are inlined, and let all threads come to its
-    barriers; the block may have up to ``MOST_THREADS`` threads. Other kernels stay as they are."""
+    """Replace the ops of warps in a kernel whose calls are inlined, and make its barriers uniform;
+    the block may have up to ``MOST_THREADS`` threads. Other kernels stay as they are."""
     if any(op.cross_lane for op in module.kernel.body.walk()):
         Uniform(module).rewrite()
     else:
@@ -24,10 +24,13 @@ def warps_by_blocks(module: Module) -> None:
 
 
 def barriers_by_blocks(module: Module) -> None:
-    """Let all threads come to the barriers of a kernel whose calls are inlined, for devices that
-    have warps. Where a barrier is not seen to be run by all, the ops of warps are replaced too."""
+    """Make the barriers of a kernel whose calls are inlined uniform, for devices that have warps.
+    The ops of warps are replaced too where a barrier is not known to be uniform."""
     barriers = [op for op in module.kernel.body.walk() if op.barrier]
-    if barriers and not Uniformity(module.kernel).divergent.isdisjoint(barriers):
+    if not barriers:
+        return
+    known = BlockUniformity(module.kernel)
+    if any(known.divergent(op) for op in barriers):
         Uniform(module).rewrite()
 
 

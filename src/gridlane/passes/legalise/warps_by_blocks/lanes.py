@@ -1,7 +1,7 @@
-"""What lanes of a warp tell each other, through shared memory between barriers of the block.
+"""Exchanges between the lanes of a warp, through shared memory between barriers of the block.
 
-A thread stands in a slot of its number. In a word of each warp, a bit is set for each lane that
-says yes; between exchanges all words are 0, as each lane clears its own bit.
+Each thread has the slot of its number. Each warp has words with a bit for each lane whose predicate
+is true; between exchanges all words are 0, as each lane clears its own bit.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _WORDS = ("gridlane.votes.0", "gridlane.votes.1")
 
 
 class Lanes:
-    """Writes exchanges with a builder, where all threads of the block are."""
+    """Emits exchanges with a builder, in uniform control flow."""
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
 
-    # ---- the start of the kernel
+    # ---- the entry of the kernel
 
     def prepare(self, body: Region) -> None:
-        """Clear the shared memory that the ops of a kernel need, and find the thread's place."""
+        """Clear the shared memory that the kernel's ops need, and compute the thread's position."""
         b = self.builder
         for dtype in {_slot_type(op.value.type) for op in body.walk() if isinstance(op, _MOVES)}:
             self._declare(_SLOTS[dtype], dtype, MOST_THREADS)
@@ -58,7 +58,7 @@ class Lanes:
         self.builder.module.globals[name] = Global(name, dtype, count, Space.SHARED)
 
     def _clear(self, threads: Value) -> None:
-        """All slots and words, by all threads: lanes that the block does not have are zeros."""
+        """Clear all slots and words, with all threads: lanes beyond the block read as zeros."""
         b = self.builder
         index = b.variable("slot", i32)
         b.write(index, self.thread)
@@ -83,12 +83,12 @@ class Lanes:
     # ---- exchanges
 
     def exchange(self, op: Op, operands: list[Value], active: Value) -> tuple[Value, ...]:
-        """The results of an op of a warp, for the threads that are active."""
+        """The results of a warp's op, for the active threads."""
         return self._EXCHANGES[type(op)](self, op, operands, active)
 
     def _said(self, *flags: Value) -> list[Value]:
-        """For each flag the u32 of the warp's lanes that say yes; all threads pass two barriers,
-        and what is stored before can be read between."""
+        """For each flag the u32 of the warp's lanes where it is true. All threads pass two
+        barriers; stores before the first are visible between them."""
         b = self.builder
         words = [self._slot(name, u32, self.warp) for name, _ in zip(_WORDS, flags, strict=False)]
         for word, flag in zip(words, flags, strict=True):
@@ -98,7 +98,7 @@ class Lanes:
         return [b.load(word) for word in words]
 
     def _done(self, flags: int) -> None:
-        """Behind the last look at what others said."""
+        """End an exchange, after the last read of other lanes' flags."""
         b = self.builder
         b.emit(grid.Barrier())
         others = b.not_(self.bit)
@@ -109,7 +109,7 @@ class Lanes:
         self.builder.emit(atomic.Atomic(kind, at, value, scope=MemoryScope.BLOCK))
 
     def _tell(self, value: Value) -> str:
-        """Put a value into the thread's slot; the name of the slots."""
+        """Store a value into the thread's slot, and return the name of the slots."""
         b, dtype = self.builder, _scalar(value)
         slot_type = _slot_type(dtype)
         raw = value if dtype.is_bool else b.bitcast(value, dtype.unsigned)
@@ -118,7 +118,7 @@ class Lanes:
         return name
 
     def _told(self, lane: Value, dtype: DType) -> Value:
-        """What a lane of the warp put into its slot."""
+        """The value that a lane of the warp stored into its slot."""
         b = self.builder
         slot_type = _slot_type(dtype)
         raw = b.load(self._slot(_SLOTS[slot_type], slot_type, b.add(self.first, lane)))
@@ -127,7 +127,7 @@ class Lanes:
         return b.bitcast(b.cast(raw, dtype.unsigned), dtype)
 
     def _each_lane(self, each: Callable[[Value], None]) -> None:
-        """A loop over the lanes."""
+        """Emit a loop over the lanes."""
         b = self.builder
         index = b.variable("lane", i32)
         b.write(index, b.const(0, i32))
@@ -172,7 +172,7 @@ class Lanes:
         return made, inside
 
     def _equal_lanes(self, wanted: Value) -> Value:
-        """The u32 of the lanes that told the same bits as a value has."""
+        """The u32 of the lanes whose slots have the same bits as a value."""
         b, dtype = self.builder, _scalar(wanted)
         found = b.variable("equal", u32)
         b.write(found, b.const(0, u32))
@@ -195,7 +195,7 @@ class Lanes:
         return (b.and_(b.and_(here, mask), same),)
 
     def _match_all(self, op: Op, operands: list[Value], active: Value) -> tuple[Value, ...]:
-        """All are equal when all are equal to the first that takes part."""
+        """Match all lanes: all are equal when all equal the first that takes part."""
         b, (mask, value) = self.builder, operands
         self._tell(value)
         (here,) = self._said(active)
@@ -245,7 +245,7 @@ class Lanes:
 def source_of(
     b: Builder, mode: ShuffleMode, own: Value, lane: Value, width: Value
 ) -> tuple[Value, Value]:
-    """(the lane that a shuffle reads from, whether it is in range)."""
+    """(the lane that a shuffle reads, whether it is in range)."""
     start = b.and_(own, b.neg(width))
     end = b.add(start, width)
     moved = b.and_(lane, b.const(WARP - 1, i32))
@@ -265,7 +265,7 @@ def _scalar(value: Value) -> DType:
 
 
 def _slot_type(type_: object) -> DType:
-    """What a scalar's slot holds."""
+    """The type of a scalar's slot."""
     assert isinstance(type_, DType)
     return u64 if type_.bits == 64 else u32
 

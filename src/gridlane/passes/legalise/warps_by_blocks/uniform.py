@@ -1,8 +1,8 @@
-"""Control flow that all threads of a block follow together.
+"""Rewrites a kernel's control flow so that all threads of a block follow it together.
 
-Ops between two that meet form a run: it stands under a condition, and what it computes for later is
-kept in variables. Where a run ends a round, a loop, a scope or the thread, the variables of what is
-ended become False.
+Ops between two convergent ops form a run. A run is under a condition, and keeps in variables the
+values that later ops use. Where a run ends an iteration, a loop, a scope or the thread, the active
+variables of the levels that end become False.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from gridlane.passes.legalise.warps_by_blocks.lanes import Lanes
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What a thread is in: ``op`` is a loop, a scope, or None for the kernel, a round of a loop and
-    a side of a branch. ``active`` is True for threads that are there."""
+    """A level of control flow around a thread. ``op`` is a loop, a scope, or None for the kernel,
+    an iteration of a loop and a side of a branch. ``active`` is True for the active threads."""
 
     op: Op | None
     active: Var
 
 
 def meets(op: Op) -> bool:
-    """Whether threads wait for each other in an op."""
+    """Whether an op, or an op in its regions, is a barrier or cross-lane."""
     if op.barrier or op.cross_lane:
         return True
     return any(meets(inner) for region in op.regions() for inner in region.ops)
@@ -45,12 +45,12 @@ class Uniform:
         self.uses = uses(self.body)
         self.levels: list[Level] = []
         self.kept: dict[Value, Var] = {}
-        """Where runs keep what others use."""
+        """The variables in which runs keep values for other ops."""
         self.values: dict[Value, Value] = {}
-        """What stands for the result of an op of a warp."""
+        """The replacement of each result of a warp's op."""
 
     def rewrite(self) -> None:
-        """Write the new body."""
+        """Write the kernel's new body."""
         b = self.builder
         self.lanes.prepare(self.body)
         self._enter(None, b.const(True, b1))
@@ -81,7 +81,7 @@ class Uniform:
         self._run(run)
 
     def _meeting(self, op: Op) -> None:
-        """An op that threads meet in."""
+        """Rewrite an op in which threads meet."""
         b = self.builder
         if isinstance(op, control.If):
             condition = self._here(op.condition)
@@ -105,7 +105,7 @@ class Uniform:
             self.values.update(zip(op.results, made, strict=True))
 
     def _counted(self, op: grid.BarrierReduce) -> Value:
-        """A barrier's reduction over the threads that are there."""
+        """A barrier's reduction over the active threads."""
         b, predicate = self.builder, self._here(op.predicate)
         if op.kind is grid.Reduction.ALL:
             counts = b.or_(predicate, b.not_(self._active()))
@@ -114,7 +114,7 @@ class Uniform:
         return b.value(grid.BarrierReduce(op.kind, counts))
 
     def _loop(self, op: control.Loop) -> None:
-        """Rounds go on until no thread is left in the loop."""
+        """Iterate until no thread is active in the loop."""
         b = self.builder
         self._enter(op, self._active())
         with b.loop():
@@ -129,13 +129,13 @@ class Uniform:
     # ---- runs
 
     def _here(self, value: Value) -> Value:
-        """A value where all threads are."""
+        """A value in uniform control flow."""
         if value in self.kept:
             return self.builder.read(self.kept[value])
         return self.values.get(value, value)
 
     def _run(self, run: list[Op]) -> None:
-        """Ops of which none meets, for the threads that are there."""
+        """Emit ops without a convergent one, for the active threads."""
         rest = self._without_condition(run)
         if not rest:
             return
@@ -158,7 +158,7 @@ class Uniform:
         return value in self.kept or value in self.values
 
     def _without_condition(self, run: list[Op]) -> list[Op]:
-        """Put pure ops that need nothing of the run in front of it; what is left."""
+        """Hoist pure ops that need nothing of the run out of its condition; return the rest."""
         rest: list[Op] = []
         own: set[Value] = set()
         for op in run:
@@ -171,7 +171,7 @@ class Uniform:
         return rest
 
     def _keep(self, region: Region, values: list[Value]) -> None:
-        """Write values to variables behind the ops that make them."""
+        """Write values to variables after the ops that define them."""
         for value in values:
             self.kept[value] = self.builder.variable("kept", value.type)
         ops: list[Op] = []
@@ -186,18 +186,18 @@ class Uniform:
 
 
 class _Exits:
-    """Replaces the ways out of a run by leaving a scope around it."""
+    """Replaces the exits of a run by a leave of a scope around it."""
 
     def __init__(self, uniform: Uniform) -> None:
         self.uniform = uniform
         self.gone: Var | None = None
 
     def rewrite(self, region: Region) -> bool:
-        """Whether there are any."""
+        """Replace the exits in a region; whether there are any."""
         return self._region(region, False, False)
 
     def _region(self, region: Region, in_loop: bool, in_scope: bool) -> bool:
-        """``in_loop`` and ``in_scope``: in one of the run, whose exits stay."""
+        """Replace exits. ``in_loop``, ``in_scope``: in one of the run's own, whose exits stay."""
         ops: list[Op] = []
         found = False
         for op in region.ops:
@@ -212,9 +212,9 @@ class _Exits:
         return found
 
     def _inside(self, op: Op, in_loop: bool, in_scope: bool, ops: list[Op]) -> bool:
-        """The regions of an op; what comes behind it goes to ``ops``."""
+        """Replace exits in an op's regions; the ops that follow the op are appended to ``ops``."""
         found = False
-        # A break in a scope has its loop there as well.
+        # The loop of a break in a scope is in that scope as well.
         in_loop = isinstance(op, control.Loop) or (in_loop and not isinstance(op, control.ScopeOp))
         for inner in op.regions():
             found |= self._region(inner, in_loop, in_scope or isinstance(op, control.ScopeOp))
@@ -226,7 +226,7 @@ class _Exits:
         return found
 
     def _ended(self, op: Op, in_loop: bool, in_scope: bool) -> list[Level] | None:
-        """The levels that a terminator ends, or None for one that stays."""
+        """The levels that a terminator ends, or None where it stays."""
         levels = self.uniform.levels
         if isinstance(op, control.Return | control.Raise):
             return levels

@@ -14,7 +14,7 @@ __all__ = ["CudaDevice", "device_count", "open_device"]
 
 
 def device_count() -> int:
-    """GPUs of this machine; 0 where there is no driver."""
+    """The number of GPUs of this machine; 0 without a driver."""
     try:
         return int(call("cuDeviceGetCount"))
     except DeviceError:
@@ -22,10 +22,10 @@ def device_count() -> int:
 
 
 def open_device(ordinal: int = 0) -> CudaDevice:
-    """A GPU by its number; the same object as long as somebody has it.
+    """Open a GPU by its number; return the same object while it is alive.
 
     Raises:
-        DeviceError: NO_DEVICE and its like, there is no driver or no GPU; INVALID_DEVICE.
+        DeviceError: NO_DEVICE and its like, without a driver or a GPU; INVALID_DEVICE.
     """
     count = int(call("cuDeviceGetCount"))
     if ordinal >= count:

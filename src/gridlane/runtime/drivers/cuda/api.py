@@ -1,4 +1,4 @@
-"""The driver's functions by name, with their failures raised."""
+"""The CUDA driver's functions by name; a failure raises."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gridlane.core.device_errors import NEWER_DRIVER, NO_DEVICE, NOT_SUPPORTED, 
 from gridlane.core.errors import DeviceError
 from gridlane.core.extras import install
 
-# After these the context is lost: every later call of it fails with the same number.
+# These lose the context: every later call in it fails with the same number.
 STICKY = frozenset((214, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999))
 
-# What cuda-bindings says of a result that it has no name for.
+# cuda-bindings' text for a result that it has no name for.
 _UNNAMED = re.compile(r"(\d+) is not a valid CUresult")
 
 
@@ -51,10 +51,10 @@ def call(name: str, *args: Any, what: str = "") -> Any:
 
     Args:
         name: such as ``cuStreamCreate``.
-        what: what it was about, for the message.
+        what: the subject of the call, for the message.
 
     Raises:
-        DeviceError: the driver's number, name and meaning; 36, an older driver lacks the function.
+        DeviceError: the driver's number, name and meaning; 36 if an older driver lacks the call.
     """
     code, *values = answer(name, *args)
     if code:
@@ -63,7 +63,7 @@ def call(name: str, *args: Any, what: str = "") -> Any:
 
 
 def answer(name: str, *args: Any) -> tuple[Any, ...]:
-    """Call a function of the driver; returns its result as a number, and what else it gives."""
+    """Call a function of the driver; return its result code and its other results."""
     try:
         code, *values = getattr(bindings(), name)(*args)
     except ValueError as error:
@@ -85,8 +85,8 @@ def enum(kind: str, name: str) -> Any:
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """The driver's library itself, for the two or three calls whose cost matters; None where it
-    has another name than on Linux."""
+    """The driver's library itself, for the two or three calls whose cost matters; None if it has
+    another name than on Linux."""
     bindings()
     try:
         return ctypes.CDLL("libcuda.so.1")
@@ -96,7 +96,7 @@ def library() -> ctypes.CDLL | None:
 
 @cache
 def address_of(name: str) -> int:
-    """The address of a function in the driver that is loaded; 0 where it cannot be told."""
+    """The address of a function in the loaded driver; 0 if it is unknown."""
     found = library()
     return ctypes.cast(getattr(found, name), ctypes.c_void_p).value or 0 if found else 0
 
@@ -118,7 +118,7 @@ def waiting() -> tuple[Callable[[int], int], Callable[[], int]]:
 
 
 HOST_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-"""What the driver calls in a stream's turn, with a number."""
+"""The type of a host function that the driver calls in stream order, with a number."""
 
 
 @cache
@@ -127,7 +127,7 @@ def host_launcher() -> Callable[[int, Any, int], int]:
     cuda-bindings frees what it passes after the first call, and a graph has more.
 
     Raises:
-        DeviceError: NOT_SUPPORTED, the driver's library was not found by its name.
+        DeviceError: NOT_SUPPORTED, the driver's library is not found by its name.
     """
     found = library()
     if found is None:

@@ -47,10 +47,10 @@ Call = tuple[Any, ...]
 
 
 class Recording(Protocol):
-    """A capture that goes on."""
+    """A capture in progress."""
 
     def end(self) -> None:
-        """Record no stream any more."""
+        """Stop recording every stream."""
         ...
 
 
@@ -58,8 +58,8 @@ class Loaded(Protocol):
     """A kernel that is loaded into a context.
 
     Attributes:
-        report: what it tells the host, where it has something to tell.
-        explain: makes the user's exception of what it raised.
+        report: its report block in host memory, if it reports anything.
+        explain: converts the error that it raised to the user's exception.
     """
 
     name: str
@@ -69,18 +69,18 @@ class Loaded(Protocol):
 
     @property
     def launched(self) -> bool:
-        """Whether it may be running."""
+        """Whether it may be in flight."""
         ...
 
     def places(self) -> list[str]:
-        """After a fault: the lines where its warps stood."""
+        """The lines at which its warps stood when it faulted."""
         ...
 
 
 class Context:
     """A device's primary context.
 
-    ``generation`` counts how often it was made anew: what belongs to an earlier one is lost.
+    ``generation`` counts the contexts made so far: resources of an earlier one are lost.
     """
 
     def __init__(self, ordinal: int) -> None:
@@ -89,16 +89,16 @@ class Context:
         self.alone = int(call("cuDeviceGetCount")) == 1
         self.generation = -1
         self.fault: DeviceError | None = None
-        """What every call raises a copy of: one that was raised holds the frames that it left."""
+        """The fault; every call raises a copy, as a raised exception keeps its frames alive."""
         self.kernels: weakref.WeakSet[Loaded] = weakref.WeakSet()
         self.reporting: weakref.WeakSet[Loaded] = weakref.WeakSet()
-        """The kernels that have something to tell the host."""
+        """The kernels that report to the host."""
         self.silent = True
         """Whether there has never been such a kernel."""
         self._flags = bytearray(FLAGS)
         self._flag_numbers = itertools.count()
         self.captures: list[Recording] = []
-        """What is recorded now."""
+        """The captures in progress."""
         self._later: deque[tuple[int, tuple[Call, ...]]] = deque()
         self._retain()
 
@@ -106,16 +106,16 @@ class Context:
         self.handle = call("cuDevicePrimaryCtxRetain", self.device)
         self.generation += 1
         self.fault = None
-        # Where the context is current, a thread has this; a context made anew is another one.
+        # A thread has this where the context is current; a renewed context is another object.
         self._token = object()
         self.sound = flag_byte(1)
-        """1 until native launches that were prepared so far must not be used any more."""
+        """1 until the native launches prepared so far expire."""
         self._closer = weakref.finalize(self, _release, self.device)
         self._closer.atexit = False
 
     def enter(self) -> None:
-        """Make the context current on this thread. Where there are several GPUs, other libraries
-        may have changed that since.
+        """Make the context current on this thread. With several GPUs, other libraries may have
+        changed that since.
 
         Raises:
             DeviceError: a kernel has brought the context down; NOT_PERMITTED in a callback.
@@ -131,11 +131,11 @@ class Context:
             self._give_back_now()
 
     def forget_thread(self) -> None:
-        """Take nothing for granted about which context is current on this thread."""
+        """Assume nothing about which context is current on this thread."""
         _thread.context = None
 
     def call(self, name: str, *args: Any, what: str = "") -> Any:
-        """Call a driver function in this context; a fault of a kernel is told in full."""
+        """Call a driver function in this context; a kernel's fault is explained in full."""
         self.enter()
         self.check_capture(name)
         try:
@@ -144,18 +144,18 @@ class Context:
             raise self.explained(error) from None
 
     def check_capture(self, name: str) -> None:
-        """Refuse a driver function that would end a capture, while there is one."""
+        """Refuse a driver function that would end a capture in progress."""
         if self.captures and name in _WAITING:
             fail(NOT_CAPTURED, f"{name}: {_WAITING[name]}", _BEFORE)
 
     # --- giving back ---
 
     def give_back(self, generation: int, *calls: Call) -> None:
-        """Call what frees something of a generation of the context; from any thread, at any moment,
-        as finalizers are. Raises nothing: a fault is raised by the next synchronisation.
+        """Free a resource of a generation of the context; safe on any thread at any moment, as
+        finalizers run so. Never raises: the next synchronisation raises a fault.
 
-        Where no CUDA function may be called, and while a stream is captured, which a call of the
-        default stream would break, this waits for the next use of the context.
+        The call is deferred to the next use of the context where no CUDA function may be called,
+        and during a capture, which a call of the default stream would break.
         """
         if generation != self.generation or self.fault is not None:
             return
@@ -163,7 +163,7 @@ class Context:
         if self.captures or callbacks.here.in_callback:
             return
         try:
-            # The thread may be about to call something in another device's context.
+            # The thread may be about to call a function in another device's context.
             before = None if self.alone else call("cuCtxGetCurrent")
             self.enter()
             if before is not None:
@@ -175,21 +175,21 @@ class Context:
         for _ in range(len(self._later)):
             try:
                 generation, calls = self._later.popleft()
-            except IndexError:  # another thread was here
+            except IndexError:  # another thread was faster
                 return
             if generation != self.generation:
                 continue
             try:
                 for name, *args in calls:
                     call(name, *args)
-            except DeviceError as error:  # it stays allocated: what failed may have been a wait
+            except DeviceError as error:  # it stays allocated: the failed call may have been a wait
                 self.explained(error)
 
     # --- faults ---
 
     def explained(self, error: DeviceError) -> DeviceError:
-        """A failure; one that loses the context names the kernels and lines that may be at fault,
-        and is what every later call raises."""
+        """The exception of a failure; one that loses the context names the suspect kernels and
+        lines, and every later call raises it."""
         if error.number not in STICKY:
             return error
         if self.fault is None:
@@ -218,8 +218,8 @@ class Context:
         self._flags[:] = _NO_FLAGS
 
     def new_flag(self) -> ctypes.Array[ctypes.c_ubyte]:
-        """A byte that launches of a kernel set, by its address where they are native. Beyond
-        ``FLAGS`` kernels some share one, and are suspects together."""
+        """Return the address of a byte that native launches of a kernel set. Beyond ``FLAGS``
+        kernels, some share one and are suspects together."""
         at = next(self._flag_numbers) % FLAGS
         return (ctypes.c_ubyte * 1).from_buffer(self._flags, at)
 
@@ -227,8 +227,8 @@ class Context:
         """Destroy a lost context and make a new one. All memory, streams and modules of it go.
 
         Raises:
-            DeviceError: the driver gives a process that faulted no new context. Driver 580 does so
-                after an illegal address: the process has to start again.
+            DeviceError: the driver refuses a new context to a process that faulted. Driver 580 does
+                so after an illegal address: the process has to restart.
         """
         fault = self.fault
         if fault is None or fault.number != CONTEXT_DESTROYED:
@@ -250,7 +250,7 @@ class Context:
             ) from fault
 
     def expire(self) -> None:
-        """Let no native launch that was prepared so far be used any more."""
+        """Expire every native launch prepared so far."""
         self.sound[0] = 0
         self.sound = flag_byte(1)
 
@@ -263,5 +263,5 @@ def _release(device: Any) -> None:
 
 
 def flag_byte(value: int = 0) -> ctypes.Array[ctypes.c_ubyte]:
-    """A byte that native launches set or look at, by its address."""
+    """The address of a byte that native launches set or read."""
     return (ctypes.c_ubyte * 1)(value)

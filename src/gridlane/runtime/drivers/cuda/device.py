@@ -81,11 +81,11 @@ class CudaDevice:
     # --- memory ---
 
     def allocate(self, size: int) -> Buffer:
-        """Device memory, of the pool."""
+        """Allocate device memory from the pool."""
         return self.memory.allocate(size)
 
     def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
-        """Page-locked or managed memory."""
+        """Allocate page-locked or managed memory."""
         buffer = self._host_memory[kind].allocate(size)
         return buffer if kind == "pinned" else self.memory.note(buffer)
 
@@ -94,19 +94,19 @@ class CudaDevice:
         return memory.Registered(self.context, address, size)
 
     def adopt(self, address: int, size: int) -> Buffer:
-        """Another library's memory, of this GPU or another one."""
+        """Borrow another library's memory, of this GPU or another one."""
         return memory.adopt(self, address, size)
 
     def reaches(self, other: object, address: int) -> bool:
-        """Whether the GPUs are peers that can, the memory is managed, or the host's and mapped."""
+        """Whether kernels can access memory: of a peer GPU, managed, or mapped host memory."""
         return isinstance(other, CudaDevice) and memory.is_mapped(self.context, address)
 
     def dlpack_device(self, address: int) -> tuple[int, int]:
-        """Of memory of a GPU, of the host, or managed, as the driver knows it."""
+        """DLPack's device of an address, as the driver knows it: a GPU, the host, or managed."""
         return memory.dlpack_device(self.context, address)
 
     def memory_info(self) -> tuple[int, int]:
-        """Bytes (free, in all) of the device."""
+        """Bytes (free, total) of the device."""
         free, total = self.context.call("cuMemGetInfo")
         return int(free), int(total)
 
@@ -136,15 +136,14 @@ class CudaDevice:
     # --- queues ---
 
     def new_stream(self, non_blocking: bool = False, priority: int = 0) -> CudaStream:
-        """A stream of its own. One that is not ``non_blocking`` waits for the default stream's
-        work, and the other way round. A lower number is a higher priority."""
+        """A new stream. Unless ``non_blocking``, it and the default stream wait for each other's
+        work. A lower number is a higher priority."""
         stream = own_stream(self, non_blocking, priority)
         self._own[stream.handle] = stream
         return stream
 
     def stream_at(self, handle: int) -> CudaStream:
-        """A stream by its number; what it holds for its work and what went wrong in that stay with
-        the number."""
+        """A stream by its number; the objects and errors that it holds stay with the number."""
         if handle in (0, 1):
             return self.default_stream
         if handle < 0:
@@ -179,11 +178,11 @@ class CudaDevice:
         self.context.enter()
 
     def forget_thread(self) -> None:
-        """Make the context current on this thread at the next call, whatever was before."""
+        """Make the context current on this thread at the next call, in any case."""
         self.context.forget_thread()
 
     def flush(self) -> None:
-        """Write what kernels printed; called when work is done."""
+        """Write the lines that kernels printed; called when work is done."""
         for kernel in tuple(self.context.reporting):
             if kernel.report is not None and kernel.artifact.prints:
                 kernel.report.flush()
@@ -196,15 +195,15 @@ class CudaDevice:
                 raise (kernel.explain(stop) if kernel.explain else stop) from None
 
     def reset(self) -> None:
-        """Wait for all work, and give unused memory back; in place of a lost context make one.
+        """Wait for all work and release unused memory; replace a lost context.
 
-        What kernels of before raised is forgotten, and arrays of a lost context with it.
+        Errors that earlier kernels raised are dropped, and arrays of a lost context are lost.
         """
         if self.context.fault is not None:
             self.context.renew()
             self.context.enter()
             epoch, self.pool = self.pool.epoch, self._new_pool()
-            self.pool.epoch = epoch  # streams know how far they have come
+            self.pool.epoch = epoch  # streams compare their own epoch with it
             self.memory = self.memory.renewed(self.pool)
             self._host_memory = memory.host_memory(self.context, self)
             self._foreign.clear()
@@ -231,8 +230,8 @@ class CudaDevice:
         return bool(int(call("cuDeviceCanAccessPeer", ours, theirs)))
 
     def enable_peer(self, other: CudaDevice) -> None:
-        """Let kernels here use the other device's memory; DeviceError 704 when they can already,
-        217 when they cannot."""
+        """Let kernels here use the other device's memory; DeviceError 704 if they already can, 217
+        if they cannot."""
         other.pool.share_with(self.ordinal)  # first: 704 says nothing of pools
         self.context.call("cuCtxEnablePeerAccess", other.context.handle, 0)
 
@@ -257,7 +256,7 @@ class CudaDevice:
         return found
 
     def describe(self) -> dict[str, object]:
-        """What there is to know of the GPU."""
+        """Facts for ``gridlane devices``."""
         facts, device = self.attributes(), self.context.device
         raw = call("cuDeviceGetName", 256, device)
         version = int(call("cuDriverGetVersion"))
@@ -312,7 +311,7 @@ _lock = threading.Lock()
 
 
 def gpu(ordinal: int) -> CudaDevice:
-    """A GPU by its number; the same object as long as somebody has it."""
+    """Open a GPU by its number; return the same object while it is alive."""
     with fork_waits(), _lock:
         found = _opened.get(ordinal)
         if found is None:

@@ -1,4 +1,4 @@
-"""Work of streams that is recorded once, and then launched any number of times."""
+"""CUDA graphs: work of streams that is recorded once and launched any number of times."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from gridlane.runtime.drivers.cuda.kernel import CudaBound
 from gridlane.runtime.queues.graph import check_begin, check_end
 
 _PAGE_LOCKED = 1
-"""CU_MEMORYTYPE_HOST; the driver knows no other memory of the host."""
+"""CU_MEMORYTYPE_HOST; the driver has no other type for host memory."""
 
 
 class Stream(Protocol):
-    """What captures and graphs need of a stream.
+    """The stream interface that captures and graphs use.
 
     Attributes:
         native: the CUstream.
-        capture: what the work is recorded in, not run.
+        capture: the capture in progress that records the work, if any.
     """
 
     context: Context
@@ -35,19 +35,19 @@ class Stream(Protocol):
     capture: Capture | None
 
     def catch_up(self) -> None:
-        """Order later work after the work that it waits for."""
+        """Order later work after the allocations that it depends on."""
         ...
 
     def hold(self, keep: object) -> None:
-        """Keep something alive until the work so far is done."""
+        """Keep an object alive until the work so far is done."""
         ...
 
 
 class Capture:
-    """A recording that goes on.
+    """A recording in progress.
 
     Attributes:
-        keep: what the recorded work uses.
+        keep: objects that the recorded work uses.
         kernels: the kernels that it launches.
         streams: the streams whose work is recorded, the one that began first.
     """
@@ -59,7 +59,7 @@ class Capture:
         stream.context.captures.append(self)
 
     def end(self) -> None:
-        """Record no stream any more."""
+        """Stop recording every stream."""
         for stream in self.streams:
             stream.capture = None
         self.streams[0].context.captures.remove(self)
@@ -73,7 +73,7 @@ class Capture:
         """Note a launch.
 
         Raises:
-            DeviceError: NOT_CAPTURED, the kernel can raise, so that its launches are waited for.
+            DeviceError: NOT_CAPTURED, the kernel can raise, so its launches must be waited for.
         """
         kernel.kernel.ready()
         if kernel.raises():
@@ -85,27 +85,27 @@ class Capture:
         self.kernels.append(kernel)
 
     def add_callback(self, table: dict[int, Any], number: int) -> None:
-        """Keep a host function in its table for as long as the recorded work."""
+        """Keep a host function in its table for the lifetime of the recorded work."""
         holder = _Holder()
         weakref.finalize(holder, table.pop, number, None).atexit = False
         self.keep.append(holder)
 
 
 class _Holder:
-    """Something that dies with the recorded work."""
+    """A token whose lifetime is that of the recorded work."""
 
     __slots__ = ("__weakref__",)
 
 
 def begin_capture(stream: Stream) -> Capture:
-    """Make the driver record a stream's work.
+    """Record a stream's work with the driver.
 
     Raises:
-        DeviceError: NOT_CAPTURED, it is a default stream; ILLEGAL_STATE, it is recorded already.
+        DeviceError: NOT_CAPTURED for a default stream; ILLEGAL_STATE if it is recorded already.
     """
     context = stream.context
     check_begin(stream.handle in (0, 1, 2), stream.capture is not None)
-    # Relaxed: kernels may be loaded. What would end the capture is refused by Context and Stream.
+    # Relaxed: kernels may be loaded. Context and Stream refuse calls that would end the capture.
     mode = enum("CUstreamCaptureMode", "CU_STREAM_CAPTURE_MODE_RELAXED")
     context.call("cuStreamBeginCapture", stream.native, mode)
     context.expire()  # prepared launches keep nothing alive
@@ -113,19 +113,19 @@ def begin_capture(stream: Stream) -> Capture:
 
 
 def end_capture(stream: Stream) -> CudaGraph:
-    """What a stream has recorded, with the streams that joined.
+    """End a stream's recording, with that of the streams that joined, and return it as a graph.
 
     Raises:
         DeviceError: ILLEGAL_STATE, nothing is recorded; STREAM_CAPTURE_INVALIDATED and its like,
-            something went wrong, and the recording is lost.
+            the recording failed and is lost.
     """
     context, capture = stream.context, stream.capture
     check_end(capture is not None and capture.streams[0] is stream)
-    assert capture is not None  # as that is checked
+    assert capture is not None  # checked above
     try:
         native = context.call("cuStreamEndCapture", stream.native)
     finally:
-        capture.end()  # behind the driver's end: what waits to be given back would break it
+        capture.end()  # after the driver's end: deferred frees would break the capture
     return CudaGraph(context, native, capture)
 
 
@@ -141,11 +141,11 @@ class CudaGraph:
 
     @property
     def size(self) -> int:
-        """Launches, copies, fills and host functions in it."""
+        """The number of launches, copies, fills and host functions in it."""
         return int(self.context.call("cuGraphGetNodes", self._native)[1])
 
     def instantiate(self) -> CudaExecutable:
-        """The work ready to be launched; it does not need the graph any more."""
+        """Instantiate the work for launches; the result outlives the graph."""
         _check_generation(self)
         native = self.context.call("cuGraphInstantiate", self._native, 0)
         return CudaExecutable(self.context, native, self._capture)
@@ -158,7 +158,7 @@ class CudaExecutable:
         self.context = context
         self.generation = context.generation
         self._native, self._capture = native, capture
-        # A launch of it may still run.
+        # A launch of it may still be in flight.
         destroy = ("cuCtxSynchronize",), ("cuGraphExecDestroy", native)
         weakref.finalize(self, context.give_back, context.generation, *destroy).atexit = False
 
@@ -180,7 +180,7 @@ def _check_generation(owner: CudaGraph | CudaExecutable) -> None:
 
 
 def check_pinned(context: Context, address: int) -> None:
-    """Refuse host memory that the driver would copy before it is asked to launch."""
+    """Refuse pageable host memory, which the driver would copy before the graph is launched."""
     kind = enum("CUpointer_attribute", "CU_POINTER_ATTRIBUTE_MEMORY_TYPE")
     try:
         found = int(context.call("cuPointerGetAttribute", kind, bindings().CUdeviceptr(address)))

@@ -20,7 +20,7 @@ _PARAM_BUFFER_END, _PARAM_BUFFER, _PARAM_BUFFER_SIZE = 0, 1, 2
 
 
 class LaunchStream(Protocol):
-    """What a launch needs of its stream.
+    """The stream interface that a launch uses.
 
     Attributes:
         apart: whether it does not wait for the default stream.
@@ -37,19 +37,19 @@ class LaunchStream(Protocol):
 
 
 class Device(Protocol):
-    """What a kernel needs of its device."""
+    """The device interface that a kernel uses."""
 
     context: Context
     limits: Limits
 
     @property
     def default_stream(self) -> LaunchStream:
-        """The one that launches go to where no other is named."""
+        """The stream of launches that name none."""
         ...
 
 
 class CudaKernel:
-    """An artifact in a context; loaded again, when it is used, after the context was lost."""
+    """An artifact loaded into a context; reloaded at its next use after the context was lost."""
 
     def __init__(self, device: Device, artifact: Artifact) -> None:
         if artifact.target != "cuda" or artifact.format not in ("ptx", "cubin"):
@@ -59,7 +59,7 @@ class CudaKernel:
         self.device = device
         self.context: Context = device.context
         self.flag = self.context.new_flag()
-        """1 once it was launched, until all work is known to be done; see Context."""
+        """1 after a launch, until all work is known to be done; see Context."""
         self.report: BaseReport | None = None
         self.explain: Explain | None = None
         self.param_size = artifact.param_end
@@ -74,7 +74,7 @@ class CudaKernel:
             "cuModuleLoadData", image, what=f"{self.name}, {len(image)} bytes of {artifact.format}"
         )
         self.generation = context.generation
-        # The kernel may still run, on any stream.
+        # The kernel may still be in flight, on any stream.
         unload = ("cuCtxSynchronize",), ("cuModuleUnload", module)
         weakref.finalize(self, context.give_back, self.generation, *unload).atexit = False
         self._module = module
@@ -90,7 +90,7 @@ class CudaKernel:
             self._connect()
 
     def _connect(self) -> None:
-        """Give the kernel its report block, when it refers to one."""
+        """Give the kernel its report block, if it refers to one."""
         try:
             pointer, _ = self.context.call(
                 "cuModuleGetGlobal", self._module, abi.REPORT.encode(), what=self.name
@@ -106,21 +106,21 @@ class CudaKernel:
         self.context.call("cuMemcpyHtoD", pointer, ctypes.addressof(where), 8)
 
     def ready(self) -> None:
-        """Load again if the context was made anew since."""
+        """Reload if the context was renewed since."""
         if self.generation != self.context.generation:
             self.context.enter()
             self._load()
 
     @property
     def launched(self) -> bool:
-        """Whether it may be running."""
+        """Whether it may be in flight."""
         return bool(self.flag[0])
 
     def places(self) -> list[str]:
-        """After a fault: the lines where its warps stood."""
+        """The lines at which its warps stood when it faulted."""
         return self.report.places() if self.report is not None and self.launched else []
 
-    # --- what the driver says of it ---
+    # --- the driver's figures ---
 
     def _set(self, name: str, value: int) -> None:
         attribute = enum("CUfunction_attribute", f"CU_FUNC_ATTRIBUTE_{name}")
@@ -142,13 +142,13 @@ class CudaKernel:
         )
 
     def occupancy(self, threads: int, shared: int = 0) -> int:
-        """Blocks that a multiprocessor holds at once."""
+        """The number of blocks that a multiprocessor holds at once."""
         self.ready()
         name = "cuOccupancyMaxActiveBlocksPerMultiprocessor"
         return int(self.context.call(name, self.handle, threads, shared, what=self.name))
 
     def potential_block_size(self, shared: int = 0) -> tuple[int, int]:
-        """(blocks that fill the device, threads a block) at the best occupancy."""
+        """(blocks that fill the device, threads per block) at the best occupancy."""
         self.ready()
         blocks, threads = self.context.call(
             "cuOccupancyMaxPotentialBlockSize", self.handle, None, shared, 0, what=self.name
@@ -158,7 +158,7 @@ class CudaKernel:
     # --- launching ---
 
     def bind(self, block: Block) -> CudaBound:
-        """The kernel for blocks of one shape."""
+        """Bind the kernel to a block shape."""
         return CudaBound(self, block)
 
 
@@ -172,7 +172,7 @@ class CudaBound:
 
     @property
     def explain(self) -> Explain | None:
-        """What the user is to see of a KernelStop."""
+        """Convert a KernelStop to the user's exception."""
         return self.kernel.explain
 
     @explain.setter
@@ -210,11 +210,11 @@ class CudaBound:
         kernel.context.call("cuLaunchKernel", kernel.handle, *geometry, 0, at, what=what)
 
     def native_launch(self, stream: LaunchStream) -> NativeLaunch | None:
-        """How to launch on a stream without this class; None for launches that must be waited for,
-        cooperative ones, and streams that need care."""
+        """The parameters of a native launch on a stream; None for launches that must be waited for,
+        cooperative ones, and streams that need the slow path."""
         kernel, address = self.kernel, address_of("cuLaunchKernel")
         kernel.ready()
-        if kernel.context.captures:  # what is recorded must be kept alive
+        if kernel.context.captures:  # a recording must keep its objects alive
             return None
         if not address or self.raises() or self.artifact.cooperative or stream.apart:
             return None
@@ -235,5 +235,5 @@ class CudaBound:
         return bool(self.artifact.errors) and self.kernel.report is not None
 
     def holder(self) -> Any:
-        """What a launch must keep alive: the module."""
+        """The object that a launch must keep alive: the module."""
         return self.kernel

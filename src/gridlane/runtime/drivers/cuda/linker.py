@@ -1,4 +1,4 @@
-"""PTX to machine code by the compiler that the driver has."""
+"""Compile PTX to machine code with the driver's own compiler."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def link(context: Context, artifact: Artifact) -> Artifact:
     """The artifact with a cubin in place of its PTX.
 
     Raises:
-        DeviceError: INVALID_PTX and its like, with what the driver's compiler said.
+        DeviceError: INVALID_PTX and its like, with the log of the driver's compiler.
     """
     if artifact.format != "ptx":
         return artifact

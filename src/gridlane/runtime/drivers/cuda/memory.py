@@ -1,4 +1,4 @@
-"""Memory: a stream-ordered pool of the device, page-locked and managed memory of the host."""
+"""CUDA memory: a stream-ordered pool of the device, and page-locked and managed host memory."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class Pool:
     """Device memory by cuMemAllocFromPoolAsync on the default stream: a resource of one generation
     of the context.
 
-    Memory goes back behind all work that the default stream and the streams that wait for it have
-    by then; it stays with the pool for the next allocation.
+    Memory is freed after the work that the default stream, and the streams that wait for it, have
+    so far; it stays in the pool for the next allocation.
     """
 
     def __init__(self, context: Context, supported: bool) -> None:
         self.context, self.generation = context, context.generation
-        # A signal handler may allocate in the middle of what holds the lock, on the same thread.
+        # A signal handler may allocate on the thread that holds the lock.
         self._lock = threading.RLock()
         self.epoch = 0
-        """Counts allocations, so that streams that do not wait for the default one can catch up."""
+        """Counts allocations; streams that do not wait for the default one catch up with it."""
         self._handle = self._create() if supported else None
 
     def _create(self) -> Any:
@@ -65,7 +65,7 @@ class Pool:
         except DeviceError as error:
             if error.number != OUT_OF_MEMORY:
                 raise
-            # What waits to be freed, here and in other pools of the process, may be enough.
+            # Deferred frees, here and in other pools of the process, may release enough.
             self.context.call("cuCtxSynchronize")
             self.trim()
             return int(
@@ -73,7 +73,7 @@ class Pool:
             )
 
     def deallocate(self, address: int, size: int) -> None:
-        """Take memory back; see MemoryResource. That of a lost context went with it."""
+        """Free memory; see MemoryResource. Memory of a lost context is already gone."""
         pointer = bindings().CUdeviceptr(address)
         if self._handle is None:
             self.context.give_back(self.generation, ("cuMemFree", pointer))
@@ -90,7 +90,7 @@ class Pool:
         return int(self.context.call("cuMemPoolGetAttribute", self._handle, what))
 
     def trim(self, keep: int = 0) -> None:
-        """Give the device all but ``keep`` of the bytes that the pool holds and nothing uses."""
+        """Return all unused bytes of the pool but ``keep`` to the device."""
         if self._handle is not None:
             self.context.call("cuMemPoolTrimTo", self._handle, keep)
 
@@ -115,20 +115,19 @@ class PageLocked:
         self._flags = 1 | (2 if mapped else 0)  # portable, and mapped into the device
 
     def allocate(self, size: int) -> Buffer:
-        """Memory of the host; see MemoryResource."""
+        """Allocate host memory; see MemoryResource."""
         what = f"{size} bytes of {self._kind} memory"
         return Buffer(int(self.context.call("cuMemHostAlloc", size, self._flags, what=what)), size)
 
     def deallocate(self, address: int, size: int) -> None:
-        """Take memory back; see MemoryResource. Copies and kernels may still use it, on any
-        stream."""
+        """Free memory; see MemoryResource. Copies and kernels in flight on any stream may still use
+        it."""
         free = "cuMemFreeHost", address
         self.context.give_back(self.generation, ("cuCtxSynchronize",), free)
 
 
 class Managed:
-    """Memory that host and device use by one address: a resource of one generation of the
-    context."""
+    """Memory with one address on host and device: a resource of one generation of the context."""
 
     def __init__(self, context: Context) -> None:
         self.context, self.generation = context, context.generation
@@ -140,13 +139,13 @@ class Managed:
         return Buffer(int(self.context.call("cuMemAllocManaged", size, attach, what=what)), size)
 
     def deallocate(self, address: int, size: int) -> None:
-        """Take memory back; see MemoryResource. Kernels may still use it, on any stream."""
+        """Free memory; see MemoryResource. Kernels in flight on any stream may still use it."""
         free = "cuMemFree", bindings().CUdeviceptr(address)
         self.context.give_back(self.generation, ("cuCtxSynchronize",), free)
 
 
 def host_memory(context: Context, device: Any = None) -> dict[HostMemory, DeviceMemory[Buffer]]:
-    """Memory of the host of each kind."""
+    """The resources of host memory, by kind."""
     return {
         "pinned": DeviceMemory(PageLocked(context, False), device),
         "mapped": DeviceMemory(PageLocked(context, True), device),
@@ -155,7 +154,7 @@ def host_memory(context: Context, device: Any = None) -> dict[HostMemory, Device
 
 
 class Registered:
-    """The caller's memory, page-locked for as long as this object lives."""
+    """The caller's memory, page-locked for the lifetime of this object."""
 
     def __init__(self, context: Context, address: int, size: int) -> None:
         context.call("cuMemHostRegister", address, size, 1, what=f"{size} bytes at {address:#x}")
@@ -168,7 +167,7 @@ def _unregister(context: Context, address: int, generation: int) -> None:
 
 
 def _attribute(context: Context, name: str, address: int) -> Any:
-    """What the driver knows of an address; None where it does not know that."""
+    """A driver attribute of an address; None if the driver does not know the address."""
     number = enum("CUpointer_attribute", f"CU_POINTER_ATTRIBUTE_{name}")
     try:
         return context.call("cuPointerGetAttribute", number, bindings().CUdeviceptr(address))
@@ -183,7 +182,7 @@ _OF_HOST = 1
 
 
 def adopt(device: Any, address: int, size: int) -> Buffer:
-    """Memory that another library allocated, if the driver knows the address."""
+    """Borrow memory that another library allocated, if the driver knows the address."""
     kind = _attribute(device.context, "MEMORY_TYPE", address)
     if kind is None:
         fail(
@@ -200,13 +199,13 @@ def adopt(device: Any, address: int, size: int) -> Buffer:
 
 
 def is_mapped(context: Context, address: int) -> bool:
-    """Whether kernels of the context can use an address as it is."""
+    """Whether kernels of the context can use an address directly."""
     seen = _attribute(context, "DEVICE_POINTER", address)
     return seen is not None and int(seen) == address
 
 
 def dlpack_device(context: Context, address: int) -> tuple[int, int]:
-    """DLPack's (kind, number) of memory; that of the GPU's for the null pointer."""
+    """DLPack's (kind, number) of an address; the GPU's for the null pointer."""
     kind = _attribute(context, "MEMORY_TYPE", address) if address else None
     if kind is None:
         return dlpack_abi.CUDA, context.ordinal
@@ -224,5 +223,5 @@ def host_address(view: memoryview) -> int:
 
 
 def as_array(address: int, size: int) -> ctypes.Array[ctypes.c_ubyte]:
-    """Bytes of the host at an address."""
+    """Host bytes at an address, as an array."""
     return (ctypes.c_ubyte * size).from_address(address)

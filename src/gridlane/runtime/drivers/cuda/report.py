@@ -1,4 +1,4 @@
-"""The report block of a kernel, in memory of the host that the device can write."""
+"""The report block of a kernel, in host memory that the device can write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams and events of the driver."""
+"""Streams and events of the CUDA driver."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ from gridlane.runtime.queues.graph import check_waiting
 NON_BLOCKING = 1
 
 _callbacks: dict[int, tuple[Callable[[], object], bool]] = {}
-"""Host functions by the number that the driver gets, and whether they are called once only."""
+"""Host functions by the number that the driver passes, and whether they are called only once."""
 _numbers = itertools.count(1)
 
 
 @HOST_FUNCTION
 def _host_function(number: int) -> None:
-    """What the driver calls from a thread of its own."""
+    """Call a host function, on a thread of the driver."""
     with callback():
         work, once = _callbacks[number]
         if once:
             del _callbacks[number]
         work()
-        del work  # what it holds may be device memory, which may not be freed behind this block
+        del work  # it may own device memory, which must not be freed after this block
 
 
 class Device(Protocol):
-    """What a stream needs of its device."""
+    """The device interface that a stream uses."""
 
     name: str
     context: Context
@@ -63,11 +63,11 @@ class Device(Protocol):
 
     @property
     def default_stream(self) -> CudaStream:
-        """The one that allocations are work of."""
+        """The stream of allocations."""
         ...
 
     def flush(self) -> None:
-        """Write what kernels printed; called when work is done."""
+        """Write the lines that kernels printed; called when work is done."""
         ...
 
     def check(self) -> None:
@@ -95,7 +95,7 @@ class CudaStream:
         self.apart = foreign and self._is_apart()
         self._seen = -1
         self.capture: Capture | None = None
-        """What the work is recorded in, not run."""
+        """The capture in progress that records the work, if any."""
         self._held: deque[tuple[CudaEvent, object]] = deque()
 
     def _is_apart(self) -> bool:
@@ -113,8 +113,8 @@ class CudaStream:
         shared: int,
         keep: object = None,
     ) -> None:
-        """Append a launch. One that can raise is waited for on the default stream, as it is on
-        every other device."""
+        """Append a launch. A launch that can raise is waited for on the default stream, as on every
+        other device."""
         self.catch_up()
         if self.capture is not None:
             self.capture.add_kernel(kernel)
@@ -150,8 +150,8 @@ class CudaStream:
     def copy_from(
         self, peer: Device, target: int, source: int, size: int, keep: object = None
     ) -> None:
-        """Append a copy from another GPU's memory to this one's, whether kernels can reach it or
-        not."""
+        """Append a copy from another GPU's memory to this one's, even if kernels cannot access
+        it."""
         self._check_default()
         self.catch_up()
         ends = _device(target), self.context.handle, _device(source), peer.context.handle
@@ -179,7 +179,7 @@ class CudaStream:
 
     def submit(self, work: Callable[[], object], always: bool = False) -> None:
         """Append a host function. It runs on a thread of the driver and must not use the device;
-        what it raises surfaces at ``synchronize``."""
+        ``synchronize`` raises its exception."""
         self._check_default()
         number = next(_numbers)
 
@@ -201,7 +201,7 @@ class CudaStream:
     # --- waiting ---
 
     def synchronize(self) -> None:
-        """Wait; raise what a kernel or host function of the work raised."""
+        """Wait; raise the error of a kernel or host function of the work."""
         self.drain()
         if not self.context.silent:
             self.device.check()
@@ -210,7 +210,7 @@ class CudaStream:
             raise error
 
     def drain(self) -> None:
-        """Wait; what kernels raised stays for ``synchronize``, a fault of the device does not."""
+        """Wait; a kernel's error stays for ``synchronize``, a fault of the device is raised."""
         self._check_waiting("waiting for the stream")
         self._wait()
         self._held.clear()
@@ -226,16 +226,16 @@ class CudaStream:
 
     @property
     def capturing(self) -> bool:
-        """Whether work is recorded, not run."""
+        """Whether work is recorded, not executed."""
         return self.capture is not None
 
     def begin_capture(self) -> None:
-        """Record the work from now on; it does not run."""
+        """Record later work; it does not execute."""
         self.catch_up()
         self.capture = begin_capture(self)
 
     def end_capture(self) -> CudaGraph:
-        """The work that was recorded."""
+        """End the recording and return it as a graph."""
         return end_capture(self)
 
     # --- details ---
@@ -248,7 +248,7 @@ class CudaStream:
             raise self.context.explained(device_error(code, "cuStreamSynchronize"))
 
     def _check_waiting(self, what: str) -> None:
-        """Refuse what needs the work done, while it is recorded only."""
+        """Refuse a wait for the work while it is only recorded."""
         check_waiting(self.capturing, what)
 
     def _check_default(self) -> None:
@@ -260,8 +260,8 @@ class CudaStream:
         return self.context.call(name, *args)
 
     def catch_up(self) -> None:
-        """Make a stream that stands apart wait for the allocations so far. Those of a capture do so
-        when its graph is launched."""
+        """Make a stream that does not wait for the default one wait for the allocations so far.
+        Captured work does so when its graph is launched."""
         self._check_default()
         if self.capture is not None:
             return
@@ -272,8 +272,8 @@ class CudaStream:
             event.wait(self)
 
     def hold(self, keep: object) -> None:
-        """Keep something alive until the work so far is done. Streams that wait for the default one
-        need not: their memory is freed behind their work."""
+        """Keep an object alive until the work so far is done. Streams that wait for the default one
+        need not: their memory is freed after their work."""
         if self.capture is not None:
             self.capture.keep.append(keep)
             return
@@ -315,7 +315,7 @@ class CudaEvent:
         return int(self.native)
 
     def record(self, stream: CudaStream) -> None:
-        """Record behind the work that is in the stream now."""
+        """Record the event after the work that is in the stream now."""
         _check_kind(stream)
         self.context.call("cuEventRecord", self.native, stream.native)
         self.recorded = True
@@ -334,14 +334,14 @@ class CudaEvent:
         _check_kind(stream)
         stream.context.call("cuStreamWaitEvent", stream.native, self.native, 0)
         if self.capture is not None and stream.capture is None:
-            self.capture.join(stream)  # as the driver has it
+            self.capture.join(stream)  # as the driver does
 
     def elapsed_ms(self, end: CudaEvent) -> float:
         """Milliseconds of the device's clock from this event to ``end``.
 
         Raises:
-            DeviceError: INVALID_HANDLE when one was not recorded or does not time, NOT_READY when
-                one has not been passed.
+            DeviceError: INVALID_HANDLE if one was not recorded or has no timing, NOT_READY if one
+                has not been passed.
         """
         if not isinstance(end, CudaEvent):  # pyright: ignore[reportUnnecessaryIsInstance]
             fail(INVALID_HANDLE, "the second event is another device's")
@@ -350,7 +350,7 @@ class CudaEvent:
 
 
 def _check_kind(stream: CudaStream) -> None:
-    """Refuse a stream of another kind of device; the driver tells GPUs apart."""
+    """Refuse a stream of another kind of device; the driver distinguishes GPUs."""
     if not isinstance(stream, CudaStream):  # pyright: ignore[reportUnnecessaryIsInstance]
         fail(INVALID_HANDLE, "the stream is another device's than the event")
 
@@ -360,7 +360,7 @@ def _device(address: int) -> Any:
 
 
 def _is_done(context: Context, query: str, native: Any) -> bool:
-    """What cuStreamQuery or cuEventQuery says."""
+    """Interpret the result of cuStreamQuery or cuEventQuery."""
     context.enter()
     code = answer(query, native)[0]
     if code not in (0, NOT_READY):

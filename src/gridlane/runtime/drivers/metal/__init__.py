@@ -1,6 +1,6 @@
 """The devices ``metal``, ``metal:1`` …: GPUs of macOS, by PyPI's pyobjc-framework-Metal.
 
-With GRIDLANE_METAL=emulated, a stand-in on the CPU; see provider.py.
+GRIDLANE_METAL=emulated selects a stand-in on the CPU; see provider.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["MetalDevice", "device_count", "open_device", "open_for_compiling"]
 
 
 def device_count() -> int:
-    """Devices of this machine; 0 where there is no Metal."""
+    """The number of devices of this machine; 0 without Metal."""
     try:
         return len(usable())
     except DeviceError:
@@ -22,10 +22,10 @@ def device_count() -> int:
 
 
 def open_device(ordinal: int = 0) -> MetalDevice:
-    """A device by its number; called once for each.
+    """Open a device by its number; called once for each.
 
     Raises:
-        DeviceError: METAL_NO_DEVICE, there is no Metal or it has no device; INVALID_DEVICE.
+        DeviceError: METAL_NO_DEVICE, without Metal or a usable device; INVALID_DEVICE.
     """
     found = usable()
     if ordinal >= len(found):
@@ -34,7 +34,7 @@ def open_device(ordinal: int = 0) -> MetalDevice:
 
 
 def open_for_compiling() -> MetalDevice:
-    """A device of its own to try Metal's compiler with, be it one that kernels cannot run on."""
+    """Open a separate device to try Metal's compiler, even one that cannot run kernels."""
     found = all_adapters()
     if not found:
         no_device("metal", "Metal shows no device")

@@ -1,4 +1,4 @@
-"""The devices that Metal shows, and which of them this driver can use."""
+"""The devices that Metal lists, and those that this driver can use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gridlane.core.device_errors import no_device
 from gridlane.runtime.drivers.metal.provider import Provider, provider
 
 OLDEST_MACOS = (15, 0)
-"""The first whose compiler reads MSL 3.2, which has fences apart from barriers."""
+"""The first version whose compiler reads MSL 3.2, which has fences separate from barriers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +19,11 @@ class Adapter:
 
     Attributes:
         device: the MTLDevice.
-        registry: the system's number of it.
-        threads: of a threadgroup, at most, along each axis; ``most_threads`` in all.
+        registry: its number in the system.
+        threads: the largest threadgroup along each axis; ``most_threads`` in total.
         shared: bytes of threadgroup memory.
         largest_buffer, working_set: bytes of one buffer, and of all that should be in use.
-        missing: why it cannot be used, or "".
+        missing: why it is unusable, or "".
     """
 
     provider: Provider
@@ -41,7 +41,7 @@ class Adapter:
 
 @cache
 def all_adapters() -> tuple[Adapter, ...]:
-    """Every device that Metal shows."""
+    """Every device that Metal lists."""
     there = provider()
     with there.pool():
         return tuple(_adapter(there, device) for device in there.metal.MTLCopyAllDevices())
@@ -51,7 +51,7 @@ def usable() -> tuple[Adapter, ...]:
     """The devices that this driver can use.
 
     Raises:
-        DeviceError: METAL_NO_DEVICE, there is none, and why.
+        DeviceError: METAL_NO_DEVICE, with the reason of each unusable device.
     """
     every = all_adapters()
     able = tuple(adapter for adapter in every if not adapter.missing)
@@ -84,7 +84,7 @@ def _missing(there: Provider, device: Any) -> str:
     if there.macos < OLDEST_MACOS:
         wanted, found = (".".join(map(str, each)) for each in (OLDEST_MACOS, there.macos))
         return f"macOS {wanted} or newer is needed, for MSL 3.2 (this is {found})"
-    # Metal 3: kernels follow pointers that are in memory, and add floats atomically.
+    # Metal 3: kernels follow pointers in memory, and add floats atomically.
     if not device.supportsFamily_(there.metal.MTLGPUFamilyMetal3):
         return "it is not of the family Metal 3"
     return ""

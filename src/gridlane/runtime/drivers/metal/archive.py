@@ -1,9 +1,8 @@
 """Machine code that is kept between processes: an MTLBinaryArchive, and a file of its bytes.
 
-Metal reads and writes archives as files of its own. What is kept is a copy of one, as
-runtime/driver_cache.py keeps all that drivers believe: there is a file for each kind of device and
-version of the system. A device is known by its name, as the number that the system gives it may be
-another one when the machine starts again.
+Metal reads and writes archives in files of its own. The cache keeps a copy of one in the form of
+runtime/driver_cache.py; there is a file for each kind of device and version of the system. The key
+is the device's name, as the system's number of a device may change at the next boot.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ _MAGIC = b"glmtlarc"
 
 @cache
 def directory() -> Path | None:
-    """Where the files are; None where there is to be no cache."""
+    """The directory of the files; None when the cache is off."""
     return driver_cache.directory("metal")
 
 
 class Archive:
-    """Makes the states of pipelines, with the machine code that is in the archive or as new.
+    """Create pipeline states with the archive's machine code, or by compiling it.
 
-    Nothing about its file is an error: without one, it begins empty.
+    No defect of the file is an error: without one, the archive begins empty.
     """
 
     def __init__(self, context: Context) -> None:
@@ -42,22 +41,22 @@ class Archive:
         self._metal, self._device = context.metal, context.device
         self._handle: Any = None
         self._changed = False
-        """Whether there is machine code that the file has not."""
+        """Whether the archive has machine code that the file lacks."""
         folder = directory()
         if folder is None:
             return
         self._path = folder / _file_name(context.adapter)
-        try:  # Metal may read the copy as long as it has the archive.
+        try:  # Metal may read the copy during the archive's lifetime.
             self._copies = tempfile.mkdtemp(prefix="gridlane-metal-")
         except OSError:
             return
-        # tempfile's own directories go before the device ends.
+        # tempfile deletes its own directories before the device ends.
         at_end(shutil.rmtree, self._copies, ignore_errors=True)
         with context.pool():
             self._handle = self._opened(driver_cache.load(self._path, _MAGIC)) or self._opened(b"")
 
     def _opened(self, data: bytes) -> Any:
-        """The MTLBinaryArchive with these bytes, or None where Metal does not take them."""
+        """The MTLBinaryArchive of these bytes, or None if Metal refuses them."""
         described = self._metal.MTLBinaryArchiveDescriptor.new()
         if data:
             copy = Path(self._copies, "old")
@@ -80,13 +79,13 @@ class Archive:
         state, _ = make(described, metal.MTLPipelineOptionFailOnBinaryArchiveMiss, None, None)
         if state is not None:
             return state, None
-        # What cannot be added can be made all the same, or else Metal says why not.
+        # A function that cannot be added can still be compiled, or Metal says why not.
         added, _ = self._handle.addComputePipelineFunctionsWithDescriptor_error_(described, None)
         self._changed |= bool(added)
         return make(described, metal.MTLPipelineOptionNone, None, None)
 
     def end(self) -> None:
-        """Write the file, if there is something new, and let the archive go."""
+        """Write the file, if the archive has changed, and release the archive."""
         if self._handle is None:
             return
         if self._changed:
@@ -106,6 +105,6 @@ class Archive:
 
 
 def _file_name(adapter: Adapter) -> str:
-    """A name that differs where machine code may."""
+    """A name that differs wherever machine code may differ."""
     facts = f"{adapter.name} {adapter.provider.macos} {platform.version()}"
     return f"{sha256(facts.encode()).hexdigest()[:32]}.pipelines"

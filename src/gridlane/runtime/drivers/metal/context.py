@@ -1,4 +1,4 @@
-"""What the parts of an open device share: its state, and what is to be given back."""
+"""The shared state of an open Metal device, and its deferred frees."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Context(HostDrivenContext):
     """The state of an open device.
 
     Attributes:
-        metal, pool: Metal's module, and what makes autorelease pools.
+        metal, pool: Metal's module, and the factory of autorelease pools.
         device: the MTLDevice.
-        retired: (number of a batch, what to call when it is done), in order.
+        retired: (number of a batch, function to call when it is done), in order.
     """
 
     def __init__(self, adapter: Adapter) -> None:
@@ -26,6 +26,6 @@ class Context(HostDrivenContext):
         self.retired: deque[tuple[int, Callable[[], object]]] = deque()
 
     def retire(self, work: Callable[[], object]) -> None:
-        """Call ``work`` when all that is recorded by now is done; from any thread, at any moment,
-        as finalizers are."""
+        """Call ``work`` when all work recorded so far is done; safe on any thread at any moment, as
+        finalizers run so."""
         self.retired.append((self.progress, work))

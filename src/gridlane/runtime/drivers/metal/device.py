@@ -31,13 +31,13 @@ from gridlane.runtime.protocol import Block, Limits
 
 
 class MetalDevice(ReportingDevice[MetalStream]):
-    """An adapter, opened: memory, a queue of work, and kernels."""
+    """An opened adapter: memory, a queue of work, and kernels."""
 
     def __init__(self, adapter: Adapter, ordinal: int) -> None:
         self.adapter, self.ordinal = adapter, ordinal
         self.emulated = adapter.provider.emulated
         name = f"metal:{ordinal}" if ordinal else "metal"
-        # Whatever names the device, a trace or an error, says what it is.
+        # Traces and errors name the device: the name says whether it is emulated.
         self.name = f"{name} ({LABEL})" if self.emulated else name
         self.dlpack_kind = None if self.emulated else dlpack_abi.METAL
         self.limits = _limits(adapter)
@@ -58,24 +58,24 @@ class MetalDevice(ReportingDevice[MetalStream]):
     # --- code ---
 
     def target(self, block: Block) -> Target:
-        """One text for any block shape."""
+        """The compilation target; one text serves any block shape."""
         return Target("metal")
 
     def compile_ahead(self, texts: Sequence[str]) -> None:
-        """Give the stand-in's compiler many texts at once, as it takes a second for any. Apple's
-        gets each when it is loaded."""
+        """Give many texts at once to the stand-in's compiler, as each run of it takes a second.
+        Apple's compiler gets each text when it is loaded."""
         if self.emulated:
             self.adapter.provider.metal.compile_ahead(texts)
 
     def load(self, artifact: Artifact) -> MetalKernel:
-        """Give a text to Metal's compiler."""
+        """Compile a text with Metal's compiler."""
         self.context.enter()
         return MetalKernel(self, artifact)
 
     # --- memory ---
 
     def allocate(self, size: int) -> Suballocation:
-        """Device memory; where it is short, what is about to be freed is waited for."""
+        """Allocate device memory; if it is short, wait for deferred frees."""
         self.context.enter()
         if self.context.retired:
             self.recorder.collect()
@@ -90,11 +90,11 @@ class MetalDevice(ReportingDevice[MetalStream]):
         return self.memory.allocate(size)
 
     def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
-        """Pinned memory, which copies use directly.
+        """Allocate pinned memory, which copies use directly.
 
         Raises:
-            DeviceError: NOT_SUPPORTED, mapped and managed memory: the host's address of memory is
-                another one than the device's.
+            DeviceError: NOT_SUPPORTED for mapped and managed memory: the host and the device
+                address memory differently.
         """
         if kind != "pinned":
             fail(NOT_SUPPORTED, f"{kind} memory: the device {self.name} has addresses of its own")
@@ -102,11 +102,11 @@ class MetalDevice(ReportingDevice[MetalStream]):
         return Buffer(block.pointer, size, block)
 
     def adopt(self, address: int, size: int) -> Buffer:
-        """Memory inside an array of this device; no other library allocates here."""
+        """Borrow memory inside an array of this device; no other library allocates here."""
         return Buffer(address, size, place(self, address, size)[0])
 
     def memory_info(self) -> tuple[int, int]:
-        """Bytes (free, in all) of what the device should have in use at most."""
+        """Bytes (free, total) of the device's recommended working set."""
         total = self.adapter.working_set
         with self.context.pool():
             used = int(self.context.device.currentAllocatedSize())
@@ -115,15 +115,15 @@ class MetalDevice(ReportingDevice[MetalStream]):
     # --- queues ---
 
     def new_event(self, timing: bool = True) -> MetalEvent:
-        """An event of the device's clock."""
+        """An event on the device's clock."""
         return MetalEvent(self, timing)
 
     def _all_done(self) -> bool:
         return self.recorder.idle
 
     def reset(self) -> None:
-        """Wait for all work, forget what kernels raised, and give unused memory back. After a
-        failure the work goes to a new queue; arrays stay, with whatever is in them."""
+        """Wait for all work, drop the errors of kernels, and release unused memory. After a
+        failure, work goes to a new queue; arrays keep their present contents."""
         if self.ended:
             return
         with suppress(KernelStop, DeviceError):
@@ -153,11 +153,11 @@ class MetalDevice(ReportingDevice[MetalStream]):
     # --- facts ---
 
     def attributes(self) -> dict[str, int]:
-        """CUDA's attributes, by what Metal tells."""
+        """The CUDA attributes, from Metal's properties."""
         return self._attributes(self.adapter.unified)
 
     def describe(self) -> dict[str, object]:
-        """What there is to know."""
+        """Facts for ``gridlane devices``."""
         free, total = self.memory_info()
         system = "macOS {}.{}".format(*self.adapter.provider.macos)
         told = f"{LABEL}, for tests and trials" if self.emulated else f"Metal of {system}"

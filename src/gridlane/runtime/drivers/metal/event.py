@@ -1,9 +1,8 @@
-"""Events: points in streams, with the time at which the device came there.
+"""Events: points in streams, with the time at which the device passed them.
 
-The device tells when each command buffer ended, so an event that times ends the one that is open.
-Its time is that end or, where the stream had nothing left to do, the time when it was recorded.
-Both are of the clock that counts since the machine started, mach_absolute_time, which is Python's
-``time.monotonic``.
+The device reports when each command buffer ended, so an event with timing ends the open one. Its
+time is that end or, for an idle stream, the time of the recording. Both are on the clock that
+counts since boot, mach_absolute_time, which is Python's ``time.monotonic``.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ class _Mark(Mark):
 
     Attributes:
         time: of the recording, in seconds.
-        batch: the one before it that was not known to be done then.
+        batch: the last one before it that was not known to be done then.
     """
 
     __slots__ = ("batch", "time")
@@ -33,12 +32,12 @@ class _Mark(Mark):
         self.batch: Batch | None = None
 
     def passed_at(self) -> float:
-        """When the device came here; call when it has."""
+        """The time at which the device passed this mark; call it when it has."""
         return max(self.time, self.batch.end if self.batch is not None else 0.0)
 
 
 class Device(StreamDevice, Protocol):
-    """What an event needs of its device."""
+    """The device interface that an event uses."""
 
     recorder: Recorder
 
@@ -62,12 +61,12 @@ class MetalEvent(HostDrivenEvent[Device, _Mark, MetalStream]):
         mark.time = time.monotonic()
 
     def _put_behind(self, stream: MetalStream, mark: _Mark) -> None:
-        # What is recorded already comes first in any case, as all streams' work is in one order.
+        # Recorded work comes first in any case, as the work of all streams is in one order.
         with stream.context.lock:
             stream.point = max(stream.point, mark.point)
 
     def _between_ms(self, first: _Mark, second: _Mark) -> float:
-        # The batch before the mark may have been another stream's, and run on.
+        # The batch before the mark may have been another stream's, and continued.
         for mark in (first, second):
             if mark.batch is not None:
                 self.device.recorder.wait(mark.batch.value)

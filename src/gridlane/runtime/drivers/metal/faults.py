@@ -1,4 +1,4 @@
-"""What the errors of command buffers mean, in CUDA's numbers."""
+"""Map the errors of command buffers to CUDA's numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gridlane.core.errors import DeviceError
 _TIMEOUT, _FAILED, _GONE = 702, 719, 46
 DOMAIN = "MTLCommandBufferErrorDomain"
 
-# MTLCommandBufferError: CUDA's number, in words, and what to do.
+# MTLCommandBufferError: CUDA's number, its meaning, and a remedy.
 TABLE: dict[int, tuple[int, str, str]] = {
     1: (_FAILED, "an internal error", "run the kernel on the device `interp`, which checks it"),
     2: (
@@ -44,7 +44,7 @@ def explained(error: Any, kernels: str) -> DeviceError:
     """The exception for an NSError of a command buffer.
 
     Args:
-        kernels: the names of those that were in it.
+        kernels: the names of the kernels in it.
     """
     code, domain = int(error.code()), str(error.domain())
     number, words, advice = TABLE.get(code, _UNKNOWN) if domain == DOMAIN else _UNKNOWN

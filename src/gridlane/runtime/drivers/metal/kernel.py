@@ -20,18 +20,18 @@ from gridlane.runtime.host_driven_kernel import (
 from gridlane.runtime.protocol import Block
 
 SHARED_STEP = 16
-"""Bytes of dynamic shared memory come in steps of so many."""
+"""The granularity of dynamic shared memory, in bytes."""
 
 
 class Device(KernelDevice, Protocol):
-    """What a kernel needs of its device."""
+    """The device interface that a kernel uses."""
 
     pipelines: Pipelines
     reporting: weakref.WeakSet[HostDrivenKernel[Any]]
     unread: set[HostDrivenKernel[Any]]
 
     def allocate(self, size: int) -> Suballocation:
-        """Device memory."""
+        """Allocate device memory."""
         ...
 
 
@@ -51,10 +51,10 @@ class MetalKernel(HostDrivenKernel[Device]):
             device.reporting.add(self)
 
     def check(self, block: Block, shared: int) -> None:
-        """Refuse blocks that the device does not run.
+        """Refuse blocks that the device cannot run.
 
         Raises:
-            DeviceError: INVALID_VALUE, no kernel runs so; OUT_OF_RESOURCES, this one does not.
+            DeviceError: INVALID_VALUE for any kernel; OUT_OF_RESOURCES for this one.
         """
         threads = self.check_block(block)
         if threads > self.pipeline.threads:
@@ -64,7 +64,7 @@ class MetalKernel(HostDrivenKernel[Device]):
         self.check_shared(static, shared, SHARED_STEP)
 
     def bind(self, block: Block) -> MetalBound:
-        """The kernel for blocks of one shape."""
+        """Bind the kernel to a block shape."""
         return MetalBound(self, block)
 
 

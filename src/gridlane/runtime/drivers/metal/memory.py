@@ -1,4 +1,4 @@
-"""Memory: buffers that host and device see, each at an address of its own."""
+"""Metal's memory: buffers that host and device share, at a different address for each."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from gridlane.runtime.drivers.metal.context import Context
 
 
 class Residency:
-    """Which buffers kernels may reach by pointer: all of them, always. By a residency set where
-    the device has such; else each encoder is told of each buffer."""
+    """Keep every buffer resident, so that kernels may reach it by pointer: by a residency set if
+    the device has them, else by telling each encoder of each buffer."""
 
     def __init__(self, context: Context) -> None:
         metal = context.metal
@@ -24,7 +24,7 @@ class Residency:
             self.set, _ = context.device.newResidencySetWithDescriptor_error_(described, None)
         self.buffers: list[Any] = []
         self.version = 0
-        """Changes when a buffer comes."""
+        """Changes when a buffer is added."""
 
     def add(self, buffer: Any) -> None:
         """Make a buffer reachable."""
@@ -36,7 +36,7 @@ class Residency:
             self.set.requestResidency()
 
     def remove(self, buffer: Any) -> None:
-        """Give a buffer up."""
+        """Remove a buffer."""
         self.buffers.remove(buffer)
         if self.set is not None:
             self.set.removeAllocation_(buffer)

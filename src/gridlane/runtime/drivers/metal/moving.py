@@ -1,5 +1,5 @@
-"""Copies within the device and setting bytes, by kernels: so they are in order with the others,
-and any address and size will do."""
+"""Copies and fills within a Metal device, by kernels: they stay in order with other kernels, and
+accept any address and size."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _text() -> str:
 
 
 class Mover:
-    """The kernels, made at their first use."""
+    """The copy and fill kernels, compiled at their first use."""
 
     def __init__(self, pipelines: Pipelines, recorder: Recorder) -> None:
         self._pipelines, self._recorder = pipelines, recorder
@@ -62,7 +62,7 @@ class Mover:
         self._launch(queue, "copy", target, source, size, 0, keep)
 
     def fill(self, queue: Queue, target: int, byte: int, size: int) -> None:
-        """Append setting bytes."""
+        """Append a fill."""
         self._launch(queue, "fill", target, 0, size, byte * 0x01010101, None)
 
     def _launch(

@@ -1,4 +1,4 @@
-"""Program texts as pipelines; what was made is kept as long as some kernel uses it."""
+"""Compile program texts to pipelines, which are kept as long as a kernel uses them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Pipeline:
 
     Attributes:
         state: the MTLComputePipelineState.
-        threads: of a block, at most.
+        threads: the largest block.
         static_shared: bytes of shared memory that it declares.
     """
 
@@ -31,7 +31,7 @@ class Pipeline:
 
 
 class Pipelines:
-    """Makes pipelines, with what archive.py keeps between processes."""
+    """Create pipelines, from the machine code of archive.py if it has any."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -44,8 +44,8 @@ class Pipelines:
         """The pipeline of a kernel in a text.
 
         Raises:
-            DeviceError: INVALID_IMAGE, Metal's compiler refuses the text; NOT_SUPPORTED, warps
-                have not 32 threads on this device.
+            DeviceError: INVALID_IMAGE if Metal's compiler refuses the text; NOT_SUPPORTED if the
+                device's SIMD groups are not 32 threads wide.
         """
         with self.context.lock, self.context.pool():
             made = self._made.get((code, entry))
@@ -75,7 +75,7 @@ class Pipelines:
     def _library(self, code: bytes, entry: str) -> Any:
         metal = self.context.metal
         options = metal.MTLCompileOptions.new()
-        # What the text is written for: newer compilers read it as well.
+        # The language version of the text: newer compilers accept it as well.
         options.setLanguageVersion_(metal.MTLLanguageVersion3_2)
         options.setMathMode_(metal.MTLMathModeSafe)
         compile_ = self.context.device.newLibraryWithSource_options_error_
@@ -85,7 +85,7 @@ class Pipelines:
         return library
 
     def end(self) -> None:
-        """Keep the machine code for the next process."""
+        """Save the machine code for the next process."""
         with self.context.lock, self.context.pool():
             self._archive.end()
 

@@ -1,4 +1,4 @@
-"""Where Metal comes from: PyPI's pyobjc-framework-Metal or, when asked for, a stand-in."""
+"""Import Metal from PyPI's pyobjc-framework-Metal or, on request, from a stand-in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gridlane.runtime.drivers.metal.selectors import owning, owning_metadata
 
 STAND_IN = "gridlane.emulation.metal"
 LABEL = "CPU emulation"
-"""What every description of a device that is none says."""
+"""The label in every description of a stand-in device."""
 _ADVICE = (
     "GRIDLANE_METAL=emulated makes the device metal a stand-in on the CPU, to try programs with "
     "(it needs g++, and gridlane from its source tree)"
@@ -27,12 +27,12 @@ _ADVICE = (
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """What the driver stands on.
+    """The modules that the driver uses.
 
     Attributes:
         metal, objc, foundation: the modules Metal, objc and Foundation.
         macos: the version of the system, (major, minor).
-        emulated: whether all this is the stand-in.
+        emulated: whether they are the stand-in.
     """
 
     metal: Any
@@ -42,17 +42,17 @@ class Provider:
     emulated: bool
 
     def pool(self) -> AbstractContextManager[Any]:
-        """An autorelease pool: what Metal hands out in the with block for a moment goes with it.
-        Python's threads have none of their own."""
+        """Open an autorelease pool: objects that Metal autoreleases in the with block die with it.
+        Python's threads have no pool of their own."""
         return self.objc.autorelease_pool()
 
 
 @cache
 def provider() -> Provider:
-    """The modules, told who owns what their methods return.
+    """Import the modules, and register the ownership of their methods' results.
 
     Raises:
-        DeviceError: METAL_NO_DEVICE, there is no Metal here.
+        DeviceError: METAL_NO_DEVICE, Metal is unavailable.
     """
     made = _stand_in() if config().metal == "emulated" else _system()
     for selector, signature in owning().items():

@@ -1,11 +1,11 @@
 """The work of all streams, recorded into command buffers of one queue, in one order.
 
-A command buffer has one encoder, whose launches come one after the other. Encoders of a queue may
-overlap, so each waits for the fence that the one before it updates: buffers are not tracked, as
-kernels reach them by pointers, which Metal does not see.
+A command buffer has one encoder, whose launches run one after the other. Encoders of a queue may
+overlap, so each waits for the fence that its predecessor updates: Metal does not track the buffers,
+which kernels reach by pointers.
 
-A command buffer is committed when somebody waits, or when it is full. At its end it sets a shared
-event to its number, which the host waits for.
+A command buffer is committed when a thread waits or when it is full. At its end it sets a shared
+event to its number; the host waits for that.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from gridlane.runtime.drivers.metal.memory import Residency
 from gridlane.runtime.drivers.metal.pipelines import Pipeline
 
 LONGEST = 64
-"""Launches of a command buffer."""
+"""The largest number of launches in a command buffer."""
 LARGEST = 1 << 16
-"""Bytes of parameters in a command buffer, beyond which it is committed."""
+"""Bytes of parameters beyond which a command buffer is committed."""
 AT_ONCE = 4096
-"""Bytes that setBytes takes; larger parameters go through a buffer."""
+"""The limit of setBytes; larger parameters go through a buffer."""
 _STEP = 16
-_SLICE_MS = 100  # of waiting, between looks at signals of the process and at failures
-_COUNTED = 2**32 - 1  # threads along an axis, which Metal counts in 32 bits
+_SLICE_MS = 100  # of waiting, between checks for signals of the process and for failures
+_COUNTED = 2**32 - 1  # threads along an axis: Metal's 32-bit limit
 
 # u32 base[3], u32 grid[3], u64 report, u32 bytes of dynamic shared memory: core.shader_abi.
 _LAUNCH = pack.Struct("<6IQI4x")
@@ -40,7 +40,7 @@ Shape = tuple[int, int, int]
 
 
 class Queue(Protocol):
-    """What the recorder keeps for a stream: the number of the batch with its last command."""
+    """The recorder's state of a stream: the number of the batch with its last command."""
 
     is_default: bool
     point: int
@@ -49,7 +49,7 @@ class Queue(Protocol):
 class Batch:
     """A command buffer. ``keep`` is held until it is done.
 
-    Attributes:
+    told: the residency version that its encoder knows, where encoders are told.
         told: the version of the residency that its encoder knows, where it has to be told.
         end: when it was done, in seconds of the host's monotonic clock; 0 before.
     """
@@ -77,7 +77,7 @@ class Batch:
 
 
 class Recorder:
-    """Records, commits and waits. What changes it holds the context's lock."""
+    """Records, commits and waits. Methods that change it hold the context's lock."""
 
     def __init__(
         self, context: Context, memory: DeviceMemory[Suballocation], residency: Residency
@@ -85,7 +85,7 @@ class Recorder:
         self.context, self.lock = context, context.lock
         self._memory, self._residency = memory, residency
         self.last = self.default_point = context.progress - 1
-        """The numbers of the last batches with a command, of any and of the default stream."""
+        """The number of the last batch with a command: of any stream, and of the default one."""
         self._size = context.metal.MTLSize
         self._completed = context.metal.MTLCommandBufferStatusCompleted
         self._fenced = False
@@ -119,7 +119,7 @@ class Recorder:
             grid, block: blocks along each axis, and threads of a block.
             shared: bytes of dynamic shared memory.
             report: address of the report block, or 0.
-            keep: is held until the launch is done.
+            keep: is kept alive until the launch is done.
         """
         context = self.context
         with self.lock, context.pool():
@@ -147,7 +147,7 @@ class Recorder:
                 self.default_point = batch.value
 
     def _bind(self, batch: Batch, params: bytes) -> None:
-        room = _whole(len(params))  # C's struct is as long as its alignment wants
+        room = _whole(len(params))  # the size of a C struct is a multiple of its alignment
         params = params.ljust(room, b"\0")
         if room <= AT_ONCE:
             batch.encoder.setBytes_length_atIndex_(params, room, 0)
@@ -159,7 +159,7 @@ class Recorder:
         batch.keep.append(block)
 
     def _dispatch(self, encoder: Any, grid: Shape, block: Shape, shared: int, report: int) -> None:
-        """Dispatch the grid; in parts where it has more threads than Metal counts."""
+        """Dispatch the grid, in parts if it exceeds Metal's limit on threads."""
         most = [_COUNTED // size for size in block]
         threads = self._size(*block)
         for z in range(0, grid[2], most[2]):
@@ -171,7 +171,7 @@ class Recorder:
                     encoder.dispatchThreadgroups_threadsPerThreadgroup_(self._size(*part), threads)
 
     def mark(self, queue: Queue) -> int:
-        """The number of the batch with what is in a stream now."""
+        """The number of the batch with a stream's work so far."""
         return self.last if queue.is_default else max(queue.point, self.default_point)
 
     def _room(self, size: int) -> Batch:
@@ -184,11 +184,11 @@ class Recorder:
         return self._begin()
 
     def _begin(self) -> Batch:
-        self.context.raise_fault()  # since the caller entered
+        self.context.raise_fault()  # a fault may have come since the caller entered
         self.collect()
         command = self._queue.commandBuffer()
         encoder = command.computeCommandEncoder()
-        if self._fenced:  # else nobody updates it
+        if self._fenced:  # else no encoder updates it
             encoder.waitForFence_(self._fence)
         self._open = Batch(command, encoder, self.context.progress)
         return self._open
@@ -196,7 +196,7 @@ class Recorder:
     # --- committing and waiting ---
 
     def flush(self) -> Batch | None:
-        """Commit what is recorded; the last batch that is not known to be done."""
+        """Commit the recorded work; return the last batch that is not known to be done."""
         with self.lock:
             batch = self._open
             if batch is not None:
@@ -212,7 +212,7 @@ class Recorder:
             return self._flying[-1] if self._flying else None
 
     def passed(self, value: int) -> bool:
-        """Whether a batch is done; one that is recorded yet is committed."""
+        """Whether a batch is done; an uncommitted one is committed."""
         if value >= self.context.progress:
             self.flush()
         self.collect()
@@ -224,14 +224,14 @@ class Recorder:
         """Wait until a batch is done.
 
         Raises:
-            DeviceError: one of those up to it failed.
+            DeviceError: a batch up to this one failed.
         """
         if value >= self.context.progress:
             self.flush()
         while True:
             with self.lock:
                 first = self._flying[0] if self._flying else None
-                # Whoever collects the batch next takes the command buffer out of it.
+                # The next collector of the batch takes the command buffer out of it.
                 command = first.command if first is not None else None
             if first is None or first.value > value:
                 break
@@ -242,15 +242,15 @@ class Recorder:
         self.context.raise_fault()
 
     def _wait_for(self, command: Any, value: int) -> None:
-        """Wait in slices, in between which Python handles signals. One that fails may never set
-        the event."""
+        """Wait in slices, between which Python handles signals. A failed batch may never set the
+        event."""
         with self.context.pool():
             while command.status() < self._completed:
                 if self._event.waitUntilSignaledValue_timeoutMS_(value, _SLICE_MS):
                     command.waitUntilCompleted()
 
     def collect(self) -> None:
-        """Take back what the batches that are done have used, and note how they ended."""
+        """Release the resources of finished batches, and note how they ended."""
         context = self.context
         with self.lock, context.pool():
             while self._flying and self._flying[0].command.status() >= self._completed:
@@ -262,14 +262,14 @@ class Recorder:
                 batch.command = batch.encoder = batch.pipeline = None
             done = self._flying[0].value - 1 if self._flying else context.progress - 1
             if self._open is None and not self._flying:
-                done = context.progress  # nothing is recorded in what comes next
+                done = context.progress  # nothing is recorded in the next batch
             retired = context.retired
             while retired and retired[0][0] <= done:
                 retired.popleft()[1]()
 
     def abandon(self) -> None:
-        """Drop what is recorded, after a failure, and wait for what is committed: an encoder must
-        have ended before it goes."""
+        """Drop recorded work after a failure, and wait for committed work: an encoder must have
+        ended before it is released."""
         with self.lock, self.context.pool():
             batch, self._open = self._open, None
             if batch is not None:
@@ -280,10 +280,10 @@ class Recorder:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is recorded or running."""
+        """Whether nothing is recorded or in flight."""
         return self._open is None and not self._flying
 
 
 def _whole(size: int) -> int:
-    """So many bytes, in whole steps of 16."""
+    """Round up to a multiple of 16 bytes."""
     return -(-size // _STEP) * _STEP

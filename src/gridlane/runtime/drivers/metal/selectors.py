@@ -1,8 +1,8 @@
-"""The methods of Metal that the driver calls: their selectors and types, as pyobjc encodes them.
+"""The methods of Metal that the driver calls: their selectors and types, in pyobjc's encoding.
 
 The letters are Objective-C's: ``@`` object, ``Q`` unsigned and ``q`` signed 64-bit integer, ``Z``
 truth value, ``d`` double, ``v`` nothing, ``^@`` place of an error, ``^v`` bytes, ``S`` an MTLSize,
-``0`` place of an object that nobody asks for: NULL.
+``0`` an out parameter that is not requested: NULL.
 Facts of pyobjc-framework-Metal 12.2.2 (its ``_metadata.py``) and of Apple's headers. The stand-in
 has these methods and no others, and the tests check that the driver calls no others.
 """
@@ -100,10 +100,10 @@ def types_of(signature: str) -> list[str]:
 
 
 def owning_metadata(signature: str) -> dict[str, Any]:
-    """pyobjc's metadata of a method ``new…``, with the fact that its result is the caller's own.
+    """pyobjc's metadata of a method ``new…``, corrected: the caller owns its result.
 
-    pyobjc takes the results of such methods of instances for borrowed and retains them once more,
-    so that none is ever freed (pyobjc issue 690). What is registered replaces all that it knew.
+    pyobjc assumes that instance methods ``new…`` return borrowed results and retains them once
+    more, so that none is ever freed (pyobjc issue 690). Registered metadata replaces pyobjc's own.
     """
     result, *arguments = types_of(signature)
     told: dict[int, dict[str, Any]] = {}
@@ -118,7 +118,7 @@ def owning_metadata(signature: str) -> dict[str, Any]:
 
 
 def owning() -> dict[str, str]:
-    """The selectors whose results are the caller's own, with their signatures."""
+    """The selectors whose results the caller owns, with their signatures."""
     return {
         selector: signature
         for methods in SELECTORS.values()

@@ -1,4 +1,4 @@
-"""Streams: ordered queues of work, recorded one behind the other; see recorder.py."""
+"""Metal's streams: ordered queues of work, recorded one after the other; see recorder.py."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gridlane.runtime.queues.host_driven_stream import HostDrivenStream, StreamD
 
 
 class Device(transfers.Memory, StreamDevice, Protocol):
-    """What a stream needs of its device."""
+    """The device interface that a stream uses."""
 
     context: Context
     recorder: Recorder
@@ -30,7 +30,7 @@ class MetalStream(HostDrivenStream[Device]):
 
     @property
     def recorder(self) -> Recorder:
-        """The device's, which is another one after ``reset``."""
+        """The device's recorder, which ``reset`` replaces."""
         return self.device.recorder
 
     # --- work: submitted now, deferred, or recorded for a graph ---
@@ -59,7 +59,7 @@ class MetalStream(HostDrivenStream[Device]):
     # --- waiting ---
 
     def finish(self) -> None:
-        """Wait for what a callback of this stream comes behind."""
+        """Wait for the work that a callback of this stream must follow."""
         self.recorder.wait(self.recorder.mark(self))
 
     def _wait_submitted(self) -> None:

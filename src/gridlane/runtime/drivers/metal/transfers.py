@@ -1,5 +1,5 @@
-"""Copies between host and device. The host sees all memory, so it copies itself where it waits
-anyway; what is appended to a stream is copied by the device, through pinned memory."""
+"""Copies between host and a Metal device. The host sees all memory, so a copy that it waits for is
+its own; the device makes copies appended to a stream, through pinned memory."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from gridlane.runtime.drivers.metal.recorder import Queue, Recorder
 
 
 class Memory(Protocol):
-    """What copies need of their device."""
+    """The device interface that copies use."""
 
     name: str
     pool: Pool
     mover: Mover
 
     def allocate(self, size: int) -> Suballocation:
-        """Device memory."""
+        """Allocate device memory."""
         ...
 
 
 class Stream(Queue, Protocol):
-    """What copies need of their stream."""
+    """The stream interface that copies use."""
 
     @property
     def device(self) -> Memory:
-        """The device that it is a stream of."""
+        """The device of the stream."""
         ...
 
     @property
     def recorder(self) -> Recorder:
-        """What records the device's work."""
+        """The recorder of the device's work."""
         ...
 
 
@@ -45,7 +45,7 @@ def place(memory: Memory, address: int, size: int) -> tuple[Arena, int]:
     """(arena, offset) of bytes of the device.
 
     Raises:
-        DeviceError: INVALID_VALUE, they are not the device's.
+        DeviceError: INVALID_VALUE, the bytes are outside the device's memory.
     """
     found = memory.pool.addresses.find(address, size)
     if found is None:
@@ -58,7 +58,7 @@ def place(memory: Memory, address: int, size: int) -> tuple[Arena, int]:
 
 
 def pinned(memory: Memory, view: memoryview) -> int:
-    """The device's address of bytes of the host, or 0 where they are not pinned."""
+    """The device's address of host bytes, or 0 if they are not pinned."""
     found = memory.pool.pointers.find(_pointer(view), view.nbytes)
     return found[0].address + found[1] if found is not None else 0
 
@@ -88,7 +88,7 @@ def upload(stream: Stream, target: int, source: memoryview, keep: Any) -> None:
 
 
 def write(stream: Stream, target: int, source: memoryview) -> None:
-    """Copy to the device, behind the work so far; the source may change on return."""
+    """Copy to the device, after the work so far; the source may change on return."""
     size = source.nbytes
     if size:
         pointer = _host(stream.device, target, size)
@@ -97,7 +97,7 @@ def write(stream: Stream, target: int, source: memoryview) -> None:
 
 
 def download(stream: Stream, target: memoryview, source: int, keep: Any) -> None:
-    """Append a copy to pinned memory; to other memory, copy when the work so far is done."""
+    """Append a copy to pinned memory; copy to other memory when the work so far is done."""
     size, device = target.nbytes, stream.device
     if not size:
         return
@@ -134,7 +134,7 @@ def copy(stream: Stream, target: int, source: int, size: int) -> None:
 
 
 def fill(stream: Stream, target: int, byte: int, size: int) -> None:
-    """Append setting bytes."""
+    """Append a fill."""
     if not 0 <= byte <= 255:
         fail(INVALID_VALUE, f"setting bytes to {byte}")
     if size:

@@ -1,5 +1,5 @@
-"""The devices ``opengl``, ``opengl:1`` …: whatever EGL shows that has OpenGL 4.3, by PyPI's
-moderngl, or else OpenGL ES 3.1. No window and no display are needed.
+"""The devices ``opengl``, ``opengl:1`` …: every EGL device with OpenGL 4.3, by PyPI's moderngl, or
+else OpenGL ES 3.1. Needs no window and no display.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["device_count", "open_device"]
 
 
 def device_count() -> int:
-    """Devices of this machine; 0 where there is no driver."""
+    """The number of devices of this machine; 0 without a driver."""
     try:
         return len(usable())
     except DeviceError:
@@ -22,10 +22,10 @@ def device_count() -> int:
 
 
 def open_device(ordinal: int = 0) -> SingleBufferDevice:
-    """A device by its number; called once for each.
+    """Open a device by its number; called once for each.
 
     Raises:
-        DeviceError: NO_DEVICE, there is no driver or it has no device; INVALID_DEVICE.
+        DeviceError: NO_DEVICE, without a driver or a device; INVALID_DEVICE.
     """
     found = usable()
     if ordinal >= len(found):

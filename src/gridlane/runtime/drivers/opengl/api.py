@@ -1,5 +1,5 @@
-"""OpenGL's functions by EGL's loader, as ctypes calls them; those that OpenGL ES 3.1 has as well,
-but for the last ones."""
+"""OpenGL's functions by EGL's loader, called with ctypes: functions that OpenGL ES 3.1 has as well,
+except the last ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gridlane.core.device_errors import NEWER_DRIVER, fail, no_device
 
 _SIZE = ctypes.c_ssize_t
 
-# Name: what it returns, what it takes.
+# Name: its result type, its argument types.
 FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "glGetError": (c_uint, ()),
     "glGetString": (c_char_p, (c_uint,)),
@@ -87,7 +87,7 @@ def egl() -> ctypes.CDLL:
     """EGL's library.
 
     Raises:
-        DeviceError: there is none.
+        DeviceError: the library is missing.
     """
     name = find_library("EGL")
     try:
@@ -113,13 +113,13 @@ class Functions:
         return function
 
     def integer(self, name: int) -> int:
-        """A number that the driver tells."""
+        """Query an integer of the driver."""
         value = c_int64()
         self.glGetInteger64v(name, value)
         return value.value
 
     def integers(self, name: int) -> tuple[int, int, int]:
-        """Three of them, along x, y, z."""
+        """Query three integers, along x, y, z."""
         values = [c_int() for _ in range(3)]
         for axis, value in enumerate(values):
             self.glGetIntegeri_v(name, axis, value)
@@ -127,11 +127,11 @@ class Functions:
         return x, y, z
 
     def text(self, name: int) -> str:
-        """A text that the driver tells."""
+        """Query a string of the driver."""
         return (self.glGetString(name) or b"").decode(errors="replace")
 
     def new_buffer(self, size: int, usage: int) -> int:
-        """A buffer, or 0 where there is no memory for it."""
+        """Create a buffer; 0 if memory is short."""
         number = c_uint()
         self.glGetError()
         self.glGenBuffers(1, number)

@@ -1,7 +1,7 @@
-"""Contexts of OpenGL 4.3, by moderngl, and of OpenGL ES 3.1 where there is none, by EGL.
+"""Contexts of OpenGL 4.3, by moderngl, or else of OpenGL ES 3.1, by EGL.
 
-A context is entered (``with``) to be the calling thread's current one, and left again, as it can be
-that of one thread at a time and as others may have contexts of theirs.
+Entering a context (``with``) makes it the calling thread's current one; leaving it releases it. A
+context is current on one thread at a time, and other libraries may have contexts of their own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gridlane.core.extras import install
 from gridlane.runtime.drivers.opengl.api import egl
 
 _MOST = 16
-"""Devices of EGL that are looked for."""
+"""The largest number of EGL devices that are queried."""
 _PLATFORM_DEVICE = 0x313F
 _ES_API = 0x30A0
 _ES3_BIT, _RENDERABLE, _SURFACE, _PBUFFER, _NONE = 0x40, 0x3040, 0x3033, 1, 0x3038
@@ -28,14 +28,14 @@ _DRAW, _READ = 0x3059, 0x305A
 
 
 class Context:
-    """A context that one thread after another enters, as often as it likes. A thread that leaves it
-    has the context again that it had before.
+    """A context that one thread after another enters, nested if it likes. Leaving it restores the
+    thread's previous context.
 
     Args:
         made: moderngl's or an EsContext; entering it makes it current.
 
     Attributes:
-        es: it is one of OpenGL ES.
+        es: whether it is one of OpenGL ES.
     """
 
     def __init__(self, made: Any, es: bool) -> None:
@@ -58,15 +58,15 @@ class Context:
             before.restore()
             self._lock.release()
             raise
-        # In one line: behind it a signal handler may enter.
+        # In one line: a signal handler may enter after it.
         self._before, self._depth = before, 1
 
     def _check(self) -> None:
-        """Refuse to work in another context than this one: moderngl does not tell when EGL does not
-        make it current, as it is another thread's.
+        """Refuse to work in another context than this one: moderngl does not report that EGL failed
+        to make it current, as it is current on another thread.
 
         Raises:
-            OSError: it is not.
+            OSError: another context is current.
         """
         current = _egl("eglGetCurrentContext")()
         if current is None or current != (self._handle or current):
@@ -87,14 +87,14 @@ class Context:
             self._lock.release()
 
     def end(self) -> None:
-        """Destroy it."""
+        """Destroy the context."""
         with self._lock:
             self._made.release()
 
 
 @cache
 def bindings() -> Any:
-    """The module ``moderngl``.
+    """Import the module ``moderngl``.
 
     Raises:
         DeviceError: what is missing, and how to get it.
@@ -120,10 +120,10 @@ def _embedded(index: int) -> Context:
 
 @cache
 def usable() -> tuple[Callable[[], Context], ...]:
-    """What makes a context, of each device of EGL that has one.
+    """A context factory for each EGL device that supports one.
 
     Raises:
-        DeviceError: OPENGL_NO_DEVICE, there is none.
+        DeviceError: OPENGL_NO_DEVICE, no device supports one.
     """
     bindings()
     found: list[Callable[[], Context]] = []
@@ -132,7 +132,7 @@ def usable() -> tuple[Callable[[], Context], ...]:
         for make in (_desktop, _embedded):
             try:
                 make(index).end()
-            except Exception as error:  # the loader raises whatever it likes
+            except Exception as error:  # the loader raises any exception
                 told = told or str(error)
                 continue
             found.append(partial(make, index))
@@ -167,7 +167,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
 
 @cache
 def _egl(name: str) -> Any:
-    """A function of EGL: what it returns and takes is in the table."""
+    """A function of EGL; the table has its types."""
     found = egl().eglGetProcAddress(name.encode())
     if not found:
         raise OSError(f"EGL has no {name}")
@@ -175,7 +175,7 @@ def _egl(name: str) -> Any:
 
 
 class _Current:
-    """What is current on the calling thread."""
+    """The calling thread's current context and surfaces."""
 
     __slots__ = ("api", "context", "display", "draw", "read")
 
@@ -187,7 +187,7 @@ class _Current:
             self.draw, self.read = surface(_DRAW), surface(_READ)
 
     def restore(self) -> None:
-        """Make it current again."""
+        """Make them current again."""
         make = _egl("eglMakeCurrent")
         display = _egl("eglGetCurrentDisplay")()
         if display:
@@ -238,5 +238,5 @@ class EsContext:
             raise OSError("eglMakeCurrent failed")
 
     def release(self) -> None:
-        """Destroy it."""
+        """Destroy the context."""
         _egl("eglDestroyContext")(self._display, self._made)

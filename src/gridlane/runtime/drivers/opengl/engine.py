@@ -1,4 +1,4 @@
-"""A context of OpenGL, as the engine of a single buffer."""
+"""An OpenGL context as the engine of a single-buffer device."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from gridlane.runtime.protocol import Limits
 from gridlane.runtime.queues.reentry import locked_wait
 
 _SLICE_NS = 20_000_000
-"""Of waiting with the context, between looks at signals of the process and at other threads."""
+"""Of waiting with the context, between checks for signals of the process and other threads."""
 _ADDRESSES = 1 << 32
 _LONGEST = 400_000
-"""Lines of a text that compilers of software devices are given: for 220,000 llvmpipe of Mesa 22.3
-took a minute and 1 GB, for 440,000 more than three, and 2 GB."""
+"""The largest text, in lines, for compilers of software devices: llvmpipe of Mesa 22.3 took a
+minute and 1 GB for 220,000, more than three minutes and 2 GB for 440,000."""
 _SOFTWARE = ("llvmpipe", "softpipe", "swiftshader")
 
 
 class _Slot:
-    """Room for a time: of the device in a query, or of the host."""
+    """Storage for a time: the device's in a query, or the host's."""
 
     __slots__ = ("__weakref__", "ns", "query")
 
@@ -52,7 +52,7 @@ class _Slot:
 
 
 class _Fence:
-    """A point in the work."""
+    """A point in the submitted work."""
 
     __slots__ = ("__weakref__", "sync")
 
@@ -70,14 +70,14 @@ class OpenGlEngine:
         self._context = context
         self._gl = gl = api.Functions()
         self._retired: deque[tuple[Callable[[Any], object], int]] = deque()
-        """What finalizers give back; they may run on any thread."""
+        """Objects that finalizers release; they may run on any thread."""
         with context:
             self.facts = self._facts()
             self.limits = _limits(gl, (os.cpu_count() or 1) if self.facts.software else 1)
             self._timed = self.facts.clock == "device"
             identity = "\0".join(gl.text(each) for each in (api.VENDOR, api.RENDERER, api.VERSION))
             self._compiler = Compiler(gl, identity, _LONGEST if self.facts.software else None)
-            # Each launch sees ARENA bytes from its own on, so there are as many behind the last.
+            # Each launch sees ARENA bytes from its own on, so as many follow the last launch.
             self._arena = gl.new_buffer(2 * ARENA, api.STREAM_DRAW)
         own = {Feature.ES} if context.es else set[Feature]()
         self.features = shader_features(self.facts.name) | own
@@ -111,7 +111,7 @@ class OpenGlEngine:
     # --- the buffer and programs ---
 
     def resize(self, size: int) -> None:
-        """A larger buffer, and what the other one held."""
+        """Grow the buffer, and keep its contents."""
         gl = self._gl
         with self._context:
             made = gl.new_buffer(size, api.DYNAMIC_COPY)
@@ -127,7 +127,7 @@ class OpenGlEngine:
             self._check("a larger buffer")
 
     def program(self, artifact: Artifact, dynamic_words: int) -> Program:
-        """A program."""
+        """Compile a program."""
         text = artifact.code.decode()
         if artifact.uses_dynamic_shared:
             text = with_dynamic(text, dynamic_words)
@@ -140,7 +140,7 @@ class OpenGlEngine:
     # --- work ---
 
     def submit(self, commands: list[Command], arena: memoryview) -> None:
-        """Give commands to the driver. Hot."""
+        """Submit commands to the driver. Hot."""
         gl = self._gl
         with self._context:
             while self._retired:
@@ -148,7 +148,7 @@ class OpenGlEngine:
                 give(number)
             if len(arena):
                 gl.glBindBuffer(api.COPY_WRITE, self._arena)
-                # A new store: what was given before may still be read.
+                # A new store: earlier work may still read the old one.
                 gl.glBufferData(api.COPY_WRITE, 2 * ARENA, None, api.STREAM_DRAW)
                 gl.glBufferSubData(api.COPY_WRITE, 0, len(arena), _pointer(arena))
             gl.glBindBufferRange(api.STORAGE, 0, self._buffer, 0, self._size)
@@ -199,7 +199,7 @@ class OpenGlEngine:
         gl.glUnmapBuffer(api.COPY_READ)
 
     def fence(self) -> _Fence:
-        """A fence of OpenGL."""
+        """Insert a fence of OpenGL."""
         with self._context:
             made = _Fence(self._gl.glFenceSync(api.FENCE, 0))
             self._gl.glFlush()
@@ -208,11 +208,11 @@ class OpenGlEngine:
         return made
 
     def passed(self, fence: _Fence) -> bool:
-        """Whether the driver says so."""
+        """Whether the driver reports the fence as passed."""
         return self._wait(fence, 0)
 
     def wait(self, fence: _Fence) -> None:
-        """Wait, and let other threads have the context from time to time."""
+        """Wait, and lend the context to other threads from time to time."""
         while not self._wait(fence, _SLICE_NS):
             continue
 
@@ -227,7 +227,7 @@ class OpenGlEngine:
     # --- time ---
 
     def new_stamp(self) -> _Slot:
-        """A query."""
+        """Create a query."""
         if not self._timed:
             return _Slot()
         number = ctypes.c_uint()
@@ -241,7 +241,7 @@ class OpenGlEngine:
         self._gl.glDeleteQueries(1, ctypes.c_uint(number))
 
     def nanoseconds(self, stamp: _Slot) -> int:
-        """What was noted."""
+        """The recorded time."""
         if not stamp.query:
             return stamp.ns
         value = ctypes.c_uint64()
@@ -250,24 +250,24 @@ class OpenGlEngine:
         return value.value
 
     def _check(self, what: str) -> None:
-        """Raise what the driver has noted as an error."""
+        """Raise an error that the driver has recorded."""
         found = self._gl.glGetError()
         if found != api.NO_ERROR:
             number = OUT_OF_MEMORY if found == api.OUT_OF_MEMORY else 719
             raise device_error(number, f"{what} ({api.ERRORS.get(found, hex(found))})")
 
     def end(self) -> None:
-        """Destroy the context, and with it all that it holds."""
+        """Destroy the context with all its objects."""
         self._context.end()
 
 
 def _pointer(octets: memoryview) -> int:
-    """The address of bytes that others keep."""
+    """The address of bytes that the caller keeps alive."""
     return np.frombuffer(octets, np.uint8).ctypes.data
 
 
 def _limits(gl: api.Functions, multiprocessors: int) -> Limits:
-    """What a launch may ask for."""
+    """The limits of a launch."""
     shared = gl.integer(api.MAX_SHARED)
     return Limits(
         max_threads=gl.integer(api.MAX_THREADS),

@@ -1,4 +1,4 @@
-"""GLSL to programs, which are kept in files as the driver gives their binaries."""
+"""Compile GLSL to programs, and cache the driver's binaries in files."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _FORMAT = struct.Struct("<I")
 
 @cache
 def directory() -> Path | None:
-    """Where the files are; None where there is to be no cache."""
+    """The directory of the files; None when the cache is off."""
     return driver_cache.directory("opengl")
 
 
 class Program:
-    """A compiled kernel. It is given back through ``retire`` when nobody holds it."""
+    """A compiled kernel. ``retire`` releases it at the end of its lifetime."""
 
     __slots__ = ("__weakref__", "number")
 
@@ -35,12 +35,12 @@ class Program:
 
 
 class Compiler:
-    """Compiles, or finds what was compiled.
+    """Compiles programs, or loads them from the cache.
 
     Args:
-        identity: what the binaries depend on besides the text: the driver.
-        longest: lines of a text with functions in the place of their calls, which is what compilers
-            work on; None for any.
+        identity: the key of the binaries besides the text: the driver.
+        longest: the limit on lines of a text with every call inlined, which is the compilers'
+            input; None for no limit.
     """
 
     def __init__(self, gl: api.Functions, identity: str, longest: int | None = None) -> None:
@@ -51,8 +51,9 @@ class Compiler:
         """The program of a text.
 
         Raises:
-            DeviceError: INVALID_IMAGE, the driver's compiler refuses it; OUT_OF_RESOURCES, it
-                compiles, but the device has not what it takes, or it is too long for the compiler.
+            DeviceError: INVALID_IMAGE if the driver's compiler refuses it; OUT_OF_RESOURCES if the
+                device lacks the resources of the compiled program, or the text is too long for the
+                compiler.
         """
         folder = directory() if self._binaries else None
         path = None
@@ -101,7 +102,7 @@ class Compiler:
         return program
 
     def _from_file(self, path: Path) -> int:
-        """The program of a file, or 0 where the driver does not take it."""
+        """Load a program from a file; 0 if the driver refuses it."""
         data = driver_cache.load(path, _MAGIC)
         if len(data) <= _FORMAT.size:
             return 0

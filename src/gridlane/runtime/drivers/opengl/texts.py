@@ -1,4 +1,4 @@
-"""GLSL of the driver's own, by ``core.shader_abi``, and what compilers say of wrong texts."""
+"""GLSL of the driver's own, by ``core.shader_abi``, and the messages of GLSL compilers."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ _PLACE = re.compile(r"^(?:ERROR: )?\d+[:(](\d+)\)?", re.MULTILINE)
 
 
 def with_dynamic(text: str, words: int) -> str:
-    """A text for so many words of dynamic shared memory."""
+    """Declare so many words of dynamic shared memory in a text."""
     first, _, rest = text.partition("\n")
     return f"{first}\n#define DYNAMIC_WORDS {words}\n{rest}"
 
 
 def complaint(text: str, said: str) -> str:
-    """What the compiler said, with the line of the text that it means."""
+    """The compiler's message, with the line of the text that it refers to."""
     what = next((line for line in said.splitlines() if "error" in line.lower()), said).strip()
     place = _PLACE.search(what)
     if place is None:
@@ -73,7 +73,7 @@ _NAME = re.compile(r"\w+(?=\()")
 
 
 def inlined_lines(text: str) -> int:
-    """Lines of a generated text where every call is replaced by the function, as compilers do.
+    """Count the lines of a generated text after every call is inlined, as compilers do.
 
     >>> inlined_lines("float f(float x) {\\n    return x;\\n}\\nvoid main() {\\n    f(f(1.0));\\n}")
     9

@@ -1,6 +1,6 @@
-"""What the devices ``webgpu`` and ``opengl`` share: shaders without pointers, so all memory of a
-device is one buffer, an arena that grows, and an address is a number of bytes from its start.
+"""The common base of the devices ``webgpu`` and ``opengl``: shaders without pointers, so the memory
+of a device is one buffer, an arena that grows, and an address is a byte offset into it.
 
-``core.shader_abi`` has what kernels and this package agree on. An ``engine.Engine`` is what differs
-between the two.
+``core.shader_abi`` is the contract between kernels and this package. An ``engine.Engine``
+implements the differences between the two devices.
 """

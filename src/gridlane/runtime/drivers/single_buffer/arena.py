@@ -1,7 +1,7 @@
-"""The device's one buffer, an arena that grows by a copy, cut into pieces for arrays.
+"""The device's one buffer: an arena that grows by copying, suballocated for arrays.
 
-All work of a device is in one order, and so are a piece's uses: what uses it next comes behind what
-used it before. So a piece can be given again at once.
+All work of a device is in one order, and so are the uses of a range: its next user runs after its
+previous one. So a freed range is reusable at once.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from gridlane.memory.resource import ALIGNMENT, Buffer
 from gridlane.runtime.drivers.single_buffer.queue import Queue
 
 FIRST = 256
-"""The first byte that is given: 0 is the null pointer."""
+"""The first address of a suballocation: 0 is the null pointer."""
 SPARE = 256
-"""Bytes at the end that are never given: copies read the word behind their last one."""
+"""Reserved bytes at the end: copies read the word after their last one."""
 SMALLEST = 1 << 20
-"""Bytes of the arena at first."""
+"""The initial size of the arena, in bytes."""
 
 
 def rounded(size: int) -> int:
-    """The bytes that are taken for an allocation."""
+    """The size of an allocation, rounded to the granularity."""
     return -(-size // ALIGNMENT) * ALIGNMENT or ALIGNMENT
 
 
 class GrowingArena:
-    """The resource of such a device."""
+    """The memory resource of a single-buffer device."""
 
     def __init__(self, queue: Queue) -> None:
         self.queue, self.engine, self.lock = queue, queue.engine, queue.lock
         self.reserved = 0
-        """Bytes of the arena."""
+        """The size of the arena, in bytes."""
         self._free: FreeRanges[None] = FreeRanges()
         self._returned: deque[tuple[int, int]] = deque()
-        """What is given back; that happens in the middle of anything."""
-        self._grow(ALIGNMENT, 0)  # a kernel without arrays is given the arena as well
+        """Deferred frees, as a finalizer may run at any moment."""
+        self._grow(ALIGNMENT, 0)  # a kernel without arrays is bound to the arena as well
 
     def allocate(self, size: int) -> Buffer:
-        """Bytes of the arena; see MemoryResource."""
+        """Suballocate bytes of the arena; see MemoryResource."""
         with self.lock:
             self._collect()
             room = rounded(size)
@@ -52,7 +52,7 @@ class GrowingArena:
             return Buffer(found[0], size)
 
     def deallocate(self, address: int, size: int) -> None:
-        """Take memory back; see MemoryResource."""
+        """Free memory; see MemoryResource."""
         self._returned.append((address, size))
 
     def _collect(self) -> None:
@@ -61,11 +61,11 @@ class GrowingArena:
             self._free.give(start, rounded(size), None)
 
     def _end(self) -> int:
-        """Behind the last byte that can be given."""
+        """The end of the usable range."""
         return self.reserved - SPARE if self.reserved else FIRST
 
     def _grow(self, room: int, asked: int) -> None:
-        """Make the arena so large that ``room`` bytes in a row are free."""
+        """Grow the arena until ``room`` contiguous bytes are free."""
         facts, end = self.engine.facts, self._end()
         needed = end - self._free.size_before(end) + room + SPARE
         most = facts.largest // ALIGNMENT * ALIGNMENT
@@ -91,11 +91,11 @@ class GrowingArena:
         self.reserved = size
 
     def available(self) -> int:
-        """Bytes that are not in use, of what the arena may grow to."""
+        """Free bytes, out of the largest size of the arena."""
         with self.lock:
             self._collect()
             used = self._end() - FIRST - self._free.total
             return max(0, self.engine.facts.largest - FIRST - SPARE - used)
 
     def trim(self, keep: int = 0) -> None:
-        """Nothing is given back to the device: the arena does not shrink."""
+        """Release nothing: the arena does not shrink."""

@@ -1,4 +1,4 @@
-"""One device whose memory is one buffer."""
+"""The base of devices whose memory is one buffer."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from gridlane.runtime.protocol import Block
 
 
 class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
-    """A device of a library of shaders: one buffer, a queue, and kernels.
+    """A device of a shader library: one buffer, a queue, and kernels.
 
     Args:
-        open_engine: opens the library's device; called again after that was lost.
+        open_engine: opens the library's device; called again after the device was lost.
         dlpack_kind: see ``HostDrivenDevice``.
     """
 
@@ -57,7 +57,7 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
         self.queue = Queue(engine)
         self.arena = GrowingArena(self.queue)
         self.unread: set[SingleBufferKernel] = set()
-        """Kernels that may have told something that is not read yet."""
+        """Kernels whose reports may be unread."""
         self.stopped: weakref.WeakSet[SingleBufferKernel] = weakref.WeakSet()
         self.queue.running = lambda: ", ".join(sorted(kernel.name for kernel in self.unread))
         self._begin_streams(SingleBufferStream)
@@ -66,48 +66,48 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
     # --- code ---
 
     def target(self, block: Block) -> Target:
-        """The text has the block shape in it."""
+        """The compilation target; the text contains the block shape."""
         return Target(self.engine.target, block=block, features=self.engine.features)
 
     def load(self, artifact: Artifact) -> SingleBufferKernel:
-        """Give a text to the driver's compiler."""
+        """Compile a text with the driver's compiler."""
         self.queue.enter()
         return SingleBufferKernel(self, artifact)
 
     # --- memory ---
 
     def allocate(self, size: int) -> Buffer:
-        """Bytes of the arena, which grows where it is too small."""
+        """Suballocate bytes of the arena, which grows on demand."""
         self.queue.enter()
         return self.memory.allocate(size)
 
     def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
-        """Pinned memory is any memory.
+        """Allocate pinned memory, which is ordinary host memory.
 
         Raises:
-            DeviceError: NOT_SUPPORTED, the device's addresses are not the host's.
+            DeviceError: NOT_SUPPORTED for memory whose address kernels use.
         """
         if kind != "pinned":
             fail(NOT_SUPPORTED, f"{kind} memory: the device {self.name} has memory of its own")
         return self._pinned.allocate(size)
 
     def adopt(self, address: int, size: int) -> Buffer:
-        """Memory inside an array of this device; no other library allocates here."""
+        """Borrow memory inside an array of this device; no other library allocates here."""
         transfers.check(self, address, size)
         return Buffer(address, size)
 
     def memory_info(self) -> tuple[int, int]:
-        """Bytes (free, in all) of what the arena may grow to."""
+        """Bytes (free, total) of the largest arena."""
         return self.arena.available(), self.engine.facts.largest
 
     # --- queues ---
 
     def new_event(self, timing: bool = True) -> SingleBufferEvent:
-        """An event; ``describe`` says of whose clock."""
+        """Create an event; ``describe`` names its clock."""
         return SingleBufferEvent(self, timing)
 
     def flush(self) -> None:
-        """Read what kernels told, and write what they printed; called when work is done."""
+        """Read the reports of kernels, and write their printed lines; called when work is done."""
         if not self.unread:
             return
         with self.queue.lock:
@@ -118,8 +118,8 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
                     self.stopped.add(kernel)
 
     def check(self, late: bool = False) -> None:
-        """Raise the first error that a kernel reported, or of ``late`` ones the first; called
-        behind ``flush``."""
+        """Raise the first error that a kernel reported, or the first of the ``late`` ones; called
+        after ``flush``."""
         for kernel in tuple(self.stopped):
             stop = kernel.stopped
             if stop is not None and late and not stop.late:
@@ -130,8 +130,8 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
                 raise (kernel.explain(stop) if kernel.explain else stop) from None
 
     def reset(self) -> None:
-        """Wait for all work and forget what kernels raised; where the device was lost, open it
-        again. Arrays of before are lost with it."""
+        """Wait for all work and drop the errors of kernels; reopen a lost device. Arrays from
+        before the loss are lost."""
         if self.ended:
             return
         if self.queue.fault is None:
@@ -139,7 +139,7 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
                 self.default_stream.drain()
         with self._lock:
             if self.queue.fault is not None:
-                with suppress(Exception):  # of a lost device nothing is certain
+                with suppress(Exception):  # the state of a lost device is unknown
                     self.engine.end()
                 self._open()
                 self.memory = self.memory.renewed(self.arena)
@@ -148,7 +148,7 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
             self.stopped.pop().stopped = None
 
     def close(self) -> None:
-        """Wait for all work and end the device."""
+        """Wait for all work and close the device."""
         if self._closed or self.queue.fault is not None:
             return
         with suppress(DeviceError, KernelStop):
@@ -165,11 +165,11 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
     # --- facts ---
 
     def attributes(self) -> dict[str, int]:
-        """CUDA's attributes, by what the library tells."""
+        """The CUDA attributes, from the library's properties."""
         return self._attributes(self.engine.facts.kind != "discrete")
 
     def describe(self) -> dict[str, object]:
-        """What there is to know."""
+        """Facts for ``gridlane devices``."""
         facts = self.engine.facts
         free, total = self.memory_info()
         identity = f"{uuid.getnode()} {self.name} {facts.name}"

@@ -1,6 +1,6 @@
-"""What a library of shaders does for a device whose memory is one buffer of words.
+"""The interface of a shader library to a device whose memory is one buffer of words.
 
-Offsets and sizes are bytes, in multiples of 4, of the arena unless something else is said.
+Offsets and sizes are bytes of the arena, in multiples of 4, unless stated otherwise.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ class Dispatch(NamedTuple):
     """Run blocks of a program.
 
     Attributes:
-        program: what ``Engine.program`` gave.
-        launch, params: where the launch words and the parameter block are in the arena.
-        x, y, z: blocks along each axis, within what the device dispatches at once.
+        program: the result of ``Engine.program``.
+        launch, params: offsets of the launch words and the parameter block in the arena.
+        x, y, z: blocks along each axis, within the device's limit on a dispatch.
     """
 
     program: Any
@@ -38,7 +38,7 @@ class Write(NamedTuple):
 
 
 class Read(NamedTuple):
-    """Copy ``size`` bytes of the arena to the host, and keep those behind the first ``skip``."""
+    """Copy ``size`` bytes of the arena to the host, and keep those after the first ``skip``."""
 
     source: int
     size: int
@@ -47,7 +47,8 @@ class Read(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """Note the time when all is done that comes before. ``slot`` is of ``Engine.new_stamp``."""
+    """Record the time when all earlier work is done. ``slot`` is a result of
+    ``Engine.new_stamp``."""
 
     slot: Any
 
@@ -57,17 +58,17 @@ Command = Dispatch | Write | Read | Stamp
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a device is.
+    """The properties of a device.
 
     Attributes:
         name, kind, driver: in words.
         api: the version of the library's interface.
-        software: it runs on the CPU.
-        largest: bytes that the arena may have, a multiple of 4.
-        why: what sets that limit.
-        step: what offsets in the arena are multiples of.
-        dispatch: blocks along each axis that are dispatched at once.
-        clock: ``device`` or ``host``, whose time events have.
+        software: whether it runs on the CPU.
+        largest: the limit of the arena in bytes, a multiple of 4.
+        why: the reason of that limit.
+        step: the alignment of offsets in the arena.
+        dispatch: the largest dispatch along each axis, in blocks.
+        clock: ``device`` or ``host``, the clock of events.
     """
 
     name: str
@@ -83,11 +84,11 @@ class Facts:
 
 
 class Engine(Protocol):
-    """A device of a library. Its methods are called with the queue's lock held, but for ``wait``.
+    """A device of a shader library. The caller holds the queue's lock, except for ``wait``.
 
     Attributes:
-        target, format, features: what code is made for.
-        move: the kernel that copies and sets bytes; see transfers.py.
+        target, format, features: the compilation target.
+        move: the kernel for copies and fills; see transfers.py.
     """
 
     target: str
@@ -98,15 +99,15 @@ class Engine(Protocol):
     move: Artifact
 
     def resize(self, size: int) -> None:
-        """Make the arena larger; what is in it stays.
+        """Grow the arena, and keep its contents.
 
         Raises:
-            DeviceError: OUT_OF_MEMORY; the arena is as it was.
+            DeviceError: OUT_OF_MEMORY; the arena is unchanged.
         """
         ...
 
     def program(self, artifact: Artifact, dynamic_words: int) -> Any:
-        """A kernel, compiled. It lives as long as the object.
+        """Compile a kernel. It lives as long as the object.
 
         Raises:
             DeviceError: INVALID_IMAGE, with the text's line.
@@ -114,29 +115,29 @@ class Engine(Protocol):
         ...
 
     def submit(self, commands: list[Command], arena: memoryview) -> None:
-        """Begin work, each command behind those before it; the arena may change on return."""
+        """Submit commands in order; the arena may change on return."""
         ...
 
     def fence(self) -> Any:
-        """A point behind the work so far."""
+        """A point after the work so far."""
         ...
 
     def passed(self, fence: Any) -> bool:
-        """Whether the work before a point is done."""
+        """Whether the work before a fence is done."""
         ...
 
     def wait(self, fence: Any) -> None:
-        """Wait for it."""
+        """Wait for a fence."""
         ...
 
     def new_stamp(self) -> Any:
-        """Room for a time, for as long as the object lives."""
+        """Storage for a time, for the lifetime of the object."""
         ...
 
     def nanoseconds(self, stamp: Any) -> int:
-        """A time that was noted, of a clock of its own."""
+        """A recorded time, on a clock of its own."""
         ...
 
     def end(self) -> None:
-        """Give everything back; nothing may be running."""
+        """Release everything; nothing may be in flight."""
         ...

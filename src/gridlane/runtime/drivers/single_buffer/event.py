@@ -1,4 +1,4 @@
-"""Events: points in streams, with a time."""
+"""Events of single-buffer devices: points in streams, with a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Mark(Mark):
 
 
 class Device(StreamDevice, Protocol):
-    """What an event needs of its device."""
+    """The device interface that an event uses."""
 
     engine: Engine
     queue: Queue
@@ -48,8 +48,7 @@ class SingleBufferEvent(HostDrivenEvent[Device, _Mark, SingleBufferStream]):
         mark.point = stream.point = stream.queue.mark()
 
     def _put_behind(self, stream: SingleBufferStream, mark: _Mark) -> None:
-        # What is in the queue comes before all that is put there later: only work that is not
-        # there yet is waited for.
+        # Work in the queue precedes all later work: only deferred work is waited for.
         stream.point = max(stream.point, mark.point)
 
     def _between_ms(self, first: _Mark, second: _Mark) -> float:

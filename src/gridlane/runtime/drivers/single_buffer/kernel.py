@@ -1,4 +1,4 @@
-"""Artifacts as programs, their launches, and what they tell."""
+"""Artifacts as programs, their launches, and their reports."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from gridlane.runtime.host_driven_kernel import (
 from gridlane.runtime.protocol import Block
 
 SHARED_STEP = 16
-"""Bytes of dynamic shared memory come in steps of so many, as each size is a program of its own."""
+"""The granularity of dynamic shared memory in bytes, as each size is a program of its own."""
 
 
 class Device(KernelDevice, Protocol):
-    """What a kernel needs of its device."""
+    """The device interface that a kernel uses."""
 
     engine: Engine
     memory: DeviceMemory[Buffer]
@@ -39,14 +39,14 @@ class Device(KernelDevice, Protocol):
 
 
 class SingleBufferKernel(HostDrivenKernel[Device]):
-    """An artifact on a device; made again, when it is used, after the device was lost."""
+    """An artifact on a device; reloaded at its next use after the device was lost."""
 
     def __init__(self, device: Device, artifact: Artifact) -> None:
         engine = device.engine
         accept(artifact, engine.target, engine.format, engine.format.upper(), engine.target)
         super().__init__(device, artifact)
         self.stopped: KernelStop | None = None
-        """What a thread raised, and nobody was told yet."""
+        """The error of a thread that is not raised yet."""
         self._programs: dict[int, Any] = {}
         self._engine: Engine | None = None
         if artifact.block is None:
@@ -62,7 +62,7 @@ class SingleBufferKernel(HostDrivenKernel[Device]):
         """The program for so many bytes of dynamic shared memory.
 
         Raises:
-            DeviceError: OUT_OF_RESOURCES, a block has less; INVALID_IMAGE, from the compiler.
+            DeviceError: OUT_OF_RESOURCES if a block has less; INVALID_IMAGE, from the compiler.
         """
         if self._engine is not self.device.engine:
             self._load()
@@ -71,12 +71,12 @@ class SingleBufferKernel(HostDrivenKernel[Device]):
         if made is None:
             self.check_shared(self.artifact.static_shared, shared)
             with self.device.queue.lock:
-                self.device.queue.raise_fault()  # the end of the process may have come since
+                self.device.queue.raise_fault()  # the process may have begun to exit since
                 made = self._programs[room] = self.device.engine.program(self.artifact, room // 4)
         return made
 
     def _load(self) -> None:
-        """Begin anew on the device as it is now."""
+        """Load the artifact on the device as it is now."""
         self._programs.clear()
         self._engine = self.device.engine
         artifact = self.artifact
@@ -84,17 +84,17 @@ class SingleBufferKernel(HostDrivenKernel[Device]):
             return
         host = (ctypes.c_ubyte * report.size(artifact))()
         self.report = report.Report(artifact, host)
-        # No kernel of a shader writes down where it stands: the block ends with the records.
+        # Shader kernels record no positions: the block ends with the records.
         struct.pack_into("<I", host, abi.TRACE_SLOTS_OFFSET, 0)
         self._host, self._header = host, bytes(host[: abi.RECORDS_OFFSET])
         self._memory = self.device.memory.allocate(abi.RECORDS_OFFSET + self.report.capacity)
         self.report_address = self._memory.address
         self._reset(self.report.capacity)
 
-    # --- what it tells ---
+    # --- its reports ---
 
     def _reset(self, records: int) -> None:
-        """Begin the report anew, where so many bytes of records may have been written."""
+        """Clear the report, which may contain so many bytes of records."""
         queue = self.device.queue
         queue.put(Write(self.report_address, memoryview(self._header)))
         if records:
@@ -102,8 +102,8 @@ class SingleBufferKernel(HostDrivenKernel[Device]):
             queue.put(Write(self.report_address + abi.RECORDS_OFFSET, zeros))
 
     def collect(self) -> None:
-        """Read the report behind the work so far; print what there is to print. The queue's lock
-        is held, so that no launch comes in between."""
+        """Read the report after the work so far, and print its lines. The caller holds the queue's
+        lock, so that no launch comes in between."""
         if self.report is None or self._engine is not self.device.engine:
             return
         queue, host = self.device.queue, np.ctypeslib.as_array(self._host).data
@@ -123,7 +123,7 @@ class SingleBufferKernel(HostDrivenKernel[Device]):
         self.stopped = self.stopped or self.report.stop()
 
     def bind(self, block: Block) -> SingleBufferBound:
-        """The kernel, for the block shape that its text has."""
+        """Bind the kernel to the block shape that its text has."""
         if self.artifact.block != block:
             fail(INVALID_VALUE, f"{self.name} is compiled for blocks of {self.artifact.block}")
         return SingleBufferBound(self)
@@ -147,5 +147,5 @@ class SingleBufferBound(HostDrivenBound[SingleBufferKernel, SingleBufferStream, 
         kernel, queue = self.kernel, stream.queue
         queue.launch(prepared, params, grid, kernel.report_address, shared)
         if kernel.report is not None:
-            kernel.device.unread.add(kernel)  # behind the launch, so that it is read behind it
+            kernel.device.unread.add(kernel)  # after the launch, so that it is read after it
         stream.point = queue.mark()

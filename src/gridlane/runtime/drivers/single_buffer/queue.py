@@ -1,8 +1,8 @@
-"""The ordered queue that all streams of a device share.
+"""The ordered software queue that all streams of a device share.
 
-Work is kept in a list and submitted when somebody waits, when the list is long, or when
-bytes of the host are copied that may change. Whatever is in the queue is behind all that was put
-there before, of any stream, so streams order nothing that is in it; they order what is not yet.
+Work is kept in a list. It is submitted when a thread waits, when the list is long, or when host
+bytes that may change are copied. Work in the queue follows all earlier work of any stream, so
+streams order only deferred work.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from gridlane.runtime.drivers.single_buffer.engine import Command, Dispatch, Eng
 from gridlane.runtime.queues.host_driven_context import HostDrivenContext
 
 ARENA = 1 << 16
-"""Bytes for launch words and parameters of one submission."""
+"""The limit on launch words and parameters of one submission, in bytes."""
 LONGEST = 128
-"""Commands of one submission."""
+"""The largest number of commands in a submission."""
 
 # Base and grid of three words each, the report block, bytes of dynamic shared memory, a zero.
 _LAUNCH = struct.Struct(f"<{LAUNCH_WORDS}I")
 
 
 class Queue(HostDrivenContext):
-    """Work of a device."""
+    """The work of a device."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__()
         self.engine = engine
         self.running: Callable[[], str] = str
-        """Names the kernels that may be running, for a fault."""
+        """The names of kernels that may be in flight, for the message of a fault."""
         self._done = 0
         self._submitting = False
         self._commands: list[Command] = []
@@ -48,12 +48,12 @@ class Queue(HostDrivenContext):
         self._words = -(-_LAUNCH.size // self._step) * self._step
         self._most = engine.facts.dispatch
 
-    # --- putting in ---
+    # --- appending ---
 
     def launch(
         self, program: Any, params: bytes, grid: tuple[int, int, int], report: int, shared: int
     ) -> None:
-        """Put a launch. Hot.
+        """Append a launch. Hot.
 
         Args:
             params: the parameter block.
@@ -97,7 +97,7 @@ class Queue(HostDrivenContext):
         self._commands.append(Dispatch(program, at, place, *blocks))
 
     def put(self, command: Command) -> None:
-        """Put anything else."""
+        """Append any other command."""
         with self.lock:
             if len(self._commands) >= LONGEST:
                 self.flush()
@@ -117,19 +117,19 @@ class Queue(HostDrivenContext):
             self._guarded(lambda: self.engine.submit(commands, memoryview(self._arena)[:at]))
 
     def mark(self) -> int:
-        """The number of what was put last."""
+        """The number of the last command."""
         with self.lock:
             return self.progress if self._commands else self.progress - 1
 
     def newest(self) -> int:
-        """The number of what was put last, or one more while another thread submits it; unlike
-        ``mark`` for who does not wait for that."""
+        """The number of the last command, or one more while another thread submits it; unlike
+        ``mark``, it does not wait for the submission."""
         return self.progress if self._commands else self.progress - 1
 
     def passed(self, number: int) -> bool:
-        """Whether the device has done what has a number; what is in the list is submitted. Never
-        waits: drivers may wait for work that runs before they take more, so another thread
-        submits, and while somebody does that the answer is no."""
+        """Whether the device has done the work with a number; listed work is submitted. Never
+        waits: drivers may wait for work in flight before they accept more, so another thread
+        submits, and the result is False meanwhile."""
         if number <= self._done:
             return True
         self.raise_fault()
@@ -148,11 +148,11 @@ class Queue(HostDrivenContext):
             self.lock.release()
 
     def _submit_apart(self, number: int) -> None:
-        """Submit the list up to a number, and a fence, on a thread of its own."""
+        """Submit the list up to a number, and a fence, on a separate thread."""
 
         def submit() -> None:
             try:
-                with self.lock, suppress(DeviceError):  # a fault is kept for those who ask
+                with self.lock, suppress(DeviceError):  # a later call raises a fault
                     self._fence(number)
             finally:
                 self._submitting = False
@@ -161,7 +161,7 @@ class Queue(HostDrivenContext):
         threading.Thread(target=submit, name="gridlane-submit", daemon=True).start()
 
     def wait(self, number: int) -> None:
-        """Wait until the device has done what has a number."""
+        """Wait until the device has done the work with a number."""
         with self.lock:
             fence = self._fence(number)
         if fence is not None:
@@ -170,7 +170,7 @@ class Queue(HostDrivenContext):
                 self._arrived(fence[0])
 
     def _fence(self, number: int) -> tuple[int, Any] | None:
-        """(what it covers, a point behind that) of a number that may not be done, else None."""
+        """(the number that it covers, a fence) for a number that may not be done, else None."""
         if number >= self.progress:
             self.flush()
         if number <= self._done:
@@ -182,7 +182,7 @@ class Queue(HostDrivenContext):
         return made
 
     def _fence_of(self, number: int) -> tuple[int, Any] | None:
-        """The first point behind a number that there is already."""
+        """The first existing fence after a number."""
         return next((fence for fence in self._fences if fence[0] >= number), None)
 
     def _arrived(self, number: int) -> None:
@@ -191,8 +191,8 @@ class Queue(HostDrivenContext):
             self._fences.popleft()
 
     def _guarded(self, work: Callable[[], Any]) -> Any:
-        """Do something with the device; where that fails, nobody knows what it has done, so it is
-        lost from then on."""
+        """Use the device; a failure leaves its state unknown, so the device counts as lost from
+        then on."""
         try:
             return work()
         except Exception as error:

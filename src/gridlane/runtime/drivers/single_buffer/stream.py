@@ -1,4 +1,5 @@
-"""Streams: each an order of its own for what goes into the device's queue; see queue.py."""
+"""Streams of a single-buffer device: each orders its own work in the device's queue; see
+queue.py."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ from gridlane.runtime.queues.host_driven_stream import HostDrivenStream, StreamD
 
 
 class Device(transfers.Memory, StreamDevice, Protocol):
-    """What a stream needs of its device."""
+    """The device interface that a stream uses."""
 
     @property
     def default_stream(self) -> SingleBufferStream:
-        """The one that comes before and behind all others."""
+        """The stream that is ordered with all others."""
         ...
 
 
@@ -22,7 +23,7 @@ class SingleBufferStream(HostDrivenStream[Device]):
     """A stream. The default one comes after the work of all others, and they after its work.
 
     Attributes:
-        point: the number in the queue of its last work.
+        point: the number of its last work in the queue.
     """
 
     def __init__(self, device: Device, default: bool = False) -> None:
@@ -58,13 +59,13 @@ class SingleBufferStream(HostDrivenStream[Device]):
     # --- waiting ---
 
     def _last(self) -> int:
-        """The number of what this stream waits for."""
+        """The number of the last work that this stream waits for."""
         if self.is_default:
             return self.queue.mark()
         return max(self.point, self.device.default_stream.point)
 
     def finish(self) -> None:
-        """Wait for what a callback of this stream comes behind."""
+        """Wait for the work that a callback of this stream must follow."""
         self.queue.wait(self._last())
 
     def _wait_submitted(self) -> None:

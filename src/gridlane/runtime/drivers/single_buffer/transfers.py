@@ -1,9 +1,9 @@
-"""Copies between host and device, within the device, and setting bytes.
+"""Copies between host and device, within the device, and fills.
 
-Libraries copy whole words. What begins or ends within a word is done by a small kernel, ``move``,
-which keeps the other bytes of the word: it is work in the queue as any other, so it is in order.
+Libraries copy whole words. A small kernel, ``move``, copies partial words and keeps the other bytes
+of the word: it is ordinary work in the queue, so it is in order.
 
-``move(target, source, size, word)`` copies bytes from ``source``, or, where that is 0, sets them to
+``move(target, source, size, word)`` copies bytes from ``source``; a ``source`` of 0 sets them to
 those of ``word``, byte n of memory to byte n % 4. The bytes must not overlap.
 """
 
@@ -22,9 +22,9 @@ from gridlane.runtime.drivers.single_buffer.engine import Read, Write
 from gridlane.runtime.drivers.single_buffer.queue import Queue
 
 THREADS = 256
-"""Threads of a block of ``move``; each has a word."""
+"""Threads of a block of ``move``; each handles one word."""
 SMALL = 4096
-"""Copies of up to so many bytes are kept, others are given to the device at once."""
+"""Copies of up to so many bytes stay in the list; larger ones are submitted at once."""
 _MOVE = struct.Struct("<4I")
 
 
@@ -37,7 +37,7 @@ class Program(Protocol):
 
 
 class Memory(Protocol):
-    """What copies need of their device.
+    """The device interface that copies use.
 
     Attributes:
         memory, queue: its memory and its work.
@@ -54,7 +54,7 @@ class Memory(Protocol):
 
 
 def move_kernel(target: str, format_: str, entry: str, text: str) -> Artifact:
-    """The kernel ``move`` in a language."""
+    """Load the kernel ``move`` in the engine's language."""
     names = ("target", "source", "size", "word")
     slots, _ = lay_out((name, u32, n, ()) for n, name in enumerate(names))
     block, size = (THREADS, 1, 1), _MOVE.size
@@ -62,7 +62,7 @@ def move_kernel(target: str, format_: str, entry: str, text: str) -> Artifact:
 
 
 def check(device: Memory, address: int, size: int) -> None:
-    """Refuse bytes that are not the device's.
+    """Refuse bytes outside the device's memory.
 
     Raises:
         DeviceError: INVALID_VALUE.
@@ -76,7 +76,7 @@ def check(device: Memory, address: int, size: int) -> None:
 
 
 def upload(device: Memory, target: int, source: memoryview) -> None:
-    """Put a copy to the device. The bytes must not change until it is done."""
+    """Append a copy to the device. The bytes must not change until it is done."""
     octets = source.cast("B")
     size = len(octets)
     if not size:
@@ -95,7 +95,7 @@ def upload(device: Memory, target: int, source: memoryview) -> None:
 
 
 def write(device: Memory, target: int, source: memoryview) -> None:
-    """The same; the bytes may change on return."""
+    """Append a copy to the device; the bytes may change on return."""
     if source.nbytes <= SMALL:
         upload(device, target, memoryview(bytes(source)))
         return
@@ -104,7 +104,7 @@ def write(device: Memory, target: int, source: memoryview) -> None:
 
 
 def download(device: Memory, target: memoryview, source: int) -> None:
-    """Put a copy to the host."""
+    """Append a copy to the host."""
     octets = target.cast("B")
     size = len(octets)
     if not size:
@@ -115,7 +115,7 @@ def download(device: Memory, target: memoryview, source: int) -> None:
 
 
 def copy(device: Memory, target: int, source: int, size: int) -> None:
-    """Put a copy within the device; the bytes may overlap."""
+    """Append a copy within the device; the bytes may overlap."""
     if not size or target == source:
         return
     check(device, target, size)
@@ -129,7 +129,7 @@ def copy(device: Memory, target: int, source: int, size: int) -> None:
 
 
 def fill(device: Memory, target: int, byte: int, size: int) -> None:
-    """Put setting bytes."""
+    """Append a fill."""
     if not 0 <= byte <= 255:
         fail(INVALID_VALUE, f"setting bytes to {byte}")
     if not size:

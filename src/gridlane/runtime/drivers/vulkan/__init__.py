@@ -1,4 +1,4 @@
-"""The devices ``vulkan``, ``vulkan:1`` …: whatever has a driver of Vulkan 1.3, by PyPI's vulkan.
+"""The devices ``vulkan``, ``vulkan:1`` …: every device with Vulkan 1.3, by PyPI's vulkan.
 
 Discrete GPUs come first, then integrated ones, then software such as Mesa's lavapipe.
 """
@@ -14,7 +14,7 @@ __all__ = ["VulkanDevice", "device_count", "open_device"]
 
 
 def device_count() -> int:
-    """Devices of this machine; 0 where there is no driver."""
+    """The number of devices of this machine; 0 without a driver."""
     try:
         return len(usable())
     except DeviceError:
@@ -22,10 +22,10 @@ def device_count() -> int:
 
 
 def open_device(ordinal: int = 0) -> VulkanDevice:
-    """A device by its number; called once for each.
+    """Open a device by its number; called once for each.
 
     Raises:
-        DeviceError: NO_DEVICE, there is no driver or it has no device; INVALID_DEVICE.
+        DeviceError: NO_DEVICE, without a driver or a device; INVALID_DEVICE.
     """
     found = usable()
     if ordinal >= len(found):

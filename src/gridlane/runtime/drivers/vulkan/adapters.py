@@ -28,10 +28,10 @@ OLDEST = (1, 3)
 _PORTABILITY = "VK_KHR_portability_enumeration"
 _PORTABILITY_FLAG = 1
 BUDGET = "VK_EXT_memory_budget"
-SUBSET = "VK_KHR_portability_subset"  # must be enabled where it is
+SUBSET = "VK_KHR_portability_subset"  # must be enabled if present
 _OPTIONAL = (BUDGET, SUBSET)
 
-# VkPhysicalDeviceType: in words, and the place in the order of devices.
+# VkPhysicalDeviceType: its name, and its rank in the order of devices.
 KINDS = {
     0: ("other", 3),
     1: ("integrated", 1),
@@ -43,7 +43,7 @@ SOFTWARE = 4
 _DRIVER = "install a driver with Vulkan 1.3 (for the CPU: Debian's mesa-vulkan-drivers)"
 
 
-# Structures in which a vendor counts the multiprocessors, and the extensions that have them.
+# Vendors' structures with the number of multiprocessors, and their extensions.
 _COUNTS = {
     "VkPhysicalDeviceShaderSMBuiltinsPropertiesNV": "VK_NV_shader_sm_builtins",
     "VkPhysicalDeviceShaderCorePropertiesAMD": "VK_AMD_shader_core_properties",
@@ -52,7 +52,7 @@ _COUNTS = {
 
 @dataclass(slots=True)
 class Instance:
-    """The loader's instance, its functions, and the contexts of it that are open."""
+    """The loader's instance, its functions, and its open contexts."""
 
     handle: Any
     functions: Functions
@@ -62,22 +62,22 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """A device that Vulkan shows.
+    """A device that Vulkan lists.
 
     Attributes:
         physical: the VkPhysicalDevice.
         properties: VkPhysicalDeviceProperties.
-        name, driver: in words.
-        uuid: the device's own name.
+        name, driver: their names.
+        uuid: the device's UUID.
         kind: VkPhysicalDeviceType.
         version: (major, minor) of Vulkan.
         found: its features.
-        extensions: all of those to enable.
+        extensions: the extensions to enable.
         family: number of the queue family to use.
-        timestamp_bits: valid bits of its time stamps; 0, it has none.
+        timestamp_bits: valid bits of its time stamps; 0 without time stamps.
         largest_buffer: bytes.
-        processors: multiprocessors, or 0 where Vulkan does not tell.
-        missing: why it cannot be used, or "".
+        processors: multiprocessors, or 0 if Vulkan does not report them.
+        missing: why it is unusable, or "".
     """
 
     physical: Any
@@ -100,7 +100,7 @@ def instance() -> Instance:
     """The instance of this process.
 
     Raises:
-        DeviceError: there is no loader, or no driver for it; the process is at its end.
+        DeviceError: there is no loader, or no driver for it; the process is exiting.
     """
     made = _instance()
     if made.ended:
@@ -138,8 +138,8 @@ def _instance() -> Instance:
 
 
 def _destroy(created: Instance) -> None:
-    """At the end of the process, after the devices, which were made later; one that could not be
-    ended needs the instance."""
+    """Destroy the instance at exit, after the devices, which were created later; a device that
+    could not be closed still needs it."""
     if not created.contexts and alone():
         created.ended = True
         created.functions.vkDestroyInstance(created.handle, null())
@@ -151,7 +151,7 @@ def _names(extensions: Any) -> frozenset[str]:
 
 @cache
 def all_adapters() -> tuple[Adapter, ...]:
-    """Every device that Vulkan shows, those that cannot be used as well; discrete ones first."""
+    """Every device that Vulkan lists, usable or not; discrete ones first."""
     made = instance()
     physical = listed(made.functions.vkEnumeratePhysicalDevices, "VkPhysicalDevice", made.handle)
     found = [_adapter(made.functions, item) for item in physical]
@@ -162,7 +162,7 @@ def usable() -> tuple[Adapter, ...]:
     """The devices that this driver can use.
 
     Raises:
-        DeviceError: VULKAN_NO_DEVICE, there is none, and why.
+        DeviceError: VULKAN_NO_DEVICE, with the reason of each unusable device.
     """
     every = all_adapters()
     able = tuple(adapter for adapter in every if not adapter.missing)
@@ -216,7 +216,7 @@ def _adapter(functions: Functions, physical: Any) -> Adapter:
 
 
 def _processors(count: Any) -> int:
-    """Multiprocessors, by one of the structures of _COUNTS."""
+    """The number of multiprocessors, from one of the structures of _COUNTS."""
     if hasattr(count, "shaderSMCount"):
         return count.shaderSMCount
     arrays = count.shaderEngineCount * count.shaderArraysPerEngineCount
@@ -224,8 +224,8 @@ def _processors(count: Any) -> int:
 
 
 def _queue_family(functions: Functions, physical: Any) -> tuple[int, int]:
-    """(number, time stamp bits) of the queue family to use: one for compute alone where there is
-    such, as drawing gets in its way less; (-1, 0) where none computes."""
+    """(number, time stamp bits) of the queue family to use: a compute-only one if there is one, as
+    drawing interferes with it less; (-1, 0) if none computes."""
     compute, graphics = constant("VK_QUEUE_COMPUTE_BIT"), constant("VK_QUEUE_GRAPHICS_BIT")
     every = listed(
         functions.vkGetPhysicalDeviceQueueFamilyProperties, "VkQueueFamilyProperties", physical

@@ -1,7 +1,7 @@
-"""Vulkan's functions and structures, by PyPI's vulkan, with failures raised.
+"""Vulkan's functions and structures, by PyPI's vulkan; a failure raises.
 
-The package's own wrappers convert every argument at every call. Its cffi declarations are used as
-they are: functions are C pointers of the device's driver, structures are C structures.
+The package's own wrappers convert every argument at every call. This module uses its cffi
+declarations directly: functions are C pointers of the device's driver, structures are C structures.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ RESULTS: dict[int, tuple[str, int]] = {
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[0-9])(?=[A-Z0-9])")
 
 _kept: weakref.WeakKeyDictionary[Any, tuple[Any, ...]] = weakref.WeakKeyDictionary()
-"""What structures point to, for as long as they live."""
+"""The objects that structures point to, for the structures' lifetime."""
 
 
 @cache
 def bindings() -> Any:
-    """The module ``vulkan``, with the loader behind it.
+    """Import the module ``vulkan``, which loads the Vulkan loader.
 
     Raises:
         DeviceError: what is missing, and how to get it.
@@ -91,13 +91,13 @@ def constant(name: str) -> int:
 
 @cache
 def _type_number(name: str) -> int | None:
-    """A structure's VkStructureType; None where it has none."""
+    """A structure's VkStructureType; None if it has none."""
     words = _WORDS.sub("_", name.removeprefix("Vk")).upper()
     return getattr(bindings(), f"VK_STRUCTURE_TYPE_{words}", None)
 
 
 def struct(name: str, **fields: Any) -> Any:
-    """A pointer to a new structure, with its sType; it keeps what ``fields`` point to alive."""
+    """A pointer to a new structure, with its sType; it keeps the targets of ``fields`` alive."""
     made = bindings().ffi.new(f"{name} *", fields)
     number = _type_number(name)
     if number is not None:
@@ -112,9 +112,9 @@ def text(characters: Any) -> str:
 
 
 class Functions:
-    """Functions by name, as ``load`` finds them: those of an instance or of a device.
+    """Functions by name, from ``load``: of an instance or of a device.
 
-    Calling one costs a microsecond, as nothing is converted.
+    A call costs a microsecond, as it converts nothing.
     """
 
     def __init__(self, load: Callable[[bytes], Any]) -> None:
@@ -136,13 +136,13 @@ def failure(result: int, what: str) -> DeviceError:
 
 
 def check(result: int, what: str) -> None:
-    """Raise what a VkResult stands for, unless it is success."""
+    """Raise the exception of a VkResult, unless it is success."""
     if result < SUCCESS:
         raise failure(result, what)
 
 
 def listed(function: Callable[..., Any], kind: str, *owner: Any) -> Any:
-    """The C array of what a function lists that is called twice, for the number and the items."""
+    """The C array of a Vulkan query that is called twice, for the number and for the items."""
     count = new("uint32_t *")
     check(function(*owner, count, null()) or SUCCESS, kind)
     items = new(f"{kind}[]", count[0])

@@ -1,4 +1,4 @@
-"""The device's clock: time stamps, in slots that are used again."""
+"""The device's clock: time stamps, in reusable slots."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Slot = tuple[Any, int]
 
 
 class Clock:
-    """The device's time stamps, in slots that are used again."""
+    """The device's time stamps, in reusable slots."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -28,7 +28,7 @@ class Clock:
         self._free: list[Slot] = []
 
     def take(self, owner: Any) -> Slot:
-        """A slot, until ``owner`` dies and the work so far is done."""
+        """Take a slot, until ``owner`` dies and the work so far is done."""
         if not self.bits:
             fail(NOT_SUPPORTED, "the device has no time stamps", "use an event with timing=False")
         with self.context.lock:
@@ -50,7 +50,7 @@ class Clock:
         self.context.retire(lambda: self._free.append(slot))
 
     def ticks(self, slot: Slot) -> int:
-        """A stamp that was written."""
+        """A recorded time stamp, in ticks."""
         pool, index = slot
         value = new("uint64_t *")
         flags = constant("VK_QUERY_RESULT_64_BIT") | constant("VK_QUERY_RESULT_WAIT_BIT")
@@ -58,10 +58,10 @@ class Clock:
         return value[0]
 
     def between_ms(self, first: Slot, second: Slot) -> float:
-        """Milliseconds from one stamp to another; negative when that is the earlier one."""
+        """Milliseconds from one stamp to another; negative if the second is the earlier one."""
         span = 1 << self.bits
         difference = (self.ticks(second) - self.ticks(first)) % span
-        if difference >= span // 2:  # of a clock that begins again at its end
+        if difference >= span // 2:  # the clock wraps
             difference -= span
         return difference * self._tick_ns / 1e6
 

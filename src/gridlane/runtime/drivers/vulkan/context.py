@@ -1,4 +1,4 @@
-"""The logical device of an adapter: its functions, its queue, and what it takes to end it."""
+"""The logical device of an adapter: its functions, its queue, and its destruction."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Context(HostDrivenContext):
     Attributes:
         vk: its functions.
         handle, queue, layout: VkDevice, VkQueue, and the VkPipelineLayout of all kernels.
-        retired: (number of a submission, what to call when it is done), in order.
+        retired: (number of a submission, function to call when it is done), in order.
     """
 
     def __init__(self, adapter: Adapter) -> None:
@@ -51,7 +51,7 @@ class Context(HostDrivenContext):
         self._owned: dict[int, tuple[str, Any]] = {}
         self._keys = itertools.count()
         self.running: Callable[[], str] = str
-        """Names the kernels that may be running, for a fault."""
+        """The names of kernels that may be in flight, for the message of a fault."""
         self.handle = self._create()
         find = instance().functions.vkGetDeviceProcAddr
         self.vk = Functions(lambda name: find(self.handle, name))
@@ -87,7 +87,7 @@ class Context(HostDrivenContext):
         return made[0]
 
     def _layout(self) -> Any:
-        """Push constants and nothing else: kernels get at their memory by addresses."""
+        """Create a layout of push constants alone: kernels access memory by addresses."""
         constants = struct(
             "VkPushConstantRange",
             stageFlags=constant("VK_SHADER_STAGE_COMPUTE_BIT"),
@@ -101,10 +101,10 @@ class Context(HostDrivenContext):
     # --- calls ---
 
     def call(self, name: str, *args: Any, what: str = "") -> int:
-        """Call a function of the device, which comes first among its arguments.
+        """Call a function of the device, with the device as its first argument.
 
         Returns:
-            The VkResult, when it says success or how far something is.
+            The VkResult, if it is success or a status.
         """
         self._check_open()
         return self.check(getattr(self.vk, name)(self.handle, *args), name, what)
@@ -114,7 +114,7 @@ class Context(HostDrivenContext):
             raise copy(self.fault or at_its_end("the device vulkan"))
 
     def check(self, result: int | None, name: str, what: str = "") -> int:
-        """Raise what a VkResult stands for; a lost device stays so."""
+        """Raise the exception of a VkResult; a lost device stays lost."""
         if result is None or result >= SUCCESS:
             return result or SUCCESS
         if result == LOST:
@@ -123,7 +123,7 @@ class Context(HostDrivenContext):
         raise failure(result, f"{name}: {what}" if what else name)
 
     def create(self, name: str, kind: str, info: Any, what: str = "") -> Any:
-        """Make an object: ``create("vkCreateSemaphore", "VkSemaphore", info)``."""
+        """Create an object: ``create("vkCreateSemaphore", "VkSemaphore", info)``."""
         made = new(f"{kind} *")
         self.call(name, info, null(), made, what=what)
         return made[0]
@@ -138,17 +138,17 @@ class Context(HostDrivenContext):
         )
         return device_error(719, f"{told}{f', in {kernels}' if kernels else ''}", advice)
 
-    # --- giving back ---
+    # --- deferred frees ---
 
     def retire(self, work: Callable[[], object]) -> None:
-        """Call ``work`` when all that is recorded by now is done; from any thread, at any moment,
-        as finalizers are."""
+        """Call ``work`` when all work recorded so far is done; safe on any thread at any moment, as
+        finalizers run so."""
         if not self.closed:
             self.retired.append((self.progress, work))
 
     def own(self, owner: Any, name: str, handle: Any) -> None:
-        """Destroy an object by the function ``name`` when its owner is gone, behind the work so
-        far, or with the device."""
+        """Destroy an object with the function ``name`` at the end of its owner's lifetime, after
+        the work so far, or with the device."""
         key = next(self._keys)
         self._owned[key] = name, handle
         weakref.finalize(owner, self.retire, partial(self._destroy, key)).atexit = False
@@ -158,7 +158,7 @@ class Context(HostDrivenContext):
         getattr(self.vk, name)(self.handle, handle, null())
 
     def end(self) -> None:
-        """Destroy the device; what was made of it is destroyed before, or goes with it."""
+        """Destroy the device; its objects are destroyed before or with it."""
         if self.closed:
             return
         for key in tuple(self._owned):
@@ -178,7 +178,7 @@ class Context(HostDrivenContext):
         return [(types[n].propertyFlags, types[n].heapIndex) for n in range(memory.memoryTypeCount)]
 
     def heap(self, number: int) -> tuple[int, int | None]:
-        """(bytes, bytes that are free for this process or None where it is not known) of a heap."""
+        """(size, bytes free for this process or None if unknown) of a heap."""
         self._check_open()
         names = ["VkPhysicalDeviceMemoryProperties2", "VkPhysicalDeviceMemoryBudgetPropertiesEXT"]
         known = BUDGET in self.adapter.extensions

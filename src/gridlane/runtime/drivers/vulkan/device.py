@@ -39,11 +39,11 @@ from gridlane.runtime.protocol import Block, Limits
 _EVERYTHING = LOCAL | VISIBLE | COHERENT | CACHED
 _SHARED = VISIBLE | COHERENT
 _LARGE = 64
-"""Multiprocessors of a large GPU."""
+"""The number of multiprocessors of a large GPU."""
 
 
 class VulkanDevice(ReportingDevice[VulkanStream]):
-    """An adapter, opened: memory, a queue of work, and kernels."""
+    """An opened adapter: memory, a queue of work, and kernels."""
 
     def __init__(self, adapter: Adapter, ordinal: int) -> None:
         self.adapter = adapter
@@ -71,24 +71,24 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
     # --- code ---
 
     def target(self, block: Block) -> Target:
-        """Code for what this device has, for any block shape."""
+        """The compilation target with the device's features, for any block shape."""
         software = self.adapter.kind == SOFTWARE
         features = for_code(self.adapter.found.names, software)
         return Target("vulkan", features=features | workarounds(self.adapter.name))
 
     def load(self, artifact: Artifact) -> VulkanKernel:
-        """Check SPIR-V and give it to the driver."""
+        """Check SPIR-V and load it into the driver."""
         self.context.enter()
         return VulkanKernel(self, artifact)
 
     # --- memory ---
 
     def allocate(self, size: int) -> Suballocation:
-        """Device memory; where it is short, what is about to be freed is waited for."""
+        """Allocate device memory; if it is short, wait for deferred frees."""
         return self._allocate(self.memory, size)
 
     def stage(self, size: int) -> Suballocation:
-        """Memory that host and device see."""
+        """Allocate memory that host and device share."""
         return self._allocate(self.staging, size)
 
     def _allocate(self, memory: DeviceMemory[Suballocation], size: int) -> Suballocation:
@@ -106,8 +106,8 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
         return memory.allocate(size)
 
     def allocate_host(self, size: int, kind: HostMemory) -> Buffer:
-        """Pinned memory, which copies use directly; mapped and managed memory where host and
-        device know it by one address.
+        """Allocate pinned memory, which copies use directly; also mapped and managed memory if host
+        and device share its address.
 
         Raises:
             DeviceError: NOT_SUPPORTED, they do not.
@@ -120,11 +120,11 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
         return buffer if kind == "pinned" else self.memory.note(buffer)
 
     def adopt(self, address: int, size: int) -> Buffer:
-        """Memory inside an array of this device; no other library allocates here."""
+        """Borrow memory inside an array of this device; no other library allocates here."""
         return Buffer(address, size, place(self, address, size)[0])
 
     def memory_info(self) -> tuple[int, int]:
-        """Bytes (free, in all) of the device's memory."""
+        """Bytes (free, total) of the device's memory."""
         total, free = self.context.heap(self.pool.heap)
         if free is None:
             free = total - self.context.reserved[self.pool.heap]
@@ -139,15 +139,15 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
     # --- queues ---
 
     def new_event(self, timing: bool = True) -> VulkanEvent:
-        """An event of the device's clock."""
+        """An event on the device's clock."""
         return VulkanEvent(self, timing)
 
     def _all_done(self) -> bool:
         return not self.recorder.suspects
 
     def reset(self) -> None:
-        """Wait for all work, forget what kernels raised, and give unused memory back; where the
-        device was lost, open it again. Arrays of before are lost with it."""
+        """Wait for all work, drop the errors of kernels, and release unused memory; reopen a lost
+        device. Arrays from before the loss are lost."""
         if self.ended:
             return
         if self.context.fault is None:
@@ -172,7 +172,7 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
             lost.end()
 
     def close(self) -> None:
-        """Wait for all work and end the device."""
+        """Wait for all work and close the device."""
         context = self.context
         if context.closed or context.fault is not None:
             return
@@ -184,7 +184,7 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
         context = self.context
         self.pipeline_cache.save()
         if self._pinned or not everything:
-            return  # somebody may still look at that memory
+            return  # a reader of that memory may be alive
         with context.lock:
             self.recorder.collect()
             self.pipeline_cache.end()
@@ -197,11 +197,11 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
     # --- facts ---
 
     def attributes(self) -> dict[str, int]:
-        """CUDA's attributes, by what Vulkan tells."""
+        """The CUDA attributes, from Vulkan's properties."""
         return self._attributes(self.adapter.kind != 2)
 
     def describe(self) -> dict[str, object]:
-        """What there is to know."""
+        """Facts for ``gridlane devices``."""
         adapter = self.adapter
         free, total = self.memory_info()
         return {
@@ -228,8 +228,8 @@ def _limits(adapter: Adapter) -> Limits:
 
 
 def _multiprocessors(adapter: Adapter) -> int:
-    """As many as Vulkan tells of. Where it does not, what large devices of the kind have: it is
-    better to keep a device busy than to count on the small ones."""
+    """The number that Vulkan reports. Otherwise that of a large device of the kind: too much work
+    for a small device costs less than an idle large one."""
     if adapter.processors:
         return adapter.processors
     return (os.cpu_count() or 1) if adapter.kind == SOFTWARE else _LARGE

@@ -1,4 +1,4 @@
-"""Events: points in streams, with the device's time."""
+"""Vulkan's events: points in streams, with the device's time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class _Mark(Mark):
     """A mark with a time stamp.
 
     Attributes:
-        epoch: that of the work before it.
+        epoch: the epoch of the work before it.
         slot: of its time stamp.
     """
 
@@ -28,7 +28,7 @@ class _Mark(Mark):
 
 
 class Device(StreamDevice, Protocol):
-    """What an event needs of its device."""
+    """The device interface that an event uses."""
 
     clock: Clock
     recorder: Recorder

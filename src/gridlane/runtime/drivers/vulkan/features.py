@@ -1,4 +1,4 @@
-"""What a device can do: the names in ``Target.features``, and Vulkan's for them."""
+"""The features of a device: the names in ``Target.features``, and Vulkan's names for them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXTENSIONS = {
     EXPLICIT_SHARED: "VK_KHR_workgroup_memory_explicit_layout",
 }
 
-# Name: the structure, and those of its fields that make it up.
+# Name: the structure, and the fields that it requires.
 FEATURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "int64": (CORE, ("shaderInt64",)),
     "float64": (CORE, ("shaderFloat64",)),
@@ -57,9 +57,9 @@ FEATURES: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 REQUIRED = ("int64", "memory_model", "device_address", "timeline", "query_reset", "maintenance4")
-"""Without these nothing of the driver or of the compiled kernels works."""
+"""Features that the driver and every compiled kernel require."""
 
-# What the compiler may be told that a device has, and of what here that is made.
+# Features for the compiler, and the features above that each requires.
 FOR_CODE: dict[Feature, tuple[str, ...]] = {
     Feature.INT64: ("int64",),
     Feature.FLOAT64: ("float64",),
@@ -82,7 +82,7 @@ PROPERTIES = (
     "VkPhysicalDeviceVulkan13Properties",
 )
 
-# What a device has by its properties; nothing is to be enabled.
+# Features that follow from a device's properties; none needs enabling.
 FLOAT_CONTROLS = {
     "preserve": "shaderSignedZeroInfNanPreserveFloat",
     "denormals": "shaderDenormPreserveFloat",
@@ -101,7 +101,7 @@ SUBGROUP_OPERATIONS = {
 _COMPUTE_STAGE = 0x20
 _WARP = 32
 
-# VkDriverId of those that number a subgroup's lanes by the thread's linear index, which Vulkan
+# VkDriverId of drivers that number a subgroup's lanes by the thread's linear index, which Vulkan
 # leaves open: AMD's own two and Mesa's RADV, NVIDIA's own, Mesa's NVK.
 _NVIDIA = 4
 _LINEAR = frozenset((1, 2, 3, _NVIDIA, 24))
@@ -112,9 +112,9 @@ class Found:
     """The features of a device.
 
     Attributes:
-        names: of FEATURES, and what the properties say.
-        extensions: those to enable.
-        forced_subgroups: subgroups of 32 must be asked for, as they may also be others.
+        names: names in FEATURES, and those from the properties.
+        extensions: the extensions to enable.
+        forced_subgroups: whether a subgroup size of 32 must be requested, as others are possible.
     """
 
     names: frozenset[str]
@@ -123,13 +123,13 @@ class Found:
 
 
 def for_code(names: frozenset[str], software: bool) -> frozenset[Feature]:
-    """``Target.features`` of a device with these names. Compilers of software devices, which are
-    LLVM's, take divisions by zero as undefined (``folds_zeros``) and wait for the block at memory
-    barriers (``fences_wait``), and processors keep subnormal numbers. Others may take those of f32
-    as 0 unless they can be told not to (``flushes32``), and go on with an f32 that was rounded to
-    f16 as if it had not been (``folds_halves``), write more than a byte of a local array
-    (``mixes_bytes``), keep bits above those of a small integer (``keeps_upper_bits``), fold
-    64-bit integers wrongly (``folds_wide``) and take -0 for 0 (``loses_minus_zero``)."""
+    """``Target.features`` of a device with these names. LLVM-based compilers of software devices
+    treat a division by zero as undefined (``folds_zeros``) and turn memory barriers into block
+    barriers (``fences_wait``); processors keep subnormal numbers. Other devices may flush those of
+    f32 unless they can be told not to (``flushes32``), use the unrounded value of an f32 that was
+    rounded to f16 (``folds_halves``), write more than a byte of a local array (``mixes_bytes``),
+    keep bits above those of a small integer (``keeps_upper_bits``), fold 64-bit integers wrongly
+    (``folds_wide``) and take -0 for 0 (``loses_minus_zero``)."""
     found = {name for name, parts in FOR_CODE.items() if names.issuperset(parts)}
     if software:
         found |= {Feature.FOLDS_ZEROS, Feature.FENCES_WAIT, Feature.SOFTWARE}
@@ -142,7 +142,7 @@ def for_code(names: frozenset[str], software: bool) -> frozenset[Feature]:
 
 
 def chain(names: Sequence[str]) -> list[Any]:
-    """Empty structures of these names, each pointing to the next."""
+    """Empty structures of these names, linked into a chain."""
     made = [struct(name) for name in names]
     for first, second in pairwise(made):
         first.pNext = second
@@ -150,7 +150,7 @@ def chain(names: Sequence[str]) -> list[Any]:
 
 
 def structures(extensions: frozenset[str]) -> list[str]:
-    """The feature structures that a device with these extensions knows."""
+    """The feature structures that a device with these extensions supports."""
     known = [CORE, V11, V12, V13]
     return known + [name for name, needs in EXTENSIONS.items() if needs in extensions]
 
@@ -158,7 +158,7 @@ def structures(extensions: frozenset[str]) -> list[str]:
 def find(
     instance: Functions, physical: Any, extensions: frozenset[str], properties: list[Any]
 ) -> Found:
-    """Ask a device what it can do; ``properties`` are the filled structures of PROPERTIES."""
+    """Query the features of a device; ``properties`` are the filled structures of PROPERTIES."""
     known = structures(extensions)
     made = chain(known)
     instance.vkGetPhysicalDeviceFeatures2(physical, made[0])
@@ -176,7 +176,7 @@ def find(
         names |= {f"subgroup_{n}" for n, bit in SUBGROUP_OPERATIONS.items() if operations & bit}
     if _has_warps(v12.driverID, v13, names):
         names.add("subgroup32")
-    if v12.driverID == _NVIDIA:  # barriers are CUDA's
+    if v12.driverID == _NVIDIA:  # its barriers have CUDA's meaning
         names.add("lone_barriers")
     used = {FEATURES[name][0] for name in names if name in FEATURES}
     enabled = tuple(EXTENSIONS[name] for name in sorted(used) if name in EXTENSIONS)
@@ -184,7 +184,7 @@ def find(
 
 
 def _has_warps(driver: int, v13: Any, names: set[str]) -> bool:
-    """Whether a block can be made of full subgroups of 32 consecutive threads."""
+    """Whether a block can consist of full subgroups of 32 consecutive threads."""
     if driver not in _LINEAR or "subgroup_size" not in names:
         return False
     if v13.minSubgroupSize == v13.maxSubgroupSize == _WARP:
@@ -194,7 +194,7 @@ def _has_warps(driver: int, v13: Any, names: set[str]) -> bool:
 
 
 def enabling(found: Found) -> list[Any]:
-    """The structures that enable what was found, for vkCreateDevice."""
+    """The structures that enable the found features, for vkCreateDevice."""
     made = chain(names := structures(frozenset(found.extensions)))
     by_name = dict(zip(names, made))
     for name in found.names & FEATURES.keys():
@@ -205,11 +205,11 @@ def enabling(found: Found) -> list[Any]:
 
 
 def _fields(structure: Any) -> Any:
-    """Where the features are: those of Vulkan 1.0 have a structure of their own inside."""
+    """The structure with the feature fields: Vulkan 1.0 nests them in an inner one."""
     return getattr(structure, "features", structure)
 
 
 def c_strings(strings: list[str]) -> tuple[Any, list[Any]]:
-    """A C array of strings, and what must live as long."""
+    """A C array of strings, and the objects that it points to."""
     memory = [new("char[]", string.encode()) for string in strings]
     return new("char *[]", memory), memory

@@ -30,7 +30,7 @@ _FULL_SUBGROUPS = 0x2  # VkPipelineShaderStageCreateFlagBits
 
 
 class Device(KernelDevice, Protocol):
-    """What a kernel needs of its device."""
+    """The device interface that a kernel uses."""
 
     adapter: Adapter
     context: Context
@@ -39,12 +39,12 @@ class Device(KernelDevice, Protocol):
     unread: set[HostDrivenKernel[Any]]
 
     def stage(self, size: int) -> Suballocation:
-        """Suballocation that host and device see."""
+        """Suballocate memory that host and device share."""
         ...
 
 
 class VulkanKernel(HostDrivenKernel[Device]):
-    """An artifact on a device; made again, when it is used, after the device was lost."""
+    """An artifact on a device; reloaded at its next use after the device was lost."""
 
     def __init__(self, device: Device, artifact: Artifact) -> None:
         accept(artifact, "vulkan", "spirv", "SPIR-V", "Vulkan")
@@ -56,14 +56,14 @@ class VulkanKernel(HostDrivenKernel[Device]):
         self._load()
 
     def _load(self) -> None:
-        """Make the module, and the report block where the kernel has something to tell."""
+        """Create the module, and the report block if the kernel reports anything."""
         device, artifact = self.device, self.artifact
         self.context: Context = device.context
         self.pipelines.clear()
         words = new("uint32_t[]", len(artifact.code) // 4)
         bindings().ffi.memmove(words, artifact.code, len(artifact.code))
         info = struct("VkShaderModuleCreateInfo", codeSize=len(artifact.code), pCode=words)
-        with self.context.lock:  # the end of the process waits for it
+        with self.context.lock:  # the exit of the process waits for it
             self._module = self.context.create(
                 "vkCreateShaderModule", "VkShaderModule", info, self.name
             )
@@ -76,7 +76,7 @@ class VulkanKernel(HostDrivenKernel[Device]):
             device.reporting.add(self)
 
     def ready(self) -> None:
-        """Load again if the device was opened anew since."""
+        """Reload if the device was reopened since."""
         if self.context is not self.device.context:
             self._load()
 
@@ -86,7 +86,7 @@ class VulkanKernel(HostDrivenKernel[Device]):
         """The pipeline for a block shape and bytes of dynamic shared memory.
 
         Raises:
-            DeviceError: the device does not run such blocks.
+            DeviceError: the device cannot run such blocks.
         """
         self.ready()
         self._check(block, shared)
@@ -94,7 +94,7 @@ class VulkanKernel(HostDrivenKernel[Device]):
         made = self.pipelines.get((block, room))
         if made is None:
             with self.context.lock:
-                self.context.raise_fault()  # the end of the process may have come since
+                self.context.raise_fault()  # the process may have begun to exit since
                 made = self._make(block, room)
                 self.pipelines[block, room] = made
                 self.context.own(self, "vkDestroyPipeline", made)
@@ -150,11 +150,11 @@ class VulkanKernel(HostDrivenKernel[Device]):
         return made[0]
 
     def _has_warps(self, block: Block) -> bool:
-        """Whether each 32 threads in a row are a subgroup: then rows of the block are whole."""
+        """Whether every 32 consecutive threads are a subgroup: the rows of the block are whole."""
         return "subgroup32" in self.device.adapter.found.names and block[0] % WARP == 0
 
     def bind(self, block: Block) -> VulkanBound:
-        """The kernel for blocks of one shape."""
+        """Bind the kernel to a block shape."""
         if self.artifact.block not in (None, block):
             fail(INVALID_VALUE, f"{self.name} is compiled for blocks of {self.artifact.block}")
         return VulkanBound(self, block)

@@ -1,4 +1,4 @@
-"""Memory: buffers of the device with addresses."""
+"""Vulkan's memory: buffers of the device with addresses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _USAGE = 0x1 | 0x2 | 0x20 | 0x20000
 
 # VkMemoryPropertyFlagBits.
 LOCAL, VISIBLE, COHERENT, CACHED = 1, 2, 4, 8
-_WHOLE_SIZE = 2**64 - 1  # Vulkan's word for up to the end
+_WHOLE_SIZE = 2**64 - 1  # VK_WHOLE_SIZE: up to the end
 _WITH_ADDRESS = 0x2  # VkMemoryAllocateFlagBits
 _SPECIAL = 0xF0  # protected, lazily allocated, AMD's own
 _BY_POINTER = VISIBLE | COHERENT | CACHED
@@ -33,7 +33,7 @@ class Pool(Suballocator):
         super().__init__(context)
         self.type, self.flags, self.heap = _choose(context, wanted)
         self.by_pointer = self.flags & _BY_POINTER == _BY_POINTER
-        """Whether the host reads and writes the memory as its own."""
+        """Whether the memory is mapped into the host."""
 
     def _new_arena(self, size: int, asked: int) -> Arena:
         what = f"{asked} bytes of {'device' if self.flags & LOCAL else 'host'} memory"
@@ -80,7 +80,7 @@ class Pool(Suballocator):
         return self.context.create("vkAllocateMemory", "VkDeviceMemory", info, what)
 
     def _placed(self, buffer: Any, memory: Any, size: int) -> Arena:
-        """Bind a buffer to its memory and find out where that is."""
+        """Bind a buffer to its memory and return the addresses of both sides."""
         context = self.context
         context.call("vkBindBufferMemory", buffer, memory, 0)
         info = struct("VkBufferDeviceAddressInfo", buffer=buffer)
@@ -99,8 +99,8 @@ class Pool(Suballocator):
 
 
 def _choose(context: Context, wanted: tuple[int, ...]) -> tuple[int, int, int]:
-    """(number, property flags, heap) of the type of memory that has what is wanted; of several, of
-    the first in the largest heap, as some devices show a small window of theirs as another heap."""
+    """(number, property flags, heap) of the memory type with the wanted flags: the first in the
+    largest heap, as some devices expose a small window of their memory as another heap."""
     types = context.memory_types()
     for flags in wanted:
         fitting = [

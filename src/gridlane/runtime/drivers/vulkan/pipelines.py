@@ -1,7 +1,7 @@
-"""The pipeline cache: what the driver made of kernels, in memory and in a file between processes.
+"""The pipeline cache: the driver's compiled pipelines, in memory and in a file between processes.
 
-There is a file for each device and version of its driver, with what vkGetPipelineCacheData gave;
-runtime/driver_cache.py has its form.
+Each device and driver version has a file with the result of vkGetPipelineCacheData, in the form of
+runtime/driver_cache.py.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _MAGIC = b"glvkpipe"
 
 @cache
 def directory() -> Path | None:
-    """Where the files are; None where there is to be no cache."""
+    """The directory of the files; None when the cache is off."""
     return driver_cache.directory("vulkan")
 
 
 class PipelineCache:
-    """A VkPipelineCache. Nothing about its file is an error: without one, it begins empty."""
+    """A VkPipelineCache. No defect of its file is an error: without one, it begins empty."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -36,10 +36,10 @@ class PipelineCache:
         self.handle = context.create("vkCreatePipelineCache", "VkPipelineCache", info)
         self._saved = data
         self.changed = False
-        """Whether pipelines were made since it was read."""
+        """Whether pipelines were compiled since it was read."""
 
     def save(self) -> None:
-        """Write the file, if there is something new."""
+        """Write the file, if the cache has changed."""
         if self._path is None or not self.changed:
             return
         self.changed = False
@@ -67,7 +67,7 @@ class PipelineCache:
 
 
 def _file_name(context: Context) -> str:
-    """A name that differs where the driver's bytes may."""
+    """A name that differs wherever the driver's bytes may differ."""
     plain = context.adapter.properties.properties
     identity = bytes(plain.pipelineCacheUUID)
     facts = f"{plain.vendorID} {plain.deviceID} {plain.driverVersion} {context.adapter.driver}"

@@ -1,12 +1,12 @@
 """The work of all streams, recorded into command buffers of one queue.
 
-Commands of one queue begin in the order in which they were recorded, and nothing but a barrier
-makes one wait for another. A barrier covers everything before it, so time falls into epochs, the
-stretches between barriers: a command that depends on one of its own epoch opens the next one. Work
-of streams that do not depend on each other shares epochs, and runs side by side.
+Commands of one queue begin in recording order, and only a barrier makes one wait for another. A
+barrier covers all commands before it, so barriers divide time into epochs: a command that depends
+on one of its own epoch opens the next one. Independent streams share epochs, and their work runs
+concurrently.
 
-A submission signals its number in a timeline semaphore. It is made when somebody waits, or when the
-command buffer is full.
+A submission signals its number in a timeline semaphore. Work is submitted when a thread waits or
+when the command buffer is full.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from gridlane.runtime.drivers.vulkan.api import TIMEOUT, bindings, constant, new
 from gridlane.runtime.drivers.vulkan.context import PUSH_BYTES, Context
 
 ARENA = 1 << 16
-"""Bytes for the parameters of a submission's launches."""
+"""The size of a submission's parameter arena, in bytes."""
 LONGEST = 64
-"""Commands of a submission."""
+"""The largest number of commands in a submission."""
 _ALIGNMENT = 16
-_SLICE_NS = 100_000_000  # of waiting, between looks at signals of the process
+_SLICE_NS = 100_000_000  # of waiting, between checks for signals of the process
 
 # u64 parameters, u32 base[3], u32 grid[3], u64 report, u64 zero; see codegen/spirv/gridops.py.
 _PUSH = pack.Struct("<Q6IQQ")
@@ -34,8 +34,8 @@ assert _PUSH.size == PUSH_BYTES
 
 
 class Queue(Protocol):
-    """What the recorder keeps for a stream: the epoch of what its next command depends on, and the
-    number of the submission with its last one."""
+    """The recorder's state of a stream: the epoch that its next command depends on, and the number
+    of the submission with its last one."""
 
     is_default: bool
     epoch: int
@@ -43,7 +43,7 @@ class Queue(Protocol):
 
 
 class Batch:
-    """A command buffer with an arena for parameters. ``keep`` is held until it is done."""
+    """A command buffer with an arena for parameters. ``keep`` is kept alive until it is done."""
 
     __slots__ = (
         "address",
@@ -68,16 +68,17 @@ class Batch:
 
 
 class Recorder:
-    """Records, submits and waits. What changes it holds the context's lock."""
+    """Records, submits and waits. Methods that change it hold the context's lock."""
 
     def __init__(self, context: Context, staging: DeviceMemory[Suballocation]) -> None:
         self.context, self.lock, self._staging = context, context.lock, staging
         self.vk = vk = context.vk
         self._null = null()
         self.last = self.default_point = 0
-        """The numbers of the last submissions with a command, of any and of the default stream."""
+        """The number of the last submission with a command: of any stream, and of the default
+        one."""
         self.suspects: set[str] = set()
-        """Kernels that may be running."""
+        """Kernels that may be in flight."""
         context.running = lambda: ", ".join(sorted(self.suspects))
         self._epoch = 1
         self._default_epoch = 0
@@ -180,7 +181,7 @@ class Recorder:
             self._dispatch(command, x, y, z)
 
     def _in_parts(self, command: Any, params: int, grid: tuple[int, int, int], report: int) -> None:
-        """Record a grid that is larger than a dispatch may be."""
+        """Record a grid that exceeds the limit of a dispatch, in parts."""
         mx, my, mz = self._most
         for z in range(0, grid[2], mz):
             for y in range(0, grid[1], my):
@@ -203,12 +204,12 @@ class Recorder:
                 batch.keep.append(keep)
 
     def fill(self, queue: Queue, target: Any, to: int, size: int, word: int) -> None:
-        """Record setting words; ``to`` and ``size`` are multiples of 4."""
+        """Record a fill of words; ``to`` and ``size`` are multiples of 4."""
         with self.lock:
             self.vk.vkCmdFillBuffer(self._ordered(queue).command, target, to, size, word)
 
     def stamp(self, queue: Queue, pool: Any, index: int) -> None:
-        """Record writing a time stamp when all commands so far are done."""
+        """Record a time stamp after all commands so far are done."""
         with self.lock:
             stage = constant("VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT")
             batch = self._room(0)
@@ -217,15 +218,15 @@ class Recorder:
             queue.point = self.last = self.context.progress
 
     def mark(self, queue: Queue) -> tuple[int, int]:
-        """(submission, epoch) of what is in a stream now."""
+        """(submission, epoch) of a stream's work so far."""
         with self.lock:
             if queue.is_default:
                 return self.last, self._epoch
             return max(queue.point, self.default_point), max(queue.epoch, self._default_epoch)
 
     def _ordered(self, queue: Queue, room: int = 0) -> Batch:
-        """The batch for a command, behind what the command depends on: for the default stream
-        everything, for others their own and the default stream's."""
+        """The batch for a command, after a barrier for its dependencies: for the default stream all
+        work, for others their own and the default stream's."""
         batch = self._room(room)
         epoch = self._epoch
         if queue.is_default or queue.epoch == epoch or self._default_epoch == epoch:
@@ -254,7 +255,7 @@ class Recorder:
         return self._begin()
 
     def _begin(self) -> Batch:
-        self.context.raise_fault()  # since the caller entered
+        self.context.raise_fault()  # a fault may have come since the caller entered
         self.collect()
         batch = self._spare.pop() if self._spare else self._new_batch()
         self.context.check(
@@ -281,7 +282,7 @@ class Recorder:
     # --- submitting and waiting ---
 
     def flush(self) -> None:
-        """Submit what is recorded."""
+        """Submit the recorded work."""
         with self.lock:
             batch = self._open
             if batch is None:
@@ -302,7 +303,7 @@ class Recorder:
             )
 
     def passed(self, value: int) -> bool:
-        """Whether a submission is done; one that is recorded yet is submitted."""
+        """Whether a submission is done; recorded work is submitted."""
         if value >= self.context.progress:
             self.flush()
         counter = new("uint64_t *")
@@ -323,11 +324,11 @@ class Recorder:
         self.collect()
 
     def wait_for_all(self) -> None:
-        """Wait for everything that is recorded."""
+        """Wait for all recorded work."""
         self.wait(self.last)
 
     def collect(self) -> None:
-        """Take back what the submissions that are done have used."""
+        """Release the resources of finished submissions."""
         with self.lock:
             context = self.context
             counter = new("uint64_t *")
@@ -338,14 +339,14 @@ class Recorder:
                 batch.keep.clear()
                 self._spare.append(batch)
             if self._open is None and not self._flying:
-                done = context.progress  # nothing is recorded in what comes next
+                done = context.progress  # nothing is recorded in the next batch
                 self.suspects.clear()
             retired = context.retired
             while retired and retired[0][0] <= done:
                 retired.popleft()[1]()
 
     def end(self) -> None:
-        """Destroy the recorder; nothing may be running."""
+        """Destroy the recorder; nothing may be in flight."""
         handle = self.context.handle
         self.vk.vkDestroyCommandPool(handle, self._commands, self._null)
         self.vk.vkDestroySemaphore(handle, self._timeline, self._null)

@@ -1,8 +1,8 @@
-"""What a module of SPIR-V says of itself, read before the driver gets it.
+"""Check a SPIR-V module, and read its properties, before it is loaded into the driver.
 
-Drivers trust their input: what is cut short or not SPIR-V at all may end the process. So the words
-are walked here from the header to the end; whether the module is valid beyond that is for the code
-generator's tests, where spirv-val judges it.
+Drivers trust their input: a truncated or invalid module may crash the process. So this module walks
+the words from the header to the end. The code generator's tests check any further validity with
+spirv-val.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from gridlane.core.device_errors import INVALID_IMAGE, fail
 
 MAGIC = 0x07230203
-NEWEST = 0x00010600  # what Vulkan 1.3 takes
+NEWEST = 0x00010600  # the newest version that Vulkan 1.3 accepts
 _MOST_IDS = 1 << 22  # the universal limit of the specification
 _HEADER = struct.Struct("<5I")
 
-# Opcodes, and the execution model, mode and decoration that matter here.
+# Opcodes, and the execution model, mode and decoration that this check reads.
 _MEMORY_MODEL, _ENTRY, _MODE, _MODE_ID, _CAPABILITY = 14, 15, 16, 331, 17
 _CONSTANT, _COMPOSITE, _SPEC_COMPOSITE, _FUNCTION, _FUNCTION_END = 43, 44, 51, 54, 56
 _DECORATE, _SPEC_ID = 71, 1
 _COMPUTE, _LOCAL_SIZE, _LOCAL_SIZE_ID, _BUILTIN, _WORKGROUP_SIZE = 5, 17, 38, 11, 25
 
-# Capability: its name, and the feature of FEATURES that it takes ("" is any device's).
+# Capability: its name, and the feature of FEATURES that it requires ("" for every device).
 CAPABILITIES: dict[int, tuple[str, str]] = {
     0: ("Matrix", ""),
     1: ("Shader", ""),
@@ -49,7 +49,7 @@ CAPABILITIES: dict[int, tuple[str, str]] = {
     4442: ("VariablePointers", "variable_pointers"),
     4448: ("StorageBuffer8BitAccess", "storage8"),
     4449: ("UniformAndStorageBuffer8BitAccess", "storage8"),
-    # What devices have of these differs by the width of a float; see FLOAT_MODES.
+    # Support for these depends on the width of a float; see FLOAT_MODES.
     4464: ("DenormPreserve", ""),
     4466: ("SignedZeroInfNanPreserve", ""),
     4467: ("RoundingModeRTE", ""),
@@ -60,7 +60,7 @@ CAPABILITIES: dict[int, tuple[str, str]] = {
     6034: ("AtomicFloat64AddEXT", "float64_atomic_add"),
 }
 
-# Execution mode: its name, and the feature that it takes, in front of the width.
+# Execution mode: its name, and the feature that it requires, without the width.
 FLOAT_MODES: dict[int, tuple[str, str]] = {
     4459: ("DenormPreserve", "denormals"),
     4461: ("SignedZeroInfNanPreserve", "preserve"),
@@ -73,11 +73,10 @@ Instruction = tuple[int, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the driver of a device has to know of a module.
+    """The properties of a module that the driver of a device must know.
 
     Attributes:
-        local_size: the block shape that is written into the code, or None where specialisation
-            constants give it.
+        local_size: the block shape in the code, or None if specialisation constants give it.
         float_modes: modes of FLOAT_MODES with the width of the floats in bits.
     """
 
@@ -109,7 +108,7 @@ def read(code: bytes, name: str) -> Facts:
 
 
 class _Module:
-    """What is gathered on the way through a module."""
+    """The facts gathered in one walk over a module."""
 
     def __init__(self) -> None:
         self.entries: list[str] = []
@@ -118,15 +117,15 @@ class _Module:
         self.models = self.depth = self.functions = 0
         self._written: tuple[int, ...] = ()
         self._shape: tuple[int, ...] = ()
-        """Names of the numbers of the block shape, or the name of what is composed of them."""
+        """Names of the components of the block shape, or the name of their composite."""
         self._composed: dict[int, tuple[int, ...]] = {}
         self._numbers: dict[int, int] = {}
-        """Of specialisation constants."""
+        """Specialisation constants."""
         self._values: dict[int, int] = {}
-        """Of plain ones."""
+        """Plain constants."""
 
     def note(self, opcode: int, operands: tuple[int, ...]) -> None:
-        """Take in an instruction."""
+        """Record an instruction."""
         if opcode == _ENTRY and operands[:1] == (_COMPUTE,):
             self.entries.append(_string(operands[2:]))
         elif opcode == _CAPABILITY:
@@ -158,7 +157,7 @@ class _Module:
             self._shape = operands[:1]
 
     def shape(self, name: str) -> tuple[int, int, int] | None:
-        """The written block shape; None where the constants 0, 1 and 2 are it."""
+        """The constant block shape; None if the specialisation constants 0, 1 and 2 give it."""
         names = self._shape
         if len(names) == 1:
             names = self._composed.get(names[0], ())
@@ -201,11 +200,11 @@ def _refuse(name: str, why: str) -> None:
 
 
 def check(code: bytes, name: str, features: frozenset[str], device: str) -> Facts:
-    """The facts of a kernel's module, when a device with these features can run it.
+    """The facts of a kernel's module, if a device with these features can run it.
 
     Raises:
-        DeviceError: INVALID_IMAGE, the module is damaged, has no such kernel, or needs what the
-            device lacks.
+        DeviceError: INVALID_IMAGE, the module is damaged, has no such kernel, or requires a feature
+            that the device lacks.
     """
     facts = read(code, name)
     if name not in facts.entries:

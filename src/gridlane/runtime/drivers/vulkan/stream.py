@@ -1,4 +1,4 @@
-"""Streams: ordered queues of work, recorded side by side; see recorder.py."""
+"""Vulkan's streams: ordered queues of work, recorded concurrently; see recorder.py."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gridlane.runtime.queues.host_driven_stream import HostDrivenStream, StreamD
 
 
 class Device(transfers.Memory, StreamDevice, Protocol):
-    """What a stream needs of its device."""
+    """The device interface that a stream uses."""
 
     context: Context
     recorder: Recorder
@@ -55,7 +55,7 @@ class VulkanStream(HostDrivenStream[Device]):
     # --- waiting ---
 
     def finish(self) -> None:
-        """Wait for what a callback of this stream comes behind."""
+        """Wait for the work that a callback of this stream must follow."""
         self.recorder.wait(self.recorder.mark(self)[0])
 
     def _wait_submitted(self) -> None:

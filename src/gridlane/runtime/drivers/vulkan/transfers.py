@@ -1,7 +1,7 @@
-"""Copies between host and device, within the device, and setting bytes.
+"""Copies between host and device, within the device, and fills.
 
-Where the host sees the device's memory, it copies itself; else copies go through staging memory, a
-piece at a time. Pinned memory is staging memory, so the device copies to and from it directly.
+If the host can map the device's memory, it copies directly; else copies go through staging memory
+in pieces. Pinned memory is staging memory, so the device copies to and from it directly.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from gridlane.runtime.drivers.vulkan.memory import Pool
 from gridlane.runtime.drivers.vulkan.recorder import Queue, Recorder
 
 PIECE = 64 << 20
-"""Bytes of a copy through staging memory that are under way at once."""
+"""Bytes of staging memory in flight at once for one copy."""
 
 Place = tuple[Arena, int]
 
 
 class Memory(Protocol):
-    """What copies need of their device.
+    """The device interface that copies use.
 
     Attributes:
-        pool, staging_pool: its memory, and that of the host that it sees.
+        pool, staging_pool: the device's memory, and the host memory that it can access.
     """
 
     name: str
@@ -32,22 +32,22 @@ class Memory(Protocol):
     staging_pool: Pool
 
     def allocate(self, size: int) -> Suballocation:
-        """Device memory."""
+        """Allocate device memory."""
         ...
 
     def stage(self, size: int) -> Suballocation:
-        """Memory that host and device see."""
+        """Allocate memory that host and device share."""
         ...
 
 
 class Stream(Queue, Protocol):
-    """What copies need of their stream."""
+    """The stream interface that copies use."""
 
     recorder: Recorder
 
     @property
     def device(self) -> Memory:
-        """The device that it is a stream of."""
+        """The device of the stream."""
         ...
 
 
@@ -55,7 +55,7 @@ def place(memory: Memory, address: int, size: int) -> Place:
     """(arena, offset) of bytes of the device.
 
     Raises:
-        DeviceError: INVALID_VALUE, they are not the device's.
+        DeviceError: INVALID_VALUE, the bytes are outside the device's memory.
     """
     for pool in (memory.pool, memory.staging_pool):
         found = pool.addresses.find(address, size)
@@ -69,7 +69,7 @@ def place(memory: Memory, address: int, size: int) -> Place:
 
 
 def is_ours(memory: Memory, view: memoryview) -> bool:
-    """Whether the device can copy to memory of the host: it is pinned, or empty."""
+    """Whether the device can access host memory directly: it is pinned, or empty."""
     return not view.nbytes or _staged(memory, view) is not None
 
 
@@ -100,7 +100,7 @@ def upload(stream: Stream, target: int, source: memoryview, keep: Any = None) ->
 
 
 def write(stream: Stream, target: int, source: memoryview) -> None:
-    """Copy to the device, behind the work so far; the source may change on return."""
+    """Copy to the device, after the work so far; the source may change on return."""
     size = source.nbytes
     if not size:
         return
@@ -113,7 +113,7 @@ def write(stream: Stream, target: int, source: memoryview) -> None:
 
 
 def _through_staging(stream: Stream, goal: Place, source: memoryview) -> None:
-    """Copy the source now, and append copies from there."""
+    """Copy the source now to staging memory, and append copies from there."""
     octets, (arena, offset) = source.cast("B"), goal
     before = 0
     for at in range(0, len(octets), PIECE):
@@ -121,7 +121,7 @@ def _through_staging(stream: Stream, goal: Place, source: memoryview) -> None:
         block = stream.device.stage(len(part))
         bindings().ffi.memmove(_host(block.arena, block.offset), part, len(part))
         _move(stream, (block.arena, block.offset), (arena, offset + at), len(part))
-        if at:  # two pieces at a time
+        if at:  # two pieces in flight
             stream.recorder.wait(before)
         before = stream.point
         if len(octets) > PIECE:
@@ -132,7 +132,7 @@ def _through_staging(stream: Stream, goal: Place, source: memoryview) -> None:
 
 
 def download(stream: Stream, target: memoryview, source: int, keep: Any = None) -> None:
-    """Append a copy to pinned memory; to other memory, copy when the work so far is done."""
+    """Append a copy to pinned memory; copy to other memory when the work so far is done."""
     size = target.nbytes
     if not size:
         return
@@ -163,7 +163,7 @@ def read(stream: Stream, target: memoryview, source: int, keep: Any = None) -> N
 
 
 def _wait(stream: Stream) -> None:
-    """Wait for what a copy by the host comes after."""
+    """Wait for the work that a copy by the host must follow."""
     stream.recorder.wait(stream.recorder.mark(stream)[0])
 
 
@@ -189,7 +189,7 @@ def copy(stream: Stream, target: int, source: int, size: int) -> None:
 
 
 def fill(stream: Stream, target: int, byte: int, size: int) -> None:
-    """Append setting bytes."""
+    """Append a fill."""
     if not 0 <= byte <= 255:
         fail(INVALID_VALUE, f"setting bytes to {byte}")
     if not size:

@@ -1,4 +1,4 @@
-"""The devices ``webgpu``, ``webgpu:1`` …: whatever wgpu-native drives, by PyPI's wgpu.
+"""The devices ``webgpu``, ``webgpu:1`` …: the adapters of wgpu-native, by PyPI's wgpu.
 
 Discrete GPUs come first, then integrated ones, then software.
 """
@@ -16,7 +16,7 @@ __all__ = ["device_count", "open_device"]
 
 
 def device_count() -> int:
-    """Devices of this machine; 0 where there is no driver."""
+    """The number of devices of this machine; 0 without a driver."""
     try:
         return len(usable())
     except DeviceError:
@@ -24,10 +24,10 @@ def device_count() -> int:
 
 
 def open_device(ordinal: int = 0) -> SingleBufferDevice:
-    """A device by its number; called once for each.
+    """Open a device by its number; called once for each.
 
     Raises:
-        DeviceError: NO_DEVICE, there is no driver or it has no device; INVALID_DEVICE.
+        DeviceError: NO_DEVICE, without a driver or a device; INVALID_DEVICE.
     """
     found = usable()
     if ordinal >= len(found):

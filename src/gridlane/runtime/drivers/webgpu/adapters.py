@@ -12,7 +12,7 @@ from gridlane.core.extras import install
 from gridlane.runtime.drivers.single_buffer.engine import Facts
 from gridlane.runtime.protocol import Limits
 
-# wgpu's adapter type: in words, and the place in the order of devices.
+# wgpu's adapter type: its name, and its rank in the order of devices.
 KINDS = {
     "DiscreteGPU": ("discrete", 0),
     "IntegratedGPU": ("integrated", 1),
@@ -32,12 +32,12 @@ WANTED_LIMITS = (
 )
 TIMESTAMPS = "timestamp-query"
 _ADDRESSES = 1 << 32
-"""Addresses are numbers of 32 bits."""
+"""The address space: addresses have 32 bits."""
 
 
 @cache
 def bindings() -> Any:
-    """The module ``wgpu``.
+    """Import the module ``wgpu``.
 
     Raises:
         DeviceError: what is missing, and how to get it.
@@ -50,15 +50,15 @@ def bindings() -> Any:
 
 @cache
 def usable() -> tuple[Any, ...]:
-    """The adapters, the fastest kind first. One that OpenGL shows is left out where it has a
-    driver of another interface as well.
+    """The adapters, the fastest kind first. An OpenGL adapter is omitted if the device has a driver
+    of another interface as well.
 
     Raises:
         DeviceError: WEBGPU_NO_DEVICE, there is none.
     """
     try:
         every = bindings().gpu.enumerate_adapters_sync()
-    except Exception as error:  # the library raises whatever it likes where drivers are broken
+    except Exception as error:  # the library raises any exception where drivers are broken
         no_device("webgpu", f"wgpu finds no adapter ({error})")
     native = [each for each in every if each.info["backend_type"] != "OpenGL"]
     found = sorted(native or every, key=lambda each: _kind(each)[1])
@@ -76,7 +76,7 @@ def _kind(adapter: Any) -> tuple[str, int]:
 
 
 def facts_of(adapter: Any, granted: dict[str, int], timed: bool) -> Facts:
-    """What a device of an adapter is, by the limits that it was granted."""
+    """The properties of an adapter's device, from its granted limits."""
     info = adapter.info
     names = ("max-storage-buffer-binding-size", "max-buffer-size")
     bounds = {name: granted[name] for name in names} | {"addresses have 32 bits": _ADDRESSES}
@@ -97,7 +97,7 @@ def facts_of(adapter: Any, granted: dict[str, int], timed: bool) -> Facts:
 
 
 def limits_of(granted: dict[str, int], software: bool) -> Limits:
-    """What a launch may ask for."""
+    """The limits of a launch."""
     shared = granted["max-compute-workgroup-storage-size"]
     x, y, z = (granted[f"max-compute-workgroup-size-{axis}"] for axis in "xyz")
     return Limits(

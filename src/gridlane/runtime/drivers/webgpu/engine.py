@@ -1,4 +1,4 @@
-"""A device of WebGPU, as the engine of a single buffer."""
+"""A WebGPU device as the engine of a single-buffer device."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from gridlane.runtime.drivers.webgpu.texts import MOVE, complaint
 from gridlane.runtime.queues.reentry import locked_wait
 
 SLOTS = 256
-"""Times of a query set."""
+"""Time stamps of a query set."""
 _KINDS = ("storage", "read-only-storage", "read-only-storage")
 _STAMP_BYTES = 8
 
 
 class _Slot:
-    """Room for a time: of the device in a query set, or of the host.
+    """Storage for a time: the device's in a query set, or the host's.
 
     Attributes:
-        ns: the host's, once it was taken.
+        ns: the host's time, once recorded.
     """
 
     __slots__ = ("__weakref__", "index", "ns", "queries")
@@ -44,11 +44,11 @@ class _Slot:
 
 
 class _Fence:
-    """A point in the work: a buffer is mapped there. Only somebody who waits is told when it is, so
-    a thread does for those who ask.
+    """A point in the submitted work, at which a buffer is mapped. Only a waiting thread is
+    notified, so a thread waits on behalf of callers that only ask.
 
     Attributes:
-        reached: the buffer is mapped.
+        reached: whether the buffer is mapped.
     """
 
     __slots__ = ("_lock", "_promise", "_watched", "answer", "reached")
@@ -74,7 +74,7 @@ class _Fence:
 
 
 class WebGpuEngine:
-    """An adapter, opened with the largest limits that it has."""
+    """An adapter, opened with its largest limits."""
 
     target = "webgpu"
     format = "wgsl"
@@ -86,7 +86,7 @@ class WebGpuEngine:
             self._gpu = adapter.request_device_sync(
                 required_features=[TIMESTAMPS] if timed else [], required_limits=wanted
             )
-        except Exception as error:  # the library raises whatever it likes
+        except Exception as error:  # the library raises any exception
             no_device("webgpu", f"{adapter.info['device']} does not open ({error})")
         granted = self._gpu.limits
         self.facts = facts_of(adapter, granted, timed)
@@ -108,7 +108,7 @@ class WebGpuEngine:
         ]
         self._layout = self._gpu.create_bind_group_layout(entries=entries)
         self._pipelines = self._gpu.create_pipeline_layout(bind_group_layouts=[self._layout])
-        # Each launch sees ARENA bytes from its own on, so there are as many behind the last.
+        # Each launch sees ARENA bytes from its own on, so as many follow the last launch.
         self._arena = self._gpu.create_buffer(size=2 * ARENA, usage=usage.STORAGE | usage.COPY_DST)
         self._buffer: Any = None
         self._bound: Any = None
@@ -116,11 +116,11 @@ class WebGpuEngine:
         self._fences: deque[_Fence] = deque()
 
     def resize(self, size: int) -> None:
-        """A larger buffer, and what the other one held."""
+        """Grow the buffer, and keep its contents."""
         usage = self._usage.STORAGE | self._usage.COPY_SRC | self._usage.COPY_DST
         try:
             made = self._gpu.create_buffer(size=size, usage=usage)
-        except Exception as error:  # validation and memory have classes that wgpu does not name
+        except Exception as error:  # the classes of its errors have no public names
             fail(OUT_OF_MEMORY, f"a buffer of {size} bytes ({' '.join(str(error).split())})")
         old, self._buffer = self._buffer, made
         if old is not None:
@@ -135,7 +135,7 @@ class WebGpuEngine:
         self._bound = self._gpu.create_bind_group(layout=self._layout, entries=entries)
 
     def program(self, artifact: Artifact, dynamic_words: int) -> Any:
-        """A compute pipeline."""
+        """Create a compute pipeline."""
         text = artifact.code.decode()
         try:
             module = self._gpu.create_shader_module(code=text)
@@ -143,13 +143,13 @@ class WebGpuEngine:
             if artifact.uses_dynamic_shared:
                 stage["constants"] = {"dynamic_words": dynamic_words}
             return self._gpu.create_compute_pipeline(layout=self._pipelines, compute=stage)
-        except Exception as error:  # GPUValidationError and others, by wgpu's version
+        except Exception as error:  # GPUValidationError and others, depending on wgpu's version
             fail(INVALID_IMAGE, f"kernel {artifact.name}: {complaint(text, str(error))}")
 
     # --- work ---
 
     def submit(self, commands: list[Command], arena: memoryview) -> None:
-        """Encode commands, as many as may be together. Hot."""
+        """Encode commands, as many in one pass as possible, and submit them. Hot."""
         if len(arena):
             self._queue.write_buffer(self._arena, 0, arena)
         encoder: Any = None
@@ -160,7 +160,7 @@ class WebGpuEngine:
                 if within is None:
                     encoder = encoder or self._gpu.create_command_encoder()
                     within, program = encoder.begin_compute_pass(), None
-                    # Dispatches of a pass see what those before them wrote.
+                    # Dispatches of a pass see the writes of earlier ones.
                 if command.program is not program:
                     program = command.program
                     within.set_pipeline(program)
@@ -184,7 +184,7 @@ class WebGpuEngine:
             self._queue.submit([encoder.finish()])
 
     def _other(self, command: Command) -> None:
-        """What is not encoded, but done behind what was submitted."""
+        """Do a command that is not encoded, after the submitted work."""
         if isinstance(command, Write):
             self._queue.write_buffer(self._buffer, command.target, command.source)
         elif isinstance(command, Read):
@@ -196,8 +196,8 @@ class WebGpuEngine:
             command.slot.ns = time.perf_counter_ns()
 
     def fence(self) -> Any:
-        """A word that is set behind the work so far, and mapped when that is done. wgpu-py 0.32 has
-        no other way to ask: its on_submitted_work_done hands over a callback of another type."""
+        """Set a word after the work so far, and map it when that is done. wgpu-py 0.32 offers no
+        other way: its on_submitted_work_done passes a callback of another type."""
         while self._fences and self._fences[0].reached:
             answer = self._fences.popleft().answer
             answer.unmap()
@@ -224,7 +224,7 @@ class WebGpuEngine:
     # --- time ---
 
     def new_stamp(self) -> _Slot:
-        """A place in a query set."""
+        """Reserve a place in a query set."""
         if not self._timed:
             return _Slot()
         if not self._free:
@@ -236,12 +236,12 @@ class WebGpuEngine:
         return slot
 
     def _stamp(self, encoder: Any, slot: _Slot) -> None:
-        """An empty pass, which notes the time at its end."""
+        """Encode an empty pass, which records the time at its end."""
         writes = {"query_set": slot.queries, "end_of_pass_write_index": slot.index}
         encoder.begin_compute_pass(timestamp_writes=writes).end()
 
     def nanoseconds(self, stamp: _Slot) -> int:
-        """What was noted, in the device's ticks."""
+        """The recorded time, in the device's ticks."""
         if stamp.queries is None:
             return stamp.ns
         usage = self._usage.QUERY_RESOLVE | self._usage.COPY_SRC
@@ -257,7 +257,7 @@ class WebGpuEngine:
         return native.lib.wgpuQueueGetTimestampPeriod(self._queue._internal)
 
     def end(self) -> None:
-        """Destroy the buffers; the rest goes with its objects."""
+        """Destroy the buffers; the rest is released with its objects."""
         for buffer in (self._buffer, self._arena):
             if buffer is not None:
                 buffer.destroy()

@@ -1,4 +1,4 @@
-"""WGSL of the driver's own, by ``core.shader_abi``, and what naga says of texts that are wrong."""
+"""WGSL of the driver's own, by ``core.shader_abi``, and naga's messages about invalid texts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _PLACE = re.compile(r"wgsl:(\d+):(\d+)")
 
 
 def complaint(text: str, said: str) -> str:
-    """What the compiler said, with the line of the text that it means."""
+    """The compiler's message, with the line of the text that it refers to."""
     what = next((line for line in said.splitlines() if "error:" in line), "")
     what = what.partition("error:")[2].strip() or " ".join(said.split())
     place = _PLACE.search(said)

@@ -1,4 +1,4 @@
-"""NVIDIA: the overlay for the NVPTX target, with the ops that only its hardware has."""
+"""NVIDIA: the overlay for the NVPTX target, with the ops that only its hardware supports."""
 
 from gridlane.codegen.llvm.gpu import emission, kernel
 from gridlane.codegen.llvm.gpu.kernel import KernelCode
@@ -20,18 +20,18 @@ from gridlane.ir.values import Module
 __all__ = ["KernelCode", "emit_kernel", "emitted"]
 
 FAMILIES = (atomics, copies, fragments, gridops, integers, mathlib, products, warps)
-"""Imported for the emissions that they register."""
+"""Imported for the emitters that they register."""
 
 
 def emit_kernel(module: Module, options: KernelOptions, capability: int) -> KernelCode:
     """Emit a kernel whose calls are inlined for a compute capability, 90 for 9.0.
 
     Raises:
-        TargetError: the hardware cannot do what an op asks; located.
+        TargetError: the hardware does not support an op; located.
     """
     return kernel.emit_kernel(module, options, Nvidia(capability))
 
 
 def emitted(dialect: str) -> frozenset[type[Op]]:
-    """The ops that are emitted for NVIDIA GPUs."""
+    """The ops that the code generator for NVIDIA GPUs emits."""
     return EMITTERS.ops() | emission.EMITTERS.ops()

@@ -1,6 +1,6 @@
-"""Atomics that LLVM does not write as PTX has them: for the whole system, and of f16.
+"""Atomics that LLVM does not lower as PTX supports them: for the whole system, and of f16.
 
-LLVM writes every atomic for the device, so what the whole system is to see is written in assembly.
+LLVM lowers every atomic to device scope, so atomics of system scope are written in assembly.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gridlane.ir.values import Value
 
 @emits(Atomic)
 def atomic(state: Emission, op: Atomic) -> None:
-    """A read-modify-write; ptxas drops the result that nobody uses."""
+    """Emit a read-modify-write; ptxas drops an unused result."""
     type_ = op.value.type
     assert isinstance(type_, DType)
     with atomics.ordered(state, op):
@@ -34,7 +34,7 @@ def atomic(state: Emission, op: Atomic) -> None:
 
 
 def _half_add(state: Emission, op: Atomic) -> str:
-    """atom.add of an f16; a difference adds the negative, which is as exact."""
+    """Emit atom.add of an f16; a difference adds the negative, which is as exact."""
     value, scope = state.name(op.value), state.overlay.atomic_scopes[op.scope]
     if op.kind is AtomicKind.SUB:
         value = state.body.op(f"fneg half {value}")
@@ -43,18 +43,18 @@ def _half_add(state: Emission, op: Atomic) -> str:
 
 @emits(AtomicCas)
 def cas(state: Emission, op: AtomicCas) -> None:
-    """A compare and swap on the bits."""
+    """Emit a compare and swap on the bits."""
     with atomics.ordered(state, op):
         system = op.scope is MemoryScope.SYSTEM
         old = _swap_for_the_system(state, op) if system else atomics.swap(state, op)
     state.set(op.results[0], old)
 
 
-# ---- for the whole system
+# ---- system scope
 
 
 def _swap_for_the_system(state: Emission, op: AtomicCas) -> str:
-    """atom.sys.cas, of 16 bits and more.
+    """Emit atom.sys.cas, of 16 bits and more.
 
     Raises:
         TargetError: the type is smaller.
@@ -89,10 +89,10 @@ _ON_FLOATS = (AtomicKind.ADD, AtomicKind.SUB, AtomicKind.EXCHANGE)
 
 
 def _for_the_system(state: Emission, op: Atomic, type_: DType, value: str) -> str:
-    """atom.sys, for what the instruction takes.
+    """Emit atom.sys, for the types and kinds that the instruction supports.
 
     Raises:
-        TargetError: it does not take this.
+        TargetError: the instruction does not support the type or kind.
     """
     wraps = op.kind in (AtomicKind.INC, AtomicKind.DEC)
     known = type_.bits >= 32 and (not type_.is_float or op.kind in _ON_FLOATS)
@@ -125,7 +125,7 @@ def _letter(type_: DType, as_bits_: bool) -> str:
 def _assembly(
     state: Emission, pointer: Value, word: str, suffix: str, operands: list[tuple[str, str, str]]
 ) -> str:
-    """``atom.relaxed.sys``; operands are (constraint, type, value); the result is as the first."""
+    """Emit ``atom.relaxed.sys``; operands: (constraint, type, value); result as the first."""
     space = space_of(pointer)
     shared = space is Space.SHARED
     width, letter = ("i32", "r") if shared else ("i64", "l")

@@ -13,7 +13,7 @@ _STEM = "llvm.nvvm.cp.async"
 
 @emits(copies.AsyncCopy)
 def copy(state: Emission, op: copies.AsyncCopy) -> None:
-    """cp.async; 16 bytes pass the first cache by, which keeps it for what is read again."""
+    """Emit cp.async; 16 bytes bypass the first cache, which is kept for data that is reused."""
     cache = "cg" if op.bytes == 16 else "ca"
     arguments = [
         ("ptr addrspace(3)", state.name(op.target)),
@@ -25,11 +25,11 @@ def copy(state: Emission, op: copies.AsyncCopy) -> None:
 
 @emits(copies.AsyncCommit)
 def commit(state: Emission, op: Op) -> None:
-    """cp.async.commit_group."""
+    """Emit cp.async.commit_group."""
     state.body.call("void", f"{_STEM}.commit.group", [])
 
 
 @emits(copies.AsyncWait)
 def wait(state: Emission, op: copies.AsyncWait) -> None:
-    """cp.async.wait_group."""
+    """Emit cp.async.wait_group."""
     state.body.call("void", f"{_STEM}.wait.group", [("i32", str(op.pending))])

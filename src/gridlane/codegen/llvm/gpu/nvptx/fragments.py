@@ -1,4 +1,4 @@
-"""Fragments in memory: ldmatrix from shared memory where it fits, else word by word."""
+"""Loads and stores of fragments: ldmatrix from shared memory where it applies, else by words."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from gridlane.ir.types import FragmentType, Role, Space
 from gridlane.ir.values import Value
 
 LEAST = 75
-"""The compute capability from which tensor cores have the layout that this is made for."""
+"""The compute capability from which tensor cores have the layout of this code."""
 NEWER = 80
-"""That from which they take bf16 and tf32."""
+"""The compute capability from which tensor cores support bf16 and tf32."""
 
 
 def fragment_type(value: Value) -> FragmentType:
@@ -36,7 +36,7 @@ def fragment_type(value: Value) -> FragmentType:
 
 
 def joined(state: Emission, type_: FragmentType, parts: list[str]) -> str:
-    """The registers of a fragment as one value."""
+    """The registers of a fragment joined as one value."""
     whole, element = state.register_name(type_), register_type(type_)
     made = "poison"
     for number, part in enumerate(parts):
@@ -57,7 +57,7 @@ def taken(state: Emission, value: Value) -> list[str]:
 def require_factors(
     state: Emission, op: matrix.FragmentLoad | matrix.FragmentMma, element: DType
 ) -> None:
-    """Refuse factors that the device's tensor cores do not take."""
+    """Refuse factors that the device's tensor cores do not support."""
     newer = element.name in ("bf16", "f32")
     what = {"f32": "tf32"}.get(element.name, element.name)
     require(state, NEWER if newer else LEAST, op, f"{op.name} of {what} factors")
@@ -66,7 +66,7 @@ def require_factors(
 @dataclass(frozen=True, slots=True)
 class Lines:
     """A matrix in memory: ``pointer`` of LLVM type ``space`` to the lane's first element, and the
-    distance of lines in bytes as an i64."""
+    stride of lines in bytes as an i64."""
 
     space: str
     pointer: str
@@ -74,7 +74,7 @@ class Lines:
 
 
 def _lines(state: Emission, pointer: Value, stride: Value, line: str, item: str) -> Lines:
-    """The matrix as a lane sees it that starts ``line`` lines and ``item`` bytes, both i32, in."""
+    """The matrix from ``line`` lines and ``item`` bytes on, both i32, as a lane sees it."""
     body = state.body
     space = state.register_name(pointer.type)
     size = pointer.type.element.size  # type: ignore[union-attr]  # a pointer
@@ -86,7 +86,7 @@ def _lines(state: Emission, pointer: Value, stride: Value, line: str, item: str)
 
 
 def _at(state: Emission, lines: Lines, line: int, item: int) -> str:
-    """A typed pointer some lines and bytes further."""
+    """A typed pointer plus some lines and bytes."""
     body = state.body
     offset = str(item)
     if line:
@@ -98,7 +98,7 @@ def _at(state: Emission, lines: Lines, line: int, item: int) -> str:
     return f"{lines.space} {where}"
 
 
-# ---- word by word
+# ---- by words
 
 
 def _own_lines(state: Emission, type_: FragmentType, pointer: Value, stride: Value, turned: bool):
@@ -114,14 +114,14 @@ def _own_lines(state: Emission, type_: FragmentType, pointer: Value, stride: Val
 
 
 def _is_contiguous(type_: FragmentType, by_columns: bool) -> bool:
-    """Whether the elements of a word follow each other in memory."""
+    """Whether the elements of a word are adjacent in memory."""
     return by_columns == (type_.role is Role.B)
 
 
 def _words(
     state: Emission, type_: FragmentType, lines: Lines, by_columns: bool
 ) -> Iterator[tuple[Register, list[str]]]:
-    """Each register with pointers to its elements; to the first only, where they follow."""
+    """Each register with pointers to its elements; only to the first where they are adjacent."""
     size = type_.element.size
     count = 1 if _is_contiguous(type_, by_columns) else packed(type_)
     for register in registers(type_):
@@ -156,21 +156,21 @@ def _load_words(state: Emission, op: matrix.FragmentLoad) -> list[str]:
 
 
 def _takes_ldmatrix(op: matrix.FragmentLoad) -> bool:
-    """Factors in shared memory whose words are consecutive there, or of 16-bit elements, which the
-    instruction transposes."""
+    """Whether ldmatrix applies: factors in shared memory whose words are contiguous there, or of
+    16-bit elements, which the instruction transposes."""
     if op.type.role is Role.ACC or space_of(op.pointer) is not Space.SHARED:
         return False
     return _is_contiguous(op.type, op.by_columns) or op.type.element.size == 2
 
 
 def _load_matrices(state: Emission, op: matrix.FragmentLoad) -> list[str]:
-    """ldmatrix.x4: lane n gives the address of line n % 8 of matrix n // 8; the matrices are the
-    four words of a tile of a, or of two tiles of b side by side."""
+    """Emit ldmatrix.x4: lane n gives the address of line n % 8 of matrix n // 8; the matrices are
+    the four words of a tile of a, or of two adjacent tiles of b."""
     body, type_ = state.body, op.type
     lane = special(body, "laneid")
     low, middle = body.op(f"and i32 {lane}, 7"), body.op(f"and i32 {lane}, 8")
     high = body.op(f"and i32 {lane}, 16")
-    # Whether the second matrix is the next lines, or the next 16 bytes of the same.
+    # Whether the second matrix is the next lines, or the next 16 bytes of the same lines.
     if op.by_columns:
         line = body.op(f"or i32 {low}, {body.op(f'lshr i32 {high}, 1')}")
         item = body.op(f"shl i32 {middle}, 1")
@@ -197,7 +197,7 @@ def _load_matrices(state: Emission, op: matrix.FragmentLoad) -> list[str]:
 
 @emits(matrix.FragmentLoad)
 def load(state: Emission, op: matrix.FragmentLoad) -> None:
-    """A fragment from memory."""
+    """Load a fragment from memory."""
     type_, body = op.type, state.body
     if type_.role is Role.ACC:
         require(state, LEAST, op, op.name)
@@ -213,7 +213,7 @@ def load(state: Emission, op: matrix.FragmentLoad) -> None:
 
 @emits(matrix.FragmentStore)
 def store(state: Emission, op: matrix.FragmentStore) -> None:
-    """An accumulator to memory, in words, or pairs of them where two follow each other."""
+    """Store an accumulator, by words, or by pairs of words that are adjacent."""
     body, type_ = state.body, fragment_type(op.fragment)
     parts = taken(state, op.fragment)
     name, bits = register_type(type_), type_.element.bits
@@ -235,7 +235,7 @@ def store(state: Emission, op: matrix.FragmentStore) -> None:
 def _store_pair(
     state: Emission, name: str, parts: list[str], register: Register, place: str
 ) -> None:
-    """Registers 2n and 2n + 1 are neighbours in a row: the first stores both."""
+    """Store registers 2n and 2n + 1, which are adjacent in a row, at once."""
     if register.number % 2:
         return
     body, pair = state.body, f"<2 x {name}>"

@@ -12,26 +12,26 @@ from gridlane.ir.ops.grid import Reduction
 
 @emits(grid.LaneId)
 def lane_id(state: Emission, op: Op) -> None:
-    """The lane's register: warps are filled x fastest."""
+    """Emit the lane's register: warps are filled x fastest."""
     state.set(op.results[0], special(state.body, "laneid"))
 
 
 @emits(grid.DynamicSharedSize)
 def dynamic_shared_size(state: Emission, op: Op) -> None:
-    """A special register that LLVM has no intrinsic for."""
+    """Emit a special register that LLVM has no intrinsic for."""
     name = state.body.op('call i32 asm "mov.u32 $0, %dynamic_smem_size;", "=r"()')
     state.set(op.results[0], name)
 
 
 @emits(grid.Barrier)
 def barrier(state: Emission, op: Op) -> None:
-    """bar.sync 0."""
+    """Emit bar.sync 0."""
     state.body.call("void", "llvm.nvvm.barrier.cta.sync.aligned.all", [("i32", "0")])
 
 
 @emits(grid.BarrierReduce)
 def barrier_reduce(state: Emission, op: grid.BarrierReduce) -> None:
-    """bar.red; all and any give a predicate."""
+    """Emit bar.red; all and any give a predicate."""
     stem = {Reduction.COUNT: "popc", Reduction.ALL: "and", Reduction.ANY: "or"}[op.kind]
     type_ = "i32" if op.kind is Reduction.COUNT else "i1"
     arguments = [("i32", "0"), ("i1", state.name(op.predicate))]
@@ -41,19 +41,19 @@ def barrier_reduce(state: Emission, op: grid.BarrierReduce) -> None:
     state.set(op.results[0], made)
 
 
-# The last to arrive flips the highest bit: block 0 adds 2**31 less the others, these one each. So
-# the word needs no reset, and the next barrier flips the bit back.
+# The last block to arrive flips the highest bit: block 0 adds 2**31 less the number of others,
+# which add one each. So the word needs no reset, and the next barrier flips the bit back.
 _ARRIVE = "atom.add.release.gpu.u32 $0, [$1], $2;"
 _LOOK = "ld.acquire.gpu.u32 $0, [$1];"
 _SWAP = "atom.cas.relaxed.gpu.b32 $0, [$1], $2, $3;"
 _WORD_OFFSET = 4
-"""Where the driver keeps a barrier's word in the workspace of a cooperative launch."""
+"""The offset of a barrier's word in the workspace of a cooperative launch."""
 
 
 @emits(grid.GridSync)
 def grid_sync(state: Emission, op: Op) -> None:
-    """The barrier of cooperative groups: one thread of each block adds to a word and waits for its
-    highest bit to flip, between two barriers of the block."""
+    """Emit the barrier of cooperative groups: one thread of each block adds to a word and waits for
+    its highest bit to flip, between two barriers of the block."""
     body = state.body
     state.cooperative = True
     barrier(state, op)
@@ -80,16 +80,16 @@ def grid_sync(state: Emission, op: Op) -> None:
 
 
 def _assembly(state: Emission, text: str, word: str, *operands: str) -> str:
-    """An instruction on the barrier's word; its result."""
+    """Emit an instruction on the barrier's word; its result."""
     arguments = ", ".join((f"i64 {word}", *(f"i32 {operand}" for operand in operands)))
     constraints = ",".join(("=r", "l", *("r" for _ in operands), "~{memory}"))
     return state.body.op(f'call i32 asm sideeffect "{text}", "{constraints}"({arguments})')
 
 
 def _leave_if_raised(state: Emission, seen: tuple[str, str, str], look: str, done: str) -> None:
-    """Go to ``look``, or to ``done`` once a thread has raised, which does not come here. The own
-    share is taken out of the word before, unless the barrier has completed: the driver gives the
-    word to later launches."""
+    """Jump to ``look``, or to ``done`` once a thread has raised and so will not arrive. Before that
+    the block's share is subtracted from the word, unless the barrier has completed: the driver
+    reuses the word for later launches."""
     body = state.body
     word, now, share = seen
     undo = body.label("undo")
@@ -100,7 +100,7 @@ def _leave_if_raised(state: Emission, seen: tuple[str, str, str], look: str, don
 
 
 def _share(state: Emission) -> str:
-    """What this block adds to the word."""
+    """The number that this block adds to the word."""
     body = state.body
     x, y, z = (special(state.body, f"nctaid.{axis}") for axis in "xyz")
     blocks = body.op(f"mul i32 {body.op(f'mul i32 {x}, {y}')}, {z}")
@@ -137,5 +137,5 @@ def _end_if_raised(state: Emission) -> None:
 
 @emits(grid.SyncWarp)
 def sync_warp(state: Emission, op: grid.SyncWarp) -> None:
-    """bar.warp.sync."""
+    """Emit bar.warp.sync."""
     state.body.call("void", "llvm.nvvm.bar.warp.sync", [("i32", state.name(op.mask))])

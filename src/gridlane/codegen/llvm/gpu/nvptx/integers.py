@@ -1,4 +1,4 @@
-"""Integer ops that PTX has an instruction for, and LLVM no intrinsic in all its versions."""
+"""Integer ops with an instruction in PTX, but no intrinsic in every version of LLVM."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SATURATING: dict[type[Op], str] = {integer.AddSat: "add.sat.s32", integer.SubSa
 
 @emits(*_SATURATING)
 def saturate(state: Emission, op: integer.AddSat | integer.SubSat) -> None:
-    """PTX saturates i32 alone."""
+    """Emit saturating arithmetic, which PTX has for i32 alone."""
     operands = [state.name(op.lhs), state.name(op.rhs)]
     if op.lhs.type is i32:
         made = _instruction(state, _SATURATING[type(op)], operands)
@@ -27,14 +27,14 @@ def saturate(state: Emission, op: integer.AddSat | integer.SubSat) -> None:
 
 @emits(integer.Prmt)
 def permute(state: Emission, op: integer.Prmt) -> None:
-    """The instruction has a name for each mode."""
+    """Emit prmt; the instruction has a name for each mode."""
     suffix = "" if op.mode is integer.PermuteMode.GENERIC else f".{op.mode.value}"
     operands = [state.name(value) for value in op.operands()]
     state.set(op.results[0], _instruction(state, f"prmt.b32{suffix}", operands))
 
 
 def _instruction(state: Emission, name: str, operands: list[str]) -> str:
-    """An instruction on 32-bit registers."""
+    """Emit an instruction on 32-bit registers."""
     places = ", ".join(f"${place}" for place in range(len(operands) + 1))
     constraints = ",".join(["=r", *["r"] * len(operands)])
     arguments = ", ".join(f"i32 {operand}" for operand in operands)

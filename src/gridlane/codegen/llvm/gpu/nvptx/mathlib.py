@@ -1,7 +1,7 @@
 """Mathematical functions: instructions where they are exact, else libdevice's.
 
 NVIDIA documents libdevice's errors (CUDA C++ Programming Guide, mathematical functions); tests/ops
-measure what it does here.
+measure the error here.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ UNARY = (
 BINARY = (math.Pow, math.Atan2, math.Hypot)
 
 _FAST = frozenset(("sin", "cos", "tan", "exp", "exp10", "log", "log2", "log10", "pow"))
-"""Functions of f32 that libdevice has an approximate form of."""
+"""Functions of f32 with an approximate form in libdevice."""
 
 
 @emits(*UNARY, *BINARY)
 def function(state: Emission, op: Op) -> None:
-    """A function of libdevice."""
+    """Emit a function of libdevice."""
     fast = getattr(op, "fast", FastMath.NONE)
     stem = op.name
     if fast & FastMath.AFN and wide_type(op) is f32 and stem in _FAST:
@@ -40,7 +40,7 @@ def function(state: Emission, op: Op) -> None:
 
 
 def call(state: Emission, stem: str, type_: DType, operands: list[str]) -> str:
-    """Call ``__nv_stem``, which has an f at its end for f32."""
+    """Call ``__nv_stem``, which ends in f for f32."""
     name = scalar_name(type_)
     symbol = f"__nv_{stem}{'f' if type_ is f32 else ''}"
     state.library.add(symbol)
@@ -49,7 +49,7 @@ def call(state: Emission, stem: str, type_: DType, operands: list[str]) -> str:
 
 @emits(arith.Rem)
 def remainder(state: Emission, op: arith.Rem) -> None:
-    """The exact remainder of floats is a function; of integers, scalars.py has it."""
+    """Emit the exact remainder: of floats a function; of integers as in scalars.py."""
     if own_type(op).is_float:
         give(state, op, call(state, "fmod", wide_type(op), wide_operands(state, op)))
         return
@@ -60,7 +60,7 @@ def remainder(state: Emission, op: arith.Rem) -> None:
 
 @emits(math.Rsqrt)
 def reciprocal_root(state: Emission, op: math.Rsqrt) -> None:
-    """The instruction for f32, within 2 ulp; for f64 the quotient of two rounded results."""
+    """Emit the instruction for f32, within 2 ulp; for f64 the quotient of two rounded results."""
     (value,) = wide_operands(state, op)
     if wide_type(op) is f32:
         made = state.body.call("float", "llvm.nvvm.rsqrt.approx.f", [("float", value)])
@@ -73,7 +73,7 @@ def reciprocal_root(state: Emission, op: math.Rsqrt) -> None:
 
 @emits(arith.Fma)
 def fused(state: Emission, op: arith.Fma) -> None:
-    """One instruction, of bf16 from 8.0 on."""
+    """Emit a fused multiply-add: one instruction, for bf16 from 8.0 on."""
     if own_type(op).name != "bf16" or capability_of(state) < 80:
         functions.fused(state, op)
         return

@@ -1,4 +1,4 @@
-"""What NVIDIA's GPUs spell in their own way, and the registry of what only they emit."""
+"""The overlay of NVIDIA's GPUs, and the registry of the emitters that only they use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gridlane.ir.ops.grid import Axis, GridQuery, MemoryScope
 from gridlane.ir.types import FragmentType, Space
 
 EMITTERS = Emitters()
-"""What is emitted for NVIDIA's GPUs alone, or otherwise than for every GPU."""
+"""The emitters that are for NVIDIA's GPUs alone, or replace those for every GPU."""
 emits = EMITTERS.emits
 
 TRIPLE = "nvptx64-nvidia-cuda"
@@ -61,7 +61,7 @@ class Nvidia(Overlay):
         MemoryScope.DEVICE: _DEVICE,
         MemoryScope.SYSTEM: "",
     }
-    # LLVM writes each of them for the device, which is one for a block or warp as well.
+    # LLVM writes each of them for the device, which covers a block or warp as well.
     atomic_scopes: ClassVar[dict[MemoryScope, str]] = dict.fromkeys(MemoryScope, _DEVICE)
 
     def index(self, body: Body, query: type[GridQuery], axis: Axis) -> str:
@@ -91,7 +91,7 @@ class Nvidia(Overlay):
 
 
 def entry_name(name: str) -> str:
-    """A kernel's name as PTX allows it: letters, digits, _ and $, no digit in front.
+    """A kernel's name in a form that PTX allows: letters, digits, _ and $, no leading digit.
 
     >>> entry_name("f.<locals>.g"), entry_name("9")
     ('f__locals__g', '_9')

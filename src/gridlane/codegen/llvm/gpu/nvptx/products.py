@@ -1,4 +1,4 @@
-"""What tensor cores compute: products of fragments, and what goes on in the registers of one."""
+"""Ops of tensor cores: products of fragments, and elementwise ops on their registers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _DEPTHS = {2: 16, 4: 8, 1: 32}
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An instruction of a product of tiles: its shape, and the registers of the tiles it takes."""
+    """An instruction of a product of tiles: its shape, and the tiles' registers that it takes."""
 
     shape: str
     a: tuple[int, ...]
@@ -45,8 +45,8 @@ class Step:
 
 
 def _steps(state: Emission, element: DType, sums: int) -> tuple[Step, ...]:
-    """The instructions of one product of tiles, with ``sums`` registers of the accumulator. Before
-    8.0 they are shorter."""
+    """The instructions of one product of tiles, with ``sums`` registers of the accumulator. They
+    are shorter before 8.0."""
     every = tuple(range(sums))
     if capability_of(state) >= NEWER:
         return (Step(f"m16n8k{_DEPTHS[element.size]}", (0, 1, 2, 3), (0, 1), every),)
@@ -61,7 +61,7 @@ def _steps(state: Emission, element: DType, sums: int) -> tuple[Step, ...]:
 
 @emits(matrix.FragmentMma)
 def mma(state: Emission, op: matrix.FragmentMma) -> None:
-    """mma.sync, tile by tile."""
+    """Emit mma.sync, tile by tile."""
     a, b, c = (fragment_type(value) for value in (op.a, op.b, op.c))
     require_factors(state, op, a.element)
     words = _WORDS[a.element], _WORDS[b.element], _SUMS[c.element]
@@ -91,7 +91,7 @@ def _instruction(
     factors: list[str],
     sums: list[str],
 ) -> list[str]:
-    """One mma.sync; the new registers of the accumulator."""
+    """Emit one mma.sync; the new registers of the accumulator."""
     name = register_type(c)
     letter = "f" if name == "float" else "r"
     counts = (len(sums), len(step.a), len(step.b), len(sums))
@@ -106,7 +106,7 @@ def _instruction(
     constraints = [f"={letter}"] * len(sums) + ["r"] * len(factors) + [letter] * len(sums)
     result = "{ " + ", ".join([name] * len(sums)) + " }"
     arguments = [f"i32 {factor}" for factor in factors] + [f"{name} {old}" for old in sums]
-    # Every lane of the warp takes part, so the instruction must not move into a branch.
+    # The instruction is convergent, so it must not move into a branch.
     made = state.body.op(
         f'call {result} asm "{text}", "{",".join(constraints)}"({", ".join(arguments)}) '
         "convergent nounwind memory(none)"
@@ -116,7 +116,7 @@ def _instruction(
 
 @emits(matrix.FragmentFill)
 def fill(state: Emission, op: matrix.FragmentFill) -> None:
-    """The same in every register."""
+    """Fill every register with one value."""
     require(state, LEAST, op, op.name)
     word = _repeated(state.body, state.name(op.value), op.type)
     state.set(op.results[0], joined(state, op.type, [word] * register_count(op.type)))
@@ -137,7 +137,7 @@ def _repeated(body: Body, value: str, type_: FragmentType) -> str:
 
 @emits(matrix.FragmentScale)
 def scale(state: Emission, op: matrix.FragmentScale) -> None:
-    """A multiplication in each register."""
+    """Multiply each register."""
     body, type_ = state.body, fragment_type(op.fragment)
     factor, name = state.name(op.factor), register_type(type_)
     parts = taken(state, op.fragment)
@@ -191,12 +191,12 @@ _CONVERSIONS: dict[tuple[DType, DType], tuple[int, Callable[..., list[str]]]] = 
     (bf16, f32): (1, _from_bf16),
     (i32, f32): (1, _from_i32),
 }
-"""How many registers are converted at once, and how."""
+"""How many registers are converted at once, and by which function."""
 
 
 @emits(matrix.FragmentConvert)
 def convert(state: Emission, op: matrix.FragmentConvert) -> None:
-    """Two neighbours of a row: 32-bit elements have them in two registers, 16-bit ones in one."""
+    """Convert two neighbours of a row: two registers of 32-bit elements, one of 16-bit elements."""
     old, new = fragment_type(op.fragment), op.type
     require(state, NEWER if new.element is bf16 else LEAST, op, f"{op.name} to {new.element}")
     count, function = _CONVERSIONS[old.element, new.element]

@@ -16,10 +16,10 @@ import llvmlite.binding as llvm
 from gridlane.codegen.llvm.gpu.nvptx.overlay import TRIPLE
 from gridlane.core.errors import GridlaneError
 
-# The PTX version with which a processor appeared (PTX ISA, release notes); older drivers than it
-# needs cannot run it anyway. LLVM ends the process for an older version than this. That of 7.5 did
-# not have all of its tensor instructions yet: 6.5, of CUDA 10.2, does. Code for sm_90a and its like
-# runs on that processor alone, and for sm_100f on its family, so they have lines of their own.
+# The PTX version with which a processor appeared (PTX ISA, release notes); drivers too old for it
+# cannot run the processor anyway. LLVM ends the process for an older version than this. 7.5's first
+# version lacked some of its tensor instructions: 6.5, of CUDA 10.2, has them. Code for sm_90a and
+# its like runs on that processor alone, and for sm_100f on its family, so they have own lines.
 VERSIONS: dict[str, int] = {
     **{"sm_70": 62, "sm_72": 62, "sm_75": 65, "sm_80": 70, "sm_86": 71, "sm_87": 74, "sm_88": 90},
     **{"sm_89": 78, "sm_90": 78, "sm_90a": 80, "sm_100": 86, "sm_100a": 86, "sm_100f": 88},
@@ -47,14 +47,14 @@ def _target() -> llvm.Target:
 
 @cache
 def target_machine(processor: str, features: str, level: int) -> llvm.TargetMachine:
-    """The machine for ``sm_90`` and the like."""
+    """LLVM's machine for ``sm_90`` and the like."""
     return _target().create_target_machine(cpu=processor, features=features, opt=level)
 
 
 @cache
 def _extracted(path: Path, symbols: frozenset[str]) -> bytes:
-    """Bitcode of some of libdevice's functions, with what they call. Once for each set: reading the
-    whole library takes most of the time of a compilation."""
+    """Bitcode of some of libdevice's functions, with their callees. Cached for each set: reading
+    the whole library takes most of the time of a compilation."""
     library = llvm.parse_bitcode(path.read_bytes())
     for function in library.functions:
         if not function.is_declaration and function.name not in symbols:
@@ -90,7 +90,7 @@ def optimise(
     if library is not None:
         _link(module, library, symbols)
     options = llvm.create_pipeline_tuning_options(speed_level=level)
-    options.loop_vectorization = False  # a thread has no vectors of numbers
+    options.loop_vectorization = False  # a thread has no vector registers
     options.slp_vectorization = False
     options.loop_unrolling = True
     builder = llvm.create_pass_builder(machine, options)
@@ -99,7 +99,7 @@ def optimise(
 
 
 def _link(module: llvm.ModuleRef, path: Path, symbols: frozenset[str]) -> None:
-    """Take in the functions that the module calls."""
+    """Link the functions that the module calls."""
     try:
         library = llvm.parse_bitcode(_extracted(path, symbols))
         library.triple = TRIPLE
@@ -109,38 +109,38 @@ def _link(module: llvm.ModuleRef, path: Path, symbols: frozenset[str]) -> None:
         raise GridlaneError(f"cannot link with {path}: {error}") from None
     for function in module.functions:
         if function.name in symbols and not function.is_declaration:
-            function.linkage = "internal"  # so that it goes once it is inlined
+            function.linkage = "internal"  # so that it is dropped once inlined
 
 
 def assembly(*how: Any) -> str:
-    """PTX; takes what ``optimise`` takes."""
+    """Compile to PTX; takes the arguments of ``optimise``."""
     return _rewritten(target_machine(*how[1:4]).emit_assembly(optimise(*how)))
 
 
 _REWRITTEN = tuple(
     (re.compile(found), put)
     for found, put in (
-        # Computed in 32 bits and not cut: where the result is widened, -32768 gives 32768.
+        # Computed in 32 bits without truncation: where the result is widened, -32768 gives 32768.
         (r"\bneg\.s16\s+(%rs\d+), (%rs\d+);", r"sub.u16 \1, 0, \2;"),
         (
             r"\babs\.s16\s+(%rs\d+), (%rs\d+);",
             r"{ .reg .b32 %wide; cvt.s32.s16 %wide, \2; abs.s32 %wide, %wide; "
             r"cvt.u16.u32 \1, %wide; }",
         ),
-        # Taken for not negative, which that of the least number is.
+        # Taken for not negative, but the absolute value of the least number is negative.
         (
             r"\babs\.s(32|64)\s+(%rd?\d+), (%rd?\d+);",
             r"{ .reg .b\1 %minus; neg.s\1 %minus, \3; max.s\1 \2, %minus, \3; }",
         ),
-        # 1 or -0 becomes 1 or 0, of a comparison that sets numbers.
+        # A select of 1 or -0 becomes 1 or 0, of a comparison that sets numbers.
         (r"\bselp\.f(32|64)\b", r"selp.b\1"),
     )
 )
-"""Instructions that ptxas (of CUDA 13.0) compiles wrongly, and those in their place."""
+"""Instructions that ptxas (of CUDA 13.0) miscompiles, with their replacements."""
 
 
 def _rewritten(text: str) -> str:
-    """The program without instructions that ptxas compiles wrongly.
+    """Replace the instructions that ptxas miscompiles.
 
     >>> _rewritten("neg.s16 %rs2, %rs1;"), _rewritten("selp.f32 %f1, %f2, %f3, %p1;")
     ('sub.u16 %rs2, 0, %rs1;', 'selp.b32 %f1, %f2, %f3, %p1;')
@@ -153,5 +153,5 @@ def _rewritten(text: str) -> str:
 
 
 def optimised_text(*how: Any) -> str:
-    """Optimised LLVM IR; takes what ``optimise`` takes."""
+    """Optimised LLVM IR; takes the arguments of ``optimise``."""
     return str(optimise(*how))

@@ -38,7 +38,7 @@ def packed(type_: FragmentType) -> int:
 
 
 def register_type(type_: FragmentType) -> str:
-    """LLVM's type of a register: 32-bit accumulators as they are, the rest as packed words."""
+    """LLVM's type of a register: 32-bit accumulators as they are, others as packed words."""
     if type_.role is Role.ACC and type_.element.size == 4:
         return scalar_name(type_.element)
     return "i32"
@@ -64,7 +64,7 @@ def tile_registers(type_: FragmentType) -> int:
 
 
 def first_register(type_: FragmentType, tile_row: int, tile_col: int) -> int:
-    """The number of the first register of a tile; tiles follow each other row by row."""
+    """The number of the first register of a tile; tiles are in row-major order."""
     columns = type_.cols // tile_shape(type_)[1]
     return (tile_row * columns + tile_col) * tile_registers(type_)
 
@@ -81,7 +81,7 @@ def registers(type_: FragmentType) -> Iterator[Register]:
 
 
 def _within_tile(type_: FragmentType, number: int) -> tuple[int, int]:
-    """Where a tile's register starts in it."""
+    """The first element of a tile's register, within the tile."""
     if type_.role is Role.ACC:
         return (8 * (number >> 1), number & 1) if packed(type_) == 1 else (8 * number, 0)
     half = DEPTHS[type_.element] // 2

@@ -1,7 +1,7 @@
 """Exchange between the lanes of a warp.
 
-The hardware waits for every lane in the mask, as CUDA requires of programs: a mask that names a
-lane which never comes is an error of the program, where the IR would take the lane as missing.
+The hardware waits for every lane in the mask, as CUDA requires of programs: a mask with a lane that
+never arrives is an error of the program, where the IR would take the lane as missing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def widened(body: Body, value: str, type_: DType, bits: int) -> str:
 
 
 def narrowed(body: Body, value: str, type_: DType, bits: int) -> str:
-    """A scalar from its bits in 32 or 64."""
+    """The scalar with the given 32 or 64 bits."""
     if type_.is_bool:
         return body.op(f"icmp ne i{bits} {value}, 0")
     if type_.bits != bits:
@@ -48,7 +48,7 @@ def _size(type_: DType) -> int:
 
 @emits(warp.Shuffle)
 def shuffle(state: Emission, op: warp.Shuffle) -> None:
-    """shfl.sync; of 64 bits, twice."""
+    """Emit shfl.sync; two for 64 bits."""
     body, type_ = state.body, _scalar(op.value.type)
     size = _size(type_)
     bits = widened(body, state.name(op.value), type_, size)
@@ -91,7 +91,7 @@ def _shuffled(state: Emission, op: warp.Shuffle, bits: str, clamp: str) -> tuple
 
 @emits(warp.Vote)
 def vote(state: Emission, op: warp.Vote) -> None:
-    """vote.sync."""
+    """Emit vote.sync."""
     stem = {VoteMode.EQ: "uni"}.get(op.mode, op.mode.value)
     type_ = "i32" if op.mode is VoteMode.BALLOT else "i1"
     arguments = [("i32", state.name(op.mask)), ("i1", state.name(op.predicate))]
@@ -100,7 +100,7 @@ def vote(state: Emission, op: warp.Vote) -> None:
 
 @emits(warp.MatchAny)
 def match_any(state: Emission, op: warp.MatchAny) -> None:
-    """match.any.sync, on the bits."""
+    """Emit match.any.sync, on the bits."""
     type_ = _scalar(op.value.type)
     size = _size(type_)
     bits = widened(state.body, state.name(op.value), type_, size)
@@ -111,7 +111,7 @@ def match_any(state: Emission, op: warp.MatchAny) -> None:
 
 @emits(warp.MatchAll)
 def match_all(state: Emission, op: warp.MatchAll) -> None:
-    """match.all.sync, on the bits."""
+    """Emit match.all.sync, on the bits."""
     type_ = _scalar(op.value.type)
     size = _size(type_)
     bits = widened(state.body, state.name(op.value), type_, size)
@@ -123,7 +123,7 @@ def match_all(state: Emission, op: warp.MatchAll) -> None:
 
 @emits(warp.ActiveMask)
 def active_mask(state: Emission, op: Op) -> None:
-    """activemask."""
+    """Emit activemask."""
     state.set(op.results[0], state.body.call("i32", "llvm.nvvm.activemask", []))
 
 
@@ -141,7 +141,7 @@ _COMBINE: dict[WarpReduction, Callable[[str], str]] = {
 
 @emits(warp.WarpReduce)
 def warp_reduce(state: Emission, op: warp.WarpReduce) -> None:
-    """redux.sync of up to 32 bits from 8.0 on; else lane by lane."""
+    """Emit redux.sync of up to 32 bits from 8.0 on; else reduce lane by lane."""
     body, type_ = state.body, _scalar(op.value.type)
     name, sign = scalar_name(type_), "s" if type_.is_signed else "u"
     value = state.name(op.value)
@@ -160,8 +160,8 @@ def warp_reduce(state: Emission, op: warp.WarpReduce) -> None:
 
 
 def _lane_by_lane(state: Emission, op: warp.WarpReduce, value: str, bits: int, sign: str) -> str:
-    """Every lane of the mask reads each of them in turn, so they stay together. A mask may name
-    lanes that a short block does not have."""
+    """Reduce with every lane of the mask reading each of them in turn, so they stay convergent. A
+    mask may name lanes that a short block does not have."""
     body, type_ = state.body, f"i{bits}"
     named = [("i32", state.name(op.mask)), ("i1", "true")]
     mask = body.call("i32", "llvm.nvvm.vote.ballot.sync", named)

@@ -1,7 +1,7 @@
 """``numba`` in the child processes of a program that gridlane runs.
 
-The folder above this one is put on their PYTHONPATH; the import system takes what is in
-sys.modules afterwards.
+The parent folder is on their PYTHONPATH; the import system returns the module in sys.modules
+afterwards.
 """
 
 import sys
