@@ -6,6 +6,8 @@ import numpy as np
 
 from gridlane.core.dtypes import DType, f32
 
+LARGEST = float(np.finfo(np.float32).max)
+
 
 def decimal(value: float) -> str | None:
     """A finite normal f32 as a decimal that any parser rounds back to it; else None.
@@ -15,13 +17,16 @@ def decimal(value: float) -> str | None:
 
     >>> decimal(0.10000000149011612), decimal(1.0), decimal(float("inf"))
     ('0.1', '1.0', None)
+    >>> decimal(LARGEST)
+    '3.4028234663852886e+38'
     """
     if value and not 2.0**-126 <= abs(value) < 2.0**128:
         return None
     if value != value:
         return None
     text = str(np.float32(value))
-    if np.float32(float(text)) != np.float32(value):
+    # Tint refuses numbers above the largest f32, which its fewest digits are.
+    if np.float32(float(text)) != np.float32(value) or abs(float(text)) > LARGEST:
         text = f"{value:.17g}"
     return text if "." in text or "e" in text else f"{text}.0"
 
