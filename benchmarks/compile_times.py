@@ -32,6 +32,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import literals
 from gridlane import compiler, cuda
 from gridlane.codegen.clike import functions
 from gridlane.core.artifact import Artifact
@@ -84,11 +85,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", choices=ARGUMENTS, help="one example")
+    parser.add_argument("--only", choices=(*ARGUMENTS, "literals"), help="one example")
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--profile", choices=TARGETS, help="show where the time goes instead")
     args = parser.parse_args()
-    rows = [row for name in ([args.only] if args.only else ARGUMENTS) for row in kernels_of(name)]
+    names = [args.only] if args.only else [*ARGUMENTS, "literals"]
+    rows = [row for name in names for row in kernels_of(name)]
     if args.profile:
         profile(rows, TARGETS[args.profile], args.repeats)
         return
@@ -141,7 +143,11 @@ def profile(rows: list[Row], target: Target, repeats: int) -> None:
 
 
 def kernels_of(example: str) -> list[Row]:
-    """Runs an example on the CPU, and gives the kernels that it launched."""
+    """Runs an example on the CPU, and gives the kernels that it launched. ``literals`` are those of
+    literals.py."""
+    if example == "literals":
+        made = {f"{n} groups": cuda.jit(literals.kernel(n)) for n in literals.GROUPS}
+        return [Row(example, name, kernel, literals.TYPES) for name, kernel in made.items()]
     with arguments([f"{example}.py", *ARGUMENTS[example].split()]):
         made = runpy.run_path(str(EXAMPLES / f"{example}.py"), run_name="__main__")
     return [

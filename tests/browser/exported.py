@@ -95,6 +95,14 @@ def reverse(values, out):
     out[i] = tile[cuda.blockDim.x - 1 - i]
 
 
+@cuda.jit("void(int32[:, ::1], int64)")
+def thirds(out, number):
+    """What the integer's low 32 bits alone do not tell."""
+    y, x = cuda.grid(2)
+    if y < out.shape[0] and x < out.shape[1]:
+        out[y, x] = (number + x) // 3 % 1000
+
+
 @cuda.jit("void(int32[::1])")
 def count_blocks(counter):
     if cuda.threadIdx.x == 0:

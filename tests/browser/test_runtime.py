@@ -245,6 +245,47 @@ def test_dynamic_shared_memory(page: Chromium) -> None:
     assert run(page, body) == list(range(63, -1, -1))
 
 
+@pytest.mark.parametrize("number", [5, -(1 << 30), (1 << 30) + 1, -(1 << 40), 1 << 62])
+def test_integers_beyond_those_of_compact_code(page: Chromium, number: int) -> None:
+    made = run(
+        page,
+        """const out = gl.zeros("int32", [2, 3]);
+        gl.kernels.thirds.launch({ grid: [1, 3] }, out, BigInt(number));
+        return [...await out.read()];""",
+        number=str(number),
+    )
+    assert made == [(number + x) // 3 % 1000 for x in (0, 1, 2)] * 2
+
+
+def test_which_launches_are_compact(page: Chromium) -> None:
+    """Each bound is reached, and then exceeded."""
+    made = run(
+        page,
+        """const { isCompact } = await import("./arguments.js");
+        const paths = [["shape", 0], ["shape", 1], ["strides", 0], ["strides", 1]];
+        const dtype = "int64";
+        const slots = paths.map((path, n) => ({ argument: 0, path, offset: 8 * n, dtype }));
+        slots.push({ argument: 1, path: [], offset: 32, dtype });
+        const asked = (numbers, blocks, block = [64, 1, 1]) => {
+            const params = new Uint8Array(new BigInt64Array(numbers.map(BigInt)).buffer);
+            return isCompact({ block, slots }, params, blocks);
+        };
+        const most = 2 ** 30, few = [1, 1, 1, 1, 0];
+        return [
+            asked([2, 2, most / 2, -most / 2, most], [1, 1, 1]),
+            asked([2, 2, most / 2, -most / 2 - 1, most], [1, 1, 1]),
+            asked([0, 2, most, 4, 0], [1, 1, 1]),
+            asked([1, 2, most + 4, 4, 0], [1, 1, 1]),
+            asked([1, 1, 4, 4, -most], [1, 1, 1]),
+            asked([1, 1, 4, 4, -most - 1], [1, 1, 1]),
+            asked(few, [2 ** 21, 2 ** 21, 1]), asked(few, [1, 2 ** 21 + 1, 1]),
+            asked(few, [2 ** 20, 1, 1], [1024, 1, 1]),
+            asked(few, [2 ** 20 + 1, 1, 1], [1024, 1, 1]),
+        ];""",
+    )
+    assert made == [True, False, False, False, True, False, True, False, True, False]
+
+
 def test_a_grid_larger_than_a_dispatch(page: Chromium) -> None:
     body = """const counter = gl.zeros("int32", 3);
               gl.kernels.count_blocks.launch({ grid: 70000 }, counter);

@@ -260,7 +260,7 @@ WRONG_OPTIONS = {
     ("ptx", "--block", "32"): "one block shape: --target llvm without --arch, --target asm",
     ("ir", "--block", "32"): "--target asm, --target wgsl and --target glsl",
     ("llvm", "--variant", "compact"): "--variant is for GPUs: --target llvm with --arch, "
-    "--target ptx, --target cubin and --target spirv",
+    "--target ptx, --target cubin, --target spirv, --target wgsl and --target glsl",
     ("cubin",): "a cubin is no text: -o FILE or -o DIR says where to write it",
 }
 

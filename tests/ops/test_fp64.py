@@ -5,11 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.devices import DEVICES, WORDS, assert_same, run_on
-from tests.passes.test_fp64_ways import EMULATED, columns_of, numbers, through_pairs
+from tests.passes.test_fp64_ways import (
+    EMULATED,
+    close_to_integers,
+    columns_of,
+    numbers,
+    through_pairs,
+    to_integers,
+)
 
 from gridlane.conformance.cases import over
 from gridlane.conformance.special import grid_of, special
-from gridlane.core.dtypes import f32, f64
+from gridlane.core.dtypes import INTEGERS, f32, f64
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions
 from gridlane.ir.ops import arith, math
@@ -56,6 +63,26 @@ def test_pairs_are_near(classes, device: str) -> None:
     for n, cls in enumerate(classes):
         part = slice(2 * n, 2 * n + 2)
         assert_near(tuple(wanted[part]), tuple(got[part]), cls.name)
+
+
+@pytest.mark.parametrize("device", WITHOUT)
+def test_rounding_of_pairs_to_integers_is_that_of_binary64(device: str) -> None:
+    build = through_pairs(all_of((math.Floor, math.Ceil, math.Trunc, math.Rint)))
+    case = over("pairs", "", [f32, f32], close_to_integers(), build)
+    launch = (case.module, case.grid, case.block, case.arrays)
+    wanted = run_on("interp", *launch).arrays[2:]
+    got = run_on(device, *launch, options=KernelOptions(fp64="emulate")).arrays[2:]
+    names = [f"{name}.{part}" for name in ("floor", "ceil", "trunc", "rint") for part in "01"]
+    assert_same(got, wanted, names)
+
+
+@pytest.mark.parametrize("device", WITHOUT)
+def test_pairs_become_integers_as_binary64_does(device: str) -> None:
+    case = to_integers()
+    launch = (case.module, case.grid, case.block, case.arrays)
+    wanted = run_on("interp", *launch).arrays[2:]
+    got = run_on(device, *launch, options=KernelOptions(fp64="emulate")).arrays[2:]
+    assert_same(got, wanted, [str(dtype) for dtype in INTEGERS])
 
 
 @pytest.mark.parametrize("device", WITHOUT)

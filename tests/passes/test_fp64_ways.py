@@ -107,6 +107,64 @@ def test_pairs_are_near(cls) -> None:
     assert np.nanmax(error[~special_ & ~small]) <= EMULATED
 
 
+def close_to_integers() -> list[np.ndarray]:
+    """Pairs (first parts, second parts) next to integral numbers and to the middle of two, some
+    with more bits than binary64 has."""
+    rng = np.random.default_rng(4)
+    size = np.concatenate([2.0 ** np.arange(-3, 61), rng.integers(1, 1 << 24, 40) * 1.0])
+    size = np.concatenate([size, size + 0.5, size - 1.0, [0.0, 0.75, 2.0**31 - 128]])
+    firsts, seconds = [], []
+    for hi in np.float32(np.concatenate([size, -size])):
+        room = np.spacing(abs(hi)) / 2 / (1 if np.frexp(hi)[0] not in (0.5, -0.5) else 2)
+        lows = np.float32(rng.uniform(0.5, 1, 9) * 2.0 ** -rng.integers(0, 45, 9)) * room
+        lows = np.concatenate([lows, np.rint(lows), np.rint(lows) + 0.5, [room / 2]])
+        lows = np.float32(lows[(lows < room) & (hi != 0)])  # a half of the last place is a tie
+        firsts += [hi] * (2 * len(lows) + 1)
+        seconds += [0.0, *lows, *-lows]
+    return [np.float32(firsts), np.float32(seconds)]
+
+
+@pytest.mark.parametrize(
+    "cls", [math.Floor, math.Ceil, math.Trunc, math.Rint], ids=lambda c: c.name
+)
+def test_rounding_of_pairs_to_integers_is_that_of_binary64(cls) -> None:
+    columns = close_to_integers()
+    build = through_pairs(cases.emitting(cls))
+    case = cases.over(cls.name, "", [f32, f32], columns, build)
+    wanted = run(case.module, case)[2:4]
+    made = run(in_way(case.module, "emulate"), case)[2:4]
+    for one, other in zip(wanted, made, strict=True):
+        same = (one == other) & (np.signbit(one) == np.signbit(other))
+        assert same.all(), [column[~same][:5] for column in (*columns, *wanted, *made)]
+
+
+def to_integers():
+    """A case that converts pairs to every integer, some near the ends of one, where the first part
+    alone may be beyond."""
+    ends = np.float32([end for d in INTEGERS for end in (d.min, 2.0 ** (d.bits - d.is_signed))])
+    hi = np.concatenate([np.repeat(np.concatenate([ends, np.nextafter(ends, 0)]), 9), SPECIAL])
+    lo = np.float32([0, 0.5, -0.5, 1, -1, 3, -3, 2.0**-9, -(2.0**-9)])
+    lo = np.concatenate([np.tile(lo, 2 * len(ends)), np.zeros(len(SPECIAL), np.float32)])
+    kept = (hi + lo == hi) | np.isnan(hi)
+    pairs = zip(close_to_integers(), (hi[kept], lo[kept]), strict=True)
+
+    def build(b, *parts):
+        number = b.add(*[b.cast(part, f64) for part in parts])
+        return [b.cast(number, dtype) for dtype in INTEGERS]
+
+    return cases.over("cast", "", [f32, f32], [np.concatenate(each) for each in pairs], build)
+
+
+def test_pairs_become_integers_as_binary64_does() -> None:
+    case = to_integers()
+    made = run(in_way(case.module, "emulate"), case)
+    for n, (one, other) in enumerate(zip(run(case.module, case)[2:-1], made[2:-1], strict=True)):
+        assert np.array_equal(one, other), INTEGERS[n]
+
+
+SPECIAL = np.float32([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e30, -1e30, 3.9, -3.9])
+
+
 def test_compares_of_pairs() -> None:
     columns = numbers(2)
     classes = (arith.Eq, arith.Ne, arith.Lt, arith.Le, arith.Gt, arith.Ge)

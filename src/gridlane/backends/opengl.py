@@ -5,6 +5,7 @@ from __future__ import annotations
 from gridlane.backends import passes, reasons
 from gridlane.backends.formats import GLSL, IR
 from gridlane.backends.record import Backend, Pass, Subnormals
+from gridlane.core.compact import Variant
 from gridlane.core.extras import install
 from gridlane.core.features import Feature
 from gridlane.ir.stages import CALLS, COMMON, LANES, REPORTS
@@ -33,6 +34,8 @@ BACKEND = Backend(
         (*(Feature.ES, Feature.ROUNDS, Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS),)
     ),
     shaped=True,
+    # Of what any launch takes there are more tests.
+    compared=(Variant(compact=True),),
     float64=False,
     subnormals=Subnormals.LEFT_OPEN,
     extra="opengl",

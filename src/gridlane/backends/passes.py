@@ -58,15 +58,18 @@ BARRIERS_BY_BLOCKS = _pass("legalise.warps_by_blocks.barriers_by_blocks")
 WATCH_LOOPS = _pass("structure.watch_loops.watch_loops")
 BRANCH_OUT_OF_SCOPES = _pass("structure.branch_out_of_scopes.branch_out_of_scopes")
 
+COMPACT = NARROW.when(Fact.COMPACT)
+"""It sees values, not variables, once they are forwarded."""
+
 WORDS: tuple[Pass, ...] = (
     INLINE,
     # After inlining, as library functions stay; f64's functions come later, and allow rough
-    # quotients.
     # quotients.
     ROUND_RIGHT.unless(Feature.ROUNDS),
     COPY_AT_ONCE,
     PROMOTE,
     # Most wide integers are indices: those narrowed here need no pairs.
+    COMPACT,
     INDEX_WORDS,
     # The later passes rewrite scalars alone, and pointers of a known space.
     SPLIT_AGGREGATES,
@@ -89,9 +92,6 @@ WORDS: tuple[Pass, ...] = (
     PROMOTE.when(Feature.SHORT_LOOPS),
 )
 """The pipeline of languages of 32-bit scalars whose memory is an array of words."""
-
-COMPACT = NARROW.when(Fact.COMPACT)
-"""After forwarding, as it sees values, not variables."""
 
 COARSE = COARSEN.when(Fact.COARSE)
 """After narrowing, as coarsening hides global indices from the range analysis."""

@@ -20,6 +20,7 @@ from gridlane.cli.web.manifest import FORMAT, Json, NotForPagesError
 from gridlane.cli.wording import counted
 from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact
+from gridlane.core.compact import Variant
 from gridlane.core.errors import CompileError
 from gridlane.core.options import FP64, Target
 from gridlane.cuda.kernels.dispatcher import Dispatcher
@@ -54,7 +55,7 @@ def export(request: Request) -> None:
             there = f"{likely(name, chosen)}; there are: {', '.join(chosen)}"
             fail(f"export: {option} {name}=...: no kernel {name!r} is exported{there}")
     page = None if request.page is None else _read(request.page)
-    entries: list[tuple[Json, str]] = []
+    entries: list[tuple[Json, dict[str, str]]] = []
     for name, (kernel, types) in chosen.items():
         block = block_shape(blocks.get(name, blocks.get("", "256")), "export")
         try:
@@ -116,13 +117,16 @@ def _entry(
     types: tuple[ArgType, ...],
     block: tuple[int, int, int],
     fp64: str | None,
-) -> tuple[Json, str]:
-    """A kernel's entry in the manifest, and its WGSL."""
+) -> tuple[Json, dict[str, str]]:
+    """A kernel's entry in the manifest, and its WGSL by the names of files: for any launch, and for
+    compact ones where that is another."""
     from gridlane import compiler
 
     options = kernel.options if fp64 is None else replace(kernel.options, fp64=fp64)
     module = compiler.translate(kernel.py_func, types, options)
-    artifact = compiler.generate(module, Target(BACKEND.name, block=block), options)
+    target = Target(BACKEND.name, block=block)
+    artifact = compiler.generate(module, target, options)
+    compact = compiler.generate(module, replace(target, variant=Variant(compact=True)), options)
     for note in (*artifact.notes, *_limits_noted(name, artifact)):
         print(f"gridlane: note: {note}", file=sys.stderr)
     parameters = parameters_of(kernel)
@@ -132,7 +136,12 @@ def _entry(
     except NotForPagesError as refused:
         shown = f"{name}({', '.join(parameters)})"
         fail(f"export: {shown}: a page cannot hand over an argument of type {refused}", 1)
-    return entry, artifact.code.decode()
+    texts = {entry["wgsl"]: artifact.code.decode()}
+    # A page has one table of slots, errors and prints for both.
+    if compact != artifact and replace(compact, code=artifact.code) == artifact:
+        entry["compact"] = f"{name}.compact.wgsl"
+        texts[entry["compact"]] = compact.code.decode()
+    return entry, texts
 
 
 def _limits_noted(name: str, artifact: Artifact) -> Iterator[str]:
@@ -160,7 +169,9 @@ def _read(page: str) -> bytes:
         fail(f"export: cannot read {page!r}: {error.strerror}")
 
 
-def _write_all(folder: Path, entries: list[tuple[Json, str]], page: bytes | None) -> None:
+def _write_all(
+    folder: Path, entries: list[tuple[Json, dict[str, str]]], page: bytes | None
+) -> None:
     """Write the manifest, the texts and the page's files. Other files in the folder stay."""
     written: dict[str, bytes] = {
         each.name: each.read_bytes()
@@ -171,8 +182,8 @@ def _write_all(folder: Path, entries: list[tuple[Json, str]], page: bytes | None
         written["index.html"] = page
     whole = {"format": FORMAT, "kernels": [entry for entry, _ in entries]}
     written["manifest.json"] = (json.dumps(whole, indent=1) + "\n").encode()
-    for entry, text in entries:
-        written[entry["wgsl"]] = text.encode()
+    for _, texts in entries:
+        written.update({name: text.encode() for name, text in texts.items()})
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, octets in written.items():

@@ -45,6 +45,7 @@ def kernel(
     return {
         "name": name,
         "wgsl": f"{name}.wgsl",
+        "compact": None,
         "entry": artifact.entry,
         "block": list(artifact.block or ()),
         "arguments": arguments,

@@ -10,6 +10,7 @@ from gridlane.codegen.clike.floats import (
     narrow_bf16,
     widen_bf16,
 )
+from gridlane.codegen.clike.rounding import hidden_once
 from gridlane.codegen.clike.scalars import combined
 from gridlane.core.dtypes import DType, b1, bf16, f16, f32, u32, u64
 from gridlane.ir.builder import rounded
@@ -129,4 +130,5 @@ def bitcast(state: Emission, op: arith.Bitcast) -> None:
         state.set(op.results[0], text)
         return
     assert isinstance(source, DType) and isinstance(target, DType)
-    state.give(op.results[0], from_bits(state, target, bits_of(state, source, text)))
+    made = from_bits(state, target, bits_of(state, source, text))
+    state.give(op.results[0], hidden_once(state, op, made))

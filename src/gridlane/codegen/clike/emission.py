@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
+from gridlane.codegen.clike.folding import MOST, Folding, enclosed
 from gridlane.codegen.emitters import Emitters
 from gridlane.core.dtypes import DType
 from gridlane.core.errors import TargetError
@@ -25,6 +26,9 @@ from gridlane.ir.values import Module, Value, Var
 
 Pair = tuple[str, str]
 Emitter = Callable[["Emission", Op], None]
+
+_NAMED = re.compile(r"v\d+(\.p\d+)?")
+"""What ``fresh`` calls values, which never change, and parts of them."""
 
 EMITTERS = Emitters()
 """The emitters of this code generator; its other modules register them."""
@@ -57,8 +61,10 @@ class Dialect(ABC):
         merges: compilers may contract and reorder float operations, whatever the text says.
         folds_zeros: compilers fold 0 + x to x, 0 * x to 0, and the smaller of two to a minimum
             without NaN, whatever the text says.
-        names_constants: a constant gets a name, as the language's compiler folds expressions of
-            literals and refuses overflow in them.
+        names_constants: the language's compiler folds expressions of literals and refuses overflow
+            in them; see folding.
+        folds: a value with one use is folded into its user; see folding.
+        precise: the qualifier that keeps float operations of a variable as written; "" for none.
         halves_unsigned: a u32 becomes a float in two halves, as the language's own conversion may
             give either neighbour of a number that f32 cannot represent.
         has_warps: lanes exchange by ops of the language, also in divergent control flow. Elsewhere
@@ -77,6 +83,8 @@ class Dialect(ABC):
     merges: ClassVar[bool] = False
     folds_zeros: ClassVar[bool] = False
     names_constants: ClassVar[bool] = False
+    folds: ClassVar[bool] = False
+    precise: ClassVar[str] = ""
     halves_unsigned: ClassVar[bool] = False
     loop: ClassVar[str] = "for (;;) {"
     once: ClassVar[Pair] = ("do {", "} while (false);")
@@ -285,10 +293,13 @@ class Emission:
     block: tuple[int, int, int] | None
     offsets: tuple[int, ...] = ()
     """The offset of each parameter of the kernel in the parameter block, in bytes."""
+    folding: Folding = field(default_factory=Folding)
     lines: list[str] = field(default_factory=list[str])
     depth: int = 1
     count: int = 0
     names: dict[Value, str] = field(default_factory=dict[Value, str])
+    apart: set[Value] = field(default_factory=set[Value])
+    """Floats whose text hides how they were made; see rounding."""
     variables: dict[Var, str] = field(default_factory=dict[Var, str])
     structs: dict[Type, str] = field(default_factory=dict[Type, str])
     declarations: dict[str, str] = field(default_factory=dict[str, str])
@@ -331,7 +342,9 @@ class Emission:
         return self.named(self.dialect.types[type_], text)
 
     def named(self, type_: str, text: str) -> str:
-        """Define a name for a value of any type."""
+        """Define a name for a value of any type, unless it has a name."""
+        if self.dialect.folds and _NAMED.fullmatch(text):
+            return text
         name = self.fresh()
         self.line(self.dialect.let(type_, name, text))
         return name
@@ -353,8 +366,11 @@ class Emission:
         self.names[value] = name
 
     def give(self, value: Value, text: str) -> None:
-        """Define a name for a value by an expression."""
-        self.set(value, self.named(self.type_of(value), text))
+        """Define a name for a value by an expression, or fold the expression into its user."""
+        if value in self.folding.folded and self.dialect.folds and len(text) <= MOST:
+            self.set(value, enclosed(text))
+        else:
+            self.set(value, self.named(self.type_of(value), text))
 
     def literal(self, value: bool | int | float, dtype: DType) -> str:
         """A scalar constant."""

@@ -26,7 +26,9 @@ def with_bits(state: Emission, dtype: DType, text: str, symbol: str, mask: int) 
     """A float with its bits changed by a mask."""
     whole = dtype.unsigned
     changed = f"({bits_of(state, dtype, text)} {symbol} {state.literal(mask, whole)})"
-    return from_bits(state, dtype, state.dialect.convert(whole, changed))
+    if whole is not u32:  # C's smaller integers widen
+        changed = state.dialect.convert(whole, changed)
+    return from_bits(state, dtype, changed)
 
 
 def is_nan(state: Emission, dtype: DType, text: str) -> str:

@@ -2,7 +2,7 @@
 
 The text of such a function depends on the language and the options alone, so it is cached for the
 next kernel, with the declarations that it needs. Compilers inline it, so ``rounding`` must keep
-operations apart across calls as well: floats enter, and results leave, through their bits.
+operations apart across calls as well: in the callee, floats enter and leave through their bits.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 from gridlane.codegen.clike.control import emit_region
 from gridlane.codegen.clike.emission import Dialect, Emission, Functions, FunctionText, emits
+from gridlane.codegen.clike.folding import folding_of
 from gridlane.codegen.clike.memory import declare_variables
-from gridlane.codegen.clike.rounding import hidden_between, hidden_zero
+from gridlane.codegen.clike.rounding import hidden_parameter, hidden_result, hidden_zero
 from gridlane.codegen.clike.types import require_types
 from gridlane.core.options import KernelOptions
 from gridlane.ir.ops import control
@@ -42,19 +43,19 @@ def call(state: Emission, op: control.Call) -> None:
     declare(state, op.callee)
     arguments = [hidden_zero(state, value) for value in op.arguments]
     made = f"{function_name(op.callee)}({', '.join(arguments)})"
-    texts = [made]
     if len(op.results) > 1:
         whole = state.named(_result_type(state, op.results), made)
-        texts = [f"{whole}.p{n}" for n in range(len(op.results))]
-    for value, text in zip(op.results, texts, strict=True):
-        state.give(value, text)
-        state.set(value, hidden_between(state, value))
+        for n, value in enumerate(op.results):
+            state.set(value, f"{whole}.p{n}")
+        return
+    for value in op.results:
+        state.give(value, made)
 
 
 @emits(control.Return)
 def leave(state: Emission, op: control.Return) -> None:
     """End the function, or the thread: the kernel has no results."""
-    texts = [hidden_zero(state, value) for value in op.values]
+    texts = [hidden_result(state, value) for value in op.values]
     if len(texts) > 1:
         texts = [state.dialect.construct(_result_type(state, op.values), texts)]
     state.line(f"return {texts[0]};" if texts else "return;")
@@ -86,13 +87,14 @@ def _written(state: Emission, function: Function) -> FunctionText:
     """The text of a function, which is independent of the kernel that it is first written for."""
     require_types(function, state.dialect)
     inner = Emission(state.dialect, state.module, state.options, None, functions=state.functions)
+    inner.folding = folding_of(function, bool(state.dialect.precise))
     for param in function.params:
         inner.set(param.value, inner.fresh("x"))
     params = [(inner.type_of(p.value), inner.name(p.value)) for p in function.params]
     result = _result_type(inner, [Value(type_) for type_ in function.results])
     head = state.dialect.function(function_name(function.name), result, params)
     for param in function.params:
-        inner.set(param.value, hidden_between(inner, param.value))
+        inner.set(param.value, hidden_parameter(inner, param.value))
     declare_variables(inner, function.variables)
     emit_region(inner, function.body)
     assert inner.uses <= {"zero"} and not inner.prologue, f"{function.name} is of a kernel"

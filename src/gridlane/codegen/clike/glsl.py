@@ -54,7 +54,7 @@ class Glsl(Words):
     thread = "gl_LocalInvocationID"
     group = "gl_WorkGroupID"
     version: ClassVar[str] = f"#version 430 core\n{_MIX}"
-    precise: ClassVar[str] = "precise "
+    precise = "precise "
 
     def let(self, type_: str, name: str, text: str) -> str:
         precise = self.precise if type_ in ("float", "bool") else ""

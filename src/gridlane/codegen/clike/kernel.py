@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gridlane.codegen.clike import atomics, casts, functions, gridops, report, scalars, warps
 from gridlane.codegen.clike.control import emit_region
 from gridlane.codegen.clike.emission import Dialect, Emission, Functions
+from gridlane.codegen.clike.folding import folding_of
 from gridlane.codegen.clike.memory import declare_variables
 from gridlane.codegen.clike.types import require_types
 from gridlane.core.options import KernelOptions
@@ -56,6 +57,7 @@ def emit_kernel(
     kernel = module.kernel
     require_types(kernel, dialect)
     state = Emission(dialect, module, options, block, offsets)
+    state.folding = folding_of(kernel, bool(dialect.precise))
     state.functions = {} if known is None else known
     used = {value for op in kernel.body.walk() for value in op.operands()}
     for number, param in enumerate(kernel.params):

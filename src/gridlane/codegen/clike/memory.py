@@ -159,8 +159,8 @@ def pack(state: Emission, op: memory.Pack) -> None:
 
 @emits(memory.Part)
 def part(state: Emission, op: memory.Part) -> None:
-    """Extract one part."""
-    state.give(op.results[0], f"{state.name(op.whole)}.p{op.index}")
+    """Extract one part, by the name of the whole."""
+    state.set(op.results[0], f"{state.name(op.whole)}.p{op.index}")
 
 
 def declare_variables(state: Emission, variables: list[Var]) -> None:

@@ -17,15 +17,16 @@ from gridlane.codegen.joined_bits import may_select_bits
 from gridlane.core.dtypes import DType, f32, u32
 from gridlane.ir.builder import constant, rounded
 from gridlane.ir.op import FastMath, Op
-from gridlane.ir.ops import arith, memory
+from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.values import Value
 
 ROUNDED = (arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma)
 SUMS = (arith.Add, arith.Sub)
 ORDERS = (arith.Lt, arith.Le, arith.Gt, arith.Ge)
 COMPARES = (arith.Eq, arith.Ne, *ORDERS)
-_UNKNOWN = (memory.Load, *ROUNDED)
-"""Ops that compilers cannot fold: loads, and arithmetic on hidden values."""
+_UNKNOWN = (memory.Load, control.Call, *ROUNDED)
+"""Ops that compilers cannot fold: loads, arithmetic on hidden values, and calls, whose results the
+callee hides."""
 _OPEN = FastMath.NSZ | FastMath.NNAN
 """Flags that leave the sign of zeros and the result of NaN open, so that zeros may be folded."""
 
@@ -42,25 +43,54 @@ def kept_apart(state: Emission, op: Op, number: int) -> str:
         return text
     if state.dialect.merges and number == 1 and _has_reciprocal(op):
         return _hidden(state, text)
-    if state.dialect.folds_zeros and _may_be_known_zero(value) and _flags(op) & _OPEN != _OPEN:
+    if value not in state.apart and _is_kept_from(state, op, value, source):
         return _hidden(state, text)
-    if not state.dialect.merges or not isinstance(source, ROUNDED) or _may_merge(op, source):
+    return text
+
+
+def hidden_once(state: Emission, op: Op, text: str) -> str:
+    """The text of an op, hidden where it is made if all operations with its result need that."""
+    value = op.results[0]
+    if value.type is not f32:
         return text
+    others = [user for user in state.folding.users[value] if isinstance(user, ROUNDED)]
+    if not others or not all(_is_kept_from(state, user, value, op) for user in others):
+        return text
+    state.apart.add(value)
     return _hidden(state, text)
 
 
-def hidden_between(state: Emission, value: Value) -> str:
-    """The text of a float that comes from a caller or a callee, whose operations are unknown."""
+def _is_kept_from(state: Emission, op: Op, value: Value, source: Op | None) -> bool:
+    """Whether an operation must not see the op that defines an operand."""
+    if state.dialect.folds_zeros and _may_be_known_zero(value) and _flags(op) & _OPEN != _OPEN:
+        return True
+    return state.dialect.merges and isinstance(source, ROUNDED) and not _may_merge(op, source)
+
+
+def hidden_parameter(state: Emission, value: Value) -> str:
+    """The text of a parameter of a function, whose argument any operation of a caller defines."""
     text = state.name(value)
-    return _hidden(state, text) if state.dialect.merges and value.type is f32 else text
+    if not state.dialect.merges or value.type is not f32:
+        return text
+    return state.let(f32, _hidden(state, text))
 
 
 def hidden_zero(state: Emission, value: Value) -> str:
-    """The text of a value passed to a caller or a callee, which may add it or multiply by it."""
+    """The text of a value passed to a callee, which may add it or multiply by it. Where operations
+    merge, the callee hides its parameters."""
     text = state.name(value)
-    if not state.dialect.folds_zeros or value.type is not f32 or not _may_be_known_zero(value):
+    if state.dialect.merges or not state.dialect.folds_zeros or value.type is not f32:
         return text
-    return _hidden(state, text)
+    hide = _may_be_known_zero(value) and value not in state.apart
+    return _hidden(state, text) if hide else text
+
+
+def hidden_result(state: Emission, value: Value) -> str:
+    """The text of a value that goes to a caller, which may compute with it."""
+    if not state.dialect.merges:
+        return hidden_zero(state, value)
+    text, seen = state.name(value), value.type is f32 and value not in state.apart
+    return _hidden(state, text) if seen else text
 
 
 def hidden_constant(state: Emission, op: arith.Const, dtype: DType) -> str:
@@ -120,8 +150,11 @@ def hidden_select(state: Emission, op: Op, text: str) -> str:
 def _hidden(state: Emission, text: str, symbol: str = "^") -> str:
     """The same number, hidden from the compiler."""
     state.uses.add("zero")
-    raw = f"({state.dialect.bits(f32, u32, text)} {symbol} zero)"
-    return state.let(f32, state.dialect.bits(u32, f32, raw))
+    if text[0] in "-(.0123456789" and state.dialect.names_constants:  # a literal, maybe
+        text = state.let(f32, text)
+    raw = f"{state.dialect.bits(f32, u32, text)} {symbol} zero"
+    made = state.dialect.bits(u32, f32, raw)
+    return made if state.dialect.folds else state.let(f32, made)
 
 
 def _may_be_known_zero(value: Value) -> bool:

@@ -17,6 +17,7 @@ from gridlane.codegen.clike.rounding import (
     hidden_choice,
     hidden_complement,
     hidden_constant,
+    hidden_once,
     hidden_select,
     kept_apart,
 )
@@ -304,8 +305,8 @@ def scalar(state: Emission, op: Op) -> None:
         state.give(op.results[0], SCALARS[type(op)](state, op, u32, texts))
         return
     assert isinstance(first, DType)
-    made = _through(state, SCALARS[type(op)], op, first, operands)
-    state.give(op.results[0], hidden_select(state, op, made))
+    made = hidden_select(state, op, _through(state, SCALARS[type(op)], op, first, operands))
+    state.give(op.results[0], hidden_once(state, op, made))
 
 
 def _through(state: Emission, emit: Emit, op: Op, dtype: DType, operands: list[str]) -> str:
@@ -327,7 +328,10 @@ def const(state: Emission, op: arith.Const) -> None:
         return
     assert isinstance(op.type, DType)
     text = hidden_constant(state, op, op.type)
-    if state.dialect.names_constants:
+    folding, dialect = state.folding, state.dialect
+    is_long = len(text) > 8 and len(folding.users[op.results[0]]) > 1
+    is_named = dialect.names_constants and op.results[0] in folding.named
+    if is_named or (dialect.folds and is_long):
         text = state.let(op.type, text)
     state.set(op.results[0], text)
 
@@ -336,4 +340,5 @@ def const(state: Emission, op: arith.Const) -> None:
 def select(state: Emission, op: arith.Select) -> None:
     """Select between scalars or pointers."""
     a, b = hidden_choice(state, op), state.name(op.on_false)
-    state.give(op.results[0], state.dialect.choose(state.name(op.condition), a, b))
+    made = state.dialect.choose(state.name(op.condition), a, b)
+    state.give(op.results[0], hidden_once(state, op, made))

@@ -22,6 +22,9 @@ from gridlane.ir.ops import arith, grid, math
 from gridlane.ir.ops.grid import MemoryOrder
 from gridlane.ir.types import Space
 
+_LEAST = f"i32({i32.min})"
+"""The literal of a negative number is a sign and a number, which i32 has not for this one."""
+
 
 class Wgsl(Words):
     """WGSL with no extensions."""
@@ -49,10 +52,10 @@ class Wgsl(Words):
     group = "block_index"
 
     def let(self, type_: str, name: str, text: str) -> str:
-        return f"let {name}: {type_} = {text};"
+        return f"let {name} = {text};"
 
     def var(self, type_: str, name: str, text: str) -> str:
-        return f"var {name}: {type_} = {text};"
+        return f"var {name} = {text};"
 
     def choose(self, condition: str, on_true: str, on_false: str) -> str:
         return f"select({on_false}, {on_true}, {condition})"
@@ -66,7 +69,7 @@ class Wgsl(Words):
         if dtype is f32:
             return self._float(state, value)
         if dtype is i32:
-            return f"i32({value})"
+            return f"{value}i" if value >= 0 else f"({value}i)" if value > i32.min else _LEAST
         return f"{value}u"
 
     def _float(self, state: Emission, value: float) -> str:

@@ -57,6 +57,7 @@ class Words(Dialect):
         **dict.fromkeys((u8, u16, f16, bf16), u32),
     }
     folds_zeros = True
+    folds = True
     thread: ClassVar[str]
     group: ClassVar[str]
 

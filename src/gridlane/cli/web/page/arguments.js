@@ -86,3 +86,31 @@ export function packed(kernel, values, gl) {
   }
   return new Uint8Array(view.buffer);
 }
+
+// core/compact.py: the most threads of a grid along an axis, bytes from an array's first to its last
+// element, and magnitude of an integer of 64 bits; the most blocks along an axis.
+const LIMIT = 2 ** 30, MOST_BLOCKS = 2 ** 21;
+
+// Whether a launch with a parameter block keeps to these.
+export function isCompact({ block, slots }, params, blocks) {
+  const fits = (count, axis) => count <= MOST_BLOCKS && count * block[axis] <= LIMIT;
+  if (!blocks.every(fits)) return false;
+  const view = new DataView(params.buffer, params.byteOffset, params.byteLength);
+  const numbers = new Map();
+  const key = (argument, path) => [argument, ...path].join(" ");
+  for (const { argument, path, offset, dtype } of slots) {
+    if (dtype !== "int64") continue;
+    const number = Number(view.getBigInt64(offset, true));
+    if (Math.abs(number) > LIMIT) return false;
+    numbers.set(key(argument, path), number);
+  }
+  const reaches = new Map();
+  for (const { argument, path } of slots) {
+    const axis = path.at(-1), array = key(argument, path.slice(0, -2));
+    if (path.at(-2) !== "strides") continue;
+    const length = numbers.get(key(argument, [...path.slice(0, -2), "shape", axis]));
+    const stride = numbers.get(key(argument, path));
+    reaches.set(array, (reaches.get(array) ?? 0) + Math.abs((length - 1) * stride));
+  }
+  return [...reaches.values()].every((reach) => reach <= LIMIT);
+}

@@ -7,7 +7,7 @@
 //
 // Launches are in order, and begin at once. What a kernel raised is thrown by read() and finish().
 
-import { packed } from "./arguments.js";
+import { isCompact, packed } from "./arguments.js";
 import { GridArray, Heap, described } from "./memory.js";
 import { textOf } from "./values.js";
 
@@ -48,7 +48,9 @@ export async function load(url, { device, print = console.log } = {}) {
   }
   const gl = new Gridlane(device ?? (await opened()), print);
   const made = manifest.kernels.map(async (kernel) => {
-    const found = new Kernel(gl, kernel, await fetched(new URL(kernel.wgsl, base)));
+    const files = [kernel.wgsl, kernel.compact].filter((file) => file);
+    const texts = files.map((file) => fetched(new URL(file, base)));
+    const found = new Kernel(gl, kernel, await Promise.all(texts));
     await found.compile();
     return [kernel.name, found];
   });
@@ -145,15 +147,55 @@ export class Gridlane {
   }
 }
 
+// A kernel's text, and its pipelines by bytes of dynamic shared memory.
+class Code {
+  constructor(kernel, file, text) {
+    Object.assign(this, { kernel, file, text, pipelines: new Map(), made: null });
+  }
+
+  get module() {
+    this.made ??= this.kernel.gl.device.createShaderModule({ code: this.text });
+    return this.made;
+  }
+
+  async compile() {
+    const { kernel } = this;
+    const { messages } = await this.module.getCompilationInfo();
+    const wrong = messages.find(({ type }) => type === "error");
+    if (wrong) throw new Error(`${this.file}, line ${wrong.lineNum}: ${wrong.message}`);
+    if (kernel.dynamicShared) return;
+    const compute = { module: this.module, entryPoint: kernel.entry };
+    const { device, layout } = kernel.gl;
+    try {
+      this.pipelines.set(0, await device.createComputePipelineAsync({ layout, compute }));
+    } catch (error) {
+      throw new Error(`${kernel.name}: ${error.message}`);
+    }
+  }
+
+  pipeline(shared) {
+    const { dynamicShared, entry, gl } = this.kernel;
+    const room = dynamicShared ? Math.ceil(shared / SHARED_STEP) * SHARED_STEP : 0;
+    if (!this.pipelines.has(room)) {
+      const constants = dynamicShared ? { dynamic_words: room / 4 } : {};
+      const compute = { module: this.module, entryPoint: entry, constants };
+      const made = gl.device.createComputePipeline({ layout: gl.layout, compute });
+      this.pipelines.set(room, made);
+    }
+    return this.pipelines.get(room);
+  }
+}
+
 class Kernel {
-  constructor(gl, made, text) {
+  // `texts`: the code for any launch, and that for compact ones where it is another.
+  constructor(gl, made, [text, compact]) {
     Object.assign(this, made);
     this.gl = gl;
-    this.text = text;
+    this.code = new Code(this, this.wgsl, text);
+    this.compactCode = compact === undefined ? this.code : new Code(this, this.compact, compact);
     this.reports = made.errors.length > 0 || made.prints.length > 0;
     this.reportBytes = RECORDS + (made.prints.length ? PRINT_BYTES : 0);
     this.reportAddress = 0;
-    this.pipelines = new Map(); // by bytes of dynamic shared memory
     this.bound = null;
     this.version = 0;
     const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST;
@@ -161,22 +203,11 @@ class Kernel {
     this.words = gl.device.createBuffer({ size: 4 * LAUNCH_WORDS, usage });
   }
 
+  // Most launches are compact; the other code is compiled when one is not.
   async compile() {
     const { gl } = this;
     this.checkLimits(gl.device.limits);
-    this.module = gl.device.createShaderModule({ code: this.text });
-    const { messages } = await this.module.getCompilationInfo();
-    const wrong = messages.find(({ type }) => type === "error");
-    if (wrong) throw new Error(`${this.wgsl}, line ${wrong.lineNum}: ${wrong.message}`);
-    if (!this.dynamicShared) {
-      const compute = { module: this.module, entryPoint: this.entry };
-      try {
-        const made = gl.device.createComputePipelineAsync({ layout: gl.layout, compute });
-        this.pipelines.set(0, await made);
-      } catch (error) {
-        throw new Error(`${this.name}: ${error.message}`);
-      }
-    }
+    await this.compactCode.compile();
     if (this.reports) {
       this.reportAddress = gl.heap.allocate(this.reportBytes);
       gl.heap.clear(this.reportAddress, this.reportBytes);
@@ -220,7 +251,9 @@ class Kernel {
       throw new RangeError(`${name} ${made}, not (${block}); export it with --block`);
     }
     const params = packed(this, values, gl);
-    const pipeline = this.pipeline(shared);
+    this.checkShared(shared);
+    const small = isCompact(this, params, blocks);
+    const pipeline = (small ? this.compactCode : this.code).pipeline(shared);
     if (this.version !== gl.version) this.bind();
     if (params.length) gl.device.queue.writeBuffer(this.params, 0, params);
     const most = this.mostBlocks;
@@ -241,18 +274,6 @@ class Kernel {
       throw new RangeError(`${this.name}, ${what} [${list}]: one to three numbers from 1 on`);
     }
     return [...list, 1, 1].slice(0, 3);
-  }
-
-  pipeline(shared) {
-    this.checkShared(shared);
-    const room = this.dynamicShared ? Math.ceil(shared / SHARED_STEP) * SHARED_STEP : 0;
-    if (!this.pipelines.has(room)) {
-      const constants = { dynamic_words: room / 4 };
-      const compute = { module: this.module, entryPoint: this.entry, constants };
-      const made = this.gl.device.createComputePipeline({ layout: this.gl.layout, compute });
-      this.pipelines.set(room, made);
-    }
-    return this.pipelines.get(room);
   }
 
   bind() {

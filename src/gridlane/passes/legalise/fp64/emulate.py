@@ -1,4 +1,5 @@
-"""f64 as a pair of f32; ops without a formula on pairs use the exact bits.
+"""f64 as a pair of f32; ops without a formula on pairs use the exact bits. Arithmetic is lowered to
+calls of library functions (``pair_functions``).
 
 Memory has no pairs: an f64 in an array is refused by name. After ``compute_in_pairs`` the bits of
 binary64 are u64, as ``exact`` leaves them.
@@ -7,6 +8,7 @@ binary64 are u64, as ``exact`` leaves them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import ClassVar
 
 from gridlane.core.dtypes import DType, b1, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
@@ -15,15 +17,18 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, control, math, memory, warp
 from gridlane.ir.types import Type
 from gridlane.ir.values import Module, Value
-from gridlane.passes.legalise.fp64 import arithmetic, pairs
+from gridlane.passes.legalise.fp64 import arithmetic, pair_rounding, pairs
 from gridlane.passes.legalise.fp64.exact import (
     ARITHMETIC,
     Exact,
     called,
     computed,
     from_scalar,
+    saturated,
     to_scalar,
 )
+from gridlane.passes.legalise.fp64.pair_functions import called as called_pair
+from gridlane.passes.legalise.fp64.pair_functions import called_for
 from gridlane.passes.legalise.fp64.shared import IN_MEMORY, OverBits, needs_f32
 from gridlane.passes.legalise.int64 import holds
 from gridlane.passes.legalise.math import FUNCTIONS, function_for
@@ -95,7 +100,12 @@ class _Pairs(OverBits):
 
     def in_pairs(self, op: Op) -> Sequence[Parts]:
         operands = [self.pair(value) for value in op.operands()]
-        return [values(FORMULAS[type(op)](self.writer, *operands))]
+        return [values(called_pair(self.writer, op.name, FORMULAS[type(op)], *operands))]
+
+    def subtract(self, op: arith.Sub) -> Sequence[Parts]:
+        """The sum with the negated operand, so that one function does for both."""
+        made = called_pair(self.writer, "add", pairs.add, self.pair(op.lhs), -self.pair(op.rhs))
+        return [values(made)]
 
     def neg(self, op: arith.Neg) -> Sequence[Parts]:
         return [values(-self.pair(op.value))]
@@ -114,6 +124,11 @@ class _Pairs(OverBits):
         source, to = op.value.type, op.type
         if source is f64 and to is f64:
             return [self.of(op.value)]
+        if source is f64 and to.is_integer:
+            wide = i64 if to.is_signed else u64
+            formula = partial(pair_rounding.to_integer, to=wide)
+            made = called_for(self.writer, f"to.{wide}", formula, self.pair(op.value))
+            return [(saturated(made, to).value,)]
         if source is f64 and to in (f32, b1):
             (hi, _) = self.expressions(op.value)
             return [(hi.cast(to).value,)]
@@ -159,12 +174,11 @@ class _Pairs(OverBits):
 
     RULES: ClassVar[dict[type[Op], Rule]] = {
         **dict.fromkeys(COMPUTED, over_bits),
-        **dict.fromkeys((math.Floor, math.Ceil, math.Trunc, math.Rint, math.Round), over_bits),
-        **dict.fromkeys(
-            (arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma, math.Sqrt, arith.Min),
-            in_pairs,
-        ),
-        **dict.fromkeys((arith.Max, arith.Abs, math.Copysign), in_pairs),
+        math.Round: over_bits,
+        **dict.fromkeys((arith.Add, arith.Mul, arith.Div, arith.Fma, math.Sqrt), in_pairs),
+        **dict.fromkeys((arith.Min, arith.Max, arith.Abs, math.Copysign), in_pairs),
+        **dict.fromkeys((math.Floor, math.Ceil, math.Trunc, math.Rint), in_pairs),
+        arith.Sub: subtract,
         **dict.fromkeys((arith.Eq, arith.Ne, arith.Lt, arith.Le, arith.Gt, arith.Ge), compare),
         arith.Neg: neg,
         arith.Const: const,
@@ -188,7 +202,6 @@ WORDS: dict[DType, DType] = {
 
 FORMULAS: dict[type[Op], Callable[..., Pair]] = {
     arith.Add: pairs.add,
-    arith.Sub: pairs.subtract,
     arith.Mul: pairs.multiply,
     arith.Div: pairs.divide,
     arith.Fma: pairs.multiply_add,
@@ -197,6 +210,10 @@ FORMULAS: dict[type[Op], Callable[..., Pair]] = {
     arith.Max: pairs.larger,
     arith.Abs: pairs.magnitude,
     math.Copysign: pairs.with_sign,
+    math.Floor: pair_rounding.floor,
+    math.Ceil: pair_rounding.ceil,
+    math.Trunc: pair_rounding.trunc,
+    math.Rint: pair_rounding.nearest_even,
 }
 
 

@@ -133,7 +133,11 @@ def to_scalar(w: Writer, x: Expression, to: DType) -> Expression:
     def formula(w: Writer, x: Expression) -> Expression:
         return conversion.to_integer(w, x, wide)
 
-    made = called(w, f"to.{wide}", formula, x)
+    return saturated(called(w, f"to.{wide}", formula, x), to)
+
+
+def saturated(made: Expression, to: DType) -> Expression:
+    """An integer of 64 bits as one of the same sign, or the nearest end."""
     if to.bits < 64:
         made = made.most(to.min).least(to.max) if to.is_signed else made.least(to.max)
     return made.cast(to)

@@ -7,6 +7,7 @@ result on the first parts alone is infinite, NaN or a zero by underflow, it is t
 from __future__ import annotations
 
 from gridlane.core.dtypes import f32, i32, u32
+from gridlane.passes.legalise.fp64.pair_functions import called
 from gridlane.passes.legalise.math.doubled import Pair, choose, product, quick_sum, two_sum
 from gridlane.passes.legalise.math.expression import Expression, Writer
 
@@ -31,11 +32,6 @@ def add(w: Writer, a: Pair, b: Pair) -> Pair:
     return guarded(w, a.hi + b.hi, quick_sum(first.hi, first.lo + rest.lo))
 
 
-def subtract(w: Writer, a: Pair, b: Pair) -> Pair:
-    """a - b."""
-    return add(w, a, -b)
-
-
 def multiply(w: Writer, a: Pair, b: Pair) -> Pair:
     """a * b."""
     made = product(a.hi, b.hi)
@@ -46,9 +42,9 @@ def multiply(w: Writer, a: Pair, b: Pair) -> Pair:
 def divide(w: Writer, a: Pair, b: Pair) -> Pair:
     """a / b: two digits of the quotient, and the remainder gives a third."""
     first = a.hi / b.hi
-    rest = subtract(w, a, multiply(w, b, alone(w, first)))
+    rest = _less(w, a, _times(w, b, first))
     second = rest.hi / b.hi
-    rest = subtract(w, rest, multiply(w, b, alone(w, second)))
+    rest = _less(w, rest, _times(w, b, second))
     made = quick_sum(first, second)
     made = quick_sum(made.hi, made.lo + rest.hi / b.hi)
     return guarded(w, first, made)
@@ -57,8 +53,20 @@ def divide(w: Writer, a: Pair, b: Pair) -> Pair:
 def square_root(w: Writer, a: Pair) -> Pair:
     """The square root: one Newton step from that of the first part."""
     root = a.hi.sqrt()
-    rest = subtract(w, a, multiply(w, alone(w, root), alone(w, root)))
+    made = product(root, root)
+    rest = _less(w, a, guarded(w, root * root, quick_sum(made.hi, made.lo)))
     return guarded(w, root, quick_sum(root, rest.hi / (root + root)))
+
+
+def _less(w: Writer, a: Pair, b: Pair) -> Pair:
+    """a - b, by the function that adds."""
+    return called(w, "add", add, a, -b)
+
+
+def _times(w: Writer, a: Pair, b: Expression) -> Pair:
+    """a * b, as ``multiply`` makes it of a pair without a second part."""
+    made = product(a.hi, b)
+    return guarded(w, a.hi * b, quick_sum(made.hi, made.lo + a.lo * b))
 
 
 def multiply_add(w: Writer, a: Pair, b: Pair, c: Pair) -> Pair:

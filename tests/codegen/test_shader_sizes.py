@@ -1,0 +1,34 @@
+"""How much text kernels become whose literals make them float64."""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks.literals import TARGETS, code, target_for
+
+from gridlane.core.compact import ANY, Variant
+
+COMPACT = Variant(compact=True)
+MOST = [
+    ("wgsl", COMPACT, 2, 14.0),
+    ("wgsl", COMPACT, 5, 21.0),
+    ("wgsl", COMPACT, 16, 48.0),
+    ("wgsl", ANY, 2, 20.0),
+    ("wgsl", ANY, 5, 30.0),
+    ("wgsl", ANY, 16, 66.0),
+    ("glsl", COMPACT, 5, 24.0),
+    ("glsl", ANY, 5, 32.0),
+    ("msl", ANY, 5, 24.0),
+]
+
+
+@pytest.mark.parametrize("name, variant, groups, most", MOST)
+def test_literals_do_not_become_long_texts(name, variant, groups: int, most: float) -> None:
+    assert len(code(groups, target_for(TARGETS[name], variant))) / 1000 <= most
+
+
+@pytest.mark.parametrize("name", ["wgsl", "glsl"])
+def test_compact_code_counts_in_32_bits(name: str) -> None:
+    """The remainder of an index is one of 64 bits in the code for any launch."""
+    compact, others = (code(2, target_for(TARGETS[name], v)).decode() for v in (COMPACT, ANY))
+    assert "f_divide_u64(" in others
+    assert "f_divide_u64(" not in compact
