@@ -7,7 +7,8 @@ root, a loop over a range and a conditional. ``compile_times.py`` compiles these
 The first table has the kilobytes of code, for any launch and for compact ones (core/compact.py).
 The second has the seconds from a launch to its result on devices without float64, the compile and
 the driver's own compiler included, all caches off; the least of N fresh processes, in which another
-kernel ran before.
+kernel ran before. The third has the processor's seconds of compiling for the CPU; its last kernel
+has ten times the lines of the one before.
 """
 
 from __future__ import annotations
@@ -29,8 +30,11 @@ from gridlane import compiler, cuda
 from gridlane.core.compact import ANY, Variant
 from gridlane.core.options import KernelOptions, Target
 from gridlane.cuda import float32
+from gridlane.launch.devices import get_device
 
 GROUPS = (2, 5, 16)
+CPU_GROUPS = (5, 16, 166)
+"""30, 100 and 1,000 lines."""
 DEVICES = ("webgpu", "opengl", "vulkan")
 BLOCK = (64, 1, 1)
 TARGETS = {
@@ -79,6 +83,13 @@ def code(groups: int, target: Target) -> bytes:
     """The kernel's code."""
     module = compiler.translate(kernel(groups), TYPES, KernelOptions())
     return compiler.generate(module, target).code
+
+
+def cpu_seconds(groups: int) -> float:
+    """Of the processor, to compile for the CPU."""
+    start = time.process_time()
+    code(groups, get_device("cpu").target(BLOCK))
+    return time.process_time() - start
 
 
 def seconds(groups: int) -> float:
@@ -138,6 +149,12 @@ def main() -> None:
         runs = [in_fresh_process(device) for _ in range(args.repeats)]
         least = [min(times) for times in zip(*runs, strict=True)]
         print(f"{device:<24}" + "".join(f"{best:>10.2f}" for best in least), flush=True)
+    cpu_seconds(2)
+    least = [min(cpu_seconds(groups) for _ in range(args.repeats)) for groups in CPU_GROUPS]
+    lines = "".join(f"{6 * groups + 4:>4} lines" for groups in CPU_GROUPS)
+    print(f"{'cpu, compile':<24}{lines}")
+    print(f"{'':<24}" + "".join(f"{best:>10.2f}" for best in least))
+    print(f"{'':<24}{least[-1] / least[-2]:>30.1f} times")
 
 
 def target_for(target: Target, variant: Variant) -> Target:
