@@ -46,7 +46,7 @@ image(array(float32, 2d, A), int32): 3 causes of float64
   File "PATH", line 10, in image
    10 |     x = float32(i) / img.shape[1]
       |         ^^^^^^^^^^^^^^^^^^^^^^^^^
-    float32 with int64 gives float64; write float32(...) round the int64, or use floats="float32"
+    float32 with int64 gives float64; write float32(...) around the int64, or use floats="float32"
   File "PATH", line 11, in image
    11 |     y = half(x) + 1.0
       |                   ^^^

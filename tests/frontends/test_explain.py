@@ -82,7 +82,7 @@ def expressions(text, number):
     )
 
 
-ROUND = f"write float32(...) round the {{}}, or {OPTION}"
+ROUND = f"write float32(...) around the {{}}, or {OPTION}"
 ONE_CAUSE = {
     "x * 0.5": ("0.5", "the literal 0.5 is float64", f"write float32(0.5), or {OPTION}"),
     "x + -2.5": ("-2.5", "the literal -2.5 is float64", f"write float32(-2.5), or {OPTION}"),

@@ -78,7 +78,7 @@ def promoted(
     rule is of a function."""
     names = [scalar_of(kind).name for kind in types]
     integers = [name for name, kind in zip(names, types, strict=True) if not kind.is_float]
-    instead = f"write float32(...) round the {integers[0]}, or {OPTION}" if integers else OPTION
+    instead = f"write float32(...) around the {integers[0]}, or {OPTION}" if integers else OPTION
     if rule is promotion.widest:
         return Cause(place, f"{callee} of {names[0]} is computed in float64", OPTION)
     if rule is promotion.division and len(integers) == 2:
