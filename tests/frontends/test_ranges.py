@@ -92,3 +92,25 @@ def test_a_constant_step(device: str) -> None:
         with gridlane.device(device):
             cuda.jit(constant_steps)[1, 1](start, stop, got)
         np.testing.assert_array_equal(got, found + [0] * (ROOM - len(found)) + [len(found)])
+
+
+def lengths(start, stop, out):
+    out[0] = len(range(start, stop))
+    out[1] = len(range(start, stop, -1))
+    for place, _ in enumerate(range(start, stop)):
+        out[2] = place + 1
+        if place == 3:
+            break
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+def test_empty_ranges_whose_ends_are_far_apart(device: str) -> None:
+    for start, stop in ((MOST, LEAST), (LEAST, -2), (MOST, -3), (2**64 - 1, 1), (2**64 - 5, 0)):
+        dtype = np.int64 if start <= MOST else np.uint64
+        first, last = (int(np.array([end], dtype).view(np.int64)[0]) for end in (start, stop))
+        up = len(range(start, stop))
+        got = np.zeros(3, np.int64)
+        with gridlane.device(device):
+            cuda.jit(lengths)[1, 1](dtype(start), dtype(stop), got)
+        wanted = np.array([up, max(first - last, 0), min(up, 4)], np.uint64)
+        np.testing.assert_array_equal(got.view(np.uint64), wanted, f"{start}, {stop}")
