@@ -114,3 +114,22 @@ def test_empty_ranges_whose_ends_are_far_apart(device: str) -> None:
             cuda.jit(lengths)[1, 1](dtype(start), dtype(stop), got)
         wanted = np.array([up, max(first - last, 0), min(up, 4)], np.uint64)
         np.testing.assert_array_equal(got.view(np.uint64), wanted, f"{start}, {stop}")
+
+
+def backwards(start, stop, step, out):
+    numbers = range(start[0], stop[0], step[0])
+    out[ROOM] = len(numbers)
+    for place, item in enumerate(reversed(numbers)):
+        out[place] = item
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+def test_the_largest_steps_of_32_bits(device: str) -> None:
+    most = 2**31 - 1
+    cases = (most, -16390, -most - 1), (most, -most - 1, -most - 1), (-most - 1, most, most)
+    for start, stop, step in cases:
+        found = list(range(start, stop, step))
+        got = np.zeros(ROOM + 1, np.int64)
+        with gridlane.device(device):
+            cuda.jit(backwards)[1, 1](*(np.array([n], np.int32) for n in (start, stop, step)), got)
+        np.testing.assert_array_equal(got, found[::-1] + [0] * (ROOM - len(found)) + [len(found)])

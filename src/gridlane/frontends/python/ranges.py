@@ -25,7 +25,8 @@ def range_length(t: Translator, operand: RangeOperand) -> Value:
         return _distance(t, operand.stop, operand.start)
     up = b.binary(arith.Gt, step, zero)
     first, last = b.select(up, start, stop), b.select(up, stop, start)
-    stride = b.cast(b.select(up, step, b.sub(zero, step)), u64)
+    wide = b.cast(step, i64)  # where the smallest int32 has an opposite
+    stride = b.cast(b.select(up, wide, b.sub(b.const(0, i64), wide)), u64)
     distance = b.sub(b.cast(last, u64), b.cast(first, u64))
     count = b.add(b.div(b.sub(distance, one), stride), one)
     some = b.and_(b.lt(first, last), b.not_(b.eq(step, zero)))
