@@ -106,7 +106,7 @@ def test_ufuncs():
 
     several = cuda.guvectorize(["void(int64, float64[:])"], "()->()", floats="float32")(fill)
     assert several(n).tolist() == [NARROW] * 4
-    reduced = cuda.reduce(lambda a, b: a + b * (1 / 3), floats="float32")
+    reduced = cuda.reduce(lambda a, b: a + int(b) / 3, floats="float32")
     assert reduced(np.array([0.0, 1.0]), init=0) == np.float64(np.float32(1 / 3))
 
 

@@ -349,15 +349,45 @@ def test_a_float64_array_stays():
 
 
 def test_local_arrays_have_the_type_that_they_say():
-    def kernel(out):
+    def kernel(out, n):
         wide, own = cuda.local.array(1, np.float64), cuda.local.array(1, float)
         wide[0] = 1 / 3
         own[0] = wide[0]
         out[0] = own[0]
+        wide[0] = n / 3
+        out[1] = wide[0]
 
-    out = np.zeros(1)
-    launch(kernel, 1, 1, out, options=NARROW)
-    assert out[0] == np.float32(1) / np.float32(3)
+    out = np.zeros(2)
+    launch(kernel, 1, 1, out, 1, options=NARROW)
+    assert out.tolist() == [1 / 3, np.float32(1) / np.float32(3)]
+
+
+def test_a_number_beside_float64_has_all_its_digits():
+    """As in NumPy, where a Python float is of the type that it meets."""
+
+    def kernel(out, d, k, z):
+        x, total, number = 0.1, 0.1, np.float64(1e300)
+        for _ in range(1):
+            total += d
+        out[0] = d * x
+        out[1] = total
+        out[2] = np.float64(0.1)
+        out[3] = number
+        out[4] = d == 0.1
+        out[5] = min(d, HALF / 5, PAIR[0]) + math.pi
+        out[6] = x if k else d
+        out[7] = (z * 0.1j).imag
+        out[8] = 0.1
+        out[8] += 1e-17
+        out[9] = np.float32(x)
+        out[10] = x * np.float32(3)
+
+    d, z = np.float64(0.1), np.complex128(0.1)
+    out = np.zeros(11)
+    launch(kernel, 1, 1, out, 0.1, 1, 0.1 + 0j, options=NARROW)
+    single = np.float32(0.1)
+    wanted = [d * 0.1, 0.1 + d, 0.1, 1e300, 1, min(d, 0.25) + math.pi, 0.1, (z * 0.1j).imag]
+    assert out.tolist() == [*wanted, 0.1 + 1e-17, single, single * np.float32(3)]
 
 
 # ---- device functions

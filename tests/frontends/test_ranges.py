@@ -92,3 +92,44 @@ def test_a_constant_step(device: str) -> None:
         with gridlane.device(device):
             cuda.jit(constant_steps)[1, 1](start, stop, got)
         np.testing.assert_array_equal(got, found + [0] * (ROOM - len(found)) + [len(found)])
+
+
+def lengths(start, stop, out):
+    out[0] = len(range(start, stop))
+    out[1] = len(range(start, stop, -1))
+    for place, _ in enumerate(range(start, stop)):
+        out[2] = place + 1
+        if place == 3:
+            break
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+def test_empty_ranges_whose_ends_are_far_apart(device: str) -> None:
+    for start, stop in ((MOST, LEAST), (LEAST, -2), (MOST, -3), (2**64 - 1, 1), (2**64 - 5, 0)):
+        dtype = np.int64 if start <= MOST else np.uint64
+        first, last = (int(np.array([end], dtype).view(np.int64)[0]) for end in (start, stop))
+        up = len(range(start, stop))
+        got = np.zeros(3, np.int64)
+        with gridlane.device(device):
+            cuda.jit(lengths)[1, 1](dtype(start), dtype(stop), got)
+        wanted = np.array([up, max(first - last, 0), min(up, 4)], np.uint64)
+        np.testing.assert_array_equal(got.view(np.uint64), wanted, f"{start}, {stop}")
+
+
+def backwards(start, stop, step, out):
+    numbers = range(start[0], stop[0], step[0])
+    out[ROOM] = len(numbers)
+    for place, item in enumerate(reversed(numbers)):
+        out[place] = item
+
+
+@pytest.mark.parametrize("device", ["interp", *DEVICES])
+def test_the_largest_steps_of_32_bits(device: str) -> None:
+    most = 2**31 - 1
+    cases = (most, -16390, -most - 1), (most, -most - 1, -most - 1), (-most - 1, most, most)
+    for start, stop, step in cases:
+        found = list(range(start, stop, step))
+        got = np.zeros(ROOM + 1, np.int64)
+        with gridlane.device(device):
+            cuda.jit(backwards)[1, 1](*(np.array([n], np.int32) for n in (start, stop, step)), got)
+        np.testing.assert_array_equal(got, found[::-1] + [0] * (ROOM - len(found)) + [len(found)])

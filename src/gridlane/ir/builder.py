@@ -41,6 +41,7 @@ class Builder:
         self.loc: Loc = UNKNOWN
         self.fast = FastMath.NONE
         self._names = {var.name: 1 for var in function.variables}
+        self._unrounded: dict[Value, float] = {}
 
     def emit(self, op: Op) -> Op:
         """Append an op that the caller made; it receives the current location."""
@@ -55,6 +56,12 @@ class Builder:
     def const(self, value: Number, type_: Type) -> Value:
         """A constant; integers wrap and floats round to the type."""
         return self.value(arith.Const(rounded(value, type_), type_))
+
+    def weak(self, value: float, type_: DType) -> Value:
+        """A constant of which ``cast`` still has the digits that its type has not."""
+        made = self.const(value, type_)
+        self._unrounded[made] = value
+        return made
 
     def zero(self, type_: Type) -> Value:
         """The zero of a scalar, pointer, struct, vector or fragment type."""
@@ -148,7 +155,7 @@ class Builder:
             return value
         known = constant(value)
         if known is not None and (type(known) is not float or not type_.is_integer):
-            return self.const(known, type_)
+            return self.const(self._unrounded.get(value, known), type_)
         return self.value(arith.Cast(value, type_))
 
     def bitcast(self, value: Value, type_: Type) -> Value:

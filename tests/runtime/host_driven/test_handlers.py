@@ -6,15 +6,22 @@ import signal
 import sys
 
 import numpy as np
+import pytest
 
 from gridlane.core.errors import DeviceError
 from gridlane.memory.addresses import AddressMap
+from gridlane.runtime.queues.reentry import left_a_handler
 
 ROOMS = "gridlane/runtime", "gridlane/memory"
 SKIPPED = [
     function.__code__ for function in (AddressMap.find, AddressMap.remove, AddressMap.discard)
 ]
 """A signal can come behind calls alone, and these count on it."""
+
+
+class Divides:
+    def __call__(self, number, frame):
+        return 1 // 0
 
 
 class Interrupt:
@@ -162,3 +169,19 @@ def test_a_handler_behind_a_host_function(device, step):
     while interrupted(lines, lambda: use(mine, host_functions=True), handler):
         lines += 4
     assert len(told) == (lines + 3) / 4
+
+
+@pytest.mark.parametrize(
+    "handler", [lambda number, frame: 1 // 0, lambda *given: 1 // 0, Divides()]
+)
+def test_what_leaves_a_handler(handler):
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with pytest.raises(ZeroDivisionError) as found:
+            signal.raise_signal(signal.SIGUSR1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert left_a_handler(found.value)
+    with pytest.raises(ZeroDivisionError) as found:
+        handler(signal.SIGUSR1, None)
+    assert not left_a_handler(found.value)

@@ -123,7 +123,8 @@ def test_a_wait_that_outlasts_its_polls(device, monkeypatch):
     assert (words(device, buffer) == x).all()
 
 
-def test_an_interrupt_while_a_wait_polls(device, polled, step, monkeypatch):
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, TimeoutError])
+def test_an_interrupt_while_a_wait_polls(device, polled, step, monkeypatch, raised):
     stream, buffer = device.new_stream(), to_device(device, np.zeros(64, np.uint32))
     device.synchronize()
     context = polled(device).default_stream.context
@@ -138,14 +139,14 @@ def test_an_interrupt_while_a_wait_polls(device, polled, step, monkeypatch):
         return poll(ask)
 
     def handler(number, frame):
-        raise KeyboardInterrupt
+        raise raised
 
     before = signal.signal(signal.SIGUSR1, handler)
     try:
         with monkeypatch.context() as patch:
             patch.setattr(context, "poll", interrupted)
             step(stream, buffer)
-            with pytest.raises(KeyboardInterrupt):
+            with pytest.raises(raised):
                 # What the device has done already is not polled for.
                 while not asked:
                     stream.synchronize()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 import time
 from types import SimpleNamespace
 
@@ -172,3 +173,23 @@ def test_an_adapter_that_does_not_open(monkeypatch):
     )
     with pytest.raises(DeviceError, match=r"NO_DEVICE.*does not open \(in use elsewhere\)"):
         WebGpuEngine(fake)
+
+
+def test_what_a_handler_raises_is_no_defect_of_a_kernel(device, monkeypatch):
+    artifact = kernel(device, *ADD_ONE)
+
+    def handler(number, frame):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with monkeypatch.context() as patch, pytest.raises(TimeoutError):
+            patch.setattr(
+                device.engine._gpu,
+                "create_compute_pipeline",
+                lambda **given: signal.raise_signal(signal.SIGUSR1),
+            )
+            device.load(artifact).bind((64, 1, 1))
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    device.load(artifact).bind((64, 1, 1))

@@ -24,6 +24,7 @@ from gridlane.frontends.python.operands import (
     EnumMember,
     Operand,
     RecordView,
+    Scalar,
     Static,
     TupleOperand,
 )
@@ -96,8 +97,14 @@ def _int(t: Translator, value: int) -> Operand:
 
 
 def _complex(t: Translator, value: complex, part: DType | None = None) -> Operand:
+    make = t.b.weak if part is None else t.b.const
     part = part or t.floating
-    return ComplexNumber(t.b.const(value.real, part), t.b.const(value.imag, part))
+    return ComplexNumber(make(value.real, part), make(value.imag, part))
+
+
+def _float(t: Translator, value: float) -> Operand:
+    """A Python float. Where it meets a float64, all its digits count, as in NumPy."""
+    return Scalar(t.b.weak(float(value), t.floating))
 
 
 def _tuple(t: Translator, value: tuple[Any, ...]) -> Operand:
@@ -162,7 +169,7 @@ def _element_type(t: Translator, array: np.ndarray) -> argtypes.ArgType:
 _MAKERS: dict[type, Any] = {
     bool: lambda t, value: t.number(value, b1),
     int: _int,
-    float: lambda t, value: t.number(value, t.floating),
+    float: _float,
     complex: _complex,
     tuple: _tuple,
     np.ndarray: constant_array,
@@ -172,7 +179,7 @@ _MAKERS: dict[type, Any] = {
 
 _MAKERS_BY_BASE: tuple[tuple[type, Any], ...] = (
     (int, _int),
-    (float, _MAKERS[float]),
+    (float, _float),
     (tuple, _tuple),
     (np.ndarray, constant_array),
 )

@@ -20,16 +20,27 @@ def range_length(t: Translator, operand: RangeOperand) -> Value:
     start, stop, step = operand.start.value, operand.stop.value, operand.step.value
     one, zero = b.const(1, u64), b.const(0, operand.step.dtype)
     if constant(step) == 1:
-        return b.binary(arith.Max, b.sub(b.cast(stop, i64), b.cast(start, i64)), b.const(0, i64))
+        return _distance(t, operand.start, operand.stop)
     if constant(step) == -1:
-        return b.binary(arith.Max, b.sub(b.cast(start, i64), b.cast(stop, i64)), b.const(0, i64))
+        return _distance(t, operand.stop, operand.start)
     up = b.binary(arith.Gt, step, zero)
     first, last = b.select(up, start, stop), b.select(up, stop, start)
-    stride = b.cast(b.select(up, step, b.sub(zero, step)), u64)
+    wide = b.cast(step, i64)  # where the smallest int32 has an opposite
+    stride = b.cast(b.select(up, wide, b.sub(b.const(0, i64), wide)), u64)
     distance = b.sub(b.cast(last, u64), b.cast(first, u64))
     count = b.add(b.div(b.sub(distance, one), stride), one)
     some = b.and_(b.lt(first, last), b.not_(b.eq(step, zero)))
     return b.select(some, b.cast(count, i64), b.const(0, i64))
+
+
+def _distance(t: Translator, first: Scalar, last: Scalar) -> Value:
+    """last - first, not below 0, as an i64."""
+    b, none = t.b, t.b.const(0, i64)
+    distance = b.sub(b.cast(last.value, i64), b.cast(first.value, i64))
+    (low, high), (least, most) = first.sure, last.sure
+    if least - high >= i64.min and most - low <= i64.max:
+        return b.binary(arith.Max, distance, none)
+    return b.select(b.lt(first.value, last.value), distance, none)
 
 
 def range_item(t: Translator, operand: RangeOperand, index: Scalar) -> Scalar:

@@ -1,12 +1,13 @@
-"""Detect Python code that interrupts other code on the same thread: signal handlers, and finalizers
-of objects."""
+"""Detect Python code that interrupts other code on the same thread, and what it raises there:
+signal handlers, and finalizers of objects."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import NoReturn
+from types import FrameType
+from typing import NoReturn, cast
 
 from gridlane.core.device_errors import NOT_PERMITTED, fail
 
@@ -49,3 +50,23 @@ def refuse_reentry() -> NoReturn:
         "a signal handler or a finalizer uses the device while this thread does so",
         "let the handler set a flag, and launch behind it",
     )
+
+
+def left_a_handler(error: BaseException) -> bool:
+    """Whether an exception left a signal handler: it says nothing about what that interrupted."""
+    step = error.__traceback__
+    while step is not None:
+        if _is_handler(step.tb_frame):
+            return True
+        step = step.tb_next
+    return False
+
+
+def _is_handler(frame: FrameType) -> bool:
+    """Whether a frame is a signal handler's: it has been passed the frame that it interrupted."""
+    before = frame.f_back
+    for value in tuple[object, ...](frame.f_locals.values()):
+        several = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
+        if any(each is before for each in several):
+            return before is not None
+    return False

@@ -195,12 +195,14 @@ class OpenGlEngine:
         if not mapped:
             self._check("a copy to the host")
             raise device_error(719, "glMapBufferRange gives no address")
-        octets = (ctypes.c_ubyte * command.size).from_address(mapped)
-        found = np.ctypeslib.as_array(octets)
-        end = command.skip + len(command.target)
-        command.target[:] = found[command.skip : end].data
-        del found, octets
-        gl.glUnmapBuffer(api.COPY_READ)
+        try:
+            octets = (ctypes.c_ubyte * command.size).from_address(mapped)
+            found = np.ctypeslib.as_array(octets)
+            end = command.skip + len(command.target)
+            command.target[:] = found[command.skip : end].data
+            del found, octets
+        finally:  # an interrupt leaves the buffer usable
+            gl.glUnmapBuffer(api.COPY_READ)
 
     def fence(self) -> _Fence:
         """The fence of the last submission: a new one costs an entry of the context."""

@@ -20,6 +20,7 @@ from gridlane.core.errors import DeviceError
 from gridlane.core.shader_abi import LAUNCH_WORDS
 from gridlane.runtime.drivers.single_buffer.engine import Command, Dispatch, Engine
 from gridlane.runtime.queues.host_driven_context import HostDrivenContext
+from gridlane.runtime.queues.reentry import left_a_handler
 
 ARENA = 1 << 16
 """The limit on launch words and parameters of one submission, in bytes."""
@@ -140,7 +141,7 @@ class Queue(HostDrivenContext):
             if fence is None:
                 self._submit_apart(number)
                 return False
-            if not self._guarded(lambda: self.engine.passed(fence[1])):
+            if not self._guarded(lambda: self.engine.passed(fence[1]), asks=True):
                 return False
             self._arrived(fence[0])
             return True
@@ -165,7 +166,7 @@ class Queue(HostDrivenContext):
         with self.lock:
             fence = self._fence(number)
         if fence is not None:
-            self._guarded(lambda: self.engine.wait(fence[1], self.poll))
+            self._guarded(lambda: self.engine.wait(fence[1], self.poll), asks=True)
             with self.lock:
                 self._arrived(fence[0])
 
@@ -190,12 +191,15 @@ class Queue(HostDrivenContext):
         while self._fences and self._fences[0][0] <= self._done:
             self._fences.popleft()
 
-    def _guarded(self, work: Callable[[], Any]) -> Any:
+    def _guarded(self, work: Callable[[], Any], asks: bool = False) -> Any:
         """Use the device; a failure leaves its state unknown, so the device counts as lost from
-        then on."""
+        then on. ``asks``: the work changes nothing, so what a signal handler raises meanwhile is
+        no failure; in the middle of a submission it is."""
         try:
             return work()
         except Exception as error:
+            if asks and left_a_handler(error):
+                raise
             with self.lock:
                 self.fault = self.fault or self._lost(error)
                 self._fences.clear()

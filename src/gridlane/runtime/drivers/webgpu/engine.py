@@ -24,7 +24,7 @@ from gridlane.runtime.drivers.webgpu.adapters import (
 )
 from gridlane.runtime.drivers.webgpu.texts import MOVE, complaint
 from gridlane.runtime.queues.host_driven_context import Poll
-from gridlane.runtime.queues.reentry import locked_wait
+from gridlane.runtime.queues.reentry import left_a_handler, locked_wait
 
 SLOTS = 256
 """Time stamps of a query set."""
@@ -139,6 +139,8 @@ class WebGpuEngine:
         try:
             made = self._gpu.create_buffer(size=size, usage=usage)
         except Exception as error:  # the classes of its errors have no public names
+            if left_a_handler(error):
+                raise
             fail(OUT_OF_MEMORY, f"a buffer of {size} bytes ({' '.join(str(error).split())})")
         old, self._buffer = self._buffer, made
         if old is not None:
@@ -162,6 +164,8 @@ class WebGpuEngine:
                 stage["constants"] = {"dynamic_words": dynamic_words}
             return self._gpu.create_compute_pipeline(layout=self._pipelines, compute=stage)
         except Exception as error:  # GPUValidationError and others, depending on wgpu's version
+            if left_a_handler(error):
+                raise
             fail(INVALID_IMAGE, f"kernel {artifact.name}: {complaint(text, str(error))}")
 
     # --- work ---
