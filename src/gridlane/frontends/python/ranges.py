@@ -12,7 +12,8 @@ from gridlane.ir.values import Value
 
 
 def range_length(t: Translator, operand: RangeOperand) -> Value:
-    """ceil((stop - start) / step), not below 0, as an i64; it wraps where Python's raises.
+    """ceil((stop - start) / step), not below 0, as an i64: at most its largest, where Python's
+    ``len`` raises and no loop comes to an end.
 
     The distance of two i64 may not fit in one, so it is a u64. A step of 0 gives no items.
     """
@@ -30,17 +31,22 @@ def range_length(t: Translator, operand: RangeOperand) -> Value:
     distance = b.sub(b.cast(last, u64), b.cast(first, u64))
     count = b.add(b.div(b.sub(distance, one), stride), one)
     some = b.and_(b.lt(first, last), b.not_(b.eq(step, zero)))
-    return b.select(some, b.cast(count, i64), b.const(0, i64))
+    return b.select(some, _capped(t, count), b.const(0, i64))
+
+
+def _capped(t: Translator, count: Value) -> Value:
+    """A u64 as an i64, at most its largest."""
+    return t.b.cast(t.b.binary(arith.Min, count, t.b.const(i64.max, u64)), i64)
 
 
 def _distance(t: Translator, first: Scalar, last: Scalar) -> Value:
     """last - first, not below 0, as an i64."""
     b, none = t.b, t.b.const(0, i64)
-    distance = b.sub(b.cast(last.value, i64), b.cast(first.value, i64))
     (low, high), (least, most) = first.sure, last.sure
     if least - high >= i64.min and most - low <= i64.max:
-        return b.binary(arith.Max, distance, none)
-    return b.select(b.lt(first.value, last.value), distance, none)
+        return b.binary(arith.Max, b.sub(b.cast(last.value, i64), b.cast(first.value, i64)), none)
+    distance = b.sub(b.cast(last.value, u64), b.cast(first.value, u64))
+    return b.select(b.lt(first.value, last.value), _capped(t, distance), none)
 
 
 def range_item(t: Translator, operand: RangeOperand, index: Scalar) -> Scalar:
