@@ -86,7 +86,7 @@ def _emitted(
         kernel.name,
         static_shared=state.shared_bytes,
         scratch=scratch,
-        work=state.work * layout.chunks,
+        work=state.work * layout.chunks * max(1, layout.lanes // state.lanes_of_vector),
         prints=tuple(state.prints),
         symbols=tuple(sorted(state.symbols)),
         layout=layout,

@@ -99,6 +99,7 @@ class Emission:
         holders: for (construct, "breaks" | "continues"), memory of the mask of lanes that have not
             left it; the function is (None, "breaks").
         variables: memory of each variable's representation, part by part.
+        work: a block's instructions, roughly, for one vector of a chunk.
         strides: what the loops around add to their counters in an iteration, to prefetch by.
         lane_memory: offsets in the arena of the vectors that atomics take apart.
         metadata: LLVM's nodes !1, !2, ... of the module; !0 is the empty one.
@@ -130,6 +131,11 @@ class Emission:
     lane_memory: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
     metadata: list[str] = field(default_factory=list[str])
     repeats_loops: bool = True
+
+    @property
+    def lanes_of_vector(self) -> int:
+        """Lanes of a vector of 32-bit numbers. A chunk may have several; ``work`` counts one."""
+        return max(1, self.machine.vector_bytes // 4)
 
     @property
     def lanes(self) -> int:

@@ -24,6 +24,7 @@ def for_each_lane(
     Returns the result vectors, whose other lanes are undefined. ``unroll`` copies the code for up
     to ``UNROLLED`` lanes if all run; otherwise it is a loop over the set bits of the mask.
     """
+    state.work += state.lanes_of_vector
     if unroll and state.mask is None:
         return _unrolled(state, operands, results, emit)
     body = state.body
