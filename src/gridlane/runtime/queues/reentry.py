@@ -6,7 +6,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from types import FrameType
+from inspect import CO_VARARGS
+from types import CodeType, FrameType
 from typing import NoReturn, cast
 
 from gridlane.core.device_errors import NOT_PERMITTED, fail
@@ -63,10 +64,21 @@ def left_a_handler(error: BaseException) -> bool:
 
 
 def _is_handler(frame: FrameType) -> bool:
-    """Whether a frame is a signal handler's: it has been passed the frame that it interrupted."""
-    before = frame.f_back
-    for value in tuple[object, ...](frame.f_locals.values()):
+    """Whether a frame is a signal handler's: an argument is the frame that it interrupted.
+
+    Other functions have their caller's frame in variables, as wgpu-py's that raise errors.
+    """
+    before, code = frame.f_back, frame.f_code
+    for value in map(frame.f_locals.get, _parameters(code)):
         several = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
         if any(each is before for each in several):
             return before is not None
     return False
+
+
+def _parameters(code: CodeType) -> tuple[str, ...]:
+    """Names of positional parameters; ``*args`` stands behind the keyword-only ones."""
+    names = code.co_varnames[: code.co_argcount]
+    if not code.co_flags & CO_VARARGS:
+        return names
+    return (*names, code.co_varnames[code.co_argcount + code.co_kwonlyargcount])
