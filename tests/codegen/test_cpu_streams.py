@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 import gridlane
-from gridlane import cuda
+from gridlane import compiler, cuda
+from gridlane.compiler import generation
+from gridlane.core.argtypes import int32
+from gridlane.core.options import KernelOptions
+from gridlane.launch.devices import get_device
 
 SHAPES = [(3, 256), (2, 100), (5, 33)]
 
@@ -84,3 +88,30 @@ def test_atomics(shape: tuple[int, int]) -> None:
     assert all(seen[k, :n].all() and not seen[k, n:].any() for k, n in enumerate(quarters))
     both = np.sort(np.concatenate([values, np.arange(7, dtype=np.int32)]))
     np.testing.assert_array_equal(np.sort(np.concatenate([held, slots])), both)
+
+
+@cuda.jit
+def largest(values, out):
+    found = np.int32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        found = max(found, values[i])
+    out[cuda.grid(1)] = found
+
+
+def code(kernel, threads: int = 256):
+    """The artifact of a kernel of two arrays on the CPU, and its LLVM IR."""
+    options, target = KernelOptions(), get_device("cpu").target((threads, 1, 1))
+    module = compiler.translate(kernel.py_func, (int32[::1], int32[::1]), options)
+    return compiler.generate(module, target), generation.text(module, target, "llvm")
+
+
+def test_the_next_iteration_is_fetched_where_lanes_run_scalar_code() -> None:
+    assert "llvm.prefetch" in code(counting)[1]
+    assert "llvm.prefetch" not in code(largest)[1]
+
+
+def test_lanes_of_atomics_are_work() -> None:
+    """A grid of little work runs on one thread; the scalar code of lanes is not little, and a chunk
+    of many vectors is more than one of a vector."""
+    assert code(counting)[0].work > 2 * code(largest)[0].work
+    assert code(largest)[0].work >= 8 * code(largest, 16)[0].work

@@ -28,7 +28,7 @@ def for_each_lane(
     if unroll and state.mask is None:
         return _unrolled(state, operands, results, emit)
     body = state.body
-    arrays = [_spilled(state, rep, type_) for rep, type_ in operands]
+    arrays = [_held(state, rep, type_) for rep, type_ in operands]
     outputs = [body.alloca(widen(scalar_name(type_), state.lanes), align=64) for type_ in results]
     width = f"i{state.lanes}"
     counter = body.alloca(width)
@@ -39,7 +39,7 @@ def for_each_lane(
     bits = body.op(f"load {width}, ptr {counter}")
     lane = state.first_lane(bits)
     scalars = [
-        _picked(state, array, type_, lane)
+        array.name if isinstance(array, Uniform) else _picked(state, array, type_, f"i32 {lane}")
         for array, (_, type_) in zip(arrays, operands, strict=True)
     ]
     made = emit(scalars, lane)
@@ -73,26 +73,28 @@ def _collected(state: Emission, output: str, type_: Type) -> str:
     return state.body.op(f"trunc {vector} {name} to {state.mask_type}")
 
 
-def _spilled(state: Emission, rep: Rep, type_: Type) -> str | Uniform:
-    """Spill a vector, so that a lane can be read by its number; a uniform stays a scalar."""
+def _held(state: Emission, rep: Rep, type_: Type) -> str | Uniform:
+    """Memory of a spilled vector; a uniform stays a scalar."""
     if isinstance(rep, Uniform):
         return rep
-    name = state.as_vector(rep, type_)
-    vector = widen(scalar_name(type_), state.lanes)
-    if scalar_name(type_) == "i1":
-        name = state.body.op(f"zext {vector} {name} to {widen('i8', state.lanes)}")
-        vector = widen("i8", state.lanes)
-    memory = state.body.alloca(vector, align=64)
-    state.body.do(f"store {vector} {name}, ptr {memory}, align 64")
+    memory = state.body.alloca(widen(memory_name(type_), state.lanes), align=64)
+    _spilled(state, rep, type_, memory)
     return memory
 
 
-def _picked(state: Emission, array: str | Uniform, type_: Type, lane: str) -> str:
-    if isinstance(array, Uniform):
-        return array.name
+def _spilled(state: Emission, rep: Rep, type_: Type, memory: str, how: str = "") -> None:
+    """Spill a vector, so that a lane can be read by its number."""
+    name, held = state.as_vector(rep, type_), widen(memory_name(type_), state.lanes)
+    if scalar_name(type_) == "i1":
+        name = state.body.op(f"zext {state.mask_type} {name} to {held}")
+    state.body.do(f"store {how}{held} {name}, ptr {memory}, align 64")
+
+
+def _picked(state: Emission, memory: str, type_: Type, lane: str, how: str = "") -> str:
+    """Reload a lane, whose number has its type in front."""
     name = memory_name(type_)
-    where = state.body.op(f"getelementptr {name}, ptr {array}, i32 {lane}")
-    value = state.body.op(f"load {name}, ptr {where}")
+    where = state.body.op(f"getelementptr {name}, ptr {memory}, {lane}")
+    value = state.body.op(f"load {how}{name}, ptr {where}")
     return state.body.op(f"trunc i8 {value} to i1") if scalar_name(type_) == "i1" else value
 
 
@@ -155,18 +157,9 @@ def _picks(state: Emission, rep: Rep, type_: Type, number: int) -> Callable[[str
         return lambda lane: body.op(
             f"getelementptr i8, ptr {rep.base}, i64 {body.op(f'mul i64 {lane}, {rep.stride}')}"
         )
-    vector, held = state.as_vector(rep, type_), memory_name(type_)
-    if name == "i1":
-        vector = body.op(f"zext {state.mask_type} {vector} to {widen(held, state.lanes)}")
     memory = _lane_memory(state, number, type_)
-    body.do(f"store volatile {widen(held, state.lanes)} {vector}, ptr {memory}, align 64")
-
-    def pick(lane: str) -> str:
-        where = body.op(f"getelementptr {held}, ptr {memory}, i64 {lane}")
-        value = body.op(f"load volatile {held}, ptr {where}")
-        return body.op(f"trunc i8 {value} to i1") if name == "i1" else value
-
-    return pick
+    _spilled(state, rep, type_, memory, "volatile ")
+    return lambda lane: _picked(state, memory, type_, f"i64 {lane}", "volatile ")
 
 
 def _lane_memory(state: Emission, number: int, type_: Type) -> str:
