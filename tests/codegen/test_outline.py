@@ -22,7 +22,7 @@ from gridlane import compiler, cuda
 from gridlane.codegen.llvm import machine
 from gridlane.codegen.llvm.cpu import kernel as cpu_kernel
 from gridlane.codegen.llvm.outline import outlined
-from gridlane.codegen.llvm.outline.liveness import Liveness, slots_of
+from gridlane.codegen.llvm.outline.liveness import Liveness, read, slots_of
 from gridlane.codegen.llvm.outline.result_types import bytes_of, result_type
 from gridlane.codegen.llvm.text import CUT_END, CUT_START, Body
 from gridlane.core.options import KernelOptions, Target
@@ -147,7 +147,7 @@ def test_memory_whose_address_is_used_is_no_slot() -> None:
         "  %w = getelementptr i32, ptr %a2, i32 %v",
         "  store ptr %a3, ptr %w",
     ]
-    assert slots_of(allocas, lines) == {"%a0": "<4 x i32>"}
+    assert slots_of(allocas, read(lines)) == {"%a0": "<4 x i32>"}
 
 
 def test_what_the_next_iteration_reads_is_live_at_the_back_edge() -> None:
@@ -156,7 +156,7 @@ def test_what_the_next_iteration_reads_is_live_at_the_back_edge() -> None:
         *[CUT_END, "step:", "  store i32 %v, ptr %b", "  br i1 true, label %head, label %end"],
         *["end:", "  store i32 %v, ptr %a", "  ret void"],
     ]
-    live = Liveness(lines, ["%a", "%b"])
+    live = Liveness(read(lines), ["%a", "%b"])
     assert live.at("head") == live.at("piece 1") == live.at("step") == ["%a"]
     assert live.at("end") == []
 

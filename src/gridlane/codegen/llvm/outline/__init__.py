@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gridlane.codegen.llvm.outline.frame import Frame
-from gridlane.codegen.llvm.outline.liveness import Liveness, slots_of
+from gridlane.codegen.llvm.outline.liveness import Liveness, read, slots_of
 from gridlane.codegen.llvm.outline.pieces import Piece, pieces_of
 from gridlane.codegen.llvm.outline.result_types import result_type
 
@@ -66,9 +66,10 @@ class _Outliner:
         self, entry: str, parameters: dict[str, str], allocas: list[str], lines: list[str]
     ) -> None:
         self.entry, self.allocas, self.frame = entry, allocas, Frame()
-        self.slots = slots_of(allocas, lines)
-        self.liveness = Liveness(lines, self.slots)
-        self.pieces = pieces_of(lines, self.slots)
+        known = read(lines)
+        self.slots = slots_of(allocas, known)
+        self.liveness = Liveness(known, self.slots)
+        self.pieces = pieces_of(known, self.slots)
         names = [line.split()[0] for line in allocas]
         memory = {name: "ptr" for name in names if name not in self.slots}
         self.given = parameters | memory
@@ -148,7 +149,7 @@ class _Outliner:
             if isinstance(item, Piece):
                 yield from self._call(item)
                 continue
-            name, _, instruction = item.strip().partition(" = ")
+            name, _, instruction = item[2:].partition(" = ")
             is_phi = instruction.startswith("phi ")
             if made and not is_phi:
                 yield from made

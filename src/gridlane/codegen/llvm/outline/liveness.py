@@ -5,15 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from gridlane.codegen.llvm.text import CUT_END, CUT_START
+from gridlane.codegen.llvm.text import CUT_START
 
 _ALLOCATED = re.compile(r"\s*(%[\w.]+) = alloca (<[^>]*>|\w+)$")
 _NAME = re.compile(r"%[\w.]+")
 _LOADED = re.compile(r"\s*%[\w.]+ = load (<[^>]*>|\w+), ptr (%[\w.]+)$")
 _STORED = re.compile(r"\s*store (<[^>]*>|\w+) (.*), ptr (%[\w.]+)$")
 _TARGET = re.compile(r"label %([\w.]+)")
-_LAST = re.compile(r"\s*(br|switch|ret|unreachable)\b")
+_LAST = ("  br ", "  switch ", "  ret ", "  unreachable")
+
+Line: TypeAlias = tuple[str, list[str]]
+"""A line and the names in it, labels included."""
+
+
+def read(lines: Iterable[str]) -> list[Line]:
+    """Find the names in lines."""
+    return [(line, _NAME.findall(line)) for line in lines]
 
 
 @dataclass(slots=True)
@@ -27,17 +36,17 @@ class _Block:
     following: list[str] = field(default_factory=list[str])
 
 
-def slots_of(allocas: Iterable[str], lines: Iterable[str]) -> dict[str, str]:
+def slots_of(allocas: Iterable[str], lines: Iterable[Line]) -> dict[str, str]:
     """The types of stack memory that is only loaded and stored, as a whole: variables and masks."""
     found = {m[1]: m[2] for m in map(_ALLOCATED.fullmatch, allocas) if m}
-    for line in lines:
-        for name in _NAME.findall(line):
-            if name in found and accessed(line) != (name, found[name]):
+    for line, names in lines:
+        for name in names:
+            if name in found and _accessed(line) != (name, found[name]):
                 del found[name]
     return found
 
 
-def accessed(line: str) -> tuple[str, str] | None:
+def _accessed(line: str) -> tuple[str, str] | None:
     """The address and the type of a load or store."""
     if loaded := _LOADED.fullmatch(line):
         return loaded[2], loaded[1]
@@ -49,13 +58,13 @@ def accessed(line: str) -> tuple[str, str] | None:
 
 def is_store(line: str) -> bool:
     """Whether a line that accesses memory writes it."""
-    return line.lstrip().startswith("store ")
+    return line.startswith("  store ")
 
 
 class Liveness:
     """Which slots are live at the start of each block, and of each piece (``text.Body.cut``)."""
 
-    def __init__(self, lines: Iterable[str], slots: Iterable[str]) -> None:
+    def __init__(self, lines: Iterable[Line], slots: Iterable[str]) -> None:
         self._bits = {name: 1 << n for n, name in enumerate(slots)}
         self._blocks: dict[str, _Block] = {}
         self._read(lines)
@@ -66,10 +75,10 @@ class Liveness:
         live = self._blocks[block].live
         return [name for name, bit in self._bits.items() if live & bit]
 
-    def _read(self, lines: Iterable[str]) -> None:
+    def _read(self, lines: Iterable[Line]) -> None:
         block = self._blocks["entry"] = _Block()
         ended, pieces = False, 0
-        for line in lines:
+        for line, names in lines:
             if line == CUT_START or line.endswith(":"):
                 name = line[:-1]
                 if line == CUT_START:
@@ -78,15 +87,14 @@ class Liveness:
                 if not ended:
                     block.following.append(name)
                 block, ended = self._blocks.setdefault(name, _Block()), False
-            elif _LAST.match(line):
+            elif line.startswith(_LAST):
                 block.following += _TARGET.findall(line)
                 ended = True
-            elif line != CUT_END and (access := accessed(line)) and access[0] in self._bits:
-                bit = self._bits[access[0]]
+            elif found := [self._bits[name] for name in names if name in self._bits]:
                 if is_store(line):
-                    block.written |= bit
-                elif not block.written & bit:
-                    block.read |= bit
+                    block.written |= found[0]
+                elif not block.written & found[0]:
+                    block.read |= found[0]
 
     def _solve(self) -> None:
         """Propagate from the ends of blocks to their starts until nothing changes."""

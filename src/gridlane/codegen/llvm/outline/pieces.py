@@ -6,11 +6,10 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from gridlane.codegen.llvm.outline.liveness import is_store
+from gridlane.codegen.llvm.outline.liveness import Line, is_store
 from gridlane.codegen.llvm.text import CUT_END, CUT_START
 
-_NAME = re.compile(r"%[\w.]+")
-_MADE = re.compile(r"\s*(%[\w.]+) = (.*)")
+_MADE = re.compile(r"  (%[\w.]+) = (.*)")
 
 
 @dataclass(slots=True, eq=False)
@@ -51,16 +50,15 @@ class Piece:
             yield piece
             piece = piece.outer
 
-    def add(self, line: str, slots: Container[str]) -> None:
+    def add(self, line: str, names: list[str], slots: Container[str]) -> None:
         """Add a line of its own."""
         self.items.append(line)
         if line.endswith(":"):
             self.labels.add(line[:-1])
             return
-        made = _MADE.fullmatch(line)
-        if made:
+        if made := _MADE.fullmatch(line):
             self.made[made[1]] = made[2]
-        for name in _NAME.findall(line):
+        for name in names:
             self.used[name] = None
             if name in slots:
                 self.own.add(name)
@@ -79,11 +77,11 @@ class Piece:
         self.exits = [label for label in jumps if label not in self.labels]
 
 
-def pieces_of(lines: Iterable[str], slots: Container[str]) -> list[Piece]:
+def pieces_of(lines: Iterable[Line], slots: Container[str]) -> list[Piece]:
     """The whole and its pieces, by number."""
     pieces = [Piece(0)]
     piece = pieces[0]
-    for line in lines:
+    for line, names in lines:
         if line == CUT_START:
             pieces.append(Piece(len(pieces), piece))
             piece.items.append(pieces[-1])
@@ -92,7 +90,7 @@ def pieces_of(lines: Iterable[str], slots: Container[str]) -> list[Piece]:
             assert piece.outer is not None, "a piece ends that has not begun"
             piece = piece.outer
         else:
-            piece.add(line, slots)
+            piece.add(line, names, slots)
     labels = {label for each in pieces for label in each.labels}
     for each in reversed(pieces):
         each.summarise(labels)
