@@ -18,13 +18,13 @@ from gridlane.codegen.llvm.atomics import (
     modify,
 )
 from gridlane.codegen.llvm.gpu.emission import Emission, emits
-from gridlane.codegen.llvm.gpu.memory import space_of
 from gridlane.codegen.llvm.gpu.trace import traced
 from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core.dtypes import DType
 from gridlane.ir.ops import grid
 from gridlane.ir.ops.atomic import Atomic, AtomicCas
 from gridlane.ir.ops.grid import MemoryOrder
+from gridlane.ir.ops.memory import space_of
 from gridlane.ir.types import Space
 
 _RELEASES = (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CST)

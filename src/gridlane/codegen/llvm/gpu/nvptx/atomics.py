@@ -8,12 +8,12 @@ from __future__ import annotations
 from gridlane.codegen.llvm.atomics import as_bits, from_bits
 from gridlane.codegen.llvm.gpu import atomics
 from gridlane.codegen.llvm.gpu.emission import Emission
-from gridlane.codegen.llvm.gpu.memory import space_of
 from gridlane.codegen.llvm.gpu.nvptx.overlay import emits
 from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core.dtypes import DType
 from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicKind
 from gridlane.ir.ops.grid import MemoryScope
+from gridlane.ir.ops.memory import space_of
 from gridlane.ir.types import Space
 from gridlane.ir.values import Value
 
