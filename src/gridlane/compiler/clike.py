@@ -48,6 +48,7 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         prints=print_sites(code.prints),
         notes=notes,
         uses_dynamic_shared=code.uses_dynamic_shared,
+        untraced=module.untraced,
     )
 
 
