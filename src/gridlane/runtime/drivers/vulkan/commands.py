@@ -7,6 +7,7 @@ of the driver, some 0.5 us each; ``_commands.c`` makes them in one.
 from __future__ import annotations
 
 import struct as pack
+from importlib import import_module
 from time import monotonic_ns
 from typing import Any, Protocol
 
@@ -87,7 +88,8 @@ def commands_of(context: Context, timeline: Any, info: Any, command: Any, value:
     handles = context.handle, context.queue, context.layout, timeline, info, command, value
     if config().native:
         try:
-            from gridlane.runtime.drivers.vulkan._commands import Commands as Native
+            # import-linter takes an extension for the package that it is in.
+            native: Any = import_module("gridlane.runtime.drivers.vulkan._commands")
         except ImportError:  # not built
             pass
         else:
@@ -96,7 +98,7 @@ def commands_of(context: Context, timeline: Any, info: Any, command: Any, value:
                 *(vk.vkCmdPipelineBarrier, vk.vkEndCommandBuffer, vk.vkQueueSubmit),
                 vk.vkGetSemaphoreCounterValue,
             )
-            return Native(*map(number, (*functions, *handles)))
+            return native.Commands(*map(number, (*functions, *handles)))
     return PythonCommands(vk, *handles)
 
 
