@@ -90,10 +90,9 @@ def _remember_queued(
     # The slow path looks up streams that are named by number, and refuses unknown ones.
     if reading.waits or (launch._own is None and launch.stream.handle != 0):
         return
-    if reading.plan.variant.compact:
-        launch._fast[key] = replace(reading, holds=reading.plan.holds)
-    elif not compact.grid_holds(launch.griddim, launch.blockdim):
-        launch._fast[key] = reading
+    plan = reading.plan
+    if plan.variant.compact or not compact.grid_holds(launch.griddim, launch.blockdim):
+        launch._fast[key] = replace(reading, holds=plan.holds)
     # Else the arguments were large this time, and may be smaller the next.
 
 
