@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from gridlane.core import trace
@@ -87,8 +86,9 @@ class Plan:
         """A test whether a parameter block is one that the code is for; None if any is. Hot."""
         if self.device.several_buffers is None:
             return self.fits if self.variant.compact else None
-        fits = self.fits if self.variant.compact else compact.always
-        return partial(_holds, fits, self.device, self.buffers_of, self.variant.buffers)
+        bounded = self.parameters if self.variant.compact else None
+        pointers = compact.Pointers(self.device, self.buffers_of, self.variant.buffers)
+        return compact.checker(bounded, pointers)
 
     def buffers_of(self, params: bytes) -> tuple[int, ...]:
         """``Variant.buffers`` of a launch with a parameter block."""
@@ -195,18 +195,7 @@ class Plan:
             shared=artifact.static_shared + shared,
             route=f"{artifact.format}{kind}",
             copies=copies,
+            **({"buffers": self.variant.buffers} if self.variant.buffers else {}),
             **({} if self.floats == FLOATS[0] else {"floats": self.floats}),
             emulated="; ".join(artifact.notes) or "nothing",
         )
-
-
-def _holds(
-    fits: compact.Holds,
-    device: Device,
-    buffers_of: Callable[[bytes], tuple[int, ...]],
-    wanted: tuple[int, ...],
-    params: bytes,
-) -> bool:
-    """Whether a parameter block is that of a launch within bounds, with pointers in some buffers.
-    Hot."""
-    return fits(params) and (not device.several_buffers or buffers_of(params) == wanted)

@@ -8,6 +8,7 @@ from tests.runtime.arrays import to_device, words
 from tests.runtime.single_buffer.helpers import spread
 
 from gridlane import cuda
+from gridlane.core import trace
 from gridlane.core.compact import Variant
 from gridlane.core.errors import DeviceError, TargetError
 from gridlane.core.shader_abi import located
@@ -420,12 +421,25 @@ def test_arrays_of_dlpack(several):
 
 
 def test_a_reopened_device_begins_with_one_buffer(several):
-    _, arrays = in_turn(3)
+    kernel, (hosts, arrays) = cuda.jit(axpy), in_turn(2)
+    launch = kernel[1, N]
+    for _ in range(2):
+        launch(np.float32(0), *arrays)
     assert several.several_buffers
     several.queue.fault = DeviceError("CUDA_ERROR_LAUNCH_FAILURE", 719, "gone")
     arrays.clear()
     several.reset()
     assert not several.several_buffers and several.memory_info()[1] == several.engine.facts.largest
-    kernel, (hosts, (x, y)) = cuda.jit(axpy), in_turn(2)
-    kernel[1, N](np.float32(1), x, y)
+    hosts, (x, y) = in_turn(2)
+    assert buffers_of(x, y) == [0, 0]
+    launch(np.float32(1), x, y)
     same(y, hosts[0] + hosts[1])
+
+
+def test_the_trace_tells_the_buffers(several, monkeypatch, capfd):
+    kernel, (_, (x, y)) = cuda.jit(axpy), in_turn(2)
+    monkeypatch.setattr(trace, "enabled", lambda: True)
+    kernel[1, N](np.float32(1), x, y)
+    kernel[1, N](np.float32(1), x, x)
+    first, second = [line for line in capfd.readouterr().err.splitlines() if " launch " in line]
+    assert "buffers=(0, 1)" in first and "buffers" not in second
