@@ -15,7 +15,8 @@ from gridlane.ir.types import Space, Type
 class Value:
     """The immutable result of one op, or a parameter (``op`` is None).
 
-    A value is visible from its op to the end of the enclosing region, nested regions included.
+    A value is visible from its op to the end of the enclosing region, nested regions included; a
+    value of a ``block`` also in all blocks that the block dominates.
     """
 
     __slots__ = ("name", "op", "type")

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
+from gridlane.analysis.crossings import Crossings
 from gridlane.codegen.clike.folding import MOST, Folding, enclosed
 from gridlane.codegen.emitters import Emitters
 from gridlane.core.dtypes import DType
@@ -263,8 +264,8 @@ class Dialect(ABC):
 
 @dataclass(slots=True)
 class Construct:
-    """A loop or scope that is being emitted. ``flag`` tells the loops inside a scope that the
-    scope is being left."""
+    """A loop or scope that is being emitted. ``flag`` tells the loops and scopes inside a scope
+    that the scope is being left."""
 
     op: Loop | ScopeOp
     flag: str = ""
@@ -298,6 +299,7 @@ class Emission:
     offsets: tuple[int, ...] = ()
     """The offset of each parameter of the kernel in the parameter block, in bytes."""
     folding: Folding = field(default_factory=Folding)
+    crossings: Crossings = field(default_factory=Crossings)
     lines: list[str] = field(default_factory=list[str])
     depth: int = 1
     count: int = 0

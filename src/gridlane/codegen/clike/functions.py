@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from gridlane.analysis.crossings import Crossings
 from gridlane.codegen.clike.control import emit_region
 from gridlane.codegen.clike.emission import Dialect, Emission, Functions, FunctionText, emits
 from gridlane.codegen.clike.folding import folding_of
@@ -88,6 +89,7 @@ def _written(state: Emission, function: Function) -> FunctionText:
     require_types(function, state.dialect)
     inner = Emission(state.dialect, state.module, state.options, None, functions=state.functions)
     inner.folding = folding_of(function, bool(state.dialect.precise))
+    inner.crossings = Crossings(function.body)
     for param in function.params:
         inner.set(param.value, inner.fresh("x"))
     params = [(inner.type_of(p.value), inner.name(p.value)) for p in function.params]

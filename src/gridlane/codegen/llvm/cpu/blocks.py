@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 
+from gridlane.analysis.crossings import Crossings
 from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu import control as flow
 from gridlane.codegen.llvm.cpu.dispatch import emit_op
@@ -39,6 +40,7 @@ class Blocks:
         self.masks: list[Placed] = []
         self.alive: Placed | None = None
         self.loops: dict[Op, tuple[Placed | None, Placed | None]] = {}
+        self.crossings = Crossings(state.shapes.function.body)
         self.segments = list(dict.fromkeys(planner.segment_of.values()))
         self.several = len(planner.plan) > 1 or not all(
             isinstance(item, Segment) for item in planner.plan
@@ -450,10 +452,11 @@ class Blocks:
         body.start(step)
         state.open = True
         del self.masks[outer + bool(live) :]
-        checked = [place for place in (live, self.alive) if place]
-        if checked:
+        around = [self.loops[scope][0] for scope in self.crossings.of.get(op, ())]
+        if live or self.alive or any(around):
             again = body.label("loop_again")
-            body.branch_if(self._any(*checked), again, done)
+            running = [*self.masks, *([self.alive] if self.alive else [])]
+            body.branch_if(self._any(*running), again, done)
             body.start(again)
         self.plan(item.regions[1])
         body.branch(start)
