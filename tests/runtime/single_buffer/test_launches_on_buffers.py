@@ -12,6 +12,7 @@ from gridlane.core import trace
 from gridlane.core.compact import Variant
 from gridlane.core.errors import DeviceError, TargetError
 from gridlane.core.shader_abi import located
+from gridlane.cuda.kernels.launch import Launching
 from gridlane.cuda.types import float32, int32
 from gridlane.ir.parser import parse_module
 from gridlane.ir.source import ModuleSource
@@ -115,6 +116,22 @@ def test_launches_one_after_the_other(several, there):
         hosts[y] = (2 * hosts[x] + hosts[y]).astype(np.float32)
         for array, host in zip(arrays, hosts):
             same(array, host)
+
+
+def test_launches_that_take_turns_are_hot(several, monkeypatch):
+    slowly, slow = Launching._launch_slowly, []
+    monkeypatch.setattr(
+        Launching, "_launch_slowly", lambda self, args: (slow.append(1), slowly(self, args))
+    )
+    kernel, (hosts, (x, y, z)) = cuda.jit(axpy), in_turn(3)
+    launch = kernel[1, N]
+    for _ in range(5):
+        for one, other in ((0, 1), (1, 0), (2, 1), (1, 1), (0, 0)):
+            launch(np.float32(0.5), (x, y, z)[one], (x, y, z)[other])
+            hosts[other] = (np.float32(0.5) * hosts[one] + hosts[other]).astype(np.float32)
+    assert len(slow) == 5  # the first one of each combination of buffers
+    for array, host in zip((x, y, z), hosts):
+        same(array, host)
 
 
 def test_launches_beyond_compact_ones(several):
