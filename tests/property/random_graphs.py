@@ -271,7 +271,11 @@ class Maker:
         b.write(self.state, state)
         self.values[number] = b.value(arith.Xor(state, b.const(number << 8, u32)))
         looked = self.values[shape.looks_at[number]]
-        self.store(b.add(looked, b.const(number, u32)))
+        if number % 3:
+            self.store(b.add(looked, b.const(number, u32)))
+        else:  # an op with a region, which uses values of other blocks
+            with b.if_(b.value(arith.Ge(state, b.const(0, u32)))):
+                self.store(b.add(looked, b.const(number, u32)))
         if number in shape.meets:
             self.meet()
         goals = [self.labels[goal] for goal in shape.goals[number]]
