@@ -24,7 +24,9 @@ def atomic(state: Emission, op: Atomic) -> None:
     type_ = op.value.type
     assert isinstance(type_, DType)
     with atomics.ordered(state, op):
-        if op.scope is MemoryScope.SYSTEM:
+        if atomics.is_own(op):
+            old = atomics.update(state, op)
+        elif op.scope is MemoryScope.SYSTEM:
             old = _for_the_system(state, op, type_, state.name(op.value))
         elif op.kind in (AtomicKind.ADD, AtomicKind.SUB) and type_.name == "f16":
             old = _half_add(state, op)
@@ -45,7 +47,7 @@ def _half_add(state: Emission, op: Atomic) -> str:
 def cas(state: Emission, op: AtomicCas) -> None:
     """Emit a compare and swap on the bits."""
     with atomics.ordered(state, op):
-        system = op.scope is MemoryScope.SYSTEM
+        system = op.scope is MemoryScope.SYSTEM and not atomics.is_own(op)
         old = _swap_for_the_system(state, op) if system else atomics.swap(state, op)
     state.set(op.results[0], old)
 
