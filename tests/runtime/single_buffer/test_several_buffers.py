@@ -129,6 +129,36 @@ def test_overlapping_copies_in_a_further_buffer(several):
     assert (words(several, array) == host).all()
 
 
+def test_random_arrays_and_copies(device, monkeypatch):
+    bounded(device, monkeypatch, LARGEST)
+    rng = np.random.default_rng(11)
+    hosts, arrays, most = {}, {}, 0
+    for n in range(150):
+        what = rng.choice(["allocate", "allocate", "free", "copy", "fill", "trim"])
+        some = sorted(arrays)
+        if what == "allocate" or len(some) < 2:
+            hosts[n] = rng.integers(0, 256, int(rng.integers(1, 900_000))).astype(np.uint8)
+            arrays[n] = to_device(device, hosts[n])
+            most = max(most, located(arrays[n].address)[0])
+        elif what == "free":
+            gone = rng.choice(some)
+            assert (words(device, arrays.pop(gone), np.uint8) == hosts.pop(gone)).all()
+        elif what == "trim":
+            device.memory.trim()
+        else:
+            to, of = rng.choice(some, 2, replace=False)
+            size = int(rng.integers(1, min(hosts[to].size, hosts[of].size) + 1))
+            if what == "copy":
+                device.copy(arrays[to].address, arrays[of].address, size)
+                hosts[to][:size] = hosts[of][:size]
+            else:
+                device.fill(arrays[to].address, n, size)
+                hosts[to][:size] = n
+    assert most >= 2
+    for n, host in hosts.items():
+        assert (words(device, arrays[n], np.uint8) == host).all()
+
+
 def test_a_launch_on_a_further_buffer_is_refused(several):
     """Its code would read and write the first buffer."""
     artifact = kernel(several, *ADD_ONE)

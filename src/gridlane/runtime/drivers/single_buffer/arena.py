@@ -146,8 +146,8 @@ class GrowingArena:
         if FIRST + room + SPARE > most:
             fail(
                 OUT_OF_MEMORY,
-                f"{asked} bytes: an array of the device {facts.name} is in one buffer, which has "
-                f"{most} bytes at most ({facts.why})",
+                f"{asked} bytes: an array of the device {facts.name} is in one buffer, which holds "
+                f"{most - FIRST - SPARE} bytes at most ({facts.why})",
             )
         for segment in self._in_order():
             if segment.needed(room) > most:
