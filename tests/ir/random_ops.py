@@ -69,6 +69,7 @@ MAKERS: dict[str, Callable[[random.Random], Any]] = {
     "StructType | VectorType": lambda rng: rng.choice(
         [t for t in TYPES if isinstance(t, StructType | VectorType)]
     ),
+    "tuple[int, ...]": lambda rng: tuple(rng.choices((0, 7, -1), k=rng.randrange(3))),
     "tuple[str, ...]": lambda rng: tuple(rng.choices(NAMES, k=rng.randrange(3))),
     "tuple[Type, ...]": lambda rng: tuple(rng.choices(TYPES, k=rng.randrange(3))),
 }

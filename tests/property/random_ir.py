@@ -98,6 +98,10 @@ class Maker:
         self.functions: list[Function] = []
         self.numbers: list[Value] = []
         """Integers that differ from thread to thread."""
+        self.scopes: list[control.ScopeOp] = []
+        self.named = 0
+        # Of its own, so that the seeds of older failures still give the same programs.
+        self.outwards = random.Random(rng.getstate()[1][0])
 
     # ---- values
 
@@ -301,14 +305,28 @@ class Maker:
         with self.inside(side, uniform=False):
             self.statements(self.rng.randint(0, 2))
             self.absorb()
-            self.b.emit(self.rng.choice(exits)())
+            self.b.emit(self.exit(exits))
         self.absorb()
 
     def maybe_exit(self) -> None:
         """End a region early, now and then."""
         exits = self.context.exits
         if exits and self.rng.random() < 0.5:
-            self.b.emit(self.rng.choice(exits)())
+            self.b.emit(self.exit(exits))
+
+    def exit(self, exits: tuple[type[Op], ...]) -> Op:
+        """One of the exits, or out of a scope further out, or out of the function."""
+        chosen = self.rng.choice(exits)()
+        if not self.scopes or self.outwards.random() < 0.6:
+            return chosen
+        if isinstance(self, FunctionMaker) and self.outwards.random() < 0.3:
+            results = [self.b.zero(type_) for type_ in self.function.results]
+            return control.Return(tuple(results))
+        scope = self.outwards.choice(self.scopes)
+        if not scope.label:
+            self.named += 1
+            scope.label = self.named
+        return control.Leave(scope.label)
 
     def loop(self) -> None:
         """A counter bounds it; there may be other ways out."""
@@ -343,11 +361,13 @@ class Maker:
     def scope(self) -> None:
         op = control.ScopeOp(Region())
         self.b.emit(op)
+        self.scopes.append(op)
         with self.inside(op.body, uniform=False, exits=(control.Leave,)):
             for _ in range(self.rng.randint(1, 3)):
                 self.statements(self.rng.randint(1, 3))
                 self.exit_if()
             self.absorb()
+        self.scopes.pop()
 
     def uniform_condition(self) -> Value:
         return self.b.const(self.rng.random() < 0.7, b1)

@@ -76,7 +76,11 @@ class Places:
         wanted = constructs.get(type(op))
         if wanted is None:
             return None, 1
+        label = op.target if isinstance(op, control.Leave) else 0
         for index in range(len(path) - 1, 0, -1):
-            if isinstance(path[index][0], wanted):
-                return path[index][0], index + 1
+            container = path[index][0]
+            if not isinstance(container, wanted):
+                continue
+            if not label or (isinstance(container, control.ScopeOp) and container.label == label):
+                return container, index + 1
         raise AssertionError(f"{op.name} stands outside its construct")

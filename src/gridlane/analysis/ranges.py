@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from gridlane.analysis.crossings import is_left_by
 from gridlane.analysis.intervals import (
     Interval,
     clamp,
@@ -83,7 +84,7 @@ class Ranges:
         self._visits = 0
         self._breaks: list[list[State | None]] = []
         self._continues: list[list[State | None]] = []
-        self._leaves: list[list[State | None]] = []
+        self._leaves: list[tuple[control.ScopeOp, list[State | None]]] = []
         integers = [v for v in function.variables if _is_integer(v.type)]
         self._region(function.body, State({var: (0, 0) for var in integers}))
         self.written = {var: (0, 0) for var in integers}
@@ -150,9 +151,11 @@ class Ranges:
         return joined([then, self._region(op.orelse, self._assume(state, op.condition, False))])
 
     def _scope(self, op: control.ScopeOp, state: State) -> State | None:
-        self._leaves.append([])
+        leaves: list[State | None] = []
+        self._leaves.append((op, leaves))
         end = self._region(op.body, state)
-        return joined([end, *self._leaves.pop()])
+        self._leaves.pop()
+        return joined([end, *leaves])
 
     def _loop(self, op: control.Loop, entry: State) -> State | None:
         head = entry
@@ -197,7 +200,8 @@ class Ranges:
         self._continues[-1].append(state)
 
     def _leave(self, op: control.Leave, state: State) -> None:
-        self._leaves[-1].append(state)
+        around = reversed(self._leaves)
+        next(leaves for scope, leaves in around if is_left_by(scope, op)).append(state)
 
     def _end(self, op: Op, state: State) -> None:
         return None

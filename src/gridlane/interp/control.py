@@ -34,7 +34,7 @@ def _loop(frame: Frame, op: control.Loop, mask: Array) -> Array:
 
 
 def _scope(frame: Frame, op: control.ScopeOp, mask: Array) -> Array:
-    exits = Exits(frame.block.lanes)
+    exits = Exits(frame.block.lanes, op.label)
     frame.scopes.append(exits)
     mask = frame.run_region(frame, op.body, mask)
     frame.scopes.pop()
@@ -56,7 +56,9 @@ def _continue(frame: Frame, op: control.Continue, mask: Array) -> Array:
 
 
 def _leave(frame: Frame, op: control.Leave, mask: Array) -> Array:
-    frame.scopes[-1].behind |= mask
+    wanted = op.target or frame.scopes[-1].label
+    left = next(scope for scope in reversed(frame.scopes) if scope.label == wanted)
+    left.behind |= mask
     return _none(mask)
 
 
@@ -67,6 +69,11 @@ def _return(frame: Frame, op: control.Return, mask: Array) -> Array:
     )
     if frame.function.is_kernel:
         frame.block.end(mask)
+    return _none(mask)
+
+
+def _exit(frame: Frame, op: control.Exit, mask: Array) -> Array:
+    frame.block.end(mask)
     return _none(mask)
 
 
@@ -118,6 +125,7 @@ CONTROL: dict[type[Op], Callable[[Any, Any, Array], Array]] = {
     control.Continue: _continue,
     control.Leave: _leave,
     control.Return: _return,
+    control.Exit: _exit,
     control.Raise: _raise,
     control.Report: _report,
     control.Call: _call,

@@ -99,8 +99,9 @@ class Frame:
 
 
 class Exits:
-    """The lanes that have left a construct by each of its two exits."""
+    """The lanes that have left a construct by each of its two exits. ``label`` is a scope's."""
 
-    def __init__(self, lanes: int) -> None:
+    def __init__(self, lanes: int, label: int = 0) -> None:
+        self.label = label
         self.behind: Any = np.zeros(lanes, np.bool_)
         self.to_step: Any = np.zeros(lanes, np.bool_)

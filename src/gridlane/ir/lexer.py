@@ -70,6 +70,11 @@ class Tokens:
             self.current = self.items[self.index]
         return token
 
+    def go_to(self, index: int) -> None:
+        """Make the token at an index the current one."""
+        self.index = index
+        self.current = self.items[index]
+
     def accept(self, text: str) -> bool:
         """Whether the current token is this word or punctuation; if so, move to the next."""
         if self.current.text != text or self.current.kind not in ("word", "punctuation"):

@@ -24,6 +24,7 @@ from gridlane.core.errors import ParseError, VerifyError
 from gridlane.core.source import UNKNOWN, Loc
 from gridlane.ir.lexer import Token, Tokens
 from gridlane.ir.op import REGISTRY, FastMath, FieldKind, Op
+from gridlane.ir.ops.graph import Graph
 from gridlane.ir.textform import PARAM_DEFAULTS, FieldForm, text_form
 from gridlane.ir.typeparser import parse_type
 from gridlane.ir.types import FragmentType, PointerType, Space, StructType, Type, VectorType
@@ -95,6 +96,7 @@ class _FunctionParser:
         self.values: dict[str, Value] = {}
         self.variables: dict[str, Var] = {}
         self.defined: list[str] = []
+        self.foreseen: dict[str, Value] = {}
 
     def read(self) -> Function:
         tokens, function = self.tokens, self.function
@@ -167,6 +169,8 @@ class _FunctionParser:
                     tokens.expect("{")
                     first, *rest = inner.REGION_FIELDS
                     stack.append((getattr(inner, first), len(self.defined), inner, rest))
+                    if isinstance(inner, Graph):
+                        self.foresee()
                 continue
             self.forget(outside)
             stack.pop()
@@ -179,6 +183,20 @@ class _FunctionParser:
                 stack.append((getattr(op, labels[0]), outside, op, labels[1:]))
             else:
                 op.loc = _read_location(tokens)
+
+    def foresee(self) -> None:
+        """Make the values of a graph's blocks, which any of its blocks may use, also one that
+        stands before the definition. Their ops follow."""
+        tokens, start, depth = self.tokens, self.tokens.index, 1
+        while depth and tokens.current.kind != "end":
+            token = tokens.advance()
+            if token.kind == "punctuation":
+                depth += (token.text == "{") - (token.text == "}")
+            elif depth == 2 and token.kind == "value" and tokens.accept(":"):
+                value = Value(parse_type(tokens))
+                self.define(token, value)
+                self.foreseen[token.text] = value
+        tokens.go_to(start)
 
     def forget(self, outside: int) -> None:
         """Remove the names of a region from scope."""
@@ -202,11 +220,20 @@ class _FunctionParser:
         if cls is None:
             raise tokens.error(f"no op is called {start.text!r}", start)
         op = self.made(cls, start, [type_ for _, type_ in results])
-        for (token, _), value in zip(results, op.results, strict=True):
-            self.define(token, value)
+        named = zip(results, op.results, strict=True)
+        op.results = tuple([self.result(token, value) for (token, _), value in named])
         if not cls.REGION_FIELDS:
             op.loc = _read_location(tokens)
         return op
+
+    def result(self, token: Token, value: Value) -> Value:
+        """The result of an op that a token names: the value of an op's own, or a foreseen one."""
+        foreseen = self.foreseen.pop(token.text, None)
+        if foreseen is None:
+            self.define(token, value)
+            return value
+        foreseen.op = value.op
+        return foreseen
 
     def made(self, cls: type[Op], start: Token, types: list[Type]) -> Op:
         """The op built from the fields in the text; its results must have ``types``."""
@@ -384,6 +411,7 @@ _READERS: dict[str, Reader] = {
     "PointerType": _typed(PointerType, "pointer"),
     "FragmentType": _typed(FragmentType, "fragment"),
     "StructType | VectorType": _typed(StructType | VectorType, "struct or vector"),
+    "tuple[int, ...]": _tuple_of(Tokens.integer),
     "tuple[str, ...]": _tuple_of(Tokens.string),
     "tuple[Type, ...]": _tuple_of(parse_type),
 }

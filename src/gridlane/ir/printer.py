@@ -11,6 +11,7 @@ from typing import Any
 
 from gridlane.core.source import UNKNOWN, Loc
 from gridlane.ir.op import FastMath, FieldKind, Op
+from gridlane.ir.ops.graph import Graph
 from gridlane.ir.textform import PARAM_DEFAULTS, FieldForm, TextForm, text_form
 from gridlane.ir.types import Type, quoted
 from gridlane.ir.values import Function, Global, Module, Param, Region, Value, Var
@@ -128,12 +129,20 @@ class _Printer:
 
     def define(self, value: Value) -> str:
         """``%name: type`` of a value defined here."""
+        if value in self.names:
+            return f"{self.names[value]}: {self.type(value.type)}"
         name = value.name
         if not name or name.isdecimal():
             name = str(self.unnamed)
             self.unnamed += 1
         self.names[value] = text = self.unique("%", name)
         return f"{text}: {self.type(value.type)}"
+
+    def foresee(self, graph: Graph) -> None:
+        """Name the values of a graph, which may be used in front of their definition."""
+        for op in graph.body.walk():
+            for value in op.results:
+                self.define(value)
 
     def define_var(self, var: Var) -> str:
         self.names[var] = text = self.unique("$", var.name or "v")
@@ -169,6 +178,8 @@ class _Printer:
                 if not op.REGION_FIELDS:
                     lines.append(line + where)
                     continue
+                if isinstance(op, Graph):
+                    self.foresee(op)
                 first, *rest = op.REGION_FIELDS
                 others = [(name, getattr(op, name)) for name in rest if len(getattr(op, name))]
                 lines.append(line + " {")

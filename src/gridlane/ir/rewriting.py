@@ -1,12 +1,13 @@
-"""Helpers that passes share: count uses, replace values, erase dead ops."""
+"""Helpers that passes share: count uses, replace values, erase dead ops, label scopes."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 from gridlane.ir.op import Op
+from gridlane.ir.ops.control import Leave, ScopeOp
 from gridlane.ir.ops.memory import Load, ReadVar
-from gridlane.ir.values import Region, Value
+from gridlane.ir.values import Function, Region, Value
 
 
 def uses(region: Region) -> Counter[Value]:
@@ -58,3 +59,29 @@ def erase(region: Region, dead: set[Op]) -> None:
         inner.ops = [op for op in inner.ops if op not in dead]
         for op in inner.ops:
             waiting += op.regions()
+
+
+class Labels:
+    """Labels for scopes that no other scope of a function has."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self._last = -1
+
+    def fresh(self) -> int:
+        """One more label."""
+        if self._last < 0:
+            scopes = (op for op in self.function.body.walk() if isinstance(op, ScopeOp))
+            self._last = max([0, *[scope.label for scope in scopes]])
+        self._last += 1
+        return self._last
+
+    def rename(self, region: Region) -> None:
+        """Relabel the scopes of a region that is about to join the function."""
+        new: dict[int, int] = {}
+        for op in region.walk():
+            if isinstance(op, ScopeOp) and op.label:
+                new[op.label] = self.fresh()
+                op.label = new[op.label]
+            elif isinstance(op, Leave) and op.target:
+                op.target = new[op.target]

@@ -1,7 +1,7 @@
 """Names of ops by family, and the ops that are legal at each stage of IR.
 
-Frontends make ``KERNEL``. The ops that a code generator emits are in the record of its backend. The
-name ``CFG`` is reserved for a control-flow graph that a frontend for PTX would make.
+Frontends make ``KERNEL``, or ``CFG``, which ``passes/structure/structurize.py`` turns into
+``KERNEL``. The ops that a code generator emits are in the record of its backend.
 """
 
 from __future__ import annotations
@@ -50,10 +50,17 @@ REPORTS = frozenset(("report",))
 
 CALLS = frozenset(("call",))
 
+EXITS = frozenset(("exit",))
+
+GRAPH = frozenset(("graph", "block", "branch", "branch_if", "switch"))
+
 # fmt: on
 
 COMMON = ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL
 """Ops that every target emits."""
 
-KERNEL = COMMON | COOPERATIVE | COPIES | MATRIX | REPORTS | CALLS
+KERNEL = COMMON | COOPERATIVE | COPIES | MATRIX | REPORTS | CALLS | EXITS
 """Ops that frontends make, and all passes but the last."""
+
+CFG = KERNEL | GRAPH
+"""Ops that frontends make whose input is a control-flow graph."""

@@ -15,7 +15,8 @@ from gridlane.ir.types import Space, Type
 class Value:
     """The immutable result of one op, or a parameter (``op`` is None).
 
-    A value is visible from its op to the end of the enclosing region, nested regions included.
+    A value is visible from its op to the end of the enclosing region, nested regions included; a
+    value of a ``block`` also in all blocks that the block dominates.
     """
 
     __slots__ = ("name", "op", "type")
@@ -246,6 +247,7 @@ class Module:
     of library functions that need no body, as the code generator has their compiled form.
     ``gathers_loops``: all loops must be in the kernel, where a pass watches them.
     ``hides_bit_selects``: the code generator hides the ops that ``codegen/joined_bits.py`` finds.
+    ``buffers``, ``untraced``: as in ``core.artifact.Artifact``.
     """
 
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
@@ -255,6 +257,8 @@ class Module:
     known: Container[str] = ()
     gathers_loops: bool = False
     hides_bit_selects: bool = False
+    buffers: tuple[int, ...] = ()
+    untraced: bool = False
 
     @property
     def kernel(self) -> Function:

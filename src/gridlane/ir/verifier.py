@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 from gridlane.core.dtypes import DType
 from gridlane.core.errors import VerifyError
+from gridlane.ir.dominance import dominators
 from gridlane.ir.op import FieldKind, Op, Scope
 from gridlane.ir.ops.control import Break, Call, If, Leave, Loop, ScopeOp
+from gridlane.ir.ops.graph import Block, Graph, successors
 from gridlane.ir.printer import print_op
 from gridlane.ir.stages import KERNEL
 from gridlane.ir.types import ArrayType, FragmentType, PointerType, Space, StructType, Type
@@ -76,6 +80,21 @@ def _verify_no_recursion(module: Module) -> None:
             waiting.append(iter(calls[callee]))
 
 
+@dataclass(slots=True, eq=False)
+class _Open:
+    """A region that is being verified.
+
+    Attributes:
+        defined: values that leave scope at its end.
+        blocks: blocks of a graph to verify before that, in which ``defined`` is visible.
+    """
+
+    ops: Iterator[Op]
+    ancestors: tuple[Op, ...]
+    defined: list[Value] = field(default_factory=list[Value])
+    blocks: list[Block] = field(default_factory=list[Block])
+
+
 class _FunctionVerifier:
     """One walk over a function, with the values that are visible."""
 
@@ -86,6 +105,8 @@ class _FunctionVerifier:
         self.visible: set[Value] = set()
         self.seen: set[Op] = set()
         self.regions: set[int] = set()
+        self.labels: set[int] = set()
+        self.dominated: dict[Block, list[Block]] = {}
         self.variables = set(function.variables)
 
     def run(self) -> None:
@@ -126,29 +147,63 @@ class _FunctionVerifier:
         """Verify every op, in program order; a region's definitions leave scope at its end."""
         stack = [self.opened(self.function.body, ())]
         while stack:
-            ops, ancestors, defined = stack[-1]
-            self.scope.ancestors = ancestors
-            for op in ops:
+            top = stack[-1]
+            self.scope.ancestors = top.ancestors
+            for op in top.ops:
                 self.op(op)
                 self.visible.update(op.results)
-                defined += op.results
+                top.defined += op.results
+                if isinstance(op, Graph):
+                    stack += self.graph(op)
+                    break
                 if op.REGION_FIELDS:
-                    inner = (*ancestors, op)
+                    inner = (*top.ancestors, op)
                     stack += [self.opened(r, inner) for r in reversed(list(op.regions()))]
                     break
             else:
+                if top.blocks:
+                    stack.append(self.block(top.blocks.pop(), top.ancestors[0]))
+                    continue
                 stack.pop()
-                self.visible.difference_update(defined)
+                self.visible.difference_update(top.defined)
 
-    def opened(
-        self, region: Region, ancestors: tuple[Op, ...]
-    ) -> tuple[Iterator[Op], tuple[Op, ...], list[Value]]:
+    def graph(self, graph: Graph) -> list[_Open]:
+        """What to verify of a graph, last first: the unreachable blocks, where all values of the
+        graph are visible; then the entry, inside it the blocks that it dominates."""
+        self.opened(graph.body, (graph,))
+        blocks = list(graph.blocks())
+        number = {block.label: index for index, block in enumerate(blocks)}
+        tree = dominators([[number[label] for label in successors(block)] for block in blocks])
+        for index in tree.order:
+            self.dominated[blocks[index]] = [blocks[child] for child in tree.children[index]]
+        idle = [block for block in blocks if block not in self.dominated]
+        self.dominated |= {block: [after] for block, after in pairwise(idle)}
+        everything: list[Value] = []
+        if idle:
+            self.dominated[idle[-1]] = []
+            everything = [value for block in blocks for op in block.body for value in op.results]
+            self.visible.update(everything)
+        around = (graph,)
+        return [
+            _Open(iter(()), around, blocks=blocks[:1]),
+            _Open(iter(()), around, everything, blocks=idle[:1]),
+        ]
+
+    def block(self, block: Block, graph: Op) -> _Open:
+        """A block of a graph, with the blocks that it dominates."""
+        self.scope.ancestors = (graph,)
+        self.op(block)
+        inner = self.opened(block.body, (graph, block))
+        inner.blocks = self.dominated[block]
+        return inner
+
+    def opened(self, region: Region, ancestors: tuple[Op, ...]) -> _Open:
         if id(region) in self.regions:
             self.fail(f"a region of {ancestors[-1].name} stands in two places")
         self.regions.add(id(region))
         for op in region.ops[:-1]:
             op.require(not op.terminator, f"{print_op(op)}: a terminator is last in its region")
-        return iter(region.ops), ancestors, []
+        return _Open(iter(region.ops), ancestors)
 
     def op(self, op: Op) -> None:
         try:
@@ -161,6 +216,9 @@ class _FunctionVerifier:
         op.require(op.name in self.legal, "is not legal at this stage")
         op.require(op not in self.seen, "the same op stands in two places")
         self.seen.add(op)
+        if isinstance(op, ScopeOp) and op.label:
+            op.require(op.label not in self.labels, f"a second scope {op.label}")
+            self.labels.add(op.label)
         for value in op.operands():
             op.require(value in self.visible, f"{value} is not visible here")
         for name, kind, _ in op.LAYOUT:
@@ -197,25 +255,39 @@ def keeps_fragment(type_: Type) -> bool:
 
 def falls_through(region: Region) -> bool:
     """Whether control can reach the end of a region, as far as its structure tells."""
-    if not region.ops:
-        return True
-    last = region.ops[-1]
-    if isinstance(last, If):
-        return falls_through(last.then) or falls_through(last.orelse)
-    if isinstance(last, Loop):
-        return _escapes(last.body, Break, Loop)
-    if isinstance(last, ScopeOp):
-        return falls_through(last.body) or _escapes(last.body, Leave, ScopeOp)
-    return not last.terminator
-
-
-def _escapes(region: Region, exit_: type[Op], around: type[Op]) -> bool:
-    """Whether an ``exit_`` in a region leaves it, rather than another ``around`` in it."""
+    left: set[Op] | None = None
     waiting = [region]
     while waiting:
-        for op in waiting.pop():
-            if isinstance(op, exit_):
+        inner = waiting.pop()
+        last = inner.ops[-1] if inner.ops else None
+        if isinstance(last, If):
+            waiting += last.then, last.orelse
+        elif isinstance(last, Loop | ScopeOp):
+            left = _left(region) if left is None else left
+            if last in left:
                 return True
-            if not isinstance(op, around):
-                waiting += op.regions()
+            if isinstance(last, ScopeOp):
+                waiting.append(last.body)
+        elif last is None or not (last.terminator or isinstance(last, Graph)):
+            return True
     return False
+
+
+def _left(region: Region) -> set[Op]:
+    """The loops and scopes in a region that a ``break`` or ``leave`` in it leaves."""
+    found: set[Op] = set()
+    stack: list[tuple[Iterator[Op], Op | None]] = [(iter(region.ops), None)]
+    while stack:
+        for op in stack[-1][0]:
+            around = (outer for _, outer in reversed(stack))
+            if isinstance(op, Break):
+                found.add(next(outer for outer in around if isinstance(outer, Loop)))
+            elif isinstance(op, Leave):
+                scopes = (outer for outer in around if isinstance(outer, ScopeOp))
+                found.add(next(o for o in scopes if op.target in (0, o.label)))
+            if op.REGION_FIELDS:
+                stack += [(iter(inner.ops), op) for inner in op.regions()]
+                break
+        else:
+            stack.pop()
+    return found

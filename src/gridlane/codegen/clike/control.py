@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gridlane.analysis.crossings import is_left_by
 from gridlane.codegen.clike.emission import TABLE, Construct, Emission, emits
 from gridlane.core.dtypes import b1
 from gridlane.ir.op import Op
@@ -40,16 +41,22 @@ def loop(state: Emission, op: control.Loop) -> None:
         if emit_region(state, op.body):
             emit_region(state, op.step)
         state.constructs.pop()
-    if _leaves(op.body):
-        state.line(f"if ({_innermost_scope(state).flag}) {{ break; }}")
+    _go_on_leaving(state, op)
+
+
+def _go_on_leaving(state: Emission, op: Op) -> None:
+    """After a loop or scope, continue to leave the scopes around it that a thread is leaving."""
+    for scope in state.crossings.of.get(op, ()):
+        flag = next(c.flag for c in reversed(state.constructs) if c.op is scope)
+        state.line(f"if ({flag}) {{ break; }}")
 
 
 @emits(control.ScopeOp)
 def scope(state: Emission, op: control.ScopeOp) -> None:
-    """Emit a block that ``break`` leaves. Where a loop inside leaves it, a flag tells the ops after
-    that loop, and the loops around it, to break too."""
+    """Emit a block that ``break`` leaves. Where a loop or scope inside leaves it, a flag tells the
+    ops after that one, and the loops and scopes around it, to break too."""
     construct = Construct(op)
-    if _leaves_from_loop(op.body):
+    if op in state.crossings.scopes:
         construct.flag = state.variable(state.dialect.types[b1], "false")
     begin, end = state.dialect.once
     state.line(begin)
@@ -63,6 +70,7 @@ def scope(state: Emission, op: control.ScopeOp) -> None:
             state.line(statement)
     state.depth -= 1
     state.line(end)
+    _go_on_leaving(state, op)
 
 
 @emits(control.Break)
@@ -81,34 +89,10 @@ def continue_loop(state: Emission, op: Op) -> None:
 
 
 @emits(control.Leave)
-def leave_scope(state: Emission, op: Op) -> None:
-    """Leave the scope; from a loop in it, set the scope's flag."""
-    if isinstance(state.constructs[-1].op, control.Loop):
-        state.line(f"{_innermost_scope(state).flag} = true;")
+def leave_scope(state: Emission, op: control.Leave) -> None:
+    """Leave the scope; from a loop or scope in it, set the scope's flag."""
+    around = ((c, c.op) for c in reversed(state.constructs))
+    left = next(c for c, o in around if isinstance(o, control.ScopeOp) and is_left_by(o, op))
+    if left is not state.constructs[-1]:
+        state.line(f"{left.flag} = true;")
     state.line("break;")
-
-
-def _innermost_scope(state: Emission) -> Construct:
-    return next(c for c in reversed(state.constructs) if isinstance(c.op, control.ScopeOp))
-
-
-def _leaves(region: Region) -> bool:
-    """Whether an op in a region leaves a scope around it."""
-    for op in region.ops:
-        if isinstance(op, control.Leave):
-            return True
-        if not isinstance(op, control.ScopeOp) and any(map(_leaves, op.regions())):
-            return True
-    return False
-
-
-def _leaves_from_loop(region: Region) -> bool:
-    """Whether a loop in a scope's body has a ``leave`` of that scope."""
-    for op in region.ops:
-        if isinstance(op, control.ScopeOp):
-            continue
-        if isinstance(op, control.Loop) and _leaves(op.body):
-            return True
-        if any(map(_leaves_from_loop, op.regions())):
-            return True
-    return False

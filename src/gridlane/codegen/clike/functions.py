@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from gridlane.analysis.crossings import Crossings
 from gridlane.codegen.clike.control import emit_region
 from gridlane.codegen.clike.emission import Dialect, Emission, Functions, FunctionText, emits
 from gridlane.codegen.clike.folding import folding_of
@@ -18,6 +19,7 @@ from gridlane.codegen.clike.rounding import hidden_parameter, hidden_result, hid
 from gridlane.codegen.clike.types import require_types
 from gridlane.core.options import KernelOptions
 from gridlane.ir.ops import control
+from gridlane.ir.types import PointerType
 from gridlane.ir.values import Function, Module, Value
 
 _KEPT: dict[tuple[object, ...], Functions] = {}
@@ -41,6 +43,8 @@ def forget() -> None:
 def call(state: Emission, op: control.Call) -> None:
     """Emit a call of a library function; several results are returned in a struct."""
     declare(state, op.callee)
+    # The text of a library function is for one buffer of memory.
+    assert not any(isinstance(v.type, PointerType) and v.type.buffer for v in op.arguments)
     arguments = [hidden_zero(state, value) for value in op.arguments]
     made = f"{function_name(op.callee)}({', '.join(arguments)})"
     if len(op.results) > 1:
@@ -88,6 +92,7 @@ def _written(state: Emission, function: Function) -> FunctionText:
     require_types(function, state.dialect)
     inner = Emission(state.dialect, state.module, state.options, None, functions=state.functions)
     inner.folding = folding_of(function, bool(state.dialect.precise))
+    inner.crossings = Crossings(function.body)
     for param in function.params:
         inner.set(param.value, inner.fresh("x"))
     params = [(inner.type_of(p.value), inner.name(p.value)) for p in function.params]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from gridlane.analysis.crossings import Crossings
 from gridlane.codegen.clike import atomics, casts, functions, gridops, report, scalars, warps
 from gridlane.codegen.clike.control import emit_region
 from gridlane.codegen.clike.emission import Dialect, Emission, Functions
@@ -58,6 +59,7 @@ def emit_kernel(
     require_types(kernel, dialect)
     state = Emission(dialect, module, options, block, offsets)
     state.folding = folding_of(kernel, bool(dialect.precise))
+    state.crossings = Crossings(kernel.body)
     state.functions = {} if known is None else known
     used = {value for op in kernel.body.walk() for value in op.operands()}
     for number, param in enumerate(kernel.params):

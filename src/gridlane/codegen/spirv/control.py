@@ -1,11 +1,12 @@
 """Lowers structured control flow to SPIR-V's: selections and loops that declare their merge blocks.
 
-A branch may leave selections, but only the innermost loop. So a ``leave`` inside loops sets a
-variable, which each of these loops tests after its end. A scope is a loop that runs once.
+A branch may leave selections, but only the innermost loop. So a ``leave`` through loops and scopes
+sets a variable, which is tested after the end of each of these. A scope is a loop that runs once.
 """
 
 from __future__ import annotations
 
+from gridlane.analysis.crossings import is_left_by
 from gridlane.codegen.spirv import scalars
 from gridlane.codegen.spirv.emission import TABLE, Emission, Exits, emits
 from gridlane.codegen.spirv.opcodes import Opcode
@@ -73,7 +74,7 @@ def _join(state: Emission, merge: int, reached: bool) -> None:
 def loop(state: Emission, op: control.Loop) -> None:
     """Emit the body and the step, with a back edge."""
     code = state.code
-    head, exits = _open(state, False)
+    head, exits = _open(state, op)
     if emit_region(state, op.body):
         code.branch(exits.next)
     code.start(exits.next)
@@ -81,15 +82,14 @@ def loop(state: Emission, op: control.Loop) -> None:
     code.branch(head)
     state.exits.pop()
     _join(state, exits.merge, exits.used)
-    if exits.leaves:
-        _go_on_leaving(state)
+    _go_on_leaving(state, op)
 
 
-def _open(state: Emission, is_scope: bool) -> tuple[int, Exits]:
+def _open(state: Emission, op: Op) -> tuple[int, Exits]:
     """Start a loop: (the label of its head, its exits)."""
     code = state.code
     head, body = code.fresh(), code.fresh()
-    exits = Exits(code.fresh(), code.fresh(), is_scope)
+    exits = Exits(op, code.fresh(), code.fresh())
     code.branch(head)
     code.start(head)
     code.do(Opcode.LoopMerge, exits.merge, exits.next, 0)
@@ -99,27 +99,26 @@ def _open(state: Emission, is_scope: bool) -> tuple[int, Exits]:
     return head, exits
 
 
-def _go_on_leaving(state: Emission) -> None:
-    """After a loop, continue to leave the scope that the thread is leaving."""
-    scope = next(exits for exits in reversed(state.exits) if exits.is_scope)
-    state.exits[-1].used = True
-    leaving = state.code.get(b1, scope.left)
-    state.code.stop_if(leaving, state.exits[-1].merge)
+def _go_on_leaving(state: Emission, op: Op) -> None:
+    """After a loop or scope, continue to leave the scopes that the thread is leaving."""
+    for scope in state.crossings.of.get(op, ()):
+        left = next(exits.left for exits in state.exits if exits.op is scope)
+        state.exits[-1].used = True
+        state.code.stop_if(state.code.get(b1, left), state.exits[-1].merge)
 
 
 @emits(control.ScopeOp)
 def scope(state: Emission, op: control.ScopeOp) -> None:
     """Emit a body whose end ``leave`` jumps to."""
-    inner = list(op.body.walk())
-    if not any(isinstance(item, control.Leave) for item in inner):
+    if op not in state.crossings.left:
         emit_region(state, op.body)
         return
     code = state.code
     left = 0
-    if any(isinstance(item, control.Loop) for item in inner):
+    if op in state.crossings.scopes:
         left = code.local(b1)
         code.set(left, code.const(False, b1))
-    head, exits = _open(state, True)
+    head, exits = _open(state, op)
     exits.left = left
     if emit_region(state, op.body):
         exits.used = True
@@ -128,16 +127,16 @@ def scope(state: Emission, op: control.ScopeOp) -> None:
     code.branch(head)
     state.exits.pop()
     _join(state, exits.merge, exits.used)
+    _go_on_leaving(state, op)
 
 
 @emits(control.Leave)
-def leave_scope(state: Emission, op: Op) -> None:
-    """Jump to the end of the scope; out of loops, one after the other."""
-    at = max(n for n, exits in enumerate(state.exits) if exits.is_scope)
-    for exits in state.exits[at + 1 :]:
-        exits.leaves = True
-    if at + 1 < len(state.exits):
-        state.code.set(state.exits[at].left, state.code.const(True, b1))
+def leave_scope(state: Emission, op: control.Leave) -> None:
+    """Jump to the end of the scope; out of loops and scopes in it, one after the other."""
+    around = ((exits, exits.op) for exits in reversed(state.exits))
+    left = next(e for e, o in around if isinstance(o, control.ScopeOp) and is_left_by(o, op))
+    if left is not state.exits[-1]:
+        state.code.set(left.left, state.code.const(True, b1))
     leave_loop(state, op)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from gridlane.analysis.crossings import Crossings
 from gridlane.codegen.emitters import Emitters
 from gridlane.codegen.spirv import scalars
 from gridlane.codegen.spirv.code import Code
@@ -32,20 +33,18 @@ class Exits:
     """The exits of a loop or scope.
 
     Attributes:
+        op: the loop or scope.
         merge, next: labels of the end and of the step; a scope does not use ``next``.
-        is_scope: it is a scope, whose end ``leave`` jumps to.
-        left: for a scope, the variable that is true while a thread leaves it through loops; 0 if no
-            loop needs it.
+        left: for a scope, the variable that is true while a thread leaves it through loops and
+            scopes in it; 0 if none needs it.
         used: a branch goes to ``merge``.
-        leaves: a ``leave`` inside this loop leaves the scope around it.
     """
 
+    op: Op
     merge: int
     next: int
-    is_scope: bool = False
     left: int = 0
     used: bool = False
-    leaves: bool = False
 
 
 @dataclass(slots=True)
@@ -60,6 +59,7 @@ class Emission:
     names: dict[Value, int] = field(default_factory=dict[Value, int])
     slots: dict[Var, int] = field(default_factory=dict[Var, int])
     exits: list[Exits] = field(default_factory=list[Exits])
+    crossings: Crossings = field(default_factory=Crossings)
     prints: list[Op] = field(default_factory=list[Op])
     arrays: dict[Place, int] = field(default_factory=dict[Place, int])
     """The variable that holds each place."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from gridlane.analysis.crossings import Crossings
 from gridlane.codegen.spirv import atomics, control, fused, gridops, memory, report, warps
 from gridlane.codegen.spirv.emission import Emission, address_type
 from gridlane.codegen.spirv.opcodes import Access, Capability, Mode, Opcode
@@ -66,6 +67,7 @@ def emit_kernel(
     least_local = 32 if "mixes_bytes" in features else 8
     state = Emission(module, options, features, Places(module, least_local))
     code, kernel = state.code, module.kernel
+    state.crossings = Crossings(kernel.body)
     code.capabilities.update(_ALWAYS)
     if state.has("folds_zeros"):
         code.unknown_zero = partial(gridops.unknown_zero, state)

@@ -97,6 +97,24 @@ def ends() -> Iterator[Case]:
 
     yield case("return", "", returning)
 
+    def exiting(kernel: Kernel) -> list[np.ndarray]:
+        """End some threads in a function and others in the kernel."""
+        b = kernel.builder
+        value, target = kernel.load(i32), kernel.own(kernel.array(i32))
+        ends = function(kernel.module, "ends", (i32,), ())
+        inner, (n,) = inside(kernel.module, ends)
+        with inner.if_(inner.lt(n, inner.const(0, i32))):
+            inner.emit(control.Exit())
+        b.store(target, b.const(1, i32))
+        b.call(ends, (value,))
+        b.store(target, b.const(2, i32))
+        with b.if_(b.eq(b.rem(value, b.const(2, i32)), b.const(0, i32))):
+            b.emit(control.Exit())
+        b.store(target, b.const(3, i32))
+        return [stretched(i32), out(i32)]
+
+    yield case("exit", "", exiting)
+
     def raising(kernel: Kernel) -> list[np.ndarray]:
         """One thread ends with an error; the others continue."""
         b = kernel.builder

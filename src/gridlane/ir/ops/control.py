@@ -36,9 +36,17 @@ class Loop(Op):
 
 @operation("scope")
 class ScopeOp(Op):
-    """Run ``body`` once; a ``leave`` in it jumps to its end. Inlined calls become scopes."""
+    """Run ``body`` once; a ``leave`` in it jumps to its end. Inlined calls become scopes.
+
+    ``label`` names the scope for a ``leave`` in inner scopes: 0 for a scope without a name, else a
+    number of its own in the function.
+    """
 
     body: Region
+    label: int = 0
+
+    def check(self, scope: Scope) -> None:
+        self.require(self.label >= 0, f"{self.label} is no label")
 
 
 @operation("break")
@@ -63,13 +71,17 @@ class Continue(Op):
 
 @operation("leave")
 class Leave(Op):
-    """Jump to the end of the innermost scope, out of the loops in it."""
+    """Jump to the end of the innermost scope, or of the enclosing scope with label ``target``, out
+    of the loops and scopes in it."""
 
+    target: int = 0
     terminator = True
 
     def check(self, scope: Scope) -> None:
-        inside = any(isinstance(op, ScopeOp) for op in scope.ancestors)
-        self.require(inside, "stands outside a scope")
+        around = [op for op in scope.ancestors if isinstance(op, ScopeOp)]
+        self.require(bool(around), "stands outside a scope")
+        known = not self.target or any(op.label == self.target for op in around)
+        self.require(known, f"no scope {self.target} around it")
 
 
 @operation("return")
@@ -82,6 +94,13 @@ class Return(Op):
     def check(self, scope: Scope) -> None:
         got = tuple(value.type for value in self.values)
         self.require(got == scope.function.results, f"returns {got}")
+
+
+@operation("exit")
+class Exit(Op):
+    """End this thread. In a kernel it equals a return."""
+
+    terminator = True
 
 
 @operation("raise")

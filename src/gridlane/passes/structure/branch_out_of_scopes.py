@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from gridlane.analysis.crossings import is_left_by
 from gridlane.core.dtypes import b1
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, memory
@@ -32,12 +33,12 @@ def branch_out_of_scopes(module: Module) -> None:
 
 def _replace_scopes(function: Function, region: Region) -> None:
     """Replace the scopes in a region, inner ones first, so that each ``leave`` refers to the scope
-    being replaced."""
+    being replaced or, by its target, to one around it."""
     ops: list[Op] = []
     for op in region.ops:
         for inner in op.regions():
             _replace_scopes(function, inner)
-        ops += _Rewriter(function).replaced(op) if isinstance(op, control.ScopeOp) else [op]
+        ops += _Rewriter(function, op).replaced() if isinstance(op, control.ScopeOp) else [op]
     region.ops = ops
 
 
@@ -49,13 +50,15 @@ class _Rewriter:
         is_asked: whether an op tests the flag.
     """
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, scope: control.ScopeOp) -> None:
         self.function = function
+        self.scope = scope
         self.flag = Var("left", b1)
         self.is_asked = False
 
-    def replaced(self, scope: control.ScopeOp) -> list[Op]:
-        """The ops that replace a scope."""
+    def replaced(self) -> list[Op]:
+        """The ops that replace the scope."""
+        scope = self.scope
         self._region(scope.body)
         if not self.is_asked:
             self._forget(scope.body)
@@ -67,7 +70,7 @@ class _Rewriter:
         """Remove the leaves from a region of the scope. ``looped``: the region is in a loop inside
         the scope, which a leave breaks."""
         for number, op in enumerate(region.ops):
-            if isinstance(op, control.Leave):
+            if isinstance(op, control.Leave) and is_left_by(self.scope, op):
                 way_out: list[Op] = [control.Break()] if looped else []
                 region.ops[number:] = [*self._write(True), *way_out]
                 return _Leaves.ALWAYS

@@ -1,4 +1,7 @@
-"""Replaces calls by the callee's body: all calls, or all but those of library functions."""
+"""Replaces calls by the callee's body: all calls, or all but those of library functions.
+
+In a kernel an ``exit`` is a return, so no ``exit`` is left.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from gridlane.core.errors import TargetError
 from gridlane.core.source import Loc
 from gridlane.ir.op import Op, clone_region
 from gridlane.ir.ops import arith, control, matrix, memory
+from gridlane.ir.rewriting import Labels
 from gridlane.ir.types import FragmentType, StructType, Type, VectorType
 from gridlane.ir.values import Function, Module, Region, Value, Var
 
@@ -27,6 +31,7 @@ def inline_calls(module: Module) -> None:
     done: set[str] = set()
     _inline_into(module, module.kernel, (), done, lambda call: True)
     kernel = module.kernel
+    _return_instead_of_exit(kernel.body)
     module.functions.clear()
     module.functions[kernel.name] = kernel
 
@@ -50,7 +55,21 @@ def inline_others(module: Module) -> None:
             if callee not in needed:
                 needed[callee] = module.functions[callee]
                 waiting.append(needed[callee])
+    _return_instead_of_exit(kernel.body)
     module.functions = needed
+
+
+def _return_instead_of_exit(body: Region) -> None:
+    """Replace the exits of a kernel."""
+    if not any(isinstance(op, control.Exit) for op in body.walk()):
+        return
+    waiting = [body]
+    while waiting:
+        region = waiting.pop()
+        if region.ops and isinstance(region.ops[-1], control.Exit):
+            region.ops[-1] = _at(control.Return(), region.ops[-1].loc)
+        for op in region.ops:
+            waiting += op.regions()
 
 
 class _Staying:
@@ -98,85 +117,92 @@ def _inline_into(
         callee = module.functions[call.callee]
         _inline_into(module, callee, (*active, function.name), done, which)
     if calls:
-        values: dict[Value, Value] = {}
-        _rewrite(module, function, function.body, values, which)
+        _Inliner(module, function, which).rewrite(function.body)
     done.add(function.name)
 
 
-def _rewrite(
-    module: Module,
-    function: Function,
-    region: Region,
-    values: dict[Value, Value],
-    which: Which,
-) -> None:
-    """Replace the calls in a region and the uses of their results."""
-    ops: list[Op] = []
-    for op in region.ops:
-        op.replace_operands(lambda value: values.get(value, value))
-        for inner in op.regions():
-            _rewrite(module, function, inner, values, which)
-        if not isinstance(op, control.Call) or not which(op):
-            ops.append(op)
-            continue
-        body, results = _expand(module.functions[op.callee], function, op)
-        ops += body
-        for old, new in zip(op.results, results, strict=True):
-            new.name = new.name or old.name
-        values.update(zip(op.results, results, strict=True))
-    region.ops = ops
+class _Inliner:
+    """Replaces the calls of one function, the caller."""
 
+    def __init__(self, module: Module, caller: Function, which: Which) -> None:
+        self.module = module
+        self.caller = caller
+        self.which = which
+        self.labels = Labels(caller)
+        self.values: dict[Value, Value] = {}
 
-def _expand(callee: Function, caller: Function, call: control.Call) -> tuple[list[Op], list[Value]]:
-    """The ops that replace a call, and the values of its results."""
-    mapped = {p.value: v for p, v in zip(callee.params, call.arguments, strict=True)}
-    renamed = {var: Var(f"{callee.name}.{var.name}", var.type) for var in callee.variables}
-    declare_variables(caller, list(renamed.values()))
-    ops: list[Op] = []
-    for var in renamed.values():
-        _write(ops, var, _zero(ops, var.type, call.loc), call.loc)
-    body = clone_region(callee.body, mapped, renamed)
-    _relocate(body, call.loc)
-    returns = [op for op in body.walk() if isinstance(op, control.Return)]
-    if not returns:
-        return ops + body.ops, []
-    if len(returns) == 1 and body.ops[-1] is returns[0]:
-        return ops + body.ops[:-1], list(returns[0].values)
-    outputs = [Var(f"{callee.name}.result", type_) for type_ in callee.results]
-    declare_variables(caller, outputs)
-    _leave_instead_of_return(body, outputs)
-    ops.append(_at(control.ScopeOp(body), call.loc))
-    reads = [_at(memory.ReadVar(var), call.loc) for var in outputs]
-    return ops + reads, [read.results[0] for read in reads]
+    def rewrite(self, region: Region) -> None:
+        """Replace the calls in a region and the uses of their results."""
+        ops: list[Op] = []
+        values = self.values
+        for op in region.ops:
+            op.replace_operands(lambda value: values.get(value, value))
+            for inner in op.regions():
+                self.rewrite(inner)
+            if not isinstance(op, control.Call) or not self.which(op):
+                ops.append(op)
+                continue
+            body, results = self.expand(self.module.functions[op.callee], op)
+            ops += body
+            for old, new in zip(op.results, results, strict=True):
+                new.name = new.name or old.name
+            values.update(zip(op.results, results, strict=True))
+        region.ops = ops
 
+    def expand(self, callee: Function, call: control.Call) -> tuple[list[Op], list[Value]]:
+        """The ops that replace a call, and the values of its results."""
+        mapped = {p.value: v for p, v in zip(callee.params, call.arguments, strict=True)}
+        renamed = {var: Var(f"{callee.name}.{var.name}", var.type) for var in callee.variables}
+        declare_variables(self.caller, list(renamed.values()))
+        ops: list[Op] = []
+        for var in renamed.values():
+            _write(ops, var, _zero(ops, var.type, call.loc), call.loc)
+        body = clone_region(callee.body, mapped, renamed)
+        _relocate(body, call.loc)
+        self.labels.rename(body)
+        returns = [op for op in body.walk() if isinstance(op, control.Return)]
+        ends = bool(body.ops) and body.ops[-1].terminator
+        if not returns and not ends and not callee.results:
+            return ops + body.ops, []
+        if len(returns) == 1 and body.ops[-1] is returns[0]:
+            return ops + body.ops[:-1], list(returns[0].values)
+        outputs = [Var(f"{callee.name}.result", type_) for type_ in callee.results]
+        declare_variables(self.caller, outputs)
+        scope = control.ScopeOp(body, loc=call.loc)
+        self.leave_instead_of_return(scope, outputs)
+        ops.append(scope)
+        reads = [_at(memory.ReadVar(var), call.loc) for var in outputs]
+        return ops + reads, [read.results[0] for read in reads]
 
-def _leave_instead_of_return(region: Region, outputs: list[Var]) -> None:
-    """Replace returns by writes of the outputs and a leave of the scope around the body."""
-    ops: list[Op] = []
-    for op in region.ops:
-        if isinstance(op, control.Return):
-            for var, value in zip(outputs, op.values, strict=True):
-                _write(ops, var, value, op.loc)
-            ops.append(_at(control.Leave(), op.loc))
-            continue
-        if isinstance(op, control.ScopeOp) and any(
-            isinstance(o, control.Return) for o in op.body.walk()
-        ):
-            raise TargetError("a return out of an inner scope cannot be inlined", op.loc)
-        for inner in op.regions():
-            _leave_instead_of_return(inner, outputs)
-        ops.append(op)
-    region.ops = ops
+    def leave_instead_of_return(self, scope: control.ScopeOp, outputs: list[Var]) -> None:
+        """Replace the returns in a scope by writes of the outputs and a leave of the scope, which
+        gets a label if a return stands in an inner one."""
+        waiting = [(scope.body, False)]
+        while waiting:
+            region, is_inner = waiting.pop()
+            last = region.ops[-1] if region.ops else None
+            if isinstance(last, control.Return):
+                if is_inner and not scope.label:
+                    scope.label = self.labels.fresh()
+                region.ops.pop()
+                for var, value in zip(outputs, last.values, strict=True):
+                    _write(region.ops, var, value, last.loc)
+                target = scope.label if is_inner else 0
+                region.ops.append(_at(control.Leave(target), last.loc))
+            for op in region.ops:
+                deeper = is_inner or isinstance(op, control.ScopeOp)
+                waiting += [(inner, deeper) for inner in op.regions()]
 
 
 def declare_variables(function: Function, variables: list[Var]) -> None:
     """Add variables to a function, under names that are unused in it."""
     taken = {var.name for var in function.variables}
+    counts: dict[str, int] = {}
     for var in variables:
-        stem, count = var.name, 0
+        stem = var.name
         while var.name in taken:
-            count += 1
-            var.name = f"{stem}.{count}"
+            counts[stem] = counts.get(stem, 0) + 1
+            var.name = f"{stem}.{counts[stem]}"
         taken.add(var.name)
         function.variables.append(var)
 

@@ -89,6 +89,7 @@ def scope(state: Emission, op: control.ScopeOp) -> None:
     end = state.body.label("left")
     outer = state.targets
     state.targets = replace(outer, scope=end)
+    state.ends[op.label] = end
     if emit_region(state, op.body):
         state.body.branch(end)
     state.targets = outer
@@ -108,9 +109,9 @@ def continue_loop(state: Emission, op: Op) -> None:
 
 
 @emits(control.Leave)
-def leave_scope(state: Emission, op: Op) -> None:
+def leave_scope(state: Emission, op: control.Leave) -> None:
     """Jump to the end of the scope."""
-    state.body.branch(state.targets.scope)
+    state.body.branch(state.ends[op.target] if op.target else state.targets.scope)
 
 
 @emits(control.Return)

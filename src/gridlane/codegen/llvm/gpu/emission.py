@@ -59,6 +59,8 @@ class Emission:
     names: dict[Value, str] = field(default_factory=dict[Value, str])
     slots: dict[Var, str] = field(default_factory=dict[Var, str])
     targets: Targets = Targets()
+    ends: dict[int, str] = field(default_factory=dict[int, str])
+    """The ends of the scopes that have a label."""
     prints: list[Op] = field(default_factory=list[Op])
     globals: dict[str, str] = field(default_factory=dict[str, str])
     """Definitions of the module globals that ops need, by name."""

@@ -8,7 +8,9 @@ variables of the levels that end become False.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
+from gridlane.analysis.crossings import is_left_by
 from gridlane.core.dtypes import b1, i32
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
@@ -185,6 +187,9 @@ class Uniform:
         region.ops = ops
 
 
+Scopes: TypeAlias = tuple[control.ScopeOp, ...]
+
+
 class _Exits:
     """Replaces the exits of a run by a leave of a scope around it."""
 
@@ -194,30 +199,32 @@ class _Exits:
 
     def rewrite(self, region: Region) -> bool:
         """Replace the exits in a region; whether there are any."""
-        return self._region(region, False, False)
+        return self._region(region, False, ())
 
-    def _region(self, region: Region, in_loop: bool, in_scope: bool) -> bool:
-        """Replace exits. ``in_loop``, ``in_scope``: in one of the run's own, whose exits stay."""
+    def _region(self, region: Region, in_loop: bool, scopes: Scopes) -> bool:
+        """Replace exits. ``in_loop``: in one of the run's own, whose exits stay, as do those of
+        ``scopes``, the run's own around the region."""
         ops: list[Op] = []
         found = False
         for op in region.ops:
-            ended = self._ended(op, in_loop, in_scope)
+            ended = self._ended(op, in_loop, scopes)
             if ended is not None:
                 ops += self._leave(ended, op)
                 found = True
                 continue
             ops.append(op)
-            found |= self._inside(op, in_loop, in_scope, ops)
+            found |= self._inside(op, in_loop, scopes, ops)
         region.ops = ops
         return found
 
-    def _inside(self, op: Op, in_loop: bool, in_scope: bool, ops: list[Op]) -> bool:
+    def _inside(self, op: Op, in_loop: bool, scopes: Scopes, ops: list[Op]) -> bool:
         """Replace exits in an op's regions; the ops that follow the op are appended to ``ops``."""
         found = False
         # The loop of a break in a scope is in that scope as well.
         in_loop = isinstance(op, control.Loop) or (in_loop and not isinstance(op, control.ScopeOp))
+        scopes = (*scopes, op) if isinstance(op, control.ScopeOp) else scopes
         for inner in op.regions():
-            found |= self._region(inner, in_loop, in_scope or isinstance(op, control.ScopeOp))
+            found |= self._region(inner, in_loop, scopes)
         if found and isinstance(op, control.ScopeOp):
             assert self.gone is not None
             read = memory.ReadVar(self.gone, loc=op.loc)
@@ -225,7 +232,7 @@ class _Exits:
             ops += [read, control.If(read.result, leave, Region(), loc=op.loc)]
         return found
 
-    def _ended(self, op: Op, in_loop: bool, in_scope: bool) -> list[Level] | None:
+    def _ended(self, op: Op, in_loop: bool, scopes: Scopes) -> list[Level] | None:
         """The levels that a terminator ends, or None where it stays."""
         levels = self.uniform.levels
         if isinstance(op, control.Return | control.Raise):
@@ -233,9 +240,10 @@ class _Exits:
         if isinstance(op, control.Break | control.Continue) and not in_loop:
             at = max(n for n, level in enumerate(levels) if isinstance(level.op, control.Loop))
             return levels[at + isinstance(op, control.Continue) :]
-        if isinstance(op, control.Leave) and not in_scope:
-            at = max(n for n, level in enumerate(levels) if isinstance(level.op, control.ScopeOp))
-            return levels[at:]
+        if isinstance(op, control.Leave) and not any(is_left_by(scope, op) for scope in scopes):
+            around = [(n, level.op) for n, level in enumerate(levels)]
+            left = [n for n, o in around if isinstance(o, control.ScopeOp) and is_left_by(o, op)]
+            return levels[max(left) :]
         return None
 
     def _leave(self, ended: list[Level], op: Op) -> list[Op]:
