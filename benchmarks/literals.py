@@ -1,6 +1,6 @@
 """A kernel whose literals make it float64: how large it is, and how long until it runs.
 
-    python benchmarks/literals.py [--repeats N]
+    python benchmarks/literals.py [--repeats N] [--compile]
 
 Groups of six lines: a multiplication by a literal, an index modulo a length, a floor, a square
 root, a loop over a range and a conditional. ``compile_times.py`` compiles these kernels as well.
@@ -140,6 +140,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--compile", action="store_true", help="the last table alone")
     parser.add_argument("--here", action="store_true", help="seconds, on GRIDLANE_DEVICE")
     args = parser.parse_args()
     if args.here:
@@ -148,6 +149,9 @@ def main() -> None:
     from timing import machine  # tests import this file as benchmarks.literals
 
     print(f"{datetime.date.today()}, {machine()}")
+    if args.compile:
+        print_compile_times(args.repeats)
+        return
     print(f"{'kB':<24}" + "".join(f"{6 * groups + 4:>4} lines" for groups in GROUPS))
     for name, target in TARGETS.items():
         for label, variant in (("", ANY), (", compact", Variant(compact=True))):

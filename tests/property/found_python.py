@@ -4,6 +4,17 @@
 from __future__ import annotations
 
 FOUND = {
+    # By NVIDIA's Vulkan compiler: a quotient of 64 bits minus 1 lost its upper half.
+    1200000104: """
+@cuda.jit(OPTIONS)
+def k(x_uint64, x_uint32, x_float32, o_uint64, o_uint32, o_float32, a_int32, a_uint32):
+    i = cuda.grid(1)
+    v_uint64 = np.uint64(i)
+    v_uint64 = np.uint64(np.uint64(v_uint64) // np.uint64(10))
+    w1 = np.uint64(np.uint64(np.uint32(4294967295)) // np.uint64(100))
+    o_uint64[i * 6 + 0] = np.uint64(w1 ^ np.uint64(v_uint64 + np.uint64(18446744073709551615)))
+    o_uint64[i * 6 + 1] = np.uint64((x_uint64[i] // np.uint64(100)) | np.uint64(v_uint64 - np.uint64(1)))
+""",
     # By NVIDIA's Vulkan compiler: the opposite of the least narrow number stayed positive, and
     # x % 2 of 64 bits times a constant was wrong.
     3003224381: """

@@ -17,6 +17,8 @@ from gridlane.ir.values import Value
 _WRAPPING = (arith.Add, arith.Sub, arith.Mul, arith.Neg, arith.Shl)
 _SIGNS = (arith.Or, arith.Not, arith.Neg, arith.Min, arith.Max, arith.Select)
 _ORDERS = (arith.Lt, arith.Le, arith.Gt, arith.Ge, arith.Min, arith.Max)
+_SUMS = (arith.Add, arith.Sub)
+_QUOTIENTS = (arith.Div, arith.Rem, arith.Shr)
 _SCALING = (arith.Mul, arith.MulHi, arith.Div, arith.Rem, arith.Shr, arith.Shl)
 
 # Two sums as a comparison's operands would cancel.
@@ -60,6 +62,9 @@ def _knows_too_much(op: Op, value: Value) -> bool:
         # The compiler may also fold other ops to a constant.
         known = value is getattr(op, "amount", None) or maker is None
         return not known and not isinstance(value.op, memory.Load)
+    if isinstance(op, _SUMS):
+        # Of quotient - 1 the upper half is lost.
+        return isinstance(maker, _QUOTIENTS)
     return isinstance(op, _ORDERS) and isinstance(maker, _WRAPPING)
 
 

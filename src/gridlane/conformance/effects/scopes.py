@@ -20,6 +20,8 @@ def scopes() -> Iterator[Case]:
     yield case("leave", "outer", _outer)
     yield case("leave", "round-a-barrier", _round_a_barrier)
     yield case("leave", "one-by-one", _one_by_one)
+    yield case("leave", "behind-others", _behind_others)
+    yield case("break", "behind-a-continue", _behind_a_continue)
 
 
 def _outer(kernel: Kernel) -> list[np.ndarray]:
@@ -80,6 +82,36 @@ def _one_by_one(kernel: Kernel) -> list[np.ndarray]:
         _leave(b, b.lt(kernel.local, b.read(turn)), 1)
         _leave(b, b.eq(b.and_(kernel.local, b.const(1, i32)), b.const(0, i32)), 0)
         _add(b, x, 1000)
+    kernel.store(b.read(x))
+    return [out(i32)]
+
+
+def _behind_others(kernel: Kernel) -> list[np.ndarray]:
+    """Some threads leave the inner scope, and all the others the outer one without a condition."""
+    b = kernel.builder
+    x = b.variable("x", i32)
+    with _scope(b, 1):
+        with _scope(b, 0):
+            b.write(x, _count(b))
+            _leave(b, b.eq(b.and_(kernel.local, b.const(1, i32)), b.const(0, i32)), 0)
+            _add(b, x, 1000)
+            b.emit(control.Leave(1))
+        _add(b, x, 5000)
+    kernel.store(b.read(x))
+    return [out(i32)]
+
+
+def _behind_a_continue(kernel: Kernel) -> list[np.ndarray]:
+    """Some threads go on to the next iteration, and all the others out of the loop."""
+    b = kernel.builder
+    x, turn = b.variable("x", i32), b.variable("turn", i32)
+    with b.loop():
+        _add(b, turn, 1)
+        b.write(x, b.add(b.read(x), _count(b)))
+        with b.if_(b.lt(b.read(turn), b.rem(kernel.local, b.const(5, i32)))):
+            b.emit(control.Continue())
+        _add(b, x, 1000)
+        b.emit(control.Break())
     kernel.store(b.read(x))
     return [out(i32)]
 

@@ -17,8 +17,9 @@ MOST_OPS = 768
 """The most ops of a loop that is unrolled in full."""
 MOST_REPEATED_OPS = 512
 """The most ops of a body that does several iterations."""
-MOST_ADDED_OPS = 16384
-"""The most ops that unrolling adds to a kernel: what compilers take grows with them."""
+MOST_ADDED_OPS, MOST_ADDED_TO_LARGE = 16384, 4096
+"""The most ops that unrolling adds to a kernel, and to one in which it would add more than that:
+what LLVM and the driver's compiler take grows faster than the code."""
 
 _FREE = (arith.Const, memory.ReadVar, memory.WriteVar, control.Break)
 
@@ -28,8 +29,9 @@ def hint_unrolling(module: Module) -> None:
     for function in module.functions.values():
         loops = list(_loops(function.body))
         share = 1
-        while sum((loop.times(share) - 1) * loop.size for loop in loops) > MOST_ADDED_OPS:
-            share *= 2
+        if _added(loops, share) > MOST_ADDED_OPS:
+            while _added(loops, share) > MOST_ADDED_TO_LARGE:
+                share *= 2
         for loop in loops:
             times = loop.times(share)
             loop.op.unroll = times if times > 1 or share > 1 else 0
@@ -50,6 +52,11 @@ class _Counted:
             return self.trips
         most = MOST_REPEATED_OPS // share // max(1, self.size)
         return max((n for n in range(1, most + 1) if self.trips % n == 0), default=1)
+
+
+def _added(loops: list[_Counted], share: int) -> int:
+    """The ops that unrolling adds."""
+    return sum((loop.times(share) - 1) * loop.size for loop in loops)
 
 
 def _loops(region: Region) -> Iterator[_Counted]:

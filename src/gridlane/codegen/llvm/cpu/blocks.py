@@ -10,6 +10,7 @@ from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu import control as flow
 from gridlane.codegen.llvm.cpu.dispatch import emit_op
 from gridlane.codegen.llvm.cpu.lanes import Emission, Placed, Scratch, Uniform
+from gridlane.codegen.llvm.cpu.masked_exits import masked_exits
 from gridlane.codegen.llvm.cpu.plan import Plan, Planner, Segment, Skeleton
 from gridlane.codegen.llvm.cpu.shapes import VARYING
 from gridlane.codegen.llvm.text import vector_constant, widen
@@ -41,6 +42,7 @@ class Blocks:
         self.alive: Placed | None = None
         self.loops: dict[Op, tuple[Placed | None, Placed | None]] = {}
         self.crossings = Crossings(state.shapes.function.body)
+        self.masked = masked_exits(state.shapes.places, planner)
         self.segments = list(dict.fromkeys(planner.segment_of.values()))
         self.several = len(planner.plan) > 1 or not all(
             isinstance(item, Segment) for item in planner.plan
@@ -436,8 +438,8 @@ class Blocks:
         state, body = self.state, self.state.body
         start, step, done = body.label("loop"), body.label("loop_step"), body.label("loop_done")
         state.exits[op, "breaks"], state.exits[op, "continues"] = done, step
-        live = self._holder_place() if self._apart(op, control.Break) else None
-        paused = self._mask_place() if self._apart(op, control.Continue) else None
+        live = self._holder_place() if (op, "breaks") in self.masked else None
+        paused = self._mask_place() if (op, "continues") in self.masked else None
         self.loops[op] = (live, paused)
         outer, work = len(self.masks), state.work
         if live:
@@ -473,28 +475,12 @@ class Blocks:
             self._store_mask(place, self.current_mask())
         return place
 
-    def _apart(self, target: Op, kind: type[Op]) -> bool:
-        """Whether some exit of a kind is taken under a mask."""
-        places = self.state.shapes.places
-        for op in places.order:
-            if not isinstance(op, kind) or places.target(op)[0] is not target:
-                continue
-            inside = [c for c, _ in places.path[op][places.target(op)[1] :]]
-            if any(
-                isinstance(c, control.If) and c.condition.op not in self.planner.scalar
-                for c in inside
-            ):
-                return True
-            if any(c in self.loops and any(self.loops[c]) for c in inside if c is not None):
-                return True
-        return False
-
     def _scope(self, item: Skeleton, op: control.ScopeOp) -> None:
         """Emit a scope of the block."""
         state, body = self.state, self.state.body
         done = body.label("scope_done")
         state.exits[op, "breaks"] = done
-        live = self._holder_place() if self._apart(op, control.Leave) else None
+        live = self._holder_place() if (op, "breaks") in self.masked else None
         self.loops[op] = (live, None)
         if live:
             self.masks.append(live)

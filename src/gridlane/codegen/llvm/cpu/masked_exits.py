@@ -1,0 +1,41 @@
+"""Finds the loops and scopes round barriers that only some lanes may leave at an exit."""
+
+from __future__ import annotations
+
+from gridlane.analysis.places import Places
+from gridlane.analysis.uniformity import WayOut
+from gridlane.codegen.llvm.cpu.plan import Planner
+from gridlane.ir.ops import control
+
+
+def masked_exits(places: Places, planner: Planner) -> set[WayOut]:
+    """The ways out of a construct, some exit of which is taken under a mask.
+
+    That is so in a branch on a condition that the block has no single value for, inside a construct
+    that lanes leave under a mask, whose end they wait at, and in a loop where they wait at the
+    step.
+    """
+    exits = [op for op in places.order if isinstance(op, _EXITS) and op not in planner.segment_of]
+    found: set[WayOut] = set()
+    size = -1
+    while size != len(found):
+        size = len(found)
+        for op in exits:
+            target, depth = places.target(op)
+            inside = [container for container, _ in places.path[op][depth:]]
+            held = {(c, name) for c in inside for name in ("breaks", "continues")}
+            if (
+                any(isinstance(c, control.If) and not _is_scalar(c, planner) for c in inside)
+                or not found.isdisjoint(held)
+                or (target, "continues") in found
+            ):
+                name = "continues" if isinstance(op, control.Continue) else "breaks"
+                found.add((target, name))
+    return found
+
+
+_EXITS = (control.Break, control.Continue, control.Leave)
+
+
+def _is_scalar(op: control.If, planner: Planner) -> bool:
+    return op.condition.op is None or op.condition.op in planner.scalar
