@@ -13,7 +13,7 @@ from tests.runtime.single_buffer.texts import ADD_ONE, kernel
 
 from gridlane.core.errors import DeviceError
 from gridlane.core.shader_abi import located
-from gridlane.runtime.drivers.single_buffer.arena import FIRST, SPARE
+from gridlane.runtime.drivers.single_buffer.arena import FIRST, KEPT, SPARE
 
 MEGABYTE = 1 << 20
 LARGEST = 2 * MEGABYTE
@@ -223,6 +223,26 @@ def test_reports_are_in_the_first_buffer(several, capfd):
     bound.launch(params(artifact, 3, 2), 1, 1, 1, 0)
     several.synchronize()
     assert capfd.readouterr().out == "line 3\nline 4\n"
+
+
+def test_small_arrays_leave_room_for_reports(device, monkeypatch, capfd):
+    """Less than a kernel asks for that prints, so the block is smaller."""
+    bounded(device, monkeypatch, LARGEST)
+    kept = []
+    while len(device.arena.segments) < 3:
+        kept.append(device.allocate(10_000))
+    left = device.arena.segments[0].end - FIRST - device.arena.segments[0].used
+    assert KEPT <= left < KEPT + 20_000
+    artifact = kernel(device, "n: u32, lines: u32", PRINT, (4, 1, 1), prints=(SITE,))
+    loaded = device.load(artifact)
+    for lines in (3, 2, 2000, 1):
+        loaded.bind((4, 1, 1)).launch(params(artifact, 5, lines), 1, 1, 1, 0)
+        device.synchronize()
+        said = capfd.readouterr()
+        shown = said.out.splitlines()
+        assert shown == [f"line {5 + n}" for n in range(len(shown))]
+        assert len(shown) == lines or (len(shown) >= 1000 and "those lines are lost" in said.err)
+    assert loaded.report.capacity <= KEPT
 
 
 def test_reports_without_room(device, monkeypatch):

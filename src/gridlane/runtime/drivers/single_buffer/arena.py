@@ -25,6 +25,8 @@ SPARE = 256
 """Reserved bytes at the end: copies read the word after their last one."""
 SMALLEST = 1 << 20
 """The initial size of a buffer, in bytes."""
+KEPT = 1 << 16
+"""Bytes of the first buffer that arrays of less than half a buffer leave to reports."""
 
 
 def rounded(size: int) -> int:
@@ -130,10 +132,16 @@ class GrowingArena:
     def _take(self, room: int) -> int | None:
         """The address of so many free bytes; None if no buffer has them."""
         for segment in self._in_order():
-            found = segment.free.take(room)
+            found = None if self._is_kept(segment, room) else segment.free.take(room)
             if found is not None:
                 return segment.number << OFFSET_BITS | found[0]
         return None
+
+    def _is_kept(self, segment: Segment, room: int) -> bool:
+        """Whether an array must leave a buffer's bytes to reports, which are in the first one."""
+        if segment.number or 2 * room > self._most:
+            return False
+        return segment.used + room > self._most - FIRST - SPARE - KEPT
 
     @property
     def _most(self) -> int:
@@ -150,7 +158,7 @@ class GrowingArena:
                 f"{most - FIRST - SPARE} bytes at most ({facts.why})",
             )
         for segment in self._in_order():
-            if segment.needed(room) > most:
+            if segment.needed(room) > most or self._is_kept(segment, room):
                 continue
             try:
                 self._enlarge(segment, room)

@@ -14,10 +14,12 @@ from gridlane.core.device_errors import (
     INVALID_IMAGE,
     INVALID_VALUE,
     NOT_SUPPORTED,
+    OUT_OF_MEMORY,
     OUT_OF_RESOURCES,
     KernelStop,
     fail,
 )
+from gridlane.core.errors import DeviceError
 from gridlane.core.shader_abi import PARAMETERS, buffer_places, buffers_reader
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer
@@ -33,6 +35,8 @@ from gridlane.runtime.host_driven_kernel import (
 )
 from gridlane.runtime.protocol import Block
 
+FEWEST = 1 << 12
+"""Bytes of records below which a report block is not shrunk."""
 SHARED_STEP = 16
 """The granularity of dynamic shared memory in bytes, as each size is a program of its own."""
 
@@ -111,13 +115,22 @@ class SingleBufferKernel(HostDrivenKernel[Device]):
         self.report = report.Report(artifact, host)
         # Shader kernels record no positions: the block ends with the records.
         struct.pack_into("<I", host, abi.TRACE_SLOTS_OFFSET, 0)
+        self._memory = self._room_for(self.report)
         self._host, self._header = host, bytes(host[: abi.RECORDS_OFFSET])
-        size = abi.RECORDS_OFFSET + self.report.capacity
-        self._memory = self.device.report_memory.allocate(size)
         self.report_address = self._memory.address
         self._reset(self.report.capacity)
 
     # --- its reports ---
+
+    def _room_for(self, block: report.Report) -> Buffer:
+        """Memory for a report block, with fewer records if the first buffer has no room for all."""
+        while True:
+            try:
+                return self.device.report_memory.allocate(abi.RECORDS_OFFSET + block.capacity)
+            except DeviceError as error:
+                if error.number != OUT_OF_MEMORY or block.capacity < FEWEST:
+                    raise
+            block.shrink(block.capacity // 4)
 
     def _reset(self, records: int) -> None:
         """Clear the report, which may contain so many bytes of records."""
