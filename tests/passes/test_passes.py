@@ -8,15 +8,18 @@ import pytest
 
 from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
+from gridlane.ir.stages import CFG
 from gridlane.ir.verifier import verify
 from gridlane.passes.optimise.promote import promote_variables
 from gridlane.passes.structure.branch_out_of_scopes import branch_out_of_scopes
 from gridlane.passes.structure.inline import inline_calls
+from gridlane.passes.structure.structurize import structurize
 
 PASSES = {
     "branch": branch_out_of_scopes,
     "inline": inline_calls,
     "promote": promote_variables,
+    "structurize": structurize,
 }
 FILES = sorted(Path(__file__).parent.glob("*.txt"))
 
@@ -30,7 +33,7 @@ def normal(text: str) -> str:
 def test_pass(path: Path) -> None:
     before, wanted = path.read_text().split("\n----\n")
     module = parse_module(before)
-    verify(module)
+    verify(module, CFG)
     PASSES[path.stem.split("-")[0]](module)
     verify(module)
     assert print_module(module).strip() == normal(wanted)

@@ -39,11 +39,18 @@ def _is_array(value: Any) -> bool:
     return hasattr(value, "copy_out") or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
-def packed(name: str, slots: tuple[ParamSlot, ...], size: int, args: tuple[Any, ...]) -> bytes:
+def packed(
+    name: str,
+    types: tuple[str, ...],
+    slots: tuple[ParamSlot, ...],
+    size: int,
+    args: tuple[Any, ...],
+) -> bytes:
     """The parameter block.
 
     Args:
         name: of the kernel, for errors.
+        types: of its parameters in PTX: ``u32``, ``f32``, ``b64``, ...
         slots: its flat parameters; those of a parameter that is bytes have their offset as path.
         size: bytes of the block.
 
@@ -63,12 +70,12 @@ def packed(name: str, slots: tuple[ParamSlot, ...], size: int, args: tuple[Any, 
             assert isinstance(offset, int)
             data = _bytes(name, slot, value, whole[slot.argument])[offset : offset + slot.size]
         else:
-            data = _scalar(name, slot, value)
+            data = _scalar(name, slot, value, types[slot.argument][0] in "fb")
         block[slot.offset : slot.end] = data
     return bytes(block)
 
 
-def _scalar(name: str, slot: ParamSlot, value: Any) -> bytes:
+def _scalar(name: str, slot: ParamSlot, value: Any, takes_floats: bool) -> bytes:
     size = slot.size
     is_array = isinstance(value, DeviceNDArray) or (isinstance(value, np.ndarray) and value.ndim)
     if is_array and size != 8:
@@ -89,8 +96,8 @@ def _scalar(name: str, slot: ParamSlot, value: Any) -> bytes:
             _refuse(name, slot, f"{value}, which has more than {size} bytes")
         return (value & (1 << 8 * size) - 1).to_bytes(size, "little")
     if isinstance(value, float):
-        if size not in (4, 8) or slot.dtype is None:
-            _refuse(name, slot, "a float, and the parameter is a pointer or has another size")
+        if size not in (4, 8) or slot.dtype is None or not takes_floats:
+            _refuse(name, slot, "a float, and the parameter is a pointer or an integer")
         return struct.pack("<f" if size == 4 else "<d", value)
     return _exactly(name, slot, _buffer(name, slot, value), size)
 

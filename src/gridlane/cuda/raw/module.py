@@ -163,7 +163,8 @@ class RawKernel(ProcessBound):
         back = Writebacks()
         given = on_device(args, back)
         artifact = plan.kernel.artifact
-        params = packed(self.name, artifact.params, artifact.param_bytes, given)
+        types = tuple(param.type for param in self._source.entry.params)
+        params = packed(self.name, types, artifact.params, artifact.param_bytes, given)
         native = stream.native if isinstance(stream, AnyStream) else None
         if stream is not None and native is None:
             raise ArgumentError(f"stream: one of cuda.stream(), not {stream!r:.60}")

@@ -197,11 +197,12 @@ class _Inliner:
 def declare_variables(function: Function, variables: list[Var]) -> None:
     """Add variables to a function, under names that are unused in it."""
     taken = {var.name for var in function.variables}
+    counts: dict[str, int] = {}
     for var in variables:
-        stem, count = var.name, 0
+        stem = var.name
         while var.name in taken:
-            count += 1
-            var.name = f"{stem}.{count}"
+            counts[stem] = counts.get(stem, 0) + 1
+            var.name = f"{stem}.{counts[stem]}"
         taken.add(var.name)
         function.variables.append(var)
 

@@ -67,7 +67,7 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
         self._between: SingleBufferKernel | None = None
 
     def _note_several(self) -> None:
-        self.several_buffers = True
+        self.several_buffers = self.queue.several_buffers = True
 
     # --- code ---
 

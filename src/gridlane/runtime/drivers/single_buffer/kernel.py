@@ -40,7 +40,6 @@ SHARED_STEP = 16
 class Device(KernelDevice, Protocol):
     """The device interface that a kernel uses."""
 
-    several_buffers: bool
     engine: Engine
     report_memory: DeviceMemory[Buffer]
     queue: Queue
@@ -178,7 +177,7 @@ class SingleBufferBound(HostDrivenBound[SingleBufferKernel, SingleBufferStream, 
     ) -> None:
         kernel, queue = self.kernel, stream.queue
         buffers = FIRST_ALONE
-        if kernel.device.several_buffers or self._of_several:
+        if queue.several_buffers or self._of_several:
             buffers = self._buffers(params)
         queue.launch(prepared, params, grid, kernel.report_address, shared, buffers)
         if kernel.report is not None:

@@ -37,6 +37,8 @@ class Queue(HostDrivenContext):
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine.facts.software)
         self.engine = engine
+        self.several_buffers = False
+        """Whether memory is several buffers, so that each launch is checked for its code's."""
         self.running: Callable[[], str] = str
         """The names of kernels that may be in flight, for the message of a fault."""
         self._done = 0

@@ -203,6 +203,8 @@ class WebGpuEngine:
         encoder: Any = None
         within: Any = None
         program: Any = None
+        buffers: Any = None
+        group: Any = None
         for command in commands:
             if isinstance(command, Dispatch):
                 if within is None:
@@ -212,7 +214,9 @@ class WebGpuEngine:
                 if command.program is not program:
                     program = command.program
                     within.set_pipeline(program)
-                group = self._groups.get(command.buffers) or self._group(command.buffers)
+                if command.buffers is not buffers:
+                    buffers = command.buffers
+                    group = self._groups.get(buffers) or self._group(buffers)
                 within.set_bind_group(0, group, (command.params, command.launch))
                 within.dispatch_workgroups(command.x, command.y, command.z)
                 continue

@@ -1,0 +1,164 @@
+"""Decides where the code of each node of a reducible graph stands.
+
+The code of a node comes in front of that of the nodes that it dominates. These follow its branch:
+inside it, if there is one way to them (``inline``), else behind it, as a merge. A node outside of
+the loop that its dominator is in stands behind the loop.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+
+from gridlane.ir.dominance import Dominators, depth_first, dominators
+from gridlane.passes.structure.structurize.flow import Flow, Node
+
+SHORT = 8
+"""The most ops of a node that stays in a loop although it leaves it, as it ends the thread."""
+
+
+@dataclass(slots=True)
+class Loops:
+    """The loops of a reducible graph, by their headers.
+
+    Attributes:
+        headers: the nodes that dominate the start of an edge to them.
+        around: for each node, the header of the innermost loop that it is in, for a header of the
+            next loop out; -1 for none.
+    """
+
+    headers: set[int]
+    around: list[int]
+
+    def of(self, node: int) -> int:
+        """The header of the innermost loop that the code of a node stands in, or -1."""
+        return node if node in self.headers else self.around[node]
+
+
+def loops_of(flow: Flow, tree: Dominators) -> Loops:
+    """Find the loops, inner ones first (R. Tarjan, "Testing flow graph reducibility", 1974)."""
+    latches: dict[int, list[int]] = {}
+    before = flow.predecessors()
+    for node in tree.order:
+        for goal in flow.nodes[node].goals:
+            if tree.dominates(goal, node):
+                latches.setdefault(goal, []).append(node)
+    around = [-1] * len(flow.nodes)
+    joined = list(range(len(flow.nodes)))
+
+    def outermost(node: int) -> int:
+        """The header of the outermost loop so far that holds a node, or the node."""
+        path: list[int] = []
+        while joined[node] != node:
+            path.append(node)
+            node = joined[node]
+        for each in path:
+            joined[each] = node
+        return node
+
+    for header in reversed(tree.order):
+        waiting = [outermost(latch) for latch in latches.get(header, ())]
+        while waiting:
+            node = waiting.pop()
+            if outermost(node) == header:
+                continue
+            around[node], joined[node] = header, header
+            waiting += [outermost(other) for other in before[node]]
+    return Loops(set(latches), around)
+
+
+@dataclass(slots=True)
+class Places:
+    """Where nodes stand.
+
+    Attributes:
+        merges: for each node the merges behind its branch, in order.
+        behind: for each header the nodes behind its loop, in order.
+        inline: the nodes that stand inside the branch to them.
+        size: the ops of each node and the nodes inside and behind it.
+        first, last_inner, last: the place of each node in the order of the code, of the last node
+            that sees its values, and of the last behind its loop.
+        arrivals: for each node, the places of its predecessors, sorted.
+    """
+
+    tree: Dominators
+    loops: Loops
+    merges: list[list[int]]
+    behind: list[list[int]]
+    inline: set[int] = field(default_factory=set[int])
+    size: list[int] = field(default_factory=list[int])
+    first: list[int] = field(default_factory=list[int])
+    last_inner: list[int] = field(default_factory=list[int])
+    last: list[int] = field(default_factory=list[int])
+    arrivals: list[list[int]] = field(default_factory=list[list[int]])
+
+    def sees(self, node: int, home: int) -> bool:
+        """Whether the values of one node are visible in another."""
+        return self.first[home] <= self.first[node] <= self.last_inner[home]
+
+    def comes_to(self, node: int, goal: int) -> bool:
+        """Whether control may go from an inline node or what follows it to another node."""
+        found = self.arrivals[goal]
+        at = bisect_left(found, self.first[node])
+        return at < len(found) and found[at] <= self.last[node]
+
+
+def places_of(flow: Flow) -> Places:
+    """Place all nodes."""
+    edges = flow.edges()
+    tree = dominators(edges)
+    loops = loops_of(flow, tree)
+    before = flow.predecessors()
+    inner: list[list[int]] = [[] for _ in edges]
+    places = Places(tree, loops, [[] for _ in edges], [[] for _ in edges])
+    _, postorder, _ = depth_first(edges)
+    for node in reversed(postorder):
+        owner = tree.parent[node]
+        if owner < 0:
+            continue
+        outer, inside = loops.around[node], loops.of(owner)
+        is_single = sum(not tree.dominates(node, other) for other in before[node]) == 1
+        if outer != inside and not (is_single and _ends_shortly(flow.nodes[node])):
+            while loops.around[inside] != outer:
+                inside = loops.around[inside]
+            places.behind[inside].append(node)
+        elif is_single:
+            places.inline.add(node)
+            inner[owner].append(node)
+        else:
+            places.merges[owner].append(node)
+            inner[owner].append(node)
+    _number(flow, places, inner)
+    places.arrivals = [sorted(places.first[other] for other in found) for found in before]
+    return places
+
+
+def _ends_shortly(node: Node) -> bool:
+    """Whether a node ends the thread after few ops, in which threads do not meet."""
+    return (
+        node.end is not None
+        and len(node.ops) <= SHORT
+        and not any(op.barrier or op.cross_lane or op.REGION_FIELDS for op in node.ops)
+    )
+
+
+def _number(flow: Flow, places: Places, inner: list[list[int]]) -> None:
+    """Number the nodes in an order of the code: a node, those that see its values, the others."""
+    count = len(flow.nodes)
+    places.first, places.last = [0] * count, [0] * count
+    places.last_inner, places.size = [0] * count, [0] * count
+    order: list[int] = []
+    stack = [0]
+    while stack:
+        node = stack.pop()
+        places.first[node] = len(order)
+        order.append(node)
+        stack += places.behind[node]
+        stack += inner[node]
+    for node in reversed(order):
+        here = places.first[node]
+        places.last_inner[node] = max([here, *[places.last[child] for child in inner[node]]])
+        below = [places.last[child] for child in places.behind[node]]
+        places.last[node] = max([places.last_inner[node], *below])
+        children = [*inner[node], *places.behind[node]]
+        places.size[node] = len(flow.nodes[node].ops) + 1 + sum(places.size[c] for c in children)
