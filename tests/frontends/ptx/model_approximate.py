@@ -83,7 +83,7 @@ def _none(exact: Fraction, source: Fraction) -> Fraction:
 
 @model("div")
 def div(root: str, m: Modifiers) -> Case | None:
-    """A quotient. Where the divisor is above 2^126, ``.approx`` may be 0, or NaN for an infinity."""
+    """A quotient. ``.approx`` may be 0, or NaN for an infinity, by a divisor above 2^126."""
     if m[0] not in ("approx", "full"):
         return None
     of, approx = F32, m[0] == "approx"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from tests.frontends.ptx import (  # noqa: F401 (they fill the model)
     model_floats,
     model_integers,
 )
-from tests.frontends.ptx.model import Case, bits_of, cases, mask, signed
+from tests.frontends.ptx.model import Case, Result, bits_of, cases, mask, signed
 from tests.frontends.ptx.model_numbers import FORMATS, Format, is_nan
 
 
@@ -217,23 +218,31 @@ class Program:
 
     # --- the results
 
+    @cached_property
+    def wanted(self) -> list[list[tuple[Result, ...]]]:
+        """What the model says of each use, for each thread."""
+        made = zip(self.uses, self.inputs, strict=True)
+        return [
+            [use.case.compute(*(column[lane] for column in inputs)) for lane in range(self.count)]
+            for use, inputs in made
+        ]
+
     def wrong(self, made: np.ndarray, limit: int = 3) -> Iterator[str]:
         """What differs from the model, at most ``limit`` lines a use."""
-        rows = made.reshape(-1, self.count)
-        for use, inputs, places in zip(self.uses, self.inputs, self.columns, strict=True):
-            columns = [rows[place].tolist() for place in places]
+        for use, inputs, places, wanted in zip(
+            self.uses, self.inputs, self.columns, self.wanted, strict=True
+        ):
+            columns = [made[place].tolist() for place in places]
             found = 0
-            for lane in range(self.count):
-                given = [column[lane] for column in inputs]
-                for kind, column, want in zip(
-                    use.case.results, columns, use.case.compute(*given), strict=True
-                ):
-                    if not _agrees(kind, column[lane], want):
-                        found += 1
-                        if found <= limit:
-                            shown = "no such" if callable(want) else f"not {want:#x}"
-                            sources = ", ".join(f"{each:#x}" for each in given)
-                            yield f"{use} ({sources}) gives {kind} {column[lane]:#x}, {shown}"
+            for lane, wants in enumerate(wanted):
+                for kind, column, want in zip(use.case.results, columns, wants, strict=True):
+                    if _agrees(kind, column[lane], want):
+                        continue
+                    found += 1
+                    if found <= limit:
+                        shown = "which is too far off" if callable(want) else f"not {want:#x}"
+                        sources = ", ".join(f"{column[lane]:#x}" for column in inputs)
+                        yield f"{use} ({sources}) gives {kind} {column[lane]:#x}, {shown}"
 
 
 def launched(program: Program, module: Callable[..., Any]) -> np.ndarray:
@@ -244,7 +253,8 @@ def launched(program: Program, module: Callable[..., Any]) -> np.ndarray:
     """
     made = np.zeros((program.results, program.count), np.uint64)
     kernel = module(code=program.text).get_function("forms")
-    kernel((program.count // BLOCK,), (BLOCK,), (program.array(), made))
+    block = next(each for each in (500, 16) if program.count % each == 0)
+    kernel((program.count // block,), (block,), (program.array(), made))
     return made
 
 
@@ -252,12 +262,11 @@ _START = (
     ".reg .b64 %source, %made, %at;\n.reg .b32 %thread, %other, %unused;",
     "ld.param.u64 %source, [source];\ncvta.to.global.u64 %source, %source;",
     "ld.param.u64 %made, [made];\ncvta.to.global.u64 %made, %made;",
-    "mov.u32 %thread, %tid.x;\nmov.u32 %other, %ctaid.x;",
-    "shl.b32 %other, %other, 4;\nadd.u32 %thread, %thread, %other;",
+    "mov.u32 %thread, %tid.x;\nmov.u32 %other, %ntid.x;\nmov.u32 %unused, %ctaid.x;",
+    "mad.lo.s32 %thread, %other, %unused, %thread;",
     "mul.wide.u32 %at, %thread, 8;",
     "add.u64 %source, %source, %at;\nadd.u64 %made, %made, %at;",
 )
-BLOCK = 16
 
 
 def _agrees(kind: str, got: int, want: object) -> bool:

@@ -1,6 +1,6 @@
-"""Each elementwise form of the table against the model of the ISA, bit for bit.
+"""Each elementwise form of the table against the model of the ISA, bit for bit, on 16 operands.
 
-``make test`` runs 16 operands a form; ``make oracle`` 2,000.
+``make oracle`` runs 2,000 on every device; see docs/ptx-forms.md.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pytest
 from tests.devices import DEVICES
 from tests.effort import examples
 from tests.frontends.ptx.model import cases
-from tests.frontends.ptx.oracle import BLOCK, Program, Use, launched, uses
+from tests.frontends.ptx.oracle import Program, Use, launched, uses
 
 from gridlane import cuda
 from gridlane.core.errors import CompileError
@@ -39,7 +39,7 @@ DIRECTED = re.compile(r"(add|sub|mul|fma|div|rcp|sqrt)\.r[zmp]\.f64")
 USES = list(uses(each for each in SPELLINGS if not DIRECTED.fullmatch(each)))
 BATCH = 60
 BATCHES = [USES[at : at + BATCH] for at in range(0, len(USES), BATCH)]
-SAMPLE = USES[7::33]
+SAMPLE = USES[7::67]
 """What devices with slow compilers run in ``make test``."""
 
 
@@ -58,21 +58,20 @@ def test_forms(device, batch):
     assert list(_wrong(device, batch)) == []
 
 
-@pytest.mark.parametrize("batch", [SAMPLE[at : at + 48] for at in range(0, len(SAMPLE), 48)])
 @pytest.mark.parametrize("device", [each for each in DEVICES if each != "cpu"])
-def test_a_sample_of_forms(device, batch):
-    assert list(_wrong(device, batch)) == []
+def test_a_sample_of_forms(device):
+    assert list(_wrong(device, SAMPLE)) == []
 
 
 def _wrong(device: str, batch: list[Use]) -> Iterator[str]:
     current.choose(get_device(device))
-    program = Program(batch, examples(BLOCK, 2000), USES.index(batch[0]))
+    program = Program(batch, examples(16, 2000), seed=USES.index(batch[0]))
     return program.wrong(launched(program, cuda.RawModule))
 
 
 @pytest.mark.parametrize("spelling", [each for each in SPELLINGS if DIRECTED.fullmatch(each)])
 def test_directed_rounding_of_f64_is_refused(spelling):
-    program = Program(list(uses([spelling])), BLOCK)
+    program = Program(list(uses([spelling])), 16)
     current.choose(get_device("interp"))
     with pytest.raises(CompileError, match="f64 is rounded to nearest alone"):
         launched(program, cuda.RawModule)
@@ -80,7 +79,7 @@ def test_directed_rounding_of_f64_is_refused(spelling):
 
 @pytest.mark.skipif(shutil.which("ptxas") is None, reason="ptxas of CUDA is not installed")
 def test_ptxas_accepts_each_form(tmp_path: Path):
-    text = Program(list(uses(SPELLINGS)), BLOCK).text
+    text = Program(list(uses(SPELLINGS)), 16).text
     assert _refused(text, tmp_path) == []
 
 
@@ -99,7 +98,7 @@ def _refused(text: str, folder: Path) -> list[str]:
 
 def test_the_model_knows_what_is_wrong():
     """A result with a bit changed is seen."""
-    program = Program(list(uses(["add.u32", "setp.lt.f32", "cvt.u8.u32", "sin.approx.f32"])), BLOCK)
+    program = Program(list(uses(["add.u32", "setp.lt.f32", "cvt.u8.u32", "sin.approx.f32"])), 16)
     current.choose(get_device("interp"))
     made = launched(program, cuda.RawModule)
     assert list(program.wrong(made)) == []
