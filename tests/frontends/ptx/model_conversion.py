@@ -7,12 +7,15 @@ from fractions import Fraction
 from tests.frontends.ptx.model import Case, Modifiers, bits_of, clamped, mask, model, read
 from tests.frontends.ptx.model_floats import mode_of, relu, saturated
 from tests.frontends.ptx.model_numbers import (
+    F32,
     FORMATS,
+    WIDE,
     Format,
     flushed,
     is_infinite,
     is_nan,
     is_negative,
+    is_tiny,
     is_zero,
     rounded,
     value,
@@ -90,7 +93,12 @@ def _to_float(a: int, m: Modifiers, out: Format, into: Format) -> int:
         made = saturated(made, into)
     if "relu" in m:
         made = relu(made, into)
-    return flushed(made, into) if "ftz" in m and into.bits == 32 else made
+    if "ftz" not in m or into is not F32:
+        return made
+    is_least = made & ~into.sign == 1 << into.fraction
+    if is_least and is_tiny(rounded(value(a, out), WIDE, mode_of(m))):
+        return made & into.sign
+    return flushed(made, into)
 
 
 def _packed(m: Modifiers, target: str, source: str) -> Case:

@@ -10,6 +10,7 @@ from tests.frontends.ptx.model import Case, Modifiers, mask, model
 from tests.frontends.ptx.model_numbers import (
     F32,
     FORMATS,
+    WIDE,
     Format,
     exponent_of,
     flushed,
@@ -17,10 +18,12 @@ from tests.frontends.ptx.model_numbers import (
     is_nan,
     is_negative,
     is_subnormal,
+    is_tiny,
     is_zero,
     order,
     rounded,
     value,
+    widened,
 )
 
 Float = Callable[..., int]
@@ -153,6 +156,8 @@ def arithmetic(root_: str, m: Modifiers) -> Case | None:
         return None
     count, exact = _function(root_, m, of)
     apply = finished(exact, m, of)
+    if "ftz" in m and of is F32:
+        apply = _tiny_flushed(apply, _function(root_, m, WIDE)[1])
     if not name.endswith("x2"):
         return Case((name,) * count, (name,), lambda *x: (apply(*x),))
 
@@ -161,6 +166,19 @@ def arithmetic(root_: str, m: Modifiers) -> Case | None:
         return (low | high << 16,)
 
     return Case((name,) * count, (name,), both)
+
+
+def _tiny_flushed(apply: Float, wide: Float) -> Float:
+    """A function of f32 that also flushes what only its subnormal exponent has rounded up."""
+
+    def flush(*sources: int) -> int:
+        made = apply(*sources)
+        if made & ~F32.sign != 1 << F32.fraction:
+            return made
+        exact = wide(*(widened(flushed(each, F32)) for each in sources))
+        return made & F32.sign if is_tiny(exact) else made
+
+    return flush
 
 
 def finished(exact: Float, m: Modifiers, of: Format) -> Float:

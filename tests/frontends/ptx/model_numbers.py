@@ -42,6 +42,9 @@ class Format:
 
 F16, BF16 = Format("f16", 16, 10), Format("bf16", 16, 7)
 F32, F64 = Format("f32", 32, 23), Format("f64", 64, 52)
+WIDE = Format("f32 with more exponents", 35, 23)
+"""A result is subnormal, and ``.ftz`` flushes it, where the number rounded to 24 bits is below the
+normal ones: ptxas's own arithmetic does so."""
 FORMATS = {each.name: each for each in (F16, BF16, F32, F64)}
 
 
@@ -89,6 +92,23 @@ def order(bits: int, of: Format) -> int:
 def flushed(bits: int, of: Format) -> int:
     """0 with its sign for a subnormal number."""
     return bits & of.sign if is_subnormal(bits, of) else bits
+
+
+def widened(bits: int) -> int:
+    """An f32 as a WIDE."""
+    sign = WIDE.sign if is_negative(bits, F32) else 0
+    if is_nan(bits, F32):
+        return WIDE.nan
+    return (
+        WIDE.infinity | sign
+        if is_infinite(bits, F32)
+        else rounded(value(bits, F32), WIDE, "rn", sign)
+    )
+
+
+def is_tiny(bits: int) -> bool:
+    """Whether a WIDE is below the normal numbers of f32."""
+    return order(bits & ~WIDE.sign, WIDE) < order(rounded(Fraction(2) ** F32.least, WIDE), WIDE)
 
 
 def exponent_of(number: Fraction) -> int:

@@ -47,6 +47,8 @@ def _float(random_: random.Random, of: Format) -> int:
     one, tiny = of.one, 1 << of.fraction
     edges = (0, 1, tiny - 1, tiny, tiny + 1, one - 1, one, one + 1, of.infinity - 1, of.infinity)
     edges = (*edges, of.nan, one + tiny, one + tiny // 2, one - tiny, of.infinity - tiny)
+    root = one + (of.least // 2) * tiny  # products of such are the least normal numbers
+    edges = (*edges, 2 * tiny - 1, root - 2, root - 1, root + 1, root + 2)
     sign = of.sign * random_.getrandbits(1)
     kind = random_.random()
     if kind < 0.4:

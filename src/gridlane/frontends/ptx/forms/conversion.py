@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gridlane.core.dtypes import DType, bf16, f16, f32, f64, i64, u16, u32, u64
-from gridlane.frontends.ptx.forms.floating import saturated
+from gridlane.frontends.ptx.forms.floating import saturated, tiny_flushed, up
 from gridlane.frontends.ptx.forms.logic import flushed
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand
@@ -93,7 +93,10 @@ def float_to_int(t: Values, m: Match, o: Operands) -> None:
 def float_to_float(t: Values, m: Match, o: Operands) -> None:
     """Exact, or rounded to nearest even."""
     target, source = m.types
-    made = t.b.cast(_flushed(t, m, t.read(o[1], source, narrows=True)), target)
+    value = _flushed(t, m, t.read(o[1], source, narrows=True))
+    made = t.b.cast(value, target)
+    if m.has("ftz") and source is f64:
+        made = tiny_flushed(t, made, t.b.cast(up(t, value), target))
     if m.has("sat"):
         made = saturated(t, made)
     t.write(o[0], t.widen(o[0], _flushed(t, m, made)))
