@@ -85,12 +85,12 @@ def szext(t: Values, m: Match, o: Operands) -> None:
 def fns(t: Values, m: Match, o: Operands) -> None:
     """The place of the n-th one bit from a place on; below it for a negative n."""
     b, mask, base, number = t.b, t.read(o[1], u32), t.read(o[2], u32), t.read(o[3], i32)
-    zero, one = b.const(0, i32), b.const(1, i32)
+    zero, one = b.const(0, i32), b.const(1, u32)
     backwards = b.lt(number, zero)
     # Downwards is upwards in the reversed word; n = 0 asks for the bit at the place itself.
     word = b.select(backwards, b.unary(arith.Brev, mask), mask)
     start = b.select(backwards, b.sub(b.const(31, u32), base), base)
-    count = b.unary(arith.Abs, number)
+    count = b.cast(b.unary(arith.Abs, number), u32)  # the least number has one as well
     ones = b.const(u32.max, u32)
     word = b.and_(word, b.binary(arith.Shl, ones, start))
     own = b.binary(arith.Shl, b.const(1, u32), start)
@@ -101,12 +101,12 @@ def fns(t: Values, m: Match, o: Operands) -> None:
     for step in (16, 8, 4, 2, 1):
         window = b.binary(arith.Shr, word, place)
         low = b.and_(window, b.const((1 << step) - 1, u32))
-        inside = b.cast(b.unary(arith.Popcount, low), i32)
+        inside = b.cast(b.unary(arith.Popcount, low), u32)
         later = b.binary(arith.Ge, rest, inside)
         rest = b.select(later, b.sub(rest, inside), rest)
         place = b.select(later, b.add(place, b.const(step, u32)), place)
     there = b.and_(b.binary(arith.Shr, word, place), b.const(1, u32))
-    found = b.and_(b.eq(there, b.const(1, u32)), b.eq(rest, zero))
+    found = b.and_(b.eq(there, one), b.eq(rest, b.zero(u32)))
     inside_word = b.and_(found, b.lt(base, b.const(32, u32)))
     place = b.select(backwards, b.sub(b.const(31, u32), place), place)
     t.write(o[0], b.select(inside_word, place, ones))

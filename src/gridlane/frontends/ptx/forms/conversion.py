@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gridlane.core.dtypes import DType, bf16, f16, f32, f64, i64, u16, u32, u64
-from gridlane.frontends.ptx.forms.floating import saturated
+from gridlane.frontends.ptx.forms.floating import saturated, tiny_flushed, up
 from gridlane.frontends.ptx.forms.logic import flushed
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand
@@ -23,7 +23,16 @@ _ROUND: dict[str, type[Op]] = {
 }
 
 
-@form(f"cvt [.sat] .{_INTS} .{_INTS}", "d, a")
+@form(f"cvt .{_INTS} .{_INTS}", "d, a")
+# .sat is for targets that cannot hold each number of the source.
+@form("cvt .sat .s8|s16|s32|s64 .u64", "d, a")
+@form("cvt .sat .s8|s16|s32 .u32|s64", "d, a")
+@form("cvt .sat .s8|s16 .u16|s32", "d, a")
+@form("cvt .sat .s8 .u8|s16", "d, a")
+@form("cvt .sat .u8|u16|u32|u64 .s8|s16|s32|s64", "d, a")
+@form("cvt .sat .u8|u16|u32 .u64", "d, a")
+@form("cvt .sat .u8|u16 .u32", "d, a")
+@form("cvt .sat .u8 .u16", "d, a")
 def int_to_int(t: Values, m: Match, o: Operands) -> None:
     """Truncated, extended, or saturated."""
     target, source = m.types
@@ -44,7 +53,8 @@ def _clamped(t: Values, value: Value, target: DType) -> Value:
     return value
 
 
-@form(f"cvt .rn .f16|bf16|f32|f64 .{_INTS}", "d, a")
+@form(f"cvt .rn .f16|f32|f64 .{_INTS}", "d, a")
+@form("cvt .rn .bf16 .u16|u32|u64|s16|s32|s64", "d, a")
 @form(f"cvt .rn [.ftz] [.sat] .f32 .{_INTS}", "d, a")
 def int_to_float(t: Values, m: Match, o: Operands) -> None:
     """Rounded to nearest even."""
@@ -53,14 +63,14 @@ def int_to_float(t: Values, m: Match, o: Operands) -> None:
     t.write(o[0], t.widen(o[0], saturated(t, made) if m.has("sat") else made))
 
 
-@form(f"cvt .rni|rzi|rmi|rpi [.ftz] [.sat] .{_INTS} .f16|bf16|f32|f64", "d, a")
+@form(f"cvt .rni|rzi|rmi|rpi [.ftz] [.sat] .{_INTS} .f32", "d, a")
+@form(f"cvt .rni|rzi|rmi|rpi [.sat] .{_INTS} .f16|f64", "d, a")
+@form("cvt .rni|rzi|rmi|rpi .u16|u32|u64|s16|s32|s64 .bf16", "d, a")
 def float_to_int(t: Values, m: Match, o: Operands) -> None:
     """Rounded to an integer, then saturated. A NaN gives 0, or the upper bit where the source or
     the target has 64 bits."""
     b, (target, source) = t.b, m.types
-    value = t.read(o[1], source, narrows=True)
-    if m.has("ftz"):
-        value = flushed(t, value)
+    value = _flushed(t, m, t.read(o[1], source, narrows=True))
     rounding = _ROUND[m.modifiers[0]]
     if source in (f16, bf16):
         value = b.cast(value, f32)
@@ -83,13 +93,18 @@ def float_to_int(t: Values, m: Match, o: Operands) -> None:
 def float_to_float(t: Values, m: Match, o: Operands) -> None:
     """Exact, or rounded to nearest even."""
     target, source = m.types
-    value = t.read(o[1], source, narrows=True)
-    if m.has("ftz"):
-        value = flushed(t, value)
+    value = _flushed(t, m, t.read(o[1], source, narrows=True))
     made = t.b.cast(value, target)
+    if m.has("ftz") and source is f64:
+        made = tiny_flushed(t, made, t.b.cast(up(t, value), target))
     if m.has("sat"):
         made = saturated(t, made)
-    t.write(o[0], t.widen(o[0], flushed(t, made) if m.has("ftz") else made))
+    t.write(o[0], t.widen(o[0], _flushed(t, m, made)))
+
+
+def _flushed(t: Values, m: Match, value: Value) -> Value:
+    """A float, flushed with .ftz: here it is about f32 alone."""
+    return flushed(t, value) if m.has("ftz") and value.type is f32 else value
 
 
 @form("cvt [.rni|rzi|rmi|rpi] [.ftz] [.sat] .f32 .f32", "d, a")
@@ -97,9 +112,7 @@ def float_to_float(t: Values, m: Match, o: Operands) -> None:
 @form("cvt [.rni|rzi|rmi|rpi] [.sat] .f16 .f16", "d, a")
 def round_float(t: Values, m: Match, o: Operands) -> None:
     """Rounded to an integer that stays a float."""
-    value = t.read(o[1], m.type)
-    if m.has("ftz"):
-        value = flushed(t, value)
+    value = _flushed(t, m, t.read(o[1], m.type))
     rounding = _ROUND.get(m.modifiers[0])
     if rounding is not None:
         if m.type is f16:

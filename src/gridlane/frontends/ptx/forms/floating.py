@@ -6,6 +6,8 @@ functions, which is below that of the ISA. f32 with .ftz takes and gives 0 for s
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gridlane.core.dtypes import DType, bf16, f16, f32, u16, u32
 from gridlane.frontends.ptx.forms.logic import flushed
 from gridlane.frontends.ptx.forms.table import Match, form
@@ -26,11 +28,39 @@ def source(t: Values, m: Match, operand: Operand) -> Value:
     return flushed(t, value) if m.has("ftz") else value
 
 
-def result(t: Values, m: Match, operand: Operand, value: Value) -> None:
-    """Write a result: flushed, and within 0 and 1, if the form says so."""
-    if m.has("sat"):
-        value = saturated(t, value)
-    t.write(operand, flushed(t, value) if m.has("ftz") else value)
+def result(
+    t: Values, m: Match, operand: Operand, value: Value, scaled: Scaled | None = None
+) -> None:
+    """Write a result: flushed, and within 0 and 1, if the form says so.
+
+    Args:
+        scaled: what computes the result times 2^24, where the result may be inexact and subnormal.
+    """
+    if m.has("ftz") and scaled is not None:
+        value = tiny_flushed(t, value, scaled())
+    elif m.has("ftz"):
+        value = flushed(t, value)
+    t.write(operand, saturated(t, value) if m.has("sat") else value)
+
+
+Scaled = Callable[[], Value]
+SCALE = 2.0**24
+_LEAST = 2.0**-126 * SCALE
+
+
+def tiny_flushed(t: Values, value: Value, scaled: Value) -> Value:
+    """An f32, with 0 of its sign where it is subnormal before its bits are cut to those that a
+    subnormal number has: where it is below 2^-126 when rounded to 24 bits. ``scaled`` has these."""
+    b = t.b
+    sign = b.bitcast(b.and_(b.bitcast(value, u32), b.const(0x80000000, u32)), f32)
+    is_tiny = b.lt(b.unary(arith.Abs, scaled), b.const(_LEAST, f32))
+    return b.select(is_tiny, sign, value)
+
+
+def up(t: Values, value: Value) -> Value:
+    """A float times 2^24. It overflows for numbers whose results are normal, and stays infinite."""
+    assert isinstance(value.type, DType)
+    return t.b.mul(value, t.b.const(SCALE, value.type))
 
 
 def saturated(t: Values, value: Value) -> Value:
@@ -56,8 +86,10 @@ def saturated(t: Values, value: Value) -> Value:
 @form("mul [.rn] .bf16", "d, a, b")
 def binary(t: Values, m: Match, o: Operands) -> None:
     """Sum, difference, product."""
-    op = _BINARY[m.form.root]
-    result(t, m, o[0], t.b.binary(op, source(t, m, o[1]), source(t, m, o[2])))
+    op, first, second = _BINARY[m.form.root], source(t, m, o[1]), source(t, m, o[2])
+    made = t.b.binary(op, first, second)
+    # Tiny sums are exact.
+    result(t, m, o[0], made, (lambda: t.b.mul(up(t, first), second)) if op is arith.Mul else None)
 
 
 @form("fma .rn [.ftz] [.sat] .f32", "d, a, b, c")
@@ -68,7 +100,9 @@ def binary(t: Values, m: Match, o: Operands) -> None:
 @form("fma .rn .bf16", "d, a, b, c")
 def fma(t: Values, m: Match, o: Operands) -> None:
     """A product and a sum, rounded once."""
-    result(t, m, o[0], t.b.fma(*(source(t, m, each) for each in o[1:4])))
+    first, second, third = (source(t, m, each) for each in o[1:4])
+    made = t.b.fma(first, second, third)
+    result(t, m, o[0], made, lambda: t.b.fma(up(t, first), second, up(t, third)))
 
 
 @form("fma .rn .relu .f16|bf16", "d, a, b, c")
@@ -135,14 +169,17 @@ def packed_sign(t: Values, m: Match, o: Operands) -> None:
 @form("div .approx|full [.ftz] .f32", "d, a, b")
 def div(t: Values, m: Match, o: Operands) -> None:
     """The quotient, also for the approximate forms."""
-    result(t, m, o[0], t.b.div(source(t, m, o[1]), source(t, m, o[2])))
+    first, second = source(t, m, o[1]), source(t, m, o[2])
+    result(t, m, o[0], t.b.div(first, second), lambda: t.b.div(up(t, first), second))
 
 
 @form("rcp .rn|approx [.ftz] .f32", "d, a")
 @form("rcp .rn .f64", "d, a")
 def rcp(t: Values, m: Match, o: Operands) -> None:
     """The reciprocal."""
-    result(t, m, o[0], t.b.div(t.b.const(1.0, m.type), source(t, m, o[1])))
+    value = source(t, m, o[1])
+    made = t.b.div(t.b.const(1.0, m.type), value)
+    result(t, m, o[0], made, lambda: t.b.div(t.b.const(SCALE, m.type), value))
 
 
 @form("rcp .approx .ftz .f64", "d, a")
@@ -206,8 +243,6 @@ def function(t: Values, m: Match, o: Operands) -> None:
 @form("neg .bf16", "d, a")
 def sign(t: Values, m: Match, o: Operands) -> None:
     """Without a sign, or with the other one."""
-    if m.has("ftz") and m.type is f16:
-        t.fail(".ftz of f16 is not translated")
     op = arith.Neg if m.form.root == "neg" else arith.Abs
     result(t, m, o[0], t.b.unary(op, source(t, m, o[1])))
 
@@ -243,14 +278,14 @@ def testp(t: Values, m: Match, o: Operands) -> None:
     mantissa = 23 if m.type is f32 else 52
     magnitude = b.and_(bits, b.const(word.max >> 1, word))
     infinite = b.const(((1 << (m.type.bits - mantissa - 1)) - 1) << mantissa, word)
-    least = b.const(1 << mantissa, word)
-    zero = b.zero(word)
+    least, zero = b.const(1 << mantissa, word), b.zero(word)
+    subnormal = b.and_(b.binary(arith.Gt, magnitude, zero), b.lt(magnitude, least))
     made = {
         "finite": lambda: b.lt(magnitude, infinite),
         "infinite": lambda: b.eq(magnitude, infinite),
         "number": lambda: b.binary(arith.Le, magnitude, infinite),
         "notanumber": lambda: b.binary(arith.Gt, magnitude, infinite),
-        "normal": lambda: b.and_(b.binary(arith.Ge, magnitude, least), b.lt(magnitude, infinite)),
-        "subnormal": lambda: b.and_(b.binary(arith.Gt, magnitude, zero), b.lt(magnitude, least)),
+        "normal": lambda: b.and_(b.not_(subnormal), b.lt(magnitude, infinite)),  # as 0 is
+        "subnormal": lambda: subnormal,
     }
     t.write(o[0], made[m.modifiers[0]]())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import DType, b1, f32, u32
+from gridlane.core.dtypes import DType, b1, f16, f32, u32
 from gridlane.frontends.ptx.forms.integer import binary, unary
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand, Sink
@@ -105,16 +105,17 @@ def compare(t: Values, name: str, dtype: DType, ftz: bool, o: Operands) -> Value
 
 
 def flushed(t: Values, value: Value) -> Value:
-    """A float, with 0 of its sign for a subnormal f32; PTX flushes no f64."""
-    if value.type is not f32:
-        return value
-    b = t.b
-    bits = b.bitcast(value, u32)
-    exponent = b.and_(bits, b.const(0x7F800000, u32))
-    sign = b.bitcast(b.and_(bits, b.const(0x80000000, u32)), f32)
-    return b.select(b.eq(exponent, b.zero(u32)), sign, value)
+    """An f16 or f32, with 0 of its sign for a subnormal number."""
+    assert isinstance(value.type, DType)
+    b, kind = t.b, value.type
+    word = unsigned(kind.bits)
+    bits = b.bitcast(value, word)
+    exponent = b.and_(bits, b.const(_EXPONENTS[kind], word))
+    sign = b.bitcast(b.and_(bits, b.const(1 << kind.bits - 1, word)), kind)
+    return b.select(b.eq(exponent, b.zero(word)), sign, value)
 
 
+_EXPONENTS = {f16: 0x7C00, f32: 0x7F800000}
 _NAMES = "eq|ne|lt|le|gt|ge"
 _ALL = f"{_NAMES}|equ|neu|ltu|leu|gtu|geu|num|nan"
 
@@ -125,8 +126,10 @@ _ALL = f"{_NAMES}|equ|neu|ltu|leu|gtu|geu|num|nan"
 @form(f"setp .{_NAMES} .and|or|xor .<int>", "d, a, b, c")
 @form("setp .lo|ls|hi|hs .<unsigned>", "d, a, b")
 @form("setp .lo|ls|hi|hs .and|or|xor .<unsigned>", "d, a, b, c")
-@form(f"setp .{_ALL} [.ftz] .f32|f64|f16|bf16", "d, a, b")
-@form(f"setp .{_ALL} .and|or|xor [.ftz] .f32|f64|f16|bf16", "d, a, b, c")
+@form(f"setp .{_ALL} [.ftz] .f32|f16", "d, a, b")
+@form(f"setp .{_ALL} .and|or|xor [.ftz] .f32|f16", "d, a, b, c")
+@form(f"setp .{_ALL} .f64|bf16", "d, a, b")
+@form(f"setp .{_ALL} .and|or|xor .f64|bf16", "d, a, b, c")
 def setp(t: Values, m: Match, o: Operands) -> None:
     """A comparison, and its opposite, each combined with a predicate."""
     first, second = t.both(o[0])
@@ -139,13 +142,21 @@ def setp(t: Values, m: Match, o: Operands) -> None:
         t.write(operand, value)
 
 
-@form(f"set .{_NAMES} .u32|s32 .<int>|<bits>", "d, a, b")
-@form(f"set .{_ALL} [.ftz] .u32|s32 .f32|f64", "d, a, b")
-@form(f"set .{_NAMES} .f32 .<int>|<bits>", "d, a, b")
-@form(f"set .{_ALL} [.ftz] .f32 .f32|f64", "d, a, b")
+@form("set .eq|ne .u32|s32|f32 .<bits>", "d, a, b")
+@form(f"set .{_NAMES} .u32|s32|f32 .<int>", "d, a, b")
+@form("set .lo|ls|hi|hs .u32|s32|f32 .<unsigned>", "d, a, b")
+@form(f"set .{_ALL} [.ftz] .u32|s32|f32 .f32", "d, a, b")
+@form(f"set .{_ALL} .u32|s32|f32 .f64", "d, a, b")
+@form("set .eq|ne .and|or|xor .u32|s32|f32 .<bits>", "d, a, b, c")
+@form(f"set .{_NAMES} .and|or|xor .u32|s32|f32 .<int>", "d, a, b, c")
+@form("set .lo|ls|hi|hs .and|or|xor .u32|s32|f32 .<unsigned>", "d, a, b, c")
+@form(f"set .{_ALL} .and|or|xor [.ftz] .u32|s32|f32 .f32", "d, a, b, c")
+@form(f"set .{_ALL} .and|or|xor .u32|s32|f32 .f64", "d, a, b, c")
 def set_(t: Values, m: Match, o: Operands) -> None:
-    """A comparison as all ones or as 1.0."""
+    """A comparison, combined with a predicate, as all ones or as 1.0."""
     kind = m.types[0]
     made = compare(t, m.modifiers[0], m.type, m.has("ftz"), o[1:3])
+    if len(o) == 4:
+        made = t.b.binary(_BITWISE[m.one_of("and", "or", "xor")], made, t.read(o[3], b1))
     true = t.b.const(1.0, f32) if kind is f32 else t.b.const(-1, kind)
     t.write(o[0], t.b.select(made, true, t.b.zero(kind)))

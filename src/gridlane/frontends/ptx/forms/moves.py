@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gridlane.core.dtypes import DType, b1, i32
+from gridlane.frontends.ptx.forms.logic import flushed
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Address, Operand, Reg, Symbol, Vector
 from gridlane.frontends.ptx.types import unsigned
@@ -14,7 +15,7 @@ from gridlane.ir.values import Value
 Operands = tuple[Operand, ...]
 
 
-@form("mov .<int>|<bits>|f16|f16x2|bf16|bf16x2|f32|f64|pred", "d, a")
+@form("mov .<int>|<bits>|f32|f64|pred", "d, a")
 def mov(t: Values, m: Match, o: Operands) -> None:
     """Copy; pack into a wider register or unpack into narrower ones."""
     target, source = o
@@ -108,7 +109,7 @@ def st_param(t: Values, m: Match, o: Operands) -> None:
         t.parameters.store(t, variable, at, t.read(source, m.type, narrows=True))
 
 
-@form("selp .<int>|<bits>|f16|f32|f64", "d, a, b, c")
+@form("selp .<int>|<bits>|f32|f64", "d, a, b, c")
 def selp(t: Values, m: Match, o: Operands) -> None:
     """The first source where the predicate holds."""
     values = [t.of(each.register) if isinstance(each, Reg) else None for each in o[1:3]]
@@ -121,11 +122,11 @@ def selp(t: Values, m: Match, o: Operands) -> None:
     t.write(o[0], t.b.select(condition, t.read(o[1], m.type), t.read(o[2], m.type)))
 
 
-@form("slct [.ftz] .<int>|<bits>|f32|f64 .s32|f32", "d, a, b, c")
+@form("slct .<int>|<bits>|f32|f64 .s32", "d, a, b, c")
+@form("slct [.ftz] .<int>|<bits>|f32|f64 .f32", "d, a, b, c")
 def slct(t: Values, m: Match, o: Operands) -> None:
     """The first source where the third is 0 or more; not for a NaN."""
     kind, by = m.types
-    if m.has("ftz"):
-        t.fail(".ftz is not translated here")
-    condition = t.b.binary(Ge, t.read(o[3], by), t.b.zero(by))
+    sign = t.read(o[3], by)
+    condition = t.b.binary(Ge, flushed(t, sign) if m.has("ftz") else sign, t.b.zero(by))
     t.write(o[0], t.b.select(condition, t.read(o[1], kind), t.read(o[2], kind)))

@@ -8,7 +8,7 @@ is the result, or its neighbour.
 from __future__ import annotations
 
 from gridlane.core.dtypes import f32, f64, u32, u64
-from gridlane.frontends.ptx.forms.floating import result, source
+from gridlane.frontends.ptx.forms.floating import result, source, up
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand
 from gridlane.frontends.ptx.values import Values
@@ -34,8 +34,12 @@ def add(t: Values, m: Match, o: Operands) -> None:
 def mul(t: Values, m: Match, o: Operands) -> None:
     """A product, which is exact in f64."""
     first, second = (t.b.cast(source(t, m, each), f64) for each in o[1:3])
-    made = t.b.mul(first, second)
-    result(t, m, o[0], towards(t, m.one_of(*_MODES), made, made, t.b.const(0.0, f64)))
+
+    def product(first: Value) -> Value:
+        made = t.b.mul(first, second)
+        return towards(t, m.one_of(*_MODES), made, made, t.b.const(0.0, f64))
+
+    result(t, m, o[0], product(first), lambda: product(up(t, first)))
 
 
 @form("fma .rz|rm|rp [.ftz] [.sat] .f32", "d, a, b, c")
@@ -43,28 +47,39 @@ def mul(t: Values, m: Match, o: Operands) -> None:
 def fma(t: Values, m: Match, o: Operands) -> None:
     """A product and a sum."""
     first, second, third = (t.b.cast(source(t, m, each), f64) for each in o[1:4])
-    product = t.b.mul(first, second)
-    result(t, m, o[0], rounded_sum(t, m.one_of(*_MODES), product, third))
+
+    def made(first: Value, third: Value) -> Value:
+        return rounded_sum(t, m.one_of(*_MODES), t.b.mul(first, second), third)
+
+    result(t, m, o[0], made(first, third), lambda: made(up(t, first), up(t, third)))
 
 
 @form("div .rz|rm|rp [.ftz] .f32", "d, a, b")
 @form("rcp .rz|rm|rp [.ftz] .f32", "d, a")
 def div(t: Values, m: Match, o: Operands) -> None:
-    """A quotient. The nearest one times the divisor is exact in f64: compared with the dividend it
-    tells on which side the quotient is."""
-    b, one = t.b, t.b.const(1.0, f32)
+    """A quotient."""
+    one = t.b.const(1.0, f32)
     first = source(t, m, o[1]) if m.form.root == "div" else one
     second = source(t, m, o[2] if m.form.root == "div" else o[1])
-    near = b.div(b.cast(first, f64), b.cast(second, f64))
+    dividend, divisor, mode = t.b.cast(first, f64), t.b.cast(second, f64), m.one_of(*_MODES)
+    made = _quotient(t, mode, dividend, divisor)
+    result(t, m, o[0], made, lambda: _quotient(t, mode, up(t, dividend), divisor))
+
+
+def _quotient(t: Values, mode: str, first: Value, second: Value) -> Value:
+    """A quotient of f64 that have the bits of f32, as an f32. The nearest one times the divisor is
+    exact in f64: compared with the dividend it tells on which side the quotient is."""
+    b = t.b
+    near = b.div(first, second)
     made = b.cast(near, f32)
-    back = b.mul(b.cast(made, f64), b.cast(second, f64))
-    rest = b.sub(b.cast(first, f64), back)  # its sign is right, as the two are close
-    negative = b.lt(second, b.zero(f32))
+    back = b.mul(b.cast(made, f64), second)
+    rest = b.sub(first, back)  # its sign is right, as the two are close
+    negative = b.lt(second, b.zero(f64))
     error = b.select(negative, b.neg(rest), rest)
     # An infinite or zero quotient of finite numbers is off by more than a comparison shows.
     plain = b.and_(_is_finite(t, made), b.binary(Ne, made, b.zero(f32)))
     error = b.select(plain, error, b.sub(near, b.cast(made, f64)))
-    result(t, m, o[0], _neighbour(t, m.one_of(*_MODES), made, near, error))
+    return _neighbour(t, mode, made, near, error)
 
 
 @form("sqrt .rz|rm|rp [.ftz] .f32", "d, a")
