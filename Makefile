@@ -7,7 +7,7 @@ PY     := $(BIN)/python
 OUT    ?= build
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all checks lint fuzz conformance bench clean
+.PHONY: help demo test test-all checks lint fuzz conformance oracle bench clean
 
 help:
 	@echo "make demo   set up, draw a ray-traced picture with a numba.cuda program, print its time"
@@ -16,6 +16,7 @@ help:
 	@echo "make lint   ruff, import-linter and pyright only"
 	@echo "make fuzz   thousands of new random kernels, on the interpreter and the devices"
 	@echo "make conformance  try every op on every device here; the matrix of docs/conformance.md"
+	@echo "make oracle  compare each form of PTX with a model of the ISA; the table of docs/ptx-forms.md"
 	@echo "make bench  compare the CPU device with gcc and the installed peers"
 	@echo "make clean  remove $(VENV) and $(OUT)"
 
@@ -70,6 +71,9 @@ conformance: $(VENV)/.installed-dev
 	@mkdir -p $(OUT)
 	GRIDLANE_METAL=emulated $(BIN)/gridlane conformance --markdown --out $(OUT)/conformance.md
 	@echo "written to $(OUT)/conformance.md"
+
+oracle: $(VENV)/.installed-dev
+	$(PY) -m tests.frontends.ptx.report --out docs/ptx-forms.md
 
 bench: $(VENV)/.installed
 	$(PY) benchmarks/cpu.py

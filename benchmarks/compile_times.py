@@ -38,6 +38,7 @@ from gridlane.codegen.clike import functions
 from gridlane.core.artifact import Artifact
 from gridlane.core.options import Target
 from gridlane.cuda.kernels.dispatcher import Dispatcher
+from timing import machine
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -188,14 +189,6 @@ def lines_of(function: object) -> int:
     if ast.get_docstring(tree):
         tree.body = tree.body[1:]
     return 1 + ast.unparse(tree.body).count("\n") + 1
-
-
-def machine() -> str:
-    """The processor, by name."""
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return f"{line.partition(': ')[2]}, {os.cpu_count()} cores"
-    return platform.processor()
 
 
 if __name__ == "__main__":

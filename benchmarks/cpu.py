@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -27,7 +25,7 @@ from rich.table import Table
 
 import peers_c
 from cases import CASES
-from timing import interleaved
+from timing import interleaved, machine
 
 PEERS = ("pocl", "taichi", "warp", "numba")
 
@@ -171,18 +169,6 @@ def cell(row: Row, column: str) -> str:
         return "-"
     text = f"{row.ms[column]:.2f}"
     return f"[red]{text} wrong[/]" if column in row.wrong else text
-
-
-def machine() -> str:
-    """The processor's name and how many cores this process may use."""
-    name = platform.processor() or platform.machine()
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        name = next(line.split(":", 1)[1].strip() for line in lines if "model name" in line)
-    except (OSError, StopIteration):
-        pass
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{name}, {cores} cores"
 
 
 if __name__ == "__main__":

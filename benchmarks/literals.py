@@ -1,14 +1,14 @@
 """A kernel whose literals make it float64: how large it is, and how long until it runs.
 
-    python benchmarks/literals.py [--repeats N]
+    python benchmarks/literals.py [--repeats N] [--compile]
 
 Groups of six lines: a multiplication by a literal, an index modulo a length, a floor, a square
 root, a loop over a range and a conditional. ``compile_times.py`` compiles these kernels as well.
 The first table has the kilobytes of code, for any launch and for compact ones (core/compact.py).
 The second has the seconds from a launch to its result on devices without float64, the compile and
 the driver's own compiler included, all caches off; the least of N fresh processes, in which another
-kernel ran before. The third has the processor's seconds of compiling for the CPU; its last kernel
-has ten times the lines of the one before.
+kernel ran before. The third has the processor's seconds of compiling for the CPU, and to PTX; its
+last kernel has ten times the lines of the one before. ``large_kernels.py`` runs such kernels.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ from gridlane.cuda import float32
 from gridlane.launch.devices import get_device
 
 GROUPS = (2, 5, 16)
-CPU_GROUPS = (5, 16, 166)
+COMPILED_GROUPS = (5, 16, 166)
 """30, 100 and 1,000 lines."""
+MOST_TIMES = 12
+"""The bar for the CPU, from 100 to 1,000 lines."""
 DEVICES = ("webgpu", "opengl", "vulkan")
 BLOCK = (64, 1, 1)
 TARGETS = {
@@ -69,9 +71,14 @@ def source(groups: int) -> str:
 
 
 def kernel(groups: int) -> FunctionType:
-    """The kernel, from a file of its own, as its source has to be found."""
-    path = Path(_FOLDER.name) / f"literals{groups}.py"
-    path.write_text(source(groups))
+    """The kernel."""
+    return loaded(source(groups), f"literals{groups}")
+
+
+def loaded(text: str, name: str) -> FunctionType:
+    """A kernel's function, from a file of its own, as its source has to be found."""
+    path = Path(_FOLDER.name) / f"{name}.py"
+    path.write_text(text)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -85,10 +92,10 @@ def code(groups: int, target: Target) -> bytes:
     return compiler.generate(module, target).code
 
 
-def cpu_seconds(groups: int) -> float:
-    """Of the processor, to compile for the CPU."""
+def compile_seconds(groups: int, target: Target) -> float:
+    """Of the processor, to compile."""
     start = time.process_time()
-    code(groups, get_device("cpu").target(BLOCK))
+    code(groups, target)
     return time.process_time() - start
 
 
@@ -133,12 +140,18 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--compile", action="store_true", help="the last table alone")
     parser.add_argument("--here", action="store_true", help="seconds, on GRIDLANE_DEVICE")
     args = parser.parse_args()
     if args.here:
         in_this_process()
         return
-    print(f"{datetime.date.today()}, {os.cpu_count()} cores")
+    from timing import machine  # tests import this file as benchmarks.literals
+
+    print(f"{datetime.date.today()}, {machine()}")
+    if args.compile:
+        print_compile_times(args.repeats)
+        return
     print(f"{'kB':<24}" + "".join(f"{6 * groups + 4:>4} lines" for groups in GROUPS))
     for name, target in TARGETS.items():
         for label, variant in (("", ANY), (", compact", Variant(compact=True))):
@@ -149,12 +162,21 @@ def main() -> None:
         runs = [in_fresh_process(device) for _ in range(args.repeats)]
         least = [min(times) for times in zip(*runs, strict=True)]
         print(f"{device:<24}" + "".join(f"{best:>10.2f}" for best in least), flush=True)
-    cpu_seconds(2)
-    least = [min(cpu_seconds(groups) for _ in range(args.repeats)) for groups in CPU_GROUPS]
-    lines = "".join(f"{6 * groups + 4:>4} lines" for groups in CPU_GROUPS)
-    print(f"{'cpu, compile':<24}{lines}")
-    print(f"{'':<24}" + "".join(f"{best:>10.2f}" for best in least))
-    print(f"{'':<24}{least[-1] / least[-2]:>30.1f} times")
+    print_compile_times(args.repeats)
+
+
+def print_compile_times(repeats: int) -> None:
+    """Print the last table."""
+    lines = "".join(f"{6 * groups + 4:>4} lines" for groups in COMPILED_GROUPS)
+    print(f"{'compile':<24}{lines}")
+    for target in (get_device("cpu").target(BLOCK), Target("cuda")):
+        compile_seconds(2, target)
+        runs = [[compile_seconds(g, target) for g in COMPILED_GROUPS] for _ in range(repeats)]
+        least = [min(times) for times in zip(*runs, strict=True)]
+        times = least[-1] / least[-2]
+        bar = f", bar {MOST_TIMES}" if target.name == "cpu" else ""
+        cells = "".join(f"{best:>10.2f}" for best in least)
+        print(f"{target.name:<24}{cells}  {times:.1f} times{bar}", flush=True)
 
 
 def target_for(target: Target, variant: Variant) -> Target:

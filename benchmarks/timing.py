@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 # After a parallel region OpenMP's threads spin for some milliseconds before they sleep, and so may
 # others'. Nobody is timed while another's threads still spin.
@@ -32,3 +35,15 @@ def interleaved(
         for name, run in runs.items():
             times[name] += milliseconds(run, repeats)
     return {name: statistics.median(values) for name, values in times.items()}
+
+
+def machine() -> str:
+    """The processor's name and how many cores this process may use."""
+    name = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next(line.split(":", 1)[1].strip() for line in lines if "model name" in line)
+    except (OSError, StopIteration):
+        pass
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"{name}, {cores} cores"

@@ -24,7 +24,7 @@ from gridlane.runtime.queues.host_driven_context import HostDrivenContext
 
 DEVICES = "vulkan", "opengl", "webgpu", "metal"
 BAR_US = 20.0
-BATCH = 200
+BATCH = 1000
 
 
 def main() -> None:
@@ -32,7 +32,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--device", choices=DEVICES, help="all there are, where none is given")
-    parser.add_argument("--batches", type=int, default=20, help=f"of {BATCH} calls, of each kind")
+    parser.add_argument("--batches", type=int, default=8, help=f"of {BATCH} calls, of each kind")
     args = parser.parse_args()
     if args.device:
         measure(args.device, args.batches)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gridlane.compiler import generate
+from gridlane.core.compact import Variant
 from gridlane.core.options import Target
 from gridlane.ir.parser import parse_module
 
@@ -35,16 +36,26 @@ kernel @turn(%source: ptr<f32, global>, %target: ptr<f32, global>, %n: i32) {
 """
 
 
-def text(language: str) -> str:
+GOLDENS = {
+    **{f"turn.{name}": Target(name, (64, 1, 1)) for name in LANGUAGES},
+    **{
+        f"turn-buffers.{name}": Target(name, (64, 1, 1), variant=Variant(buffers=(0, 1)))
+        for name in ("opengl", "webgpu")
+    },
+}
+"""The target of each file. Of some the arrays are in two buffers of the device's memory."""
+
+
+def text(target: Target) -> str:
     """The program of the kernel."""
-    return generate(parse_module(KERNEL), Target(language, (64, 1, 1))).code.decode()
+    return generate(parse_module(KERNEL), target).code.decode()
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_golden(language: str) -> None:
-    assert text(language) == (FOLDER / f"turn.{language}").read_text()
+@pytest.mark.parametrize("file", GOLDENS)
+def test_golden(file: str) -> None:
+    assert text(GOLDENS[file]) == (FOLDER / file).read_text()
 
 
 if __name__ == "__main__":
-    for name in LANGUAGES:
-        (FOLDER / f"turn.{name}").write_text(text(name))
+    for name, target in GOLDENS.items():
+        (FOLDER / name).write_text(text(target))

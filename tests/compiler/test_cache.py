@@ -51,6 +51,8 @@ WHOLE = Artifact(
     cooperative=True,
     coarse=4,
     kernel="<locals>.scale",
+    buffers=(1, 0),
+    untraced=True,
 )
 SMALL = Artifact("interp", "ir", b"", "k", (), 0)
 

@@ -61,7 +61,7 @@ EXAMPLES = {
         Target("cpu"),
         Target("cuda", (8, 4, 1), "sm_90", "+f", "r580", Variant(True), features("fma es")),
     ),
-    "Variant": (Variant(), Variant(True, True)),
+    "Variant": (Variant(), Variant(True, True, (0, 1))),
 }
 """Two values of each class that differ in every field."""
 
@@ -218,7 +218,7 @@ targets = st.builds(
     names,
     names,
     names,
-    st.builds(Variant, st.booleans(), st.booleans()),
+    st.builds(Variant, st.booleans(), st.booleans(), st.lists(st.integers(0, 3)).map(tuple)),
 )
 values = st.lists(types | options | targets | names, max_size=3).map(tuple)
 

@@ -72,6 +72,7 @@ class FakeDevice(HostDevice):
     def __init__(self, host_visible=True):
         super().__init__(HostResource())
         self.host_visible = host_visible
+        self.several_buffers = None
         self.run = lambda artifact, values, grid: None
         self.launches = []
 

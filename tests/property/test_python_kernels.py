@@ -92,6 +92,25 @@ def test_found(device: str, seed: int) -> None:
     check_program(program, seed)
 
 
+@cuda.jit
+def quotients(o, b, c):
+    i = cuda.grid(1)
+    v = b[i] // np.uint64(10)
+    w = v + np.uint64(18446744073709551615)
+    o[0, i] = (c[i] // np.uint64(100)) ^ w
+    o[1, i] = (c[i] // np.uint64(100)) | w
+    o[2, i] = (c[i] // np.uint64(100)) + (v - np.uint64(1))
+
+
+def test_sums_of_quotients(device: str) -> None:
+    """NVIDIA's Vulkan compiler lost the upper half of a quotient minus 1."""
+    b, c = np.arange(64, dtype=np.uint64), np.full(64, 2**32 - 1, np.uint64)
+    o = np.zeros((3, 64), np.uint64)
+    quotients[2, 32](o, b, c)
+    less, other = b // np.uint64(10) - np.uint64(1), c // np.uint64(100)
+    assert (o == np.stack([other ^ less, other | less, other + less])).all()
+
+
 REVERSED = """
 @cuda.jit(device=True)
 def half(a):

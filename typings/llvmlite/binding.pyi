@@ -45,6 +45,10 @@ class ValueRef:
     linkage: str
     @property
     def is_declaration(self) -> bool: ...
+    @property
+    def blocks(self) -> Iterator[ValueRef]: ...
+    @property
+    def instructions(self) -> Iterator[ValueRef]: ...
 
 class ModuleRef:
     triple: str

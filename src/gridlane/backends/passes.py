@@ -42,6 +42,7 @@ ROUND_RIGHT = _pass("legalise.round_right.round_right")
 INDEX_WORDS = _pass("optimise.index_words.index_words")
 SPLIT_AGGREGATES = _pass("legalise.split_aggregates.split_aggregates")
 SETTLE_SPACES = _pass("legalise.settle_spaces.settle_spaces")
+SETTLE_BUFFERS = _pass("legalise.settle_buffers.settle_buffers")
 FLOAT64 = _pass("legalise.fp64.legalize_fp64", options=("fp64",))
 HALVE_ATOMICS = _pass("legalise.halve_atomics.halve_atomics")
 INT64 = _pass("legalise.int64.legalize_int64")
@@ -74,6 +75,8 @@ WORDS: tuple[Pass, ...] = (
     # The later passes rewrite scalars alone, and pointers of a known space.
     SPLIT_AGGREGATES,
     SETTLE_SPACES,
+    # Before passes that locate words by numbers.
+    SETTLE_BUFFERS,
     # f64 becomes u64 and f32; its functions are written in binary64 before that.
     FLOAT64,
     FUSE_F32,

@@ -23,9 +23,10 @@ PLAIN: dict[str, type] = {
     "coarse": int,
     "uses_dynamic_shared": bool,
     "cooperative": bool,
+    "untraced": bool,
     "kernel": str,
 }
-SHAPED = ("code", "params", "block", "errors", "prints", "symbols", "notes", "needs")
+SHAPED = ("code", "params", "block", "errors", "prints", "symbols", "notes", "needs", "buffers")
 
 
 def to_json(artifact: Artifact) -> bytes:
@@ -41,6 +42,7 @@ def to_json(artifact: Artifact) -> bytes:
     fields["symbols"] = artifact.symbols
     fields["notes"] = artifact.notes
     fields["needs"] = artifact.needs
+    fields["buffers"] = artifact.buffers
     return json.dumps(fields, separators=(",", ":")).encode()
 
 
@@ -67,6 +69,7 @@ def from_json(metadata: bytes, code: bytes) -> Artifact:
             symbols=_texts(fields["symbols"]),
             notes=_texts(fields["notes"]),
             needs=_texts(fields["needs"]),
+            buffers=_places(fields["buffers"]),
         )
     except KeyError as error:
         raise ValueError(f"no {error}") from None
@@ -102,6 +105,13 @@ def _items(value: Any, *types: type) -> list[Any]:
 
 def _texts(value: Any) -> tuple[str, ...]:
     return tuple(_checked(item, str) for item in _list(value))
+
+
+def _places(value: Any) -> tuple[int, ...]:
+    places = tuple(_checked(item, int) for item in _list(value))
+    if min(places, default=0) < 0:
+        raise ValueError(f"buffers of {places}")
+    return places
 
 
 def _dtype(name: Any) -> DType:

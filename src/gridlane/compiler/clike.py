@@ -48,6 +48,8 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
         prints=print_sites(code.prints),
         notes=notes,
         uses_dynamic_shared=code.uses_dynamic_shared,
+        buffers=module.buffers,
+        untraced=module.untraced,
     )
 
 
@@ -82,6 +84,7 @@ def _emit(
     given = pipeline.conditions(target, options)
     module.gathers_loops = Feature.SHORT_LOOPS in given
     module.hides_bit_selects = Feature.SWAPS_SELECTS in given
+    module.buffers = target.variant.buffers if dialect.numbers_buffers else ()
     known = module.known = kept_functions(dialect, options, module)
     notes = pipeline.run(module, record, given, options)
     if module.gathers_loops:

@@ -66,7 +66,7 @@ def run_on(
     for variant in variants(opened.target(block).name, module, scalars):
         plan = kernel.plan(block, variant, opened)
         copies = [np.array(array) for array in arrays]
-        outcomes.append(_run(plan, grid, copies, scalars, shared))
+        outcomes.append(_run(plan, grid, copies, scalars, shared, kernel))
     first, last = outcomes[0], outcomes[-1]
     if not first.raised and not last.raised and _is_repeatable(module):
         labels = [f"array {n} of compact and other code" for n in range(len(arrays))]
@@ -132,9 +132,15 @@ def run_artifact(
 
 
 def _run(
-    plan: Plan, grid: Shape, arrays: list[np.ndarray], scalars: tuple[Any, ...], shared: int
+    plan: Plan,
+    grid: Shape,
+    arrays: list[np.ndarray],
+    scalars: tuple[Any, ...],
+    shared: int,
+    kernel: Kernel | None = None,
 ) -> Outcome:
-    """Run a kernel with copies of the arrays in the device's memory, and copy back into them."""
+    """Run a kernel with copies of the arrays in the device's memory, and copy back into them; by
+    other code of ``kernel``, if the arrays are in other buffers than the plan is for."""
     device = plan.device
     buffers = [device.allocate(max(1, array.nbytes)) for array in arrays]
     for buffer, array in zip(buffers, arrays):
@@ -145,7 +151,10 @@ def _run(
     ]
     outcome = Outcome(arrays)
     try:
-        plan.launch(grid, plan.pack(*values), shared)
+        params = plan.pack(*values)
+        if kernel is not None and plan.buffers_of(params) != plan.variant.buffers:
+            plan = kernel.fitting(plan, grid, params)
+        plan.launch(grid, params, shared)
         device.synchronize()
     except (KernelError, ValueError, AssertionError):
         outcome.raised = True

@@ -88,6 +88,9 @@ class Artifact:
             host must have to run it.
         cooperative: blocks wait for each other, so all must be resident at once.
         kernel: its name in the source; "": the symbol.
+        buffers: for each pointer of ``params``, the place of its buffer among those that the code
+            binds as memory; (): all are in the first buffer of the device. See ``shader_abi``.
+        untraced: it makes pointers of numbers or of memory, so their buffers are unknown.
     """
 
     target: str
@@ -109,6 +112,8 @@ class Artifact:
     coarse: int = 1
     needs: tuple[str, ...] = ()
     kernel: str = ""
+    buffers: tuple[int, ...] = ()
+    untraced: bool = False
 
     @property
     def name(self) -> str:
@@ -119,6 +124,11 @@ class Artifact:
     def param_end(self) -> int:
         """The end of the last parameter in bytes, without the block's padding."""
         return max([slot.end for slot in self.params], default=0)
+
+    @property
+    def memory_bindings(self) -> int:
+        """How many buffers of memory the code binds."""
+        return 1 + max(self.buffers, default=0)
 
     @property
     def raises(self) -> bool:

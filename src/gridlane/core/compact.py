@@ -30,10 +30,14 @@ class Variant(NamedTuple):
         compact: those within ``LIMIT`` and ``MOST_BLOCKS``.
         coarse: those with a multiple of ``COARSE`` blocks along x, and many in all. The artifact
             says whether its code is coarse.
+        buffers: those whose pointers are in buffers with these places, as
+            ``shader_abi.buffer_places`` defines; (): all in the first one, or the device has
+            pointers of 64 bits.
     """
 
     compact: bool = False
     coarse: bool = False
+    buffers: tuple[int, ...] = ()
 
 
 ANY = Variant()

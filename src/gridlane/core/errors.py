@@ -6,7 +6,8 @@ GridlaneError
 │   ├── TypingError           (TypeError) types do not fit
 │   ├── NameLookupError       (NameError) a name that is not bound
 │   ├── ConstantError         (ValueError) a compile-time value was required or is out of range
-│   └── TargetError           (NotImplementedError) the target cannot do what the kernel asks
+│   ├── TargetError           (NotImplementedError) the target cannot do what the kernel asks
+│   └── PtxError              (ValueError) malformed PTX, or PTX that gridlane does not translate
 ├── VerifyError               (AssertionError) invalid IR: a defect in gridlane or hand-made IR
 ├── ParseError                (SyntaxError-like, ValueError) malformed IR text
 ├── LaunchError               (ValueError) an impossible launch
@@ -65,6 +66,10 @@ class ConstantError(CompileError, ValueError):
 
 class TargetError(CompileError, NotImplementedError):
     """The target cannot do what the kernel asks."""
+
+
+class PtxError(CompileError, ValueError):
+    """Malformed PTX, or PTX that gridlane does not translate."""
 
 
 class VerifyError(GridlaneError, AssertionError):

@@ -83,6 +83,8 @@ from gridlane.cuda.numba_compat import core as core
 from gridlane.cuda.numba_compat import cudadrv as cudadrv
 from gridlane.cuda.numba_compat import install_as_numba as install_as_numba
 from gridlane.cuda.numba_compat import testing as testing
+from gridlane.cuda.raw.module import RawKernel as RawKernel
+from gridlane.cuda.raw.module import RawModule as RawModule
 from gridlane.cuda.types import b1 as b1
 from gridlane.cuda.types import bfloat16 as bfloat16
 from gridlane.cuda.types import bool_ as bool_
@@ -581,6 +583,8 @@ __all__ = [
     "KernelRuntimeError",
     "MemoryInfo",
     "Out",
+    "RawKernel",
+    "RawModule",
     "Reduce",
     "activemask",
     "all_sync",

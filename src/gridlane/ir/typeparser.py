@@ -50,7 +50,8 @@ def _pointer(tokens: Tokens, depth: int) -> PointerType:
     token = tokens.kind("word", "an address space")
     if token.text not in _SPACES:
         raise tokens.error(f"{token.text!r} is not one of {', '.join(_SPACES)}", token)
-    return pointer(element, _SPACES[token.text])
+    buffer = tokens.count() if tokens.accept(",") else 0
+    return pointer(element, _SPACES[token.text], buffer)
 
 
 def _fragment(tokens: Tokens, depth: int) -> FragmentType:

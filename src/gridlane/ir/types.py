@@ -35,16 +35,22 @@ class Space(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class PointerType:
-    """The address of an ``element`` in an address space; 8 bytes in memory."""
+    """The address of an ``element`` in an address space; 8 bytes in memory.
+
+    ``buffer``: the place of its buffer among those that the kernel binds as global memory. Only
+    ``passes/legalise/settle_buffers.py`` sets it; on most targets global memory is one space.
+    """
 
     element: Type
     space: Space
+    buffer: int = 0
 
     size = 8
     align = 8
 
     def __str__(self) -> str:
-        return f"ptr<{self.element}, {self.space.name.lower()}>"
+        buffer = f", {self.buffer}" if self.buffer else ""
+        return f"ptr<{self.element}, {self.space.name.lower()}{buffer}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +147,9 @@ Type = DType | PointerType | VectorType | StructType | ArrayType | FragmentType
 
 
 @cache
-def pointer(element: Type, space: Space = Space.GLOBAL) -> PointerType:
-    """The pointer type; one object for each pair."""
-    return PointerType(element, space)
+def pointer(element: Type, space: Space = Space.GLOBAL, buffer: int = 0) -> PointerType:
+    """The pointer type; one object for each triple."""
+    return PointerType(element, space, buffer)
 
 
 @cache

@@ -247,6 +247,7 @@ class Module:
     of library functions that need no body, as the code generator has their compiled form.
     ``gathers_loops``: all loops must be in the kernel, where a pass watches them.
     ``hides_bit_selects``: the code generator hides the ops that ``codegen/joined_bits.py`` finds.
+    ``buffers``, ``untraced``: as in ``core.artifact.Artifact``.
     """
 
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
@@ -256,6 +257,8 @@ class Module:
     known: Container[str] = ()
     gathers_loops: bool = False
     hides_bit_selects: bool = False
+    buffers: tuple[int, ...] = ()
+    untraced: bool = False
 
     @property
     def kernel(self) -> Function:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.compact import LIMIT, MOST_BLOCKS
 from gridlane.core.dtypes import i64
 from gridlane.launch.parameters import Parameters, array_layout, code_of, struct_of
+from gridlane.runtime.protocol import Device
 
 Holds = Callable[[bytes], bool]
 
@@ -47,17 +48,49 @@ def _seems_to_hold(value: Any) -> bool:
     return getattr(value, "nbytes", 0) - getattr(value, "itemsize", 0) <= LIMIT
 
 
-def checker(parameters: Parameters) -> Holds:
+class Pointers(NamedTuple):
+    """The buffers of a launch's pointers, where a device's memory may be several.
+
+    Attributes:
+        device: the device.
+        buffers_of: reads ``Variant.buffers`` from a parameter block.
+        wanted: those that the code is for.
+    """
+
+    device: Device
+    buffers_of: Callable[[bytes], tuple[int, ...]]
+    wanted: tuple[int, ...]
+
+
+def checker(parameters: Parameters | None, pointers: Pointers | None = None) -> Holds:
     """An expression that tests whether a parameter block is that of a compact launch: 64-bit
-    integers, arrays, lengths and strides are within the bounds.
+    integers, arrays, lengths and strides are within the bounds. Hot.
+
+    Args:
+        parameters: the layout; None for code without bounds.
+        pointers: for code that is for pointers in certain buffers.
 
     >>> vector = array_layout(1)
     >>> [checker(vector)(vector.pack(4096, n, 4)) for n in (1 << 28, 1 << 29)]
     [True, False]
     """
+    numbers, tests = _bounds(parameters) if parameters else ([], [])
+    if numbers:
+        tests.insert(0, "(v := read(params))")
+    if pointers is not None:
+        within = "buffers_of(params) == wanted"
+        tests.append(within if pointers.wanted else f"(not device.several_buffers or {within})")
+    known: dict[str, Any] = {"abs": abs, "__builtins__": {}}
+    if numbers:
+        known["read"] = _reader(numbers)
+    if pointers is not None:
+        known |= pointers._asdict()
+    return eval(f"lambda params: {' and '.join(tests) or 'True'}", known)
+
+
+def _bounds(parameters: Parameters) -> tuple[list[ParamSlot], list[str]]:
+    """The numbers of a block that have bounds, and the tests of them, as items of ``v``."""
     numbers = [slot for slot in parameters.slots if slot.dtype is i64]
-    if not numbers:
-        return lambda params: True
     names = {slot: f"v[{n}]" for n, slot in enumerate(numbers)}
     tests = [f"{-LIMIT} <= {name} <= {LIMIT}" for name in names.values()]
     for piece in parameters.pieces:
@@ -68,8 +101,7 @@ def checker(parameters: Parameters) -> Holds:
             tests.append(f"{-LIMIT} <= {terms[0]} <= {LIMIT}")
         elif terms:
             tests.append(f"{' + '.join([f'abs({term})' for term in terms])} <= {LIMIT}")
-    text = f"lambda params: (v := read(params)) and {' and '.join(tests)}"
-    return eval(text, {"read": _reader(numbers), "abs": abs, "__builtins__": {}})
+    return numbers, tests
 
 
 def _reader(slots: Sequence[ParamSlot]) -> Callable[[bytes], tuple[int, ...]]:

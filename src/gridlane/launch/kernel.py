@@ -96,6 +96,15 @@ class Kernel:
         bound = self.bound(block, variant, device)
         return Plan(bound, device, block, variant, self.options.floats)
 
+    def fitting(self, plan: Plan, grid: Dim3, params: bytes) -> Plan:
+        """The plan for a launch: ``plan``, or the one of the variant that the launch needs.
+
+        Raises:
+            TargetError: the device has no code for pointers in the buffers of these.
+        """
+        wanted = plan.variant_of(grid, params)
+        return plan if wanted == plan.variant else self.plan(plan.block, wanted, plan.device)
+
     def bound(
         self, block: Dim3, variant: Variant = ANY, device: Device | None = None
     ) -> BoundKernel:

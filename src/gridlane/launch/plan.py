@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,7 @@ from gridlane.core import trace
 from gridlane.core.compact import ANY, Variant
 from gridlane.core.device_errors import INVALID_HANDLE, INVALID_VALUE, fail
 from gridlane.core.options import FLOATS
+from gridlane.core.shader_abi import buffer_places, buffers_reader
 from gridlane.launch import compact
 from gridlane.launch.dimensions import Dim3, check_shape, check_shared, dim3
 from gridlane.launch.packing import Packer, flat_packer, pack_from
@@ -36,7 +38,8 @@ class Plan:
     floats: str = FLOATS[0]
     _parameters: Parameters | None = field(default=None, repr=False)
     _pack: Packer | None = field(default=None, repr=False)
-    _holds: compact.Holds | None = field(default=None, repr=False)
+    _fits: compact.Holds | None = field(default=None, repr=False)
+    _numbers: Callable[[bytes], tuple[int, ...]] | None = field(default=None, repr=False)
 
     @property
     def parameters(self) -> Parameters:
@@ -72,11 +75,28 @@ class Plan:
         return pack_from(self.parameters, pointers)
 
     @property
-    def holds(self) -> compact.Holds:
+    def fits(self) -> compact.Holds:
         """Whether a parameter block is that of a compact launch."""
-        if self._holds is None:
-            self._holds = compact.checker(self.parameters)
-        return self._holds
+        if self._fits is None:
+            self._fits = compact.checker(self.parameters)
+        return self._fits
+
+    @property
+    def holds(self) -> compact.Holds | None:
+        """A test whether a parameter block is one that the code is for; None if any is. Hot."""
+        if self.device.several_buffers is None:
+            return self.fits if self.variant.compact else None
+        bounded = self.parameters if self.variant.compact else None
+        pointers = compact.Pointers(self.device, self.buffers_of, self.variant.buffers)
+        return compact.checker(bounded, pointers)
+
+    def buffers_of(self, params: bytes) -> tuple[int, ...]:
+        """``Variant.buffers`` of a launch with a parameter block."""
+        if not self.device.several_buffers:
+            return ()
+        if self._numbers is None:
+            self._numbers = buffers_reader(self.kernel.artifact.params)
+        return buffer_places(self._numbers(params))
 
     def _check_buffer(self, buffer: Buffer) -> None:
         there = buffer.device
@@ -90,9 +110,15 @@ class Plan:
 
     def suits(self, grid: Dim3, params: bytes) -> bool:
         """Whether the code is for a launch like this one."""
-        if not self.variant.compact:
-            return True
-        return compact.grid_holds(grid, self.block) and self.holds(params)
+        return self.variant_of(grid, params) == self.variant
+
+    def variant_of(self, grid: Dim3, params: bytes) -> Variant:
+        """The variant for a launch: this plan's where the code is for such launches."""
+        own = self.variant
+        if own.compact and not (compact.grid_holds(grid, self.block) and self.fits(params)):
+            own = ANY
+        buffers = self.buffers_of(params)
+        return own if own.buffers == buffers else own._replace(buffers=buffers)
 
     def check(
         self, name: str, grid: Dim3, shared: int, stream: Stream, bounds: int | None = None
@@ -145,8 +171,12 @@ class Plan:
                 f"{artifact.name} takes {artifact.param_bytes} bytes of parameters, not "
                 f"{len(params)}"
             )
-        if not self.suits(grid, params):
-            raise ValueError(f"{artifact.name}: the launch is too large for its compact code")
+        wanted = self.variant_of(grid, params)
+        if wanted != self.variant:
+            told = "the launch is too large for its compact code"
+            if wanted.buffers != self.variant.buffers:
+                told = f"the code is for arrays in the buffers {self.variant.buffers or 'first'}"
+            raise ValueError(f"{artifact.name}: {told}; launch the plan of Kernel.fitting")
         if trace.enabled():
             self.tell(artifact.name, grid, shared)
         stream.launch(self.kernel, params, *grid, shared, keep)
@@ -165,6 +195,7 @@ class Plan:
             shared=artifact.static_shared + shared,
             route=f"{artifact.format}{kind}",
             copies=copies,
+            **({"buffers": self.variant.buffers} if self.variant.buffers else {}),
             **({} if self.floats == FLOATS[0] else {"floats": self.floats}),
             emulated="; ".join(artifact.notes) or "nothing",
         )

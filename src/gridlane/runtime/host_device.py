@@ -38,6 +38,7 @@ class HostDevice:
     limits: Limits
     host_visible: bool
     route: Route = "inline"
+    several_buffers: bool | None = None
     # Kernels may use all instructions of an NVIDIA device of this generation.
     compute_capability = (8, 0)
 

@@ -42,6 +42,7 @@ class HostDrivenDevice(Generic[S]):
 
     host_visible = False
     route: Route = "queued"
+    several_buffers: bool | None = None
     # Kernels may use the instructions of this generation; the code generator legalises or refuses
     # those that the device lacks.
     compute_capability = (8, 0)

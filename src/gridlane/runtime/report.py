@@ -40,6 +40,11 @@ class Report:
         self._bytes[:] = bytes(len(host))
         struct.pack_into("<II", self._bytes, abi.PRINT_CAPACITY_OFFSET, self.capacity, TRACE_SLOTS)
 
+    def shrink(self, capacity: int) -> None:
+        """Keep fewer bytes of records between synchronisations; call before the first launch."""
+        self.capacity = capacity
+        struct.pack_into("<I", self._bytes, abi.PRINT_CAPACITY_OFFSET, capacity)
+
     def flush(self) -> None:
         """Write the lines that kernels printed to stdout; call when the kernels are done."""
         (head,) = struct.unpack_from("<I", self._bytes, abi.PRINT_HEAD_OFFSET)

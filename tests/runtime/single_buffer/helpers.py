@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+from dataclasses import replace
 
 import pytest
+
+from gridlane.runtime.drivers.single_buffer.arena import FIRST, SPARE
 
 KINDS = ("webgpu", "opengl", "opengl es")
 
@@ -38,3 +42,23 @@ def opened(kind: str, monkeypatch, folder):
     monkeypatch.setattr("gridlane.runtime.host_driven_device.at_end", lambda work: None)
     monkeypatch.setattr(programs, "directory", lambda: folder)
     return opener(kind)()
+
+
+def bounded(device, monkeypatch, largest: int) -> None:
+    """As if the device had smaller buffers."""
+    monkeypatch.setattr(device.engine, "facts", replace(device.engine.facts, largest=largest))
+
+
+def spread(device, monkeypatch, count: int = 3, largest: int = 4 << 20) -> None:
+    """As if the device's memory were so many buffers, of which each array takes the next."""
+    bounded(device, monkeypatch, largest)
+    arena = device.arena
+    whole = [device.allocate(largest - FIRST - SPARE) for _ in range(count)]
+    assert len(arena.segments) == count and whole
+    turns = itertools.count()
+
+    def in_turn():
+        first = next(turns) % count
+        return [*arena.segments[first:], *arena.segments[:first]]
+
+    monkeypatch.setattr(arena, "_in_order", in_turn)

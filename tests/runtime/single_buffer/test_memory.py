@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from tests.runtime.arrays import octets, params, to_device, words
+from tests.runtime.single_buffer.helpers import bounded
 from tests.runtime.single_buffer.texts import ADD_ONE, kernel
 
 from gridlane.core.errors import DeviceError
-from gridlane.runtime.drivers.single_buffer.arena import FIRST, SMALLEST, SPARE
+from gridlane.runtime.drivers.single_buffer.arena import FIRST, KEPT, SMALLEST, SPARE
 
 MEGABYTE = 1 << 20
-
-
-def bounded(device, monkeypatch, largest):
-    """As if the device had a smaller arena."""
-    monkeypatch.setattr(device.engine, "facts", replace(device.engine.facts, largest=largest))
 
 
 @pytest.mark.parametrize("at", range(4))
@@ -73,22 +67,23 @@ def test_the_arena_grows_with_work_in_it(device):
     assert all((words(device, each) == 7).all() for each in kept)
 
 
-def test_the_largest_arena(device, monkeypatch):
+def test_the_largest_array(device, monkeypatch):
     bounded(device, monkeypatch, 3 * MEGABYTE)
-    kept = [device.allocate(MEGABYTE), device.allocate(MEGABYTE)]
-    told = r"1048576 bytes, with 2097152 in use: all arrays .* one buffer, which has 3145728 bytes"
+    free, total = device.memory_info()
+    assert (total, free) == (3 * MEGABYTE, 3 * MEGABYTE - FIRST - SPARE)
+    size = free + 1
+    told = rf"{size} bytes: an array .* is in one buffer, which holds {free} bytes at most"
     with pytest.raises(DeviceError, match=told) as caught:
-        device.allocate(MEGABYTE)
+        device.allocate(size)
     assert caught.value.number == 2
     assert ("max-storage-buffer" in str(caught.value)) == (device.name == "webgpu")
     assert ("GL_MAX_SHADER_STORAGE" in str(caught.value)) == (device.name == "opengl")
-    free, total = device.memory_info()
-    assert (total, free) == (3 * MEGABYTE, MEGABYTE - FIRST - SPARE)
-    assert device.memory.statistics().used == 2 * MEGABYTE
-    kept.append(device.allocate(free))
-    assert device.memory_info()[0] == 0
+    kept = [device.allocate(MEGABYTE)]
+    assert device.memory_info() == (2 * MEGABYTE - FIRST - SPARE, 3 * MEGABYTE)
+    kept.append(device.allocate(2 * MEGABYTE - FIRST - SPARE))
+    assert device.memory_info()[0] == 0 and not device.several_buffers
     kept.pop(0)
-    assert device.allocate(MEGABYTE)
+    assert device.allocate(MEGABYTE - KEPT).address == FIRST and not device.several_buffers
 
 
 def test_more_than_a_buffer_can_have(device):
@@ -108,11 +103,11 @@ def test_a_driver_without_memory(device, monkeypatch):
     original, asked = device.engine.resize, []
     assert device.arena.reserved == SMALLEST
 
-    def refuse(size):
+    def refuse(number, size):
         asked.append(size)
-        if size > 3 * MEGABYTE:
+        if number or size > 3 * MEGABYTE:
             raise DeviceError("CUDA_ERROR_OUT_OF_MEMORY", 2, "no")
-        original(size)
+        original(number, size)
 
     monkeypatch.setattr(device.engine, "resize", refuse)
     second = device.allocate(MEGABYTE + MEGABYTE // 2)  # what is needed, when twice is not there

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.runtime.arrays import params, to_device, words
+from tests.runtime.vulkan import recording
 from tests.runtime.vulkan.shaders import kernel
 
 from gridlane.core.errors import DeviceError
@@ -15,8 +16,7 @@ def test_a_lost_device(device, living, monkeypatch):
     bound = device.load(artifact).bind((4, 1, 1))
     data, stream = device.allocate(16), device.new_stream()
     stream.launch(bound, params(artifact, data), 1, 1, 1, 0)
-    submit = device.context.vk.vkQueueSubmit
-    monkeypatch.setattr(device.context.vk, "vkQueueSubmit", lambda *args: -4)
+    recording.replace(device, monkeypatch, submit=lambda *args: ("vkQueueSubmit", -4))
     with pytest.raises(DeviceError, match=r"\(719\).*VK_ERROR_DEVICE_LOST.*in main") as caught:
         stream.synchronize()
     assert "interp" in str(caught.value)
@@ -31,7 +31,6 @@ def test_a_lost_device(device, living, monkeypatch):
         with pytest.raises(DeviceError, match="719") as again:
             work()
         assert again.value is not caught.value
-    device.context.vk.vkQueueSubmit = submit
     lost = device.context
     living.clear()  # what the lost device has made is left alone
     device.reset()
@@ -43,17 +42,8 @@ def test_a_lost_device(device, living, monkeypatch):
         stream.synchronize()
 
 
-def lost(handle, timeline, counter):
-    return -4
-
-
-def beyond(handle, timeline, counter):
-    """What some drivers answer: success, and the largest number."""
-    counter[0] = 2**64 - 1
-    return 0
-
-
-@pytest.mark.parametrize("answer", [lost, beyond])
+# Some drivers answer success, and the largest number.
+@pytest.mark.parametrize("answer", [-4, 2**64 - 1], ids=["lost", "beyond"])
 def test_a_device_that_is_lost_while_a_wait_polls(device, living, monkeypatch, answer):
     artifact = kernel("values: uint64_t", "at(values, i) += 1;")
     bound = device.load(artifact).bind((4, 1, 1))
@@ -61,7 +51,7 @@ def test_a_device_that_is_lost_while_a_wait_polls(device, living, monkeypatch, a
     device.synchronize()
     context = device.context
     monkeypatch.setattr(context, "polls", True)
-    monkeypatch.setattr(device.recorder, "_query", answer)
+    recording.replace(device, monkeypatch, poll=lambda *args: answer)
     stream.launch(bound, params(artifact, data), 1, 1, 1, 0)
     with pytest.raises(DeviceError, match=r"LOST, told by vkGetSemaphoreCounterValue\), in main"):
         stream.synchronize()

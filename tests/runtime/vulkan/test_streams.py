@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.runtime.arrays import params, to_device, words
+from tests.runtime.vulkan import recording
 from tests.runtime.vulkan.shaders import kernel
 
 from gridlane.core.errors import DeviceError
@@ -15,7 +16,9 @@ STEP = "values: uint64_t, n: uint32_t", "if (i < n) at(values, i) = at(values, i
 
 @pytest.fixture
 def step(device):
-    """A function that launches x = 3 x + n on 64 words of a stream."""
+    """A function that launches x = 3 x + n on 64 words of a stream; nothing is submitted before a
+    wait."""
+    device.recorder.at_once = False
     artifact = kernel(*STEP)
     bound = device.load(artifact).bind((64, 1, 1))
 
@@ -26,11 +29,7 @@ def step(device):
 
 
 def test_streams_do_not_wait_for_each_other(device, step, monkeypatch):
-    barriers = []
-    original = device.recorder._barrier
-    monkeypatch.setattr(
-        device.recorder, "_barrier", lambda *args: (barriers.append(args), original(*args))
-    )
+    barriers = recording.count(device, monkeypatch, "barrier", "submit")
     streams = [device.new_stream() for _ in range(4)]
     buffers = [to_device(device, np.zeros(64, np.uint32)) for _ in range(4)]
     barriers.clear()
@@ -49,11 +48,7 @@ def test_streams_do_not_wait_for_each_other(device, step, monkeypatch):
 
 def test_a_submission_ends_with_the_barrier_of_the_next_command(device, step, monkeypatch):
     """Where work of the default stream is last; else streams go on side by side."""
-    barriers = []
-    original = device.recorder._barrier
-    monkeypatch.setattr(
-        device.recorder, "_barrier", lambda *args: (barriers.append(args), original(*args))
-    )
+    barriers = recording.count(device, monkeypatch, "barrier", "submit")
     stream, other = device.new_stream(), device.new_stream()
     buffer, own, free = (to_device(device, np.zeros(64, np.uint32)) for _ in range(3))
     step(device.default_stream, buffer)
@@ -84,11 +79,7 @@ def test_a_submission_ends_with_the_barrier_of_the_next_command(device, step, mo
 
 
 def test_an_event_makes_the_barrier(device, step, monkeypatch):
-    barriers = []
-    original = device.recorder._barrier
-    monkeypatch.setattr(
-        device.recorder, "_barrier", lambda *args: (barriers.append(args), original(*args))
-    )
+    barriers = recording.count(device, monkeypatch, "barrier", "submit")
     streams, event = [device.new_stream() for _ in range(4)], device.new_event()
     buffers = [to_device(device, np.zeros(64, np.uint32)) for _ in range(4)]
     device.synchronize()
@@ -108,11 +99,7 @@ def test_an_event_makes_the_barrier(device, step, monkeypatch):
 
 
 def test_an_event_of_the_default_stream_marks_all_work(device, step, monkeypatch):
-    barriers = []
-    original = device.recorder._barrier
-    monkeypatch.setattr(
-        device.recorder, "_barrier", lambda *args: (barriers.append(args), original(*args))
-    )
+    barriers = recording.count(device, monkeypatch, "barrier", "submit")
     stream, other, event = device.new_stream(), device.new_stream(), device.new_event(False)
     buffers = [to_device(device, np.zeros(64, np.uint32)) for _ in range(2)]
     device.synchronize()

@@ -16,6 +16,8 @@ from gridlane.runtime.drivers.vulkan.api import bindings, listed, text
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 SHARED = HERE.parent / "host_driven"
+AT_ONCE = "tests.runtime.vulkan.at_once"
+"""Launches are submitted at once, so that the layer sees all ways to submit."""
 
 
 def _there() -> bool:
@@ -40,7 +42,7 @@ def test_the_layer_has_no_complaint():
     # A lost device leaves its objects behind, which the layer would tell at the end.
     others = ("lost_device", "metal", "webgpu", "opengl", "handler")
     chosen = " and ".join(f"not {each}" for each in others)
-    options = "-q", "-p", "no:cacheprovider", f"--ignore={__file__}", "-k", chosen
+    options = "-q", "-p", "no:cacheprovider", "-p", AT_ONCE, f"--ignore={__file__}", "-k", chosen
     done = _run("-m", "pytest", *options, str(HERE), str(SHARED))
     said = done.stdout + done.stderr
     assert done.returncode == 0 and "VUID" not in said and "Validation Error" not in said, said

@@ -72,7 +72,7 @@ def rows(case: Case, device: Any, reference: Any, launch: bool = True) -> Iterat
     kernel = Kernel(PythonSource(case.function), case.arguments(), compile=compiled)
     try:
         plan = kernel.plan(case.block, device=device)
-        got = _run(plan, case) if launch else None
+        got = _run(plan, case, kernel) if launch else None
     except CompileError as error:
         yield from all_rows(REFUSED, _first_line(error))
         return
@@ -82,7 +82,7 @@ def rows(case: Case, device: Any, reference: Any, launch: bool = True) -> Iterat
     if got is None:
         yield from all_rows(RIGHT, "compiled")
         return
-    wanted = _run(kernel.plan(case.block, device=reference), case)
+    wanted = _run(kernel.plan(case.block, device=reference), case, kernel)
     if got.raised != wanted.raised or got.lines != wanted.lines:
         told = f"{got.raised or 'no error'}, {len(got.lines)} lines"
         yield from all_rows(WRONG, f"{told}; not {wanted.raised}, {len(wanted.lines)} lines")
@@ -99,7 +99,7 @@ def _first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [""])[0].replace("|", "/")
 
 
-def _run(plan: Plan, case: Case) -> Result:
+def _run(plan: Plan, case: Case, kernel: Kernel) -> Result:
     device, arrays = plan.device, case.arrays()
     buffers = [device.allocate(array.nbytes) for array in arrays]
     for buffer, array in zip(buffers, arrays):
@@ -108,7 +108,8 @@ def _run(plan: Plan, case: Case) -> Result:
     with redirect_stdout(said):
         try:
             given = [_Array(b.address, a.shape, a.strides) for a, b in zip(arrays, buffers)]
-            plan.launch(case.grid, packer(plan.parameters, given)(*given), case.shared)
+            params = packer(plan.parameters, given)(*given)
+            kernel.fitting(plan, case.grid, params).launch(case.grid, params, case.shared)
             device.synchronize()
         except KernelError as error:
             raised = type(error).__name__

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from gridlane.codegen.clike.emission import Emission, Place, emits
 from gridlane.codegen.clike.floats import bits_of, from_bits
@@ -128,7 +129,7 @@ class _Word:
         self.place, self.shift, self.current = place, "", ""
         if dtype.bits < 32:
             pointer, low = state.dialect.word(state, place)
-            self.place = Place(place.space, pointer)
+            self.place = replace(place, pointer=pointer, volatile=False)
             self.shift = state.let(u32, f"{low} * 8u")
         self.mask = f"{(1 << dtype.bits) - 1:#x}u"
 

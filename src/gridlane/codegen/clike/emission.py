@@ -39,11 +39,12 @@ emits = EMITTERS.emits
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a scalar in memory: an address in a space."""
+    """The place of a scalar in memory: an address in a space, and there in a buffer."""
 
     space: Space
     pointer: str
     volatile: bool = False
+    buffer: int = 0
 
 
 class Dialect(ABC):
@@ -71,6 +72,8 @@ class Dialect(ABC):
         has_warps: lanes exchange by ops of the language, also in divergent control flow. Elsewhere
             passes have lowered these ops to barriers of the block.
         once: the opening and the end of a block that ``break`` leaves.
+        numbers_buffers: pointers do not tell their buffer, so code is for pointers in certain
+            buffers (``Variant.buffers``).
     """
 
     target: ClassVar[str]
@@ -89,6 +92,7 @@ class Dialect(ABC):
     halves_unsigned: ClassVar[bool] = False
     loop: ClassVar[str] = "for (;;) {"
     once: ClassVar[Pair] = ("do {", "} while (false);")
+    numbers_buffers: ClassVar[bool] = False
 
     # ---- expressions
 
@@ -155,15 +159,15 @@ class Dialect(ABC):
         """Load a pointer of 8 bytes into a space from memory."""
 
     @abstractmethod
-    def store_pointer(self, state: Emission, place: Place, space: Space, value: str) -> None:
+    def store_pointer(self, state: Emission, place: Place, type_: PointerType, value: str) -> None:
         """Write a pointer to memory."""
 
     @abstractmethod
     def number(self, pointer: str) -> str:
         """An address as an unsigned integer, for comparison."""
 
-    def address(self, state: Emission, pointer: str) -> str:
-        """An address as a u64."""
+    def address(self, state: Emission, type_: PointerType, pointer: str) -> str:
+        """An address as a u64; ``type_`` is the pointer's."""
         return self.number(pointer)
 
     @abstractmethod

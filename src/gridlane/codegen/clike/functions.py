@@ -19,6 +19,7 @@ from gridlane.codegen.clike.rounding import hidden_parameter, hidden_result, hid
 from gridlane.codegen.clike.types import require_types
 from gridlane.core.options import KernelOptions
 from gridlane.ir.ops import control
+from gridlane.ir.types import PointerType
 from gridlane.ir.values import Function, Module, Value
 
 _KEPT: dict[tuple[object, ...], Functions] = {}
@@ -42,6 +43,8 @@ def forget() -> None:
 def call(state: Emission, op: control.Call) -> None:
     """Emit a call of a library function; several results are returned in a struct."""
     declare(state, op.callee)
+    # The text of a library function is for one buffer of memory.
+    assert not any(isinstance(v.type, PointerType) and v.type.buffer for v in op.arguments)
     arguments = [hidden_zero(state, value) for value in op.arguments]
     made = f"{function_name(op.callee)}({', '.join(arguments)})"
     if len(op.results) > 1:

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from gridlane.codegen.clike.emission import Emission, Pair, Place
 from gridlane.codegen.clike.literals import float_literal
-from gridlane.codegen.clike.words import Words, constant_words, shared_bytes
+from gridlane.codegen.clike.words import Words, constant_words, further_heaps, shared_bytes
 from gridlane.core.dtypes import DType, b1, f32, i32, u32
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, math
@@ -114,6 +114,9 @@ class Glsl(Words):
             "layout(std430, binding = 1) readonly buffer Params { uint params[]; };",
             "layout(std430, binding = 2) readonly buffer Launch { uint launch[]; };",
         ]
+        for binding, name in further_heaps(state):
+            where = f"layout(std430, binding = {binding}) coherent buffer"
+            head.append(f"{where} {name.capitalize()} {{ uint {name}[]; }};")
         words, is_dynamic = shared_bytes(state) // 4, "dynamic" in state.uses
         if words or is_dynamic:  # an array has at least one element
             count = f"{words or 1} + DYNAMIC_WORDS" if is_dynamic else f"{words}"

@@ -5,6 +5,8 @@ Passes have split structs and vectors, packed ones into aligned pieces.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gridlane.codegen.clike.emission import Emission, Place, emits
 from gridlane.core.dtypes import DType, i32
 from gridlane.ir.ops import memory
@@ -15,7 +17,7 @@ from gridlane.ir.values import Value, Var
 def place_of(state: Emission, pointer: Value, volatile: bool = False) -> Place:
     """The place that a pointer points to."""
     assert isinstance(pointer.type, PointerType)
-    return Place(pointer.type.space, state.name(pointer), volatile)
+    return Place(pointer.type.space, state.name(pointer), volatile, pointer.type.buffer)
 
 
 def alignment(pointer: Value) -> int:
@@ -47,8 +49,7 @@ def _moved(state: Emission, place: Place, bytes_: int) -> Place:
     if not bytes_:
         return place
     distance = state.literal(bytes_, i32)
-    moved = state.dialect.moved(place.pointer, distance, i32, 1)
-    return Place(place.space, moved, place.volatile)
+    return replace(place, pointer=state.dialect.moved(place.pointer, distance, i32, 1))
 
 
 @emits(memory.Load)
@@ -67,7 +68,7 @@ def store(state: Emission, op: memory.Store) -> None:
     """Store a scalar or a pointer."""
     place, type_ = place_of(state, op.pointer, op.volatile), op.value.type
     if isinstance(type_, PointerType):
-        state.dialect.store_pointer(state, place, type_.space, state.name(op.value))
+        state.dialect.store_pointer(state, place, type_, state.name(op.value))
         return
     assert isinstance(type_, DType)
     state.dialect.store(state, place, type_, state.name(op.value))
@@ -106,7 +107,9 @@ def recast(state: Emission, op: memory.Recast) -> None:
 @emits(memory.Address)
 def address(state: Emission, op: memory.Address) -> None:
     """Emit the address as an integer."""
-    state.give(op.results[0], state.dialect.address(state, state.name(op.pointer)))
+    assert isinstance(op.pointer.type, PointerType)
+    number = state.dialect.address(state, op.pointer.type, state.name(op.pointer))
+    state.give(op.results[0], number)
 
 
 @emits(memory.FromAddress)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.codegen.clike.emission import Dialect, Emission, Pair, Place
 from gridlane.core.dtypes import DType, b1, f32, i64, u8, u32, u64
-from gridlane.ir.types import Space
+from gridlane.ir.types import PointerType, Space
 
 _SPACES = {
     Space.GENERIC: "device",
@@ -53,7 +53,7 @@ class Pointers(Dialect):
     def load_pointer(self, state: Emission, place: Place, space: Space) -> str:
         return f"({self.pointer(space)})({self._at(place, 'ulong')})"
 
-    def store_pointer(self, state: Emission, place: Place, space: Space, value: str) -> None:
+    def store_pointer(self, state: Emission, place: Place, type_: PointerType, value: str) -> None:
         state.line(f"{self._at(place, 'ulong')} = {self.number(value)};")
 
     def number(self, pointer: str) -> str:

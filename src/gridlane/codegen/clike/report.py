@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gridlane.codegen.clike.emission import Emission, Place, emits
 from gridlane.codegen.clike.gridops import asked
 from gridlane.codegen.clike.warps import in_words
@@ -12,7 +14,7 @@ from gridlane.ir.ops import control, grid
 
 def _field(state: Emission, block: Place, offset: str) -> Place:
     """A u32 in the block, at a number of bytes from its start."""
-    return Place(block.space, state.dialect.moved(block.pointer, offset, u32, 1))
+    return replace(block, pointer=state.dialect.moved(block.pointer, offset, u32, 1))
 
 
 def _put(state: Emission, block: Place, offset: int, value: str) -> None:

@@ -15,7 +15,7 @@ from typing import ClassVar
 from gridlane.codegen.clike.emission import Emission, Pair, Place
 from gridlane.codegen.clike.literals import decimal, pattern
 from gridlane.codegen.clike.sharing import is_atomic
-from gridlane.codegen.clike.words import ARRAYS, Words, constant_words, shared_bytes
+from gridlane.codegen.clike.words import ARRAYS, Words, constant_words, further_heaps, shared_bytes
 from gridlane.core.dtypes import DType, b1, f32, i32, u32
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, math
@@ -94,12 +94,13 @@ class Wgsl(Words):
 
     def word_at(self, state: Emission, place: Place) -> str:
         element = self._element(place)
-        return f"atomicLoad(&{element})" if is_atomic(state, place.space) else element
+        shared = is_atomic(state, place.space, place.buffer)
+        return f"atomicLoad(&{element})" if shared else element
 
     def put_word(self, state: Emission, place: Place, value: str) -> None:
         element = self._element(place)
         text = f"{element} = {value};"
-        if is_atomic(state, place.space):
+        if is_atomic(state, place.space, place.buffer):
             text = f"atomicStore(&{element}, {value});"
         state.line(text)
 
@@ -143,6 +144,10 @@ class Wgsl(Words):
             "@group(0) @binding(1) var<storage, read> params: array<u32>;",
             "@group(0) @binding(2) var<storage, read> launch: array<u32>;",
         ]
+        for n, (binding, name) in enumerate(further_heaps(state), 1):
+            word = "atomic<u32>" if is_atomic(state, Space.GLOBAL, n) else "u32"
+            where = f"@group(0) @binding({binding}) var<storage, read_write>"
+            head.append(f"{where} {name}: array<{word}>;")
         words, is_dynamic = shared_bytes(state) // 4, "dynamic" in state.uses
         count = f"{words or 1} + dynamic_words" if is_dynamic else f"{words}"
         if is_dynamic:

@@ -8,15 +8,16 @@ edges alone, in the types of ``edges``: passes have lowered all others to words.
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import ClassVar
 
 from gridlane.codegen.clike.emission import Dialect, Emission, Pair, Place
 from gridlane.codegen.clike.gridops import thread_number
 from gridlane.core.dtypes import DType, b1, bf16, f16, f64, i8, i16, i32, i64, u8, u16, u32, u64
-from gridlane.core.shader_abi import BASE, DYNAMIC, GRID, REPORT, ZERO
+from gridlane.core.shader_abi import BASE, DYNAMIC, GRID, REPORT, ZERO, heap_binding
 from gridlane.ir.op import Op
 from gridlane.ir.ops import grid
-from gridlane.ir.types import Space, Type, vector
+from gridlane.ir.types import PointerType, Space, Type, vector
 
 ARRAYS = {
     Space.GENERIC: "heap",
@@ -58,6 +59,7 @@ class Words(Dialect):
     }
     folds_zeros = True
     folds = True
+    numbers_buffers = True
     thread: ClassVar[str]
     group: ClassVar[str]
 
@@ -77,7 +79,7 @@ class Words(Dialect):
         return f"({pointer} + {step}{f' * {scale}u' if scale != 1 else ''})"
 
     def _element(self, place: Place) -> str:
-        return f"{ARRAYS[place.space]}[({place.pointer}) >> 2u]"
+        return f"{array_of(place.space, place.buffer)}[({place.pointer}) >> 2u]"
 
     def word_at(self, state: Emission, place: Place) -> str:
         """The word around a place."""
@@ -96,16 +98,16 @@ class Words(Dialect):
     def load_pointer(self, state: Emission, place: Place, space: Space) -> str:
         return self.word_at(state, place)
 
-    def store_pointer(self, state: Emission, place: Place, space: Space, value: str) -> None:
+    def store_pointer(self, state: Emission, place: Place, type_: PointerType, value: str) -> None:
         self.put_word(state, place, value)
-        high = Place(place.space, f"{place.pointer} + 4u", place.volatile)
-        self.put_word(state, high, "0u")
+        high = replace(place, pointer=f"{place.pointer} + 4u")
+        self.put_word(state, high, _upper_half(state, type_.buffer))
 
     def number(self, pointer: str) -> str:
         return pointer
 
-    def address(self, state: Emission, pointer: str) -> str:
-        return self.construct(state.type_name(PAIR), [pointer, "0u"])
+    def address(self, state: Emission, type_: PointerType, pointer: str) -> str:
+        return self.construct(state.type_name(PAIR), [pointer, _upper_half(state, type_.buffer)])
 
     def from_address(self, space: Space, text: str) -> str:
         return f"{text}.p0" if text else "0u"
@@ -194,6 +196,34 @@ class Words(Dialect):
 
     def word(self, state: Emission, place: Place) -> Pair:
         raise AssertionError("scalars have 32 bits")
+
+
+def array_of(space: Space, buffer: int = 0) -> str:
+    """The name of the array of words of a space, or of a buffer of global memory.
+
+    >>> array_of(Space.GLOBAL), array_of(Space.GLOBAL, 2)
+    ('heap', 'heap2')
+    """
+    return f"{ARRAYS[space]}{buffer or ''}"
+
+
+def further_heaps(state: Emission) -> list[tuple[int, str]]:
+    """The bindings and the names of the buffers of global memory after the first."""
+    count = 1 + max(state.module.buffers, default=0)
+    return [(heap_binding(n), array_of(Space.GLOBAL, n)) for n in range(1, count)]
+
+
+def _upper_half(state: Emission, buffer: int) -> str:
+    """The upper half of addresses in a buffer, which the address of a parameter there has."""
+    if not buffer:
+        return "0u"
+    pointers = [
+        number
+        for number, param in enumerate(state.module.kernel.params)
+        if isinstance(param.value.type, PointerType)
+    ]
+    first = pointers[state.module.buffers.index(buffer)]
+    return f"params[{state.offsets[first] // 4 + 1}]"
 
 
 # ---- shared memory: the module's arrays, a counter, the dynamic part

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeAlias
 
 import numpy as np
 
@@ -117,14 +118,24 @@ def vector_constant(values: Iterable[object], name: str) -> str:
     return "<" + ", ".join(f"{name} {value}" for value in values) + ">"
 
 
+CUT_START, CUT_END = "; piece", "; end of piece"
+"""Lines around what ``Body.cut`` cuts off."""
+
+Place: TypeAlias = tuple[int, int]
+"""A place in a body: the lines before it, and those of them that are in no piece."""
+
+
 class Body:
     """A function body: lines, fresh names, the current block, and the module's declarations.
 
-    ``rounds``: the machine has instructions that round floats to integers.
+    ``rounds``: the machine has instructions that round floats to integers. ``piece`` is the least
+    lines of a piece that ``outline`` makes a function of; 0: the function stays whole.
     """
 
     def __init__(self, rounds: bool = True) -> None:
         self.rounds = rounds
+        self.piece = 0
+        self._in_pieces = 0
         self.lines: list[str] = []
         self.allocas: list[str] = []
         self.declared: dict[str, str] = {}
@@ -155,6 +166,27 @@ class Body:
         """Open a block. The block before must have ended with a branch."""
         self.lines.append(f"{label}:")
         self.block = label
+
+    def here(self) -> Place:
+        """This place, from which a piece may be cut."""
+        return len(self.lines), len(self.lines) - self._in_pieces
+
+    def cut(self, since: Place) -> Place:
+        """Cut off the lines since a place, if they are many; return where the next piece starts.
+
+        Code outside must not jump to labels between. The current block has to be open.
+        """
+        start, before = since
+        length = len(self.lines) - self._in_pieces - before
+        if not self.piece or length < self.piece:
+            return since
+        after = self.label("cut")
+        self.branch(after)
+        self.lines.insert(start, CUT_START)
+        self.lines.append(CUT_END)
+        self._in_pieces += len(self.lines) - self._in_pieces - before
+        self.start(after)
+        return self.here()
 
     def branch(self, target: str) -> None:
         """Jump to a block."""

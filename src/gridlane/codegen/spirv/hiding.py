@@ -17,10 +17,9 @@ from gridlane.ir.values import Value
 _WRAPPING = (arith.Add, arith.Sub, arith.Mul, arith.Neg, arith.Shl)
 _SIGNS = (arith.Or, arith.Not, arith.Neg, arith.Min, arith.Max, arith.Select)
 _ORDERS = (arith.Lt, arith.Le, arith.Gt, arith.Ge, arith.Min, arith.Max)
+_SUMS = (arith.Add, arith.Sub)
+_QUOTIENTS = (arith.Div, arith.Rem, arith.Shr)
 _SCALING = (arith.Mul, arith.MulHi, arith.Div, arith.Rem, arith.Shr, arith.Shl)
-
-# Two sums as a comparison's operands would cancel.
-_WAYS = (Opcode.IAdd, Opcode.BitwiseXor, Opcode.BitwiseXor)
 
 
 def settled_operands(code: Code, op: Op, operands: list[int]) -> list[int]:
@@ -35,9 +34,10 @@ def settled_operands(code: Code, op: Op, operands: list[int]) -> list[int]:
         if all(constant(value) is not None for value in values):
             return [code.hidden_minus_zero(operands[0], type_), *operands[1:]]
         return operands
+    # Two sums as a comparison's operands would cancel.
     return [
-        code.settled_integer(name, type_, by) if _knows_too_much(op, value) else name
-        for name, value, by in zip(operands, values, _WAYS, strict=False)
+        code.settled_integer(name, type_, Opcode.BitwiseXor) if _knows_too_much(op, value) else name
+        for name, value in zip(operands, values, strict=True)
     ]
 
 
@@ -60,6 +60,9 @@ def _knows_too_much(op: Op, value: Value) -> bool:
         # The compiler may also fold other ops to a constant.
         known = value is getattr(op, "amount", None) or maker is None
         return not known and not isinstance(value.op, memory.Load)
+    if isinstance(op, _SUMS):
+        # Of a quotient minus 1 the upper half is lost.
+        return isinstance(maker, _QUOTIENTS)
     return isinstance(op, _ORDERS) and isinstance(maker, _WRAPPING)
 
 

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gridlane.core import trace
-from gridlane.core.compact import ANY, Variant
+from gridlane.core.compact import Variant
 from gridlane.core.device_errors import NOT_CAPTURED, fail
 from gridlane.core.errors import ArgumentError, CompileError, DeviceError
 from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.host.streams import Stream
 from gridlane.cuda.kernels.argument_types import KEYS, typeof
+from gridlane.cuda.kernels.expected import expected_buffers
 from gridlane.cuda.kernels.overlaps import Writebacks, share
 from gridlane.cuda.kernels.reading import Launchable, Reading
 from gridlane.cuda.kernels.routes import ROUTES, Route
@@ -167,6 +168,8 @@ class Launching(ProcessBound):
             dispatcher.__name__, self.griddim, self.blockdim, limits, dispatcher.launch_bounds
         )
         variant = route.variant(self, args, limits)
+        if device.several_buffers:
+            variant = variant._replace(buffers=expected_buffers(args))
         reading = self._plans.get((device, key, variant))
         if reading is None:
             reading, args = self._make_plan(args, back, variant)
@@ -174,8 +177,9 @@ class Launching(ProcessBound):
         elif reading.converts:
             args = _converted(reading.converts, args, back)
         params = reading.read(*args)
-        if not reading.plan.suits(self.griddim, params):
-            reading = self._plan_for_any(reading, (device, key, ANY))
+        variant = reading.plan.variant_of(self.griddim, params)
+        if variant != reading.plan.variant:
+            reading = self._plan_of(variant, reading, (device, key, variant))
         plan, stream = reading.plan, self.stream.native
         plan.check(dispatcher.__name__, self.griddim, self.sharedmem, stream)
         traced = trace.enabled()
@@ -210,11 +214,11 @@ class Launching(ProcessBound):
         """Accept numba's mark without effect; see Dispatcher."""
         self.dispatcher.mark_launch_config_sensitive()
 
-    def _plan_for_any(self, reading: Reading, place: Hashable) -> Reading:
-        """The same plan for arguments of any size."""
+    def _plan_of(self, variant: Variant, reading: Reading, place: Hashable) -> Reading:
+        """The same plan for launches of another kind."""
         found = self._plans.get(place)
         if found is None:
-            plan = self._planned(self.dispatcher.kernel_of(reading.argtypes), ANY)
+            plan = self._planned(self.dispatcher.kernel_of(reading.argtypes), variant)
             found = replace(reading, plan=plan, launch=plan.kernel.launch)
             self._plans[place] = found
         return found
@@ -236,7 +240,8 @@ class Launching(ProcessBound):
             try:
                 plan = self._planned(kernel, variant)
             except (CompileError, DeviceError):
-                dispatcher.forget(kernel)
+                if not variant.buffers:  # with its arrays in other buffers it may compile
+                    dispatcher.forget(kernel)
                 raise
         finally:
             _current.config = previous

@@ -29,7 +29,7 @@ class Reading:
         waits: host arrays are used in place or copied back, so the caller sees results on return,
             on every stream, as with CUDA's copies to pageable memory.
         argtypes: the kernel's.
-        holds: a test whether parameters are those of a compact launch, if the hot call needs it.
+        holds: a test whether the plan's code is for these parameters, if the hot call needs it.
     """
 
     read: Packer

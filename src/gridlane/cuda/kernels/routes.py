@@ -69,17 +69,23 @@ def _remember_inline(
 
 # --- host-driven devices, whose streams queue work ---
 
+_IN_BUFFERS = object()
+"""The first item of a key that ends with the buffers of a launch's pointers."""
+
 
 def _later(launch: Launch, args: Arguments) -> None:
     """Compute a key, read the arguments, then call the stream's own launch."""
-    reading = launch._fast.get(tuple([KEYS[arg.__class__](arg) for arg in args]))
+    key = tuple([KEYS[arg.__class__](arg) for arg in args])
+    reading = launch._fast.get(key)
     if reading is None:
         launch._launch_slowly(args)
         return
     params = reading.read(*args)
     if reading.holds is not None and not reading.holds(params):
-        launch._launch_slowly(args)
-        return
+        reading = launch._fast.get((_IN_BUFFERS, key, reading.plan.buffers_of(params)))
+        if reading is None or (reading.holds is not None and not reading.holds(params)):
+            launch._launch_slowly(args)
+            return
     append = (launch._own or current.device().default_stream).launch
     append(reading.plan.kernel, params, launch.gx, launch.gy, launch.gz, launch.sharedmem, args)
 
@@ -90,10 +96,11 @@ def _remember_queued(
     # The slow path looks up streams that are named by number, and refuses unknown ones.
     if reading.waits or (launch._own is None and launch.stream.handle != 0):
         return
-    if reading.plan.variant.compact:
-        launch._fast[key] = replace(reading, holds=reading.plan.holds)
-    elif not compact.grid_holds(launch.griddim, launch.blockdim):
-        launch._fast[key] = reading
+    plan = reading.plan
+    if plan.variant.compact or not compact.grid_holds(launch.griddim, launch.blockdim):
+        launch._fast[key] = reading = replace(reading, holds=plan.holds)
+        if plan.device.several_buffers:  # launches may take turns with others
+            launch._fast[_IN_BUFFERS, key, plan.variant.buffers] = reading
     # Else the arguments were large this time, and may be smaller the next.
 
 

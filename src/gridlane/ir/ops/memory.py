@@ -34,6 +34,12 @@ def space_of(value: Value) -> Space:
     return value.type.space
 
 
+def pointer_beside(value: Value, element: Type) -> PointerType:
+    """The type of a pointer to another element in the memory of a pointer."""
+    assert isinstance(value.type, PointerType)
+    return pointer(element, value.type.space, value.type.buffer)
+
+
 @operation("load")
 class Load(Op):
     """The value at an address aligned to its type. ``volatile`` keeps the access in place."""
@@ -92,18 +98,19 @@ class FieldPointer(Op):
     pure = True
 
     def result_types(self) -> tuple[Type, ...]:
-        whole, space = element_of(self, self.pointer), space_of(self.pointer)
+        whole = element_of(self, self.pointer)
         if isinstance(whole, ArrayType):
-            return (pointer(whole.element, space),)
+            return (pointer_beside(self.pointer, whole.element),)
         self.require(isinstance(whole, StructType), f"{whole} has no fields")
         assert isinstance(whole, StructType)
         self.require(0 <= self.index < len(whole.types), f"no field {self.index} in {whole}")
-        return (pointer(whole.types[self.index], space),)
+        return (pointer_beside(self.pointer, whole.types[self.index]),)
 
 
 @operation("recast")
 class Recast(Op):
-    """The same address as a pointer to another element, in the same or the generic space."""
+    """The same address as a pointer to another element, in the same or the generic space, and in
+    the same buffer."""
 
     pointer: Value
     type: PointerType
@@ -118,6 +125,8 @@ class Recast(Op):
         space = space_of(self.pointer)
         kept = self.type.space in (space, Space.GENERIC)
         self.require(kept, f"{self.pointer.type} to {self.type} changes the address space")
+        beside = self.type.buffer == pointer_beside(self.pointer, self.type.element).buffer
+        self.require(beside, f"{self.pointer.type} to {self.type} changes the buffer")
 
 
 @operation("address")

@@ -15,7 +15,7 @@ from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, memory
 from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
-from gridlane.ir.types import PointerType, Space, pointer
+from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import Module, Value
 from gridlane.passes.legalise.representation import Parts, Representation, Rule, scalar
 
@@ -69,7 +69,7 @@ class _Loops(Representation):
         if alias is not None and self.has(alias, scalar(value)):
             return [b.emit(atomic.Atomic(alias, at, value, op.order, op.scope)).results]
         own, bits = scalar(value), self.word(op)
-        at = b.recast(at, pointer(bits, memory.space_of(at)))
+        at = b.recast(at, memory.pointer_beside(at, bits))
         if op.kind is Kind.EXCHANGE and self.has(op.kind, bits):
             raw = b.bitcast(value, bits)
             made = b.value(atomic.Atomic(op.kind, at, raw, op.order, op.scope))
@@ -86,7 +86,7 @@ class _Loops(Representation):
         own = scalar(op.desired)
         bits = own.unsigned
         expected, desired = (b.bitcast(self.one(v), bits) for v in (op.expected, op.desired))
-        at = b.recast(at, pointer(bits, memory.space_of(at)))
+        at = b.recast(at, memory.pointer_beside(at, bits))
         if memory.space_of(at) is Space.LOCAL:
             old = b.load(at)
             b.store(at, b.select(b.eq(old, expected), desired, old))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gridlane.core.dtypes import u32
 from gridlane.ir.op import Op
 from gridlane.ir.ops import copies, memory
-from gridlane.ir.types import Type, pointer, vector
+from gridlane.ir.types import Type, vector
 from gridlane.ir.values import Module, Region, Value
 
 
@@ -33,7 +33,7 @@ def _plain(op: copies.AsyncCopy) -> list[Op]:
     type_: Type = u32 if words == 1 else vector(u32, words)
 
     def recast(value: Value) -> memory.Recast:
-        return memory.Recast(value, pointer(type_, memory.space_of(value)), loc=op.loc)
+        return memory.Recast(value, memory.pointer_beside(value, type_), loc=op.loc)
 
     source, target = recast(op.source), recast(op.target)
     load = memory.Load(source.result, loc=op.loc)

@@ -16,7 +16,7 @@ from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, memory
 from gridlane.ir.rewriting import uses
-from gridlane.ir.types import Space, Type, pointer
+from gridlane.ir.types import Space, Type
 from gridlane.ir.values import Function, Module, Value
 from gridlane.passes.legalise.atomics import stored
 from gridlane.passes.legalise.representation import Parts, Representation, Rule, scalar
@@ -74,7 +74,7 @@ class _Halves(Representation):
         """Change both words at an address by the words of a u64."""
         b = self.builder
         kind = Kind.ADD if op.kind is Kind.SUB else op.kind
-        words = b.recast(at, pointer(u32, memory.space_of(at)))
+        words = b.recast(at, memory.pointer_beside(at, u32))
         low = b.cast(value, u32)
         high = b.cast(b.value(arith.Shr(value, b.const(WORD, u32))), u32)
         old = b.value(atomic.Atomic(kind, words, low, op.order, op.scope))

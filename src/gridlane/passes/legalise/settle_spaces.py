@@ -6,6 +6,8 @@ from memory is in global memory, so other memory needs no addresses as numbers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gridlane.core.dtypes import u64
 from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op
@@ -16,7 +18,7 @@ from gridlane.ir.values import Function, Module, Region, Value, Var
 Item = Value | Var
 
 _FROM_OUTSIDE = (memory.FromAddress, memory.Load, memory.Part)
-_CHOICES = (arith.Select, memory.WriteVar, arith.Compare)
+CHOICES = (arith.Select, memory.WriteVar, arith.Compare)
 """Ops that take several pointers, of which one may be null."""
 
 
@@ -54,7 +56,7 @@ class _Spaces:
     def _visit(self, op: Op) -> bool:
         """Record the space that an op implies; whether it is new."""
         target = op.var if isinstance(op, memory.WriteVar) else op.results[0]
-        found = [space for item in _sources(op) if (space := self._certain(item)) is not None]
+        found = [space for item in sources(op) if (space := self._certain(item)) is not None]
         if isinstance(op, _FROM_OUTSIDE):
             found.append(Space.GLOBAL)
         if target in self.known:
@@ -89,7 +91,7 @@ def _makes_generic(op: Op) -> bool:
     return any(_is_generic(item) for item in made)
 
 
-def _sources(op: Op) -> list[Item]:
+def sources(op: Op) -> list[Item]:
     """The pointers that an op's pointer derives from."""
     if isinstance(op, memory.Load):
         return []
@@ -105,8 +107,8 @@ def _settle(region: Region, spaces: _Spaces) -> None:
     """Replace the types of a region's ops and results, and the nulls among their operands."""
     ops: list[Op] = []
     for op in region.ops:
-        if isinstance(op, _CHOICES):
-            ops += _nulls(op, spaces)
+        if isinstance(op, CHOICES):
+            ops += nulls(op, spaces.settled)
         ops += _retyped(op, spaces)
         for inner in op.regions():
             _settle(inner, spaces)
@@ -140,18 +142,18 @@ def _loaded_as_number(op: memory.Load) -> list[Op]:
     return [at, number, made]
 
 
-def _nulls(op: Op, spaces: _Spaces) -> list[Op]:
-    """A null pointer in the other operands' space, for each null among an op's operands."""
+def nulls(op: Op, settled_type: Callable[[Item], PointerType]) -> list[Op]:
+    """A null pointer of the other operands' settled type, for each null among an op's operands."""
     pointers = [op.var] if isinstance(op, memory.WriteVar) else [*op.results, *op.operands()]
     settled = [
-        spaces.settled(item)
+        settled_type(item)
         for item in pointers
-        if isinstance(item.type, PointerType) and not _is_null(item)
+        if isinstance(item.type, PointerType) and not is_null(item)
     ]
     made: list[Op] = []
 
     def change(value: Value) -> Value:
-        if not settled or not _is_null(value) or value.type == settled[0]:
+        if not settled or not is_null(value) or value.type == settled[0]:
             return value
         made.append(arith.Const(0, settled[0], loc=op.loc))
         return made[-1].results[0]
@@ -160,7 +162,7 @@ def _nulls(op: Op, spaces: _Spaces) -> list[Op]:
     return made
 
 
-def _is_null(item: Item) -> bool:
+def is_null(item: Item) -> bool:
     is_const = isinstance(item, Value) and isinstance(item.op, arith.Const)
     return is_const and isinstance(item.type, PointerType)
 

@@ -14,7 +14,7 @@ from gridlane.core.dtypes import by_name as dtype_named
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, memory
-from gridlane.ir.types import PointerType, StructType, Type, VectorType, pointer
+from gridlane.ir.types import PointerType, StructType, Type, VectorType
 from gridlane.ir.values import Module, Value
 from gridlane.passes.legalise.representation import Parts, Representation, Rule, scalar
 
@@ -107,7 +107,7 @@ def _places(b: Builder, at: Value, type_: Type, align: int) -> Iterator[tuple[Va
             known = min(align, offset & -offset) if offset else align
             yield from _places(b, b.field_pointer(at, number), field, known)
     elif isinstance(type_, VectorType):
-        first = b.recast(at, pointer(type_.element, memory.space_of(at)))
+        first = b.recast(at, memory.pointer_beside(at, type_.element))
         for number in range(type_.count):
             yield b.offset(first, b.const(number, i32)), min(align, type_.element.align)
     else:
@@ -117,7 +117,7 @@ def _places(b: Builder, at: Value, type_: Type, align: int) -> Iterator[tuple[Va
 def _pieces(b: Builder, at: Value, size: int, align: int) -> Iterator[Value]:
     """The addresses of the aligned unsigned integers that cover so many bytes."""
     piece = dtype_named(f"u{8 * align}")
-    first = b.recast(at, pointer(piece, memory.space_of(at)))
+    first = b.recast(at, memory.pointer_beside(at, piece))
     for number in range(size // align):
         yield b.offset(first, b.const(number, i32))
 

@@ -6,6 +6,9 @@ as nvcc does. The factor is a hint: code generation keeps the meaning with any f
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, memory
 from gridlane.ir.values import Module, Region, Value, Var
@@ -14,6 +17,9 @@ MOST_OPS = 768
 """The most ops of a loop that is unrolled in full."""
 MOST_REPEATED_OPS = 512
 """The most ops of a body that does several iterations."""
+MOST_ADDED_OPS, MOST_ADDED_TO_LARGE = 16384, 4096
+"""The most ops that unrolling adds to a kernel, and to one in which it would add more than that:
+what LLVM and the driver's compiler take grows faster than the code."""
 
 _FREE = (arith.Const, memory.ReadVar, memory.WriteVar, control.Break)
 
@@ -21,17 +27,46 @@ _FREE = (arith.Const, memory.ReadVar, memory.WriteVar, control.Break)
 def hint_unrolling(module: Module) -> None:
     """Set ``Loop.unroll`` of the innermost loops with a known trip count."""
     for function in module.functions.values():
-        _region(function.body)
+        loops = list(_loops(function.body))
+        share = 1
+        if _added(loops, share) > MOST_ADDED_OPS:
+            while _added(loops, share) > MOST_ADDED_TO_LARGE:
+                share *= 2
+        for loop in loops:
+            times = loop.times(share)
+            loop.op.unroll = times if times > 1 or share > 1 else 0
 
 
-def _region(region: Region) -> None:
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """An innermost loop with a known trip count."""
+
+    op: control.Loop
+    trips: int
+    size: int
+
+    def times(self, share: int) -> int:
+        """The trip count, or its largest divisor that is small enough; at least 1. In a kernel of
+        many loops ``share`` divides the limits."""
+        if self.trips * self.size <= MOST_OPS // share:
+            return self.trips
+        most = MOST_REPEATED_OPS // share // max(1, self.size)
+        return max((n for n in range(1, most + 1) if self.trips % n == 0), default=1)
+
+
+def _added(loops: list[_Counted], share: int) -> int:
+    """The ops that unrolling adds."""
+    return sum((loop.times(share) - 1) * loop.size for loop in loops)
+
+
+def _loops(region: Region) -> Iterator[_Counted]:
     for number, op in enumerate(region.ops):
         for inner in op.regions():
-            _region(inner)
+            yield from _loops(inner)
         if isinstance(op, control.Loop) and not op.unroll and _is_innermost(op):
             trips = trip_count(op, region.ops[:number])
             if trips:
-                op.unroll = _times(trips, _size(op))
+                yield _Counted(op, trips, _size(op))
 
 
 def _is_innermost(loop: control.Loop) -> bool:
@@ -40,15 +75,6 @@ def _is_innermost(loop: control.Loop) -> bool:
 
 def _size(loop: control.Loop) -> int:
     return sum(not isinstance(op, _FREE) for part in loop.regions() for op in part.walk())
-
-
-def _times(trips: int, size: int) -> int:
-    """The trip count, or its largest divisor that is small enough; 0 for no hint."""
-    if trips * size <= MOST_OPS:
-        return trips if trips > 1 else 0
-    most = MOST_REPEATED_OPS // max(1, size)
-    found = max((n for n in range(1, most + 1) if trips % n == 0), default=1)
-    return found if found > 1 else 0
 
 
 def trip_count(loop: control.Loop, before: list[Op]) -> int:

@@ -156,9 +156,11 @@ class Blocks:
 
     def plan(self, plan: Plan) -> None:
         """Emit the items of a plan in order."""
+        start = self.state.body.here()
         for item in plan:
             if not self.state.open:
                 return
+            start = self.state.body.cut(start)
             if isinstance(item, Segment):
                 self.segment(item)
             else:

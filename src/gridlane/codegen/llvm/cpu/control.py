@@ -30,8 +30,10 @@ _MAX_COPIES = 1
 def emit_ops(state: Emission, ops: list[Op], empty: str, check_last: bool = False) -> None:
     """Emit ops in order; jump to ``empty`` when no lane is left for the rest. With ``check_last``,
     also check after the last op."""
+    start = state.body.here()
     for index, op in enumerate(ops):
         before = state.mask
+        start = state.body.cut(start)
         emit_op(state, op)
         if not state.open:
             return

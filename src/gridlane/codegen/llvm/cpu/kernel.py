@@ -11,6 +11,7 @@ from gridlane.codegen.llvm.cpu.layout import Layout, choose
 from gridlane.codegen.llvm.cpu.plan import Planner
 from gridlane.codegen.llvm.cpu.shapes import Shapes
 from gridlane.codegen.llvm.machine import Machine
+from gridlane.codegen.llvm.outline import outlined
 from gridlane.codegen.llvm.text import Body, halves_as_bits, memory_name, scalar_name
 from gridlane.core import cpu_abi as abi
 from gridlane.core.artifact import ParamSlot
@@ -26,7 +27,20 @@ MOST_REPEATED_LOOPS = 32
 """Loops of unknown trip count are unrolled in kernels with at most so many loops: what LLVM's
 unrolling costs grows with the square of their number."""
 
+LARGE = 4096
+"""The ops of a kernel above which it is split into functions."""
+
+PIECE = 2000
+"""The least lines of LLVM IR of such a function."""
+
 _SCRATCH = "$SCRATCH$"
+_PARAMETERS = {
+    "%params": "ptr noalias readonly",
+    "%context": "ptr",
+    "%first": "i64",
+    "%last": "i64",
+    "%arena": "ptr noalias",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +89,16 @@ def _emitted(
     ops = shapes.places.order
     loops = sum(isinstance(op, Loop) for op in ops)
     state.repeats_loops = loops <= MOST_REPEATED_LOOPS
+    state.body.piece = PIECE if len(ops) > LARGE else 0
     state.used = {value for op in ops for value in op.operands()}
     _prologue(state, slots)
     planner = Planner(shapes)
     blocks = Blocks(state, planner)
     _each_block(state, blocks)
+    functions = _outlined(state, kernel.name)
     scratch = -(-state.scratch // 64) * 64
     return KernelCode(
-        _module_text(state, kernel.name, scratch, machine.vector_bytes),
+        _module_text(state, kernel.name, functions, scratch, machine.vector_bytes),
         kernel.name,
         static_shared=state.shared_bytes,
         scratch=scratch,
@@ -146,7 +162,23 @@ def _each_block(state: Emission, blocks: Blocks) -> None:
     body.do("ret void")
 
 
-def _module_text(state: Emission, entry: str, scratch: int, vector_bytes: int) -> str:
+def _outlined(state: Emission, entry: str) -> list[str]:
+    """Make functions of the pieces of a large kernel, with their frame in the scratch."""
+    body = state.body
+    if not body.piece:
+        return []
+    types = {name: type_.split()[0] for name, type_ in _PARAMETERS.items()}
+    made = outlined(entry, types, body.allocas, body.lines)
+    place = -(-state.scratch // 64) * 64
+    state.scratch = place + made.frame
+    frame = f"  %frame = getelementptr i8, ptr %arena, i64 {place}"
+    body.lines = [frame, *made.lines]
+    return made.functions
+
+
+def _module_text(
+    state: Emission, entry: str, functions: list[str], scratch: int, vector_bytes: int
+) -> str:
     """The whole LLVM module."""
     constants = [
         f"@constant.{item.name} = private unnamed_addr constant [{len(item.data)} x i8] "
@@ -155,6 +187,7 @@ def _module_text(state: Emission, entry: str, scratch: int, vector_bytes: int) -
         if item.data is not None
     ]
     lines = [line.replace(_SCRATCH, str(scratch)) for line in state.body.lines]
+    parameters = ", ".join(f"{type_} {name}" for name, type_ in _PARAMETERS.items())
     width = vector_bytes * 8
     attributes = (
         f'nounwind "prefer-vector-width"="{width}" "min-legal-vector-width"="{width}" '
@@ -163,14 +196,15 @@ def _module_text(state: Emission, entry: str, scratch: int, vector_bytes: int) -
     return "\n".join(
         [
             *constants,
-            f'define void @"{entry}"(ptr noalias readonly %params, ptr %context, i64 %first, '
-            "i64 %last, ptr noalias %arena) #0 {",
+            f'define void @"{entry}"({parameters}) #0 {{',
             "entry:",
             *state.body.allocas,
             *lines,
             "}",
+            *functions,
             *sorted(state.body.declared.values()),
             f"attributes #0 = {{ {attributes} }}",
+            *([f"attributes #1 = {{ noinline {attributes} }}"] if functions else []),
             "!0 = !{}",
             *(f"!{number} = {node}" for number, node in enumerate(state.metadata, 1)),
             "",

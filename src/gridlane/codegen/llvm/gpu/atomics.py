@@ -9,13 +9,23 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from gridlane.codegen.llvm.atomics import ORDERS, compare_and_swap, modify
+from gridlane.codegen.llvm.atomics import (
+    ORDERS,
+    as_bits,
+    combine,
+    compare_and_swap,
+    from_bits,
+    modify,
+)
 from gridlane.codegen.llvm.gpu.emission import Emission, emits
 from gridlane.codegen.llvm.gpu.trace import traced
+from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core.dtypes import DType
 from gridlane.ir.ops import grid
 from gridlane.ir.ops.atomic import Atomic, AtomicCas
 from gridlane.ir.ops.grid import MemoryOrder
+from gridlane.ir.ops.memory import space_of
+from gridlane.ir.types import Space
 
 _RELEASES = (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CST)
 _ACQUIRES = (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CST)
@@ -34,6 +44,12 @@ def ordered(state: Emission, op: Atomic | AtomicCas) -> Generator[None]:
             state.body.do(f"fence {scope}acq_rel")
 
 
+def is_own(op: Atomic | AtomicCas) -> bool:
+    """Whether an atomic is on the thread's own memory, for which GPUs have no atomics: LLVM lowers
+    them only where it optimises, and no other thread can intervene."""
+    return space_of(op.pointer) is Space.LOCAL
+
+
 @emits(Atomic)
 def atomic(state: Emission, op: Atomic) -> None:
     """Emit a read-modify-write; the target's assembler drops an unused result."""
@@ -47,6 +63,12 @@ def update(state: Emission, op: Atomic) -> str:
     type_, scope = op.value.type, state.overlay.atomic_scopes[op.scope]
     assert isinstance(type_, DType)
     pointer, value = state.typed(op.pointer), state.name(op.value)
+    if is_own(op):
+        name = scalar_name(type_)
+        old = state.body.op(f"load {name}, {pointer}, align {type_.align}")
+        new = combine(state.body, op.kind, type_, old, value)
+        state.body.do(f"store {name} {new}, {pointer}, align {type_.align}")
+        return old
     return modify(state.body, op.kind, type_, pointer, value, "monotonic", scope)
 
 
@@ -63,6 +85,14 @@ def swap(state: Emission, op: AtomicCas) -> str:
     type_, scope = op.desired.type, state.overlay.atomic_scopes[op.scope]
     assert isinstance(type_, DType)
     pointer, values = state.typed(op.pointer), (state.name(op.expected), state.name(op.desired))
+    if is_own(op):
+        bits = f"i{type_.bits}"
+        expected, desired = (as_bits(state.body, value, type_) for value in values)
+        old = state.body.op(f"load {bits}, {pointer}, align {type_.align}")
+        same = state.body.op(f"icmp eq {bits} {old}, {expected}")
+        new = state.body.op(f"select i1 {same}, {bits} {desired}, {bits} {old}")
+        state.body.do(f"store {bits} {new}, {pointer}, align {type_.align}")
+        return from_bits(state.body, old, type_)
     return compare_and_swap(state.body, type_, pointer, *values, "monotonic", scope)
 
 

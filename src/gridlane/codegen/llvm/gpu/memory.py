@@ -8,16 +8,10 @@ from gridlane.codegen.llvm.gpu.trace import traced
 from gridlane.codegen.llvm.text import memory_name, scalar_name
 from gridlane.core.dtypes import DType
 from gridlane.ir.ops import arith, memory
+from gridlane.ir.ops.memory import space_of
 from gridlane.ir.types import PointerType, Space, StructType, Type, VectorType
-from gridlane.ir.values import Value
 
 DYNAMIC_SHARED = "@gridlane_dynamic_shared"
-
-
-def space_of(pointer: Value) -> Space:
-    """The address space of a pointer value."""
-    assert isinstance(pointer.type, PointerType)
-    return pointer.type.space
 
 
 @emits(memory.Load)

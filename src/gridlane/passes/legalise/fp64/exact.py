@@ -10,7 +10,7 @@ from gridlane.core.dtypes import DType, b1, bf16, f16, f32, f64, i64, u64
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, control, math, memory, warp
-from gridlane.ir.types import Type, pointer
+from gridlane.ir.types import Type
 from gridlane.ir.values import Function, Module, Param, Value
 from gridlane.passes.legalise.atomics import swap_until_done
 from gridlane.passes.legalise.fp64 import arithmetic, conversion
@@ -199,7 +199,7 @@ class Exact(Representation):
 
     def at(self, pointer_: Value) -> Value:
         """The address of an f64's bits."""
-        return self.builder.recast(self.one(pointer_), pointer(u64, memory.space_of(pointer_)))
+        return self.builder.recast(self.one(pointer_), memory.pointer_beside(pointer_, u64))
 
     def load(self, op: memory.Load) -> Sequence[Parts]:
         return [(self.builder.load(self.at(op.pointer), op.volatile),)]

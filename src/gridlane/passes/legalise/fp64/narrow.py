@@ -9,7 +9,7 @@ from gridlane.core.dtypes import f32, f64, u64
 from gridlane.ir.op import REGISTRY, Op
 from gridlane.ir.ops import arith, atomic, control, memory, warp
 from gridlane.ir.stages import ARITHMETIC, MATH
-from gridlane.ir.types import Type, pointer
+from gridlane.ir.types import Type
 from gridlane.ir.values import Module, Value
 from gridlane.passes.legalise.fp64.exact import from_scalar, to_scalar
 from gridlane.passes.legalise.fp64.shared import OverBits
@@ -57,7 +57,7 @@ class _Narrow(OverBits):
 
     def at(self, place: Value) -> Value:
         """The address of an f64's bits."""
-        return self.builder.recast(self.one(place), pointer(u64, memory.space_of(place)))
+        return self.builder.recast(self.one(place), memory.pointer_beside(place, u64))
 
     def load(self, op: memory.Load) -> Sequence[Parts]:
         raw = self.builder.load(self.at(op.pointer), op.volatile)

@@ -22,7 +22,7 @@ from gridlane.core.dtypes import DType, i32, i64, u32, u64
 from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, atomic, control, memory, warp
-from gridlane.ir.types import ArrayType, PointerType, StructType, Type, VectorType, pointer, vector
+from gridlane.ir.types import ArrayType, PointerType, StructType, Type, VectorType, vector
 from gridlane.ir.values import Module, Value
 from gridlane.passes.legalise.int64 import lanes
 from gridlane.passes.legalise.int64.conversion import extended, from_float, to_scalar
@@ -140,7 +140,7 @@ class _Words(Representation):
     def places(self, at: Value) -> list[Value]:
         """The addresses of both words."""
         b = self.builder
-        first = b.recast(self.one(at), pointer(u32, memory.space_of(at)))
+        first = b.recast(self.one(at), memory.pointer_beside(at, u32))
         return [first, b.offset(first, b.const(1, i32))]
 
     # ---- arithmetic

@@ -13,7 +13,7 @@ from gridlane.core.dtypes import u32, u64
 from gridlane.ir.builder import Builder
 from gridlane.ir.ops import atomic, memory
 from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
-from gridlane.ir.types import Space, pointer, vector
+from gridlane.ir.types import Space, vector
 from gridlane.ir.values import Value
 from gridlane.passes.legalise.atomics import swap_until_done
 from gridlane.passes.legalise.math.expression import Expression, Writer
@@ -89,6 +89,6 @@ def place(w: Writer, at: Value, bits: int) -> Place:
     words = b.bitcast(b.value(memory.Address(at)), vector(u32, 2))
     low, high = (w.wrap(b.value(memory.Part(words, n))) for n in range(2))
     whole = b.value(memory.Pack(((low & ~3).value, high.value), vector(u32, 2)))
-    type_ = pointer(u32, memory.space_of(at))
+    type_ = memory.pointer_beside(at, u32)
     word = b.value(memory.FromAddress(b.bitcast(whole, u64), type_))
     return Place(word, (low & 3) << 3, (1 << bits) - 1)

@@ -33,6 +33,7 @@ class CudaDevice:
 
     host_visible = False
     route: Route = "native"
+    several_buffers: bool | None = None
 
     def __init__(self, ordinal: int) -> None:
         self.ordinal = ordinal

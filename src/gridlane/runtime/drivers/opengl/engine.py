@@ -15,11 +15,18 @@ import numpy as np
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import OUT_OF_MEMORY, device_error, fail
 from gridlane.core.features import Feature
+from gridlane.core.shader_abi import heap_binding, located
 from gridlane.runtime.driver_workarounds import shader_features
 from gridlane.runtime.drivers.opengl import api
 from gridlane.runtime.drivers.opengl.contexts import Context
 from gridlane.runtime.drivers.opengl.programs import Compiler, Program
-from gridlane.runtime.drivers.opengl.texts import DESKTOP, EMBEDDED, MOVE, with_dynamic
+from gridlane.runtime.drivers.opengl.texts import (
+    DESKTOP,
+    EMBEDDED,
+    MOVE,
+    MOVE_BETWEEN,
+    with_dynamic,
+)
 from gridlane.runtime.drivers.single_buffer.engine import (
     Command,
     Dispatch,
@@ -83,8 +90,11 @@ class OpenGlEngine:
         own = {Feature.ES} if context.es else set[Feature]()
         self.features = shader_features(self.facts.name) | own
         head = EMBEDDED if context.es else DESKTOP
-        self.move = move_kernel(self.target, self.format, "main", f"{head}{MOVE}")
-        self._buffer = self._size = 0
+        entry = self.target, self.format, "main"
+        self.move = move_kernel(*entry, f"{head}{MOVE}")
+        self.move_between = move_kernel(*entry, f"{head}{MOVE_BETWEEN}", between=True)
+        self._buffers: dict[int, tuple[int, int]] = {}
+        """OpenGL's name and the size of each buffer."""
         self._behind: _Fence | None = None
         """Behind all work so far, where a submission was the last."""
 
@@ -106,27 +116,32 @@ class OpenGlEngine:
             why="GL_MAX_SHADER_STORAGE_BLOCK_SIZE"
             if most < _ADDRESSES
             else "addresses have 32 bits",
+            bindings=min(gl.integer(api.MAX_STORAGES), gl.integer(api.MAX_BINDINGS)),
             step=gl.integer(api.STEP),
             dispatch=gl.integers(api.MAX_GROUPS),
             clock="device" if bits.value else "host",
         )
 
-    # --- the buffer and programs ---
+    # --- buffers and programs ---
 
-    def resize(self, size: int) -> None:
-        """Grow the buffer, and keep its contents."""
-        gl = self._gl
+    def resize(self, number: int, size: int) -> None:
+        """Grow a buffer and keep its contents, or create or release it."""
+        gl, (old, held) = self._gl, self._buffers.get(number, (0, 0))
         with self._context:
+            if not size:
+                gl.glDeleteBuffers(1, ctypes.c_uint(old))
+                del self._buffers[number]
+                return
             made = gl.new_buffer(size, api.DYNAMIC_COPY)
             if not made:
                 fail(OUT_OF_MEMORY, f"a buffer of {size} bytes (GL_OUT_OF_MEMORY)")
-            if self._buffer:
+            if old:
                 gl.glMemoryBarrier(api.ALL_BARRIERS)
-                gl.glBindBuffer(api.COPY_READ, self._buffer)
+                gl.glBindBuffer(api.COPY_READ, old)
                 gl.glBindBuffer(api.COPY_WRITE, made)
-                gl.glCopyBufferSubData(api.COPY_READ, api.COPY_WRITE, 0, 0, self._size)
-                gl.glDeleteBuffers(1, ctypes.c_uint(self._buffer))
-            self._buffer, self._size = made, size
+                gl.glCopyBufferSubData(api.COPY_READ, api.COPY_WRITE, 0, 0, held)
+                gl.glDeleteBuffers(1, ctypes.c_uint(old))
+            self._buffers[number] = made, size
             self._behind = None
             self._check("a larger buffer")
 
@@ -155,8 +170,8 @@ class OpenGlEngine:
                 # A new store: earlier work may still read the old one.
                 gl.glBufferData(api.COPY_WRITE, 2 * ARENA, None, api.STREAM_DRAW)
                 gl.glBufferSubData(api.COPY_WRITE, 0, len(arena), _pointer(arena))
-            gl.glBindBufferRange(api.STORAGE, 0, self._buffer, 0, self._size)
             program: Any = None
+            buffers: Any = None
             bind, dispatch, barrier = gl.glBindBufferRange, gl.glDispatchCompute, gl.glMemoryBarrier
             storage, own, every = api.STORAGE, self._arena, api.ALL_BARRIERS
             for command in commands:
@@ -164,6 +179,10 @@ class OpenGlEngine:
                     if command.program is not program:
                         program = command.program
                         gl.glUseProgram(program.number)
+                    if command.buffers is not buffers:
+                        buffers = command.buffers
+                        for place, number in enumerate(buffers):
+                            bind(storage, heap_binding(place), *self._whole(number))
                     bind(storage, 1, own, command.params, ARENA)
                     bind(storage, 2, own, command.launch, ARENA)
                     dispatch(command.x, command.y, command.z)
@@ -174,12 +193,18 @@ class OpenGlEngine:
             self._behind = self._new_fence()
             self._check("work")
 
+    def _whole(self, number: int) -> tuple[int, int, int]:
+        """(name, offset, size) of a whole buffer."""
+        name, size = self._buffers[number]
+        return name, 0, size
+
     def _other(self, command: Command) -> None:
         gl = self._gl
         if isinstance(command, Write):
-            gl.glBindBuffer(api.COPY_WRITE, self._buffer)
+            number, at = located(command.target)
+            gl.glBindBuffer(api.COPY_WRITE, self._buffers[number][0])
             size = len(command.source)
-            gl.glBufferSubData(api.COPY_WRITE, command.target, size, _pointer(command.source))
+            gl.glBufferSubData(api.COPY_WRITE, at, size, _pointer(command.source))
         elif isinstance(command, Read):
             self._read(command)
         elif isinstance(command, Stamp) and self._timed:
@@ -190,8 +215,9 @@ class OpenGlEngine:
 
     def _read(self, command: Read) -> None:
         gl = self._gl
-        gl.glBindBuffer(api.COPY_READ, self._buffer)
-        mapped = gl.glMapBufferRange(api.COPY_READ, command.source, command.size, api.MAP_READ)
+        number, at = located(command.source)
+        gl.glBindBuffer(api.COPY_READ, self._buffers[number][0])
+        mapped = gl.glMapBufferRange(api.COPY_READ, at, command.size, api.MAP_READ)
         if not mapped:
             self._check("a copy to the host")
             raise device_error(719, "glMapBufferRange gives no address")

@@ -9,12 +9,12 @@ from gridlane.runtime.drivers.single_buffer.transfers import THREADS
 DESKTOP = "#version 430 core"
 EMBEDDED = "#version 310 es\nprecision highp float;\nprecision highp int;"
 
-# See single_buffer/transfers.py.
-MOVE = f"""
+_MOVE = f"""
 layout(local_size_x = {THREADS}) in;
 layout(std430, binding = 0) coherent buffer Heap {{ uint heap[]; }};
 layout(std430, binding = 1) readonly buffer Params {{ uint params[]; }};
 layout(std430, binding = 2) readonly buffer Launch {{ uint launch[]; }};
+SOURCE
 
 void main() {{
     uint end = params[0] + params[2];
@@ -35,9 +35,9 @@ void main() {{
     if (params[1] != 0u) {{
         uint source = params[1] + start - params[0];
         uint shift = (source & 3u) * 8u;
-        word = heap[source >> 2u];
+        word = FROM[source >> 2u];
         if (shift != 0u) {{
-            word = (word >> shift) | (heap[(source >> 2u) + 1u] << (32u - shift));
+            word = (word >> shift) | (FROM[(source >> 2u) + 1u] << (32u - shift));
         }}
     }}
     if (keep != 0u) {{
@@ -46,6 +46,10 @@ void main() {{
     heap[at] = word;
 }}
 """
+_SOURCE = "layout(std430, binding = 3) coherent buffer Heap1 { uint heap1[]; };"
+# See single_buffer/transfers.py.
+MOVE = _MOVE.replace("SOURCE\n", "").replace("FROM", "heap")
+MOVE_BETWEEN = _MOVE.replace("SOURCE", _SOURCE).replace("FROM", "heap1")
 
 # Mesa says 0:12(5): error: …, NVIDIA 0(12) : error …, others ERROR: 0:12: …
 _PLACE = re.compile(r"^(?:ERROR: )?\d+[:(](\d+)\)?", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The base of devices whose memory is one buffer."""
+"""The base of devices whose shaders have no pointers: memory is one buffer, or several."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.host import HostResource
 from gridlane.memory.resource import Buffer, HostMemory
 from gridlane.runtime.drivers.single_buffer import transfers
-from gridlane.runtime.drivers.single_buffer.arena import GrowingArena
+from gridlane.runtime.drivers.single_buffer.arena import FirstBuffer, GrowingArena
 from gridlane.runtime.drivers.single_buffer.engine import Engine
 from gridlane.runtime.drivers.single_buffer.event import SingleBufferEvent
 from gridlane.runtime.drivers.single_buffer.kernel import SingleBufferKernel
@@ -27,7 +27,7 @@ from gridlane.runtime.protocol import Block
 
 
 class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
-    """A device of a shader library: one buffer, a queue, and kernels.
+    """A device of a shader library: buffers, a queue, and kernels.
 
     Args:
         open_engine: opens the library's device; called again after the device was lost.
@@ -55,13 +55,19 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
         engine = self.engine = self._open_engine()
         self.limits = engine.limits
         self.queue = Queue(engine)
-        self.arena = GrowingArena(self.queue)
+        self.several_buffers = False
+        self.arena = GrowingArena(self.queue, self._note_several)
+        self.report_memory = DeviceMemory(FirstBuffer(self.arena), self)
         self.unread: set[SingleBufferKernel] = set()
         """Kernels whose reports may be unread."""
         self.stopped: weakref.WeakSet[SingleBufferKernel] = weakref.WeakSet()
         self.queue.running = lambda: ", ".join(sorted(kernel.name for kernel in self.unread))
         self._begin_streams(SingleBufferStream)
         self.move = SingleBufferKernel(self, engine.move)
+        self._between: SingleBufferKernel | None = None
+
+    def _note_several(self) -> None:
+        self.several_buffers = self.queue.several_buffers = True
 
     # --- code ---
 
@@ -74,10 +80,17 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
         self.queue.enter()
         return SingleBufferKernel(self, artifact)
 
+    @property
+    def move_between(self) -> SingleBufferKernel:
+        """The kernel for copies between buffers, which few programs have."""
+        if self._between is None:
+            self._between = SingleBufferKernel(self, self.engine.move_between)
+        return self._between
+
     # --- memory ---
 
     def allocate(self, size: int) -> Buffer:
-        """Suballocate bytes of the arena, which grows on demand."""
+        """Suballocate bytes of a buffer, which grows on demand."""
         self.queue.enter()
         return self.memory.allocate(size)
 
@@ -97,8 +110,13 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
         return Buffer(address, size)
 
     def memory_info(self) -> tuple[int, int]:
-        """Bytes (free, total) of the largest arena."""
-        return self.arena.available(), self.engine.facts.largest
+        """Bytes (free, total) of the buffers so far at their largest size."""
+        return self.arena.available(), self.arena.total()
+
+    def has_buffer(self, number: int) -> bool:
+        """Whether the memory has a buffer with this number."""
+        segments = self.arena.segments
+        return number < len(segments) and segments[number].size > 0
 
     # --- queues ---
 

@@ -1,6 +1,7 @@
-"""The interface of a shader library to a device whose memory is one buffer of words.
+"""The interface of a shader library to a device whose memory is buffers of words.
 
-Offsets and sizes are bytes of the arena, in multiples of 4, unless stated otherwise.
+Addresses are those of ``core.shader_abi``; they and sizes are in bytes, in multiples of 4, unless
+stated otherwise.
 """
 
 from __future__ import annotations
@@ -13,14 +14,18 @@ from gridlane.core.features import Feature
 from gridlane.runtime.protocol import Limits
 from gridlane.runtime.queues.host_driven_context import Poll
 
+FIRST_ALONE = (0,)
+"""The buffers of a launch whose arrays are all in the first one."""
+
 
 class Dispatch(NamedTuple):
     """Run blocks of a program.
 
     Attributes:
         program: the result of ``Engine.program``.
-        launch, params: offsets of the launch words and the parameter block in the arena.
+        launch, params: offsets of the launch words and the parameter block in what ``submit`` gets.
         x, y, z: blocks along each axis, within the device's limit on a dispatch.
+        buffers: the numbers of the buffers that are bound as memory, as many as the program has.
     """
 
     program: Any
@@ -29,17 +34,18 @@ class Dispatch(NamedTuple):
     x: int
     y: int
     z: int
+    buffers: tuple[int, ...] = FIRST_ALONE
 
 
 class Write(NamedTuple):
-    """Copy bytes of the host to the arena."""
+    """Copy bytes of the host to an address."""
 
     target: int
     source: memoryview
 
 
 class Read(NamedTuple):
-    """Copy ``size`` bytes of the arena to the host, and keep those after the first ``skip``."""
+    """Copy ``size`` bytes from an address to the host, and keep those after the first ``skip``."""
 
     source: int
     size: int
@@ -65,9 +71,10 @@ class Facts:
         name, kind, driver: in words.
         api: the version of the library's interface.
         software: whether it runs on the CPU.
-        largest: the limit of the arena in bytes, a multiple of 4.
+        largest: the limit of a buffer in bytes, a multiple of 4.
         why: the reason of that limit.
-        step: the alignment of offsets in the arena.
+        bindings: the limit of a program's buffers.
+        step: the alignment of launch words and parameter blocks.
         dispatch: the largest dispatch along each axis, in blocks.
         clock: ``device`` or ``host``, the clock of events.
     """
@@ -79,6 +86,7 @@ class Facts:
     software: bool
     largest: int
     why: str
+    bindings: int
     step: int
     dispatch: tuple[int, int, int]
     clock: str
@@ -89,7 +97,7 @@ class Engine(Protocol):
 
     Attributes:
         target, format, features: the compilation target.
-        move: the kernel for copies and fills; see transfers.py.
+        move, move_between: the kernels for copies and fills; see transfers.py.
     """
 
     target: str
@@ -98,12 +106,13 @@ class Engine(Protocol):
     facts: Facts
     limits: Limits
     move: Artifact
+    move_between: Artifact
 
-    def resize(self, size: int) -> None:
-        """Grow the arena, and keep its contents.
+    def resize(self, number: int, size: int) -> None:
+        """Grow a buffer and keep its contents, or create it; with a size of 0, release it.
 
         Raises:
-            DeviceError: OUT_OF_MEMORY; the arena is unchanged.
+            DeviceError: OUT_OF_MEMORY; the buffer is unchanged.
         """
         ...
 

@@ -10,11 +10,21 @@ import numpy as np
 
 from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
-from gridlane.core.device_errors import INVALID_IMAGE, INVALID_VALUE, KernelStop, fail
+from gridlane.core.device_errors import (
+    INVALID_IMAGE,
+    INVALID_VALUE,
+    NOT_SUPPORTED,
+    OUT_OF_MEMORY,
+    OUT_OF_RESOURCES,
+    KernelStop,
+    fail,
+)
+from gridlane.core.errors import DeviceError
+from gridlane.core.shader_abi import PARAMETERS, buffer_places, buffers_reader
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer
 from gridlane.runtime import report
-from gridlane.runtime.drivers.single_buffer.engine import Engine, Read, Write
+from gridlane.runtime.drivers.single_buffer.engine import FIRST_ALONE, Engine, Read, Write
 from gridlane.runtime.drivers.single_buffer.queue import Queue
 from gridlane.runtime.drivers.single_buffer.stream import SingleBufferStream
 from gridlane.runtime.host_driven_kernel import (
@@ -25,6 +35,8 @@ from gridlane.runtime.host_driven_kernel import (
 )
 from gridlane.runtime.protocol import Block
 
+FEWEST = 1 << 12
+"""Bytes of records below which a report block is not shrunk."""
 SHARED_STEP = 16
 """The granularity of dynamic shared memory in bytes, as each size is a program of its own."""
 
@@ -33,9 +45,13 @@ class Device(KernelDevice, Protocol):
     """The device interface that a kernel uses."""
 
     engine: Engine
-    memory: DeviceMemory[Buffer]
+    report_memory: DeviceMemory[Buffer]
     queue: Queue
     unread: set[SingleBufferKernel]
+
+    def has_buffer(self, number: int) -> bool:
+        """Whether the device's memory has a buffer with this number."""
+        ...
 
 
 class SingleBufferKernel(HostDrivenKernel[Device]):
@@ -55,8 +71,21 @@ class SingleBufferKernel(HostDrivenKernel[Device]):
             )
         self.check_block(artifact.block)
         self.check_shared(artifact.static_shared, 0)
+        self._check_bindings()
         if not artifact.uses_dynamic_shared:
             self.program(0)
+
+    def _check_bindings(self) -> None:
+        """Refuse code that binds more buffers than the device allows."""
+        most = self.device.engine.facts.bindings - len(PARAMETERS)
+        if self.artifact.memory_bindings > most:
+            fail(
+                OUT_OF_RESOURCES,
+                f"kernel {self.name}: its arrays are in {self.artifact.memory_bindings} buffers, "
+                f"the first one included; a kernel on {self.device.engine.facts.name} has {most}",
+                "pass fewer arrays to a launch, or allocate those that a launch uses together "
+                "before others",
+            )
 
     def program(self, shared: int) -> Any:
         """The program for so many bytes of dynamic shared memory.
@@ -86,12 +115,22 @@ class SingleBufferKernel(HostDrivenKernel[Device]):
         self.report = report.Report(artifact, host)
         # Shader kernels record no positions: the block ends with the records.
         struct.pack_into("<I", host, abi.TRACE_SLOTS_OFFSET, 0)
+        self._memory = self._room_for(self.report)
         self._host, self._header = host, bytes(host[: abi.RECORDS_OFFSET])
-        self._memory = self.device.memory.allocate(abi.RECORDS_OFFSET + self.report.capacity)
         self.report_address = self._memory.address
         self._reset(self.report.capacity)
 
     # --- its reports ---
+
+    def _room_for(self, block: report.Report) -> Buffer:
+        """Memory for a report block, with fewer records if the first buffer has no room for all."""
+        while True:
+            try:
+                return self.device.report_memory.allocate(abi.RECORDS_OFFSET + block.capacity)
+            except DeviceError as error:
+                if error.number != OUT_OF_MEMORY or block.capacity < FEWEST:
+                    raise
+            block.shrink(block.capacity // 4)
 
     def _reset(self, records: int) -> None:
         """Clear the report, which may contain so many bytes of records."""
@@ -132,6 +171,11 @@ class SingleBufferKernel(HostDrivenKernel[Device]):
 class SingleBufferBound(HostDrivenBound[SingleBufferKernel, SingleBufferStream, Any]):
     """A kernel and its block shape; a program for each size of dynamic shared memory."""
 
+    def __init__(self, kernel: SingleBufferKernel) -> None:
+        super().__init__(kernel)
+        self._of_several = bool(self.artifact.buffers)
+        self._numbers = buffers_reader(self.artifact.params)
+
     def _prepare(self, shared: int) -> Any:
         self.kernel.check_shared(self.artifact.static_shared, shared)
         return self.kernel.program(shared)
@@ -145,7 +189,36 @@ class SingleBufferBound(HostDrivenBound[SingleBufferKernel, SingleBufferStream, 
         shared: int,
     ) -> None:
         kernel, queue = self.kernel, stream.queue
-        queue.launch(prepared, params, grid, kernel.report_address, shared)
+        buffers = FIRST_ALONE
+        if queue.several_buffers or self._of_several:
+            buffers = self._buffers(params)
+        queue.launch(prepared, params, grid, kernel.report_address, shared, buffers)
         if kernel.report is not None:
             kernel.device.unread.add(kernel)  # after the launch, so that it is read after it
         stream.point = queue.mark()
+
+    def _buffers(self, params: bytes) -> tuple[int, ...]:
+        """The buffers that a launch binds. The code ignores the upper halves of addresses, so no
+        launch may pass without this check.
+
+        Raises:
+            DeviceError: INVALID_VALUE, the code is for arrays in other buffers; NOT_SUPPORTED.
+        """
+        artifact, numbers = self.artifact, self._numbers(params)
+        if artifact.untraced:
+            fail(
+                NOT_SUPPORTED,
+                f"kernel {self.kernel.name} makes pointers of numbers or of memory, and the "
+                "device's memory is several buffers, of which any may be meant",
+                "pass arrays as arguments, or use less memory",
+            )
+        if not all(map(self.kernel.device.has_buffer, set(numbers))):
+            told = f"kernel {self.kernel.name}: a pointer is in no buffer of the device's memory"
+            fail(INVALID_VALUE, told)
+        if buffer_places(numbers) != artifact.buffers:
+            fail(
+                INVALID_VALUE,
+                f"kernel {self.kernel.name}: its pointers are in the buffers {numbers}, and the "
+                f"code is for pointers that share buffers as {artifact.buffers or (0,)} does",
+            )
+        return (0, *dict.fromkeys([number for number in numbers if number]))

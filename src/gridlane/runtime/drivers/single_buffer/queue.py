@@ -18,7 +18,7 @@ from typing import Any
 from gridlane.core.device_errors import INVALID_VALUE, device_error, fail
 from gridlane.core.errors import DeviceError
 from gridlane.core.shader_abi import LAUNCH_WORDS
-from gridlane.runtime.drivers.single_buffer.engine import Command, Dispatch, Engine
+from gridlane.runtime.drivers.single_buffer.engine import FIRST_ALONE, Command, Dispatch, Engine
 from gridlane.runtime.queues.host_driven_context import HostDrivenContext
 from gridlane.runtime.queues.reentry import left_a_handler
 
@@ -37,6 +37,8 @@ class Queue(HostDrivenContext):
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine.facts.software)
         self.engine = engine
+        self.several_buffers = False
+        """Whether memory is several buffers, so that each launch is checked for its code's."""
         self.running: Callable[[], str] = str
         """The names of kernels that may be in flight, for the message of a fault."""
         self._done = 0
@@ -52,26 +54,34 @@ class Queue(HostDrivenContext):
     # --- appending ---
 
     def launch(
-        self, program: Any, params: bytes, grid: tuple[int, int, int], report: int, shared: int
+        self,
+        program: Any,
+        params: bytes,
+        grid: tuple[int, int, int],
+        report: int,
+        shared: int,
+        buffers: tuple[int, ...] = FIRST_ALONE,
     ) -> None:
         """Append a launch. Hot.
 
         Args:
             params: the parameter block.
             grid: blocks along each axis.
-            report: address of the report block, or 0.
+            report: address of the report block, in the first buffer, or 0.
             shared: bytes of dynamic shared memory.
+            buffers: those that the program binds as memory.
         """
         with self.lock:
             (x, y, z), (mx, my, mz) = grid, self._most
             if x <= mx and y <= my and z <= mz:
-                self._dispatch(program, params, (0, 0, 0), grid, grid, report, shared)
+                self._dispatch(program, params, (0, 0, 0), grid, grid, report, shared, buffers)
                 return
             for bz in range(0, z, mz):
                 for by in range(0, y, my):
                     for bx in range(0, x, mx):
                         rest = min(mx, x - bx), min(my, y - by), min(mz, z - bz)
-                        self._dispatch(program, params, (bx, by, bz), rest, grid, report, shared)
+                        at = bx, by, bz
+                        self._dispatch(program, params, at, rest, grid, report, shared, buffers)
 
     def _dispatch(
         self,
@@ -82,6 +92,7 @@ class Queue(HostDrivenContext):
         grid: tuple[int, int, int],
         report: int,
         shared: int,
+        buffers: tuple[int, ...],
     ) -> None:
         step, size = self._step, len(params)
         room = self._words + -(-max(size, 1) // step) * step
@@ -95,7 +106,7 @@ class Queue(HostDrivenContext):
         _LAUNCH.pack_into(self._arena, at, *base, *grid, report, shared, 0)
         place = at + self._words
         self._arena[place : place + size] = params
-        self._commands.append(Dispatch(program, at, place, *blocks))
+        self._commands.append(Dispatch(program, at, place, *blocks, buffers))
 
     def put(self, command: Command) -> None:
         """Append any other command."""

@@ -4,7 +4,9 @@ Libraries copy whole words. A small kernel, ``move``, copies partial words and k
 of the word: it is ordinary work in the queue, so it is in order.
 
 ``move(target, source, size, word)`` copies bytes from ``source``; a ``source`` of 0 sets them to
-those of ``word``, byte n of memory to byte n % 4. The bytes must not overlap.
+those of ``word``, byte n of memory to byte n % 4. The bytes must not overlap. Both are offsets in
+one buffer. For ``move_between``, ``source`` is an offset in another buffer, which it binds as
+``heap1``.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.core.dtypes import u32
 from gridlane.core.parameters import lay_out
+from gridlane.core.shader_abi import located
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.resource import Buffer
 from gridlane.runtime.drivers.single_buffer.engine import Read, Write
@@ -49,16 +52,33 @@ class Memory(Protocol):
 
     @property
     def move(self) -> Program:
-        """The kernel ``move``."""
+        """The kernel for copies within a buffer, and fills."""
+        ...
+
+    @property
+    def move_between(self) -> Program:
+        """The kernel for copies between buffers."""
         ...
 
 
-def move_kernel(target: str, format_: str, entry: str, text: str) -> Artifact:
-    """Load the kernel ``move`` in the engine's language."""
+def move_kernel(
+    target: str, format_: str, entry: str, text: str, between: bool = False
+) -> Artifact:
+    """The kernel ``move``, or ``move_between``, in the engine's language."""
     names = ("target", "source", "size", "word")
     slots, _ = lay_out((name, u32, n, ()) for n, name in enumerate(names))
     block, size = (THREADS, 1, 1), _MOVE.size
-    return Artifact(target, format_, text.encode(), entry, slots, size, block=block, kernel="move")
+    return Artifact(
+        target,
+        format_,
+        text.encode(),
+        entry,
+        slots,
+        size,
+        block=block,
+        kernel="move_between" if between else "move",
+        buffers=(0, 1) if between else (),
+    )
 
 
 def check(device: Memory, address: int, size: int) -> None:
@@ -120,7 +140,7 @@ def copy(device: Memory, target: int, source: int, size: int) -> None:
         return
     check(device, target, size)
     check(device, source, size)
-    if abs(target - source) >= size:
+    if abs(target - source) >= size or located(target)[0] != located(source)[0]:
         _move(device, target, source, size)
         return
     between = device.memory.allocate(size)
@@ -140,6 +160,9 @@ def fill(device: Memory, target: int, byte: int, size: int) -> None:
 
 def _move(device: Memory, target: int, source: int, size: int, word: int = 0) -> None:
     words = (target + size + 3) // 4 - target // 4
-    program = device.move.program(0)
+    (to, target), (of, source) = located(target), located(source)
+    apart = source != 0 and to != of
+    program = (device.move_between if apart else device.move).program(0)
     params = _MOVE.pack(target, source, size, word)
-    device.queue.launch(program, params, (-(-words // THREADS), 1, 1), 0, 0)
+    buffers = (to, of) if apart else (to,)
+    device.queue.launch(program, params, (-(-words // THREADS), 1, 1), 0, 0, buffers)

@@ -84,6 +84,11 @@ def null() -> Any:
     return bindings().ffi.NULL
 
 
+def number(handle: Any) -> int:
+    """The integer of a handle, a function or a pointer."""
+    return int(bindings().ffi.cast("uintptr_t", handle))
+
+
 def constant(name: str) -> int:
     """A constant of the API: ``constant("VK_QUEUE_COMPUTE_BIT")``."""
     return getattr(bindings(), name)

@@ -24,6 +24,7 @@ from gridlane.runtime.drivers.vulkan.api import (
     failure,
     new,
     null,
+    number,
     struct,
 )
 from gridlane.runtime.queues.host_driven_context import HostDrivenContext
@@ -42,7 +43,8 @@ class Context(HostDrivenContext):
     """
 
     def __init__(self, adapter: Adapter) -> None:
-        super().__init__(software=adapter.kind == SOFTWARE)
+        self.software = adapter.kind == SOFTWARE
+        super().__init__(self.software)
         self.adapter = adapter
         self.retired: deque[tuple[int, Callable[[], object]]] = deque()
         self.closed = False
@@ -52,6 +54,8 @@ class Context(HostDrivenContext):
         self._keys = itertools.count()
         self.running: Callable[[], str] = str
         """The names of kernels that may be in flight, for the message of a fault."""
+        self.forget: Callable[[int], object] = int
+        """Called with the number of a pipeline before that is destroyed."""
         self.handle = self._create()
         find = instance().functions.vkGetDeviceProcAddr
         self.vk = Functions(lambda name: find(self.handle, name))
@@ -156,6 +160,8 @@ class Context(HostDrivenContext):
 
     def _destroy(self, key: int) -> None:
         name, handle = self._owned.pop(key)
+        if name == "vkDestroyPipeline":
+            self.forget(number(handle))
         getattr(self.vk, name)(self.handle, handle, null())
 
     def end(self) -> None:

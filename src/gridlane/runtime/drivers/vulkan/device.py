@@ -63,7 +63,9 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
         self.memory = DeviceMemory(self.pool, self)
         self.staging_pool = Pool(context, (_EVERYTHING, _SHARED | CACHED, _SHARED))
         self.staging = DeviceMemory(self.staging_pool)
-        self.recorder = Recorder(context, self.staging)
+        # GPUs read parameters from their own memory, not over the bus.
+        self.parameter_pool = Pool(context, (_EVERYTHING, LOCAL | _SHARED, _SHARED))
+        self.recorder = Recorder(context, DeviceMemory(self.parameter_pool))
         self.clock = Clock(context)
         self.pipeline_cache = PipelineCache(context)
         self._begin_streams(VulkanStream)
@@ -190,8 +192,8 @@ class VulkanDevice(ReportingDevice[VulkanStream]):
             self.pipeline_cache.end()
             self.recorder.end()
             self.clock.end()
-            self.pool.end()
-            self.staging_pool.end()
+            for pool in (self.pool, self.staging_pool, self.parameter_pool):
+                pool.end()
             context.end()
 
     # --- facts ---

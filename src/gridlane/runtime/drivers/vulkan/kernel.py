@@ -12,7 +12,7 @@ from gridlane.memory.suballocator import Suballocation
 from gridlane.runtime import report
 from gridlane.runtime.drivers.vulkan import spirv
 from gridlane.runtime.drivers.vulkan.adapters import Adapter
-from gridlane.runtime.drivers.vulkan.api import bindings, constant, new, null, struct
+from gridlane.runtime.drivers.vulkan.api import bindings, constant, new, null, number, struct
 from gridlane.runtime.drivers.vulkan.context import Context
 from gridlane.runtime.drivers.vulkan.pipelines import PipelineCache
 from gridlane.runtime.drivers.vulkan.stream import VulkanStream
@@ -160,20 +160,20 @@ class VulkanKernel(HostDrivenKernel[Device]):
         return VulkanBound(self, block)
 
 
-class VulkanBound(HostDrivenBound[VulkanKernel, VulkanStream, Any]):
+class VulkanBound(HostDrivenBound[VulkanKernel, VulkanStream, int]):
     """A kernel and its block shape; a VkPipeline for each size of dynamic shared memory."""
 
     def __init__(self, kernel: VulkanKernel, block: Block) -> None:
         super().__init__(kernel)
         self.block = block
 
-    def _prepare(self, shared: int) -> Any:
-        return self.kernel.pipeline(self.block, shared)
+    def _prepare(self, shared: int) -> int:
+        return number(self.kernel.pipeline(self.block, shared))
 
     def _submit(
         self,
         stream: VulkanStream,
-        prepared: Any,
+        prepared: int,
         params: bytes,
         grid: tuple[int, int, int],
         shared: int,

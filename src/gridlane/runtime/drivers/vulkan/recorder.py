@@ -6,13 +6,13 @@ on one of its own epoch opens the next one. Independent streams share epochs, an
 concurrently. A submission ends with a barrier for the host; after the default stream's work that
 barrier opens the next epoch as well.
 
-A submission signals its number in a timeline semaphore. Work is submitted when a thread waits or
-when the command buffer is full.
+A submission signals its number in a timeline semaphore. A launch on an idle GPU is submitted at
+once, alone, and its command buffer is kept: the next such launch, with other parameters, submits it
+again. Other work is submitted when a thread waits or when the command buffer is full.
 """
 
 from __future__ import annotations
 
-import struct as pack
 from collections import deque
 from functools import partial
 from typing import Any, Protocol
@@ -20,19 +20,25 @@ from typing import Any, Protocol
 from gridlane.core.device_errors import INVALID_VALUE, fail
 from gridlane.memory.device_memory import DeviceMemory
 from gridlane.memory.suballocator import Suballocation
-from gridlane.runtime.drivers.vulkan.api import LOST, TIMEOUT, bindings, constant, new, null, struct
+from gridlane.runtime.drivers.vulkan.api import (
+    LOST,
+    TIMEOUT,
+    bindings,
+    constant,
+    new,
+    null,
+    number,
+    struct,
+)
+from gridlane.runtime.drivers.vulkan.batches import ARENA, Batch, Batches, Launch
+from gridlane.runtime.drivers.vulkan.commands import WORDS, commands_of
 from gridlane.runtime.drivers.vulkan.context import PUSH_BYTES, Context
 
-ARENA = 1 << 16
-"""The size of a submission's parameter arena, in bytes."""
 LONGEST = 64
 """The largest number of commands in a submission."""
 _ALIGNMENT = 16
 _SLICE_NS = 100_000_000  # of waiting, between checks for signals of the process
-
-# u64 parameters, u32 base[3], u32 grid[3], u64 report, u64 zero; see codegen/spirv/gridops.py.
-_PUSH = pack.Struct("<Q6IQQ")
-assert _PUSH.size == PUSH_BYTES
+_POLL_NS = 5_000  # of polling, likewise
 
 
 class Queue(Protocol):
@@ -44,45 +50,33 @@ class Queue(Protocol):
     point: int
 
 
-class Batch:
-    """A command buffer with an arena for parameters. ``keep`` is kept alive until it is done."""
-
-    __slots__ = (
-        "address",
-        "arena",
-        "at",
-        "command",
-        "commands",
-        "keep",
-        "pipeline",
-        "value",
-        "view",
-    )
-
-    def __init__(self, command: Any, arena: Suballocation) -> None:
-        self.command = command
-        self.arena = arena
-        self.address = arena.address
-        self.view = arena.view()
-        self.keep: list[Any] = []
-        self.at = self.commands = self.value = 0
-        self.pipeline: Any = None
-
-
 class Recorder:
-    """Records, submits and waits. Methods that change it hold the context's lock."""
+    """Records, submits and waits. Methods that change it hold the context's lock.
 
-    def __init__(self, context: Context, staging: DeviceMemory[Suballocation]) -> None:
-        self.context, self.lock, self._staging = context, context.lock, staging
-        self.vk = vk = context.vk
+    Args:
+        memory: mapped memory for parameters.
+
+    Attributes:
+        at_once: whether a launch on an idle device is submitted at once. A software device takes
+            several times as long to begin a submission as to run a small kernel.
+    """
+
+    always_at_once = False
+    """For tests."""
+
+    def __init__(self, context: Context, memory: DeviceMemory[Suballocation]) -> None:
+        self.context, self.lock = context, context.lock
+        self.vk = context.vk
         self._null = null()
+        self.at_once = self.always_at_once or not context.software
         self.last = self.default_point = 0
         """The number of the last submission with a command: of any stream, and of the default
         one."""
         self.suspects: set[str] = set()
         """Kernels that may be in flight."""
         context.running = lambda: ", ".join(sorted(self.suspects))
-        self._epoch = 1
+        self._batches = Batches(context, memory)
+        self._epoch: int = 1
         self._default_epoch = 0
         self._fresh = False
         """Whether nothing is recorded in this epoch."""
@@ -92,15 +86,9 @@ class Recorder:
         self._flying: deque[Batch] = deque()
         self._done = 0
         """The last submission known to be done."""
-        self._spare: list[Batch] = []
-        self._batches: list[Batch] = []
+        self._ended = False
         self._most = tuple(context.adapter.properties.properties.limits.maxComputeWorkGroupCount)
         self._whole = min(self._most)
-        self._push = vk.vkCmdPushConstants
-        self._dispatch = vk.vkCmdDispatch
-        self._bind = vk.vkCmdBindPipeline
-        self._barrier = vk.vkCmdPipelineBarrier
-        self._query = vk.vkGetSemaphoreCounterValue
         self._words = new(f"unsigned char[{PUSH_BYTES}]")
         self._words_view = bindings().ffi.buffer(self._words)
         self._make_constants()
@@ -108,22 +96,18 @@ class Recorder:
 
     def _make_constants(self) -> None:
         self._compute = constant("VK_SHADER_STAGE_COMPUTE_BIT")
-        self._point = constant("VK_PIPELINE_BIND_POINT_COMPUTE")
         compute = constant("VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT")
         self._stages = compute | constant("VK_PIPELINE_STAGE_TRANSFER_BIT")
         self._host = constant("VK_PIPELINE_STAGE_HOST_BIT")
         names = "SHADER_WRITE", "TRANSFER_WRITE", "SHADER_READ", "TRANSFER_READ"
         bits = [constant(f"VK_ACCESS_{name}_BIT") for name in names]
         written, all_ways = bits[0] | bits[1], sum(bits)
-        self._between = struct("VkMemoryBarrier", srcAccessMask=written, dstAccessMask=all_ways)
         read = constant("VK_ACCESS_HOST_READ_BIT")
-        self._to_host = struct("VkMemoryBarrier", srcAccessMask=written, dstAccessMask=read)
-        every = all_ways | read
-        self._to_all = struct("VkMemoryBarrier", srcAccessMask=written, dstAccessMask=every)
-        self._once = struct(
-            "VkCommandBufferBeginInfo",
-            flags=constant("VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT"),
-        )
+        self._barriers = [
+            struct("VkMemoryBarrier", srcAccessMask=written, dstAccessMask=each)
+            for each in (all_ways, read, all_ways | read)
+        ]
+        self._between, self._to_host, self._to_all = map(number, self._barriers)
 
     def _make_objects(self) -> None:
         context = self.context
@@ -132,14 +116,7 @@ class Recorder:
         )
         info = struct("VkSemaphoreCreateInfo", pNext=kind)
         self._timeline = context.create("vkCreateSemaphore", "VkSemaphore", info)
-        info = struct(
-            "VkCommandPoolCreateInfo",
-            flags=constant("VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT"),
-            queueFamilyIndex=context.adapter.family,
-        )
-        self._commands = context.create("vkCreateCommandPool", "VkCommandPool", info)
-        self._value, self._counter = new("uint64_t *"), new("uint64_t *")
-        self._command = new("VkCommandBuffer *")
+        self._value, self._command = new("uint64_t *"), new("VkCommandBuffer *")
         timeline = struct(
             "VkTimelineSemaphoreSubmitInfo",
             signalSemaphoreValueCount=1,
@@ -153,6 +130,9 @@ class Recorder:
             signalSemaphoreCount=1,
             pSignalSemaphores=new("VkSemaphore *", self._timeline),
         )
+        self.commands = commands_of(
+            context, self._timeline, self._submit, self._command, self._value
+        )
 
     # --- recording ---
 
@@ -160,7 +140,7 @@ class Recorder:
         self,
         queue: Queue,
         name: str,
-        pipeline: Any,
+        pipeline: int,
         params: bytes,
         grid: tuple[int, int, int],
         report: int,
@@ -168,28 +148,74 @@ class Recorder:
         """Record a launch. Hot.
 
         Args:
+            pipeline: its number; see commands.py.
             params: the parameter block.
             grid: blocks along each axis.
             report: address of the report block, or 0.
         """
         with self.lock:
             size = len(params)
+            if self.at_once and self._open is None and not self._flying and size <= ARENA:
+                self._launch_alone(queue, name, pipeline, params, grid, report)
+                return
             batch = self._ordered(queue, size)
-            command = batch.command
-            if batch.pipeline is not pipeline:
-                self._bind(command, self._point, pipeline)
-                batch.pipeline = pipeline
+            bind, batch.pipeline = 0 if batch.pipeline == pipeline else pipeline, pipeline
             at = batch.at
-            batch.view[at : at + size] = params
             batch.at = at + size + _ALIGNMENT - 1 & -_ALIGNMENT
             self.suspects.add(name)
-            x, y, z = grid
-            if x > self._whole or y > self._whole or z > self._whole:
-                self._in_parts(command, batch.address + at, grid, report)
-                return
-            _PUSH.pack_into(self._words_view, 0, batch.address + at, 0, 0, 0, x, y, z, report, 0)
-            self._push(command, self.context.layout, self._compute, 0, PUSH_BYTES, self._words)
-            self._dispatch(command, x, y, z)
+            pointer, address, (x, y, z) = batch.pointer + at, batch.address + at, grid
+            whole = self._whole
+            in_parts = x > whole or y > whole or z > whole
+            if in_parts:
+                x = 0  # this dispatch has no block
+            self.commands.launch(batch.number, bind, pointer, address, x, y, z, report, params)
+            if in_parts:
+                self._in_parts(batch.command, address, grid, report)
+
+    def _launch_alone(
+        self,
+        queue: Queue,
+        name: str,
+        pipeline: int,
+        params: bytes,
+        grid: tuple[int, int, int],
+        report: int,
+    ) -> None:
+        """Submit a launch alone, where nothing is in flight. Its barrier opens the next epoch."""
+        context = self.context
+        if context.fault is not None:  # it may have come since the caller entered
+            context.raise_fault()
+        epoch = self._epoch
+        follows = queue.is_default or epoch in (queue.epoch, self._default_epoch)
+        launch = Launch(pipeline, grid, report, follows and not self._fresh)
+        batch = self._batches.take(launch) or self._recorded(launch)
+        self.suspects.add(name)
+        queue.epoch = epoch
+        queue.point = self.last = batch.value = context.progress
+        if queue.is_default:
+            self._default_epoch, self.default_point = epoch, self.last
+        self._epoch, self._fresh = epoch + 1, True
+        context.progress += 1
+        self._flying.append(batch)
+        result = self.commands.submit_again(batch.number, batch.value, batch.pointer, params)
+        if result:
+            context.check(result, "vkQueueSubmit")
+
+    def _recorded(self, launch: Launch) -> Batch:
+        """A command buffer of one launch, for any parameters."""
+        batch, stages = self._begun(launch), self._stages
+        number, (x, y, z) = batch.number, launch.grid
+        if launch.follows:
+            self.commands.barrier(number, stages, stages, self._between)
+        in_parts = max(launch.grid) > self._whole
+        x = 0 if in_parts else x
+        where = batch.pointer, batch.address
+        self.commands.launch(number, launch.pipeline, *where, x, y, z, launch.report, b"")
+        if in_parts:
+            self._in_parts(batch.command, batch.address, launch.grid, launch.report)
+        self.commands.barrier(number, stages, self._host | stages, self._to_all)
+        self.context.check(self.vk.vkEndCommandBuffer(batch.command), "vkEndCommandBuffer")
+        return batch
 
     def _in_parts(self, command: Any, params: int, grid: tuple[int, int, int], report: int) -> None:
         """Record a grid that exceeds the limit of a dispatch, in parts."""
@@ -197,11 +223,11 @@ class Recorder:
         for z in range(0, grid[2], mz):
             for y in range(0, grid[1], my):
                 for x in range(0, grid[0], mx):
-                    _PUSH.pack_into(self._words_view, 0, params, x, y, z, *grid, report, 0)
+                    WORDS.pack_into(self._words_view, 0, params, x, y, z, *grid, report, 0)
                     layout, words = self.context.layout, self._words
-                    self._push(command, layout, self._compute, 0, PUSH_BYTES, words)
+                    self.vk.vkCmdPushConstants(command, layout, self._compute, 0, PUSH_BYTES, words)
                     rest = min(mx, grid[0] - x), min(my, grid[1] - y), min(mz, grid[2] - z)
-                    self._dispatch(command, *rest)
+                    self.vk.vkCmdDispatch(command, *rest)
 
     def copy(
         self, queue: Queue, source: Any, at: int, target: Any, to: int, size: int, keep: Any = None
@@ -240,12 +266,10 @@ class Recorder:
         work, for others their own and the default stream's."""
         batch = self._room(room)
         epoch = self._epoch
-        depends = queue.is_default or queue.epoch == epoch or self._default_epoch == epoch
-        if depends and not self._fresh:
+        follows = queue.is_default or epoch in (queue.epoch, self._default_epoch)
+        if follows and not self._fresh:
             stages = self._stages
-            self._barrier(
-                batch.command, stages, stages, 0, 1, self._between, 0, self._null, 0, self._null
-            )
+            self.commands.barrier(batch.number, stages, stages, self._between)
             self._epoch = epoch = epoch + 1
         self._fresh = False
         batch.commands += 1
@@ -265,37 +289,17 @@ class Recorder:
             self.flush()
         if size > ARENA:
             fail(INVALID_VALUE, f"{size} bytes of parameters; the most is {ARENA}")
-        return self._begin()
-
-    def _begin(self) -> Batch:
-        self.context.raise_fault()  # a fault may have come since the caller entered
+        if self.context.fault is not None:  # it may have come since the caller entered
+            self.context.raise_fault()
         batch, self._next = self._next or self._begun(), None
         self._open = batch
         return batch
 
-    def _begun(self) -> Batch:
-        """A batch with a command buffer in the recording state."""
-        self.collect()
-        batch = self._spare.pop() if self._spare else self._new_batch()
-        self.context.check(
-            self.vk.vkBeginCommandBuffer(batch.command, self._once), "vkBeginCommandBuffer"
-        )
-        batch.at = batch.commands = 0
-        batch.pipeline = None
-        return batch
-
-    def _new_batch(self) -> Batch:
-        info = struct(
-            "VkCommandBufferAllocateInfo",
-            commandPool=self._commands,
-            level=constant("VK_COMMAND_BUFFER_LEVEL_PRIMARY"),
-            commandBufferCount=1,
-        )
-        command = new("VkCommandBuffer *")
-        self.context.call("vkAllocateCommandBuffers", info, command)
-        batch = Batch(command[0], self._staging.allocate(ARENA))
-        self._batches.append(batch)
-        return batch
+    def _begun(self, launch: Launch | None = None) -> Batch:
+        """A batch that has begun."""
+        if not self._batches.spare:
+            self.collect()
+        return self._batches.begin(launch)
 
     # --- submitting and waiting ---
 
@@ -306,21 +310,18 @@ class Recorder:
             if batch is None:
                 return
             stages, context = self._stages, self.context
-            command, until, barrier = batch.command, self._host, self._to_host
+            until, barrier = self._host, self._to_host
             if self._default_epoch == self._epoch:  # the next command needs a barrier anyway
                 until, barrier = until | stages, self._to_all
                 self._epoch += 1
                 self._fresh = True
-            self._barrier(command, stages, until, 0, 1, barrier, 0, self._null, 0, self._null)
             self._open = None
             batch.value = context.progress
             context.progress += 1
             self._flying.append(batch)
-            if result := self.vk.vkEndCommandBuffer(command):
-                context.check(result, "vkEndCommandBuffer")
-            self._value[0], self._command[0] = batch.value, command
-            if result := self.vk.vkQueueSubmit(context.queue, 1, self._submit, self._null):
-                context.check(result, "vkQueueSubmit")
+            failed = self.commands.submit(batch.number, batch.value, stages, until, barrier)
+            if failed is not None:
+                context.check(failed[1], failed[0])
 
     def passed(self, value: int) -> bool:
         """Whether a submission is done; recorded work is submitted."""
@@ -328,17 +329,18 @@ class Recorder:
             self.flush()
         return self._is_done(value)
 
-    def _is_done(self, value: int) -> bool:
-        """Whether a submission is done. Hot, where a wait polls."""
+    def _is_done(self, value: int, ns: int = 0) -> bool:
+        """Whether a submission is done, after ``ns`` at most. Hot, where a wait polls."""
         if self._done >= value:
             return True
-        context, counter = self.context, self._counter
+        context = self.context
         if context.closed:
             context.raise_closed()
-        if result := self._query(context.handle, self._timeline, counter):
-            context.check(result, "vkGetSemaphoreCounterValue")
-        # A thread may overwrite a newer number with an older one: the loser asks again.
-        done = counter[0]
+        done = self.commands.poll(value, ns)
+        if done < 0:
+            if self._ended:
+                context.raise_closed()
+            context.check(done, "vkGetSemaphoreCounterValue")
         if done >= context.progress:  # never submitted: of a lost device some drivers report this
             context.check(LOST, "vkGetSemaphoreCounterValue")
         self._done = done
@@ -349,7 +351,8 @@ class Recorder:
         if value >= self.context.progress:
             self.flush()
             self._begin_next()
-        if self._done < value and not self.context.poll(partial(self._is_done, value)):
+        later = partial(self._is_done, value, _POLL_NS)
+        if not (self._is_done(value) or self.context.poll(later)):
             self._block(value)
         self.collect()
 
@@ -377,10 +380,8 @@ class Recorder:
         """Release the resources of finished submissions."""
         with self.lock:
             context, flying = self.context, self._flying
-            while flying and self._is_done(flying[0].value):
-                batch = flying.popleft()
-                batch.keep.clear()
-                self._spare.append(batch)
+            while flying and (self._done >= flying[0].value or self._is_done(flying[0].value)):
+                self._batches.release(flying.popleft())
             done = self._done
             if self._open is None and not self._flying:
                 done = context.progress  # nothing is recorded in the next batch
@@ -391,8 +392,8 @@ class Recorder:
 
     def end(self) -> None:
         """Destroy the recorder; nothing may be in flight."""
+        self._ended = True
+        self.commands.end()
+        self._batches.end()
         handle = self.context.handle
-        self.vk.vkDestroyCommandPool(handle, self._commands, self._null)
         self.vk.vkDestroySemaphore(handle, self._timeline, self._null)
-        for batch in self._batches:
-            batch.keep.clear()

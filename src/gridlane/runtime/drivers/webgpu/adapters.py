@@ -29,6 +29,7 @@ WANTED_LIMITS = (
     "max-compute-workgroup-size-z",
     "max-compute-workgroups-per-dimension",
     "min-storage-buffer-offset-alignment",
+    "max-storage-buffers-per-shader-stage",
 )
 TIMESTAMPS = "timestamp-query"
 _ADDRESSES = 1 << 32
@@ -90,6 +91,7 @@ def facts_of(adapter: Any, granted: dict[str, int], timed: bool) -> Facts:
         software=info["adapter_type"] == "CPU",
         largest=bounds[why] // 4 * 4,
         why=why,
+        bindings=granted["max-storage-buffers-per-shader-stage"],
         step=granted["min-storage-buffer-offset-alignment"],
         dispatch=(groups, groups, groups),
         clock="device" if timed else "host",

@@ -11,6 +11,7 @@ from typing import Any
 
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import INVALID_IMAGE, OUT_OF_MEMORY, fail, no_device
+from gridlane.core.shader_abi import PARAMETERS, heap_binding, located
 from gridlane.runtime.driver_workarounds import shader_features
 from gridlane.runtime.drivers.single_buffer.engine import Command, Dispatch, Read, Stamp, Write
 from gridlane.runtime.drivers.single_buffer.queue import ARENA
@@ -22,13 +23,12 @@ from gridlane.runtime.drivers.webgpu.adapters import (
     facts_of,
     limits_of,
 )
-from gridlane.runtime.drivers.webgpu.texts import MOVE, complaint
+from gridlane.runtime.drivers.webgpu.texts import MOVE, MOVE_BETWEEN, complaint
 from gridlane.runtime.queues.host_driven_context import Poll
 from gridlane.runtime.queues.reentry import left_a_handler, locked_wait
 
 SLOTS = 256
 """Time stamps of a query set."""
-_KINDS = ("storage", "read-only-storage", "read-only-storage")
 _STAMP_BYTES = 8
 
 
@@ -110,31 +110,29 @@ class WebGpuEngine:
         self.facts = facts_of(adapter, granted, timed)
         self.features = shader_features(self.facts.name)
         self.limits = limits_of(granted, self.facts.software)
-        self.move = move_kernel(self.target, self.format, "move_bytes", MOVE)
+        entry = self.target, self.format, "move_bytes"
+        self.move = move_kernel(*entry, MOVE)
+        self.move_between = move_kernel(*entry, MOVE_BETWEEN, between=True)
         self._queue = self._gpu.queue
         self._timed = timed
         self._free: list[tuple[Any, int]] = []
         self._usage = usage = bindings().BufferUsage
-        stage = bindings().ShaderStage.COMPUTE
-        entries = [
-            {
-                "binding": n,
-                "visibility": stage,
-                "buffer": {"type": kind, "has_dynamic_offset": n > 0},
-            }
-            for n, kind in enumerate(_KINDS)
-        ]
-        self._layout = self._gpu.create_bind_group_layout(entries=entries)
-        self._pipelines = self._gpu.create_pipeline_layout(bind_group_layouts=[self._layout])
+        self._layouts: dict[int, tuple[Any, Any]] = {}
+        """The layouts of bind groups and pipelines, by the number of memory's buffers."""
+        self._groups: dict[tuple[int, ...], Any] = {}
+        """Bind groups, by the numbers of memory's buffers."""
         # Each launch sees ARENA bytes from its own on, so as many follow the last launch.
         self._arena = self._gpu.create_buffer(size=2 * ARENA, usage=usage.STORAGE | usage.COPY_DST)
-        self._buffer: Any = None
-        self._bound: Any = None
+        self._buffers: dict[int, Any] = {}
         self._answers: deque[Any] = deque()
         """Buffers of a word that nobody maps."""
 
-    def resize(self, size: int) -> None:
-        """Grow the buffer, and keep its contents."""
+    def resize(self, number: int, size: int) -> None:
+        """Grow a buffer and keep its contents, or create or release it."""
+        if not size:
+            self._groups.clear()
+            self._buffers.pop(number).destroy()
+            return
         usage = self._usage.STORAGE | self._usage.COPY_SRC | self._usage.COPY_DST
         try:
             made = self._gpu.create_buffer(size=size, usage=usage)
@@ -142,17 +140,44 @@ class WebGpuEngine:
             if left_a_handler(error):
                 raise
             fail(OUT_OF_MEMORY, f"a buffer of {size} bytes ({' '.join(str(error).split())})")
-        old, self._buffer = self._buffer, made
+        old, self._buffers[number] = self._buffers.get(number), made
+        self._groups.clear()
         if old is not None:
             encoder = self._gpu.create_command_encoder()
             encoder.copy_buffer_to_buffer(old, 0, made, 0, old.size)
             self._queue.submit([encoder.finish()])
-        parts = [{"buffer": made}, *({"buffer": self._arena, "size": ARENA} for _ in range(2))]
-        entries = [
-            {"binding": n, "resource": {"offset": 0, "size": size, **part}}
-            for n, part in enumerate(parts)
-        ]
-        self._bound = self._gpu.create_bind_group(layout=self._layout, entries=entries)
+
+    def _layout(self, count: int) -> tuple[Any, Any]:
+        """The layouts of a bind group and of a pipeline with so many buffers of memory."""
+        if count not in self._layouts:
+            stage = bindings().ShaderStage.COMPUTE
+            entries = [
+                {
+                    "binding": n,
+                    "visibility": stage,
+                    "buffer": {
+                        "type": "read-only-storage" if n in PARAMETERS else "storage",
+                        "has_dynamic_offset": n in PARAMETERS,
+                    },
+                }
+                for n in range(count + len(PARAMETERS))
+            ]
+            group = self._gpu.create_bind_group_layout(entries=entries)
+            pipeline = self._gpu.create_pipeline_layout(bind_group_layouts=[group])
+            self._layouts[count] = group, pipeline
+        return self._layouts[count]
+
+    def _group(self, numbers: tuple[int, ...]) -> Any:
+        """The bind group of buffers of memory."""
+        own = {"buffer": self._arena, "offset": 0, "size": ARENA}
+        parts: dict[int, dict[str, Any]] = dict.fromkeys(PARAMETERS, own)
+        for place, number in enumerate(numbers):
+            buffer = self._buffers[number]
+            parts[heap_binding(place)] = {"buffer": buffer, "offset": 0, "size": buffer.size}
+        entries = [{"binding": n, "resource": parts[n]} for n in sorted(parts)]
+        made = self._gpu.create_bind_group(layout=self._layout(len(numbers))[0], entries=entries)
+        self._groups[numbers] = made
+        return made
 
     def program(self, artifact: Artifact, dynamic_words: int) -> Any:
         """Create a compute pipeline."""
@@ -162,7 +187,8 @@ class WebGpuEngine:
             stage: dict[str, Any] = {"module": module, "entry_point": artifact.entry}
             if artifact.uses_dynamic_shared:
                 stage["constants"] = {"dynamic_words": dynamic_words}
-            return self._gpu.create_compute_pipeline(layout=self._pipelines, compute=stage)
+            layout = self._layout(artifact.memory_bindings)[1]
+            return self._gpu.create_compute_pipeline(layout=layout, compute=stage)
         except Exception as error:  # GPUValidationError and others, depending on wgpu's version
             if left_a_handler(error):
                 raise
@@ -177,6 +203,8 @@ class WebGpuEngine:
         encoder: Any = None
         within: Any = None
         program: Any = None
+        buffers: Any = None
+        group: Any = None
         for command in commands:
             if isinstance(command, Dispatch):
                 if within is None:
@@ -186,7 +214,10 @@ class WebGpuEngine:
                 if command.program is not program:
                     program = command.program
                     within.set_pipeline(program)
-                within.set_bind_group(0, self._bound, (command.params, command.launch))
+                if command.buffers is not buffers:
+                    buffers = command.buffers
+                    group = self._groups.get(buffers) or self._group(buffers)
+                within.set_bind_group(0, group, (command.params, command.launch))
                 within.dispatch_workgroups(command.x, command.y, command.z)
                 continue
             if within is not None:
@@ -208,9 +239,11 @@ class WebGpuEngine:
     def _other(self, command: Command) -> None:
         """Do a command that is not encoded, after the submitted work."""
         if isinstance(command, Write):
-            self._queue.write_buffer(self._buffer, command.target, command.source)
+            number, at = located(command.target)
+            self._queue.write_buffer(self._buffers[number], at, command.source)
         elif isinstance(command, Read):
-            found = self._queue.read_buffer(self._buffer, command.source, command.size)
+            number, at = located(command.source)
+            found = self._queue.read_buffer(self._buffers[number], at, command.size)
             end = command.skip + len(command.target)
             command.target[:] = found[command.skip : end]
         elif isinstance(command, Stamp):
@@ -295,6 +328,5 @@ class WebGpuEngine:
 
     def end(self) -> None:
         """Destroy the buffers; the rest is released with its objects."""
-        for buffer in (self._buffer, self._arena):
-            if buffer is not None:
-                buffer.destroy()
+        for buffer in (*self._buffers.values(), self._arena):
+            buffer.destroy()

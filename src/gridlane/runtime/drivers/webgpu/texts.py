@@ -6,11 +6,11 @@ import re
 
 from gridlane.runtime.drivers.single_buffer.transfers import THREADS
 
-# See single_buffer/transfers.py.
-MOVE = f"""
+_MOVE = f"""
 @group(0) @binding(0) var<storage, read_write> heap: array<u32>;
 @group(0) @binding(1) var<storage, read> params: array<u32>;
 @group(0) @binding(2) var<storage, read> launch: array<u32>;
+SOURCE
 
 @compute @workgroup_size({THREADS})
 fn move_bytes(
@@ -33,9 +33,9 @@ fn move_bytes(
     if (params[1] != 0u) {{
         let source = params[1] + start - params[0];
         let shift = (source & 3u) * 8u;
-        word = heap[source >> 2u];
+        word = FROM[source >> 2u];
         if (shift != 0u) {{
-            word = (word >> shift) | (heap[(source >> 2u) + 1u] << (32u - shift));
+            word = (word >> shift) | (FROM[(source >> 2u) + 1u] << (32u - shift));
         }}
     }}
     if (keep != 0u) {{
@@ -44,6 +44,10 @@ fn move_bytes(
     heap[at] = word;
 }}
 """
+_SOURCE = "@group(0) @binding(3) var<storage, read_write> heap1: array<u32>;"
+# See single_buffer/transfers.py.
+MOVE = _MOVE.replace("SOURCE\n", "").replace("FROM", "heap")
+MOVE_BETWEEN = _MOVE.replace("SOURCE", _SOURCE).replace("FROM", "heap1")
 
 _PLACE = re.compile(r"wgsl:(\d+):(\d+)")
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from gridlane.codegen.llvm.atomics import as_bits, from_bits
 from gridlane.codegen.llvm.gpu import atomics
 from gridlane.codegen.llvm.gpu.emission import Emission
-from gridlane.codegen.llvm.gpu.memory import space_of
 from gridlane.codegen.llvm.gpu.nvptx.overlay import emits
 from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core.dtypes import DType
 from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicKind
 from gridlane.ir.ops.grid import MemoryScope
+from gridlane.ir.ops.memory import space_of
 from gridlane.ir.types import Space
 from gridlane.ir.values import Value
 
@@ -24,7 +24,9 @@ def atomic(state: Emission, op: Atomic) -> None:
     type_ = op.value.type
     assert isinstance(type_, DType)
     with atomics.ordered(state, op):
-        if op.scope is MemoryScope.SYSTEM:
+        if atomics.is_own(op):
+            old = atomics.update(state, op)
+        elif op.scope is MemoryScope.SYSTEM:
             old = _for_the_system(state, op, type_, state.name(op.value))
         elif op.kind in (AtomicKind.ADD, AtomicKind.SUB) and type_.name == "f16":
             old = _half_add(state, op)
@@ -45,7 +47,7 @@ def _half_add(state: Emission, op: Atomic) -> str:
 def cas(state: Emission, op: AtomicCas) -> None:
     """Emit a compare and swap on the bits."""
     with atomics.ordered(state, op):
-        system = op.scope is MemoryScope.SYSTEM
+        system = op.scope is MemoryScope.SYSTEM and not atomics.is_own(op)
         old = _swap_for_the_system(state, op) if system else atomics.swap(state, op)
     state.set(op.results[0], old)
 

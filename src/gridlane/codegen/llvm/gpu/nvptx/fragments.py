@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gridlane.codegen.llvm.gpu.emission import Emission
-from gridlane.codegen.llvm.gpu.memory import space_of
 from gridlane.codegen.llvm.gpu.nvptx.overlay import emits, require, special
 from gridlane.codegen.llvm.gpu.nvptx.registers import (
     Register,
@@ -20,6 +19,7 @@ from gridlane.codegen.llvm.gpu.nvptx.registers import (
 from gridlane.codegen.llvm.gpu.trace import traced
 from gridlane.core.dtypes import DType, f32
 from gridlane.ir.ops import matrix
+from gridlane.ir.ops.memory import space_of
 from gridlane.ir.types import FragmentType, Role, Space
 from gridlane.ir.values import Value
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -112,9 +113,28 @@ def _link(module: llvm.ModuleRef, path: Path, symbols: frozenset[str]) -> None:
             function.linkage = "internal"  # so that it is dropped once inlined
 
 
+LARGE = 8192
+"""Instructions of an optimised module above which code generation does not optimise again: LLVM's
+strength reduction takes seconds then, and the driver's compiler does its own."""
+
+
 def assembly(*how: Any) -> str:
     """Compile to PTX; takes the arguments of ``optimise``."""
-    return _rewritten(target_machine(*how[1:4]).emit_assembly(optimise(*how)))
+    module = optimise(*how)
+    processor, features, level = how[1:4]
+    machine = target_machine(processor, features, 0 if _is_large(module) else level)
+    return _rewritten(machine.emit_assembly(module))
+
+
+def _is_large(module: llvm.ModuleRef) -> bool:
+    """Whether a module has more than ``LARGE`` instructions."""
+    instructions = (
+        made
+        for function in module.functions
+        for block in function.blocks
+        for made in block.instructions
+    )
+    return next(islice(instructions, LARGE, None), None) is not None
 
 
 _REWRITTEN = tuple(

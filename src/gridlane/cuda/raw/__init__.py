@@ -1,0 +1,1 @@
+"""Kernels from PTX text: RawKernel and RawModule, with CuPy's conventions."""

@@ -1,0 +1,131 @@
+"""Arguments of raw kernels as the bytes of their parameters."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, NoReturn
+
+import numpy as np
+
+from gridlane.core.argtypes import int64
+from gridlane.core.artifact import ParamSlot
+from gridlane.core.errors import ArgumentError
+from gridlane.cuda.arrays.devicearray import DeviceNDArray
+from gridlane.cuda.kernels.foreign import resolved
+from gridlane.cuda.kernels.overlaps import Writebacks, share
+from gridlane.cuda.kernels.transfers import converter, is_direct
+from gridlane.launch.geometry import address_of
+
+_UNKNOWN = int64
+"""What a raw kernel does with an array is not known: it may write."""
+
+
+def on_device(args: tuple[Any, ...], back: Writebacks) -> tuple[Any, ...]:
+    """The arguments with device arrays for host arrays and for those of other libraries.
+
+    Args:
+        back: receives the copies back to host arrays.
+    """
+    found = tuple(resolved(value) for value in args)
+    share(found, back, is_direct)
+    made: list[Any] = []
+    for value in found:
+        convert = converter(value, _UNKNOWN) if _is_array(value) else None
+        made.append(convert(value, back) if convert else value)
+    return tuple(made)
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "copy_out") or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def packed(
+    name: str,
+    types: tuple[str, ...],
+    slots: tuple[ParamSlot, ...],
+    size: int,
+    args: tuple[Any, ...],
+) -> bytes:
+    """The parameter block.
+
+    Args:
+        name: of the kernel, for errors.
+        types: of its parameters in PTX: ``u32``, ``f32``, ``b64``, ...
+        slots: its flat parameters; those of a parameter that is bytes have their offset as path.
+        size: bytes of the block.
+
+    Raises:
+        ArgumentError: an argument is not what its parameter takes.
+    """
+    block = bytearray(size)
+    whole: dict[int, int] = {}
+    for slot in slots:
+        offset = slot.path[0] if slot.path else 0
+        assert isinstance(offset, int)
+        whole[slot.argument] = max(whole.get(slot.argument, 0), offset + slot.size)
+    for slot in slots:
+        value = args[slot.argument]
+        if slot.path:
+            offset = slot.path[0]
+            assert isinstance(offset, int)
+            data = _bytes(name, slot, value, whole[slot.argument])[offset : offset + slot.size]
+        else:
+            data = _scalar(name, slot, value, types[slot.argument][0] in "fb")
+        block[slot.offset : slot.end] = data
+    return bytes(block)
+
+
+def _scalar(name: str, slot: ParamSlot, value: Any, takes_floats: bool) -> bytes:
+    size = slot.size
+    is_array = isinstance(value, DeviceNDArray) or (isinstance(value, np.ndarray) and value.ndim)
+    if is_array and size != 8:
+        _refuse(name, slot, f"an array, and the parameter has {size} bytes")
+    if isinstance(value, DeviceNDArray):
+        return struct.pack("<Q", value.address)
+    if isinstance(value, np.ndarray):
+        if value.ndim:  # the device uses it in place
+            return struct.pack("<Q", address_of(value))
+        value = value[()]
+    if isinstance(value, np.generic):
+        return _exactly(name, slot, value.tobytes(), size)
+    if isinstance(value, bool | int):
+        low, high = -(1 << 8 * size - 1), (1 << 8 * size) - 1
+        if slot.dtype is not None and slot.dtype.is_float:
+            return np.array(value, slot.dtype.numpy).tobytes()
+        if not low <= value <= high:
+            _refuse(name, slot, f"{value}, which has more than {size} bytes")
+        return (value & (1 << 8 * size) - 1).to_bytes(size, "little")
+    if isinstance(value, float):
+        if size not in (4, 8) or slot.dtype is None or not takes_floats:
+            _refuse(name, slot, "a float, and the parameter is a pointer or an integer")
+        return struct.pack("<f" if size == 4 else "<d", value)
+    return _exactly(name, slot, _buffer(name, slot, value), size)
+
+
+def _bytes(name: str, slot: ParamSlot, value: Any, size: int) -> bytes:
+    """The bytes of a parameter that is a struct."""
+    if isinstance(value, np.generic):
+        return _exactly(name, slot, value.tobytes(), size)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return _exactly(name, slot, value.tobytes(), size)
+    return _exactly(name, slot, _buffer(name, slot, value), size)
+
+
+def _buffer(name: str, slot: ParamSlot, value: Any) -> bytes:
+    try:
+        return bytes(memoryview(value))
+    except TypeError:
+        _refuse(name, slot, f"an object of type {type(value).__name__}")
+
+
+def _exactly(name: str, slot: ParamSlot, data: bytes, size: int) -> bytes:
+    if len(data) != size:
+        _refuse(name, slot, f"{len(data)} bytes, and the parameter has {size}")
+    return data
+
+
+def _refuse(name: str, slot: ParamSlot, what: str) -> NoReturn:
+    raise ArgumentError(
+        f"{name}: argument {slot.argument} ({slot.name}) is {what}; pass an array, an integer, or "
+        "a numpy scalar of the parameter's size"
+    )

@@ -1,0 +1,158 @@
+"""CUDA C++ to PTX by NVRTC, NVIDIA's compiler as a library. It needs no GPU.
+
+The functions are those of nvrtc.h, CUDA 11.2 or newer.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from gridlane.core.config import config
+from gridlane.core.errors import CompileError
+
+ARCH = "compute_80"
+"""The generation that the PTX is for, unless the options say otherwise."""
+_INSTALL = (
+    "install NVRTC with its headers: `pip install nvidia-cuda-nvrtc nvidia-cuda-runtime`, or a "
+    "CUDA toolkit; or compile elsewhere, and pass the PTX"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The PTX of a source.
+
+    Attributes:
+        log: the compiler's warnings.
+        names: the mangled name of each name expression.
+    """
+
+    ptx: str
+    log: str
+    names: dict[str, str]
+
+
+def compile_cpp(
+    code: str,
+    options: Sequence[str] = (),
+    name: str = "",
+    name_expressions: Sequence[str] = (),
+) -> Compiled:
+    """The PTX of CUDA C++.
+
+    Args:
+        options: NVRTC's: ``-I``, ``-D``, ``--std=c++17``, ``-arch=compute_90``, ...
+        name: of the file, for the compiler's messages.
+        name_expressions: kernels by their C++ names, such as ``scale<float>``.
+
+    Raises:
+        CompileError: there is no NVRTC, or the compiler's own messages.
+    """
+    return _Program(_library(), code, name or "kernel.cu").compiled(options, name_expressions)
+
+
+class _Program:
+    def __init__(self, library: Any, code: str, name: str) -> None:
+        self._lib, self._name = library, name
+        self._handle = ctypes.c_void_p()
+        self._check(
+            library.nvrtcCreateProgram(
+                ctypes.byref(self._handle), code.encode(), name.encode(), 0, None, None
+            )
+        )
+
+    def compiled(self, options: Sequence[str], expressions: Sequence[str]) -> Compiled:
+        """Compile, and destroy the program."""
+        try:
+            return self._compiled(options, expressions)
+        finally:
+            self._lib.nvrtcDestroyProgram(ctypes.byref(self._handle))
+
+    def _compiled(self, options: Sequence[str], expressions: Sequence[str]) -> Compiled:
+        lib, handle = self._lib, self._handle
+        for each in expressions:
+            self._check(lib.nvrtcAddNameExpression(handle, each.encode()))
+        given = [*options, *(f"-I{folder}" for folder in _includes())]
+        if not any("arch" in each for each in options):
+            given.append(f"-arch={ARCH}")
+        words = (ctypes.c_char_p * len(given))(*(each.encode() for each in given))
+        status = lib.nvrtcCompileProgram(handle, len(given), words)
+        log = self._text("ProgramLog")
+        if status:
+            told = log.strip() or lib.nvrtcGetErrorString(status).decode()
+            raise CompileError(f"NVRTC does not compile {self._name}:\n{told}")
+        return Compiled(self._text("PTX"), log, {each: self._lowered(each) for each in expressions})
+
+    def _text(self, what: str) -> str:
+        size = ctypes.c_size_t()
+        self._check(getattr(self._lib, f"nvrtcGet{what}Size")(self._handle, ctypes.byref(size)))
+        text = ctypes.create_string_buffer(max(1, size.value))
+        self._check(getattr(self._lib, f"nvrtcGet{what}")(self._handle, text))
+        return text.value.decode(errors="replace")
+
+    def _lowered(self, expression: str) -> str:
+        name = ctypes.c_char_p()
+        lowered = self._lib.nvrtcGetLoweredName
+        self._check(lowered(self._handle, expression.encode(), ctypes.byref(name)))
+        return (name.value or b"").decode()
+
+    def _check(self, status: int) -> None:
+        if status:
+            raise CompileError(f"NVRTC: {self._lib.nvrtcGetErrorString(status).decode()}")
+
+
+@cache
+def _library() -> Any:
+    """NVRTC, of a package or of the system.
+
+    Raises:
+        CompileError: there is none.
+    """
+    for path in _candidates():
+        try:
+            found = ctypes.CDLL(path)
+        except OSError:
+            continue
+        found.nvrtcGetErrorString.restype = ctypes.c_char_p
+        return found
+    raise CompileError(f"there is no compiler of CUDA C++ here: {_INSTALL}")
+
+
+def _folders() -> Iterator[Path]:
+    """The folders of NVIDIA's packages and of a toolkit."""
+    spec = find_spec("nvidia")
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        yield from sorted(Path(place).glob("c*"), reverse=True)
+    yield from config().toolkits
+    yield Path("/usr/local/cuda")
+
+
+def _candidates() -> Iterator[str]:
+    for folder in _folders():
+        for below in ("lib", "lib64", "bin"):
+            for pattern in ("libnvrtc.so*", "nvrtc64_*.dll"):
+                names = sorted((folder / below).glob(pattern), reverse=True)
+                yield from (str(each) for each in names if "alt" not in each.name)
+    system = ctypes.util.find_library("nvrtc")
+    if system:
+        yield system
+
+
+def _includes() -> list[str]:
+    """The folders of CUDA's headers."""
+    made: list[str] = []
+    for folder in _folders():
+        include = folder / "include"
+        if (include / "cuda_fp16.h").exists() or (include / "cuda_runtime.h").exists():
+            made.append(str(include))
+            if (include / "cccl").is_dir():
+                made.append(str(include / "cccl"))
+            break
+    return made

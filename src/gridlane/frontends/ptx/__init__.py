@@ -1,0 +1,8 @@
+"""PTX to IR: the text of a module, and a kernel of it as a KernelSource; see README.md."""
+
+from __future__ import annotations
+
+from gridlane.frontends.ptx.module import PtxModule, parse_ptx
+from gridlane.frontends.ptx.source import PtxSource
+
+__all__ = ["PtxModule", "PtxSource", "parse_ptx"]

@@ -1,0 +1,349 @@
+"""The body of a function: its declarations, and its instructions in blocks.
+
+PTX ISA 9.0, chapter "Instruction Operands" and "Abstracting the ABI".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from gridlane.core.dtypes import b1
+from gridlane.frontends.ptx.module import Declared, PtxFunction, PtxModule, declared
+from gridlane.frontends.ptx.operands import (
+    Address,
+    Number,
+    Operand,
+    Pair,
+    Reg,
+    Register,
+    Sink,
+    Special,
+    Symbol,
+    Tuple,
+    Vector,
+    number,
+    split_operands,
+)
+from gridlane.frontends.ptx.types import TYPES
+
+_STATEMENT = re.compile(
+    r"""\s*(?:
+    (?P<loc>\.loc\b[^\n]*)
+    |(?P<label>[A-Za-z_$%][\w$]*)\s*:(?!:)
+    |(?P<brace>[{}])
+    |(?:@(?P<guard>!?\s*[%\w$]+)\s*)?(?P<op>\.?[A-Za-z_][\w.:]*)(?P<rest>(?:[^;"]|"[^"\n]*")*);
+    )""",
+    re.VERBOSE,
+)
+_RANGE = re.compile(r"([A-Za-z_$%][\w$]*)<(\d{1,10})>")
+_ADDRESS = re.compile(r"\[\s*([^\s\[\]+]+)?\s*(?:\+?\s*(-?\s*\w+))?\s*\]")
+_NAME = re.compile(r"[A-Za-z_$%][\w$]*")
+_LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)")
+_MOST_REGISTERS = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """An instruction.
+
+    Attributes:
+        root, modifiers: ``add`` and ``("rn", "f32")`` of ``add.rn.f32``.
+        guard: the predicate of ``@%p``.
+        at: its place in the code; ``line``: (file, line, column) of ``.loc``, if there was one.
+    """
+
+    root: str
+    modifiers: tuple[str, ...]
+    operands: tuple[Operand, ...]
+    guard: Reg | None
+    at: int
+    line: tuple[int, int, int] | None
+
+    @property
+    def spelling(self) -> str:
+        """The opcode with its modifiers."""
+        return ".".join((self.root, *self.modifiers))
+
+
+@dataclass(slots=True)
+class Block:
+    """Instructions without a label between them."""
+
+    number: int
+    at: int
+    instructions: list[Instruction] = field(default_factory=list[Instruction])
+
+
+@dataclass(slots=True)
+class Body:
+    """A body.
+
+    Attributes:
+        labels: the block of each label, by scope and name.
+        variables: the shared, local and other variables declared in it.
+        tables: the labels of ``.branchtargets``.
+    """
+
+    blocks: list[Block]
+    registers: list[Register]
+    variables: list[Declared]
+    labels: dict[tuple[int, str], int]
+    parents: list[int]
+    tables: dict[str, tuple[str, ...]]
+    scopes: dict[int, int]
+    """The scope of the instruction at a place, where that is not the outermost."""
+
+    def target(self, instruction: Instruction, name: str) -> int | None:
+        """The block that a label names for an instruction."""
+        scope = self.scopes.get(instruction.at, 0)
+        while scope >= 0:
+            found = self.labels.get((scope, name))
+            if found is not None:
+                return found
+            scope = self.parents[scope]
+        return None
+
+
+@dataclass(slots=True)
+class _Names:
+    """What a scope declares."""
+
+    registers: dict[str, Register]
+    ranges: dict[str, tuple[str, int]]
+    variables: dict[str, Declared]
+
+
+def parse_body(module: PtxModule, function: PtxFunction) -> Body:
+    """The declarations and instructions of a function.
+
+    Raises:
+        PtxError: malformed; located.
+    """
+    return _Reader(module, function).read()
+
+
+class _Reader:
+    def __init__(self, module: PtxModule, function: PtxFunction) -> None:
+        self.module, self.function, self.text = module, function, module.text
+        self.code = module.text.code
+        self.body = Body([Block(0, function.start)], [], [], {}, [-1], {}, {})
+        self.scopes = [(0, _Names({}, {}, {}))]
+        self.line: tuple[int, int, int] | None = None
+        self.last_label = ""
+        self.decoded: dict[str, Operand] = {}
+        self.opcodes: dict[str, tuple[str, tuple[str, ...]]] = {}
+        for each in (*function.params, *function.results):
+            self.scopes[0][1].variables[each.name] = each
+
+    def read(self) -> Body:
+        """Read all statements."""
+        at, end, code = self.function.start, self.function.end, self.code
+        match = _STATEMENT.match
+        while True:
+            found = match(code, at, end)
+            if found is None:
+                if code[at:end].strip():
+                    at += len(code[at:end]) - len(code[at:end].lstrip())
+                    self.text.fail("no statement of PTX", at)
+                return self.body
+            at = found.end()
+            kind = found.lastgroup
+            if kind == "loc":
+                self._loc(found["loc"])
+            elif kind == "label":
+                self._label(found)
+            elif kind == "brace":
+                self._brace(found["brace"], found.start("brace"))
+            elif found["op"][0] == ".":
+                self._directive(found)
+            else:
+                self._instruction(found)
+
+    def _loc(self, text: str) -> None:
+        if found := _LOC.match(text):
+            self.line = int(found[1]), int(found[2]), int(found[3])
+
+    def _label(self, found: re.Match[str]) -> None:
+        name, at = found["label"], found.start("label")
+        key = self.scopes[-1][0], name
+        self.last_label = name
+        if key in self.body.labels:
+            self.text.fail(f"the label {name} stands twice", at, len(name))
+        self._new_block(at)
+        self.body.labels[key] = self.body.blocks[-1].number
+
+    def _new_block(self, at: int) -> None:
+        if self.body.blocks[-1].instructions or len(self.body.blocks) == 1:
+            self.body.blocks.append(Block(len(self.body.blocks), at))
+
+    def _brace(self, brace: str, at: int) -> None:
+        if brace == "{":
+            self.body.parents.append(self.scopes[-1][0])
+            self.scopes.append((len(self.body.parents) - 1, _Names({}, {}, {})))
+        else:
+            self.scopes.pop()
+            if not self.scopes:
+                self.text.fail("this brace closes nothing", at)
+        self.decoded = {}
+
+    # --- declarations
+
+    def _directive(self, found: re.Match[str]) -> None:
+        word, rest, at = found["op"], found["rest"], found.start("op")
+        if word.startswith(".reg"):
+            self._registers(word[4:] + rest, at)
+        elif word.partition(".")[2].partition(".")[0] in ("shared", "local", "param"):
+            space, _, more = word[1:].partition(".")
+            head, _, value = rest.partition("=")
+            if value:
+                self.text.fail(f"a .{space} variable has no initial value", found.start("rest"))
+            made = declared(self.text, (f".{more}" if more else "") + head, space, at)
+            names = self.scopes[-1][1]
+            if made.name in names.variables:
+                self.text.fail(f"{made.name} is declared twice", made.at, len(made.name))
+            names.variables[made.name] = made
+            self.body.variables.append(made)
+        elif word == ".branchtargets" or word == ".calltargets":
+            names_ = tuple(part for part, _ in split_operands(rest))
+            self.body.tables[self.last_label] = names_
+        elif word not in (".pragma", ".callprototype", ".file"):
+            self.text.fail(f"no directive of a body: {word}", at, len(word))
+
+    def _registers(self, text: str, at: int) -> None:
+        words = text.replace(",", " ").split()
+        kind = words[0].lstrip(".") if words else ""
+        if kind.startswith("v2") or kind.startswith("v4"):
+            self.text.fail("registers of vectors are not translated; use one for each part", at)
+        if kind not in TYPES:
+            self.text.fail(f"no registers of type .{kind} are translated", at, 4)
+        names = self.scopes[-1][1]
+        for name in words[1:]:
+            if found := _RANGE.fullmatch(name):
+                count = int(found[2])
+                if count > _MOST_REGISTERS:
+                    self.text.fail(f"{name}: more than 2^24 registers", at)
+                if found[1] in names.ranges:
+                    self.text.fail(f"{name} is declared twice", at)
+                names.ranges[found[1]] = kind, count
+            elif _NAME.fullmatch(name):
+                if name in names.registers:
+                    self.text.fail(f"{name} is declared twice", at)
+                names.registers[name] = self._register(name, kind)
+            else:
+                self.text.fail(f"no name of a register: {name[:40]}", at)
+
+    def _register(self, name: str, kind: str) -> Register:
+        made = Register(name, TYPES[kind], len(self.body.registers))
+        self.body.registers.append(made)
+        return made
+
+    def _find(self, name: str) -> Register | Declared | None:
+        """The register or variable of a name, in the innermost scope that has it."""
+        for _, names in reversed(self.scopes):
+            found = names.registers.get(name) or names.variables.get(name)
+            if found is not None:
+                return found
+            stem = name.rstrip("0123456789")
+            known = names.ranges.get(stem)
+            digits = name[len(stem) :]
+            is_number = known and digits and len(digits) < 11 and str(int(digits)) == digits
+            if known and is_number and int(digits) < known[1]:
+                made = names.registers[name] = self._register(name, known[0])
+                return made
+        return self.module.variables.get(name)
+
+    # --- instructions
+
+    def _instruction(self, found: re.Match[str]) -> None:
+        spelling, at = found["op"], found.start("op")
+        opcode = self.opcodes.get(spelling)
+        if opcode is None:
+            root, *modifiers = re.split(r"(?<!:)\.(?!:)", spelling)
+            opcode = self.opcodes[spelling] = root, tuple(modifiers)
+        root, modifiers = opcode
+        rest, start = found["rest"], found.start("rest")
+        operands: list[Operand] = []
+        if rest.strip():
+            for part, where in split_operands(rest):
+                operand = self.decoded.get(part)
+                if operand is None:
+                    operand = self.decoded[part] = self._operand(part, start + where)
+                operands.append(operand)
+        guard = self._guard(found["guard"], at) if found["guard"] else None
+        made = Instruction(root, modifiers, tuple(operands), guard, at, self.line)
+        if len(self.scopes) > 1:
+            self.body.scopes[at] = self.scopes[-1][0]
+        self.body.blocks[-1].instructions.append(made)
+        if root in ("bra", "brx", "ret", "exit", "trap"):
+            self.body.blocks.append(Block(len(self.body.blocks), found.end()))
+
+    def _guard(self, text: str, at: int) -> Reg:
+        name = text.lstrip("!").strip()
+        found = self._find(name)
+        if not isinstance(found, Register) or found.type is not b1:
+            self.text.fail(f"@{text}: no predicate is called {name}", at)
+        return Reg(found, text[0] == "!")
+
+    def _operand(self, part: str, at: int) -> Operand:
+        if not part:
+            self.text.fail("an operand is missing", at)
+        first = part[0]
+        if first == "[":
+            return self._address(part, at)
+        if first in "{(":
+            if part[-1] != {"{": "}", "(": ")"}[first]:
+                self.text.fail(f"{part[:40]} is not closed", at)
+            inner = split_operands(part[1:-1]) if part[1:-1].strip() else []
+            parts = tuple(self._operand(each, at + 1 + where) for each, where in inner)
+            return Vector(parts) if first == "{" else Tuple(parts)
+        if "|" in part:
+            left, _, right = part.partition("|")
+            return Pair(self._operand(left.strip(), at), self._operand(right.strip(), at))
+        if part == "_":
+            return Sink()
+        if first == "!":
+            inner = self._operand(part[1:].strip(), at)
+            if isinstance(inner, Reg) and inner.register.type is b1 and not inner.negated:
+                return Reg(inner.register, True)
+            self.text.fail(f"{part}: only a predicate is negated so", at, len(part))
+        value = number(part)
+        return value if value is not None else self._named(part, at)
+
+    def _named(self, part: str, at: int) -> Operand:
+        found = self._find(part)
+        if isinstance(found, Register):
+            return Reg(found)
+        if found is not None:
+            return Symbol(part, found)
+        if part[0] == "%":
+            return Special(part)
+        if match := re.fullmatch(r"([A-Za-z_$%][\w$]*)\s*([+-])\s*(\w+)", part):
+            variable, value = self._find(match[1]), number(match[3])
+            if isinstance(variable, Declared) and value is not None and not value.is_float:
+                sign = -1 if match[2] == "-" else 1
+                return Symbol(match[1], variable, sign * int(value.value))
+        if _NAME.fullmatch(part):
+            return Symbol(part, None)  # a function or a label
+        self.text.fail(f"no operand: {part[:60]}", at, min(60, len(part)))
+
+    def _address(self, part: str, at: int) -> Operand:
+        found = _ADDRESS.fullmatch(part)
+        if found is None:
+            self.text.fail(f"no address is translated that is written {part[:60]}", at, len(part))
+        base, plus = found[1] or "0", (found[2] or "0").replace(" ", "")
+        offset = number(plus)
+        if offset is None or offset.is_float:
+            self.text.fail(f"{part}: the offset is an integer", at, len(part))
+        known = number(base)
+        if known is not None and not known.is_float:
+            return Address(None, int(known.value) + int(offset.value))
+        target = self._named(base, at + 1)
+        if isinstance(target, Reg):
+            return Address(target.register, int(offset.value))
+        if isinstance(target, Symbol) and target.variable is not None:
+            return Address(target, int(offset.value))
+        self.text.fail(f"{base[:40]} is not declared", at + 1, len(base))
+
+
+__all__ = ["Block", "Body", "Instruction", "Number", "parse_body"]

@@ -1,0 +1,19 @@
+"""The forms that are translated, a file for each family of instructions."""
+
+from gridlane.frontends.ptx.forms import (
+    atomics,
+    bits,
+    conversion,
+    floating,
+    integer,
+    logic,
+    memory,
+    moves,
+    rounding,
+    threads,
+)
+from gridlane.frontends.ptx.forms.table import FORMS, Form, Match, find
+
+__all__ = ["FORMS", "Form", "Match", "find"]
+
+_FAMILIES = atomics, bits, conversion, floating, integer, logic, memory, moves, rounding, threads

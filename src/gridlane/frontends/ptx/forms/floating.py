@@ -1,0 +1,291 @@
+"""Floating-point arithmetic. PTX ISA 9.0, "Floating-Point" and "Half Precision" instructions.
+
+Rounding to nearest even is the IR's. Approximate forms are computed with the error of the IR's
+functions, which is below that of the ISA. f32 with .ftz takes and gives 0 for subnormal numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gridlane.core.dtypes import DType, bf16, f16, f32, u16, u32
+from gridlane.frontends.ptx.forms.logic import flushed
+from gridlane.frontends.ptx.forms.table import Match, form
+from gridlane.frontends.ptx.operands import Operand
+from gridlane.frontends.ptx.types import unsigned
+from gridlane.frontends.ptx.values import Values
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, math
+from gridlane.ir.values import Value
+
+Operands = tuple[Operand, ...]
+_BINARY: dict[str, type[Op]] = {"add": arith.Add, "sub": arith.Sub, "mul": arith.Mul}
+
+
+def source(t: Values, m: Match, operand: Operand) -> Value:
+    """A source, flushed if the form says so."""
+    value = t.read(operand, m.type)
+    return flushed(t, value) if m.has("ftz") else value
+
+
+def result(
+    t: Values, m: Match, operand: Operand, value: Value, scaled: Scaled | None = None
+) -> None:
+    """Write a result: flushed, and within 0 and 1, if the form says so.
+
+    Args:
+        scaled: what computes the result times 2^24, where the result may be inexact and subnormal.
+    """
+    if m.has("ftz") and scaled is not None:
+        value = tiny_flushed(t, value, scaled())
+    elif m.has("ftz"):
+        value = flushed(t, value)
+    t.write(operand, saturated(t, value) if m.has("sat") else value)
+
+
+Scaled = Callable[[], Value]
+SCALE = 2.0**24
+_LEAST = 2.0**-126 * SCALE
+
+
+def tiny_flushed(t: Values, value: Value, scaled: Value) -> Value:
+    """An f32, with 0 of its sign where it is subnormal before its bits are cut to those that a
+    subnormal number has: where it is below 2^-126 when rounded to 24 bits. ``scaled`` has these."""
+    b = t.b
+    sign = b.bitcast(b.and_(b.bitcast(value, u32), b.const(0x80000000, u32)), f32)
+    is_tiny = b.lt(b.unary(arith.Abs, scaled), b.const(_LEAST, f32))
+    return b.select(is_tiny, sign, value)
+
+
+def up(t: Values, value: Value) -> Value:
+    """A float times 2^24. It overflows for numbers whose results are normal, and stays infinite."""
+    assert isinstance(value.type, DType)
+    return t.b.mul(value, t.b.const(SCALE, value.type))
+
+
+def saturated(t: Values, value: Value) -> Value:
+    """A float within 0 and 1; a NaN becomes +0."""
+    assert isinstance(value.type, DType)
+    b, kind = t.b, value.type
+    zero, one = b.const(0.0, kind), b.const(1.0, kind)
+    above = b.binary(arith.Gt, value, zero)
+    return b.select(above, b.select(b.lt(value, one), value, one), zero)
+
+
+@form("add [.rn] [.ftz] [.sat] .f32", "d, a, b")
+@form("sub [.rn] [.ftz] [.sat] .f32", "d, a, b")
+@form("mul [.rn] [.ftz] [.sat] .f32", "d, a, b")
+@form("add [.rn] .f64", "d, a, b")
+@form("sub [.rn] .f64", "d, a, b")
+@form("mul [.rn] .f64", "d, a, b")
+@form("add [.rn] [.sat] .f16", "d, a, b")
+@form("sub [.rn] [.sat] .f16", "d, a, b")
+@form("mul [.rn] [.sat] .f16", "d, a, b")
+@form("add [.rn] .bf16", "d, a, b")
+@form("sub [.rn] .bf16", "d, a, b")
+@form("mul [.rn] .bf16", "d, a, b")
+def binary(t: Values, m: Match, o: Operands) -> None:
+    """Sum, difference, product."""
+    op, first, second = _BINARY[m.form.root], source(t, m, o[1]), source(t, m, o[2])
+    made = t.b.binary(op, first, second)
+    # Tiny sums are exact.
+    result(t, m, o[0], made, (lambda: t.b.mul(up(t, first), second)) if op is arith.Mul else None)
+
+
+@form("fma .rn [.ftz] [.sat] .f32", "d, a, b, c")
+@form("mad .rn [.ftz] [.sat] .f32", "d, a, b, c")
+@form("fma .rn .f64", "d, a, b, c")
+@form("mad .rn .f64", "d, a, b, c")
+@form("fma .rn [.sat] .f16", "d, a, b, c")
+@form("fma .rn .bf16", "d, a, b, c")
+def fma(t: Values, m: Match, o: Operands) -> None:
+    """A product and a sum, rounded once."""
+    first, second, third = (source(t, m, each) for each in o[1:4])
+    made = t.b.fma(first, second, third)
+    result(t, m, o[0], made, lambda: t.b.fma(up(t, first), second, up(t, third)))
+
+
+@form("fma .rn .relu .f16|bf16", "d, a, b, c")
+def fma_relu(t: Values, m: Match, o: Operands) -> None:
+    """A product and a sum, 0 where negative."""
+    made = t.b.fma(*(source(t, m, each) for each in o[1:4]))
+    zero, nan = t.b.zero(m.type), t.b.binary(arith.Ne, made, made)
+    positive = t.b.or_(t.b.binary(arith.Gt, made, zero), nan)
+    t.write(o[0], t.b.select(positive, made, zero))
+
+
+# --- two halves in a word
+
+
+def _halves(t: Values, operand: Operand, dtype: DType) -> tuple[Value, Value]:
+    word = t.read(operand, u32)
+    low, high = t.b.cast(word, u16), t.b.binary(arith.Shr, word, t.b.const(16, u32))
+    return t.b.bitcast(low, dtype), t.b.bitcast(t.b.cast(high, u16), dtype)
+
+
+def _joined(t: Values, low: Value, high: Value) -> Value:
+    first, second = (t.b.cast(t.b.bitcast(each, u16), u32) for each in (low, high))
+    return t.b.or_(first, t.b.binary(arith.Shl, second, t.b.const(16, u32)))
+
+
+def _half_of(m: Match) -> DType:
+    return bf16 if m.has("bf16x2") else f16
+
+
+@form("add [.rn] .f16x2|bf16x2", "d, a, b")
+@form("sub [.rn] .f16x2|bf16x2", "d, a, b")
+@form("mul [.rn] .f16x2|bf16x2", "d, a, b")
+@form("min .f16x2|bf16x2", "d, a, b")
+@form("max .f16x2|bf16x2", "d, a, b")
+def packed(t: Values, m: Match, o: Operands) -> None:
+    """An operation on each half."""
+    kind, op = _half_of(m), {**_BINARY, "min": arith.Min, "max": arith.Max}[m.form.root]
+    first, second = _halves(t, o[1], kind), _halves(t, o[2], kind)
+    low, high = (t.b.binary(op, a, b) for a, b in zip(first, second, strict=True))
+    t.write(o[0], _joined(t, low, high))
+
+
+@form("fma .rn .f16x2|bf16x2", "d, a, b, c")
+def packed_fma(t: Values, m: Match, o: Operands) -> None:
+    """A product and a sum of each half."""
+    low, high = (t.b.fma(*each) for each in zip(*(_halves(t, x, _half_of(m)) for x in o[1:4])))
+    t.write(o[0], _joined(t, low, high))
+
+
+@form("neg .f16x2|bf16x2", "d, a")
+@form("abs .f16x2|bf16x2", "d, a")
+def packed_sign(t: Values, m: Match, o: Operands) -> None:
+    """Another sign of each half."""
+    op = arith.Neg if m.form.root == "neg" else arith.Abs
+    low, high = (t.b.unary(op, each) for each in _halves(t, o[1], _half_of(m)))
+    t.write(o[0], _joined(t, low, high))
+
+
+# --- quotients and roots
+
+
+@form("div .rn [.ftz] .f32", "d, a, b")
+@form("div .rn .f64", "d, a, b")
+@form("div .approx|full [.ftz] .f32", "d, a, b")
+def div(t: Values, m: Match, o: Operands) -> None:
+    """The quotient, also for the approximate forms."""
+    first, second = source(t, m, o[1]), source(t, m, o[2])
+    result(t, m, o[0], t.b.div(first, second), lambda: t.b.div(up(t, first), second))
+
+
+@form("rcp .rn|approx [.ftz] .f32", "d, a")
+@form("rcp .rn .f64", "d, a")
+def rcp(t: Values, m: Match, o: Operands) -> None:
+    """The reciprocal."""
+    value = source(t, m, o[1])
+    made = t.b.div(t.b.const(1.0, m.type), value)
+    result(t, m, o[0], made, lambda: t.b.div(t.b.const(SCALE, m.type), value))
+
+
+@form("rcp .approx .ftz .f64", "d, a")
+@form("rsqrt .approx .ftz .f64", "d, a")
+def rough(t: Values, m: Match, o: Operands) -> None:
+    """The upper word of an f64 decides the upper word of the result; the lower one is 0."""
+    b, word = t.b, unsigned(64)
+    value = t.read(o[1], m.type)
+    upper = b.const(0xFFFFFFFF_00000000, word)
+    bits = b.and_(b.bitcast(value, word), upper)
+    exponent = b.and_(bits, b.const(0x7FF << 52, word))
+    sign = b.and_(bits, b.const(1 << 63, word))
+    value = b.bitcast(b.select(b.eq(exponent, b.zero(word)), sign, bits), m.type)
+    one = b.const(1.0, m.type)
+    made = b.div(one, value if m.form.root == "rcp" else b.unary(math.Sqrt, value))
+    bits = b.and_(b.bitcast(made, word), upper)
+    exponent = b.and_(bits, b.const(0x7FF << 52, word))
+    sign = b.and_(bits, b.const(1 << 63, word))
+    t.write(o[0], b.bitcast(b.select(b.eq(exponent, b.zero(word)), sign, bits), m.type))
+
+
+@form("sqrt .rn|approx [.ftz] .f32", "d, a")
+@form("sqrt .rn .f64", "d, a")
+def sqrt(t: Values, m: Match, o: Operands) -> None:
+    """The square root."""
+    result(t, m, o[0], t.b.unary(math.Sqrt, source(t, m, o[1])))
+
+
+_FUNCTIONS: dict[str, type[Op]] = {
+    "rsqrt": math.Rsqrt,
+    "sin": math.Sin,
+    "cos": math.Cos,
+    "lg2": math.Log2,
+    "ex2": math.Exp2,
+    "tanh": math.Tanh,
+}
+
+
+@form("rsqrt .approx [.ftz] .f32", "d, a")
+@form("rsqrt .approx .f64", "d, a")
+@form("sin .approx [.ftz] .f32", "d, a")
+@form("cos .approx [.ftz] .f32", "d, a")
+@form("lg2 .approx [.ftz] .f32", "d, a")
+@form("ex2 .approx [.ftz] .f32", "d, a")
+@form("tanh .approx .f32", "d, a")
+def function(t: Values, m: Match, o: Operands) -> None:
+    """A function, with the error of the IR's."""
+    result(t, m, o[0], t.b.unary(_FUNCTIONS[m.form.root], source(t, m, o[1])))
+
+
+# --- signs, orders
+
+
+@form("abs [.ftz] .f32", "d, a")
+@form("neg [.ftz] .f32", "d, a")
+@form("abs .f64", "d, a")
+@form("neg .f64", "d, a")
+@form("abs [.ftz] .f16", "d, a")
+@form("neg [.ftz] .f16", "d, a")
+@form("abs .bf16", "d, a")
+@form("neg .bf16", "d, a")
+def sign(t: Values, m: Match, o: Operands) -> None:
+    """Without a sign, or with the other one."""
+    op = arith.Neg if m.form.root == "neg" else arith.Abs
+    result(t, m, o[0], t.b.unary(op, source(t, m, o[1])))
+
+
+@form("min [.ftz] [.NaN] .f32", "d, a, b")
+@form("max [.ftz] [.NaN] .f32", "d, a, b")
+@form("min .f64", "d, a, b")
+@form("max .f64", "d, a, b")
+@form("min [.NaN] .f16|bf16", "d, a, b")
+@form("max [.NaN] .f16|bf16", "d, a, b")
+def extreme(t: Values, m: Match, o: Operands) -> None:
+    """The smaller or larger; of a number and a NaN the number, or with .NaN a NaN."""
+    b, op = t.b, arith.Min if m.form.root == "min" else arith.Max
+    first, second = source(t, m, o[1]), source(t, m, o[2])
+    made = b.binary(op, first, second)
+    if m.has("NaN"):
+        number = b.and_(b.eq(first, first), b.eq(second, second))
+        made = b.select(number, made, b.const(float("nan"), m.type))
+    result(t, m, o[0], made)
+
+
+@form("copysign .f32|f64", "d, a, b")
+def copysign(t: Values, m: Match, o: Operands) -> None:
+    """The second source with the sign of the first."""
+    t.write(o[0], t.b.binary(math.Copysign, t.read(o[2], m.type), t.read(o[1], m.type)))
+
+
+@form("testp .finite|infinite|number|notanumber|normal|subnormal .f32|f64", "d, a")
+def testp(t: Values, m: Match, o: Operands) -> None:
+    """The class of a number."""
+    b, word = t.b, unsigned(m.type.bits)
+    bits = b.bitcast(t.read(o[1], m.type), word)
+    mantissa = 23 if m.type is f32 else 52
+    magnitude = b.and_(bits, b.const(word.max >> 1, word))
+    infinite = b.const(((1 << (m.type.bits - mantissa - 1)) - 1) << mantissa, word)
+    least, zero = b.const(1 << mantissa, word), b.zero(word)
+    subnormal = b.and_(b.binary(arith.Gt, magnitude, zero), b.lt(magnitude, least))
+    made = {
+        "finite": lambda: b.lt(magnitude, infinite),
+        "infinite": lambda: b.eq(magnitude, infinite),
+        "number": lambda: b.binary(arith.Le, magnitude, infinite),
+        "notanumber": lambda: b.binary(arith.Gt, magnitude, infinite),
+        "normal": lambda: b.and_(b.not_(subnormal), b.lt(magnitude, infinite)),  # as 0 is
+        "subnormal": lambda: subnormal,
+    }
+    t.write(o[0], made[m.modifiers[0]]())

@@ -1,0 +1,162 @@
+"""Logic, shifts and comparisons. PTX ISA 9.0, "Logic and Shift", "Comparison and Selection"."""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import DType, b1, f16, f32, u32
+from gridlane.frontends.ptx.forms.integer import binary, unary
+from gridlane.frontends.ptx.forms.table import Match, form
+from gridlane.frontends.ptx.operands import Operand, Sink
+from gridlane.frontends.ptx.types import unsigned
+from gridlane.frontends.ptx.values import Values
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith
+from gridlane.ir.values import Value
+
+Operands = tuple[Operand, ...]
+_BITWISE: dict[str, type[Op]] = {"and": arith.And, "or": arith.Or, "xor": arith.Xor}
+
+
+@form("and .<bits>|pred", "d, a, b")
+@form("or .<bits>|pred", "d, a, b")
+@form("xor .<bits>|pred", "d, a, b")
+def bitwise(t: Values, m: Match, o: Operands) -> None:
+    """And, or, exclusive or."""
+    binary(t, m, o, _BITWISE[m.form.root])
+
+
+@form("not .<bits>|pred", "d, a")
+def not_(t: Values, m: Match, o: Operands) -> None:
+    """The complement."""
+    unary(t, m, o, arith.Not)
+
+
+@form("cnot .<bits>", "d, a")
+def cnot(t: Values, m: Match, o: Operands) -> None:
+    """1 for 0, else 0."""
+    is_zero = t.b.eq(t.read(o[1], m.type), t.b.zero(m.type))
+    t.write(o[0], t.b.select(is_zero, t.b.const(1, m.type), t.b.zero(m.type)))
+
+
+@form("shl .<bits>", "d, a, b")
+def shl(t: Values, m: Match, o: Operands) -> None:
+    """Left shift; by the width or more it gives 0."""
+    t.write(o[0], t.b.binary(arith.Shl, t.read(o[1], m.type), t.read(o[2], u32)))
+
+
+@form("shr .<bits>|<int>", "d, a, b")
+def shr(t: Values, m: Match, o: Operands) -> None:
+    """Right shift; by the width or more it gives the sign or 0."""
+    t.write(o[0], t.b.binary(arith.Shr, t.read(o[1], m.type), t.read(o[2], u32)))
+
+
+@form("shf .l|r .clamp|wrap .b32", "d, a, b, c")
+def shf(t: Values, m: Match, o: Operands) -> None:
+    """A shift of two words: the upper of them, or the lower one."""
+    b, low, high, amount = t.b, *(t.read(each, u32) for each in o[1:])
+    limit = b.const(32, u32)
+    if m.has("wrap"):
+        amount = b.and_(amount, b.const(31, u32))
+    else:
+        amount = b.binary(arith.Min, amount, limit)
+    other = b.sub(limit, amount)
+    if m.has("l"):
+        made = b.or_(b.binary(arith.Shl, high, amount), b.binary(arith.Shr, low, other))
+    else:
+        made = b.or_(b.binary(arith.Shr, low, amount), b.binary(arith.Shl, high, other))
+    t.write(o[0], made)
+
+
+# --- comparisons
+
+_ORDERED: dict[str, type[Op]] = {
+    "eq": arith.Eq,
+    "lt": arith.Lt,
+    "le": arith.Le,
+    "gt": arith.Gt,
+    "ge": arith.Ge,
+}
+_UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
+_OPPOSITE = {"neu": "eq", "ltu": "ge", "leu": "gt", "gtu": "le", "geu": "lt"}
+
+
+def compare(t: Values, name: str, dtype: DType, ftz: bool, o: Operands) -> Value:
+    """The result of a comparison."""
+    b = t.b
+    if name in _UNSIGNED:
+        name, dtype = _UNSIGNED[name], unsigned(dtype.bits)
+    first, second = t.read(o[0], dtype), t.read(o[1], dtype)
+    if ftz:
+        first, second = flushed(t, first), flushed(t, second)
+    if name in ("num", "nan"):
+        both = b.and_(b.eq(first, first), b.eq(second, second))
+        return both if name == "num" else b.not_(both)
+    if name == "equ":
+        either = b.or_(b.binary(arith.Ne, first, first), b.binary(arith.Ne, second, second))
+        return b.or_(either, b.eq(first, second))
+    if name == "neu":
+        return b.binary(arith.Ne, first, second)
+    if name in _OPPOSITE:
+        return b.not_(b.binary(_ORDERED[_OPPOSITE[name]], first, second))
+    if name == "ne" and dtype.is_float:  # false with a NaN
+        smaller, larger = b.lt(first, second), b.binary(arith.Gt, first, second)
+        return b.or_(smaller, larger)
+    op = arith.Ne if name == "ne" else _ORDERED[name]
+    return b.binary(op, first, second)
+
+
+def flushed(t: Values, value: Value) -> Value:
+    """An f16 or f32, with 0 of its sign for a subnormal number."""
+    assert isinstance(value.type, DType)
+    b, kind = t.b, value.type
+    word = unsigned(kind.bits)
+    bits = b.bitcast(value, word)
+    exponent = b.and_(bits, b.const(_EXPONENTS[kind], word))
+    sign = b.bitcast(b.and_(bits, b.const(1 << kind.bits - 1, word)), kind)
+    return b.select(b.eq(exponent, b.zero(word)), sign, value)
+
+
+_EXPONENTS = {f16: 0x7C00, f32: 0x7F800000}
+_NAMES = "eq|ne|lt|le|gt|ge"
+_ALL = f"{_NAMES}|equ|neu|ltu|leu|gtu|geu|num|nan"
+
+
+@form("setp .eq|ne .<bits>", "d, a, b")
+@form("setp .eq|ne .and|or|xor .<bits>", "d, a, b, c")
+@form(f"setp .{_NAMES} .<int>", "d, a, b")
+@form(f"setp .{_NAMES} .and|or|xor .<int>", "d, a, b, c")
+@form("setp .lo|ls|hi|hs .<unsigned>", "d, a, b")
+@form("setp .lo|ls|hi|hs .and|or|xor .<unsigned>", "d, a, b, c")
+@form(f"setp .{_ALL} [.ftz] .f32|f16", "d, a, b")
+@form(f"setp .{_ALL} .and|or|xor [.ftz] .f32|f16", "d, a, b, c")
+@form(f"setp .{_ALL} .f64|bf16", "d, a, b")
+@form(f"setp .{_ALL} .and|or|xor .f64|bf16", "d, a, b, c")
+def setp(t: Values, m: Match, o: Operands) -> None:
+    """A comparison, and its opposite, each combined with a predicate."""
+    first, second = t.both(o[0])
+    made = compare(t, m.modifiers[0], m.type, m.has("ftz"), o[1:3])
+    results = (made,) if isinstance(second, Sink) else (made, t.b.not_(made))
+    if len(o) == 4:
+        other, op = t.read(o[3], b1), _BITWISE[m.one_of("and", "or", "xor")]
+        results = tuple(t.b.binary(op, each, other) for each in results)
+    for operand, value in zip((first, second), results):
+        t.write(operand, value)
+
+
+@form("set .eq|ne .u32|s32|f32 .<bits>", "d, a, b")
+@form(f"set .{_NAMES} .u32|s32|f32 .<int>", "d, a, b")
+@form("set .lo|ls|hi|hs .u32|s32|f32 .<unsigned>", "d, a, b")
+@form(f"set .{_ALL} [.ftz] .u32|s32|f32 .f32", "d, a, b")
+@form(f"set .{_ALL} .u32|s32|f32 .f64", "d, a, b")
+@form("set .eq|ne .and|or|xor .u32|s32|f32 .<bits>", "d, a, b, c")
+@form(f"set .{_NAMES} .and|or|xor .u32|s32|f32 .<int>", "d, a, b, c")
+@form("set .lo|ls|hi|hs .and|or|xor .u32|s32|f32 .<unsigned>", "d, a, b, c")
+@form(f"set .{_ALL} .and|or|xor [.ftz] .u32|s32|f32 .f32", "d, a, b, c")
+@form(f"set .{_ALL} .and|or|xor .u32|s32|f32 .f64", "d, a, b, c")
+def set_(t: Values, m: Match, o: Operands) -> None:
+    """A comparison, combined with a predicate, as all ones or as 1.0."""
+    kind = m.types[0]
+    made = compare(t, m.modifiers[0], m.type, m.has("ftz"), o[1:3])
+    if len(o) == 4:
+        made = t.b.binary(_BITWISE[m.one_of("and", "or", "xor")], made, t.read(o[3], b1))
+    true = t.b.const(1.0, f32) if kind is f32 else t.b.const(-1, kind)
+    t.write(o[0], t.b.select(made, true, t.b.zero(kind)))

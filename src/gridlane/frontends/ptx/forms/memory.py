@@ -1,0 +1,162 @@
+"""Loads, stores and hints. PTX ISA 9.0, "Data Movement and Conversion Instructions"."""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import b1
+from gridlane.frontends.ptx.forms.table import Match, form
+from gridlane.frontends.ptx.operands import Address, Number, Operand, Symbol
+from gridlane.frontends.ptx.types import SPACES, TYPES
+from gridlane.frontends.ptx.values import Values
+from gridlane.ir.ops import copies, memory
+from gridlane.ir.ops.grid import Fence, MemoryOrder, MemoryScope
+from gridlane.ir.types import Space, VectorType
+
+Operands = tuple[Operand, ...]
+
+SCOPES = {
+    "cta": MemoryScope.BLOCK,
+    "cluster": MemoryScope.DEVICE,
+    "gpu": MemoryScope.DEVICE,
+    "sys": MemoryScope.SYSTEM,
+}
+_TYPES = ".<any>|f16|f16x2|bf16|bf16x2|f32|f64"
+_VECTOR = "[.v2|v4|v8]"
+_HINTS = (
+    "[.L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate] "
+    "[.L2::evict_normal|L2::evict_first|L2::evict_last] [.L2::cache_hint] "
+    "[.L2::64B|L2::128B|L2::256B]"
+)
+_STATE = "[.global|shared|shared::cta|local]"
+
+
+def space_of(m: Match) -> Space:
+    """The space that a form names; GENERIC if it names none."""
+    return SPACES.get(m.one_of(*SPACES), Space.GENERIC)
+
+
+def _count(m: Match) -> int:
+    return int((m.one_of("v2", "v4", "v8") or "v1")[1:])
+
+
+@form(f"ld [.weak] {_STATE} [.ca|cg|cs|lu|cv] {_HINTS} {_VECTOR} {_TYPES}", "d, a, policy?")
+@form(f"ld .global [.ca|cg|cs] .nc {_HINTS} {_VECTOR} {_TYPES}", "d, a, policy?")
+@form(f"ld .const {_VECTOR} {_TYPES}", "d, a")
+@form(f"ldu [.global] {_VECTOR} {_TYPES}", "d, a")
+@form(f"ld .volatile {_STATE} {_VECTOR} {_TYPES}", "d, a")
+@form(f"ld .mmio .relaxed .sys [.global] {_TYPES}", "d, a")
+@form(
+    f"ld .relaxed|acquire .cta|cluster|gpu|sys {_STATE} {_HINTS} {_VECTOR} {_TYPES}",
+    "d, a, policy?",
+)
+def load(t: Values, m: Match, o: Operands) -> None:
+    """Read memory. One order stronger than relaxed is a fence behind the load."""
+    if isinstance(o[1], Address) and isinstance(o[1].base, Symbol):
+        variable = o[1].base.variable
+        if variable is not None and variable.space == "param":
+            t.fail(f"{variable.name} is a parameter: read it by ld.param")
+    count, kind = _count(m), m.type
+    is_volatile = m.has("volatile", "relaxed", "acquire", "mmio")
+    if count == 1:
+        made = t.b.load(t.pointer(o[1], kind, space_of(m)), is_volatile)
+        t.write(o[0], t.widen(o[0], made))
+    else:
+        targets = t.parts(o[0], count)
+        whole = t.b.load(t.pointer(o[1], VectorType(kind, count), space_of(m)), is_volatile)
+        for place, target in enumerate(targets):
+            t.write(target, t.widen(target, t.emit(memory.Part(whole, place))))
+    if m.has("acquire"):
+        _fence(t, m, MemoryOrder.ACQUIRE)
+
+
+@form(f"st [.weak] {_STATE} [.wb|cg|cs|wt] {_HINTS} {_VECTOR} {_TYPES}", "a, b, policy?")
+@form(f"st .volatile {_STATE} {_VECTOR} {_TYPES}", "a, b")
+@form(f"st .mmio .relaxed .sys [.global] {_TYPES}", "a, b")
+@form(
+    f"st .relaxed|release .cta|cluster|gpu|sys {_STATE} {_HINTS} {_VECTOR} {_TYPES}",
+    "a, b, policy?",
+)
+def store(t: Values, m: Match, o: Operands) -> None:
+    """Write memory. One order stronger than relaxed is a fence before the store."""
+    if m.has("release"):
+        _fence(t, m, MemoryOrder.RELEASE)
+    count, kind = _count(m), m.type
+    is_volatile = m.has("volatile", "relaxed", "release", "mmio")
+    if count == 1:
+        value = t.read(o[1], kind, narrows=True)
+        t.b.store(t.target(o[0], kind, space_of(m)), value, is_volatile)
+        return
+    parts = tuple(t.read(each, kind, narrows=True) for each in t.parts(o[1], count))
+    vector = VectorType(kind, count)
+    whole = t.emit(memory.Pack(parts, vector))
+    t.b.store(t.target(o[0], vector, space_of(m)), whole, is_volatile)
+
+
+def _fence(t: Values, m: Match, order: MemoryOrder) -> None:
+    t.b.emit(Fence(SCOPES[m.one_of(*SCOPES)], order))
+
+
+@form("prefetch .global|local .L1|L2", "a")
+@form("prefetch .global .L2::evict_last|L2::evict_normal", "a")
+@form("prefetch .L1|L2", "a")
+@form("prefetchu .L1", "a")
+@form("discard [.global] .L2", "a, size")
+@form("applypriority [.global] .L2::evict_normal", "a, size")
+def hint(t: Values, m: Match, o: Operands) -> None:
+    """A hint that no result depends on."""
+
+
+@form("createpolicy .fractional .L2::evict_last|L2::evict_first|L2::evict_normal .b64", "d, a?")
+def policy(t: Values, m: Match, o: Operands) -> None:
+    """A cache policy, which is a hint."""
+    t.write(o[0], t.b.zero(m.type))
+
+
+@form("isspacep .global|shared|shared::cta|local|const", "d, a")
+def isspacep(t: Values, m: Match, o: Operands) -> None:
+    """Whether a generic address is of a space; where it is known which it is of."""
+    value = t.pointer_in(o[1])
+    space = getattr(value.type, "space", Space.GENERIC) if value is not None else Space.GENERIC
+    if space is Space.GENERIC:
+        t.fail("it is not known here which memory the address is of")
+    t.write(o[0], t.b.const(space is SPACES[m.modifiers[0]], b1))
+
+
+# --- copies behind the thread's back
+
+
+_ASYNC = (
+    "cp .async .ca|cg .shared|shared::cta .global [.L2::cache_hint] [.L2::64B|L2::128B|L2::256B]"
+)
+
+
+@form(_ASYNC, "a, b, size, policy?")
+def copy_async(t: Values, m: Match, o: Operands) -> None:
+    """Start a copy of 4, 8 or 16 bytes."""
+    if not isinstance(o[2], Number) or o[2].value not in (4, 8, 16):
+        t.fail("a copy has 4, 8 or 16 bytes")
+    if len(o) == 4:
+        t.fail("copies with a size of the source are not translated yet")
+    target = t.target(o[0], TYPES["u8"], Space.SHARED)
+    source = t.pointer(o[1], TYPES["u8"], Space.GLOBAL)
+    t.b.emit(copies.AsyncCopy(target, source, int(o[2].value)))
+
+
+@form("cp .async .commit_group")
+def commit(t: Values, m: Match, o: Operands) -> None:
+    """Make a group of the copies."""
+    t.b.emit(copies.AsyncCommit())
+
+
+@form("cp .async .wait_group", "n")
+def wait(t: Values, m: Match, o: Operands) -> None:
+    """Wait for all groups but the last ones."""
+    if not isinstance(o[0], Number):
+        t.fail("the number of groups is a constant")
+    t.b.emit(copies.AsyncWait(int(o[0].value)))
+
+
+@form("cp .async .wait_all")
+def wait_all(t: Values, m: Match, o: Operands) -> None:
+    """Wait for all copies."""
+    t.b.emit(copies.AsyncCommit())
+    t.b.emit(copies.AsyncWait(0))

@@ -1,0 +1,147 @@
+"""The table of forms: what each opcode may look like, and the function that translates it.
+
+A form is written ``"add [.ftz] .f32|f64"``: the root, then modifiers in order; ``[...]`` may be
+absent, ``|`` separates alternatives, ``<name>`` stands for a set of SETS. Operands are written
+``"d, a, b"``: ``d`` and names that begin with it are results; ``?`` marks one that may be absent.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from gridlane.core.dtypes import DType
+from gridlane.frontends.ptx.types import BITS, INTEGERS, SIGNED, TYPES, UNSIGNED
+
+if TYPE_CHECKING:
+    from gridlane.frontends.ptx.operands import Operand
+    from gridlane.frontends.ptx.values import Values
+
+    Build = Callable[[Values, "Match", tuple[Operand, ...]], None]
+
+SETS = {
+    "int": INTEGERS,
+    "signed": SIGNED,
+    "unsigned": UNSIGNED,
+    "bits": BITS,
+    "compare": ("eq", "ne", "lt", "le", "gt", "ge"),
+    "sem": ("relaxed", "acquire", "release", "acq_rel"),
+    "scope": ("cta", "gpu", "sys"),
+    "state": ("global", "shared", "shared::cta", "local", "const"),
+    "any": ("u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "b8", "b16", "b32", "b64"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A form and the modifiers that an instruction has of it.
+
+    Attributes:
+        types: the modifiers that are types, in order.
+    """
+
+    form: Form
+    modifiers: tuple[str, ...]
+    types: tuple[DType, ...]
+
+    @property
+    def type(self) -> DType:
+        """The last type."""
+        return self.types[-1]
+
+    def has(self, *names: str) -> bool:
+        """Whether one of these is a modifier."""
+        return any(name in self.modifiers for name in names)
+
+    def one_of(self, *names: str) -> str:
+        """The first of these that is a modifier, or ""."""
+        return next((name for name in names if name in self.modifiers), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A row of the table.
+
+    Attributes:
+        parts: the alternatives of each modifier; with "" where it may be absent.
+        operands: the names of the operands; ``least`` of them are needed.
+    """
+
+    root: str
+    parts: tuple[tuple[str, ...], ...]
+    operands: tuple[str, ...]
+    least: int
+    build: Build
+
+    def match(self, modifiers: tuple[str, ...]) -> Match | None:
+        """How an instruction's modifiers fit this form."""
+        if not _fits(self.parts, modifiers):
+            return None
+        types = tuple(TYPES[each] for each in modifiers if each in TYPES)
+        return Match(self, modifiers, types)
+
+    def spellings(self) -> Iterator[str]:
+        """Every opcode of this form."""
+        for chosen in itertools.product(*self.parts):
+            yield ".".join((self.root, *filter(None, chosen)))
+
+    def results(self) -> tuple[int, ...]:
+        """The numbers of the operands that are results."""
+        return tuple(n for n, name in enumerate(self.operands) if name[0] == "d")
+
+
+FORMS: dict[str, list[Form]] = {}
+"""The forms of each root."""
+
+
+def form(pattern: str, operands: str = "") -> Callable[[Build], Build]:
+    """Put a row into the table: the decorated function translates it."""
+    root, *words = pattern.split()
+    parts: list[tuple[str, ...]] = []
+    for word in words:
+        optional = word[0] == "["
+        names = word.strip("[]").lstrip(".").split("|")
+        chosen = [name for each in names for name in _alternatives(each)]
+        parts.append((*chosen, "") if optional else tuple(chosen))
+    kinds = [kind.strip() for kind in operands.split(",") if kind.strip()]
+    least = sum(not kind.endswith("?") for kind in kinds)
+
+    def declare(build: Build) -> Build:
+        row = Form(root, tuple(parts), tuple(kind.rstrip("?") for kind in kinds), least, build)
+        FORMS.setdefault(root, []).append(row)
+        return build
+
+    return declare
+
+
+def _alternatives(name: str) -> tuple[str, ...]:
+    return SETS[name[1:-1]] if name[0] == "<" else (name,)
+
+
+def _fits(parts: tuple[tuple[str, ...], ...], modifiers: tuple[str, ...]) -> bool:
+    """Whether the modifiers are alternatives of the parts, in order."""
+    places = {0}  # how many modifiers the parts so far may have taken
+    for part in parts:
+        places = {
+            at + (name != "")
+            for at in places
+            for name in part
+            if name == "" or (at < len(modifiers) and modifiers[at] == name)
+        }
+        if not places:
+            return False
+    return len(modifiers) in places
+
+
+@cache
+def find(root: str, modifiers: tuple[str, ...], operands: int) -> Match | None:
+    """The form of an instruction with so many operands; None if there is none."""
+    for row in FORMS.get(root, ()):
+        if row.least <= operands <= len(row.operands):
+            found = row.match(modifiers)
+            if found is not None:
+                return found
+    return None

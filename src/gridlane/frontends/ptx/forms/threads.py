@@ -1,0 +1,147 @@
+"""Barriers, fences and warps. PTX ISA 9.0, "Parallel Synchronization and Communication"."""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import b1, i32, u32
+from gridlane.frontends.ptx.forms.memory import SCOPES
+from gridlane.frontends.ptx.forms.table import Match, form
+from gridlane.frontends.ptx.operands import Number, Operand
+from gridlane.frontends.ptx.values import Values
+from gridlane.ir.builder import constant
+from gridlane.ir.ops import arith, warp
+from gridlane.ir.ops.grid import (
+    Barrier,
+    BarrierReduce,
+    Fence,
+    MemoryOrder,
+    MemoryScope,
+    Reduction,
+    SyncWarp,
+)
+
+Operands = tuple[Operand, ...]
+
+
+def _only_barrier_0(t: Values, operand: Operand) -> None:
+    if not isinstance(operand, Number) or operand.value != 0:
+        t.fail("barriers other than 0 are not translated")
+
+
+@form("bar .sync", "a")
+@form("bar .cta .sync", "a")
+@form("barrier .sync [.aligned]", "a")
+@form("barrier .cta .sync [.aligned]", "a")
+def barrier(t: Values, m: Match, o: Operands) -> None:
+    """Wait for the block."""
+    _only_barrier_0(t, o[0])
+    t.b.emit(Barrier())
+
+
+@form("bar [.cta] .red .popc .u32", "d, a, p")
+@form("barrier [.cta] .red .popc [.aligned] .u32", "d, a, p")
+def barrier_count(t: Values, m: Match, o: Operands) -> None:
+    """Wait for the block, and count."""
+    _only_barrier_0(t, o[1])
+    t.write(o[0], t.b.cast(t.emit(BarrierReduce(Reduction.COUNT, t.read(o[2], b1))), u32))
+
+
+@form("bar [.cta] .red .and|or .pred", "d, a, p")
+@form("barrier [.cta] .red .and|or [.aligned] .pred", "d, a, p")
+def barrier_vote(t: Values, m: Match, o: Operands) -> None:
+    """Wait for the block, and ask whether all or any hold."""
+    _only_barrier_0(t, o[1])
+    kind = Reduction.ALL if m.has("and") else Reduction.ANY
+    made = t.emit(BarrierReduce(kind, t.read(o[2], b1)))
+    t.write(o[0], t.b.binary(arith.Ne, made, t.b.const(0, i32)))
+
+
+@form("bar .warp .sync", "a")
+def warp_barrier(t: Values, m: Match, o: Operands) -> None:
+    """Wait for lanes of the warp."""
+    t.b.emit(SyncWarp(t.read(o[0], u32)))
+
+
+@form("membar .cta|gl|sys")
+@form("fence [.sc|acq_rel|acquire|release] .cta|cluster|gpu|sys")
+def fence(t: Values, m: Match, o: Operands) -> None:
+    """Order memory."""
+    scope = MemoryScope.DEVICE if m.has("gl") else SCOPES[m.one_of(*SCOPES)]
+    orders = {"acq_rel": MemoryOrder.ACQ_REL, "acquire": MemoryOrder.ACQUIRE}
+    orders["release"] = MemoryOrder.RELEASE
+    order = orders.get(m.one_of(*orders), MemoryOrder.SEQ_CST)
+    t.b.emit(Fence(scope, order))
+
+
+_SHUFFLES = {
+    "idx": warp.ShuffleMode.IDX,
+    "up": warp.ShuffleMode.UP,
+    "down": warp.ShuffleMode.DOWN,
+    "bfly": warp.ShuffleMode.XOR,
+}
+
+
+@form("shfl .sync .up|down|bfly|idx .b32", "d, a, b, c, mask")
+def shfl(t: Values, m: Match, o: Operands) -> None:
+    """A value of another lane. The segments are those of CUDA C++: of 1 to 32 lanes, whole."""
+    mode = _SHUFFLES[m.modifiers[1]]
+    known = constant(t.read(o[3], u32))
+    if known is None:
+        t.fail("the clamp and the segment mask are a constant")
+    packed = int(known)
+    clamp, width = packed & 31, 32 - (packed >> 8 & 31)
+    if width & width - 1 or packed >> 13 or clamp != (0 if m.has("up") else 31):
+        t.fail(f"{packed:#x} is no clamp and segment mask of CUDA C++'s shuffles")
+    lane = t.b.cast(t.read(o[2], u32), i32)
+    first, second = t.both(o[0])
+    op = warp.Shuffle(mode, t.read(o[4], u32), t.read(o[1], m.type), lane, t.b.const(width, i32))
+    value, inside = t.b.emit(op).results
+    t.write(first, value)
+    t.write(second, inside)
+
+
+@form("vote .sync .all|any|uni .pred", "d, a, mask")
+@form("vote .sync .ballot .b32", "d, a, mask")
+def vote(t: Values, m: Match, o: Operands) -> None:
+    """A vote of lanes."""
+    modes = {"all": "all", "any": "any", "uni": "eq", "ballot": "ballot"}
+    mode = warp.VoteMode(modes[m.modifiers[1]])
+    t.write(o[0], t.emit(warp.Vote(mode, t.read(o[2], u32), t.read(o[1], b1))))
+
+
+@form("activemask .b32", "d")
+def activemask(t: Values, m: Match, o: Operands) -> None:
+    """The lanes that run."""
+    t.write(o[0], t.emit(warp.ActiveMask()))
+
+
+@form("match .any .sync .b32|b64", "d, a, mask")
+def match_any(t: Values, m: Match, o: Operands) -> None:
+    """The lanes with the same value."""
+    t.write(o[0], t.emit(warp.MatchAny(t.read(o[2], u32), t.read(o[1], m.type))))
+
+
+@form("match .all .sync .b32|b64", "d, a, mask")
+def match_all(t: Values, m: Match, o: Operands) -> None:
+    """The lanes, if all have the same value."""
+    first, second = t.both(o[0])
+    lanes, same = t.b.emit(warp.MatchAll(t.read(o[2], u32), t.read(o[1], m.type))).results
+    t.write(first, lanes)
+    t.write(second, same)
+
+
+@form("redux .sync .add|min|max .u32|s32", "d, a, mask")
+@form("redux .sync .and|or|xor .b32", "d, a, mask")
+def redux(t: Values, m: Match, o: Operands) -> None:
+    """A reduction over lanes."""
+    kind = warp.WarpReduction(m.modifiers[1])
+    t.write(o[0], t.emit(warp.WarpReduce(kind, t.read(o[2], u32), t.read(o[1], m.type))))
+
+
+@form("nanosleep .u32", "a")
+def nanosleep(t: Values, m: Match, o: Operands) -> None:
+    """A pause, which may be short: no result depends on it."""
+
+
+@form("pmevent [.mask]", "a")
+def pmevent(t: Values, m: Match, o: Operands) -> None:
+    """A counter of a profiler, which nothing reads here."""

@@ -1,0 +1,331 @@
+"""The index of a module: its functions and variables, with the bodies unread.
+
+PTX ISA 9.0, chapters "Syntax", "Directives" and "Abstracting the ABI".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from gridlane.frontends.ptx.text import Text
+from gridlane.frontends.ptx.types import TYPES
+
+NEWEST = (9, 5)
+"""The newest version of the ISA that is read to the letter."""
+
+_NAME = r"[A-Za-z_$%][\w$]*"
+_SPACE = re.compile(r"\s*")
+_BRACE = re.compile(r"[{}]|\"(?:[^\"\\\n]|\\.)*\"")
+_VERSION = re.compile(r"\.version\s+(\d+)\.(\d+)")
+_TARGET = re.compile(r"\.target\s+([\w,\s]*?)(?=\s*(?:\n|\.|$))")
+_SIZE = re.compile(r"\.address_size\s+(\d+)")
+_FILE = re.compile(r'\.file\s+(\d+)\s+"((?:[^"\\\n]|\\.)*)"[^\n]*')
+_SKIPPED = re.compile(r"\.(?:pragma|alias)\b[^;]*;|\.loc\b[^\n]*")
+_SECTION = re.compile(r"\.section\s+[^\s{]+\s*\{")
+_LINKING = re.compile(r"\.(extern|visible|weak|common)\b\s*")
+_FUNCTION = re.compile(
+    rf"\.(?P<kind>entry|func)\b\s*(?:\((?P<results>[^()]*)\)\s*)?(?P<name>{_NAME})\s*"
+    rf"(?:\((?P<params>[^()]*)\)\s*)?(?P<tuning>[^{{;]*)(?P<end>[{{;])"
+)
+_VARIABLE = re.compile(
+    r"\.(?P<space>global|const|shared|local|tex|param)\b(?P<rest>[^;={]*)(?:=\s*(?P<value>[^;]*))?;"
+)
+_DECLARED = re.compile(
+    rf"\s*(?:\.align\s+(?P<align>\d+)\s*)?(?:\.v(?P<vector>[24])\s*)?\.(?P<type>\w+)\s+"
+    rf"(?P<attributes>(?:\.\w+(?:\s+\d+)?\s+)*)(?P<name>{_NAME})\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)$"
+)
+_TUNING = re.compile(r"\.(\w+)\s*((?:\d+\s*,?\s*)*)")
+_KNOWN_TUNING = frozenset((
+    *("maxntid", "reqntid", "minnctapersm", "maxnreg", "noreturn", "pragma", "maxnctapersm"),
+    *("reqnctapercluster", "explicitcluster", "maxclusterrank", "attribute", "blocksareclusters"),
+    *("abi_preserve", "abi_preserve_control"),
+))  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A declared variable or parameter.
+
+    Attributes:
+        space: ``global``, ``const``, ``shared``, ``local`` or ``param``.
+        count: how many elements; None for an array without a size.
+        pointer: the space that a parameter's ``.ptr`` names ("" for generic), or None.
+        value: the text of the initial value, or "".
+        linking: ``extern``, ``visible``, ``weak``, ``common`` or "".
+    """
+
+    name: str
+    type: str
+    space: str
+    count: int | None
+    align: int
+    at: int
+    is_array: bool = False
+    pointer: str | None = None
+    value: str = ""
+    linking: str = ""
+
+    @property
+    def size(self) -> int:
+        """Its bytes; 0 without a size."""
+        return TYPES[self.type].size * (self.count or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class PtxFunction:
+    """A kernel or function: its head, and where its body is in the code.
+
+    Attributes:
+        start, end: of the body, without the braces; both 0 of a declaration.
+        tuning: the numbers of each performance-tuning directive.
+    """
+
+    name: str
+    is_entry: bool
+    params: tuple[Declared, ...]
+    results: tuple[Declared, ...]
+    start: int
+    end: int
+    at: int
+    tuning: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+
+    @property
+    def has_body(self) -> bool:
+        """Whether it is defined here."""
+        return self.end > 0
+
+
+@dataclass(frozen=True, slots=True)
+class PtxModule:
+    """A module.
+
+    Attributes:
+        version: of the ISA that the text names.
+        target: ``sm_80`` and the like.
+        files: the source files that ``.loc`` numbers.
+        notes: what was read other than to the letter.
+    """
+
+    text: Text
+    version: tuple[int, int]
+    target: str
+    functions: dict[str, PtxFunction]
+    variables: dict[str, Declared]
+    files: dict[int, str]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The names of the kernels, in order."""
+        return tuple(each.name for each in self.functions.values() if each.is_entry)
+
+
+def parse_ptx(text: str, name: str = "") -> PtxModule:
+    """The index of a PTX module.
+
+    Args:
+        name: of the file, for errors.
+
+    Raises:
+        PtxError: the text is no PTX module; located.
+    """
+    return _Index(Text(text, name)).module()
+
+
+class _Index:
+    def __init__(self, text: Text) -> None:
+        self.text, self.code = text, text.code
+        self.functions: dict[str, PtxFunction] = {}
+        self.variables: dict[str, Declared] = {}
+        self.files: dict[int, str] = {}
+        self.notes: list[str] = []
+
+    def module(self) -> PtxModule:
+        """Read everything but the bodies."""
+        version, at = self._version()
+        target, at = self._target(at)
+        at = self._skip(at)
+        while at < len(self.code):
+            at = self._skip(self._item(at))
+        return PtxModule(
+            *(self.text, version, target, self.functions, self.variables, self.files),
+            tuple(self.notes),
+        )
+
+    def _skip(self, at: int) -> int:
+        found = _SPACE.match(self.code, at)
+        assert found is not None  # it matches nothing
+        return found.end()
+
+    def _version(self) -> tuple[tuple[int, int], int]:
+        at = self._skip(0)
+        if "\0" in self.code:
+            self.text.fail("this is no text: it has a zero byte", self.code.index("\0"))
+        found = _VERSION.match(self.code, at)
+        if found is None:
+            self.text.fail("PTX begins with .version, as in `.version 8.0`", at)
+        version = int(found[1][:9]), int(found[2][:9])
+        if not (1, 0) <= version < (20, 0):
+            self.text.fail(f"there is no PTX ISA {found[1]}.{found[2]}", at, len(found[0]))
+        if version > NEWEST:
+            self.notes.append(f"PTX ISA {found[1]}.{found[2]} is read as {NEWEST[0]}.{NEWEST[1]}")
+        return version, found.end()
+
+    def _target(self, at: int) -> tuple[str, int]:
+        at = self._skip(at)
+        found = _TARGET.match(self.code, at)
+        if found is None:
+            self.text.fail("the second directive is .target, as in `.target sm_80`", at)
+        words = [word.strip() for word in found[1].split(",")]
+        targets = [word for word in words if re.fullmatch(r"sm_\d+[af]?", word)]
+        if len(targets) != 1:
+            said = f"{len(targets)} targets" if targets else f"the target {found[1].strip()!r}"
+            self.text.fail(f"{said}; one is named, as in `.target sm_80`", at, len(found[0]))
+        return targets[0], found.end()
+
+    def _item(self, at: int) -> int:
+        """Read one directive; returns its end."""
+        code, linking, start = self.code, "", at
+        if found := _LINKING.match(code, at):
+            linking, at = found[1], found.end()
+        if found := _FUNCTION.match(code, at):
+            return self._function(found, start)
+        if found := _VARIABLE.match(code, at):
+            declared = self._declared(found["rest"], found["space"], found.start("rest"))
+            self._define_variable(declared, linking, (found["value"] or "").strip())
+            return found.end()
+        if found := _SIZE.match(code, at):
+            if found[1] != "64":
+                self.text.fail(
+                    f".address_size {found[1]}: addresses of 32 bits are not translated; compile "
+                    "with -m64",
+                    at,
+                    len(found[0]),
+                )
+            return found.end()
+        if found := _FILE.match(code, at):
+            self.files[int(found[1])] = found[2]
+            return found.end()
+        if found := _SKIPPED.match(code, at):
+            return found.end()
+        if found := _SECTION.match(code, at):
+            return self._closed(found.end())
+        if code.startswith((".version", ".target"), at):
+            self.text.fail("a second module in one text; give each a text of its own", at)
+        word = re.compile(r"\S{1,40}").match(code, at)
+        self.text.fail(f"no directive of a module: {word[0] if word else ''}", at)
+
+    def _function(self, found: re.Match[str], at: int) -> int:
+        name = found["name"]
+        params = self._params(found["params"], found.start("params"))
+        results = self._params(found["results"], found.start("results"))
+        tuning = self._tuning(found["tuning"], found.start("tuning"))
+        start = end = 0
+        after = found.end()
+        if found["end"] == "{":
+            start, after = after, self._closed(after)
+            end = after - 1
+        made = PtxFunction(name, found["kind"] == "entry", params, results, start, end, at, tuning)
+        known = self.functions.get(name)
+        if known is not None and known.has_body and made.has_body:
+            self.text.fail(f"{name} is defined a second time", found.start("name"), len(name))
+        if made.has_body or known is None:
+            self.functions[name] = made
+        return after
+
+    def _closed(self, at: int) -> int:
+        """The end of a brace's block, behind the opening brace at ``at`` - 1."""
+        depth = 1
+        for found in _BRACE.finditer(self.code, at):
+            if found[0] == "{":
+                depth += 1
+            elif found[0] == "}":
+                depth -= 1
+                if not depth:
+                    return found.end()
+        self.text.fail("this brace is not closed", at - 1)
+
+    def _tuning(self, text: str, at: int) -> dict[str, tuple[int, ...]]:
+        made: dict[str, tuple[int, ...]] = {}
+        end = 0
+        for found in _TUNING.finditer(text):
+            if text[end : found.start()].strip() or found[1] not in _KNOWN_TUNING:
+                break
+            made[found[1]] = tuple(int(each[:9]) for each in re.findall(r"\d+", found[2]))
+            end = found.end()
+            if found[1] == "pragma":
+                end = text.index(";", end) + 1 if ";" in text[end:] else len(text)
+        if text[end:].strip():
+            self.text.fail(f"no directive of a function: {text[end:].strip()[:40]}", at + end)
+        return made
+
+    def _params(self, text: str | None, at: int) -> tuple[Declared, ...]:
+        made: list[Declared] = []
+        if text is None or not text.strip():
+            return ()
+        for part in text.split(","):
+            start = at + len(part) - len(part.lstrip())
+            found = re.match(r"\s*\.(param|reg)\b", part)
+            if found is None:
+                self.text.fail("a parameter is declared with .param or .reg", start)
+            made.append(self._declared(part[found.end() :], "param", at + found.end()))
+            at += len(part) + 1
+        names = [each.name for each in made]
+        for each in made:
+            if names.count(each.name) > 1:
+                self.text.fail(f"the parameter {each.name} is declared twice", each.at)
+        return tuple(made)
+
+    def _declared(self, text: str, space: str, at: int) -> Declared:
+        return declared(self.text, text, space, at)
+
+    def _define_variable(self, made: Declared, linking: str, value: str) -> None:
+        known = self.variables.get(made.name)
+        if known is not None and known.linking != "extern" and linking != "extern":
+            self.text.fail(f"{made.name} is defined a second time", made.at, len(made.name))
+        if known is None or linking != "extern":
+            self.variables[made.name] = Declared(
+                *(made.name, made.type, made.space, made.count, made.align, made.at),
+                *(made.is_array, made.pointer, value, linking),
+            )
+
+
+_LARGEST = 1 << 40
+
+
+def declared(text: Text, part: str, space: str, at: int) -> Declared:
+    """A declaration behind its state space: alignment, type, name and sizes.
+
+    Raises:
+        PtxError: it is malformed, or too large for any memory.
+    """
+    found = _DECLARED.match(part)
+    start = at + len(part) - len(part.lstrip())
+    if found is None:
+        text.fail(f"a malformed declaration: {part.strip()[:60]}", start)
+    kind, name = found["type"], found["name"]
+    if kind not in TYPES or kind == "pred":
+        text.fail(f"no variable of type .{kind} is translated", start, max(1, len(part.strip())))
+    count: int | None = int(found["vector"] or 1)
+    sizes = re.findall(r"\[\s*([^\]]*?)\s*\]", found["sizes"])
+    for size in sizes:
+        if not size:
+            count = None
+        elif not re.fullmatch(r"0[xX][0-9a-fA-F]{1,20}|\d{1,20}", size):
+            text.fail(f"[{size}]: the size of an array is a number", start)
+        elif count is not None:
+            count *= int(size, 0) if not size.isdigit() else int(size)
+    if count is not None and count * TYPES[kind].size > _LARGEST:
+        text.fail(f"{name} has more than 2^40 bytes", at + found.start("name"), len(name))
+    pointer = re.search(r"\.ptr\b(?:\s*\.(\w+))?", found["attributes"])
+    where = "" if pointer is None or pointer[1] in (None, "align") else pointer[1]
+    align = (
+        int(found["align"][:9]) if found["align"] else TYPES[kind].size * int(found["vector"] or 1)
+    )
+    if align < 1 or align & align - 1:
+        text.fail(f"an alignment is a power of two, not {align}", start)
+    return Declared(
+        *(name, kind, space, count, align, at + found.start("name"), bool(sizes)),
+        None if pointer is None else where,
+    )

@@ -1,0 +1,143 @@
+"""Operands of instructions: registers, numbers, names, addresses, vectors."""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass
+
+from gridlane.core.dtypes import DType
+from gridlane.frontends.ptx.module import Declared
+
+
+@dataclass(eq=False, slots=True)
+class Register:
+    """A register of a function.
+
+    Attributes:
+        type: the dtype that it is declared with; bits without a type are unsigned.
+        number: its own within the function.
+    """
+
+    name: str
+    type: DType
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reg:
+    """A register; of a predicate also its negation."""
+
+    register: Register
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A constant: an integer, or a float with its width in bits (0: written in decimals)."""
+
+    value: int | float
+    float_bits: int = -1
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is written as a float."""
+        return self.float_bits >= 0
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """A special register, as ``%tid.x``."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A variable, a function or a label, with an offset in bytes."""
+
+    name: str
+    variable: Declared | None
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The memory at a register, a variable or a number, plus an offset in bytes."""
+
+    base: Register | Symbol | None
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """Operands in braces."""
+
+    parts: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    """Operands in parentheses: arguments and results of calls."""
+
+    parts: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two results, as in ``%r1|%p1``."""
+
+    first: Operand
+    second: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """``_``: a result that is dropped."""
+
+
+Operand = Reg | Number | Special | Symbol | Address | Vector | Tuple | Pair | Sink
+
+_INTEGER = re.compile(
+    r"(?P<sign>-?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<binary>[01]+)|(?P<octal>0[0-7]+)|(?P<decimal>\d+))[uU]?"
+)
+_BITS = re.compile(r"0[fF](?P<single>[0-9a-fA-F]{8})|0[dD](?P<double>[0-9a-fA-F]{16})")
+_DECIMALS = re.compile(r"-?(?:\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)")
+
+
+def number(text: str) -> Number | None:
+    """A constant; None if the text is none.
+
+    >>> number("0f3F800000").value, number("-0x10").value, number("017").value, number("1.5").value
+    (1.0, -16, 15, 1.5)
+    """
+    if found := _INTEGER.fullmatch(text):
+        digits = found["hex"], found["binary"], found["octal"], found["decimal"]
+        value = next(int(d, base) for d, base in zip(digits, (16, 2, 8, 10)) if d is not None)
+        if value >= 1 << 64:
+            return None
+        return Number(-value if found["sign"] else value)
+    if found := _BITS.fullmatch(text):
+        if found["single"]:
+            bits = bytes.fromhex(found["single"])
+            return Number(struct.unpack(">f", bits)[0], 32)
+        return Number(struct.unpack(">d", bytes.fromhex(found["double"]))[0], 64)
+    if _DECIMALS.fullmatch(text):
+        return Number(float(text), 0)
+    return None
+
+
+def split_operands(text: str) -> list[tuple[str, int]]:
+    """The parts between commas outside of brackets, each with its place in the text."""
+    parts: list[tuple[str, int]] = []
+    depth = start = 0
+    for at, character in enumerate(text):
+        if character in "[{(":
+            depth += 1
+        elif character in "]})":
+            depth -= 1
+        elif character == "," and not depth:
+            parts.append((text[start:at], start))
+            start = at + 1
+    parts.append((text[start:], start))
+    return [(part.strip(), at + len(part) - len(part.lstrip())) for part, at in parts]

@@ -1,0 +1,171 @@
+"""Parameters: byte-addressed in PTX, flat scalars in the IR.
+
+A parameter is cut into pieces of its alignment. An access takes the bits of the pieces that it
+touches.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gridlane.core.dtypes import DType, u64
+from gridlane.frontends.ptx.module import Declared, PtxFunction
+from gridlane.frontends.ptx.types import TYPES, unsigned
+from gridlane.ir.ops.arith import Shl, Shr
+from gridlane.ir.types import Space, pointer
+from gridlane.ir.values import Function, Param, Value, Var
+
+if TYPE_CHECKING:
+    from gridlane.frontends.ptx.values import Values
+
+Piece = tuple[int, DType]
+"""The offset and the type of a piece."""
+
+_MOST_BYTES = 32764
+"""The most bytes of a kernel's parameters (PTX ISA 8.1 and sm_70 on)."""
+
+
+def pieces(param: Declared) -> list[Piece]:
+    """The pieces of a parameter, in order.
+
+    >>> from gridlane.frontends.ptx.module import parse_ptx
+    >>> text = ".version 8.0 .target sm_80\\n.entry k(.param .align 4 .b8 p[10]) { ret; }"
+    >>> pieces(parse_ptx(text).functions["k"].params[0])
+    [(0, u32), (4, u32), (8, u16)]
+    """
+    if not param.is_array:
+        return [(0, TYPES[param.type])]
+    made: list[Piece] = []
+    at, step = 0, min(8, param.align)
+    while at < param.size:
+        while at + step > param.size or at % step:
+            step //= 2
+        made.append((at, unsigned(8 * step)))
+        at += step
+    return made
+
+
+class Parameters:
+    """The parameters of a function and of the calls in it.
+
+    Attributes:
+        pointers: (parameter, offset) of those that hold addresses of global memory.
+    """
+
+    def __init__(self, function: PtxFunction, pointers: set[tuple[Declared, int]]) -> None:
+        self.function, self.pointers = function, pointers
+        self._values: dict[tuple[Declared, int], Value] = {}
+        self._results: dict[tuple[Declared, int], Var] = {}
+        self._written: dict[tuple[Declared, int], Value] = {}
+        """What st.param wrote for the next call, and what the last one returned."""
+
+    def declare(self, made: Function) -> None:
+        """Give an IR function its parameters and results."""
+        for number, param in enumerate(self.function.params):
+            for offset, dtype in pieces(param):
+                is_pointer = (param, offset) in self.pointers
+                type_ = pointer(unsigned(8), Space.GLOBAL) if is_pointer else dtype
+                name = f"{param.name}.{offset}" if param.is_array else param.name
+                value = Value(type_, None, name.replace("$", "_").replace("%", "_"))
+                path = (offset,) if param.is_array else ()
+                made.params.append(Param(value, number, path))
+                self._values[param, offset] = value
+        made.results = tuple(dtype for param in self.function.results for _, dtype in pieces(param))
+
+    def load(self, t: Values, param: Declared, offset: int, dtype: DType) -> Value:
+        """The value at an offset of a parameter of this function, or of what a call returned."""
+        known = self._values if param in self.function.params else self._written
+        exact = known.get((param, offset))
+        if exact is not None and exact.type.size == dtype.size:
+            is_scalar = isinstance(exact.type, DType)
+            return t.as_type(exact, dtype) if is_scalar or dtype is not u64 else exact
+        end = offset + dtype.size
+        if not 0 <= offset <= end <= param.size:
+            t.fail(f"{param.name} has {param.size} bytes, and {offset} to {end} are read")
+        total: Value | None = None
+        wide = unsigned(max(8, dtype.bits))
+        for at, piece in pieces(param):
+            if at + piece.size <= offset or at >= end:
+                continue
+            value = known.get((param, at))
+            if value is None:
+                t.fail(f"bytes {at} to {at + piece.size} of {param.name} were not written whole")
+            bits = t.bits(t.as_type(value, piece))
+            if at < offset:
+                bits = t.b.binary(Shr, bits, t.b.const(8 * (offset - at), unsigned(32)))
+            bits = t.b.cast(bits, wide)
+            if at > offset:
+                bits = t.b.binary(Shl, bits, t.b.const(8 * (at - offset), unsigned(32)))
+            total = bits if total is None else t.b.or_(total, bits)
+        assert total is not None  # pieces cover the parameter
+        return t.as_type(total, dtype)
+
+    def store(self, t: Values, param: Declared, offset: int, value: Value) -> None:
+        """Write a part of an argument of the next call, or of this function's result."""
+        if not 0 <= offset <= offset + value.type.size <= param.size:
+            t.fail(f"{param.name} has {param.size} bytes, and byte {offset} on is written")
+        for at, dtype in pieces(param):
+            inside = offset <= at and at + dtype.size <= offset + value.type.size
+            if inside:
+                part = t.bits(t.as_type(value, TYPES[f"b{8 * value.type.size}"]))
+                if at > offset:
+                    part = t.b.binary(Shr, part, t.b.const(8 * (at - offset), unsigned(32)))
+                part = t.b.cast(part, unsigned(dtype.bits))
+                self._put(t, param, at, t.as_type(part, dtype))
+            elif at < offset + value.type.size and offset < at + dtype.size:
+                self._put_part(t, param, (at, dtype), offset, value)
+
+    def _put_part(
+        self, t: Values, param: Declared, piece: Piece, offset: int, value: Value
+    ) -> None:
+        """Write some bytes of a piece."""
+        at, dtype = piece
+        whole = unsigned(dtype.bits)
+        if offset < at or offset + value.type.size > at + dtype.size:
+            t.fail(f"bytes {offset} on of {param.name} are written across its alignment")
+        old = self._old(t, param, at, dtype)
+        low = 8 * (offset - at)
+        assert isinstance(value.type, DType)
+        mask = (1 << value.type.bits) - 1 << low
+        bits = t.b.cast(t.bits(value), whole)
+        placed = t.b.binary(Shl, bits, t.b.const(low, unsigned(32)))
+        kept = t.b.and_(t.bits(old), t.b.const(whole.max & ~mask, whole))
+        self._put(t, param, at, t.as_type(t.b.or_(kept, placed), dtype))
+
+    def _old(self, t: Values, param: Declared, at: int, dtype: DType) -> Value:
+        if param in self.function.results:
+            return t.b.read(self._result(t, param, at, dtype))
+        found = self._written.get((param, at))
+        return t.b.zero(dtype) if found is None else t.as_type(found, dtype)
+
+    def _put(self, t: Values, param: Declared, at: int, value: Value) -> None:
+        if param in self.function.results:
+            assert isinstance(value.type, DType)
+            t.b.write(self._result(t, param, at, value.type), value)
+        else:
+            self._written[param, at] = value
+
+    def _result(self, t: Values, param: Declared, at: int, dtype: DType) -> Var:
+        found = self._results.get((param, at))
+        if found is None:
+            found = self._results[param, at] = t.b.variable(f"result.{at}", dtype)
+        return found
+
+    def results(self, t: Values) -> tuple[Value, ...]:
+        """What this function returns."""
+        return tuple(
+            t.b.read(self._result(t, param, at, dtype))
+            for param in self.function.results
+            for at, dtype in pieces(param)
+        )
+
+    def argument(self, t: Values, given: Declared, wanted: Declared) -> list[Value]:
+        """The pieces of a callee's parameter, from what st.param wrote."""
+        if given.size != wanted.size:
+            t.fail(f"{given.name} has {given.size} bytes, and {wanted.name} has {wanted.size}")
+        return [t.as_type(self.load(t, given, at, dtype), dtype) for at, dtype in pieces(wanted)]
+
+    def returned(self, given: Declared, wanted: Declared, values: list[Value]) -> None:
+        """Keep what a call returned, for ld.param."""
+        for (at, _), value in zip(pieces(wanted), values, strict=True):
+            self._written[given, at] = value

@@ -1,0 +1,321 @@
+"""The types of registers: which hold addresses, and of what memory.
+
+Addresses are integers in PTX. Where one is a parameter or a variable plus offsets, it stays a
+pointer in the IR, so that analyses of bindings and alignment and vector loads work. A register is a
+pointer if all that is written to it is, of one space.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from gridlane.core.dtypes import DType, f32, f64
+from gridlane.frontends.ptx.body import Instruction
+from gridlane.frontends.ptx.forms.table import Match
+from gridlane.frontends.ptx.module import Declared
+from gridlane.frontends.ptx.operands import Address, Operand, Pair, Reg, Register, Symbol, Vector
+from gridlane.frontends.ptx.types import SPACES, TYPES, unsigned
+from gridlane.ir.types import Space, Type, pointer
+
+Root = tuple[Declared, int]
+"""A parameter and an offset in it."""
+
+Read = tuple[Instruction, Match]
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """What pointers.py finds.
+
+    Attributes:
+        registers: the type of each register that is written.
+        pointers: the parameters that are pointers to global memory.
+    """
+
+    registers: dict[Register, Type]
+    pointers: set[Root]
+
+
+def results_of(instruction: Instruction, match: Match) -> list[Register]:
+    """The registers that an instruction writes."""
+    made: list[Register] = []
+    for number in match.form.results():
+        if number < len(instruction.operands):
+            made += _registers(instruction.operands[number])
+    return made
+
+
+def sources_of(instruction: Instruction, match: Match) -> list[Register]:
+    """The registers that an instruction reads, its guard included."""
+    results = set(match.form.results())
+    made: list[Register] = []
+    for number, operand in enumerate(instruction.operands):
+        if number not in results:
+            made += _registers(operand)
+    if instruction.guard is not None:
+        made.append(instruction.guard.register)
+    return made
+
+
+def _registers(operand: Operand) -> list[Register]:
+    if isinstance(operand, Reg):
+        return [operand.register]
+    if isinstance(operand, Address):
+        return [operand.base] if isinstance(operand.base, Register) else []
+    if isinstance(operand, Pair):
+        return [*_registers(operand.first), *_registers(operand.second)]
+    parts: tuple[Operand, ...] = getattr(operand, "parts", ())
+    return [register for part in parts for register in _registers(part)]
+
+
+class _Source:
+    """What a register may be: the sum of ``bases`` and an integer, or a variable's address.
+
+    Attributes:
+        copies: registers whose value it may have.
+        sums: pairs of operands whose sum it may be.
+        roots: parameters that it may be loaded from.
+        spaces: of variables whose address it may be.
+        other: whether it may be anything else.
+    """
+
+    __slots__ = ("copies", "other", "roots", "spaces", "sums")
+
+    def __init__(self) -> None:
+        self.copies: list[Register] = []
+        self.sums: list[tuple[Operand, Operand]] = []
+        self.roots: list[Root] = []
+        self.spaces: set[Space] = set()
+        self.other = False
+
+
+def infer(reads: list[Read], kernel: bool) -> Types:
+    """The types of all registers.
+
+    Args:
+        kernel: whether the parameters are a kernel's, so that addresses in them are global.
+    """
+    sources = _sources(reads)
+    maybe = _maybe(sources, kernel)
+    wanted = _wanted(reads, sources, maybe)
+    roots = {
+        root
+        for register, source in sources.items()
+        if register in wanted and register in maybe
+        for root in source.roots
+        if kernel and not source.other
+    }
+    spaces = _spaces(sources, roots)
+    types: dict[Register, Type] = {}
+    floats = _floats(reads)
+    for register in sources:
+        found = spaces.get(register)
+        if found is not None:
+            types[register] = pointer(unsigned(8), found)
+        else:
+            types[register] = floats.get(register, register.type)
+    return Types(types, roots)
+
+
+def _sources(reads: list[Read]) -> dict[Register, _Source]:
+    made: dict[Register, _Source] = defaultdict(_Source)
+    for instruction, match in reads:
+        for number, register in enumerate(results_of(instruction, match)):
+            _note(made[register], instruction, match, number)
+    return made
+
+
+def _note(source: _Source, made: Instruction, match: Match, number: int) -> None:
+    """Note one way in which a register is written."""
+    operands = list(made.operands)
+    root = made.root
+    if root in ("mov", "cvta") and len(operands) == 2 and not isinstance(operands[1], Vector):
+        _copy(source, operands[1])
+    elif root == "selp":
+        _copy(source, operands[1])
+        _copy(source, operands[2])
+    elif root == "add" and match.type.bits >= 32 and match.type.is_integer:
+        source.sums.append((operands[1], operands[2]))
+    elif root in ("mad", "sub") and match.type.is_integer and match.type.bits >= 32:
+        is_sum = root == "mad"
+        if is_sum and made.modifiers[0] == "hi":
+            source.other = True
+        elif is_sum:
+            source.sums.append((operands[3], operands[0]))
+        else:
+            source.sums.append((operands[1], operands[0]))
+    elif root == "ld" and made.modifiers[0] == "param" and isinstance(operands[1], Address):
+        base = operands[1].base
+        if isinstance(base, Symbol) and base.variable is not None and match.type.bits == 64:
+            source.roots.append((base.variable, operands[1].offset + 8 * number))
+        else:
+            source.other = True
+    else:
+        source.other = True
+
+
+def _copy(source: _Source, operand: Operand) -> None:
+    if isinstance(operand, Reg):
+        source.copies.append(operand.register)
+    elif isinstance(operand, Symbol) and operand.variable is not None:
+        space = operand.variable.space
+        if space == "global":  # a module's variables are constant data; see variables.py
+            source.spaces.add(Space.CONSTANT)
+        elif space in SPACES:
+            source.spaces.add(SPACES[space])
+        else:
+            source.other = True
+    else:
+        source.other = True
+
+
+def _bases(source: _Source, maybe: set[Register]) -> list[Register] | None:
+    """The registers that the sums' bases are; None if a sum has no one base."""
+    made: list[Register] = []
+    for first, second in source.sums:
+        pair = [each.register for each in (first, second) if isinstance(each, Reg)]
+        known = [register for register in pair if register in maybe]
+        if len(known) != 1 or (len(pair) == 2 and pair[0] is pair[1]):
+            return None
+        made += known
+    return made
+
+
+def _maybe(sources: dict[Register, _Source], kernel: bool) -> set[Register]:
+    """The registers that may be addresses: a greatest fixpoint."""
+    maybe = {
+        register
+        for register, source in sources.items()
+        if not source.other
+        and register.type.bits >= 32
+        and register.type.is_integer
+        and (kernel or not source.roots)
+    }
+    users: dict[Register, set[Register]] = defaultdict(set)
+    for register, source in sources.items():
+        for other in source.copies:
+            users[other].add(register)
+        for pair in source.sums:
+            for each in pair:
+                if isinstance(each, Reg):
+                    users[each.register].add(register)
+    # Registers that rest on nothing but themselves are no addresses: begin with what is anchored.
+    anchored = _anchored(sources, maybe, users)
+    maybe &= anchored
+    work = list(maybe)
+    while work:
+        register = work.pop()
+        if register not in maybe:
+            continue
+        source = sources[register]
+        bases = _bases(source, maybe)
+        if bases is None or any(other not in maybe for other in source.copies):
+            maybe.discard(register)
+            work += users[register]
+    return maybe
+
+
+def _anchored(
+    sources: dict[Register, _Source], maybe: set[Register], users: dict[Register, set[Register]]
+) -> set[Register]:
+    """The registers that a parameter's or a variable's address reaches by copies and sums."""
+    found = {each for each in maybe if sources[each].roots or sources[each].spaces}
+    work = list(found)
+    while work:
+        for user in users[work.pop()]:
+            if user in maybe and user not in found:
+                found.add(user)
+                work.append(user)
+    return found
+
+
+def _wanted(
+    reads: list[Read], sources: dict[Register, _Source], maybe: set[Register]
+) -> set[Register]:
+    """The registers that are used as addresses, and those they derive from."""
+    wanted: set[Register] = set()
+    work: list[Register] = []
+    for instruction, _ in reads:
+        for operand in instruction.operands:
+            if isinstance(operand, Address) and isinstance(operand.base, Register):
+                work.append(operand.base)
+        if instruction.root == "cvta":
+            work += _registers(instruction.operands[1])
+    while work:
+        register = work.pop()
+        if register in wanted or register not in sources:
+            continue
+        wanted.add(register)
+        work += sources[register].copies
+        work += _bases(sources[register], maybe) or []
+    return wanted
+
+
+def _spaces(sources: dict[Register, _Source], roots: set[Root]) -> dict[Register, Space]:
+    """The space of each pointer, once the parameters that are pointers are known: what is not
+    wholly made of them is an integer."""
+    known = {
+        register: source
+        for register, source in sources.items()
+        if not source.other
+        and all(root in roots for root in source.roots)
+        and register.type.bits >= 32
+        and register.type.is_integer
+    }
+    users: dict[Register, set[Register]] = defaultdict(set)
+    for register, source in sources.items():
+        for other in source.copies:
+            users[other].add(register)
+        for pair in source.sums:
+            for each in pair:
+                if isinstance(each, Reg):
+                    users[each.register].add(register)
+    live = _anchored(known, set(known), users)
+    work = list(live)
+    while work:
+        register = work.pop()
+        if register not in live:
+            continue
+        bases = _bases(known[register], live)
+        if bases is None or any(other not in live for other in known[register].copies):
+            live.discard(register)
+            work += users[register]
+    spaces: dict[Register, set[Space]] = {
+        register: {*known[register].spaces, *([Space.GLOBAL] if known[register].roots else [])}
+        for register in live
+    }
+    work = list(live)
+    while work:
+        register = work.pop()
+        for user in users[register]:
+            if user in live and not spaces[register] <= spaces[user]:
+                spaces[user] |= spaces[register]
+                work.append(user)
+    return {
+        register: next(iter(found)) if len(found) == 1 else Space.GENERIC
+        for register, found in spaces.items()
+    }
+
+
+def _floats(reads: list[Read]) -> dict[Register, DType]:
+    """The registers of bits that hold floats alone, as compilers of today declare them."""
+    found: dict[Register, set[DType]] = defaultdict(set)
+    for instruction, match in reads:
+        if instruction.root in ("mov", "selp", "ld", "shfl", "call") or not match.types:
+            continue
+        type_ = match.types[0] if instruction.root in ("cvt", "set") else match.type
+        if instruction.root == "setp":
+            continue
+        for register in results_of(instruction, match):
+            found[register].add(type_)
+    return {
+        register: next(iter(types))
+        for register, types in found.items()
+        if types in ({f32}, {f64})
+        and register.type.is_integer
+        and register.type.bits == next(iter(types)).bits
+    }
+
+
+__all__ = ["TYPES", "Types", "infer", "results_of", "sources_of"]

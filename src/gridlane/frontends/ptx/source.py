@@ -1,0 +1,60 @@
+"""A kernel of a PTX module as a KernelSource."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from gridlane.core.options import KernelOptions
+from gridlane.frontends.ptx.module import PtxModule
+
+if TYPE_CHECKING:
+    from gridlane.ir.values import Module
+
+
+class PtxSource:
+    """A kernel of a PTX module. It takes no argument types: its parameters are flat, those of
+    bytes in pieces with their offset as path.
+
+    Raises:
+        PtxError: the module has no such kernel.
+    """
+
+    def __init__(self, module: PtxModule, name: str) -> None:
+        entry = module.functions.get(name)
+        if entry is None or not entry.is_entry:
+            known = ", ".join(module.entries) or "none"
+            module.text.fail(f"there is no kernel {name} here; the kernels are: {known}", 0)
+        self.module, self.entry = module, entry
+        self._made: Module | None = None
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self.entry.name
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of its parameters."""
+        return tuple(param.name for param in self.entry.params)
+
+    def key(self) -> bytes:
+        """A digest of the text and the kernel's name."""
+        text = self.module.text
+        parts = "ptx", self.name, text.name, text.text
+        return hashlib.sha256("\0".join(parts).encode()).digest()
+
+    def translate(self, types: tuple[Any, ...], options: KernelOptions) -> Module:
+        """The structured IR; the same module at every call.
+
+        Raises:
+            PtxError: the kernel is malformed or is not translated; located.
+        """
+        if self._made is None:
+            from gridlane.frontends.ptx.translate import translate
+            from gridlane.passes.structure.structurize import structurize
+
+            made = translate(self.module, self.name)
+            structurize(made)
+            self._made = made
+        return self._made

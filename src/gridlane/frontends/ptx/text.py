@@ -1,0 +1,62 @@
+"""A text with its places: comments are blanked, and errors show line, column and a caret."""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+import re
+from bisect import bisect_right
+from typing import NoReturn
+
+from gridlane.core.errors import PtxError
+from gridlane.core.source import Loc
+
+_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*[\s\S]*?\*/')
+_NOT_NEWLINE = re.compile(r"[^\n]")
+
+
+class Text:
+    """The text of a PTX module.
+
+    Args:
+        text: as the user gave it.
+        name: of the file; else a name made of the content.
+
+    Attributes:
+        code: the text with a space for each character of a comment, so that places stay.
+    """
+
+    def __init__(self, text: str, name: str = "") -> None:
+        self.text = text
+        self.name = name or f"<ptx {hashlib.sha256(text.encode()).hexdigest()[:12]}>"
+        self.code = _COMMENT.sub(_blanked, text)
+        self._starts: list[int] = []
+
+    def line(self, at: int) -> int:
+        """The number of the line with a character, from 1."""
+        if not self._starts:
+            self._starts = [0, *(found.end() for found in re.finditer("\n", self.code))]
+        return bisect_right(self._starts, at)
+
+    def loc(self, at: int, length: int = 1) -> Loc:
+        """The place of some characters of a line."""
+        line = self.line(at)
+        column = at - self._starts[line - 1] + 1
+        return Loc(self.name, line, column, column + length)
+
+    def fail(self, message: str, at: int, length: int = 1) -> NoReturn:
+        """Raise PtxError with the line and a caret.
+
+        Raises:
+            PtxError: always.
+        """
+        loc = self.loc(min(at, max(0, len(self.code) - 1)), length)
+        if self.name.startswith("<"):
+            lines = self.text.splitlines(keepends=True)
+            linecache.cache[self.name] = (len(self.text), None, lines, self.name)
+        raise PtxError(message, loc)
+
+
+def _blanked(found: re.Match[str]) -> str:
+    text = found.group()
+    return text if text[0] == '"' else _NOT_NEWLINE.sub(" ", text)

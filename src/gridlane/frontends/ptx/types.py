@@ -1,0 +1,40 @@
+"""PTX's types: the dtypes of their values and the widths of their bits."""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import DType, b1, bf16, f16, f32, f64
+from gridlane.core.dtypes import by_name as dtype
+from gridlane.ir.types import Space
+
+TYPES: dict[str, DType] = {
+    **{f"u{bits}": dtype(f"u{bits}") for bits in (8, 16, 32, 64)},
+    **{f"s{bits}": dtype(f"i{bits}") for bits in (8, 16, 32, 64)},
+    **{f"b{bits}": dtype(f"u{bits}") for bits in (8, 16, 32, 64)},
+    **{"f16": f16, "bf16": bf16, "f32": f32, "f64": f64, "pred": b1},
+    **{"f16x2": dtype("u32"), "bf16x2": dtype("u32")},
+}
+"""The type of a value in a register. Bits without a type are an unsigned integer."""
+
+SIGNED = ("s16", "s32", "s64")
+UNSIGNED = ("u16", "u32", "u64")
+INTEGERS = (*UNSIGNED, *SIGNED)
+BITS = ("b16", "b32", "b64")
+
+SPACES = {
+    "global": Space.GLOBAL,
+    "shared": Space.SHARED,
+    "shared::cta": Space.SHARED,
+    "const": Space.CONSTANT,
+    "local": Space.LOCAL,
+}
+"""State spaces with addresses. Parameters are apart; see parameters.py."""
+
+
+def unsigned(bits: int) -> DType:
+    """The unsigned integer of a width."""
+    return dtype(f"u{bits}")
+
+
+def signed(bits: int) -> DType:
+    """The signed integer of a width."""
+    return dtype(f"i{bits}")

@@ -1,0 +1,112 @@
+"""Run every elementwise form of PTX on every device, and write how each root compares with the
+model: ``python -m tests.frontends.ptx.report``.
+
+Exit status 1 where a result differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from tests.devices import DEVICES
+from tests.frontends.ptx.oracle import Program, Use, launched
+from tests.frontends.ptx.test_forms import BATCHES, DIRECTED, OTHERS, SPELLINGS
+
+from gridlane import cuda
+from gridlane.core.errors import CompileError
+from gridlane.launch import current
+from gridlane.launch.devices import get_device
+
+Counts = dict[str, Counter[str]]
+"""Of each device, how many opcodes of each root differ or are refused."""
+
+
+def main() -> int:
+    """Run the forms, print what differs, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--operands", type=int, default=2000, help="a multiple of 16 or 500")
+    parser.add_argument("--devices", default=",".join(["interp", *DEVICES]))
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    devices = given.devices.split(",")
+    counts: Counts = {device: Counter() for device in devices}
+    for number, batch in enumerate(BATCHES):
+        program = Program(batch, given.operands, seed=number)
+        for device in devices:
+            for use, line in _compared(program, device):
+                counts[device][use.spelling.split(".")[0]] += 1
+                print(f"{device}: {line}", flush=True)
+    text = _table(counts, given.operands)
+    if given.out is None:
+        print(text)
+    else:
+        given.out.write_text(text)
+    return int(any(any(each.values()) for each in counts.values()))
+
+
+def _compared(program: Program, device: str) -> Iterator[tuple[Use, str]]:
+    """The uses that differ or are refused, each with a line that says how."""
+    current.choose(get_device(device))
+    try:
+        made = launched(program, cuda.RawModule)
+    except CompileError as error:
+        if len(program.uses) == 1:
+            yield program.uses[0], f"{program.uses[0]}: {error}"
+            return
+        for use in program.uses:
+            yield from _compared(Program([use], program.count), device)
+        return
+    yield from _lines(program, made)
+
+
+def _lines(program: Program, made: np.ndarray) -> Iterator[tuple[Use, str]]:
+    by_name = {str(use): use for use in program.uses}
+    for line in program.wrong(made, limit=1):
+        yield by_name[line.split(" (")[0]], line
+
+
+def _table(counts: Counts, operands: int) -> str:
+    roots = Counter(each.split(".")[0] for each in SPELLINGS if not DIRECTED.fullmatch(each))
+    head = f"| root | forms | {' | '.join(counts)} |\n|---|---|{'---|' * len(counts)}"
+    rows = [
+        f"| `{root}` | {roots[root]} | "
+        + " | ".join(str(each[root]) if each[root] else "same" for each in counts.values())
+        + " |"
+        for root in sorted(roots)
+    ]
+    others = "\n".join(
+        f"- {kind}: {', '.join(f'`{root}`' for root in names.split())}"
+        for kind, names in OTHERS.items()
+    )
+    return _TEXT.format(
+        operands=operands, total=sum(roots.values()), table="\n".join((head, *rows)), others=others
+    )
+
+
+_TEXT = """# PTX forms
+
+`make oracle` writes this page.
+
+Each elementwise form that `src/gridlane/frontends/ptx/forms/` accepts, {total} spellings of
+opcodes, runs on {operands} operands, edges and random ones. `tests/frontends/ptx/model*.py` says
+what PTX ISA 9.0 makes of them, in Python integers and exact rationals. It imports nothing of
+gridlane. *same*: each result is the model's, bit for bit (any NaN is any NaN); of approximate
+forms, it is within the ISA's bound, or 2 ulp where that is more. A number: so many cases differ, or
+are refused.
+
+{table}
+
+f64 rounded other than to nearest is refused by name. Other tests run the forms whose results are
+not those of operands alone:
+
+{others}
+"""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""Each elementwise form of the table against the model of the ISA, bit for bit, on 16 operands.
+
+``make oracle`` runs 2,000 on every device; see docs/ptx-forms.md.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.devices import DEVICES
+from tests.effort import examples
+from tests.frontends.ptx.model import cases
+from tests.frontends.ptx.oracle import Program, Use, launched, uses
+
+from gridlane import cuda
+from gridlane.core.errors import CompileError
+from gridlane.frontends.ptx.forms import FORMS
+from gridlane.launch import current
+from gridlane.launch.devices import get_device
+
+OTHERS = {
+    "memory": "ld ldu st prefetch prefetchu discard applypriority createpolicy isspacep cp cvta",
+    "atomics": "atom red",
+    "threads": "bar barrier membar fence shfl vote activemask match redux nanosleep pmevent",
+}
+"""Roots whose results are not those of operands alone; other tests run them."""
+ROOTS = [root for root in FORMS if root not in " ".join(OTHERS.values()).split()]
+SPELLINGS = list(
+    dict.fromkeys(spelling for root in ROOTS for row in FORMS[root] for spelling in row.spellings())
+)
+DIRECTED = re.compile(r"(add|sub|mul|fma|div|rcp|sqrt)\.r[zmp]\.f64")
+"""Refused by name: no device but NVIDIA's rounds f64 so."""
+USES = list(uses(each for each in SPELLINGS if not DIRECTED.fullmatch(each)))
+BATCH = 60
+BATCHES = [USES[at : at + BATCH] for at in range(0, len(USES), BATCH)]
+SAMPLE = USES[7::67]
+"""What devices with slow compilers run in ``make test``."""
+
+
+def _named(batch: list[Use]) -> str:
+    return f"{batch[0].spelling}-{batch[-1].spelling}"
+
+
+def test_each_form_has_a_model_or_is_named():
+    assert [each for each in SPELLINGS if not cases(each)] == []
+    assert set(" ".join(OTHERS.values()).split()) <= set(FORMS)
+
+
+@pytest.mark.parametrize("batch", BATCHES, ids=_named)
+@pytest.mark.parametrize("device", ["interp", "cpu"])
+def test_forms(device, batch):
+    assert list(_wrong(device, batch)) == []
+
+
+@pytest.mark.parametrize("device", [each for each in DEVICES if each != "cpu"])
+def test_a_sample_of_forms(device):
+    assert list(_wrong(device, SAMPLE)) == []
+
+
+def _wrong(device: str, batch: list[Use]) -> Iterator[str]:
+    current.choose(get_device(device))
+    program = Program(batch, examples(16, 2000), seed=USES.index(batch[0]))
+    return program.wrong(launched(program, cuda.RawModule))
+
+
+@pytest.mark.parametrize("spelling", [each for each in SPELLINGS if DIRECTED.fullmatch(each)])
+def test_directed_rounding_of_f64_is_refused(spelling):
+    program = Program(list(uses([spelling])), 16)
+    current.choose(get_device("interp"))
+    with pytest.raises(CompileError, match="f64 is rounded to nearest alone"):
+        launched(program, cuda.RawModule)
+
+
+@pytest.mark.skipif(shutil.which("ptxas") is None, reason="ptxas of CUDA is not installed")
+def test_ptxas_accepts_each_form(tmp_path: Path):
+    text = Program(list(uses(SPELLINGS)), 16).text
+    assert _refused(text, tmp_path) == []
+
+
+def _refused(text: str, folder: Path) -> list[str]:
+    """The lines that ptxas refuses, each with the reason."""
+    source = folder / "forms.ptx"
+    source.write_text(text)
+    command = ["ptxas", "-arch=sm_90", "-O0", "-o", str(folder / "forms.cubin"), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = text.split("\n")
+    found = re.findall(r"line (\d+); error\s*:\s*(.*)", done.stderr)
+    refused = [f"{lines[int(line) - 1]} {reason}" for line, reason in found]
+    assert refused or done.returncode == 0, done.stderr
+    return refused
+
+
+def test_the_model_knows_what_is_wrong():
+    """A result with a bit changed is seen."""
+    program = Program(list(uses(["add.u32", "setp.lt.f32", "cvt.u8.u32", "sin.approx.f32"])), 16)
+    current.choose(get_device("interp"))
+    made = launched(program, cuda.RawModule)
+    assert list(program.wrong(made)) == []
+    wrong = np.bitwise_xor(made, np.uint64(1 << 6))
+    assert len({line.split()[0] for line in program.wrong(wrong)}) == 4
