@@ -115,18 +115,19 @@ def finished(rng: random.Random, goals: list[list[int]]) -> Shape:
     return shape
 
 
-def structured_shape(rng: random.Random, size: int) -> Shape:
+def structured_shape(rng: random.Random, size: int, plain_loops: bool = False) -> Shape:
     """A graph as compilers make it of nested statements: conditions with and and or, loops tested
-    at either end, break, continue, early ends."""
-    return finished(rng, _Statements(rng, size).goals)
+    at either end, break, continue, early ends. ``plain_loops``: one block tests a loop."""
+    return finished(rng, _Statements(rng, size, plain_loops).goals)
 
 
 class _Statements:
     """Writes statements; each method takes the block where they start, and returns the block where
     they end, which has no successor yet."""
 
-    def __init__(self, rng: random.Random, size: int) -> None:
+    def __init__(self, rng: random.Random, size: int, plain_loops: bool) -> None:
         self.rng = rng
+        self.loop_kinds = 1 if plain_loops else 3
         self.goals: list[list[int]] = [[]]
         self.loops: list[tuple[int, int]] = []
         self.end = self.new()
@@ -152,9 +153,9 @@ class _Statements:
         self.goals[at] = [self.new()]
         return self.goals[at][0]
 
-    def test(self, at: int, yes: int, no: int) -> None:
+    def test(self, at: int, yes: int, no: int, kinds: int = 3) -> None:
         """A condition, of one test or of two."""
-        kind = self.rng.randrange(3)
+        kind = self.rng.randrange(kinds)
         if kind == 0:
             self.goals[at] = [yes, no]
             return
@@ -176,11 +177,11 @@ class _Statements:
         self.goals[at] = [head]
         self.loops.append((head, behind))
         if self.rng.random() < 0.5:
-            self.test(head, body, behind)
+            self.test(head, body, behind, self.loop_kinds)
             self.goals[self.several(body, size - 1)] = [head]
         else:
             self.goals[head] = [body]
-            self.test(self.several(body, size - 1), head, behind)
+            self.test(self.several(body, size - 1), head, behind, self.loop_kinds)
         self.loops.pop()
         return behind
 
@@ -199,23 +200,71 @@ def changed(state: int, block: int) -> int:
     return (state * 1664525 + 1013904223 + block) & FULL
 
 
-def walk(shape: Shape, state: int, threads: int) -> Iterator[int]:
-    """The log of a thread that starts with a state."""
-    at, fuel, values = 0, FUEL, dict[int, int]()
-    while True:
-        state = changed(state, at)
-        values[at] = state ^ (at << 8)
-        yield (values[shape.looks_at[at]] + at) & FULL
-        if at in shape.meets:
-            yield threads
+@dataclass
+class Thread:
+    """A thread on its walk."""
+
+    shape: Shape
+    state: int
+    fuel: int = FUEL
+    values: dict[int, int] = field(default_factory=dict)
+
+    def run(self, at: int) -> tuple[int, int]:
+        """Run a block; what it logs and the next block, -1 at an end."""
+        shape = self.shape
+        self.state = changed(self.state, at)
+        self.values[at] = self.state ^ (at << 8)
+        logged = (self.values[shape.looks_at[at]] + at) & FULL
         goals = shape.goals[at]
         if not goals:
-            return
-        fuel -= 1
-        if fuel < 0:
-            at = goals[shape.towards[at]]
-        else:
-            at = goals[choice(shape, at, state)]
+            return logged, -1
+        self.fuel -= 1
+        chosen = shape.towards[at] if self.fuel < 0 else choice(shape, at, self.state)
+        return logged, goals[chosen]
+
+
+def walk(shape: Shape, state: int, threads: int) -> Iterator[int]:
+    """The log of a thread that starts with a state."""
+    thread, at = Thread(shape, state), 0
+    while at >= 0:
+        here = at
+        logged, at = thread.run(here)
+        yield logged
+        if here in shape.meets:
+            yield threads
+
+
+def least_together(shape: Shape, states: np.ndarray) -> list[list[int]]:
+    """For each thread of a warp and each block on its walk, the lanes that are there with it if
+    threads that part meet again where all of their paths do: at the immediate post-dominator."""
+    threads = [Thread(shape, int(state)) for state in states]
+    found: list[list[int]] = [[] for _ in states]
+    stack = [(0, -1, list(range(len(states))))]
+    while stack:
+        at, until, lanes = stack.pop()
+        if at == until:
+            continue
+        ways: dict[int, list[int]] = {}
+        for lane in lanes:
+            found[lane].append(sum(1 << other for other in lanes))
+            ways.setdefault(threads[lane].run(at)[1], []).append(lane)
+        meeting = until if len(ways) == 1 else post_dominator(shape, at)
+        if meeting != until and meeting >= 0:
+            stack.append((meeting, until, lanes))
+        stack += [(way, meeting, group) for way, group in ways.items() if way >= 0]
+    return found
+
+
+def post_dominator(shape: Shape, block: int) -> int:
+    """The first block that all ways from a block to an end have, or -1."""
+    goals = shape.goals
+    after = reached(goals, -1, block)
+    common = [
+        other
+        for other in after - {block}
+        if all(goals[each] for each in reached(goals, other, block))
+    ]
+    return max(common, key=lambda other: len(reached(goals, -1, other)), default=-1)
 
 
 def choice(shape: Shape, block: int, state: int) -> int:
@@ -228,10 +277,11 @@ def choice(shape: Shape, block: int, state: int) -> int:
 
 @dataclass
 class Maker:
-    """Makes the kernel of a shape. ``count_threads``: by a barrier, else by a vote of the warp."""
+    """Makes the kernel of a shape. Blocks where threads meet log their number, by a barrier or by a
+    vote of the warp, or the lanes that vote."""
 
     shape: Shape
-    count_threads: bool = True
+    counts: str = "barrier"
 
     def module(self, labels: list[int]) -> Module:
         """The module, with these labels of blocks, also the unreachable ones."""
@@ -312,11 +362,13 @@ class Maker:
 
     def meet(self) -> None:
         b = self.b
-        if self.count_threads:
+        if self.counts == "barrier":
             count = b.value(grid.BarrierReduce(grid.Reduction.COUNT, b.const(True, b1)))
         else:
             vote = warp.Vote(warp.VoteMode.BALLOT, b.const(FULL, u32), b.const(True, b1))
-            count = b.value(arith.Popcount(b.value(vote)))
+            count = b.value(vote)
+            if self.counts == "vote":
+                count = b.value(arith.Popcount(count))
         self.store(b.cast(count, u32))
 
 

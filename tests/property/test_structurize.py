@@ -16,6 +16,7 @@ from tests.effort import examples
 from tests.property.random_graphs import (
     Maker,
     Shape,
+    least_together,
     meeting_places,
     ops_of,
     random_shape,
@@ -27,6 +28,7 @@ from tests.property.random_graphs import (
 from gridlane.core.errors import KernelError, VerifyError
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control
+from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
 from gridlane.ir.rewriting import Labels
 from gridlane.ir.stages import CFG
@@ -91,7 +93,69 @@ def test_threads_meet_again(device: str, seed: int, size: int, by_barrier: bool)
     shape = random_shape(random.Random(seed), size)
     shape.meets = meeting_places(shape)
     count = THREADS if by_barrier else 32
-    check(device, Maker(shape, by_barrier), states_of(seed, count))
+    check(device, Maker(shape, "barrier" if by_barrier else "vote"), states_of(seed, count))
+
+
+def check_meetings(device: str, shape: Shape, states: np.ndarray) -> None:
+    """In every block vote at least the lanes that hardware with a stack of masks has there."""
+    shape.meets = set(shape.reachable)
+    module = Maker(shape, "lanes").module(list(range(len(shape.goals))))
+    structurize(module)
+    logs = np.zeros(32 * 2 * shape.log_size, np.uint32)
+    got = run_on(device, module, (1, 1, 1), (32, 1, 1), [states, logs]).arrays[1].reshape(32, -1)
+    for lane, masks in enumerate(least_together(shape, states)):
+        voted = got[lane, 1 : 2 * len(masks) : 2]
+        absent = [mask & ~int(vote) for mask, vote in zip(masks, voted, strict=True)]
+        assert not any(absent), f"lane {lane} of\n{print_module(module)}"
+
+
+@pytest.mark.parametrize("device", ["interp", "cpu"])
+@given(seed=seeds, size=sizes)
+@settings(SETTINGS, max_examples=examples(8, 400))
+def test_threads_meet_at_the_post_dominator(device: str, seed: int, size: int) -> None:
+    """Not in the middle of the condition of a loop: no nesting of loops says that."""
+    shape = structured_shape(random.Random(seed), size, plain_loops=True)
+    shape.switches.clear()
+    check_meetings(device, shape, states_of(seed, 32))
+
+
+SHARED = [[0, 1], [0, 2], [0, 3], []]
+"""Three loops in each other with one header."""
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_threads_meet_behind_the_inner_of_loops_with_one_header(seed: int) -> None:
+    check_meetings("interp", Shape(SHARED, [0, 0, 1, 2]), states_of(seed, 32))
+
+
+def test_threads_do_not_wait_for_others_that_spin() -> None:
+    """A thread that has the lock gives it back in the iteration in which it got it."""
+    module = parse_module(SPIN)
+    structurize(module)
+    word = np.zeros(1, np.int32)
+    got = run_on("interp", module, (1, 1, 1), (8, 1, 1), [word])
+    assert got.arrays[0][0] == 0
+
+
+SPIN = """kernel @k(%p: ptr<i32, global>) {
+  %free: i32 = const 0
+  %held: i32 = const 1
+  graph {
+    block 0 { branch 1 }
+    block 1 {
+      %old: i32 = atomic_cas %p, %free, %held
+      %busy: b1 = eq %old, %held
+      branch_if %busy, 1, 2
+    }
+    block 2 {
+      store %p, %free
+      %again: b1 = lt %old, %free
+      branch_if %again, 1, 3
+    }
+    block 3 { return }
+  }
+}
+"""
 
 
 @pytest.mark.parametrize("device", ["interp", "cpu"])
@@ -339,6 +403,13 @@ BROKEN = [
     _copies_share_values,
     _merges_in_reverse,
 ]
+
+
+def test_loops_that_are_not_separated_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gridlane.passes.structure.structurize.separate_loops", lambda flow: None)
+    with pytest.raises(AssertionError):
+        for seed in range(4):
+            check_meetings("interp", Shape(SHARED, [0, 0, 1, 2]), states_of(seed, 32))
 
 
 @pytest.mark.parametrize("broken", BROKEN)

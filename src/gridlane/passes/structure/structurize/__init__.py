@@ -17,6 +17,7 @@ from gridlane.ir.values import Function, Module
 from gridlane.passes.structure.structurize.demotion import Uses
 from gridlane.passes.structure.structurize.emission import Emission
 from gridlane.passes.structure.structurize.flow import flow_of
+from gridlane.passes.structure.structurize.nesting import separate_loops
 from gridlane.passes.structure.structurize.placing import places_of
 from gridlane.passes.structure.structurize.splitting import make_reducible
 
@@ -33,6 +34,7 @@ def structurize(program: Module | Function) -> None:
 def _structurize(function: Function, graph: Graph) -> None:
     flow = flow_of(function, graph)
     make_reducible(flow)
+    separate_loops(flow)
     places = places_of(flow)
     uses = Uses(flow)
     unseen = {
