@@ -83,6 +83,27 @@ def test_ptxas_accepts_each_form(tmp_path: Path):
     assert _refused(text, tmp_path) == []
 
 
+@pytest.mark.skipif(shutil.which("ptxas") is None, reason="ptxas of CUDA is not installed")
+def test_ptxas_accepts_atomics(tmp_path: Path):
+    lines: list[str] = []
+    for row in [*FORMS["atom"], *FORMS["red"]]:
+        for spelling in list(row.spellings())[::17]:
+            value = f"%b{spelling[-2:]}"
+            result = [value] if row.root == "atom" else []
+            address = "[%near]" if ".shared" in spelling else "[%far]"
+            given = [value, value] if ".cas" in spelling else [value]
+            hint = ["%hint"] if "cache_hint" in spelling else []
+            lines.append(f"{spelling} {', '.join((*result, address, *given, *hint))};")
+    assert _refused("\n".join((_AROUND, *lines, "ret;\n}\n")), tmp_path) == []
+
+
+_AROUND = """.version 9.0
+.target sm_90
+.address_size 64
+.entry atomics() {
+.reg .b16 %b16; .reg .b32 %b32; .reg .b64 %b64, %near, %far, %hint;"""
+
+
 def _refused(text: str, folder: Path) -> list[str]:
     """The lines that ptxas refuses, each with the reason."""
     source = folder / "forms.ptx"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from gridlane.core.dtypes import DType
 from gridlane.frontends.ptx.forms.memory import SCOPES, space_of
 from gridlane.frontends.ptx.forms.table import Match, form
@@ -11,10 +14,27 @@ from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicKind
 from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
 from gridlane.ir.values import Value
 
+if TYPE_CHECKING:
+    from gridlane.frontends.ptx.forms.table import Build
+
 Operands = tuple[Operand, ...]
 
-_HEAD = "[.relaxed|acquire|release|acq_rel] [.cta|cluster|gpu|sys] [.global|shared|shared::cta]"
+_RED = "[.relaxed|release] [.cta|cluster|gpu|sys]"
+_ATOM = "[.relaxed|acquire|release|acq_rel] [.cta|cluster|gpu|sys]"
 _HINT = "[.L2::cache_hint]"
+
+
+def _rows(head: str, tail: str, operands: str) -> Callable[[Build], Build]:
+    """Rows of an operation on global and on shared memory; there is no hint for the latter."""
+    op, types = tail.rsplit(" ", 1)
+
+    def declare(build: Build) -> Build:
+        form(f"{head} [.global] {op} {_HINT} {types}", f"{operands}, policy?")(build)
+        return form(f"{head} .shared|shared::cta {op} {types}", operands)(build)
+
+    return declare
+
+
 _KINDS = {
     "add": AtomicKind.ADD,
     "and": AtomicKind.AND,
@@ -48,29 +68,29 @@ def _atomic(t: Values, m: Match, address: Operand, operand: Operand) -> Value:
     return t.emit(Atomic(kind, t.target(address, dtype, space_of(m)), value, *_how(m)))
 
 
-@form(f"atom {_HEAD} .and|or|xor|exch {_HINT} .b32|b64", "d, a, b, policy?")
-@form(f"atom {_HEAD} .add {_HINT} .u32|s32|u64|s64", "d, a, b, policy?")
-@form(f"atom {_HEAD} .min|max {_HINT} .u32|s32|u64|s64", "d, a, b, policy?")
-@form(f"atom {_HEAD} .inc|dec {_HINT} .u32", "d, a, b, policy?")
-@form(f"atom {_HEAD} .add {_HINT} .f32|f64", "d, a, b, policy?")
-@form(f"atom {_HEAD} .add .noftz {_HINT} .f16", "d, a, b, policy?")
+@_rows(f"atom {_ATOM}", ".and|or|xor|exch .b32|b64", "d, a, b")
+@_rows(f"atom {_ATOM}", ".add .u32|s32|u64", "d, a, b")
+@_rows(f"atom {_ATOM}", ".min|max .u32|s32|u64|s64", "d, a, b")
+@_rows(f"atom {_ATOM}", ".inc|dec .u32", "d, a, b")
+@_rows(f"atom {_ATOM}", ".add .f32|f64", "d, a, b")
+@_rows(f"atom {_ATOM}", ".add .noftz .f16", "d, a, b")
 def atom(t: Values, m: Match, o: Operands) -> None:
     """A change of memory; the result is the old value."""
     t.write(o[0], _atomic(t, m, o[1], o[2]))
 
 
-@form(f"red {_HEAD} .and|or|xor {_HINT} .b32|b64", "a, b, policy?")
-@form(f"red {_HEAD} .add {_HINT} .u32|s32|u64|s64", "a, b, policy?")
-@form(f"red {_HEAD} .min|max {_HINT} .u32|s32|u64|s64", "a, b, policy?")
-@form(f"red {_HEAD} .inc|dec {_HINT} .u32", "a, b, policy?")
-@form(f"red {_HEAD} .add {_HINT} .f32|f64", "a, b, policy?")
-@form(f"red {_HEAD} .add .noftz {_HINT} .f16", "a, b, policy?")
+@_rows(f"red {_RED}", ".and|or|xor .b32|b64", "a, b")
+@_rows(f"red {_RED}", ".add .u32|s32|u64", "a, b")
+@_rows(f"red {_RED}", ".min|max .u32|s32|u64|s64", "a, b")
+@_rows(f"red {_RED}", ".inc|dec .u32", "a, b")
+@_rows(f"red {_RED}", ".add .f32|f64", "a, b")
+@_rows(f"red {_RED}", ".add .noftz .f16", "a, b")
 def red(t: Values, m: Match, o: Operands) -> None:
     """A change of memory."""
     _atomic(t, m, o[0], o[1])
 
 
-@form(f"atom {_HEAD} .cas {_HINT} .b16|b32|b64", "d, a, b, c, policy?")
+@form(f"atom {_ATOM} [.global|shared|shared::cta] .cas .b16|b32|b64", "d, a, b, c")
 def cas(t: Values, m: Match, o: Operands) -> None:
     """Compare and swap; the result is the old value."""
     dtype: DType = m.type

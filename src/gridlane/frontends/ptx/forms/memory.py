@@ -19,7 +19,7 @@ SCOPES = {
     "gpu": MemoryScope.DEVICE,
     "sys": MemoryScope.SYSTEM,
 }
-_TYPES = ".<any>|f16|f16x2|bf16|bf16x2|f32|f64"
+_TYPES = ".<any>|f32|f64"
 _VECTOR = "[.v2|v4|v8]"
 _HINTS = (
     "[.L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate] "
@@ -27,6 +27,7 @@ _HINTS = (
     "[.L2::64B|L2::128B|L2::256B]"
 )
 _STATE = "[.global|shared|shared::cta|local]"
+_SEEN = "[.global|shared|shared::cta]"  # by other threads
 
 
 def space_of(m: Match) -> Space:
@@ -41,11 +42,11 @@ def _count(m: Match) -> int:
 @form(f"ld [.weak] {_STATE} [.ca|cg|cs|lu|cv] {_HINTS} {_VECTOR} {_TYPES}", "d, a, policy?")
 @form(f"ld .global [.ca|cg|cs] .nc {_HINTS} {_VECTOR} {_TYPES}", "d, a, policy?")
 @form(f"ld .const {_VECTOR} {_TYPES}", "d, a")
-@form(f"ldu [.global] {_VECTOR} {_TYPES}", "d, a")
-@form(f"ld .volatile {_STATE} {_VECTOR} {_TYPES}", "d, a")
+@form("ldu [.global] [.v2|v4] .<any>|f32|f64", "d, a")
+@form(f"ld .volatile {_SEEN} {_VECTOR} {_TYPES}", "d, a")
 @form(f"ld .mmio .relaxed .sys [.global] {_TYPES}", "d, a")
 @form(
-    f"ld .relaxed|acquire .cta|cluster|gpu|sys {_STATE} {_HINTS} {_VECTOR} {_TYPES}",
+    f"ld .relaxed|acquire .cta|cluster|gpu|sys {_SEEN} {_HINTS} {_VECTOR} {_TYPES}",
     "d, a, policy?",
 )
 def load(t: Values, m: Match, o: Operands) -> None:
@@ -69,10 +70,10 @@ def load(t: Values, m: Match, o: Operands) -> None:
 
 
 @form(f"st [.weak] {_STATE} [.wb|cg|cs|wt] {_HINTS} {_VECTOR} {_TYPES}", "a, b, policy?")
-@form(f"st .volatile {_STATE} {_VECTOR} {_TYPES}", "a, b")
+@form(f"st .volatile {_SEEN} {_VECTOR} {_TYPES}", "a, b")
 @form(f"st .mmio .relaxed .sys [.global] {_TYPES}", "a, b")
 @form(
-    f"st .relaxed|release .cta|cluster|gpu|sys {_STATE} {_HINTS} {_VECTOR} {_TYPES}",
+    f"st .relaxed|release .cta|cluster|gpu|sys {_SEEN} {_HINTS} {_VECTOR} {_TYPES}",
     "a, b, policy?",
 )
 def store(t: Values, m: Match, o: Operands) -> None:
