@@ -210,3 +210,11 @@ template <typename T, int N> __global__ void scaled(T *x)
 {
     x[threadIdx.x] *= N;
 }
+
+extern "C" __global__ void kept(const int *x, int *y)
+{
+    volatile int sum = 3;
+    for (int i = 0; i < 4; i++)
+        sum = sum * 2 + x[threadIdx.x];
+    y[threadIdx.x] = sum;
+}

@@ -199,6 +199,17 @@ def test_arguments_of_another_kind(triple, args, told):
     assert told in str(caught.value)
 
 
+@pytest.mark.parametrize("device", ["cpu", "interp"])
+@pytest.mark.parametrize("dtype", [object, ">i4", "U2", "M8[s]", [("f", "i4"), ("o", object)]])
+def test_elements_that_kernels_cannot_hold(triple, device, dtype):
+    current.choose(get_device(device))
+    x = np.zeros(4, dtype)
+    before = x.tobytes()
+    with pytest.raises(TypeError, match="kernels cannot hold elements of numpy dtype"):
+        triple(1, 4, (x, 4))
+    assert x.tobytes() == before
+
+
 def test_blocks_that_the_ptx_excludes(triple):
     with pytest.raises(LaunchError, match="at most 128 threads"):
         triple(1, 256, (np.zeros(4, np.int32), 4))

@@ -206,6 +206,14 @@ def atomics(k):
     return [*map(int, a), *map(int, long), *map(int, m)], want
 
 
+@program
+def kept(k):
+    x = RNG.integers(-99, 99, 32).astype(np.int32)
+    y = np.zeros_like(x)
+    k(1, 32, (x, y))
+    return y, 48 + 15 * x
+
+
 SLOW = {*(("doubles", device) for device in WORDS), ("floats", "opengl")}
 """Binary64's sin, exp and pow by integers: minutes of a software device's compiler."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 
 import numpy as np
@@ -14,6 +15,7 @@ from tests.runtime.vulkan.shaders import kernel
 from gridlane.core.errors import DeviceError
 from gridlane.runtime.drivers.vulkan import _commands
 from gridlane.runtime.drivers.vulkan.commands import PythonCommands
+from gridlane.runtime.drivers.vulkan.recorder import Recorder
 
 STEP = "values: uint64_t, n: uint32_t", "if (i < 64) at(values, i) = at(values, i) * 3 + n;"
 
@@ -192,3 +194,52 @@ def test_polls(idle, step):
 def test_arguments_of_another_kind(device, arguments):
     with pytest.raises((TypeError, OverflowError)):
         device.recorder.commands.poll(*arguments)
+
+
+class Raised(Exception):
+    """What a signal handler raises."""
+
+
+def raising_after(count):
+    """A profiler that raises at a moment of the recorder at which Python handles signals: the
+    beginning of a function in Python, or the end of one in C."""
+    left = count
+
+    def look(frame, event, arg):
+        nonlocal left
+        if frame.f_globals["__name__"] == Recorder.__module__ and event in ("call", "c_return"):
+            left -= 1
+            if left == 0:
+                raise Raised
+
+    return look
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_signal_handler_may_raise_at_any_moment_of_a_launch(device, at_once):
+    artifact, recorder = kernel(*STEP), device.recorder
+    bound, stream = device.load(artifact).bind((64, 1, 1)), device.default_stream
+    buffer = to_device(device, np.zeros(64, np.uint32))
+    arguments = params(artifact, buffer, 7), 1, 1, 1, 0
+    recorder.at_once = at_once
+    raised = []
+    for count in range(1, 40):
+        device.synchronize()
+        sys.setprofile(raising_after(count))
+        try:
+            stream.launch(bound, *arguments)
+            recorder.flush()
+        except Raised:
+            raised.append(count)
+        finally:
+            sys.setprofile(None)
+        recorder.flush()  # every number that is waited for was submitted
+        if recorder.commands.poll(recorder.last, 10**9) < recorder.last:
+            device.fill(buffer.address, 0, 4)  # a later number, without which the test cannot end
+            recorder.flush()
+            pytest.fail(f"a number was never submitted, after an exception at moment {count}")
+    assert 5 < len(raised) < 39
+    device.synchronize()
+    device.fill(buffer.address, 0, 256)
+    stream.launch(bound, *arguments)
+    assert (words(device, buffer) == 7).all()

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gridlane.core.argtypes import int64
+from gridlane.core.argtypes import from_numpy, int64
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.errors import ArgumentError
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
@@ -25,8 +25,15 @@ def on_device(args: tuple[Any, ...], back: Writebacks) -> tuple[Any, ...]:
 
     Args:
         back: receives the copies back to host arrays.
+
+    Raises:
+        TypeError: an array has elements that kernels cannot hold. A device that uses it in place
+            would write over Python's objects.
     """
     found = tuple(resolved(value) for value in args)
+    for value in found:
+        if isinstance(value, np.ndarray) and value.ndim:
+            from_numpy(value.dtype)
     share(found, back, is_direct)
     made: list[Any] = []
     for value in found:

@@ -43,7 +43,7 @@ def _count(m: Match) -> int:
 @form(f"ld .global [.ca|cg|cs] .nc {_HINTS} {_VECTOR} {_TYPES}", "d, a, policy?")
 @form(f"ld .const {_VECTOR} {_TYPES}", "d, a")
 @form("ldu [.global] [.v2|v4] .<any>|f32|f64", "d, a")
-@form(f"ld .volatile {_SEEN} {_VECTOR} {_TYPES}", "d, a")
+@form(f"ld .volatile {_STATE} {_VECTOR} {_TYPES}", "d, a")
 @form(f"ld .mmio .relaxed .sys [.global] {_TYPES}", "d, a")
 @form(
     f"ld .relaxed|acquire .cta|cluster|gpu|sys {_SEEN} {_HINTS} {_VECTOR} {_TYPES}",
@@ -70,7 +70,7 @@ def load(t: Values, m: Match, o: Operands) -> None:
 
 
 @form(f"st [.weak] {_STATE} [.wb|cg|cs|wt] {_HINTS} {_VECTOR} {_TYPES}", "a, b, policy?")
-@form(f"st .volatile {_SEEN} {_VECTOR} {_TYPES}", "a, b")
+@form(f"st .volatile {_STATE} {_VECTOR} {_TYPES}", "a, b")
 @form(f"st .mmio .relaxed .sys [.global] {_TYPES}", "a, b")
 @form(
     f"st .relaxed|release .cta|cluster|gpu|sys {_SEEN} {_HINTS} {_VECTOR} {_TYPES}",

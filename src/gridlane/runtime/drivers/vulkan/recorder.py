@@ -196,7 +196,7 @@ class Recorder:
             self._default_epoch, self.default_point = epoch, self.last
         self._epoch, self._fresh = epoch + 1, True
         context.progress += 1
-        self._flying.append(batch)
+        self._flying += (batch,)  # see flush
         result = self.commands.submit_again(batch.number, batch.value, batch.pointer, params)
         if result:
             context.check(result, "vkQueueSubmit")
@@ -318,7 +318,9 @@ class Recorder:
             self._open = None
             batch.value = context.progress
             context.progress += 1
-            self._flying.append(batch)
+            # A signal handler may raise after any call: with one here, the number would be waited
+            # for and never submitted.
+            self._flying += (batch,)
             failed = self.commands.submit(batch.number, batch.value, stages, until, barrier)
             if failed is not None:
                 context.check(failed[1], failed[0])
