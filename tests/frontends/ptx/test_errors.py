@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests import on_shaders
 
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError, LaunchError, PtxError
@@ -191,6 +193,8 @@ def triple():
         ((np.zeros(4, np.int32), 1 << 40), "more than 4 bytes"),
         ((np.zeros(4, np.int32), np.zeros(2)), "an array, and the parameter has 4 bytes"),
         ((np.zeros(4, np.int32), object()), "an object of type object"),
+        ((np.zeros(4, np.int32)[::-1], 4), "strides (-4,)"),
+        ((np.broadcast_to(np.int32(0), 4), 4), "strides (0,)"),
     ],
 )
 def test_arguments_of_another_kind(triple, args, told):
@@ -208,6 +212,20 @@ def test_elements_that_kernels_cannot_hold(triple, device, dtype):
     with pytest.raises(TypeError, match="kernels cannot hold elements of numpy dtype"):
         triple(1, 4, (x, 4))
     assert x.tobytes() == before
+
+
+@pytest.mark.parametrize("kind", on_shaders.found())
+def test_arrays_of_several_buffers(kind, monkeypatch):
+    """Behind the first buffer, which has no room for both."""
+    opened = get_device(kind)
+    monkeypatch.setattr(opened.engine, "facts", replace(opened.engine.facts, largest=1 << 20))
+    current.choose(opened)
+    arrays = [cuda.to_device(np.full(150_000, n, np.int32)) for n in range(1, 5)]
+    kernel = cuda.RawModule(path=KERNEL).get_function("triple")
+    for array in arrays:
+        kernel(1, 4, (array, 4))
+    for n, array in enumerate(arrays, 1):
+        assert array.copy_to_host()[:6].tolist() == [3 * n] * 4 + [n] * 2
 
 
 def test_blocks_that_the_ptx_excludes(triple):

@@ -29,11 +29,18 @@ def on_device(args: tuple[Any, ...], back: Writebacks) -> tuple[Any, ...]:
     Raises:
         TypeError: an array has elements that kernels cannot hold. A device that uses it in place
             would write over Python's objects.
+        ArgumentError: a step of a host array is negative or 0: what follows its first element is
+            not its memory.
     """
     found = tuple(resolved(value) for value in args)
     for value in found:
         if isinstance(value, np.ndarray) and value.ndim:
             from_numpy(value.dtype)
+            if value.size > 1 and min(value.strides) <= 0:
+                raise ArgumentError(
+                    f"an array with strides {value.strides}: a raw kernel gets the address of the "
+                    "first element alone; pass a copy"
+                )
     share(found, back, is_direct)
     made: list[Any] = []
     for value in found:

@@ -157,9 +157,9 @@ class RawKernel(ProcessBound):
             raise ArgumentError(
                 f"{self.name} takes {len(names)} arguments ({', '.join(names)}), not {len(args)}"
             )
-        shape = dim3(block, "block")
-        self._check_bounds(shape)
-        plan = self._plan(shape)
+        threads = dim3(block, "block")
+        self._check_bounds(threads)
+        plan = self._plan(threads)
         back = Writebacks()
         given = on_device(args, back)
         artifact = plan.kernel.artifact
@@ -168,7 +168,9 @@ class RawKernel(ProcessBound):
         native = stream.native if isinstance(stream, AnyStream) else None
         if stream is not None and native is None:
             raise ArgumentError(f"stream: one of cuda.stream(), not {stream!r:.60}")
-        plan.launch(dim3(grid, "grid"), params, shared_mem, native, given)
+        shape = dim3(grid, "grid")
+        plan = self._kernel.fitting(plan, shape, params)  # arrays may lie in several buffers
+        plan.launch(shape, params, shared_mem, native, given)
         if back or any(isinstance(value, np.ndarray) for value in given):
             (native or plan.device.default_stream).synchronize()
             for write in back:
