@@ -5,13 +5,14 @@ numba-cuda and libnvvm compile without a GPU. Nothing of frontends/python takes 
 
 from __future__ import annotations
 
-import linecache
-import math
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.property import python_oracle
-from tests.property.python_kernels import BLOCK, GRID, Program
+from tests.property.python_kernels import BLOCK, GRID
 from tests.property.test_python_kernels import program_of
 
 from gridlane.core.options import KernelOptions
@@ -23,23 +24,35 @@ ALONE = [n for n in range(1000, 1040) if "device=True" not in program_of(n, "cpu
 """numba asks the driver for the generation of a GPU where a kernel calls a function."""
 
 
-def ptx_of(program: Program, seed: int) -> str:
-    """numba-cuda's PTX of a kernel."""
-    numba = pytest.importorskip("numba")
-    cuda = pytest.importorskip("numba.cuda")
-    text = "\n" + program.source.replace("@cuda.jit(OPTIONS)\ndef k", "def k")
-    name = f"<numba's kernel {seed}>"
-    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
-    namespace = {"cuda": cuda, "np": np, "math": math}
-    exec(compile(text, name, "exec"), namespace)
-    types = tuple(numba.typeof(array) for array in program.arrays(seed))
-    return cuda.compile_ptx(namespace["k"], types, device=False, cc=(8, 0))[0]
+_COMPILE = """
+import linecache, math, sys
+import numba, numba.cuda
+import numpy as np
+from tests.property.test_python_kernels import program_of
+
+seed = int(sys.argv[1])
+program = program_of(seed, "cpu")
+text = program.source.replace("@cuda.jit(OPTIONS)\\ndef k", "def k")
+linecache.cache["kernel"] = len(text), None, text.splitlines(keepends=True), "kernel"
+namespace = {"cuda": numba.cuda, "np": np, "math": math}
+exec(compile(text, "kernel", "exec"), namespace)
+types = tuple(numba.typeof(array) for array in program.arrays(seed))
+print(numba.cuda.compile_ptx(namespace["k"], types, device=False, cc=(8, 0))[0])
+"""
+
+
+def ptx_of(seed: int) -> str:
+    """numba-cuda's PTX of a kernel, from a process in which nothing else is called numba."""
+    pytest.importorskip("numba_cuda")
+    command = [sys.executable, "-c", _COMPILE, str(seed)]
+    root = Path(__file__).parents[3]
+    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.mark.parametrize("seed", ALONE[:6])
 def test_a_random_kernel_by_numba(seed):
     program = program_of(seed, "cpu")
-    module = parse_ptx(ptx_of(program, seed))
+    module = parse_ptx(ptx_of(seed))
     source = PtxSource(module, module.entries[0])
     wanted = program.arrays(seed)
     python_oracle.run(program.source, wanted, GRID, BLOCK)

@@ -6,17 +6,13 @@ touches.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gridlane.core.dtypes import DType, u64
 from gridlane.frontends.ptx.module import Declared, PtxFunction
+from gridlane.frontends.ptx.translating import Translating
 from gridlane.frontends.ptx.types import TYPES, unsigned
 from gridlane.ir.ops.arith import Shl, Shr
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Function, Param, Value, Var
-
-if TYPE_CHECKING:
-    from gridlane.frontends.ptx.values import Values
 
 Piece = tuple[int, DType]
 """The offset and the type of a piece."""
@@ -72,7 +68,7 @@ class Parameters:
                 self._values[param, offset] = value
         made.results = tuple(dtype for param in self.function.results for _, dtype in pieces(param))
 
-    def load(self, t: Values, param: Declared, offset: int, dtype: DType) -> Value:
+    def load(self, t: Translating, param: Declared, offset: int, dtype: DType) -> Value:
         """The value at an offset of a parameter of this function, or of what a call returned."""
         known = self._values if param in self.function.params else self._written
         exact = known.get((param, offset))
@@ -100,7 +96,7 @@ class Parameters:
         assert total is not None  # pieces cover the parameter
         return t.as_type(total, dtype)
 
-    def store(self, t: Values, param: Declared, offset: int, value: Value) -> None:
+    def store(self, t: Translating, param: Declared, offset: int, value: Value) -> None:
         """Write a part of an argument of the next call, or of this function's result."""
         if not 0 <= offset <= offset + value.type.size <= param.size:
             t.fail(f"{param.name} has {param.size} bytes, and byte {offset} on is written")
@@ -116,7 +112,7 @@ class Parameters:
                 self._put_part(t, param, (at, dtype), offset, value)
 
     def _put_part(
-        self, t: Values, param: Declared, piece: Piece, offset: int, value: Value
+        self, t: Translating, param: Declared, piece: Piece, offset: int, value: Value
     ) -> None:
         """Write some bytes of a piece."""
         at, dtype = piece
@@ -132,26 +128,26 @@ class Parameters:
         kept = t.b.and_(t.bits(old), t.b.const(whole.max & ~mask, whole))
         self._put(t, param, at, t.as_type(t.b.or_(kept, placed), dtype))
 
-    def _old(self, t: Values, param: Declared, at: int, dtype: DType) -> Value:
+    def _old(self, t: Translating, param: Declared, at: int, dtype: DType) -> Value:
         if param in self.function.results:
             return t.b.read(self._result(t, param, at, dtype))
         found = self._written.get((param, at))
         return t.b.zero(dtype) if found is None else t.as_type(found, dtype)
 
-    def _put(self, t: Values, param: Declared, at: int, value: Value) -> None:
+    def _put(self, t: Translating, param: Declared, at: int, value: Value) -> None:
         if param in self.function.results:
             assert isinstance(value.type, DType)
             t.b.write(self._result(t, param, at, value.type), value)
         else:
             self._written[param, at] = value
 
-    def _result(self, t: Values, param: Declared, at: int, dtype: DType) -> Var:
+    def _result(self, t: Translating, param: Declared, at: int, dtype: DType) -> Var:
         found = self._results.get((param, at))
         if found is None:
             found = self._results[param, at] = t.b.variable(f"result.{at}", dtype)
         return found
 
-    def results(self, t: Values) -> tuple[Value, ...]:
+    def results(self, t: Translating) -> tuple[Value, ...]:
         """What this function returns."""
         return tuple(
             t.b.read(self._result(t, param, at, dtype))
@@ -159,7 +155,7 @@ class Parameters:
             for at, dtype in pieces(param)
         )
 
-    def argument(self, t: Values, given: Declared, wanted: Declared) -> list[Value]:
+    def argument(self, t: Translating, given: Declared, wanted: Declared) -> list[Value]:
         """The pieces of a callee's parameter, from what st.param wrote."""
         if given.size != wanted.size:
             t.fail(f"{given.name} has {given.size} bytes, and {wanted.name} has {wanted.size}")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from gridlane.core.dtypes import DType, i32, u32
 from gridlane.frontends.ptx.body import Body
 from gridlane.frontends.ptx.module import Declared, PtxModule
 from gridlane.frontends.ptx.operands import Symbol, number
+from gridlane.frontends.ptx.translating import Translating
 from gridlane.frontends.ptx.types import TYPES, unsigned
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
@@ -18,9 +18,6 @@ from gridlane.ir.ops import arith, grid, memory
 from gridlane.ir.ops.grid import Axis
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Global, Module, Value
-
-if TYPE_CHECKING:
-    from gridlane.frontends.ptx.values import Values
 
 _BYTE = unsigned(8)
 _AXES = {"x": Axis.X, "y": Axis.Y, "z": Axis.Z}
@@ -63,14 +60,14 @@ class Variables:
             made = b.value(memory.LocalArray(kind, max(1, each.size // kind.size)))
             self._local[each] = b.recast(made, pointer(_BYTE, Space.LOCAL))
 
-    def address(self, t: Values, symbol: Symbol) -> Value:
+    def address(self, t: Translating, symbol: Symbol) -> Value:
         """The address of a variable as a pointer to bytes."""
         variable = symbol.variable
         if variable is None:
             t.fail(f"{symbol.name} is no variable")
         return t.offset(self._start(t, variable), symbol.offset)
 
-    def _start(self, t: Values, variable: Declared) -> Value:
+    def _start(self, t: Translating, variable: Declared) -> Value:
         if variable.space == "local":
             if variable not in self._local:
                 t.fail(f"{variable.name}: local memory outside of a function is not translated")
@@ -81,18 +78,20 @@ class Variables:
             return self._constant(t, variable)
         t.fail(f"the address of .{variable.space} {variable.name} is not translated")
 
-    def _shared(self, t: Values, variable: Declared) -> Value:
+    def _shared(self, t: Translating, variable: Declared) -> Value:
         if variable.count is None or (variable.linking == "extern" and not variable.size):
             made = memory.DynamicShared(pointer(_BYTE, Space.SHARED))
             return t.b.value(made)
         return self._global(t, variable, Space.SHARED, None)
 
-    def _constant(self, t: Values, variable: Declared) -> Value:
+    def _constant(self, t: Translating, variable: Declared) -> Value:
         if variable.linking == "extern":
             t.fail(f"{variable.name} is extern, and nothing defines it")
         return self._global(t, variable, Space.CONSTANT, self._data(variable))
 
-    def _global(self, t: Values, variable: Declared, space: Space, data: bytes | None) -> Value:
+    def _global(
+        self, t: Translating, variable: Declared, space: Space, data: bytes | None
+    ) -> Value:
         name = self._names.get(variable)
         if name is None:
             own = f"{self.function}.{variable.name}" if variable in self._own else variable.name
@@ -145,7 +144,7 @@ class Variables:
 
     # --- special registers
 
-    def special(self, t: Values, name: str) -> Value:
+    def special(self, t: Translating, name: str) -> Value:
         """The value of a special register."""
         stem, _, axis = name.partition(".")
         if stem in _QUERIES and axis in _AXES:
@@ -165,7 +164,7 @@ class Variables:
         t.fail(f"{name} is neither declared nor a special register that is translated")
 
     @staticmethod
-    def _warp(t: Values, name: str) -> Value:
+    def _warp(t: Translating, name: str) -> Value:
         """The warp of a thread, or the warps of a block."""
         b = t.b
         sizes = [t.emit(grid.BlockDim(axis)) for axis in Axis]
@@ -178,7 +177,7 @@ class Variables:
         return b.binary(arith.Shr, b.cast(threads, u32), b.const(5, u32))
 
     @staticmethod
-    def _lanemask(t: Values, kind: str) -> Value:
+    def _lanemask(t: Translating, kind: str) -> Value:
         """The lanes beside the own one."""
         b = t.b
         bit = b.binary(arith.Shl, b.const(1, u32), t.emit(grid.LaneId()))

@@ -11,16 +11,13 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 from gridlane.core.dtypes import DType
 from gridlane.frontends.ptx.types import BITS, INTEGERS, SIGNED, TYPES, UNSIGNED
 
-if TYPE_CHECKING:
-    from gridlane.frontends.ptx.operands import Operand
-    from gridlane.frontends.ptx.values import Values
-
-    Build = Callable[[Values, "Match", tuple[Operand, ...]], None]
+Build = Callable[[Any, "Match", tuple[Any, ...]], None]
+"""Translates an instruction: it gets the ``Values``, the match and the operands."""
 
 SETS = {
     "int": INTEGERS,
