@@ -78,6 +78,8 @@ def test_a_malformed_module(text, told):
         ("ret; 5", "no statement of PTX"),
         (".reg .b32 %r<3>; mov.u32 %r1, %clock; ret;", "clocks differ between devices"),
         (".reg .b32 %r<3>; ld.global.u32 %r1, [nothing]; ret;", "nothing is not declared"),
+        (".reg .pred %p; { .param .b32 a; @%p st.param.b32 [a], 1; } ret;", "under a guard"),
+        (".reg .pred %p; @%p call (), k, (); ret;", "under a guard"),
         (".reg .b32 %r<3>; ld.global.u32 %r1, %r2; ret;", "an address stands in brackets"),
         (".reg .b32 %r<3>; ld.param.u32 %r1, [x+8]; ret;", "8 to 12 are read"),
         ("bar.sync 1; ret;", "barriers other than 0"),
@@ -115,6 +117,36 @@ def test_what_no_kernel_reaches_is_not_read():
         translate(module, "other")
     with pytest.raises(PtxError, match="no kernel third here; the kernels are: k, other"):
         PtxSource(module, "third")
+
+
+UNKNOWN = ".reg .b64 %rd<8>; .reg .pred %p; ld.param.u64 %rd1, [x]; mov.u64 %rd2, count; "
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "st.global.u32 [%rd2], 1;",
+        "selp.b64 %rd3, %rd1, %rd2, %p; st.global.u32 [%rd3], 1;",
+        "st.global.u64 [%rd1], %rd2; ld.global.u64 %rd3, [%rd1]; st.global.u32 [%rd3], 1;",
+        "xor.b64 %rd3, %rd2, 0; atom.global.add.u32 %r, [%rd3], 1;",
+        "{ .param .b64 p; st.param.b64 [p], %rd2; call put, (p); }",
+    ],
+)
+def test_writes_that_may_reach_a_variable_of_the_module(body):
+    """Such variables are constant data."""
+    put = ".func put(.param .b64 p) { .reg .b64 %rd; ld.param.b64 %rd, [p]; st.u32 [%rd], 1; ret; }"
+    with pytest.raises(PtxError, match="variables of a module that kernels write"):
+        read(f".reg .b32 %r; {UNKNOWN}{body} ret;", head=f"{HEAD}.global .u32 count; {put}\n")
+
+
+def test_variables_of_one_name():
+    """In nested scopes, and where names differ in what no IR name has."""
+    made = read(
+        ".shared .b32 a; .shared .b32 s$; .shared .b32 s_; "
+        "{ .shared .b32 a; st.shared.b32 [a], 2; } st.shared.b32 [a], 1; "
+        "st.shared.b32 [s$], 3; st.shared.b32 [s_], 4; ret;"
+    )
+    assert len(made.globals) == 4
 
 
 def test_recursion_is_refused():
@@ -165,6 +197,12 @@ def test_random_changes():
         except PtxError:
             pass
     assert read_anyway > 10
+
+
+@pytest.mark.parametrize("space", ["shared", "local", "const"])
+def test_parameters_that_point_to_memory_of_no_launch(space):
+    with pytest.raises(PtxError, match=f"points to .{space} is refused"):
+        read("ret;", params=f".param .u64 .ptr .{space} .align 4 x")
 
 
 def test_what_is_no_ptx():

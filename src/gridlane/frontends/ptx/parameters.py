@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gridlane.core.dtypes import DType, u64
 from gridlane.frontends.ptx.module import Declared, PtxFunction
+from gridlane.frontends.ptx.text import Text
 from gridlane.frontends.ptx.translating import Translating
 from gridlane.frontends.ptx.types import TYPES, unsigned
 from gridlane.ir.ops.arith import Shl, Shr
@@ -55,9 +56,19 @@ class Parameters:
         self._written: dict[tuple[Declared, int], Value] = {}
         """What st.param wrote for the next call, and what the last one returned."""
 
-    def declare(self, made: Function) -> None:
-        """Give an IR function its parameters and results."""
+    def begin_block(self) -> None:
+        """Forget what was written for calls: it stands in the block of its call."""
+        self._written.clear()
+
+    def declare(self, made: Function, text: Text) -> None:
+        """Give an IR function its parameters and results.
+
+        Raises:
+            PtxError: a parameter is said to point to memory that a launch cannot hand in.
+        """
         for number, param in enumerate(self.function.params):
+            if param.pointer in ("shared", "local", "const"):
+                text.fail(f"a parameter that points to .{param.pointer} is refused", param.at)
             for offset, dtype in pieces(param):
                 is_pointer = (param, offset) in self.pointers
                 type_ = pointer(unsigned(8), Space.GLOBAL) if is_pointer else dtype

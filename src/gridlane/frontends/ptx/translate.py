@@ -12,7 +12,7 @@ from gridlane.frontends.ptx.forms.table import FORMS, Match
 from gridlane.frontends.ptx.module import Declared, PtxFunction, PtxModule
 from gridlane.frontends.ptx.operands import Operand, Reg, Register, Symbol, Tuple
 from gridlane.frontends.ptx.parameters import Parameters, pieces
-from gridlane.frontends.ptx.values import Values
+from gridlane.frontends.ptx.values import WRITTEN, Values
 from gridlane.frontends.ptx.variables import Variables
 from gridlane.ir.builder import Builder
 from gridlane.ir.dominance import Dominators, dominators
@@ -54,6 +54,8 @@ class _Translation:
         self.module, self.entry = module, entry
         self.made = Module()
         self.calls: dict[str, list[str]] = {}
+        self.names: dict[Declared, str] = {}
+        """The names of variables in the IR's module."""
         self._waiting: list[PtxFunction] = []
         self._parts: dict[str, _FunctionTranslation] = {}
 
@@ -63,6 +65,7 @@ class _Translation:
         while self._waiting:
             self._parts[self._waiting.pop().name].run()
         self._refuse_cycles()
+        self._refuse_unknown_writes()
         return self.made
 
     def function(self, function: PtxFunction) -> Function:
@@ -82,6 +85,19 @@ class _Translation:
         """The number of an error in the module's table."""
         self.made.errors.append(site)
         return len(self.made.errors) - 1
+
+    def _refuse_unknown_writes(self) -> None:
+        """Variables of global memory are constant data: no write may reach them unnoticed."""
+        parts = self._parts.values()
+        leaks = [part.values.leak for part in parts if part.values.leak >= 0]
+        if not leaks or not any(part.variables.uses_globals for part in parts):
+            return
+        if any(part.values.writes_anywhere for part in parts):
+            self.module.text.fail(
+                "the address of a variable of the module becomes one of any memory here, and the "
+                f"kernel writes at such addresses; {WRITTEN} are not translated yet",
+                leaks[0],
+            )
 
     def _refuse_cycles(self) -> None:
         done: set[str] = set()
@@ -124,7 +140,7 @@ class _FunctionTranslation:
         types = pointers.infer(reads, function.is_entry)
         self.parameters = Parameters(function, types.pointers)
         self.builder = Builder(whole.made, made)
-        variables = Variables(self.module, whole.made, self.body, function.name)
+        variables = Variables(self.module, whole.made, whole.names, self.body, function.name)
         mutable = self._mutable(reads)
         self.values = Values(
             self.builder, self.text, variables, self.parameters, types.registers, mutable
@@ -134,7 +150,7 @@ class _FunctionTranslation:
 
     def declare(self) -> None:
         """Give the IR function its parameters."""
-        self.parameters.declare(self.made)
+        self.parameters.declare(self.made, self.text)
 
     # --- the graph
 
@@ -242,6 +258,7 @@ class _FunctionTranslation:
         for number in self.reachable:
             block = self.body.blocks[number]
             self._open(whole, number)
+            self.parameters.begin_block()
             if number == 0:
                 self.variables.begin(b)
             for each in block.instructions:
@@ -286,6 +303,8 @@ class _FunctionTranslation:
             return self._branch(whole, number, made)
         if made.guard is None:
             return self._unguarded(made)
+        if made.root == "call" or (made.root == "st" and made.modifiers[0].startswith("param")):
+            self.values.fail("calls and their arguments under a guard are not translated")
         inside, after = self._label(), self._label()
         self.builder.emit(graph.BranchIf(self._condition(made.guard), inside, after))
         self._open(whole, inside)

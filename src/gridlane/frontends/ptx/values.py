@@ -36,6 +36,7 @@ from gridlane.ir.types import PointerType, Space, Type, VectorType, pointer
 from gridlane.ir.values import Value, Var
 
 BYTES = unsigned(8)
+WRITTEN = "variables of a module that kernels write"
 
 
 class Values:
@@ -45,6 +46,9 @@ class Values:
         b: the builder.
         instruction: the one that is translated.
         parameters: the parameters of the function, and of its calls.
+        leak: the place of an instruction behind which the address of constant data, which a
+            module's variables are, is not known as such; -1 if there is none.
+        writes_anywhere: whether it writes at an address of which no more is known.
     """
 
     def __init__(
@@ -62,6 +66,8 @@ class Values:
         self._values: dict[Register, Value] = {}
         self._vars: dict[Register, Var] = {}
         self._flag: Var | None = None
+        self.leak = -1
+        self.writes_anywhere = False
 
     def fail(self, message: str) -> NoReturn:
         """Raise PtxError at the instruction.
@@ -107,6 +113,7 @@ class Values:
         if have is dtype:
             return value
         if isinstance(have, PointerType):
+            self._note_leak(have, None)
             value = b.value(memory.Address(value))
             if dtype.bits == 32:  # shared memory lies below 4 GiB
                 value = b.cast(value, u32)
@@ -192,6 +199,7 @@ class Values:
             return
         if is_pointer:
             value = self._to_space(self.as_pointer(value), type_.space)
+            self._note_leak(value.type, type_)
             value = self.b.recast(value, type_)
         else:
             assert isinstance(type_, DType)
@@ -233,8 +241,23 @@ class Values:
         made = self.pointer(operand, element, space)
         assert isinstance(made.type, PointerType)
         if made.type.space is Space.CONSTANT:
-            self.fail("variables of a module that kernels write are not translated yet")
+            self.fail(f"{WRITTEN} are not translated yet")
+        self.writes_anywhere |= self._is_anywhere(operand, made.type.space)
         return made
+
+    def _is_anywhere(self, operand: Operand, space: Space) -> bool:
+        """Whether an address may be of any memory, or of any global memory."""
+        if space not in (Space.GENERIC, Space.GLOBAL) or not isinstance(operand, Address):
+            return False
+        if not isinstance(operand.base, Register):
+            return operand.base is None
+        type_ = self._type(operand.base)
+        return not isinstance(type_, PointerType) or type_.space is Space.GENERIC
+
+    def _note_leak(self, have: Type, to: Type | None) -> None:
+        """Note that a pointer becomes a number, or a pointer of another type."""
+        if isinstance(have, PointerType) and have.space is Space.CONSTANT and have != to:
+            self.leak = self.instruction.at
 
     def pointer(self, operand: Operand, element: DType | VectorType, space: Space) -> Value:
         """The address of an operand as a pointer to an element.

@@ -42,13 +42,20 @@ class Variables:
 
     Args:
         made: the IR's module, which receives shared arrays and constants.
+        names: their names in it, of all functions.
+
+    Attributes:
+        uses_globals: whether it uses a variable of global memory, which is constant data here.
     """
 
-    def __init__(self, module: PtxModule, made: Module, body: Body, function: str) -> None:
+    def __init__(
+        self, module: PtxModule, made: Module, names: dict[Declared, str], body: Body, function: str
+    ) -> None:
         self.module, self.made, self.function = module, made, function
+        self.uses_globals = False
         self._local: dict[Declared, Value] = {}
         self._own = {each for each in body.variables if each.space == "shared"}
-        self._names: dict[Declared, str] = {}
+        self._names = names
         self._locals = [each for each in body.variables if each.space == "local"]
 
     def begin(self, b: Builder) -> None:
@@ -87,6 +94,7 @@ class Variables:
     def _constant(self, t: Translating, variable: Declared) -> Value:
         if variable.linking == "extern":
             t.fail(f"{variable.name} is extern, and nothing defines it")
+        self.uses_globals |= variable.space == "global"
         return self._global(t, variable, Space.CONSTANT, self._data(variable))
 
     def _global(
@@ -96,12 +104,10 @@ class Variables:
         if name is None:
             own = f"{self.function}.{variable.name}" if variable in self._own else variable.name
             name = re.sub(r"[$%]", "_", own)
-            known = self.made.globals.get(name)
-            if known is None or known.space is not space:
-                while name in self.made.globals:
-                    name += "_"
-                kind, count = self._element(variable)
-                self.made.globals[name] = Global(name, kind, count, space, variable.align, data)
+            while name in self.made.globals:
+                name += "_"
+            kind, count = self._element(variable)
+            self.made.globals[name] = Global(name, kind, count, space, variable.align, data)
             self._names[variable] = name
         found = self.made.globals[name]
         start = t.emit(memory.GlobalAddress(name, pointer(found.element, space)))

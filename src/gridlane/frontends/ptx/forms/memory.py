@@ -117,7 +117,7 @@ def isspacep(t: Values, m: Match, o: Operands) -> None:
     """Whether a generic address is of a space; where it is known which it is of."""
     value = t.pointer_in(o[1])
     space = getattr(value.type, "space", Space.GENERIC) if value is not None else Space.GENERIC
-    if space is Space.GENERIC:
+    if space in (Space.GENERIC, Space.CONSTANT):  # variables of global memory are constant data
         t.fail("it is not known here which memory the address is of")
     t.write(o[0], t.b.const(space is SPACES[m.modifiers[0]], b1))
 
