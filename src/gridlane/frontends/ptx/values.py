@@ -284,6 +284,15 @@ class Values:
         place = places[0] if self.place not in places else self.place
         return self._at(self.number_of(operand), place)
 
+    def local(self, value: Value) -> Value:
+        """An address of local memory that a function of the language gets, as a pointer to bytes."""
+        if isinstance(value.type, PointerType):
+            return value
+        self.numbers(Space.LOCAL)
+        if Space.LOCAL not in self.variables.whole.numbering.spaces:
+            return self.as_pointer(value)  # the next attempt knows the place
+        return self._at(value, Place.LOCAL)
+
     def number_of(self, operand: Operand) -> Value:
         """The address in a register, or in brackets, as a number."""
         if isinstance(operand, Reg):
