@@ -9,6 +9,7 @@ from gridlane.frontends.ptx.forms import (
     logic,
     memory,
     moves,
+    narrowing,
     rounding,
     threads,
 )
@@ -16,4 +17,16 @@ from gridlane.frontends.ptx.forms.table import FORMS, Form, Match, find
 
 __all__ = ["FORMS", "Form", "Match", "find"]
 
-_FAMILIES = atomics, bits, conversion, floating, integer, logic, memory, moves, rounding, threads
+_FAMILIES = (
+    atomics,
+    bits,
+    conversion,
+    floating,
+    integer,
+    logic,
+    memory,
+    moves,
+    narrowing,
+    rounding,
+    threads,
+)
