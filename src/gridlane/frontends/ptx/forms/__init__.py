@@ -5,12 +5,14 @@ from gridlane.frontends.ptx.forms import (
     bits,
     conversion,
     floating,
+    half,
     integer,
     logic,
     memory,
     moves,
     narrowing,
     rounding,
+    rounding64,
     threads,
 )
 from gridlane.frontends.ptx.forms.table import FORMS, Form, Match, find
@@ -22,11 +24,13 @@ _FAMILIES = (
     bits,
     conversion,
     floating,
+    half,
     integer,
     logic,
     memory,
     moves,
     narrowing,
     rounding,
+    rounding64,
     threads,
 )

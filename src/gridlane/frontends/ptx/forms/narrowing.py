@@ -143,7 +143,7 @@ def narrowed(
     far = b.binary(arith.Gt, above, b.const(1 << layout.bits - layout.fraction - 1, i32))
     made = b.select(b.or_(far, b.binary(arith.Gt, made, greatest)), limit, made)
     if parts.special is not None:
-        special, is_nan = parts.special
+        special, _ = parts.special
         infinity = greatest if finite else b.add(greatest, one)
         made = b.select(special, infinity, made)
     sign = b.select(parts.negative, b.const(1 << layout.bits - 1, word), b.zero(word))
