@@ -83,7 +83,7 @@ def test_a_malformed_module(text, told):
         (".reg .pred %p; @%p call (), k, (); ret;", "under a guard"),
         (".reg .b32 %r<3>; ld.global.u32 %r1, %r2; ret;", "an address stands in brackets"),
         (".reg .b32 %r<3>; ld.param.u32 %r1, [x+8]; ret;", "8 to 12 are read"),
-        ("bar.sync 1; ret;", "barriers other than 0"),
+        ("bar.sync 16; ret;", "barriers 0 to 15"),
         ("call f; ret;", "no function f is declared"),
         (".reg .f64 %d<3>; add.rz.f64 %d1, %d2, %d2; ret;", "f64 is rounded to nearest alone"),
         ("mbarrier.init.b64 [x], 1; ret;", "mbarrier is not translated"),
