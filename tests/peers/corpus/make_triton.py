@@ -413,7 +413,7 @@ def compiled(name, arch):
     made = triton.compile(source, target=GPUTarget("cuda", arch, 32), options=options)
     return {
         "name": name,
-        "arch": arch,
+        "variant": f"sm_{arch}",
         "ptx": made.asm["ptx"],
         "meta": {"entry": made.metadata.name, "block": 32 * warps, "shared": made.metadata.shared},
     }

@@ -22,9 +22,13 @@ REQUIREMENTS = {
     "tinygrad": ("tinygrad==0.14.0", "numpy"),
     "warp": ("warp-lang==1.19.0",),
     "numba": ("numba-cuda[cu13]==0.30.4", "pytest", "hypothesis"),
-    "nvrtc": ("nvidia-cuda-nvrtc==13.0.88", "nvidia-cuda-runtime==13.0.96",
-              "nvidia-cuda-cccl==13.0.85"),
-}  # fmt: skip
+    "nvrtc": (
+        "nvidia-cuda-nvrtc==13.0.88",
+        "nvidia-cuda-runtime==13.0.96",
+        "nvidia-cuda-cccl==13.0.85",
+        "nvidia-cuda-crt==13.0.88",
+    ),
+}
 """What is installed for each. NVRTC is no newer than the ptxas that CUDA 13.0 has."""
 
 
@@ -38,13 +42,13 @@ class Text:
 
     Attributes:
         name: of the program, or of the source file.
-        arch: the generation it is compiled for.
+        variant: the generation that it is compiled for, and how.
         meta: what a launch needs to know: threads of a block, bytes of shared memory, ...
     """
 
     package: str
     name: str
-    arch: int
+    variant: str
     ptx: str
     meta: dict[str, Any]
 

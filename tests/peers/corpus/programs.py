@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from tests.peers.corpus.packages import Text, texts
 
 from gridlane import cuda
+from gridlane.core.errors import CompileError
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -38,8 +40,26 @@ class Program:
     kernel: str = ""
 
 
-class Wrong(AssertionError):
-    """A result differs."""
+def collector(programs: list[Program]) -> Callable[..., Callable[[Run], Run]]:
+    """A decorator ``(file, kernel="", name="")`` that keeps the program of a CUDA C++ kernel."""
+
+    def of(text: str, kernel: str = "", name: str = "") -> Callable[[Run], Run]:
+        def keep(run: Run) -> Run:
+            own = name or run.__name__
+            programs.append(Program("nvrtc", own, run, text, kernel or own))
+            return run
+
+        return keep
+
+    return of
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a program: ``right``, ``refused``, ``wrong``, or that its process ``ended``."""
+
+    kind: str
+    reason: str = ""
 
 
 def variants(program: Program) -> list[Text]:
@@ -47,22 +67,25 @@ def variants(program: Program) -> list[Text]:
     return [each for each in texts(program.package) if each.name == program.text]
 
 
-def check(program: Program, text: Text, device: str) -> None:
-    """Run a program on a device.
-
-    Raises:
-        Wrong: its results are not numpy's.
-        CompileError: it is refused.
-    """
+def judge(program: Program, text: Text, device: str) -> Outcome:
+    """Run a program on a device, and compare its results with numpy's."""
     current.choose(get_device(device))
     np.random.seed(3)
-    module = cuda.RawModule(code=text.ptx)
-    kernel = module.get_function(text.meta.get("names", {}).get(program.kernel) or program.kernel
-                                 or text.meta["entry"])  # fmt: skip
-    got, want, *near = program.run(launcher(text, kernel))
+    name = program.kernel or text.meta["entry"]
+    try:
+        kernel = _module(text.ptx).get_function(text.meta.get("names", {}).get(name, name))
+        got, want, *near = program.run(launcher(text, kernel))
+    except CompileError as error:
+        return Outcome("refused", error.message)
     for one, other in _pairs(got, want):
         if not _same(np.asarray(one), np.asarray(other), near[0] if near else 0):
-            raise Wrong(f"{program.name} on {device}: {one} is not {other}")
+            return Outcome("wrong", f"{one} is not {other}")
+    return Outcome("right")
+
+
+@lru_cache(4)
+def _module(ptx: str) -> cuda.RawModule:
+    return cuda.RawModule(code=ptx)
 
 
 def launcher(text: Text, kernel: Any) -> Callable[..., None]:

@@ -6,26 +6,36 @@ expected failure with its reason; a wrong answer fails.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+from tests.peers.corpus import PROGRAMS, VARIANTS
 from tests.peers.corpus.packages import Absent
-from tests.peers.corpus.programs import DEVICES, Program, check, variants
-from tests.peers.corpus.triton_programs import PROGRAMS as TRITON
+from tests.peers.corpus.programs import DEVICES, variants
+from tests.peers.corpus.running import Runner
 
-from gridlane.core.errors import CompileError
+ALL = [
+    pytest.param(number, variant, id=f"{each.package}-{each.name}-{variant}")
+    for number, each in enumerate(PROGRAMS)
+    for variant in VARIANTS[each.package]
+]
 
-ALL = [*TRITON]
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[Runner]:
+    made = Runner()
+    yield made
+    made.close()
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("arch", (80, 90))
-@pytest.mark.parametrize("program", ALL, ids=lambda each: f"{each.package}-{each.name}")
-def test_a_program(program: Program, arch: int, device: str) -> None:
+@pytest.mark.parametrize("number, variant", ALL)
+def test_a_program(runner: Runner, number: int, variant: str, device: str) -> None:
     try:
-        found = [text for text in variants(program) if text.arch == arch]
+        (text,) = [each for each in variants(PROGRAMS[number]) if each.variant == variant]
     except Absent as error:
         pytest.skip(str(error))
-    (text,) = found
-    try:
-        check(program, text, device)
-    except CompileError as error:
-        pytest.xfail(f"refused: {str(error).strip().splitlines()[0]}")
+    found = runner.outcome(number, text, device)
+    if found.kind == "refused":
+        pytest.xfail(f"refused: {found.reason}")
+    assert found.kind == "right", found.reason
