@@ -7,6 +7,7 @@ import pytest
 
 from gridlane import cuda
 from gridlane.core.errors import PtxError
+from gridlane.frontends.ptx.expressions import evaluate
 from gridlane.frontends.ptx.forms.table import FORMS, find
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
@@ -112,3 +113,43 @@ def test_a_policy_that_nothing_names(run):
         run("""
             mov.u32 %r4, s;
             cp.async.cg.shared.global [%r4], [%rd1], 16, 16, %rd2;""")
+
+
+@pytest.mark.parametrize(
+    "text, value",
+    [
+        ("(3 + 4 * 5) << 2", 92),
+        ("1+2*3", 7),
+        ("-7 / 2", -3),
+        ("-7 % 2", -1),
+        ("(.u64) -7 >> 60", 15),
+        ("-7 >> 1", -4),
+        ("0xFFFFFFFFFFFFFFFF / 2", 2**63 - 1),
+        ("~5 & 0xFF", 0xFA),
+        ("!3 || 2 < 1U", 0),
+        ("-1 < 1U", 0),
+        ("-1 < 1 ? 6 : 7", 6),
+        ("((((4))))", 4),
+        ("1 << 63 >> 63", -1),
+    ],
+)
+def test_constant_expressions(text, value):
+    made = evaluate(text)
+    assert made is not None and made.value == value
+
+
+@pytest.mark.parametrize(
+    "text", ["", "(", "1 +", "1 2", "4 / 0", "1.5 + 2", "x + 1", "(" * 400 + ")" * 400]
+)
+def test_no_constant_expressions(text):
+    assert evaluate(text) is None
+
+
+def test_operands_that_are_expressions(run):
+    _, y = run("""
+        mov.u32 %r3, (3 + 4 * 5) << 2;
+        add.u32 %r3, %r3, (1);
+        add.u32 %r3, %r3, 2 * 3;
+        add.s64 %rd2, %rd2, %rd3;
+        st.global.u32 [%rd2], %r3;""")
+    assert (y == 99).all()

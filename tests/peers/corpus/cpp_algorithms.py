@@ -6,7 +6,7 @@ import math
 import zlib
 
 import numpy as np
-from tests.peers.corpus.cpp_language import I, floats, integers
+from tests.peers.corpus.cpp_language import floats, integers
 from tests.peers.corpus.programs import Program, collector
 
 PROGRAMS: list[Program] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from tests.peers.corpus.programs import Program, collector
 
@@ -90,15 +92,18 @@ def asserting(k):
     return y, x + 1
 
 
+def _rest(v: int, i: int) -> int:
+    return int(math.fmod(v, 7))
+
+
 @program("language")
 def switched(k):
     x, y = integers(-500, 500, 64), np.zeros(64, "i4")
     k(1, 64, (x, y))
-    rest = lambda v: int(np.fmod(v, 7))
     cases = {
         0: lambda v, i: v * 3, 1: lambda v, i: v ^ 77, 2: lambda v, i: v + i,
         3: lambda v, i: v - i, 4: lambda v, i: v << 3, 5: lambda v, i: v >> 1,
-        6: lambda v, i: ~v, 7: lambda v, i: rest(v), 8: lambda v, i: rest(v),
+        6: lambda v, i: ~v, 7: _rest, 8: _rest,
         9: lambda v, i: int(v / 3), 10: lambda v, i: i,
     }  # fmt: skip
     return y, [cases.get(v & 15, lambda v, i: 0)(v, i) for i, v in enumerate(map(int, x))]
@@ -357,8 +362,8 @@ def packed(k):
     half = x.astype("f2").view("u2").astype("u4")
     word = x.view("u4")
     brain = word + 0x7FFF + (word >> 16 & 1) >> 16
-    join = lambda each: each << 16 | each[::-1]
-    return y, join(half) ^ join(brain)
+    both = half ^ brain
+    return y, both << 16 | both[::-1]
 
 
 @program("instructions")

@@ -29,14 +29,15 @@ def each(function: Callable[[float], float], values: np.ndarray) -> np.ndarray:
 
 
 def _first(v: np.ndarray, last: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    return np.stack([np.sin(v), np.cos(v), np.tan(v), np.exp(v), np.log(v), np.sqrt(v), np.arctan(v),
-                     np.sinh(v), np.cbrt(v), each(math.erf, v), last(v), np.tanh(v)], 1)  # fmt: skip
+    made = [np.sin(v), np.cos(v), np.tan(v), np.exp(v), np.log(v), np.sqrt(v), np.arctan(v)]
+    made += [np.sinh(v), np.cbrt(v), each(math.erf, v), last(v), np.tanh(v)]
+    return np.stack(made, 1)
 
 
 def _second(v: np.ndarray, w: np.ndarray, last: np.ndarray, scaled: np.ndarray) -> np.ndarray:
-    return np.stack([v**w, np.arctan2(v, -w), np.hypot(v, w), np.fmod(scaled, w),
-                     each(math.lgamma, v + 1), np.log1p(v), np.expm1(v), np.arccosh(v + 1),
-                     1 / np.sqrt(v), np.rint(v * 3), v * 32, last], 1)  # fmt: skip
+    made = [v**w, np.arctan2(v, -w), np.hypot(v, w), np.fmod(scaled, w)]
+    made += [each(math.lgamma, v + 1), np.log1p(v), np.expm1(v), np.arccosh(v + 1)]
+    return np.stack([*made, 1 / np.sqrt(v), np.rint(v * 3), v * 32, last], 1)
 
 
 @program("mathematics")
@@ -174,8 +175,7 @@ def conversions(k):
         low -= (low >> 31) << 32
         wide = math.ceil(b * 1e10) + int(a) + low + high
         longs.append(wide + _long(directed(Fraction(123456789012345678 * i), "d", "f8")))
-    wrap = lambda values, bits: [(v + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1) for v in values]
-    return (y, w), (wrap(ints, 32), wrap(longs, 64))
+    return (y, w), ([_signed(v) for v in ints], [_signed(v, 64) for v in longs])
 
 
 @program("mathematics")
@@ -198,8 +198,8 @@ def _words(v: int, u: int, i: int) -> int:
     made += v * u >> 32
     made += _signed(v & 0xFFFFFF, 24) * _signed(u & 0xFFFFFF, 24)
     made += abs(s - t) + 5
-    made += both << 7 >> 32 & 0xFFFFFFFF if False else ((u << 32 | v) << 7 >> 32) & 0xFFFFFFFF
-    made += (u << 32 | v) >> min(i, 32) & 0xFFFFFFFF
+    made += both << 7 >> 32 & 0xFFFFFFFF
+    made += both >> min(i, 32) & 0xFFFFFFFF
     made += (s + t >> 1) + (s + t + 1 >> 1)
     lanes = [(v >> 8 * n & 255, u >> 8 * n & 255) for n in range(4)]
     made += sum(_signed(a, 8) * _signed(b, 8) for a, b in lanes) + 9
