@@ -1,4 +1,4 @@
-"""``shfl.sync`` with any clamp and segment mask, in a register or as a constant, by the ISA's words;
+"""``shfl.sync`` with any clamp and segment mask, in a register or as a constant, as the ISA says;
 atomic sums of halves."""
 
 from __future__ import annotations

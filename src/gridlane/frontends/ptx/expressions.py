@@ -44,7 +44,7 @@ _LEVELS: tuple[dict[str, Callable[[int, int], int]], ...] = (
 )
 """The binary operators, those that bind least first."""
 
-_ORDERS = frozenset("== != < > <= >= && ||".split())
+_ORDERS = frozenset(["==", "!=", "<", ">", "<=", ">=", "&&", "||"])
 
 
 def evaluate(text: str) -> Number | None:
