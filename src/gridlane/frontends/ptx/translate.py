@@ -9,6 +9,7 @@ from gridlane.core.source import Loc
 from gridlane.frontends.ptx import forms, pointers
 from gridlane.frontends.ptx.body import Body, Instruction, parse_body
 from gridlane.frontends.ptx.forms.table import FORMS, Match
+from gridlane.frontends.ptx.libdevice import KNOWN
 from gridlane.frontends.ptx.module import Declared, PtxFunction, PtxModule
 from gridlane.frontends.ptx.operands import Operand, Reg, Register, Symbol, Tuple
 from gridlane.frontends.ptx.parameters import Parameters, pieces
@@ -366,6 +367,9 @@ class _FunctionTranslation:
         callee = self.module.functions.get(target.name)
         if callee is None:
             t.fail(f"no function {target.name} is declared")
+        if not callee.has_body and callee.name in KNOWN:
+            self._known(callee, _inside(operands), results)
+            return
         if callee.is_entry or not callee.has_body:
             said = "is a kernel" if callee.is_entry else "is extern, and nothing defines it"
             t.fail(f"{target.name} {said}")
@@ -382,6 +386,23 @@ class _FunctionTranslation:
             count = len(pieces(wanted))
             self.parameters.returned(operand, wanted, values[:count])
             del values[:count]
+
+    def _known(
+        self, callee: PtxFunction, given: tuple[Operand, ...], results: tuple[Operand, ...]
+    ) -> None:
+        """A call of a function that is one of the IR's."""
+        t, known = self.values, KNOWN[callee.name]
+        sizes = [each.size for each in (*callee.params, *callee.results)]
+        if sizes != [each.size for each in (*known.params, known.result)]:
+            wanted = ", ".join(map(str, known.params))
+            t.fail(f"{callee.name} takes {wanted} and returns {known.result}; it is declared else")
+        arguments: list[Value] = []
+        for operand, param in zip(self._params(given, callee.params), callee.params, strict=True):
+            arguments += self.parameters.argument(t, operand, param)
+        typed = [t.as_type(*each) for each in zip(arguments, known.params, strict=True)]
+        made = known.build(t.b, *typed)
+        (target,) = self._params(results, callee.results)
+        self.parameters.returned(target, callee.results[0], [made])
 
     def _params(
         self, operands: tuple[Operand, ...], wanted: tuple[Declared, ...]
