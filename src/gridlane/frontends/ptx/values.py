@@ -285,7 +285,7 @@ class Values:
         return self._at(self.number_of(operand), place)
 
     def local(self, value: Value) -> Value:
-        """An address of local memory that a function of the language gets, as a pointer to bytes."""
+        """An address of local memory that CUDA's functions get, as a pointer to bytes."""
         if isinstance(value.type, PointerType):
             return value
         self.numbers(Space.LOCAL)
