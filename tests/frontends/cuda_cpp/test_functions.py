@@ -33,15 +33,6 @@ __double2uint_rd(u) __double2ll_rn(u) __double2ll_rz(u) __double2ull_ru(u) __dou
 ilogbf(x) warpSize (int)threadIdx.x (int)blockDim.y
 make_uint4(a, b, c, 7).z (int)make_char2(a, b).y (int)make_short3(a, b, c).x
 """
-PAIRED = """
-add sub minu maxu mins maxs addus subus addss subss cmpeq cmpne cmpgtu cmpgeu cmpltu cmpleu cmpgts
-cmpges cmplts cmples seteq setne setgtu setgeu setltu setleu setgts setges setlts setles absdiffu
-absdiffs haddu avgu avgs
-"""
-LANES = " ".join(
-    [f"__v{name}{lanes}(a, b)" for lanes in (2, 4) for name in PAIRED.split()]
-    + [f"__v{name}{lanes}(a)" for lanes in (2, 4) for name in ("neg", "negss", "abs", "absss")]
-)
 FLOATS = """
 fabsf(x) floorf(x) ceilf(x) truncf(x) rintf(x) nearbyintf(x) roundf(x) fminf(x, y) fmaxf(x, y)
 copysignf(x, y) fmodf(x, y) fdimf(x, y) sqrtf(fabsf(x)) nextafterf(x, y) ldexpf(x, (int)(c & 63))
@@ -108,7 +99,7 @@ extern "C" __global__ void NAME(const unsigned *words, const long long *longs, c
 }
 """
 LISTS = {
-    "integers": INTEGERS, "lanes": LANES, "floats": FLOATS, "doubles": DOUBLES,
+    "integers": INTEGERS, "floats": FLOATS, "doubles": DOUBLES,
     "close_floats": CLOSE_FLOATS, "close_doubles": CLOSE_DOUBLES, "quick": QUICK,
 }  # fmt: skip
 ULP = {"close_floats": 12, "close_doubles": 16, "quick": 2**11}

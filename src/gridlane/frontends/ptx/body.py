@@ -319,6 +319,8 @@ class _Reader:
             return Reg(found)
         if found is not None:
             return Symbol(part, found)
+        if part == "WARP_SZ":
+            return Number(32)
         if part[0] == "%":
             return Special(part)
         if match := re.fullmatch(r"([A-Za-z_$%][\w$]*)\s*([+-])\s*(\w+)", part):
