@@ -218,6 +218,7 @@ def kept(k):
 SLOW = {*(("doubles", device) for device in WORDS), ("floats", "opengl")}
 """Binary64's sin, exp and pow by integers: minutes of a software device's compiler."""
 
+
 @pytest.mark.parametrize(
     "name, device, backend",
     [
