@@ -23,9 +23,7 @@ T = np.arange(32)
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    from gridlane.frontends.cuda_cpp import compile_cpp
-
-    return compile_cpp(SOURCE.read_text()).ptx
+    return cuda.compile_cpp(SOURCE.read_text(), backend="nvrtc")
 
 
 @pytest.fixture(params=["interp", *DEVICES])

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field
 
 from gridlane.core.dtypes import b1
+from gridlane.frontends.ptx.expressions import evaluate
 from gridlane.frontends.ptx.module import Declared, PtxFunction, PtxModule, declared
 from gridlane.frontends.ptx.operands import (
     Address,
@@ -132,6 +133,7 @@ class _Reader:
         self.scopes = [(0, _Names({}, {}, {}))]
         self.line: tuple[int, int, int] | None = None
         self.last_label = ""
+        self.in_call = False
         self.decoded: dict[str, Operand] = {}
         self.opcodes: dict[str, tuple[str, tuple[str, ...]]] = {}
         for each in (*function.params, *function.results):
@@ -268,6 +270,7 @@ class _Reader:
         rest, start = found["rest"], found.start("rest")
         operands: list[Operand] = []
         if rest.strip():
+            self.in_call = root == "call"
             for part, where in split_operands(rest):
                 operand = self.decoded.get(part)
                 if operand is None:
@@ -294,6 +297,8 @@ class _Reader:
         first = part[0]
         if first == "[":
             return self._address(part, at)
+        if first == "(" and (constant := evaluate(part)) is not None and not self.in_call:
+            return constant
         if first in "{(":
             if part[-1] != {"{": "}", "(": ")"}[first]:
                 self.text.fail(f"{part[:40]} is not closed", at)
@@ -305,12 +310,14 @@ class _Reader:
             return Pair(self._operand(left.strip(), at), self._operand(right.strip(), at))
         if part == "_":
             return Sink()
-        if first == "!":
+        if first == "!" and part[1:].strip()[:1] not in tuple("(0123456789"):
             inner = self._operand(part[1:].strip(), at)
             if isinstance(inner, Reg) and inner.register.type is b1 and not inner.negated:
                 return Reg(inner.register, True)
             self.text.fail(f"{part}: only a predicate is negated so", at, len(part))
         value = number(part)
+        if value is None and first in "-+~!(0123456789":
+            value = evaluate(part)
         return value if value is not None else self._named(part, at)
 
     def _named(self, part: str, at: int) -> Operand:
@@ -319,9 +326,7 @@ class _Reader:
             return Reg(found)
         if found is not None:
             return Symbol(part, found)
-        if part == "WARP_SZ":
-            return Number(32)
-        if part[0] == "%":
+        if part[0] == "%" or part == "WARP_SZ":
             return Special(part)
         if match := re.fullmatch(r"([A-Za-z_$%][\w$]*)\s*([+-])\s*(\w+)", part):
             variable, value = self._find(match[1]), number(match[3])

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import b1
+from gridlane.core.dtypes import b1, i32, u32
 from gridlane.frontends.ptx.addresses import Place
 from gridlane.frontends.ptx.forms.table import Match, form
-from gridlane.frontends.ptx.operands import Address, Number, Operand, Reg, Symbol
+from gridlane.frontends.ptx.operands import Address, Number, Operand, Reg, Symbol, Vector
 from gridlane.frontends.ptx.types import SPACES, TYPES
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.ops import copies, memory
 from gridlane.ir.ops.grid import Fence, MemoryOrder, MemoryScope
-from gridlane.ir.types import PointerType, Space, VectorType
+from gridlane.ir.types import PointerType, Space, VectorType, pointer
 from gridlane.ir.values import Value
 
 Operands = tuple[Operand, ...]
@@ -64,7 +64,8 @@ def load(t: Values, m: Match, o: Operands) -> None:
     is_volatile = m.has("volatile", "relaxed", "acquire", "mmio")
     if count == 1:
         made = t.b.load(t.pointer(o[1], kind, space_of(m)), is_volatile)
-        t.write(o[0], t.widen(o[0], made))
+        target = _alone(o[0])
+        t.write(target, t.widen(target, made))
     else:
         targets = t.parts(o[0], count)
         whole = t.b.load(t.pointer(o[1], VectorType(kind, count), space_of(m)), is_volatile)
@@ -88,13 +89,20 @@ def store(t: Values, m: Match, o: Operands) -> None:
     count, kind = _count(m), m.type
     is_volatile = m.has("volatile", "relaxed", "release", "mmio")
     if count == 1:
-        value = t.read(o[1], kind, narrows=True)
+        value = t.read(_alone(o[1]), kind, narrows=True)
         t.b.store(t.target(o[0], kind, space_of(m)), value, is_volatile)
         return
     parts = tuple(t.read(each, kind, narrows=True) for each in t.parts(o[1], count))
     vector = VectorType(kind, count)
     whole = t.emit(memory.Pack(parts, vector))
     t.b.store(t.target(o[0], vector, space_of(m)), whole, is_volatile)
+
+
+def _alone(operand: Operand) -> Operand:
+    """The operand of ``{ %r1 }``, which Triton writes for a vector of one."""
+    if isinstance(operand, Vector) and len(operand.parts) == 1:
+        return operand.parts[0]
+    return operand
 
 
 def _fence(t: Values, m: Match, order: MemoryOrder) -> None:
@@ -151,16 +159,51 @@ _ASYNC = (
 )
 
 
-@form(_ASYNC, "a, b, size, policy?")
+@form(_ASYNC, "a, b, size, present?, policy?")
 def copy_async(t: Values, m: Match, o: Operands) -> None:
-    """Start a copy of 4, 8 or 16 bytes."""
+    """Start a copy of 4, 8 or 16 bytes, or of the first so many of them and 0 for the rest."""
     if not isinstance(o[2], Number) or o[2].value not in (4, 8, 16):
         t.fail("a copy has 4, 8 or 16 bytes")
-    if len(o) == 4:
-        t.fail("copies with a size of the source are not translated yet")
+    size = int(o[2].value)
+    has_policy = m.has("L2::cache_hint")
+    if not 3 + has_policy <= len(o) <= 4 + has_policy:
+        t.fail("there is a policy where .L2::cache_hint says so")
     target = t.target(o[0], TYPES["u8"], Space.SHARED)
     source = t.pointer(o[1], TYPES["u8"], Space.GLOBAL)
-    t.b.emit(copies.AsyncCopy(target, source, int(o[2].value)))
+    extra = o[3 : len(o) - has_policy]
+    if not extra:
+        t.b.emit(copies.AsyncCopy(target, source, size))
+        return
+    present = _present(t, extra[0], size)
+    with t.b.if_(t.b.eq(present, t.b.const(size, u32))) as whole:
+        t.b.emit(copies.AsyncCopy(target, source, size))
+    with t.b.inside(whole.orelse):
+        _copy_some(t, target, source, present, size)
+
+
+def _present(t: Values, operand: Operand, size: int) -> Value:
+    """How many bytes of the source are read: a number, or none where a predicate is true."""
+    if isinstance(operand, Reg) and operand.register.type is b1:
+        ignored = t.read(operand, b1)
+        return t.b.select(ignored, t.b.zero(u32), t.b.const(size, u32))
+    return t.read(operand, u32)
+
+
+def _copy_some(t: Values, target: Value, source: Value, present: Value, size: int) -> None:
+    """Copy bytes at once, which a copy that no one has waited for may do as well. Most are
+    none."""
+    b = t.b
+    words = b.recast(target, pointer(u32, Space.SHARED))
+    for place in range(size // 4):
+        b.store(b.offset(words, b.const(place, i32)), b.zero(u32))
+    at = b.variable("copied", u32)
+    b.write(at, b.zero(u32))
+    with b.loop():
+        number = b.read(at)
+        b.break_if(b.not_(b.lt(number, present)))
+        byte = b.load(b.offset(source, number))
+        b.store(b.offset(target, number), byte)
+        b.write(at, b.add(number, b.const(1, u32)))
 
 
 @form("cp .async .commit_group")

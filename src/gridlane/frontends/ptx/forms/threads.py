@@ -15,6 +15,7 @@ from gridlane.ir.ops.grid import (
     BarrierPart,
     BarrierReduce,
     Fence,
+    LaneId,
     MemoryOrder,
     MemoryScope,
     Reduction,
@@ -116,21 +117,54 @@ _SHUFFLES = {
 
 @form("shfl .sync .up|down|bfly|idx .b32", "d, a, b, c, mask")
 def shfl(t: Values, m: Match, o: Operands) -> None:
-    """A value of another lane. The segments are those of CUDA C++: of 1 to 32 lanes, whole."""
-    mode = _SHUFFLES[m.modifiers[1]]
-    known = constant(t.read(o[3], u32))
-    if known is None:
-        t.fail("the clamp and the segment mask are a constant")
-    packed = int(known)
-    clamp, width = packed & 31, 32 - (packed >> 8 & 31)
-    if width & width - 1 or packed >> 13 or clamp != (0 if m.has("up") else 31):
-        t.fail(f"{packed:#x} is no clamp and segment mask of CUDA C++'s shuffles")
-    lane = t.b.cast(t.read(o[2], u32), i32)
+    """A value of another lane."""
+    mode, control = _SHUFFLES[m.modifiers[1]], t.read(o[3], u32)
+    width = _segment(m, constant(control))
+    lane = t.read(o[2], u32)
+    inside: Value | None = None
+    if not width:
+        lane, inside = _lane_by_control(t, mode, lane, control)
+        mode, width = warp.ShuffleMode.IDX, 32
+    at = t.b.cast(lane, i32)
+    op = warp.Shuffle(mode, t.read(o[4], u32), t.read(o[1], m.type), at, t.b.const(width, i32))
+    value, within = t.b.emit(op).results
     first, second = t.both(o[0])
-    op = warp.Shuffle(mode, t.read(o[4], u32), t.read(o[1], m.type), lane, t.b.const(width, i32))
-    value, inside = t.b.emit(op).results
     t.write(first, value)
-    t.write(second, inside)
+    t.write(second, within if inside is None else inside)
+
+
+def _segment(m: Match, control: int | float | None) -> int:
+    """The lanes of a segment, where a clamp and mask are those of CUDA C++'s shuffles; else 0."""
+    if control is None:
+        return 0
+    packed = int(control)
+    width = 32 - (packed >> 8 & 31)
+    is_whole = packed & 31 == (0 if m.has("up") else 31) and not width & width - 1
+    return width if is_whole else 0
+
+
+def _lane_by_control(
+    t: Values, mode: warp.ShuffleMode, count: Value, control: Value
+) -> tuple[Value, Value]:
+    """The lane that is read, and whether it is within the bounds, by any clamp (bits 0 to 4) and
+    segment mask (bits 8 to 12)."""
+    b = t.b
+    low = b.const(31, u32)
+    own, count = b.cast(t.emit(LaneId()), u32), b.and_(count, low)
+    clamp = b.and_(control, low)
+    mask = b.and_(b.binary(arith.Shr, control, b.const(8, u32)), low)
+    start = b.and_(own, mask)
+    most = b.or_(start, b.and_(clamp, b.not_(mask)))
+    made = {
+        warp.ShuffleMode.UP: lambda: b.sub(own, count),
+        warp.ShuffleMode.DOWN: lambda: b.add(own, count),
+        warp.ShuffleMode.XOR: lambda: b.binary(arith.Xor, own, count),
+        warp.ShuffleMode.IDX: lambda: b.or_(start, b.and_(count, b.not_(mask))),
+    }[mode]()
+    # Lanes are signed here: one below 0 is below every bound.
+    order = arith.Ge if mode is warp.ShuffleMode.UP else arith.Le
+    inside = b.binary(order, b.cast(made, i32), b.cast(most, i32))
+    return b.select(inside, made, own), inside
 
 
 @form("vote .sync .all|any|uni .pred", "d, a, mask")
