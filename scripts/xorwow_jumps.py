@@ -1,4 +1,4 @@
-"""Print the jumps of curand_xorwow.h: x^(2^k) modulo the polynomial of XORWOW's step.
+"""Print the jumps of curand_xorwow.h: x^(2^k) modulo the characteristic polynomial of a step.
 
 A step is linear over the field of two elements, so n steps are a polynomial of the step of degree
 below 160: x^n modulo the characteristic polynomial. Berlekamp and Massey's algorithm finds that

@@ -29,23 +29,10 @@ __float2uint_rz(x) __float2uint_ru(x) __float2uint_rd(x) __float2ll_rn(x) __floa
 __float2ull_ru(x) __float2ull_rd(x) __double2int_rn(u) __double2int_rz(u) __double2uint_ru(u)
 __double2uint_rd(u) __double2ll_rn(u) __double2ll_rz(u) __double2ull_ru(u) __double2ull_rd(u)
 (int)isnan(x) (int)isinf(x) (int)isfinite(x) (int)signbit(x) (int)isnan(u) (int)isinf(u)
-(int)isfinite(u) (int)signbit(u) lrintf(x) lrint(u) llrint(u) lroundf(x) ilogb(u)
+(int)isfinite(u) (int)signbit(u) lrintf(x) lrint(u) llrint(u) lroundf(x) llround(u) ilogb(u)
 ilogbf(x) warpSize (int)threadIdx.x (int)blockDim.y
 make_uint4(a, b, c, 7).z (int)make_char2(a, b).y (int)make_short3(a, b, c).x
 """
-LANES = (
-    " ".join(
-        f"__v{name}{lanes}(a, b)"
-        for lanes in (2, 4)
-        for name in (
-            "add sub minu maxu mins maxs addus subus addss subss cmpeq cmpne cmpgtu cmpgeu cmpltu "
-            "cmpleu cmpgts cmpges cmplts cmples seteq setne setgtu setgeu setltu setleu setgts "
-            "setges setlts setles absdiffu absdiffs haddu avgu avgs"
-        ).split()
-    )
-    + " "
-    + " ".join(f"__v{name}{lanes}(a)" for lanes in (2, 4) for name in "neg negss abs absss".split())
-)
 FLOATS = """
 fabsf(x) floorf(x) ceilf(x) truncf(x) rintf(x) nearbyintf(x) roundf(x) fminf(x, y) fmaxf(x, y)
 copysignf(x, y) fmodf(x, y) fdimf(x, y) sqrtf(fabsf(x)) nextafterf(x, y) ldexpf(x, (int)(c & 63))
@@ -60,7 +47,7 @@ __double2float_rz(u) __double2float_ru(u) __double2float_rd(u)
 
 """
 DOUBLES = """
-fabs(u) floor(u) ceil(u) trunc(u) rint(u) nearbyint(u) fmin(u, v) fmax(u, v)
+fabs(u) floor(u) ceil(u) trunc(u) rint(u) nearbyint(u) round(u) fmin(u, v) fmax(u, v)
 copysign(u, v) fmod(u, v) fdim(u, v) sqrt(fabs(u)) nextafter(u, v) ldexp(u, (int)(c & 63))
 scalbn(u, -(int)(c & 63)) remainder(u, v) logb(u) fma(u, v, w) min(u, v) max(u, v)
 __longlong_as_double(l & 0x7fefffffffffffffll) __hiloint2double(a & 0x7fefffff, b)
@@ -112,7 +99,7 @@ extern "C" __global__ void NAME(const unsigned *words, const long long *longs, c
 }
 """
 LISTS = {
-    "integers": INTEGERS, "lanes": LANES, "floats": FLOATS, "doubles": DOUBLES,
+    "integers": INTEGERS, "floats": FLOATS, "doubles": DOUBLES,
     "close_floats": CLOSE_FLOATS, "close_doubles": CLOSE_DOUBLES, "quick": QUICK,
 }  # fmt: skip
 ULP = {"close_floats": 12, "close_doubles": 16, "quick": 2**11}

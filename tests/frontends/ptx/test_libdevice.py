@@ -9,7 +9,7 @@ import pytest
 from gridlane import cuda
 from gridlane.core.dtypes import i32
 from gridlane.core.errors import PtxError
-from gridlane.frontends.ptx.libdevice import KNOWN
+from gridlane.frontends.ptx.forms.libdevice import KNOWN
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -99,13 +99,14 @@ def operands(stem: str, kinds: list[np.dtype]) -> list[np.ndarray]:
 @pytest.mark.parametrize("name", sorted(KNOWN))
 def test_a_function(name, device):
     current.choose(get_device(device))
-    known = KNOWN[name]
-    is_single = known.result.bits == 32
+    params, _ = KNOWN[name]
+    result = params[0]
+    is_single = result.bits == 32
     stem = name.removeprefix("__nv_").removeprefix("fast_").removesuffix("f" if is_single else "")
-    types = [*known.params, known.result]
-    given = operands(stem, [np.dtype(f"{'i' if t is i32 else 'f'}{t.size}") for t in known.params])
+    types = [*params, result]
+    given = operands(stem, [np.dtype(f"{'i' if t is i32 else 'f'}{t.size}") for t in params])
     kinds = ["b32" if t is i32 else f"f{t.bits}" for t in types]
-    out = np.zeros(COUNT, f"f{known.result.size}")
+    out = np.zeros(COUNT, f"f{result.size}")
     cuda.RawKernel(call(name, len(given), kinds), "k")(1, COUNT, (*given, out))
     if stem in EXACT:
         assert np.array_equal(out, EXACT[stem](*given))
@@ -141,3 +142,10 @@ def test_a_body_comes_before_the_table():
     out = np.zeros(1, np.float32)
     cuda.RawKernel(text, "k")(1, 1, (np.ones(1, np.float32), out))
     assert out[0] == 5
+
+
+def test_a_function_without_its_result():
+    text = call("__nv_sinf", 1, ["f32", "f32"])
+    text = text.replace("(.param .f32 r) __nv", "__nv").replace("call (c1), ", "call ")
+    with pytest.raises(PtxError, match=r"__nv_sinf returns 1 values, and is declared with 0"):
+        cuda.RawKernel(text, "k")(1, 1, (np.zeros(1, "f4"), np.zeros(1, "f4")))

@@ -218,15 +218,12 @@ def kept(k):
 SLOW = {*(("doubles", device) for device in WORDS), ("floats", "opengl")}
 """Binary64's sin, exp and pow by integers: minutes of a software device's compiler."""
 
-INDEXED = "structs"
-"""clang indexes a parameter's bytes by a register, which is not translated yet."""
-
 
 @pytest.mark.parametrize(
     "name, device, backend",
     [
         *((n, d, "nvrtc") for n in PROGRAMS for d in ALL if (n, d) not in SLOW),
-        *((n, d, "clang") for n in PROGRAMS for d in ("interp", "cpu") if n != INDEXED),
+        *((n, d, "clang") for n in PROGRAMS for d in ("interp", "cpu")),
     ],
 )
 def test_a_program(modules, name, device, backend):
