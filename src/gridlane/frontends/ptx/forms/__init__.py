@@ -14,6 +14,7 @@ from gridlane.frontends.ptx.forms import (
     rounding,
     rounding64,
     threads,
+    warps,
 )
 from gridlane.frontends.ptx.forms.table import FORMS, Form, Match, find
 
@@ -33,4 +34,5 @@ _FAMILIES = (
     rounding,
     rounding64,
     threads,
+    warps,
 )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import b1
+from gridlane.core.dtypes import b1, i64, u32
 from gridlane.frontends.ptx.forms.table import Match, form
-from gridlane.frontends.ptx.operands import Address, Number, Operand, Symbol
+from gridlane.frontends.ptx.operands import Address, Number, Operand, Reg, Symbol
 from gridlane.frontends.ptx.types import SPACES, TYPES
 from gridlane.frontends.ptx.values import Values
-from gridlane.ir.ops import copies, memory
+from gridlane.ir.ops import arith, copies, memory
 from gridlane.ir.ops.grid import Fence, MemoryOrder, MemoryScope
 from gridlane.ir.types import Space, VectorType
+from gridlane.ir.values import Value
 
 Operands = tuple[Operand, ...]
 
@@ -106,7 +107,13 @@ def hint(t: Values, m: Match, o: Operands) -> None:
     """A hint that no result depends on."""
 
 
-@form("createpolicy .fractional .L2::evict_last|L2::evict_first|L2::evict_normal .b64", "d, a?")
+_FIRST = ".L2::evict_last|L2::evict_first|L2::evict_normal|L2::evict_unchanged"
+_SECOND = "[.L2::evict_first|L2::evict_unchanged]"
+
+
+@form(f"createpolicy .fractional {_FIRST} {_SECOND} .b64", "d, a?")
+@form(f"createpolicy .range [.global] {_FIRST} {_SECOND} .b64", "d, a, size, total")
+@form("createpolicy .cvt .L2 .b64", "d, a")
 def policy(t: Values, m: Match, o: Operands) -> None:
     """A cache policy, which is a hint."""
     t.write(o[0], t.b.zero(m.type))
@@ -130,16 +137,66 @@ _ASYNC = (
 )
 
 
-@form(_ASYNC, "a, b, size, policy?")
+@form(_ASYNC, "a, b, size")
 def copy_async(t: Values, m: Match, o: Operands) -> None:
     """Start a copy of 4, 8 or 16 bytes."""
-    if not isinstance(o[2], Number) or o[2].value not in (4, 8, 16):
+    _copy(t, o)
+
+
+@form(_ASYNC.replace("[.L2::cache_hint]", ".L2::cache_hint"), "a, b, size, policy")
+def copy_with_hint(t: Values, m: Match, o: Operands) -> None:
+    """The same."""
+    _copy(t, o)
+
+
+@form(_ASYNC, "a, b, size, given")
+@form(_ASYNC.replace("[.L2::cache_hint]", ".L2::cache_hint"), "a, b, size, given, policy")
+def copy_with_zeros(t: Values, m: Match, o: Operands) -> None:
+    """Start a copy of as many bytes as the source has, or of none where a predicate holds; the
+    other bytes are 0."""
+    b, whole = t.b, _bytes(t, o[2])
+    if isinstance(o[3], Reg) and o[3].register.type is b1:
+        given = b.select(t.read(o[3], b1), b.const(0, u32), b.const(whole, u32))
+    else:
+        given = t.read(o[3], u32)
+    is_whole = b.binary(arith.Ge, given, b.const(whole, u32))
+    with b.if_(is_whole):
+        _copy(t, o)
+    with b.if_(b.not_(is_whole)):
+        _copy_bytes(t, o, whole, given)
+
+
+def _bytes(t: Values, operand: Operand) -> int:
+    if not isinstance(operand, Number) or operand.value not in (4, 8, 16):
         t.fail("a copy has 4, 8 or 16 bytes")
-    if len(o) == 4:
-        t.fail("copies with a size of the source are not translated yet")
-    target = t.target(o[0], TYPES["u8"], Space.SHARED)
-    source = t.pointer(o[1], TYPES["u8"], Space.GLOBAL)
-    t.b.emit(copies.AsyncCopy(target, source, int(o[2].value)))
+    return int(operand.value)
+
+
+def _ends(t: Values, o: Operands) -> tuple[Value, Value]:
+    byte = TYPES["u8"]
+    return t.target(o[0], byte, Space.SHARED), t.pointer(o[1], byte, Space.GLOBAL)
+
+
+def _copy(t: Values, o: Operands) -> None:
+    t.b.emit(copies.AsyncCopy(*_ends(t, o), _bytes(t, o[2])))
+
+
+def _copy_bytes(t: Values, o: Operands, whole: int, given: Value) -> None:
+    """Copy some bytes now, which is early enough, and clear the others. The source is read no
+    further, as it may be no address at all."""
+    b, byte, place = t.b, TYPES["u8"], t.b.variable("place", u32)
+    target, source = _ends(t, o)
+    held = b.variable("held", byte)
+    b.write(place, b.const(0, u32))
+    with b.loop() as loop:
+        b.break_if(b.binary(arith.Ge, b.read(place), b.const(whole, u32)))
+        b.write(held, b.zero(byte))
+        at = b.cast(b.read(place), i64)
+        with b.if_(b.lt(b.read(place), given)):
+            b.write(held, b.load(b.offset(source, at)))
+        b.store(b.offset(target, at), b.read(held))
+        with b.inside(loop.step):
+            b.write(place, b.add(b.read(place), b.const(1, u32)))
 
 
 @form("cp .async .commit_group")

@@ -7,8 +7,7 @@ from gridlane.frontends.ptx.forms.memory import SCOPES
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Number, Operand
 from gridlane.frontends.ptx.values import Values
-from gridlane.ir.builder import constant
-from gridlane.ir.ops import arith, warp
+from gridlane.ir.ops import arith
 from gridlane.ir.ops.grid import (
     Barrier,
     BarrierArrive,
@@ -106,69 +105,13 @@ def fence(t: Values, m: Match, o: Operands) -> None:
     t.b.emit(Fence(scope, order))
 
 
-_SHUFFLES = {
-    "idx": warp.ShuffleMode.IDX,
-    "up": warp.ShuffleMode.UP,
-    "down": warp.ShuffleMode.DOWN,
-    "bfly": warp.ShuffleMode.XOR,
-}
-
-
-@form("shfl .sync .up|down|bfly|idx .b32", "d, a, b, c, mask")
-def shfl(t: Values, m: Match, o: Operands) -> None:
-    """A value of another lane. The segments are those of CUDA C++: of 1 to 32 lanes, whole."""
-    mode = _SHUFFLES[m.modifiers[1]]
-    known = constant(t.read(o[3], u32))
-    if known is None:
-        t.fail("the clamp and the segment mask are a constant")
-    packed = int(known)
-    clamp, width = packed & 31, 32 - (packed >> 8 & 31)
-    if width & width - 1 or packed >> 13 or clamp != (0 if m.has("up") else 31):
-        t.fail(f"{packed:#x} is no clamp and segment mask of CUDA C++'s shuffles")
-    lane = t.b.cast(t.read(o[2], u32), i32)
-    first, second = t.both(o[0])
-    op = warp.Shuffle(mode, t.read(o[4], u32), t.read(o[1], m.type), lane, t.b.const(width, i32))
-    value, inside = t.b.emit(op).results
-    t.write(first, value)
-    t.write(second, inside)
-
-
-@form("vote .sync .all|any|uni .pred", "d, a, mask")
-@form("vote .sync .ballot .b32", "d, a, mask")
-def vote(t: Values, m: Match, o: Operands) -> None:
-    """A vote of lanes."""
-    modes = {"all": "all", "any": "any", "uni": "eq", "ballot": "ballot"}
-    mode = warp.VoteMode(modes[m.modifiers[1]])
-    t.write(o[0], t.emit(warp.Vote(mode, t.read(o[2], u32), t.read(o[1], b1))))
-
-
-@form("activemask .b32", "d")
-def activemask(t: Values, m: Match, o: Operands) -> None:
-    """The lanes that run."""
-    t.write(o[0], t.emit(warp.ActiveMask()))
-
-
-@form("match .any .sync .b32|b64", "d, a, mask")
-def match_any(t: Values, m: Match, o: Operands) -> None:
-    """The lanes with the same value."""
-    t.write(o[0], t.emit(warp.MatchAny(t.read(o[2], u32), t.read(o[1], m.type))))
-
-
-@form("match .all .sync .b32|b64", "d, a, mask")
-def match_all(t: Values, m: Match, o: Operands) -> None:
-    """The lanes, if all have the same value."""
-    first, second = t.both(o[0])
-    lanes, same = t.b.emit(warp.MatchAll(t.read(o[2], u32), t.read(o[1], m.type))).results
-    t.write(first, lanes)
-    t.write(second, same)
-
-
-@form("redux .sync .add|min|max .u32|s32", "d, a, mask")
-@form("redux .sync .and|or|xor .b32", "d, a, mask")
-def redux(t: Values, m: Match, o: Operands) -> None:
-    """A reduction over lanes."""
-    kind = warp.WarpReduction(m.modifiers[1])
-    t.write(o[0], t.emit(warp.WarpReduce(kind, t.read(o[2], u32), t.read(o[1], m.type))))
+@form("membar .proxy .alias")
+@form("fence .proxy .alias|async")
+@form("fence .proxy .async .global|shared::cta")
+@form("fence .mbarrier_init .release .cluster")
+def fence_of_ways(t: Values, m: Match, o: Operands) -> None:
+    """Order accesses by several ways to the same memory. There is one way here."""
+    t.b.emit(Fence(MemoryScope.DEVICE, MemoryOrder.SEQ_CST))
 
 
 @form("nanosleep .u32", "a")
@@ -179,3 +122,14 @@ def nanosleep(t: Values, m: Match, o: Operands) -> None:
 @form("pmevent [.mask]", "a")
 def pmevent(t: Values, m: Match, o: Operands) -> None:
     """A counter of a profiler, which nothing reads here."""
+
+
+@form("brkpt")
+def breakpoint_(t: Values, m: Match, o: Operands) -> None:
+    """A stop for a debugger, of which there is none."""
+    t.raise_("RuntimeError", "the kernel has reached a breakpoint, and no debugger is attached")
+
+
+@form("setmaxnreg .inc|dec .sync .aligned .u32", "n")
+def registers(t: Values, m: Match, o: Operands) -> None:
+    """A hint of how many registers the warp needs."""
