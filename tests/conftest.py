@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -21,6 +22,17 @@ settings.load_profile("ci" if os.environ.get("CI") and not NIGHTLY else "local")
 # The tests make millions of ops that live as long as the run: looking through them again and again
 # took a fifth of the time.
 gc.set_threshold(100_000, 50, 100)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--ptx`` runs the kernels of other compilers, which it installs: tests/peers/corpus."""
+    parser.addoption("--ptx", action="store_true", help="run tests/peers/corpus as well")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the corpus out unless it is asked for."""
+    is_corpus = collection_path == Path(__file__).parent / "peers" / "corpus"
+    return True if is_corpus and not config.getoption("--ptx") else None
 
 
 @pytest.fixture(scope="module", autouse=True)

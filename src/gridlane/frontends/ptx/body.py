@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field
 
 from gridlane.core.dtypes import b1
+from gridlane.frontends.ptx.expressions import evaluate
 from gridlane.frontends.ptx.module import Declared, PtxFunction, PtxModule, declared
 from gridlane.frontends.ptx.operands import (
     Address,
@@ -39,6 +40,7 @@ _STATEMENT = re.compile(
 _RANGE = re.compile(r"([A-Za-z_$%][\w$]*)<(\d{1,10})>")
 _ADDRESS = re.compile(r"\[\s*([^\s\[\]+]+)?\s*(?:\+?\s*(-?\s*\w+))?\s*\]")
 _NAME = re.compile(r"[A-Za-z_$%][\w$]*")
+_TABLE = re.compile(r"\s*\.(?:callprototype|branchtargets|calltargets)\b")
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)")
 _MOST_REGISTERS = 1 << 24
 
@@ -131,6 +133,7 @@ class _Reader:
         self.scopes = [(0, _Names({}, {}, {}))]
         self.line: tuple[int, int, int] | None = None
         self.last_label = ""
+        self.in_call = False
         self.decoded: dict[str, Operand] = {}
         self.opcodes: dict[str, tuple[str, tuple[str, ...]]] = {}
         for each in (*function.params, *function.results):
@@ -168,6 +171,8 @@ class _Reader:
         name, at = found["label"], found.start("label")
         key = self.scopes[-1][0], name
         self.last_label = name
+        if _TABLE.match(self.code, found.end()):
+            return  # the name of a list, and no place to go to
         if key in self.body.labels:
             self.text.fail(f"the label {name} stands twice", at, len(name))
         self._new_block(at)
@@ -265,6 +270,7 @@ class _Reader:
         rest, start = found["rest"], found.start("rest")
         operands: list[Operand] = []
         if rest.strip():
+            self.in_call = root == "call"
             for part, where in split_operands(rest):
                 operand = self.decoded.get(part)
                 if operand is None:
@@ -291,6 +297,8 @@ class _Reader:
         first = part[0]
         if first == "[":
             return self._address(part, at)
+        if first == "(" and (constant := evaluate(part)) is not None and not self.in_call:
+            return constant
         if first in "{(":
             if part[-1] != {"{": "}", "(": ")"}[first]:
                 self.text.fail(f"{part[:40]} is not closed", at)
@@ -302,12 +310,14 @@ class _Reader:
             return Pair(self._operand(left.strip(), at), self._operand(right.strip(), at))
         if part == "_":
             return Sink()
-        if first == "!":
+        if first == "!" and part[1:].strip()[:1] not in tuple("(0123456789"):
             inner = self._operand(part[1:].strip(), at)
             if isinstance(inner, Reg) and inner.register.type is b1 and not inner.negated:
                 return Reg(inner.register, True)
             self.text.fail(f"{part}: only a predicate is negated so", at, len(part))
         value = number(part)
+        if value is None and first in "-+~!(0123456789":
+            value = evaluate(part)
         return value if value is not None else self._named(part, at)
 
     def _named(self, part: str, at: int) -> Operand:
@@ -316,7 +326,7 @@ class _Reader:
             return Reg(found)
         if found is not None:
             return Symbol(part, found)
-        if part[0] == "%":
+        if part[0] == "%" or part == "WARP_SZ":
             return Special(part)
         if match := re.fullmatch(r"([A-Za-z_$%][\w$]*)\s*([+-])\s*(\w+)", part):
             variable, value = self._find(match[1]), number(match[3])

@@ -25,10 +25,11 @@ SPACES = {
     "global": Space.GLOBAL,
     "shared": Space.SHARED,
     "shared::cta": Space.SHARED,
-    "const": Space.CONSTANT,
+    "const": Space.GLOBAL,
     "local": Space.LOCAL,
 }
-"""State spaces with addresses. Parameters are apart; see parameters.py."""
+"""State spaces with addresses. The host may write constants, so they are global memory here.
+Parameters are apart; see parameters.py."""
 
 
 def unsigned(bits: int) -> DType:

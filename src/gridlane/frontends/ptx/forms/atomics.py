@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gridlane.core.dtypes import DType
+from gridlane.core.dtypes import DType, bf16, f16, u16, u32
 from gridlane.frontends.ptx.forms.memory import SCOPES, space_of
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand
 from gridlane.frontends.ptx.values import Values
+from gridlane.ir.ops import arith
 from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicKind
 from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
 from gridlane.ir.values import Value
@@ -77,6 +78,43 @@ def _atomic(t: Values, m: Match, address: Operand, operand: Operand) -> Value:
 def atom(t: Values, m: Match, o: Operands) -> None:
     """A change of memory; the result is the old value."""
     t.write(o[0], _atomic(t, m, o[1], o[2]))
+
+
+@_rows(f"atom {_ATOM}", ".add .noftz .f16x2|bf16|bf16x2", "d, a, b")
+def atom_halves(t: Values, m: Match, o: Operands) -> None:
+    """A change of numbers of 16 bits; the result is the old word."""
+    t.write(o[0], _sum_of_halves(t, m, o[1], o[2]))
+
+
+@_rows(f"red {_RED}", ".add .noftz .f16x2|bf16|bf16x2", "a, b")
+def red_halves(t: Values, m: Match, o: Operands) -> None:
+    """A change of numbers of 16 bits."""
+    _sum_of_halves(t, m, o[0], o[1])
+
+
+def _sum_of_halves(t: Values, m: Match, address: Operand, operand: Operand) -> Value:
+    """Add to each half of a word by compare and swap. The word changes as a whole, which the ISA
+    leaves open."""
+    b, kind = t.b, f16 if m.has("f16x2") else bf16
+    word = u16 if m.has("bf16") else u32
+    pointer, addend = t.target(address, word, space_of(m)), t.read(operand, word)
+    known = b.variable("old", word)
+    b.write(known, b.load(pointer, True))
+    with b.loop():
+        seen = b.read(known)
+        made = b.zero(word)
+        for shift in range(0, word.bits, 16):
+            place = b.const(shift, word)
+            first, second = (
+                b.bitcast(b.cast(b.binary(arith.Shr, each, place), u16), kind)
+                for each in (seen, addend)
+            )
+            half = b.cast(b.bitcast(b.add(first, second), u16), word)
+            made = b.or_(made, b.binary(arith.Shl, half, place))
+        got = t.emit(AtomicCas(pointer, seen, made, *_how(m)))
+        b.write(known, got)
+        b.break_if(b.eq(got, seen))
+    return b.read(known)
 
 
 @_rows(f"red {_RED}", ".and|or|xor .b32|b64", "a, b")

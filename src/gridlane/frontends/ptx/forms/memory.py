@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import b1, i64, u32
+from gridlane.core.dtypes import b1, i32, u32
+from gridlane.frontends.ptx.addresses import Place
 from gridlane.frontends.ptx.forms.table import Match, form
-from gridlane.frontends.ptx.operands import Address, Number, Operand, Reg, Symbol
+from gridlane.frontends.ptx.operands import Address, Number, Operand, Reg, Symbol, Vector
 from gridlane.frontends.ptx.types import SPACES, TYPES
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.ops import arith, copies, memory
 from gridlane.ir.ops.grid import Fence, MemoryOrder, MemoryScope
-from gridlane.ir.types import Space, VectorType
+from gridlane.ir.types import PointerType, Space, VectorType, pointer
 from gridlane.ir.values import Value
 
 Operands = tuple[Operand, ...]
@@ -32,7 +33,10 @@ _SEEN = "[.global|shared|shared::cta]"  # by other threads
 
 
 def space_of(m: Match) -> Space:
-    """The space that a form names; GENERIC if it names none."""
+    """The space that a form names; GENERIC if it names none. Parameters with an address are copied
+    to local memory."""
+    if m.has("param", "param::entry", "param::func"):
+        return Space.LOCAL
     return SPACES.get(m.one_of(*SPACES), Space.GENERIC)
 
 
@@ -60,7 +64,8 @@ def load(t: Values, m: Match, o: Operands) -> None:
     is_volatile = m.has("volatile", "relaxed", "acquire", "mmio")
     if count == 1:
         made = t.b.load(t.pointer(o[1], kind, space_of(m)), is_volatile)
-        t.write(o[0], t.widen(o[0], made))
+        target = _alone(o[0])
+        t.write(target, t.widen(target, made))
     else:
         targets = t.parts(o[0], count)
         whole = t.b.load(t.pointer(o[1], VectorType(kind, count), space_of(m)), is_volatile)
@@ -84,13 +89,20 @@ def store(t: Values, m: Match, o: Operands) -> None:
     count, kind = _count(m), m.type
     is_volatile = m.has("volatile", "relaxed", "release", "mmio")
     if count == 1:
-        value = t.read(o[1], kind, narrows=True)
+        value = t.read(_alone(o[1]), kind, narrows=True)
         t.b.store(t.target(o[0], kind, space_of(m)), value, is_volatile)
         return
     parts = tuple(t.read(each, kind, narrows=True) for each in t.parts(o[1], count))
     vector = VectorType(kind, count)
     whole = t.emit(memory.Pack(parts, vector))
     t.b.store(t.target(o[0], vector, space_of(m)), whole, is_volatile)
+
+
+def _alone(operand: Operand) -> Operand:
+    """The operand of ``{ %r1 }``, which Triton writes for a vector of one."""
+    if isinstance(operand, Vector) and len(operand.parts) == 1:
+        return operand.parts[0]
+    return operand
 
 
 def _fence(t: Values, m: Match, order: MemoryOrder) -> None:
@@ -121,12 +133,28 @@ def policy(t: Values, m: Match, o: Operands) -> None:
 
 @form("isspacep .global|shared|shared::cta|local|const", "d, a")
 def isspacep(t: Values, m: Match, o: Operands) -> None:
-    """Whether a generic address is of a space; where it is known which it is of."""
-    value = t.pointer_in(o[1])
-    space = getattr(value.type, "space", Space.GENERIC) if value is not None else Space.GENERIC
-    if space in (Space.GENERIC, Space.CONSTANT):  # variables of global memory are constant data
-        t.fail("it is not known here which memory the address is of")
-    t.write(o[0], t.b.const(space is SPACES[m.modifiers[0]], b1))
+    """Whether a generic address is of a space."""
+    operand, space = o[1], SPACES[m.modifiers[0]]
+    if m.has("const"):
+        t.fail("constant memory is global memory here, where the host may write it")
+    if not isinstance(operand, Reg):
+        t.fail("the source is a register")
+    value = t.of(operand.register)
+    if isinstance(value.type, PointerType):
+        known: Value = t.b.const(value.type.space is space, b1)
+    else:
+        known = _is_of(t, operand, space)
+    t.write(o[0], known)
+
+
+def _is_of(t: Values, operand: Operand, space: Space) -> Value:
+    """Whether a number is an address of a space."""
+    places = t.places(Space.GENERIC if space is Space.GLOBAL else space)
+    others = [place for place in places if place is not Place.GLOBAL]
+    found: Value = t.b.const(False, b1)
+    for place in others:
+        found = t.b.or_(found, t.is_of(operand, place))
+    return t.b.not_(found) if space is Space.GLOBAL else found
 
 
 # --- copies behind the thread's back
@@ -137,66 +165,51 @@ _ASYNC = (
 )
 
 
-@form(_ASYNC, "a, b, size")
+@form(_ASYNC, "a, b, size, present?, policy?")
 def copy_async(t: Values, m: Match, o: Operands) -> None:
-    """Start a copy of 4, 8 or 16 bytes."""
-    _copy(t, o)
-
-
-@form(_ASYNC.replace("[.L2::cache_hint]", ".L2::cache_hint"), "a, b, size, policy")
-def copy_with_hint(t: Values, m: Match, o: Operands) -> None:
-    """The same."""
-    _copy(t, o)
-
-
-@form(_ASYNC, "a, b, size, given")
-@form(_ASYNC.replace("[.L2::cache_hint]", ".L2::cache_hint"), "a, b, size, given, policy")
-def copy_with_zeros(t: Values, m: Match, o: Operands) -> None:
-    """Start a copy of as many bytes as the source has, or of none where a predicate holds; the
-    other bytes are 0."""
-    b, whole = t.b, _bytes(t, o[2])
-    if isinstance(o[3], Reg) and o[3].register.type is b1:
-        given = b.select(t.read(o[3], b1), b.const(0, u32), b.const(whole, u32))
-    else:
-        given = t.read(o[3], u32)
-    is_whole = b.binary(arith.Ge, given, b.const(whole, u32))
-    with b.if_(is_whole):
-        _copy(t, o)
-    with b.if_(b.not_(is_whole)):
-        _copy_bytes(t, o, whole, given)
-
-
-def _bytes(t: Values, operand: Operand) -> int:
-    if not isinstance(operand, Number) or operand.value not in (4, 8, 16):
+    """Start a copy of 4, 8 or 16 bytes, or of the first so many of them and 0 for the rest."""
+    if not isinstance(o[2], Number) or o[2].value not in (4, 8, 16):
         t.fail("a copy has 4, 8 or 16 bytes")
-    return int(operand.value)
+    size = int(o[2].value)
+    has_policy = m.has("L2::cache_hint")
+    if not 3 + has_policy <= len(o) <= 4 + has_policy:
+        t.fail("there is a policy where .L2::cache_hint says so")
+    target = t.target(o[0], TYPES["u8"], Space.SHARED)
+    source = t.pointer(o[1], TYPES["u8"], Space.GLOBAL)
+    extra = o[3 : len(o) - has_policy]
+    if not extra:
+        t.b.emit(copies.AsyncCopy(target, source, size))
+        return
+    present = _present(t, extra[0], size)
+    with t.b.if_(t.b.binary(arith.Ge, present, t.b.const(size, u32))) as whole:
+        t.b.emit(copies.AsyncCopy(target, source, size))
+    with t.b.inside(whole.orelse):
+        _copy_some(t, target, source, present, size)
 
 
-def _ends(t: Values, o: Operands) -> tuple[Value, Value]:
-    byte = TYPES["u8"]
-    return t.target(o[0], byte, Space.SHARED), t.pointer(o[1], byte, Space.GLOBAL)
+def _present(t: Values, operand: Operand, size: int) -> Value:
+    """How many bytes of the source are read: a number, or none where a predicate is true."""
+    if isinstance(operand, Reg) and operand.register.type is b1:
+        ignored = t.read(operand, b1)
+        return t.b.select(ignored, t.b.zero(u32), t.b.const(size, u32))
+    return t.read(operand, u32)
 
 
-def _copy(t: Values, o: Operands) -> None:
-    t.b.emit(copies.AsyncCopy(*_ends(t, o), _bytes(t, o[2])))
-
-
-def _copy_bytes(t: Values, o: Operands, whole: int, given: Value) -> None:
-    """Copy some bytes now, which is early enough, and clear the others. The source is read no
-    further, as it may be no address at all."""
-    b, byte, place = t.b, TYPES["u8"], t.b.variable("place", u32)
-    target, source = _ends(t, o)
-    held = b.variable("held", byte)
-    b.write(place, b.const(0, u32))
-    with b.loop() as loop:
-        b.break_if(b.binary(arith.Ge, b.read(place), b.const(whole, u32)))
-        b.write(held, b.zero(byte))
-        at = b.cast(b.read(place), i64)
-        with b.if_(b.lt(b.read(place), given)):
-            b.write(held, b.load(b.offset(source, at)))
-        b.store(b.offset(target, at), b.read(held))
-        with b.inside(loop.step):
-            b.write(place, b.add(b.read(place), b.const(1, u32)))
+def _copy_some(t: Values, target: Value, source: Value, present: Value, size: int) -> None:
+    """Copy bytes at once, which a copy that no one has waited for may do as well. Most are
+    none."""
+    b = t.b
+    words = b.recast(target, pointer(u32, Space.SHARED))
+    for place in range(size // 4):
+        b.store(b.offset(words, b.const(place, i32)), b.zero(u32))
+    at = b.variable("copied", u32)
+    b.write(at, b.zero(u32))
+    with b.loop():
+        number = b.read(at)
+        b.break_if(b.not_(b.lt(number, present)))
+        byte = b.load(b.offset(source, number))
+        b.store(b.offset(target, number), byte)
+        b.write(at, b.add(number, b.const(1, u32)))
 
 
 @form("cp .async .commit_group")

@@ -74,9 +74,17 @@ class Form:
     build: Build
 
     def match(self, modifiers: tuple[str, ...]) -> Match | None:
-        """How an instruction's modifiers fit this form."""
+        """How an instruction's modifiers fit this form, in its order."""
         if not _fits(self.parts, modifiers):
             return None
+        return self._matched(modifiers)
+
+    def match_in_any_order(self, modifiers: tuple[str, ...]) -> Match | None:
+        """How they fit it in another order, as ptxas takes them; types keep theirs."""
+        ordered = _ordered(self.parts, modifiers)
+        return None if ordered is None else self._matched(ordered)
+
+    def _matched(self, modifiers: tuple[str, ...]) -> Match:
         types = tuple(TYPES[each] for each in modifiers if each in TYPES)
         return Match(self, modifiers, types)
 
@@ -133,12 +141,37 @@ def _fits(parts: tuple[tuple[str, ...], ...], modifiers: tuple[str, ...]) -> boo
     return len(modifiers) in places
 
 
+def _ordered(
+    parts: tuple[tuple[str, ...], ...], modifiers: tuple[str, ...]
+) -> tuple[str, ...] | None:
+    """The modifiers in the order of the parts; None if they are not one of each."""
+    if not parts:
+        return () if not modifiers else None
+    first_type = next((each for each in modifiers if each in TYPES), None)
+    for name in parts[0]:
+        if not name:
+            left = modifiers
+        elif name not in modifiers or (name in TYPES and name != first_type):
+            continue
+        else:
+            at = modifiers.index(name)
+            left = modifiers[:at] + modifiers[at + 1 :]
+        rest = _ordered(parts[1:], left)
+        if rest is not None:
+            return (name, *rest) if name else rest
+    return None
+
+
 @cache
 def find(root: str, modifiers: tuple[str, ...], operands: int) -> Match | None:
     """The form of an instruction with so many operands; None if there is none."""
-    for row in FORMS.get(root, ()):
-        if row.least <= operands <= len(row.operands):
-            found = row.match(modifiers)
-            if found is not None:
-                return found
+    rows = [row for row in FORMS.get(root, ()) if row.least <= operands <= len(row.operands)]
+    for row in rows:
+        found = row.match(modifiers)
+        if found is not None:
+            return found
+    for row in rows:
+        found = row.match_in_any_order(modifiers)
+        if found is not None:
+            return found
     return None

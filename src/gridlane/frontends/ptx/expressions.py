@@ -1,0 +1,144 @@
+"""Constant expressions. PTX ISA 9.0, "Constant Expressions": integers of 64 bits.
+
+An expression of numbers without a sign suffix is signed; ``U``, 2^63 and above, and an operand of
+these make it unsigned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from gridlane.frontends.ptx.operands import Number, number
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<cast>\(\s*\.(?P<kind>[su])64\s*\))|(?P<number>\d\w*)"
+    r"|(?P<operator><<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>&^|!~?:()]))"
+)
+_MOST_TOKENS = 1000
+_DEPTH = 50
+_BITS = (1 << 64) - 1
+
+_Typed = tuple[int, bool]
+"""A value, and whether it is unsigned."""
+
+
+def _divided(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+_LEVELS: tuple[dict[str, Callable[[int, int], int]], ...] = (
+    {"||": lambda a, b: int(bool(a or b))},
+    {"&&": lambda a, b: int(bool(a and b))},
+    {"|": lambda a, b: a | b},
+    {"^": lambda a, b: a ^ b},
+    {"&": lambda a, b: a & b},
+    {"==": lambda a, b: int(a == b), "!=": lambda a, b: int(a != b)},
+    {
+        **{"<": lambda a, b: int(a < b), ">": lambda a, b: int(a > b)},
+        **{"<=": lambda a, b: int(a <= b), ">=": lambda a, b: int(a >= b)},
+    },
+    {"<<": lambda a, b: a << (b & 63), ">>": lambda a, b: a >> (b & 63)},
+    {"+": lambda a, b: a + b, "-": lambda a, b: a - b},
+    {"*": lambda a, b: a * b, "/": _divided, "%": lambda a, b: a - _divided(a, b) * b},
+)
+"""The binary operators, those that bind least first."""
+
+_ORDERS = frozenset(["==", "!=", "<", ">", "<=", ">=", "&&", "||"])
+
+
+def evaluate(text: str) -> Number | None:
+    """The value of an expression; None if the text is none."""
+    tokens = _tokens(text)
+    if not tokens:
+        return None
+    try:
+        reader = _Reader(tokens)
+        value, _ = reader.choice(0)
+    except (_NoneError, ZeroDivisionError):
+        return None
+    return Number(value) if reader.at == len(tokens) else None
+
+
+def _tokens(text: str) -> list[tuple[str, str]]:
+    """(kind, text) of each; none if there is anything else, or far too many."""
+    made: list[tuple[str, str]] = []
+    at, text = 0, text.rstrip()
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None or len(made) == _MOST_TOKENS:
+            return []
+        kind = found.lastgroup if found["cast"] is None else "cast"
+        made.append((str(kind), found["kind"] or found.group().strip()))
+        at = found.end()
+    return made
+
+
+class _NoneError(Exception):
+    """The text is no expression."""
+
+
+class _Reader:
+    def __init__(self, tokens: list[tuple[str, str]]) -> None:
+        self.tokens, self.at = tokens, 0
+
+    def _next(self, *wanted: str) -> str:
+        """Take an operator, if it is one of these."""
+        if self.at < len(self.tokens):
+            kind, text = self.tokens[self.at]
+            if kind == "operator" and text in wanted:
+                self.at += 1
+                return text
+        return ""
+
+    def choice(self, depth: int) -> _Typed:
+        """``a ? b : c``, or less."""
+        if depth > _DEPTH:
+            raise _NoneError
+        value = self._binary(0, depth)
+        if not self._next("?"):
+            return value
+        first = self.choice(depth + 1)
+        if not self._next(":"):
+            raise _NoneError
+        second = self.choice(depth + 1)
+        return first if value[0] else second
+
+    def _binary(self, level: int, depth: int) -> _Typed:
+        if level == len(_LEVELS):
+            return self._unary(depth)
+        value, is_unsigned = self._binary(level + 1, depth)
+        while operator := self._next(*_LEVELS[level]):
+            other, also = self._binary(level + 1, depth)
+            together = is_unsigned if operator in ("<<", ">>") else is_unsigned or also
+            first, second = _wrapped(value, together), _wrapped(other, together)
+            is_unsigned = together and operator not in _ORDERS
+            value = _wrapped(_LEVELS[level][operator](first, second), is_unsigned)
+        return value, is_unsigned
+
+    def _unary(self, depth: int) -> _Typed:
+        if depth > _DEPTH or self.at == len(self.tokens):
+            raise _NoneError
+        if operator := self._next("+", "-", "!", "~", "("):
+            if operator == "(":
+                inner = self.choice(depth + 1)
+                if not self._next(")"):
+                    raise _NoneError
+                return inner
+            value, is_unsigned = self._unary(depth + 1)
+            made = {"+": value, "-": -value, "!": int(not value), "~": ~value}[operator]
+            return _wrapped(made, is_unsigned), is_unsigned and operator != "!"
+        kind, text = self.tokens[self.at]
+        self.at += 1
+        if kind == "cast":
+            return _wrapped(self._unary(depth + 1)[0], text == "u"), text == "u"
+        known = number(text) if kind == "number" else None
+        if known is None or known.is_float:
+            raise _NoneError
+        value = int(known.value)
+        return value, text[-1] in "uU" or value >> 63 > 0
+
+
+def _wrapped(value: int, is_unsigned: bool) -> int:
+    value &= _BITS
+    return value if is_unsigned or value < 1 << 63 else value - (1 << 64)

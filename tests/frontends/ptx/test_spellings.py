@@ -1,0 +1,155 @@
+"""Spellings that ptxas takes beside those of the ISA's text: each does what the usual one does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gridlane import cuda
+from gridlane.core.errors import PtxError
+from gridlane.frontends.ptx.expressions import evaluate
+from gridlane.frontends.ptx.forms.table import FORMS, find
+from gridlane.launch import current
+from gridlane.launch.devices import get_device
+
+HEAD = """.version 8.8
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u64 y, .param .u32 n) {
+.reg .b64 %rd<9>; .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .pred %p<4>;
+.shared .align 16 .b8 s[512];
+ld.param.u64 %rd1, [x];
+ld.param.u64 %rd2, [y];
+ld.param.u32 %r1, [n];
+mov.u32 %r2, %tid.x;
+mul.wide.u32 %rd3, %r2, 4;
+add.s64 %rd1, %rd1, %rd3;
+"""
+
+
+@pytest.fixture(params=["interp", "cpu"])
+def run(request):
+    current.choose(get_device(request.param))
+
+    def launch(code: str, n: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        x, y = np.arange(1, 33, dtype=np.uint32), np.zeros(32, np.uint32)
+        cuda.RawModule(code=HEAD + code + "ret; }").get_function("k")(1, 32, (x, y, n))
+        return x, y
+
+    return launch
+
+
+@pytest.mark.parametrize(
+    "usual, other",
+    [
+        ("atom.acq_rel.gpu.global.add.f32", "atom.global.gpu.acq_rel.add.f32"),
+        ("atom.relaxed.cta.shared.cas.b32", "atom.shared.cas.cta.relaxed.b32"),
+        ("ld.relaxed.gpu.global.v2.u32", "ld.global.gpu.relaxed.u32.v2"),
+        ("st.release.sys.global.b32", "st.global.release.sys.b32"),
+        ("add.rn.ftz.sat.f32", "add.f32.sat.ftz.rn"),
+        ("cvt.rn.f32.s32", "cvt.f32.rn.s32"),
+        ("setp.lt.f32", "setp.f32.lt"),
+    ],
+)
+def test_modifiers_in_any_order(usual, other):
+    root, *modifiers = usual.split(".")
+    count = next(len(row.operands) for row in FORMS[root] if row.match(tuple(modifiers)))
+    wanted = find(root, tuple(modifiers), count)
+    assert wanted is not None and find(root, tuple(other.split(".")[1:]), count) == wanted
+
+
+@pytest.mark.parametrize(
+    "other", ["cvt.f32.rn.f32.s32", "cvt.pred.rn.s32", "mul.lo.hi.s32", "add.rn.rn.f32"]
+)
+def test_modifiers_that_are_none_of_a_form(other):
+    root, *modifiers = other.split(".")
+    assert find(root, tuple(modifiers), 2) is find(root, tuple(modifiers), 3) is None
+
+
+def test_types_keep_their_order():
+    assert find("cvt", ("s32", "rni", "f32"), 2) == find("cvt", ("rni", "s32", "f32"), 2)
+    assert find("cvt", ("f32", "rni", "s32"), 2) is None
+
+
+def test_a_vector_of_one(run):
+    x, y = run("""
+        ld.global.b32 { %r3 }, [ %rd1 + 0 ];
+        add.u32 %r3, %r3, 7;
+        add.s64 %rd2, %rd2, %rd3;
+        st.global.b32 [ %rd2 + 0 ], { %r3 };""")
+    assert (y == x + 7).all()
+
+
+@pytest.mark.parametrize("present", [16, 0, 4, 7, "%r1", "%p1"])
+def test_a_copy_of_the_first_bytes_of_a_source(run, present):
+    count = present if isinstance(present, int) else {"%r1": 10, "%p1": 0}[present]
+    x, y = run(
+        f"""
+        setp.lt.u32 %p1, %r2, 8;
+        @!%p1 bra DONE;
+        mul.wide.u32 %rd4, %r2, 12;
+        add.s64 %rd4, %rd4, %rd1;
+        shl.b32 %r3, %r2, 4;
+        mov.u32 %r5, s;
+        add.u32 %r4, %r3, %r5;
+        mov.u32 %r6, -1;
+        st.shared.v4.b32 [%r4], {{%r6, %r6, %r6, %r6}};
+        cp.async.cg.shared.global [%r4], [%rd4], 16, {present};
+        cp.async.wait_all;
+        ld.shared.v4.b32 {{%r0, %r7, %r8, %r6}}, [%r4];
+        mul.wide.u32 %rd4, %r2, 16;
+        add.s64 %rd4, %rd4, %rd2;
+        st.global.v4.b32 [%rd4], {{%r0, %r7, %r8, %r6}};
+        DONE:""",
+        n=10,
+    )
+    want = x.view(np.uint8).reshape(8, 16).copy()
+    want[:, count:] = 0
+    assert (y.view(np.uint8).reshape(8, 16) == want).all()
+
+
+def test_a_policy_that_nothing_names(run):
+    with pytest.raises(PtxError, match="a policy where"):
+        run("""
+            mov.u32 %r4, s;
+            cp.async.cg.shared.global [%r4], [%rd1], 16, 16, %rd2;""")
+
+
+@pytest.mark.parametrize(
+    "text, value",
+    [
+        ("(3 + 4 * 5) << 2", 92),
+        ("1+2*3", 7),
+        ("-7 / 2", -3),
+        ("-7 % 2", -1),
+        ("(.u64) -7 >> 60", 15),
+        ("-7 >> 1", -4),
+        ("0xFFFFFFFFFFFFFFFF / 2", 2**63 - 1),
+        ("~5 & 0xFF", 0xFA),
+        ("!3 || 2 < 1U", 0),
+        ("-1 < 1U", 0),
+        ("-1 < 1 ? 6 : 7", 6),
+        ("((((4))))", 4),
+        ("1 << 63 >> 63", -1),
+    ],
+)
+def test_constant_expressions(text, value):
+    made = evaluate(text)
+    assert made is not None and made.value == value
+
+
+@pytest.mark.parametrize(
+    "text", ["", "(", "1 +", "1 2", "4 / 0", "1.5 + 2", "x + 1", "(" * 400 + ")" * 400]
+)
+def test_no_constant_expressions(text):
+    assert evaluate(text) is None
+
+
+def test_operands_that_are_expressions(run):
+    _, y = run("""
+        mov.u32 %r3, (3 + 4 * 5) << 2;
+        add.u32 %r3, %r3, (1);
+        add.u32 %r3, %r3, 2 * 3;
+        add.s64 %rd2, %rd2, %rd3;
+        st.global.u32 [%rd2], %r3;""")
+    assert (y == 99).all()

@@ -1,0 +1,116 @@
+"""What all programs of the corpus have: a name, and a function that launches and knows the answer.
+
+The function gets what launches the kernel, and returns what came out, what numpy says, and how far
+apart they may be (none: bit for bit).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from tests.peers.corpus.packages import Text, texts
+
+from gridlane import cuda
+from gridlane.core.errors import CompileError
+from gridlane.launch import current
+from gridlane.launch.devices import get_device
+
+Answer = tuple[Any, Any] | tuple[Any, Any, float]
+Run = Callable[[Callable[..., None]], Answer]
+DEVICES = "interp", "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program.
+
+    Attributes:
+        text: the name of the text that has its kernel.
+        kernel: the kernel's name there; "" for the text's only one.
+    """
+
+    package: str
+    name: str
+    run: Run
+    text: str
+    kernel: str = ""
+
+
+def collector(programs: list[Program]) -> Callable[..., Callable[[Run], Run]]:
+    """A decorator ``(file, kernel="", name="")`` that keeps the program of a CUDA C++ kernel."""
+
+    def of(text: str, kernel: str = "", name: str = "") -> Callable[[Run], Run]:
+        def keep(run: Run) -> Run:
+            own = name or run.__name__
+            programs.append(Program("nvrtc", own, run, text, kernel or own))
+            return run
+
+        return keep
+
+    return of
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a program: ``right``, ``refused``, ``wrong``, or that its process ``ended``."""
+
+    kind: str
+    reason: str = ""
+
+
+def variants(program: Program) -> list[Text]:
+    """The texts of a program, one for each generation."""
+    return [each for each in texts(program.package) if each.name == program.text]
+
+
+def judge(program: Program, text: Text, device: str) -> Outcome:
+    """Run a program on a device, and compare its results with numpy's."""
+    current.choose(get_device(device))
+    np.random.seed(3)
+    name = program.kernel or text.meta["entry"]
+    try:
+        kernel = _module(text.ptx).get_function(text.meta.get("names", {}).get(name, name))
+        got, want, *near = program.run(launcher(text, kernel))
+    except CompileError as error:
+        return Outcome("refused", error.message)
+    for one, other in _pairs(got, want):
+        if not _same(np.asarray(one), np.asarray(other), near[0] if near else 0):
+            return Outcome("wrong", f"{one} is not {other}")
+    return Outcome("right")
+
+
+@lru_cache(4)
+def _module(ptx: str) -> cuda.RawModule:
+    return cuda.RawModule(code=ptx)
+
+
+def launcher(text: Text, kernel: Any) -> Callable[..., None]:
+    """What a program launches its kernel by. Of Triton's, the text knows the threads and the shared
+    memory, and two addresses of scratch memory follow the arguments."""
+    if text.package != "triton":
+        return kernel
+    count = len(kernel._source.parameters)
+
+    def launch(grid: Any, *args: Any) -> None:
+        spare = (0,) * (count - len(args))
+        kernel(grid, text.meta["block"], (*args, *spare), shared_mem=text.meta["shared"])
+
+    return launch
+
+
+def _pairs(got: Any, want: Any) -> list[tuple[Any, Any]]:
+    if isinstance(got, tuple):
+        return list(zip(got, want, strict=True))
+    return [(got, want)]
+
+
+def _same(got: np.ndarray, want: np.ndarray, near: float) -> bool:
+    if got.shape != want.shape:
+        return False
+    if not near:
+        return bool(np.array_equal(got, want, equal_nan=got.dtype.kind == "f"))
+    return bool(np.allclose(got.astype(np.float64), want.astype(np.float64), rtol=near, atol=near))
