@@ -22,6 +22,7 @@ BACKEND = Backend(
         # variables.
         passes.INLINE,
         passes.COPY_AT_ONCE,
+        passes.COUNTED_BARRIERS,
         passes.PROMOTE,
     ),
     legal=COMMON,

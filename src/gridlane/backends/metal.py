@@ -18,6 +18,7 @@ BACKEND = Backend(
     pipeline=(
         passes.INLINE,
         passes.COPY_AT_ONCE,
+        passes.WHOLE_BARRIERS,
         passes.PROMOTE,
         passes.SPLIT_AGGREGATES,
         passes.SETTLE_SPACES,
@@ -31,7 +32,7 @@ BACKEND = Backend(
         passes.PROMOTE,
     ),
     legal=COMMON | REPORTS | CALLS,
-    reasons=reasons.WITHOUT_GRIDS,
+    reasons={**reasons.WITHOUT_GRIDS, **reasons.WITHOUT_ARRIVALS},
     refused=(
         ("fence", ".*", "the host sees what a kernel wrote when it is done"),
         *reasons.WORD_ATOMICS,

@@ -16,6 +16,8 @@ INLINE_OTHERS = _pass("structure.inline.inline_others")
 
 PROMOTE = _pass("optimise.promote.promote_variables")
 COPY_AT_ONCE = _pass("legalise.copy_at_once.copy_at_once")
+WHOLE_BARRIERS = _pass("legalise.whole_barriers.whole_barriers")
+COUNTED_BARRIERS = _pass("legalise.whole_barriers.counted_barriers")
 NARROW = _pass("optimise.narrow.narrow_integers")
 COARSEN = _pass("optimise.coarsen.coarsen_blocks")
 UNROLL = _pass("optimise.unroll.hint_unrolling")
@@ -68,6 +70,7 @@ WORDS: tuple[Pass, ...] = (
     # quotients.
     ROUND_RIGHT.unless(Feature.ROUNDS),
     COPY_AT_ONCE,
+    WHOLE_BARRIERS,
     PROMOTE,
     # Most wide integers are indices: those narrowed here need no pairs.
     COMPACT,

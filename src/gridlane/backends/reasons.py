@@ -12,6 +12,11 @@ WITHOUT_GRIDS = {
     **dict.fromkeys(MATRIX, "tensor cores are a GPU's; multiply the elements of arrays instead"),
 }
 
+WITHOUT_ARRIVALS = {
+    "barrier_arrive": "its threads run in no order that the program gives; let all threads wait "
+    "(bar.sync) at one place of the program",
+}
+
 WORD_ATOMICS = (
     ("atomic", r"\w+-[iuf]64-apart|(nan)?(min|max)-[iu]64-together", "atomics have 32 bits"),
     ("atomic_cas", "[iuf]64", "atomics have 32 bits"),

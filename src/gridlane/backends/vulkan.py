@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.backends import passes
+from gridlane.backends import passes, reasons
 from gridlane.backends.formats import IR, SPIRV
 from gridlane.backends.record import Backend, Fact, Subnormals
 from gridlane.core.compact import Variant
@@ -35,6 +35,7 @@ BACKEND = Backend(
         passes.FUSE_F64.unless(Feature.FMA),
         passes.INLINE,
         passes.COPY_AT_ONCE,
+        passes.WHOLE_BARRIERS,
         passes.PROMOTE,
         # Threads that meet in a block: the variables that this makes are forwarded again.
         passes.WARPS_BY_BLOCKS.unless(Feature.SUBGROUP32),
@@ -57,6 +58,7 @@ BACKEND = Backend(
     reasons={
         "grid_sync": "Vulkan promises no two blocks to run at a time; split the kernel where the "
         "grid synchronises, and launch the parts one after the other",
+        **reasons.WITHOUT_ARRIVALS,
         **dict.fromkeys(MATRIX, "multiply the elements of arrays instead"),
     },
     formats=(IR, SPIRV),

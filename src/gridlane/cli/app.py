@@ -81,7 +81,9 @@ def run(
 
 @app.command(name="compile")
 def compile_(
-    place: Annotated[str, typer.Argument(metavar="FILE.py[:KERNEL]", show_default=False)],
+    place: Annotated[
+        str, typer.Argument(metavar="FILE.{py,cu,ptx,ir}[:KERNEL]", show_default=False)
+    ],
     sig: Annotated[
         str | None,
         typer.Option(
@@ -133,18 +135,66 @@ def compile_(
         bool,
         typer.Option("--explain", help="Say instead what became float64, and why."),
     ] = False,
+    entry: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KERNEL",
+            help='The kernel, as after the colon; of CUDA C++ also "scale<float>".',
+            show_default=False,
+        ),
+    ] = None,
+    lists: Annotated[
+        bool,
+        typer.Option(
+            "--list",
+            help="Show instead the kernels with their parameters, shared memory and callees, and "
+            "what each device refuses.",
+        ),
+    ] = False,
+    level: Annotated[
+        int | None,
+        typer.Option(
+            "-O",
+            metavar="0|1|2|3",
+            help="0: do not optimise. [default: the kernel's own]",
+            min=0,
+            max=3,
+            show_default=False,
+        ),
+    ] = None,
+    saves: Annotated[
+        bool,
+        typer.Option("--save-temps", help="Write the stages in between, beside the result."),
+    ] = False,
+    includes: Annotated[
+        list[str] | None,
+        typer.Option("-I", metavar="DIR", help="Headers of CUDA C++.", show_default=False),
+    ] = None,
+    defines: Annotated[
+        list[str] | None,
+        typer.Option("-D", metavar="NAME[=VALUE]", help="A macro of it.", show_default=False),
+    ] = None,
+    standard: Annotated[
+        str | None,
+        typer.Option("-std", "--std", metavar="c++17", help="Its standard.", show_default=False),
+    ] = None,
 ) -> None:
     """Show what a kernel, or each of a file, compiles to.
 
     ir is typed IR, llvm optimised LLVM IR, asm the CPU's assembly, ptx a GPU's, cubin its machine
     code, which needs ptxas; spirv is for Vulkan, wgsl for WebGPU, glsl for OpenGL, msl for Metal.
-    None needs a GPU. The file is loaded, as by import.
+    None needs a GPU. A Python file is loaded, as by import; CUDA C++ needs its compiler
+    (docs/ptx.md). Results in ir, ptx and llvm (.ll) can be given again.
 
     In --sig, i8 to i64 and u8 to u64 count bits; numba's names are int32, float32, f4.
     """
     from gridlane.cli.compiling import Request, compile_file
+    from gridlane.cli.inputs import CppOptions
 
-    compile_file(Request(place, sig, target, arch, block, variant, output, explain))
+    cpp = CppOptions(tuple(includes or ()), tuple(defines or ()), standard)
+    request = Request(place, sig, target, arch, block, variant, output, explain, entry, cpp)
+    request = replace(request, level=level, saves=saves, lists=lists)
+    compile_file(request)
 
 
 @app.command()

@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gridlane.backends import backend, backends
-from gridlane.backends.formats import FORMATS, IR, Format
+from gridlane.backends.formats import FORMATS, IR, PTX, Format
 from gridlane.backends.record import Backend
 from gridlane.cli.failure import check_settings, fail, one_of
-from gridlane.cli.kernels_of_file import FileKernels, parameters_of
-from gridlane.cli.signature_text import argument_types
+from gridlane.cli.inputs import (
+    CPP,
+    LLVM,
+    NO_OPTIONS,
+    CppOptions,
+    Input,
+    Place,
+    of_ir,
+    of_ptx,
+    of_python,
+    optimised,
+    ptx_of,
+    text_of,
+)
+from gridlane.cli.inputs import IR as IR_FILE
+from gridlane.cli.listing import listed
+from gridlane.cli.temporaries import Temporaries, file_name, make_folder, of_llvm, write
 from gridlane.cli.wording import counted
-from gridlane.core.argtypes import ArgType
 from gridlane.core.compact import ANY, Variant
-from gridlane.core.errors import CompileError, LaunchError, TargetError
+from gridlane.core.errors import CompileError, GridlaneError, LaunchError, TargetError
 from gridlane.core.options import Target
-from gridlane.cuda.kernels.dispatcher import Dispatcher
 from gridlane.launch.dimensions import check_shape
 from gridlane.runtime.protocol import Limits
 
@@ -53,100 +66,121 @@ class Request:
     variant: str | None = None
     output: str | None = None
     explain: bool = False
+    entry: str | None = None
+    cpp: CppOptions = NO_OPTIONS
+    level: int | None = None
+    saves: bool = False
+    lists: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The result for one kernel and its types. ``number`` counts the types of a kernel with
-    several, from 1; 0 for a single one."""
+    """The result for one kernel and its types."""
 
-    kernel: str
-    types: tuple[ArgType, ...]
-    number: int
+    input: Input
     code: str | bytes
-
-    @property
-    def title(self) -> str:
-        """The kernel with its types."""
-        return f"{self.kernel}({', '.join(map(str, self.types))})"
 
 
 def compile_file(request: Request) -> None:
     """Compile the file; report errors in words."""
     check_settings()
+    place = Place.of(request.place, request.entry)
+    _check_options(request, place)
     if request.explain:
-        _explain(request)
+        _explain(request, place)
         return
     known = stages()
     one_of("target", request.stage, known)
     stage, records = known[request.stage]
     target = _target(request, stage, records)
-    if not stage.comment and request.output is None:
+    if not stage.comment and request.output is None and not request.lists:
         fail(f"compile: a {request.stage} is no text: -o FILE or -o DIR says where to write it")
-    found, types = _found(request)
     try:
-        made = list(_made(found, types, stage, target))
+        if request.lists:
+            print("\n\n".join(listed(_inputs(request, place, None))))
+            return
+        if place.suffix == LLVM:
+            _write_or_print(of_llvm(place, stage, target, request.level), request.output)
+            return
+        temporaries = Temporaries(_folder(request.output)) if request.saves else None
+        inputs = _inputs(request, place, temporaries)
+        made = [Made(each, _code(each, stage, target, request, temporaries)) for each in inputs]
     except CompileError as error:
         fail(error, 1)
+    except GridlaneError as error:
+        fail(f"compile: {place.file}: {error}", 1)
     _hand_over(made, stage, request.output)
 
 
-def _explain(request: Request) -> None:
+def _check_options(request: Request, place: Place) -> None:
+    """Fail for options that have no part in a file of this kind."""
+    if place.suffix != CPP and (given := request.cpp.given()):
+        fail(f"compile: {given} is for CUDA C++, and {place.file} is none: its name ends in .cu")
+    output, file = Path(request.output or ""), Path(place.file)
+    if output.is_file() and file.is_file() and output.samefile(file):
+        fail(f"compile: -o {request.output!r} is the file that is compiled")
+    if place.suffix != ".py" and request.signature is not None:
+        fail("compile: --sig is for Python; other files state the types of parameters")
+    if place.suffix != ".py" and request.explain:
+        fail("compile: --explain is for Python; other files state their types")
+    if request.lists and (request.explain or request.output is not None or request.saves):
+        fail(
+            "compile: --list shows kernels and writes nothing; -o, --save-temps and --explain have "
+            "no part in it"
+        )
+    if request.lists and place.suffix == LLVM:
+        fail("compile: --list is for kernels, and LLVM IR does not say which these are")
+
+
+def _explain(request: Request, place: Place) -> None:
     """Tell what became float64 instead."""
     from gridlane.cli.explaining import told
 
     unused = ("stage", "target"), ("arch", "arch"), ("block", "block"), ("variant", "variant")
-    for field, option in (*unused, ("output", "output")):
+    for field, option in (*unused, ("output", "output"), ("level", "O"), ("saves", "save-temps")):
         if getattr(request, field) != getattr(Request(request.place), field):
-            fail(f"compile: --explain tells of the kernel's types; --{option} has no part in them")
-    found, types = _found(request)
+            dashes = "-" if len(option) == 1 else "--"
+            fail(
+                "compile: --explain tells of the kernel's types; "
+                f"{dashes}{option} has no part in them"
+            )
     try:
-        print("\n\n".join(told(found, types)))
+        print("\n\n".join(told(of_python(place, request.signature))))
     except CompileError as error:
         fail(error, 1)
 
 
-def _found(request: Request) -> tuple[FileKernels, tuple[ArgType, ...] | None]:
-    """The kernels that are asked for, and the types that are given."""
-    types = None if request.signature is None else argument_types(request.signature)
-    found = FileKernels.of(request.place, named=types is not None)
-    if types is not None:
-        ((name, kernel),) = found.chosen.items()
-        check_count(name, kernel, types, "compile")
-    return found, types
-
-
-def _made(
-    found: FileKernels, given: tuple[ArgType, ...] | None, stage: Format, target: Target
-) -> Iterator[Made]:
-    """Each kernel for the given types, or for each of its own."""
-    for name, kernel in found.chosen.items():
-        several = found.types_of(name) if given is None else [given]
-        for n, types in enumerate(several, 1):
-            code = _code(name, kernel, types, stage, target)
-            yield Made(name, types, n if len(several) > 1 else 0, code)
-
-
-def check_count(name: str, kernel: Dispatcher, types: tuple[ArgType, ...], command: str) -> None:
-    """Fail if the number of types is not that of a kernel's parameters."""
-    parameters = parameters_of(kernel)
-    if len(parameters) != len(types):
-        fail(
-            f"{command}: {name}({', '.join(parameters)}) has "
-            f"{counted(len(parameters), 'parameter')}, and --sig has {counted(len(types), 'type')}"
-        )
+def _inputs(request: Request, place: Place, temporaries: Temporaries | None) -> list[Input]:
+    """The kernels that are asked for."""
+    if place.suffix == ".py":
+        return optimised(of_python(place, request.signature), request.level)
+    if place.suffix == IR_FILE:
+        return optimised(of_ir(place), request.level)
+    if place.suffix == CPP:
+        text, kernel = ptx_of(place, request.cpp, request.arch)
+        if temporaries:
+            temporaries.keep(f"{Path(place.file).name}.ptx", text)
+        return optimised(of_ptx(text, place, kernel), request.level)
+    return optimised(of_ptx(text_of(place), place, place.kernel), request.level)
 
 
 def _code(
-    name: str, kernel: Dispatcher, types: tuple[ArgType, ...], stage: Format, target: Target
+    input: Input, stage: Format, target: Target, request: Request, temporaries: Temporaries | None
 ) -> str | bytes:
     from gridlane import compiler
     from gridlane.compiler.generation import generator
 
-    options = kernel.options
+    options = input.options
+    if target.block and request.block is None and input.block is not None:
+        target = replace(target, block=input.block)
     if target.variant != ANY and (options.debug or not options.opt):
-        _note(f"{name} has the same code for all launches, as it is for debugging or unoptimised")
-    module = compiler.translate(kernel.py_func, types, options)
+        _note(
+            f"{input.name} has the same code for all launches, as it is for debugging or "
+            "unoptimised"
+        )
+    module = compiler.translate(input.source, input.types, options)
+    if temporaries:
+        temporaries.stages(file_name(input), module, stage, target, options)
     if stage.to_read:
         return compiler.text(module, target, stage.name, options)
     artifact = compiler.generate(module, target, options)
@@ -154,10 +188,12 @@ def _code(
         _note(note)
     if artifact.coarse > 1:
         _note(
-            f"{name}: a block does the work of {artifact.coarse}, so a grid has 1/"
+            f"{input.name}: a block does the work of {artifact.coarse}, so a grid has 1/"
             f"{artifact.coarse} of the blocks along x"
         )
     if artifact.format != stage.name:
+        if temporaries and artifact.format == PTX.name:
+            temporaries.keep(f"{file_name(input)}{PTX.suffix}", artifact.code)
         artifact = generator(backend(target.name)).assemble(artifact, target, options)
     return artifact.code.decode() if stage.comment else artifact.code
 
@@ -276,31 +312,38 @@ def _hand_over(made: list[Made], stage: Format, output: str | None) -> None:
     if output is None:
         for each in made:
             if len(made) > 1:
-                print(f"{stage.comment} {each.title}")
-            assert isinstance(each.code, str)
-            print(each.code, end="" if each.code.endswith("\n") else "\n")
+                print(f"{stage.comment} {each.input.title}")
+            _print(each.code)
         return
     path = Path(output)
     folder = path.is_dir() or output.endswith("/")
     if len(made) == 1 and not folder:
-        _write(path, made[0].code)
+        write(path, made[0].code)
         return
     if path.is_file() or (path.suffix and not folder):
-        several = f"{counted(len(made), 'result')}, {', '.join(each.title for each in made)}"
+        titles = ", ".join(each.input.title for each in made)
+        several = f"{counted(len(made), 'result')}, {titles}"
         fail(f"compile: {output!r} is one file, and there are {several}: -o DIR")
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        fail(f"compile: cannot make the folder {output!r}: {error.strerror}")
+    make_folder(path)
     for each in made:
-        number = f".{each.number}" if each.number else ""
-        file = path / f"{each.kernel}{number}{stage.suffix}"
-        _write(file, each.code)
-        print(f"{file}: {each.title}")
+        file = path / f"{file_name(each.input)}{stage.suffix}"
+        write(file, each.code)
+        print(f"{file}: {each.input.title}")
 
 
-def _write(path: Path, code: str | bytes) -> None:
-    try:
-        path.write_bytes(code.encode() if isinstance(code, str) else code)
-    except OSError as error:
-        fail(f"compile: cannot write {str(path)!r}: {error.strerror}")
+def _write_or_print(code: str | bytes, output: str | None) -> None:
+    if output is None:
+        _print(code)
+    else:
+        write(Path(output), code)
+
+
+def _print(code: str | bytes) -> None:
+    assert isinstance(code, str)
+    print(code, end="" if code.endswith("\n") else "\n")
+
+
+def _folder(output: str | None) -> Path:
+    """Where intermediate files go: beside the result."""
+    path = Path(output or ".")
+    return path if path.is_dir() or (output or "").endswith("/") else path.parent

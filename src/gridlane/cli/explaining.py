@@ -4,29 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gridlane.cli.kernels_of_file import FileKernels
+from gridlane.cli.inputs import Input
 from gridlane.cli.wording import counted
-from gridlane.core.argtypes import ArgType
 from gridlane.core.source import Loc, describe
-from gridlane.cuda.kernels.dispatcher import Dispatcher
+from gridlane.frontends.python.kernel_source import PythonSource
 
 
-def told(found: FileKernels, given: tuple[ArgType, ...] | None) -> Iterator[str]:
-    """What is told of each kernel for the given types, or for each of its own.
+def told(inputs: list[Input]) -> Iterator[str]:
+    """What is told of each kernel in Python.
 
     Raises:
         CompileError: a kernel is outside the dialect or its types do not fit; located.
     """
-    for name, kernel in found.chosen.items():
-        for types in found.types_of(name) if given is None else [given]:
-            title = f"{name}({', '.join(map(str, types))})"
-            yield "\n".join(_told(title, kernel, types))
+    for each in inputs:
+        yield "\n".join(_told(each))
 
 
-def _told(title: str, kernel: Dispatcher, types: tuple[ArgType, ...]) -> list[str]:
+def _told(input: Input) -> list[str]:
     from gridlane.frontends.python.explain import explain
 
-    found = explain(kernel.py_func, types, kernel.options)
+    assert isinstance(input.source, PythonSource)
+    title = input.title
+    found = explain(input.source.function, input.types, input.options)
     if not found.causes and not found.others:
         return [f"{title}: nothing became float64"]
     lines = [f"{title}: {counted(len(found.causes), 'cause')} of float64"]

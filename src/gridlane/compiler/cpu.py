@@ -53,7 +53,7 @@ def _emit(module: Module, target: Target, made: Machine, options: KernelOptions)
             f"a block of {block} has {threads} threads; 1 to {record.max_threads} are possible"
         )
     slots, size = lay_out(module.kernel)
-    errors = error_sites(module)
+    own = len(module.errors)
     given = pipeline.conditions(
         target,
         options,
@@ -75,7 +75,7 @@ def _emit(module: Module, target: Target, made: Machine, options: KernelOptions)
             static_shared=code.static_shared,
             block=block,
             scratch=code.scratch,
-            errors=errors,
+            errors=error_sites(module, own),
             prints=print_sites(code.prints),
             work=min(code.work, MOST_WORK),
             symbols=code.symbols,

@@ -10,7 +10,7 @@ import numpy as np
 from gridlane.core.errors import KernelError
 from gridlane.core.source import describe
 from gridlane.interp.state import Frame, Shape
-from gridlane.interp.values import Array, Lanes
+from gridlane.interp.values import WARP, Array, Lanes
 from gridlane.ir.op import Op
 from gridlane.ir.ops import grid
 
@@ -82,6 +82,37 @@ def _barrier_reduce(frame: Frame, op: grid.BarrierReduce, mask: Array, predicate
     return np.full(frame.block.lanes, result, np.int32)
 
 
+def _barrier_part(
+    frame: Frame, op: grid.BarrierPart, mask: Array, number: Array, count: Array, predicate: Array
+) -> Array:
+    block = frame.block
+    made = np.zeros(block.lanes, np.int32)
+    for each in np.unique(number[mask]):
+        here = mask & (number == each)
+        wanted = np.unique(count[here])
+        came = -(-(int(here.sum()) + block.arrived.pop(int(each), 0)) // WARP) * WARP
+        if each > 15 or len(wanted) > 1 or wanted[0] != came:
+            raise _of_part(frame, op, int(each), f"waits for {wanted[0]} threads, {came} reach it")
+        made[here] = _REDUCTIONS[op.kind](predicate[here])
+    return made
+
+
+def _barrier_arrive(
+    frame: Frame, op: grid.BarrierArrive, mask: Array, number: Array, count: Array
+) -> None:
+    arrived = frame.block.arrived
+    for each in np.unique(number[mask]):
+        here = mask & (number == each)
+        if each > 15:
+            raise _of_part(frame, op, int(each), "is none of the 16 of a block")
+        arrived[int(each)] = arrived.get(int(each), 0) + int(here.sum())
+
+
+def _of_part(frame: Frame, op: Op, number: int, text: str) -> KernelError:
+    told = f"{op.name}: barrier {number} of block {frame.block.index} {text} (at {op.loc})"
+    return KernelError("\n".join(filter(None, (told, describe(op.loc)))))
+
+
 _REDUCTIONS: dict[grid.Reduction, Callable[[Array], int]] = {
     grid.Reduction.COUNT: np.count_nonzero,
     grid.Reduction.ALL: np.all,
@@ -101,6 +132,8 @@ OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = {
     grid.LaneId: _lane_id,
     grid.Barrier: _barrier,
     grid.BarrierReduce: _barrier_reduce,
+    grid.BarrierPart: _barrier_part,
+    grid.BarrierArrive: _barrier_arrive,
     grid.SyncWarp: _nothing,
     grid.Fence: _nothing,
 }

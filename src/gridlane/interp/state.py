@@ -53,7 +53,8 @@ class Block:
 
     ``ended`` are the lanes that have returned from the kernel or raised; ``copies`` the copies in
     flight; ``passed_by`` the lanes that did not reach a barrier where others were; ``passed`` is
-    the last such barrier.
+    the last such barrier; ``arrived`` has the threads that wait at none of the numbered barriers
+    and count there.
     """
 
     def __init__(self, launch: Launch, index: Shape, dynamic_shared: int) -> None:
@@ -69,6 +70,7 @@ class Block:
         self.ended = np.zeros(self.lanes, np.bool_)
         self.passed_by = np.zeros(self.lanes, np.bool_)
         self.passed: Op | None = None
+        self.arrived: dict[int, int] = {}
         self.copies = Copies(self.lanes)
 
     def thread(self, lane: int) -> Shape:

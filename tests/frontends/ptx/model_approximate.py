@@ -187,7 +187,7 @@ def _power(a: Fraction) -> Fraction:
     return Fraction(2) ** min(max(whole, -200), 200) * Fraction(2 ** float(a - whole))
 
 
-_FUNCTIONS: dict[str, tuple[Callable[[Fraction], Fraction], Bound, tuple[int | None, ...]]] = {
+_FUNCTIONS: dict[str, tuple[Callable[[Fraction], Fraction], Bound, tuple[int, int]]] = {
     "sin": (lambda a: Fraction(math.sin(a)), _angle, (F32.nan, F32.nan)),
     "cos": (lambda a: Fraction(math.cos(a)), _angle, (F32.nan, F32.nan)),
     "lg2": (lambda a: Fraction(math.log2(a)), _logarithm, (F32.infinity, F32.nan)),
@@ -200,16 +200,46 @@ _OF_ZERO = {"cos": F32.one, "lg2": F32.infinity | F32.sign, "ex2": F32.one}
 
 @model(*_FUNCTIONS)
 def function(root: str, m: Modifiers) -> Case:
-    """An elementary function."""
+    """An elementary function; of halves to 2 ulp, which is more than the ISA's bound."""
+    name = m[-1]
+    compute = _function(root, FORMATS[name.removesuffix("x2")], "ftz" in m)
+    if not name.endswith("x2"):
+        return Case((name,), (name,), compute)
+
+    def both(a: int) -> tuple:
+        tests = [_test(compute(each)[0], name) for each in (a & 0xFFFF, a >> 16)]
+        return (lambda bits: tests[0](bits & 0xFFFF) and tests[1](bits >> 16),)
+
+    return Case((name,), ("b32",), both)
+
+
+def _test(want: Special | Callable[[int], bool], name: str) -> Callable[[int], bool]:
+    """A test of a half for what is wanted."""
+    if callable(want):
+        return want
+    of = FORMATS[name.removesuffix("x2")]
+    return lambda bits: bits == want or (is_nan(bits, of) and is_nan(want or 0, of))
+
+
+def _function(root: str, of: Format, ftz: bool) -> Callable[..., tuple]:
     exact, bound, at_infinity = _FUNCTIONS[root]
 
-    def special(a: int) -> Special | bool:
-        if is_nan(a, F32):
-            return F32.nan
-        if is_infinite(a, F32):
-            return at_infinity[is_negative(a, F32)]
-        if is_zero(a, F32):
-            return _OF_ZERO.get(root, a)
-        return F32.nan if root == "lg2" and is_negative(a, F32) else False
+    def same(bits: int) -> int:
+        """A special number of f32 in the format."""
+        if is_nan(bits, F32):
+            return of.nan
+        sign = of.sign if is_negative(bits, F32) else 0
+        if is_infinite(bits, F32):
+            return of.infinity | sign
+        return rounded(value(bits, F32), of, zero=sign)
 
-    return Case(("f32",), ("f32",), _judged(F32, "ftz" in m, special, exact, bound))
+    def special(a: int) -> Special | bool:
+        if is_nan(a, of):
+            return of.nan
+        if is_infinite(a, of):
+            return same(at_infinity[int(is_negative(a, of))])
+        if is_zero(a, of):
+            return same(_OF_ZERO[root]) if root in _OF_ZERO else a
+        return of.nan if root == "lg2" and is_negative(a, of) else False
+
+    return _judged(of, ftz, special, exact, bound if of is F32 else _none)

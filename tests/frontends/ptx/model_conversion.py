@@ -11,6 +11,7 @@ from tests.frontends.ptx.model_numbers import (
     FORMATS,
     WIDE,
     Format,
+    exponent_of,
     flushed,
     is_infinite,
     is_nan,
@@ -38,6 +39,12 @@ def _result(name: str) -> str:
 def convert(root: str, m: Modifiers) -> Case:
     """From a type to another, or from two f32 to two halves."""
     target, source = m[-2:]
+    if target in EIGHT:
+        return _to_eight(m, EIGHT[target], source)
+    if source in EIGHT:
+        return _from_eight(m, EIGHT[source])
+    if target == "tf32":
+        return Case(("f32",), ("f32",), lambda a: (_to_tf32(a, m),))
     if target.endswith("x2"):
         return _packed(m, target, source)
     into, out = FORMATS.get(target), FORMATS.get(source)
@@ -89,6 +96,8 @@ def _to_float(a: int, m: Modifiers, out: Format, into: Format) -> int:
         if m[0] in _WHOLE:
             number = number * 0 + whole(number, _WHOLE[m[0]])
         made = rounded(number, into, mode_of(m), sign)
+    if "satfinite" in m and is_infinite(made, into):
+        made -= 1
     if "sat" in m:
         made = saturated(made, into)
     if "relu" in m:
@@ -108,3 +117,74 @@ def _packed(m: Modifiers, target: str, source: str) -> Case:
         return (_to_float(a, m, out, into) << 16 | _to_float(b, m, out, into),)
 
     return Case((source, source), (target,), compute)
+
+
+# --- floats of other widths
+
+TF32 = Format("tf32", 19, 10)
+"""As the upper bits of an f32."""
+EIGHT = {"e4m3x2": Format("e4m3", 8, 3), "e5m2x2": Format("e5m2", 8, 2)}
+"""e4m3 has no infinity: its one NaN is where the mantissa of the greatest exponent is all ones."""
+
+
+def _to_tf32(a: int, m: Modifiers) -> int:
+    if "rna" not in m:
+        return _to_float(a, m, F32, TF32) << 13
+    if is_nan(a, F32) or is_infinite(a, F32):
+        made = TF32.nan if is_nan(a, F32) else TF32.infinity | (a >> 13 & TF32.sign)
+    else:  # a half goes away from 0: to the next number above when half a unit is added
+        made = (a >> 12) + 1 >> 1
+    if "satfinite" in m and is_infinite(made, TF32):
+        made -= 1
+    return made << 13
+
+
+def _greatest(of: Format) -> int:
+    return 0x7E if of.name == "e4m3" else 0x7B
+
+
+def _eight(a: int, m: Modifiers, of: Format, out: Format) -> int:
+    """A float as one of 8 bits; what is too large becomes the greatest number."""
+    if is_nan(a, out):
+        return 0x7F
+    negative = is_negative(a, out)
+    if "relu" in m and negative:
+        return 0
+    magnitude = 1 << 20 if is_infinite(a, out) else abs(value(a, out))
+    made = 0
+    if magnitude:
+        exponent = max(exponent_of(Fraction(magnitude)), of.least)
+        units = whole(Fraction(magnitude) / Fraction(2) ** (exponent - of.fraction), "rn")
+        made = min(units + (exponent - of.least << of.fraction), _greatest(of))
+    return made | 0x80 if negative else made
+
+
+def _to_eight(m: Modifiers, of: Format, source: str) -> Case:
+    def both(high: int, low: int, out: Format) -> tuple[int]:
+        return (_eight(high, m, of, out) << 8 | _eight(low, m, of, out),)
+
+    if source == "f32":
+        return Case(("f32", "f32"), ("b16",), lambda a, b: both(a, b, F32))
+    half = FORMATS["f16"]
+    return Case(("f16x2",), ("b16",), lambda a: both(a >> 16, a & mask(16), half))
+
+
+def _from_eight(m: Modifiers, of: Format) -> Case:
+    half = FORMATS["f16"]
+
+    def one(a: int) -> int:
+        magnitude, sign = a & 0x7F, half.sign if a & 0x80 else 0
+        if magnitude == 0x7F if of.name == "e4m3" else magnitude > 0x7C:
+            return half.nan
+        if of.name == "e5m2" and magnitude == 0x7C:
+            made = half.infinity | sign
+        else:
+            exponent, fraction = divmod(magnitude, 1 << of.fraction)
+            units = fraction + (1 << of.fraction if exponent else 0)
+            number = Fraction(units) * Fraction(2) ** (
+                max(exponent, 1) - 1 + of.least - of.fraction
+            )
+            made = rounded(number, half) | sign
+        return relu(made, half) if "relu" in m else made
+
+    return Case(("b16",), ("f16x2",), lambda a: (one(a >> 8) << 16 | one(a & 0xFF),))

@@ -111,6 +111,14 @@ def extreme(a: int, b: int, of: Format, is_max: bool, propagates: bool) -> int:
     return a if (first >= second) == is_max else b
 
 
+def _extreme(a: int, b: int, of: Format, is_max: bool, m: Modifiers) -> int:
+    """The smaller or larger; with .xorsign.abs of magnitudes, with the sign of the product."""
+    if "abs" not in m:
+        return extreme(a, b, of, is_max, "NaN" in m)
+    made = extreme(a & ~of.sign, b & ~of.sign, of, is_max, "NaN" in m)
+    return made & ~of.sign | (a ^ b) & of.sign
+
+
 def saturated(a: int, of: Format) -> int:
     """Within +0 and 1; a NaN is +0."""
     if is_nan(a, of) or is_negative(a, of):
@@ -138,8 +146,8 @@ def _function(root_: str, m: Modifiers, of: Format) -> tuple[int, Float]:
         "sqrt": (1, lambda a: root(a, of, mode)),
         "abs": (1, lambda a: a & ~of.sign),
         "neg": (1, lambda a: a ^ of.sign),
-        "min": (2, lambda a, b: extreme(a, b, of, False, "NaN" in m)),
-        "max": (2, lambda a, b: extreme(a, b, of, True, "NaN" in m)),
+        "min": (2, lambda a, b: _extreme(a, b, of, False, m)),
+        "max": (2, lambda a, b: _extreme(a, b, of, True, m)),
         "copysign": (2, lambda a, b: b & ~of.sign | a & of.sign),
     }[root_]
 
@@ -236,6 +244,8 @@ def _compare(name: str, kind: str, ftz: bool) -> Callable[[int, int], int]:
 def comparison(root_: str, m: Modifiers) -> list[Case]:
     """A comparison, maybe joined with a predicate: itself and its negation, or -1 or 1.0."""
     kind = m[-1]
+    if kind.endswith("x2"):
+        return _of_halves(root_, m)
     compare = _compare(m[0], kind, "ftz" in m)
     joined = next((_COMBINE[each] for each in m if each in _COMBINE), None)
     source = kind if kind in FORMATS else f"b{kind[1:]}"
@@ -248,15 +258,35 @@ def comparison(root_: str, m: Modifiers) -> list[Case]:
             first, second = joined(first, c), joined(second, c)
         if root_ == "setp":
             return first, second
-        return (first * (F32.one if m[-2] == "f32" else mask(32)),)
+        of = FORMATS.get(m[-2])
+        return (first * (of.one if of else mask(int(m[-2][1:]))),)
 
     if root_ == "set":
-        return [Case(sources, ("b32",), compute)]
+        return [Case(sources, (f"b{m[-2].lstrip('usbf')}",), compute)]
     one = Case(sources, ("pred",), lambda *x: compute(*x)[:1])
     if kind in ("f16", "bf16"):
         return [one]
     two = Case(sources, ("pred", "pred"), compute)
     return [two] if joined else [one, two]
+
+
+def _of_halves(root_: str, m: Modifiers) -> list[Case]:
+    """A comparison of each half: two predicates, or two halves of 0xffff or 1.0."""
+    kind = m[-1].removesuffix("x2")
+    compare = _compare(m[0], kind, "ftz" in m)
+    joined = next((_COMBINE[each] for each in m if each in _COMBINE), None)
+    sources = (m[-1], m[-1], *(("pred",) if joined else ()))
+    of = FORMATS.get(m[-2].removesuffix("x2"))
+    one = of.one if of else mask(16)
+
+    def compute(a: int, b: int, c: int = 0) -> tuple[int, ...]:
+        made = compare(a & mask(16), b & mask(16)), compare(a >> 16, b >> 16)
+        low, high = (joined(each, c) if joined else each for each in made)
+        return (low, high) if root_ == "setp" else (low * one | high * one << 16,)
+
+    if root_ == "setp":
+        return [Case(sources, ("pred", "pred"), compute)]
+    return [Case(sources, ("b32",), compute)]
 
 
 @model("testp")

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from tests.devices import DEVICES
 from tests.frontends.ptx.oracle import Program, Use, launched
-from tests.frontends.ptx.test_forms import BATCHES, DIRECTED, OTHERS, SPELLINGS
+from tests.frontends.ptx.test_forms import BATCH, OTHERS, SPELLINGS, USES
 
 from gridlane import cuda
 from gridlane.core.errors import CompileError
@@ -35,8 +35,8 @@ def main() -> int:
     given = parser.parse_args()
     devices = given.devices.split(",")
     counts: Counts = {device: Counter() for device in devices}
-    for number, batch in enumerate(BATCHES):
-        program = Program(batch, given.operands, seed=number)
+    for start in range(0, len(USES), BATCH):
+        program = Program(USES[start : start + BATCH], given.operands, seed=start)
         for device in devices:
             for use, line in _compared(program, device):
                 counts[device][use.spelling.split(".")[0]] += 1
@@ -71,7 +71,7 @@ def _lines(program: Program, made: np.ndarray) -> Iterator[tuple[Use, str]]:
 
 
 def _table(counts: Counts, operands: int) -> str:
-    roots = Counter(each.split(".")[0] for each in SPELLINGS if not DIRECTED.fullmatch(each))
+    roots = Counter(each.split(".")[0] for each in SPELLINGS)
     head = f"| root | forms | {' | '.join(counts)} |\n|---|---|{'---|' * len(counts)}"
     rows = [
         f"| `{root}` | {roots[root]} | "
@@ -101,8 +101,7 @@ are refused.
 
 {table}
 
-f64 rounded other than to nearest is refused by name. Other tests run the forms whose results are
-not those of operands alone:
+Other tests run the forms whose results are not those of operands alone:
 
 {others}
 """

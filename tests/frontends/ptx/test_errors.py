@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -82,7 +83,7 @@ def test_a_malformed_module(text, told):
         (".reg .pred %p; @%p call (), k, (); ret;", "under a guard"),
         (".reg .b32 %r<3>; ld.global.u32 %r1, %r2; ret;", "an address stands in brackets"),
         (".reg .b32 %r<3>; ld.param.u32 %r1, [x+8]; ret;", "8 to 12 are read"),
-        ("bar.sync 1; ret;", "barriers other than 0"),
+        ("bar.sync 16; ret;", "barriers 0 to 15"),
         ("call f; ret;", "no function f is declared"),
         (".reg .f64 %d<3>; add.rz.f64 %d1, %d2, %d2; ret;", "f64 is rounded to nearest alone"),
         ("mbarrier.init.b64 [x], 1; ret;", "mbarrier is not translated"),
@@ -117,26 +118,6 @@ def test_what_no_kernel_reaches_is_not_read():
         translate(module, "other")
     with pytest.raises(PtxError, match="no kernel third here; the kernels are: k, other"):
         PtxSource(module, "third")
-
-
-UNKNOWN = ".reg .b64 %rd<8>; .reg .pred %p; ld.param.u64 %rd1, [x]; mov.u64 %rd2, count; "
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        "st.global.u32 [%rd2], 1;",
-        "selp.b64 %rd3, %rd1, %rd2, %p; st.global.u32 [%rd3], 1;",
-        "st.global.u64 [%rd1], %rd2; ld.global.u64 %rd3, [%rd1]; st.global.u32 [%rd3], 1;",
-        "xor.b64 %rd3, %rd2, 0; atom.global.add.u32 %r, [%rd3], 1;",
-        "{ .param .b64 p; st.param.b64 [p], %rd2; call put, (p); }",
-    ],
-)
-def test_writes_that_may_reach_a_variable_of_the_module(body):
-    """Such variables are constant data."""
-    put = ".func put(.param .b64 p) { .reg .b64 %rd; ld.param.b64 %rd, [p]; st.u32 [%rd], 1; ret; }"
-    with pytest.raises(PtxError, match="variables of a module that kernels write"):
-        read(f".reg .b32 %r; {UNKNOWN}{body} ret;", head=f"{HEAD}.global .u32 count; {put}\n")
 
 
 def test_variables_of_one_name():
@@ -264,6 +245,9 @@ def test_arrays_of_several_buffers(kind, monkeypatch):
         kernel(1, 4, (array, 4))
     for n, array in enumerate(arrays, 1):
         assert array.copy_to_host()[:6].tolist() == [3 * n] * 4 + [n] * 2
+    del arrays, array
+    gc.collect()
+    opened.memory.trim()
 
 
 def test_blocks_that_the_ptx_excludes(triple):

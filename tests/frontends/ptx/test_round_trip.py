@@ -11,16 +11,16 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from gridlane import compiler
+from gridlane import compiler, cuda
 from gridlane.conformance.cases import INEXACT, Case, arithmetic
 from gridlane.conformance.effects import effects
 from gridlane.conformance.running import assert_same, run_on
 from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
-from gridlane.frontends.ptx import PtxSource, parse_ptx
+from gridlane.frontends.ptx import parse_ptx
 from gridlane.ir.types import PointerType
+from gridlane.launch import current
 from gridlane.launch.devices import get_device
-from gridlane.launch.kernel import Kernel
 
 PARTS = 8
 """``make test-all`` runs all parts; a case of each op is in the first."""
@@ -45,7 +45,7 @@ def cases() -> Iterator[Case]:
             yield case
 
 
-@pytest.mark.parametrize("case", cases(), ids=str)
+@pytest.mark.parametrize("case", list(cases()), ids=str)
 def test_an_op_by_its_ptx(case):
     try:
         target = Target("cuda", processor="sm_80")
@@ -54,25 +54,23 @@ def test_an_op_by_its_ptx(case):
         return  # the op is not for NVIDIA, which tests/ops holds
     if "fma.rz" in text or "div.full" in text:
         return  # the remainder of libdevice
-    module = parse_ptx(text)
-    (name,) = module.entries
-    source = PtxSource(module, name)
+    kernel = cuda.RawKernel(text, parse_ptx(text).entries[0])
     wanted = run_on("interp", case.module, case.grid, case.block, case.arrays, (), case.shared)
     for device in ("interp", "cpu"):
-        arrays = launched(device, source, case)
+        arrays = launched(device, kernel, case)
         assert_same(arrays, wanted.arrays, case.labels or [str(n) for n in range(len(arrays))])
 
 
-def launched(device: str, source: PtxSource, case: Case) -> list[np.ndarray]:
+def launched(device: str, kernel: cuda.RawKernel, case: Case) -> list[np.ndarray]:
     """The arrays after the kernel."""
     opened = get_device(device)
-    plan = Kernel(source, (), KernelOptions(fp64="exact")).plan(case.block, device=opened)
+    current.choose(opened)
     buffers = [opened.allocate(max(1, array.nbytes)) for array in case.arrays]
     for buffer, array in zip(buffers, case.arrays, strict=True):
         opened.upload(buffer.address, _bytes(np.ascontiguousarray(array)))
     assert all(isinstance(p.value.type, PointerType) for p in case.module.kernel.params)
-    params = plan.pack(*(buffer.address for buffer in buffers))
-    plan.launch(case.grid, params, case.shared)
+    addresses = tuple(buffer.address for buffer in buffers)
+    kernel(case.grid, case.block, addresses, shared_mem=case.shared)
     opened.default_stream.synchronize()
     made = [np.empty_like(np.ascontiguousarray(array)) for array in case.arrays]
     for buffer, array in zip(buffers, made, strict=True):

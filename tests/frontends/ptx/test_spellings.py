@@ -163,7 +163,7 @@ def test_elements_of_arrays(run):
 
 @pytest.mark.parametrize("element", ["s[x]", "s[-1]", "none[3]", "%r1[2]", "s[]"])
 def test_no_elements_of_arrays(run, element):
-    with pytest.raises(PtxError, match="no (element|operand)"):
+    with pytest.raises(PtxError, match=r"no (element|operand)"):
         run(f"mov.u32 %r3, {element};")
 
 

@@ -130,7 +130,7 @@ def longs(a, b):
 def casts(a):
     return (
         a.cast(i32).cast(u8).cast(f32)
-        + a.cast(f16).cast(f32)
+        + (a.cast(f16) * 3).cast(f32)
         + (a > 0).cast(f32)
         + a.cast(i64).cast(f32)
     )
@@ -138,7 +138,7 @@ def casts(a):
 
 @graph((100, f64))
 def doubles(a):
-    return a * a - 1 / a
+    return a * a - a * 3 + (a < 1).where(a, 2)
 
 
 @graph((50, 8, f32), (20, i32))
@@ -191,7 +191,10 @@ def compiled(name, arch):
         name_there = sink.arg.function_name  # which different kernels may share
         entry = f"{name_there}_{len(steps)}"
         texts.append(ptx.replace(f".entry {name_there} ", f".entry {entry} "))
-        buffers = [numbers.setdefault(each.buf_uop, len(numbers)) for each in call.src[1:]]
+        buffers = [
+            (numbers.setdefault(each.buf_uop, len(numbers)), each.buffer.offset)
+            for each in call.src[1:]
+        ]  # parts of one buffer hold what is needed for a while
         info = program.arg
         steps.append({
             "entry": entry,

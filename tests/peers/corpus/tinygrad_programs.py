@@ -45,7 +45,7 @@ def scheduled(meta: dict[str, Any], module: Any) -> Callable[..., np.ndarray]:
                 arrays[number] = cuda.to_device(np.ascontiguousarray(values).view(np.uint8).ravel())
         for step in meta["steps"]:
             kernel = module.get_function(step["entry"])
-            buffers = tuple(arrays[number] for number in step["buffers"])
+            buffers = tuple(arrays[number][offset:] for number, offset in step["buffers"])
             kernel(tuple(step["grid"]), tuple(step["block"]), buffers)
         made = arrays[meta["result"]].copy_to_host()
         count = math.prod(shape) * dtype.itemsize
@@ -176,13 +176,13 @@ def longs(a, b):
 
 @graph(positive((100,)), 1e-6)
 def casts(a):
-    made = a.astype("i4").astype("u1").astype("f4") + a.astype("f2").astype("f4")
+    made = a.astype("i4").astype("u1").astype("f4") + (a.astype("f2") * np.float16(3)).astype("f4")
     return made + (a > 0) + a.astype("i8").astype("f4")
 
 
 @graph(positive((100,), dtype="f8"), 1e-14)
 def doubles(a):
-    return a * a - 1 / a
+    return a * a - a * 3 + np.where(a < 1, a, 2)
 
 
 def _table() -> list[np.ndarray]:

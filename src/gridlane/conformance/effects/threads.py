@@ -105,6 +105,61 @@ def _without_some() -> Iterator[Case]:
     yield case("sync_warp", "early", warp)
 
 
+def _numbered() -> Iterator[Case]:
+    """Barriers of some threads, of one number and of several."""
+    for kind in grid.Reduction:
+        for aligned in (True, False):
+
+            def apart(kernel: Kernel) -> list[np.ndarray]:
+                """The first two warps, then one, each at its own."""
+                b = kernel.builder
+                target = kernel.own(kernel.array(i32))
+                first = b.lt(kernel.local, b.const(64, i32))
+                for number, holds in ((1, first), (2, b.not_(first))):
+                    with b.if_(holds):
+                        count = b.const(64 if number == 1 else 32, u32)
+                        some = b.eq(b.rem(kernel.local, b.const(5, i32)), b.const(0, i32))
+                        which = b.const(number, u32)
+                        part = grid.BarrierPart(kind, which, count, some, aligned)
+                        b.store(target, b.value(part))
+                return [out(i32)]
+
+            label = f"{kind.value}-apart-{'aligned' if aligned else 'free'}"
+            yield case("barrier_part", label, apart)
+
+        def together(kernel: Kernel) -> list[np.ndarray]:
+            """Each warp at the barrier of its number."""
+            b = kernel.builder
+            warp_ = b.value(arith.Shr(b.cast(kernel.local, u32), b.const(5, u32)))
+            some = b.eq(b.rem(kernel.local, b.const(7, i32)), b.const(0, i32))
+            which = b.add(warp_, b.const(3, u32))
+            kernel.store(b.value(grid.BarrierPart(kind, which, b.const(32, u32), some)))
+            return [out(i32)]
+
+        yield case("barrier_part", f"{kind.value}-together", together)
+
+    def produced(kernel: Kernel) -> list[np.ndarray]:
+        """One warp writes for the two others, and does not wait."""
+        b = kernel.builder
+        kernel.module.globals["tile"] = Global("tile", i32, 32, Space.SHARED)
+        tile = b.value(memory.GlobalAddress("tile", pointer(i32, Space.SHARED)))
+        writes = b.lt(kernel.local, b.const(32, i32))
+        number, count = b.const(4, u32), b.const(THREADS, u32)
+        with b.if_(writes):
+            b.store(b.offset(tile, kernel.local), b.mul(kernel.local, b.const(3, i32)))
+            b.emit(grid.BarrierArrive(number, count))
+        made = b.variable("made", i32)
+        with b.if_(b.not_(writes)):
+            true = b.const(True, b1)
+            came = b.value(grid.BarrierPart(grid.Reduction.COUNT, number, count, true))
+            other = b.load(b.offset(tile, b.rem(kernel.local, b.const(32, i32))))
+            b.write(made, b.add(came, other))
+        kernel.store(b.read(made))
+        return [out(i32)]
+
+    yield case("barrier_arrive", "produced", produced)
+
+
 def barriers() -> Iterator[Case]:
     for kind in grid.Reduction:
         for limit in (0, 1, 50, THREADS):
@@ -118,6 +173,7 @@ def barriers() -> Iterator[Case]:
             yield case("barrier_reduce", f"{kind.value}-{limit}", count)
 
     yield from _without_some()
+    yield from _numbered()
 
     def in_loop(kernel: Kernel) -> list[np.ndarray]:
         """Neighbours exchange values three times, with a barrier per iteration."""

@@ -15,9 +15,11 @@ from gridlane.core.compact import ANY
 from gridlane.core.errors import ArgumentError, LaunchError
 from gridlane.core.options import KernelOptions
 from gridlane.core.process_bound import ProcessBound
+from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.host.streams import AnyStream
 from gridlane.cuda.kernels.overlaps import Writebacks
 from gridlane.cuda.raw.arguments import on_device, packed
+from gridlane.cuda.raw.memory import ModuleMemory
 from gridlane.frontends.ptx import PtxModule, PtxSource, parse_ptx
 from gridlane.launch import current
 from gridlane.launch.dimensions import Dim3, dim3
@@ -75,7 +77,8 @@ class RawModule:
             raise ArgumentError("RawModule takes the text as code=, or a file as path=")
         name = os.fspath(path) if path else ""
         text = _decoded(Path(path).read_bytes() if path else code)
-        self._module, self._lowered = _compiled(text, name, options, name_expressions)
+        module, self._lowered = _compiled(text, name, options, name_expressions)
+        self._memory = ModuleMemory(module)
         self._kernels: dict[str, RawKernel] = {}
 
     def get_function(self, name: str) -> RawKernel:
@@ -87,9 +90,26 @@ class RawModule:
         """
         found = self._kernels.get(name)
         if found is None:
-            made = RawKernel(self._module, self._lowered.get(name, name))
+            made = RawKernel(self._memory, self._lowered.get(name, name))
             found = self._kernels[name] = made
         return found
+
+    def get_global(self, name: str) -> DeviceNDArray:
+        """The memory of a variable on the current device: ``__device__`` and ``__constant__``
+        variables by their names in the PTX.
+
+        Returns:
+            A device array of its bytes (uint8); ``view`` gives it another dtype. What is written to
+            it is what the next launch reads.
+
+        Raises:
+            ArgumentError: there is no such variable; the message lists those there are.
+
+        >>> text = ".version 8.0 .target sm_80\\n.visible .global .u32 count = 7;"
+        >>> RawModule(code=text).get_global("count").view(np.uint32).copy_to_host()
+        array([7], dtype=uint32)
+        """
+        return self._memory.variable(self._lowered.get(name, name))
 
 
 class RawKernel(ProcessBound):
@@ -108,15 +128,15 @@ class RawKernel(ProcessBound):
     _instead = "pickle the text, and make the kernel of it there"
 
     def __init__(
-        self, code: str | bytes | PtxModule, name: str, options: Sequence[str] = ()
+        self, code: str | bytes | ModuleMemory, name: str, options: Sequence[str] = ()
     ) -> None:
         super().__init__()
-        module = code if isinstance(code, PtxModule) else None
-        if not isinstance(code, PtxModule):
+        if not isinstance(code, ModuleMemory):
             module, lowered = _compiled(_decoded(code), "", options, ())
             name = lowered.get(name, name)
-        assert module is not None
-        self._source = PtxSource(module, name)
+            code = ModuleMemory(module)
+        self._memory = code
+        self._source = PtxSource(code.module, name)
         # Where PTX says f64 it means binary64, also on devices without it.
         self._kernel = Kernel(self._source, (), KernelOptions(fp64="exact"))
         self._plans: dict[tuple[Any, Dim3], Plan] = {}
@@ -164,6 +184,8 @@ class RawKernel(ProcessBound):
         given = on_device(args, back)
         artifact = plan.kernel.artifact
         types = tuple(param.type for param in self._source.entry.params)
+        if any(slot.argument == len(names) for slot in artifact.params):
+            given, types = (*given, self._memory.here()), (*types, "u64")
         params = packed(self.name, types, artifact.params, artifact.param_bytes, given)
         native = stream.native if isinstance(stream, AnyStream) else None
         if stream is not None and native is None:

@@ -42,6 +42,7 @@ _ADDRESS = re.compile(r"\[\s*([^\s\[\]+]+)?\s*(?:\+?\s*([^\[\]{},]+?))?\s*\]")
 _NAME = re.compile(r"[A-Za-z_$%][\w$]*")
 _PLUS = re.compile(r"([A-Za-z_$%][\w$]*)\s*([+-])\s*(.+)")
 _ELEMENT = re.compile(r"([A-Za-z_$%][\w$]*)\s*\[(.+)\]")
+_TABLE = re.compile(r"\s*\.(?:callprototype|branchtargets|calltargets)\b")
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)")
 _MEMORY = frozenset(("ld", "ldu", "st", "atom", "red"))
 _MOST_REGISTERS = 1 << 24
@@ -173,6 +174,8 @@ class _Reader:
         name, at = found["label"], found.start("label")
         key = self.scopes[-1][0], name
         self.last_label = name
+        if _TABLE.match(self.code, found.end()):
+            return  # the name of a list, and no place to go to
         if key in self.body.labels:
             self.text.fail(f"the label {name} stands twice", at, len(name))
         self._new_block(at)

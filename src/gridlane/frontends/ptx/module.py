@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from gridlane.frontends.ptx.text import Text
+from gridlane.frontends.ptx.text import Text, words_of
 from gridlane.frontends.ptx.types import TYPES
 
 NEWEST = (9, 5)
@@ -32,7 +32,7 @@ _VARIABLE = re.compile(
     r"\.(?P<space>global|const|shared|local|tex|param)\b(?P<rest>[^;={]*)(?:=\s*(?P<value>[^;]*))?;"
 )
 _DECLARED = re.compile(
-    rf"\s*(?:\.align\s+(?P<align>\d+)\s*)?(?:\.v(?P<vector>[24])\s*)?\.(?P<type>\w+)\s+"
+    rf"\s*(?:\.attribute\s*\([^()]*\)\s*)?(?:\.align\s+(?P<align>\d+)\s*)?(?:\.v(?P<vector>[24])\s*)?\.(?P<type>\w+)\s+"
     rf"(?P<attributes>(?:\.\w+(?:\s+\d+)?\s+)*)(?P<name>{_NAME})\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)$"
 )
 _TUNING = re.compile(r"\.(\w+)\s*((?:\d+\s*,?\s*)*)")
@@ -284,9 +284,12 @@ class _Index:
         known = self.variables.get(made.name)
         if known is not None and known.linking != "extern" and linking != "extern":
             self.text.fail(f"{made.name} is defined a second time", made.at, len(made.name))
+        count = made.count
+        if count is None and value:
+            count = len(words_of(value))
         if known is None or linking != "extern":
             self.variables[made.name] = Declared(
-                *(made.name, made.type, made.space, made.count, made.align, made.at),
+                *(made.name, made.type, made.space, count, made.align, made.at),
                 *(made.is_array, made.pointer, value, linking),
             )
 

@@ -6,13 +6,13 @@ touches.
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import DType, u64
+from gridlane.core.dtypes import DType
 from gridlane.frontends.ptx.module import Declared, PtxFunction
 from gridlane.frontends.ptx.text import Text
 from gridlane.frontends.ptx.translating import Translating
 from gridlane.frontends.ptx.types import TYPES, unsigned
 from gridlane.ir.ops.arith import Shl, Shr
-from gridlane.ir.types import Space, pointer
+from gridlane.ir.types import PointerType, Space, pointer
 from gridlane.ir.values import Function, Param, Value, Var
 
 Piece = tuple[int, DType]
@@ -85,7 +85,7 @@ class Parameters:
         exact = known.get((param, offset))
         if exact is not None and exact.type.size == dtype.size:
             is_scalar = isinstance(exact.type, DType)
-            return t.as_type(exact, dtype) if is_scalar or dtype is not u64 else exact
+            return t.as_type(exact, dtype) if is_scalar or dtype.bits != 64 else exact
         end = offset + dtype.size
         if not 0 <= offset <= end <= param.size:
             t.fail(f"{param.name} has {param.size} bytes, and {offset} to {end} are read")
@@ -113,7 +113,10 @@ class Parameters:
             t.fail(f"{param.name} has {param.size} bytes, and byte {offset} on is written")
         for at, dtype in pieces(param):
             inside = offset <= at and at + dtype.size <= offset + value.type.size
-            if inside:
+            is_pointer = isinstance(value.type, PointerType)
+            if is_pointer and (at, dtype.bits) == (offset, 64) and self._is_argument(param):
+                self._written[param, at] = value  # functions of the language see what it points to
+            elif inside:
                 part = t.bits(t.as_type(value, TYPES[f"b{8 * value.type.size}"]))
                 if at > offset:
                     part = t.b.binary(Shr, part, t.b.const(8 * (at - offset), unsigned(32)))
@@ -121,6 +124,9 @@ class Parameters:
                 self._put(t, param, at, t.as_type(part, dtype))
             elif at < offset + value.type.size and offset < at + dtype.size:
                 self._put_part(t, param, (at, dtype), offset, value)
+
+    def _is_argument(self, param: Declared) -> bool:
+        return param not in self.function.results
 
     def _put_part(
         self, t: Translating, param: Declared, piece: Piece, offset: int, value: Value
@@ -140,13 +146,13 @@ class Parameters:
         self._put(t, param, at, t.as_type(t.b.or_(kept, placed), dtype))
 
     def _old(self, t: Translating, param: Declared, at: int, dtype: DType) -> Value:
-        if param in self.function.results:
+        if not self._is_argument(param):
             return t.b.read(self._result(t, param, at, dtype))
         found = self._written.get((param, at))
         return t.b.zero(dtype) if found is None else t.as_type(found, dtype)
 
     def _put(self, t: Translating, param: Declared, at: int, value: Value) -> None:
-        if param in self.function.results:
+        if not self._is_argument(param):
             assert isinstance(value.type, DType)
             t.b.write(self._result(t, param, at, value.type), value)
         else:
@@ -167,10 +173,15 @@ class Parameters:
         )
 
     def argument(self, t: Translating, given: Declared, wanted: Declared) -> list[Value]:
-        """The pieces of a callee's parameter, from what st.param wrote."""
+        """The pieces of a callee's parameter, from what st.param wrote; an address may be a
+        pointer."""
         if given.size != wanted.size:
             t.fail(f"{given.name} has {given.size} bytes, and {wanted.name} has {wanted.size}")
-        return [t.as_type(self.load(t, given, at, dtype), dtype) for at, dtype in pieces(wanted)]
+        return [self.load(t, given, at, dtype) for at, dtype in pieces(wanted)]
+
+    def keep(self, param: Declared, at: int, value: Value) -> None:
+        """Keep a piece of what a call returned."""
+        self._written[param, at] = value
 
     def returned(self, given: Declared, wanted: Declared, values: list[Value]) -> None:
         """Keep what a call returned, for ld.param."""

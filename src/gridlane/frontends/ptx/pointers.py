@@ -8,14 +8,16 @@ pointer if all that is written to it is, of one space.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gridlane.core.dtypes import DType, f32, f64
+from gridlane.frontends.ptx.addresses import Numbering
 from gridlane.frontends.ptx.body import Instruction
 from gridlane.frontends.ptx.forms.table import Match
 from gridlane.frontends.ptx.module import Declared
 from gridlane.frontends.ptx.operands import Address, Operand, Pair, Reg, Register, Symbol, Vector
-from gridlane.frontends.ptx.types import SPACES, TYPES, unsigned
+from gridlane.frontends.ptx.types import SPACES, unsigned
 from gridlane.ir.types import Space, Type, pointer
 
 Root = tuple[Declared, int]
@@ -69,6 +71,17 @@ def _registers(operand: Operand) -> list[Register]:
     return [register for part in parts for register in _registers(part)]
 
 
+def addressed(reads: list[Read], params: tuple[Declared, ...]) -> list[Declared]:
+    """The parameters whose address a function takes."""
+    taken = {
+        operand.variable
+        for instruction, _ in reads
+        for operand in instruction.operands
+        if isinstance(operand, Symbol)
+    }
+    return [param for param in params if param in taken]
+
+
 class _Source:
     """What a register may be: the sum of ``bases`` and an integer, or a variable's address.
 
@@ -90,14 +103,17 @@ class _Source:
         self.other = False
 
 
-def infer(reads: list[Read], kernel: bool) -> Types:
+def infer(reads: list[Read], kernel: bool, numbering: Numbering, found: Numbering) -> Types:
     """The types of all registers.
 
     Args:
         kernel: whether the parameters are a kernel's, so that addresses in them are global.
+        numbering: the spaces whose addresses are numbers.
+        found: receives spaces whose addresses become numbers, as a register may be of several.
     """
-    sources = _sources(reads)
-    maybe = _maybe(sources, kernel)
+    sources = _sources(reads, numbering.spaces)
+    users = _users(sources)
+    maybe = _live(sources, users, lambda source: kernel or not source.roots)
     wanted = _wanted(reads, sources, maybe)
     roots = {
         root
@@ -106,35 +122,40 @@ def infer(reads: list[Read], kernel: bool) -> Types:
         for root in source.roots
         if kernel and not source.other
     }
-    spaces = _spaces(sources, roots)
+    live = _live(sources, users, lambda source: roots.issuperset(source.roots))
+    spaces = _spaces(sources, users, live)
     types: dict[Register, Type] = {}
     floats = _floats(reads)
     for register in sources:
-        found = spaces.get(register)
-        if found is not None:
-            types[register] = pointer(unsigned(8), found)
+        several = spaces.get(register, frozenset[Space]())
+        if len(several) > 1:
+            found.spaces |= several - {Space.GLOBAL}
+        if several:
+            types[register] = pointer(unsigned(8), min(several))
         else:
             types[register] = floats.get(register, register.type)
     return Types(types, roots)
 
 
-def _sources(reads: list[Read]) -> dict[Register, _Source]:
+def _sources(reads: list[Read], numbers: set[Space]) -> dict[Register, _Source]:
     made: dict[Register, _Source] = defaultdict(_Source)
     for instruction, match in reads:
         for number, register in enumerate(results_of(instruction, match)):
-            _note(made[register], instruction, match, number)
+            _note(made[register], instruction, match, number, numbers)
     return made
 
 
-def _note(source: _Source, made: Instruction, match: Match, number: int) -> None:
+def _note(
+    source: _Source, made: Instruction, match: Match, number: int, numbers: set[Space]
+) -> None:
     """Note one way in which a register is written."""
     operands = list(made.operands)
     root = made.root
     if root in ("mov", "cvta") and len(operands) == 2 and not isinstance(operands[1], Vector):
-        _copy(source, operands[1])
+        _copy(source, operands[1], numbers)
     elif root == "selp":
-        _copy(source, operands[1])
-        _copy(source, operands[2])
+        _copy(source, operands[1], numbers)
+        _copy(source, operands[2], numbers)
     elif root == "add" and match.type.bits >= 32 and match.type.is_integer:
         source.sums.append((operands[1], operands[2]))
     elif root in ("mad", "sub") and match.type.is_integer and match.type.bits >= 32:
@@ -155,17 +176,16 @@ def _note(source: _Source, made: Instruction, match: Match, number: int) -> None
         source.other = True
 
 
-def _copy(source: _Source, operand: Operand) -> None:
+def _copy(source: _Source, operand: Operand, numbers: set[Space]) -> None:
     if isinstance(operand, Reg):
         source.copies.append(operand.register)
     elif isinstance(operand, Symbol) and operand.variable is not None:
-        space = operand.variable.space
-        if space == "global":  # a module's variables are constant data; see variables.py
-            source.spaces.add(Space.CONSTANT)
-        elif space in SPACES:
-            source.spaces.add(SPACES[space])
-        else:
+        space = Space.LOCAL if operand.variable.space == "param" else None
+        space = space or SPACES.get(operand.variable.space)
+        if space is None or space in numbers:
             source.other = True
+        else:
+            source.spaces.add(space)
     else:
         source.other = True
 
@@ -182,16 +202,8 @@ def _bases(source: _Source, maybe: set[Register]) -> list[Register] | None:
     return made
 
 
-def _maybe(sources: dict[Register, _Source], kernel: bool) -> set[Register]:
-    """The registers that may be addresses: a greatest fixpoint."""
-    maybe = {
-        register
-        for register, source in sources.items()
-        if not source.other
-        and register.type.bits >= 32
-        and register.type.is_integer
-        and (kernel or not source.roots)
-    }
+def _users(sources: dict[Register, _Source]) -> dict[Register, set[Register]]:
+    """The registers whose value may derive from each register."""
     users: dict[Register, set[Register]] = defaultdict(set)
     for register, source in sources.items():
         for other in source.copies:
@@ -200,20 +212,36 @@ def _maybe(sources: dict[Register, _Source], kernel: bool) -> set[Register]:
             for each in pair:
                 if isinstance(each, Reg):
                     users[each.register].add(register)
-    # Registers that rest on nothing but themselves are no addresses: begin with what is anchored.
-    anchored = _anchored(sources, maybe, users)
-    maybe &= anchored
-    work = list(maybe)
+    return users
+
+
+def _live(
+    sources: dict[Register, _Source],
+    users: dict[Register, set[Register]],
+    allowed: Callable[[_Source], bool],
+) -> set[Register]:
+    """The registers that may be addresses: a greatest fixpoint. Registers that rest on nothing but
+    themselves are none: it begins with what is anchored."""
+    able = {
+        register
+        for register, source in sources.items()
+        if not source.other
+        and register.type.bits >= 32
+        and register.type.is_integer
+        and allowed(source)
+    }
+    live = _anchored(sources, able, users)
+    work = list(live)
     while work:
         register = work.pop()
-        if register not in maybe:
+        if register not in live:
             continue
         source = sources[register]
-        bases = _bases(source, maybe)
-        if bases is None or any(other not in maybe for other in source.copies):
-            maybe.discard(register)
+        bases = _bases(source, live)
+        if bases is None or any(other not in live for other in source.copies):
+            live.discard(register)
             work += users[register]
-    return maybe
+    return live
 
 
 def _anchored(
@@ -252,37 +280,12 @@ def _wanted(
     return wanted
 
 
-def _spaces(sources: dict[Register, _Source], roots: set[Root]) -> dict[Register, Space]:
-    """The space of each pointer, once the parameters that are pointers are known: what is not
-    wholly made of them is an integer."""
-    known = {
-        register: source
-        for register, source in sources.items()
-        if not source.other
-        and all(root in roots for root in source.roots)
-        and register.type.bits >= 32
-        and register.type.is_integer
-    }
-    users: dict[Register, set[Register]] = defaultdict(set)
-    for register, source in sources.items():
-        for other in source.copies:
-            users[other].add(register)
-        for pair in source.sums:
-            for each in pair:
-                if isinstance(each, Reg):
-                    users[each.register].add(register)
-    live = _anchored(known, set(known), users)
-    work = list(live)
-    while work:
-        register = work.pop()
-        if register not in live:
-            continue
-        bases = _bases(known[register], live)
-        if bases is None or any(other not in live for other in known[register].copies):
-            live.discard(register)
-            work += users[register]
+def _spaces(
+    sources: dict[Register, _Source], users: dict[Register, set[Register]], live: set[Register]
+) -> dict[Register, set[Space]]:
+    """The spaces of the addresses that each register may hold."""
     spaces: dict[Register, set[Space]] = {
-        register: {*known[register].spaces, *([Space.GLOBAL] if known[register].roots else [])}
+        register: {*sources[register].spaces, *([Space.GLOBAL] if sources[register].roots else [])}
         for register in live
     }
     work = list(live)
@@ -292,10 +295,7 @@ def _spaces(sources: dict[Register, _Source], roots: set[Root]) -> dict[Register
             if user in live and not spaces[register] <= spaces[user]:
                 spaces[user] |= spaces[register]
                 work.append(user)
-    return {
-        register: next(iter(found)) if len(found) == 1 else Space.GENERIC
-        for register, found in spaces.items()
-    }
+    return spaces
 
 
 def _floats(reads: list[Read]) -> dict[Register, DType]:
@@ -316,6 +316,3 @@ def _floats(reads: list[Read]) -> dict[Register, DType]:
         and register.type.is_integer
         and register.type.bits == next(iter(types)).bits
     }
-
-
-__all__ = ["TYPES", "Types", "infer", "results_of", "sources_of"]

@@ -60,3 +60,15 @@ class Text:
 def _blanked(found: re.Match[str]) -> str:
     text = found.group()
     return text if text[0] == '"' else _NOT_NEWLINE.sub(" ", text)
+
+
+_WORD = re.compile(r"(?:[^,{}()]|\([^()]*(?:\([^()]*\)[^()]*)*\))+")
+
+
+def words_of(value: str) -> list[str]:
+    """The parts of an initial value.
+
+    >>> words_of("{0x01, 2, generic(name)+8, 0xFF00(name)}")
+    ['0x01', '2', 'generic(name)+8', '0xFF00(name)']
+    """
+    return [word.strip() for word in _WORD.findall(value) if word.strip()]

@@ -5,19 +5,25 @@ from __future__ import annotations
 from typing import NoReturn
 
 from gridlane.core.dtypes import b1, u32
+from gridlane.core.errors import PtxError
 from gridlane.core.source import Loc
 from gridlane.frontends.ptx import forms, pointers
+from gridlane.frontends.ptx.addresses import Numbering, Place, Split
 from gridlane.frontends.ptx.body import Body, Instruction, parse_body
+from gridlane.frontends.ptx.calls import Calls
+from gridlane.frontends.ptx.data import ModuleData
 from gridlane.frontends.ptx.forms.table import FORMS, Match
-from gridlane.frontends.ptx.module import Declared, PtxFunction, PtxModule
-from gridlane.frontends.ptx.operands import Operand, Reg, Register, Symbol, Tuple
-from gridlane.frontends.ptx.parameters import Parameters, pieces
-from gridlane.frontends.ptx.values import WRITTEN, Values
-from gridlane.frontends.ptx.variables import Variables
+from gridlane.frontends.ptx.module import PtxFunction, PtxModule
+from gridlane.frontends.ptx.operands import Reg, Register, Symbol
+from gridlane.frontends.ptx.parameters import Parameters
+from gridlane.frontends.ptx.types import unsigned
+from gridlane.frontends.ptx.values import Values
+from gridlane.frontends.ptx.variables import SEGMENT, Segments, Variables
 from gridlane.ir.builder import Builder
 from gridlane.ir.dominance import Dominators, dominators
-from gridlane.ir.ops import control, graph
-from gridlane.ir.values import ErrorSite, Function, Module, Region, Value
+from gridlane.ir.ops import control, graph, memory
+from gridlane.ir.types import PointerType, Space
+from gridlane.ir.values import ErrorSite, Function, Global, Module, Param, Region, Value
 
 _CONTROL = {
     "bra": ((), ("uni",)),
@@ -40,24 +46,42 @@ def translate(module: PtxModule, name: str) -> Module:
     if entry is None or not entry.is_entry or not entry.has_body:
         known = ", ".join(module.entries) or "none"
         module.text.fail(f"there is no kernel {name} here; the kernels are: {known}", 0)
-    return _Translation(module, entry).run()
+    numbering = Numbering(set(), set())
+    while True:
+        whole = _Translation(module, entry, numbering)
+        try:
+            made = whole.run()
+        except PtxError:
+            if whole.is_settled:
+                raise
+        else:
+            if whole.is_settled:
+                return made
+        numbering = whole.found
 
 
 class _Translation:
     """The functions of a kernel.
 
     Attributes:
-        calls: the functions that each function calls.
+        numbering: the spaces whose addresses are numbers in this attempt.
+        found: those of which addresses become numbers, and more.
     """
 
-    def __init__(self, module: PtxModule, entry: PtxFunction) -> None:
-        self.module, self.entry = module, entry
+    def __init__(self, module: PtxModule, entry: PtxFunction, numbering: Numbering) -> None:
+        self.module, self.entry, self.numbering = module, entry, numbering
         self.made = Module()
-        self.calls: dict[str, list[str]] = {}
-        self.names: dict[Declared, str] = {}
-        """The names of variables in the IR's module."""
+        self.data = ModuleData(module)
+        self.found = Numbering(set(numbering.spaces), set(numbering.places))
+        self.segments = Segments()
         self._waiting: list[PtxFunction] = []
         self._parts: dict[str, _FunctionTranslation] = {}
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether another attempt would be the same."""
+        known, found = self.numbering, self.found
+        return found.spaces == known.spaces and (not found.spaces or found.places == known.places)
 
     def run(self) -> Module:
         """Translate the kernel, then what it calls."""
@@ -65,7 +89,10 @@ class _Translation:
         while self._waiting:
             self._parts[self._waiting.pop().name].run()
         self._refuse_cycles()
-        self._refuse_unknown_writes()
+        self._pass_on()
+        if Space.SHARED in self.numbering.spaces:
+            words = 4 * self.segments.words(Place.SHARED)
+            self.made.globals[SEGMENT] = Global(SEGMENT, u32, words, Space.SHARED, 16, None)
         return self.made
 
     def function(self, function: PtxFunction) -> Function:
@@ -86,22 +113,9 @@ class _Translation:
         self.made.errors.append(site)
         return len(self.made.errors) - 1
 
-    def _refuse_unknown_writes(self) -> None:
-        """Variables of global memory are constant data: no write may reach them unnoticed."""
-        parts = self._parts.values()
-        leaks = [part.values.leak for part in parts if part.values.leak >= 0]
-        if not leaks or not any(part.variables.uses_globals for part in parts):
-            return
-        if any(part.values.writes_anywhere for part in parts):
-            self.module.text.fail(
-                "the address of a variable of the module becomes one of any memory here, and the "
-                f"kernel writes at such addresses; {WRITTEN} are not translated yet",
-                leaks[0],
-            )
-
     def _refuse_cycles(self) -> None:
         done: set[str] = set()
-        stack = [(self.entry.name, iter(self.calls.get(self.entry.name, ())))]
+        stack = [(self.entry.name, iter(self._callees(self.entry.name)))]
         path = [self.entry.name]
         while stack:
             name, following = stack[-1]
@@ -113,13 +127,51 @@ class _Translation:
                         self.module.functions[callee].at,
                     )
                 if callee not in done:
-                    stack.append((callee, iter(self.calls.get(callee, ()))))
+                    stack.append((callee, iter(self._callees(callee))))
                     path.append(callee)
                     break
             else:
                 done.add(name)
                 stack.pop()
                 path.pop()
+
+    def _callees(self, name: str) -> list[str]:
+        return [call.callee for call in self._parts[name].calls.made]
+
+    def _pass_on(self) -> None:
+        """Give the kernel a parameter that is the module's memory, and local memory whose addresses
+        are numbers; and hand them on to the functions that use them."""
+        for kind in ("data", "depot"):
+            users = {name for name, part in self._parts.items() if getattr(part.variables, kind)}
+            waiting = list(users)
+            while waiting:
+                callee = waiting.pop()
+                for name in self._parts:
+                    if name not in users and callee in self._callees(name):
+                        users.add(name)
+                        waiting.append(name)
+            for name, part in self._parts.items():
+                for call in part.calls.made:
+                    if call.callee in users:
+                        call.arguments = (*call.arguments, part.variables.handed(kind))
+                if name in users:
+                    self._receive(part, kind)
+
+    def _receive(self, part: _FunctionTranslation, kind: str) -> None:
+        value, made = part.variables.handed(kind), part.made
+        if kind == "data" or not made.is_kernel:
+            number = 1 + max((param.argument for param in made.params), default=-1)
+            made.params.append(Param(value, number, ()))
+            return
+        array = memory.LocalArray(unsigned(64), 2 * self.segments.words(Place.LOCAL), loc=made.loc)
+        assert isinstance(value.type, PointerType)
+        start = memory.Recast(array.result, value.type, loc=made.loc)
+        start.results, value.op = (value,), start
+        (whole,) = made.body.ops
+        assert isinstance(whole, graph.Graph)
+        (first, *_) = whole.body.ops
+        assert isinstance(first, graph.Block)
+        first.body.ops[:0] = [array, start]
 
 
 class _FunctionTranslation:
@@ -137,20 +189,30 @@ class _FunctionTranslation:
             for each in self.body.blocks[number].instructions
             if each.root not in _CONTROL
         ]
-        types = pointers.infer(reads, function.is_entry)
+        types = pointers.infer(reads, function.is_entry, whole.numbering, whole.found)
         self.parameters = Parameters(function, types.pointers)
         self.builder = Builder(whole.made, made)
-        variables = Variables(self.module, whole.made, whole.names, self.body, function.name)
+        addressed = pointers.addressed(reads, function.params)
+        self.variables = Variables(whole, self.body, function.name, addressed)
         mutable = self._mutable(reads)
         self.values = Values(
-            self.builder, self.text, variables, self.parameters, types.registers, mutable
+            self.builder, self.text, self.variables, self.parameters, types.registers, mutable
         )
-        self.variables = variables
+        self.calls = Calls(self)
+        self._whole_graph = graph.Graph(Region())
         self._next_label = len(self.body.blocks)
 
     def declare(self) -> None:
         """Give the IR function its parameters."""
         self.parameters.declare(self.made, self.text)
+
+    def callee(self, function: PtxFunction) -> Function:
+        """The IR function of a function, which is translated later."""
+        return self.whole.function(function)
+
+    def error(self, site: ErrorSite) -> int:
+        """The number of an error in the module's table."""
+        return self.whole.error(site)
 
     # --- the graph
 
@@ -252,29 +314,28 @@ class _FunctionTranslation:
 
     def run(self) -> None:
         """Translate the body."""
-        b = self.builder
-        whole = graph.Graph(Region())
-        b.emit(whole)
+        self.builder.emit(self._whole_graph)
         for number in self.reachable:
             block = self.body.blocks[number]
-            self._open(whole, number)
+            self.open(number)
             self.parameters.begin_block()
             if number == 0:
-                self.variables.begin(b)
+                self.variables.begin(self.values)
             for each in block.instructions:
                 self._place(each)
-                if not self._instruction(whole, number, each):
+                if not self._instruction(number, each):
                     break
             else:
                 self._fall(number)
 
-    def _open(self, whole: graph.Graph, label: int) -> None:
+    def open(self, label: int) -> None:
         """Continue in a new block."""
         made = graph.Block(label, Region(), loc=self.builder.loc)
-        whole.body.ops.append(made)
+        self._whole_graph.body.ops.append(made)
         self.builder.region = made.body
 
-    def _label(self) -> int:
+    def label(self) -> int:
+        """A new label."""
         self._next_label += 1
         return self._next_label - 1
 
@@ -297,26 +358,26 @@ class _FunctionTranslation:
         results = self.parameters.results(self.values) if self.function.results else ()
         self.builder.return_(results)
 
-    def _instruction(self, whole: graph.Graph, number: int, made: Instruction) -> bool:
+    def _instruction(self, number: int, made: Instruction) -> bool:
         """Translate an instruction; whether the block goes on."""
         if made.root == "bra":
-            return self._branch(whole, number, made)
+            return self._branch(number, made)
         if made.guard is None:
             return self._unguarded(made)
         if made.root == "call" or (made.root == "st" and made.modifiers[0].startswith("param")):
             self.values.fail("calls and their arguments under a guard are not translated")
-        inside, after = self._label(), self._label()
+        inside, after = self.label(), self.label()
         self.builder.emit(graph.BranchIf(self._condition(made.guard), inside, after))
-        self._open(whole, inside)
+        self.open(inside)
         if self._unguarded(made):
             self.builder.emit(graph.Branch(after))
-        self._open(whole, after)
+        self.open(after)
         return True
 
     def _condition(self, guard: Reg) -> Value:
         return self.values.read(guard, b1)
 
-    def _branch(self, whole: graph.Graph, number: int, made: Instruction) -> bool:
+    def _branch(self, number: int, made: Instruction) -> bool:
         (target,) = self.targets(made)
         if made.guard is None:
             self.builder.emit(graph.Branch(target))
@@ -326,9 +387,9 @@ class _FunctionTranslation:
         if number + 1 < len(self.body.blocks):
             self.builder.emit(graph.BranchIf(condition, target, number + 1))
             return False
-        after = self._label()
+        after = self.label()
         self.builder.emit(graph.BranchIf(condition, target, after))
-        self._open(whole, after)
+        self.open(after)
         return True
 
     def _unguarded(self, made: Instruction) -> bool:
@@ -347,61 +408,41 @@ class _FunctionTranslation:
                 index = self.values.read(made.operands[0], u32)
                 b.emit(graph.Switch(index, tuple(targets), targets[-1]))
             case "call":
-                self._call(made)
+                self.calls.call(made)
                 return True
             case _:
-                found = self.matches[made.at]
-                found.form.build(self.values, found, made.operands)
+                self._build(made)
                 return True
         return False
 
-    def _call(self, made: Instruction) -> None:
-        t, operands = self.values, list(made.operands)
-        results = _inside(operands)
-        target = operands.pop(0) if operands else None
-        if isinstance(target, Reg):
-            t.fail("calls of a function whose address is in a register are not translated yet")
-        if not isinstance(target, Symbol):
-            t.fail("a function is called by its name")
-        callee = self.module.functions.get(target.name)
-        if callee is None:
-            t.fail(f"no function {target.name} is declared")
-        if callee.is_entry or not callee.has_body:
-            said = "is a kernel" if callee.is_entry else "is extern, and nothing defines it"
-            t.fail(f"{target.name} {said}")
-        given = _inside(operands)
-        arguments: list[Value] = []
-        for operand, wanted in zip(self._params(given, callee.params), callee.params, strict=True):
-            arguments += self.parameters.argument(t, operand, wanted)
-        function = self.whole.function(callee)
-        self.whole.calls.setdefault(self.function.name, []).append(callee.name)
-        values = list(self.builder.call(function, tuple(arguments)))
-        for operand, wanted in zip(
-            self._params(results, callee.results), callee.results, strict=True
-        ):
-            count = len(pieces(wanted))
-            self.parameters.returned(operand, wanted, values[:count])
-            del values[:count]
+    def _build(self, made: Instruction) -> None:
+        """Translate an instruction by its form; in branches, where an address in it may be of
+        several memories."""
+        found, t = self.matches[made.at], self.values
+        ops = self.builder.region.ops
+        before = len(ops)
+        try:
+            found.form.build(t, found, made.operands)
+            return
+        except Split as error:
+            split = error
+        del ops[before:]
+        t.change(pointers.results_of(made, found))
+        after = self.label()
+        for place in split.places[:-1]:
+            inside, other = self.label(), self.label()
+            self.builder.emit(graph.BranchIf(t.is_of(split.operand, place), inside, other))
+            self.open(inside)
+            self._build_at(place, made, found)
+            self.builder.emit(graph.Branch(after))
+            self.open(other)
+        self._build_at(split.places[-1], made, found)
+        self.builder.emit(graph.Branch(after))
+        self.open(after)
 
-    def _params(
-        self, operands: tuple[Operand, ...], wanted: tuple[Declared, ...]
-    ) -> list[Declared]:
-        """The .param variables of a call."""
-        if len(operands) != len(wanted):
-            self.values.fail(f"{len(operands)} arguments or results are given, not {len(wanted)}")
-        made: list[Declared] = []
-        for operand in operands:
-            variable = operand.variable if isinstance(operand, Symbol) else None
-            if variable is None or variable.space != "param":
-                self.values.fail("arguments and results of calls are .param variables")
-            made.append(variable)
-        return made
-
-
-def _inside(operands: list[Operand]) -> tuple[Operand, ...]:
-    """Take the operands in parentheses that a call's operands begin with, if they do."""
-    first = operands[0] if operands else None
-    if not isinstance(first, Tuple):
-        return ()
-    del operands[0]
-    return first.parts
+    def _build_at(self, place: Place, made: Instruction, found: Match) -> None:
+        self.values.place = place
+        try:
+            found.form.build(self.values, found, made.operands)
+        finally:
+            self.values.place = None

@@ -5,15 +5,29 @@ from __future__ import annotations
 from typing import NoReturn, Protocol
 
 from gridlane.core.dtypes import DType
+from gridlane.frontends.ptx.module import Declared
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.values import Value
+
+
+class Loading(Protocol):
+    """Parameters that are read; see parameters.py."""
+
+    def load(self, t: Translating, param: Declared, offset: int, dtype: DType) -> Value:
+        """The value at an offset of a parameter."""
+        ...
 
 
 class Translating(Protocol):
     """The translation of an instruction; see values.py."""
 
     b: Builder
+
+    @property
+    def parameters(self) -> Loading:
+        """The parameters of the function, and of its calls."""
+        ...
 
     def fail(self, message: str) -> NoReturn:
         """Raise PtxError at the instruction."""

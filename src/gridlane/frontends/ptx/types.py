@@ -11,7 +11,8 @@ TYPES: dict[str, DType] = {
     **{f"s{bits}": dtype(f"i{bits}") for bits in (8, 16, 32, 64)},
     **{f"b{bits}": dtype(f"u{bits}") for bits in (8, 16, 32, 64)},
     **{"f16": f16, "bf16": bf16, "f32": f32, "f64": f64, "pred": b1},
-    **{"f16x2": dtype("u32"), "bf16x2": dtype("u32")},
+    **{"f16x2": dtype("u32"), "bf16x2": dtype("u32"), "tf32": dtype("u32")},
+    **{"e4m3x2": dtype("u16"), "e5m2x2": dtype("u16")},
 }
 """The type of a value in a register. Bits without a type are an unsigned integer."""
 
@@ -24,10 +25,11 @@ SPACES = {
     "global": Space.GLOBAL,
     "shared": Space.SHARED,
     "shared::cta": Space.SHARED,
-    "const": Space.CONSTANT,
+    "const": Space.GLOBAL,
     "local": Space.LOCAL,
 }
-"""State spaces with addresses. Parameters are apart; see parameters.py."""
+"""State spaces with addresses. The host may write constants, so they are global memory here.
+Parameters are apart; see parameters.py."""
 
 
 def unsigned(bits: int) -> DType:

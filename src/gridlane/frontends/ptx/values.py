@@ -8,9 +8,11 @@ an address stays a pointer where pointers.py finds its array.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import NoReturn
 
 from gridlane.core.dtypes import DType, b1, f32, u32, u64
+from gridlane.frontends.ptx.addresses import DYNAMIC_BIT, SPACE_OF, TAG_SHIFT, Place, Split
 from gridlane.frontends.ptx.body import Instruction
 from gridlane.frontends.ptx.operands import (
     Address,
@@ -31,12 +33,11 @@ from gridlane.frontends.ptx.variables import Variables
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import memory
-from gridlane.ir.ops.arith import Cast
+from gridlane.ir.ops.arith import Cast, Eq, Ne, Shr
 from gridlane.ir.types import PointerType, Space, Type, VectorType, pointer
 from gridlane.ir.values import Value, Var
 
 BYTES = unsigned(8)
-WRITTEN = "variables of a module that kernels write"
 
 
 class Values:
@@ -46,9 +47,7 @@ class Values:
         b: the builder.
         instruction: the one that is translated.
         parameters: the parameters of the function, and of its calls.
-        leak: the place of an instruction behind which the address of constant data, which a
-            module's variables are, is not known as such; -1 if there is none.
-        writes_anywhere: whether it writes at an address of which no more is known.
+        place: the memory that numbers are addresses of, in one branch of an access; see Split.
     """
 
     def __init__(
@@ -66,8 +65,7 @@ class Values:
         self._values: dict[Register, Value] = {}
         self._vars: dict[Register, Var] = {}
         self._flag: Var | None = None
-        self.leak = -1
-        self.writes_anywhere = False
+        self.place: Place | None = None
 
     def fail(self, message: str) -> NoReturn:
         """Raise PtxError at the instruction.
@@ -95,7 +93,7 @@ class Values:
         elif isinstance(operand, Special):
             value = self.variables.special(self, operand.name)
         elif isinstance(operand, Symbol):
-            value = self._symbol(operand)
+            value = self.variables.value(self, operand, dtype.bits)
         else:
             self.fail("an operand is a register or a constant here")
         return self.as_type(value, dtype, narrows)
@@ -113,10 +111,7 @@ class Values:
         if have is dtype:
             return value
         if isinstance(have, PointerType):
-            self._note_leak(have, None)
-            value = b.value(memory.Address(value))
-            if dtype.bits == 32:  # shared memory lies below 4 GiB
-                value = b.cast(value, u32)
+            value = self._address_of(value)
             have = value.type
         assert isinstance(have, DType), have
         if have is b1 or dtype is b1:
@@ -172,11 +167,6 @@ class Values:
         (raw,) = struct.unpack(form[1], struct.pack(form[0], operand.value))
         return self._same_bits(self.b.const(raw, unsigned(width)), dtype)
 
-    def _symbol(self, operand: Symbol) -> Value:
-        if operand.variable is None:
-            self.fail(f"{operand.name} is no variable")
-        return self.variables.address(self, operand)
-
     # --- writing
 
     def write(self, operand: Operand, value: Value) -> None:
@@ -198,9 +188,7 @@ class Values:
             self._values[register] = self.as_pointer(value) if is_pointer else value
             return
         if is_pointer:
-            value = self._to_space(self.as_pointer(value), type_.space)
-            self._note_leak(value.type, type_)
-            value = self.b.recast(value, type_)
+            value = self.b.recast(self.as_pointer(value), type_)
         else:
             assert isinstance(type_, DType)
             value = self.as_type(value, type_)
@@ -228,73 +216,151 @@ class Values:
 
     # --- addresses
 
-    def as_pointer(self, value: Value, space: Space = Space.GENERIC) -> Value:
-        """A value as a pointer to bytes."""
+    def as_pointer(self, value: Value) -> Value:
+        """A value as a pointer to bytes; a number is an address of global memory."""
         if isinstance(value.type, PointerType):
             return value
         assert isinstance(value.type, DType)
         address = self.b.cast(self.bits(value), u64)
-        return self.b.value(memory.FromAddress(address, pointer(BYTES, space)))
+        return self.b.value(memory.FromAddress(address, pointer(BYTES, Space.GLOBAL)))
+
+    def _address_of(self, pointer_: Value) -> Value:
+        """A pointer as a number. That of other than global memory is one with a tag from the
+        beginning: the translation is made anew with such numbers."""
+        assert isinstance(pointer_.type, PointerType)
+        space = pointer_.type.space
+        if space is Space.GLOBAL:
+            return self.b.value(memory.Address(pointer_))
+        self.numbers(space)
+        return self.b.const(0, u64)
+
+    def numbers(self, space: Space) -> None:
+        """Note that addresses of a space are numbers."""
+        self.variables.whole.found.spaces.add(space)
 
     def target(self, operand: Operand, element: DType | VectorType, space: Space) -> Value:
-        """The address of an operand that is written."""
-        made = self.pointer(operand, element, space)
-        assert isinstance(made.type, PointerType)
-        if made.type.space is Space.CONSTANT:
-            self.fail(f"{WRITTEN} are not translated yet")
-        self.writes_anywhere |= self._is_anywhere(operand, made.type.space)
-        return made
+        """The address of an operand that is written.
 
-    def _is_anywhere(self, operand: Operand, space: Space) -> bool:
-        """Whether an address may be of any memory, or of any global memory."""
-        if space not in (Space.GENERIC, Space.GLOBAL) or not isinstance(operand, Address):
-            return False
-        if not isinstance(operand.base, Register):
-            return operand.base is None
-        type_ = self._type(operand.base)
-        return not isinstance(type_, PointerType) or type_.space is Space.GENERIC
-
-    def _note_leak(self, have: Type, to: Type | None) -> None:
-        """Note that a pointer becomes a number, or a pointer of another type."""
-        if isinstance(have, PointerType) and have.space is Space.CONSTANT and have != to:
-            self.leak = self.instruction.at
+        Raises:
+            Split: as ``pointer``.
+        """
+        if _is_constant(operand):
+            self.fail("constant memory is not written")
+        return self.pointer(operand, element, space)
 
     def pointer(self, operand: Operand, element: DType | VectorType, space: Space) -> Value:
         """The address of an operand as a pointer to an element.
 
         Args:
             space: that the instruction names, or GENERIC.
+
+        Raises:
+            Split: the address is a number, and may be of several memories.
         """
         if not isinstance(operand, Address):
             self.fail("an address stands in brackets")
         base = operand.base
         if base is None:
-            value = self.as_pointer(self.b.const(operand.offset & (1 << 64) - 1, u64), space)
-            return self.b.recast(value, pointer(element, space))
+            number = self.b.const(operand.offset & (1 << 64) - 1, u64)
+            value = self._at(number, self._candidates(space)[-1])
+            return self.b.recast(value, pointer(element, _space(value)))
         if isinstance(base, Symbol):
-            value = self.variables.address(self, base)
+            value = self.offset(self.variables.pointer(self, base), operand.offset)
         else:
-            value = self.as_pointer(self.of(base), space)
-        value = self._to_space(self.offset(value, operand.offset), space)
-        assert isinstance(value.type, PointerType)
-        return self.b.recast(value, pointer(element, value.type.space))
+            value = self._in(operand, base, space)
+        have = _space(value)
+        if space not in (have, Space.GENERIC):
+            self.fail(f"the address is of {have.name.lower()} memory, not of {space.name.lower()}")
+        return self.b.recast(value, pointer(element, have))
+
+    def _in(self, operand: Address, register: Register, space: Space) -> Value:
+        """The address in a register with its offset, as a pointer to bytes."""
+        value = self.of(register)
+        if isinstance(value.type, PointerType):
+            return self.offset(value, operand.offset)
+        places = self._candidates(space)
+        if self.place not in places and len(places) > 1:
+            raise Split(operand, places)
+        place = places[0] if self.place not in places else self.place
+        return self._at(self.number_of(operand), place)
+
+    def local(self, value: Value) -> Value:
+        """An address of local memory that a function of the language gets, as a pointer to bytes."""
+        if isinstance(value.type, PointerType):
+            return value
+        self.numbers(Space.LOCAL)
+        if Space.LOCAL not in self.variables.whole.numbering.spaces:
+            return self.as_pointer(value)  # the next attempt knows the place
+        return self._at(value, Place.LOCAL)
+
+    def number_of(self, operand: Operand) -> Value:
+        """The address in a register, or in brackets, as a number."""
+        if isinstance(operand, Reg):
+            return self.bits(self.of(operand.register))
+        assert isinstance(operand, Address) and isinstance(operand.base, Register)
+        number = self.bits(self.of(operand.base))
+        assert isinstance(number.type, DType)
+        if not operand.offset:
+            return number
+        return self.b.add(number, self.b.const(operand.offset & number.type.max, number.type))
+
+    def places(self, space: Space) -> list[Place]:
+        """Where the variables of a space whose addresses are numbers may be."""
+        numbering = self.variables.whole.numbering
+        return [
+            place
+            for place in numbering.candidates(space)
+            if place is Place.GLOBAL or SPACE_OF[place] in numbering.spaces
+        ]
+
+    def _candidates(self, space: Space) -> list[Place]:
+        """Where the memory at a number may be."""
+        if space in (Space.SHARED, Space.LOCAL):
+            self.numbers(space)
+            if space not in self.variables.whole.numbering.spaces:
+                return [Place.GLOBAL]  # the next attempt knows the places
+        known = self.places(space)
+        if not known:
+            self.fail(f"the kernel has no variable of {space.name.lower()} memory")
+        return known
+
+    def _at(self, number: Value, place: Place) -> Value:
+        """A number as a pointer to bytes of a memory."""
+        assert isinstance(number.type, DType)
+        if place is Place.GLOBAL:
+            return self.as_pointer(number)
+        offset = self.b.cast(number, u32)
+        if place is Place.DYNAMIC:
+            offset = self.b.sub(offset, self.b.const(DYNAMIC_BIT, u32))
+        return self.b.offset(self.variables.segment(self, place), offset)
+
+    def is_of(self, operand: Operand, place: Place) -> Value:
+        """Whether an address that is a number is of a memory other than global memory."""
+        number = self.number_of(operand)
+        assert isinstance(number.type, DType)
+        dynamic = self.b.const(DYNAMIC_BIT, u32)
+        low = self.b.and_(self.b.cast(number, u32), dynamic)
+        is_dynamic = self.b.binary(Ne, low, self.b.const(0, u32))
+        if number.type.bits == 32:  # an address of shared memory
+            return is_dynamic if place is Place.DYNAMIC else self.b.not_(is_dynamic)
+        tag = self.b.binary(Shr, number, self.b.const(TAG_SHIFT, u32))
+        start = place.start >> TAG_SHIFT
+        found = self.b.binary(Eq, tag, self.b.const(start, u64))
+        if place is Place.DYNAMIC:
+            return self.b.and_(found, is_dynamic)
+        if place is Place.SHARED and Place.DYNAMIC in self.variables.whole.numbering.places:
+            return self.b.and_(found, self.b.not_(is_dynamic))
+        return found
+
+    def change(self, registers: Sequence[Register]) -> None:
+        """Make registers variables, which several branches write."""
+        self._mutable.update(registers)
 
     def offset(self, value: Value, count: int) -> Value:
         """A pointer some bytes further."""
         if not count:
             return value
         return self.b.offset(value, self.b.const(count, unsigned(64).signed))
-
-    def _to_space(self, value: Value, space: Space) -> Value:
-        """A pointer in a space. Constant data is read by ld.global as well."""
-        assert isinstance(value.type, PointerType)
-        have = value.type.space
-        if space in (have, Space.GENERIC) or (have, space) == (Space.CONSTANT, Space.GLOBAL):
-            return value
-        if have is Space.GENERIC:
-            address = self.b.value(memory.Address(value))
-            return self.b.value(memory.FromAddress(address, pointer(BYTES, space)))
-        self.fail(f"the address is of {have.name.lower()} memory, not of {space.name.lower()}")
 
     def pointer_in(self, operand: Operand) -> Value | None:
         """The value of a register that holds an address; None of other operands."""
@@ -339,6 +405,18 @@ class Values:
     def both(self, operand: Operand) -> tuple[Operand, Operand]:
         """The results of ``d|p``; the second is dropped where there is one."""
         return (operand.first, operand.second) if isinstance(operand, Pair) else (operand, Sink())
+
+
+def _is_constant(operand: Operand) -> bool:
+    """Whether an address is that of a variable of constant memory."""
+    base = operand.base if isinstance(operand, Address) else None
+    variable = base.variable if isinstance(base, Symbol) else None
+    return variable is not None and variable.space == "const"
+
+
+def _space(value: Value) -> Space:
+    assert isinstance(value.type, PointerType)
+    return value.type.space
 
 
 def _width(dtype: DType, bits: int) -> DType:

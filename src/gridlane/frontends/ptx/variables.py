@@ -1,17 +1,21 @@
-"""Variables and special registers: shared, local and constant memory, and a thread's place."""
+"""Variables and special registers: the memory of the module, shared and local memory, and a
+thread's place."""
 
 from __future__ import annotations
 
 import re
-import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from gridlane.core.dtypes import DType, i32, u32
+from gridlane.frontends.ptx.addresses import Numbering, Place
 from gridlane.frontends.ptx.body import Body
+from gridlane.frontends.ptx.data import ModuleData, code_address
 from gridlane.frontends.ptx.module import Declared, PtxModule
-from gridlane.frontends.ptx.operands import Symbol, number
+from gridlane.frontends.ptx.operands import Symbol
+from gridlane.frontends.ptx.parameters import pieces
 from gridlane.frontends.ptx.translating import Translating
-from gridlane.frontends.ptx.types import TYPES, unsigned
+from gridlane.frontends.ptx.types import SPACES, TYPES, unsigned
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid, memory
@@ -19,7 +23,10 @@ from gridlane.ir.ops.grid import Axis
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Global, Module, Value
 
-_BYTE = unsigned(8)
+SEGMENT = "shared.segment."
+"""The array of shared memory whose addresses are numbers."""
+
+_BYTE, _WORD = unsigned(8), unsigned(32)
 _AXES = {"x": Axis.X, "y": Axis.Y, "z": Axis.Z}
 _QUERIES: dict[str, Callable[[Axis], Op]] = {
     "%tid": grid.ThreadIdx,
@@ -37,81 +44,186 @@ _ABSENT = {
 }
 
 
+class Whole(Protocol):
+    """What the functions of a translation share; see translate.py."""
+
+    module: PtxModule
+    made: Module
+    data: ModuleData
+    numbering: Numbering
+    found: Numbering
+    segments: Segments
+
+
+class Segments:
+    """The variables of shared and local memory whose addresses are numbers: one array for each.
+
+    Attributes:
+        names: of variables in the IR's module.
+    """
+
+    def __init__(self) -> None:
+        self.names: dict[Declared, str] = {}
+        self._offsets: dict[Declared, int] = {}
+        self.sizes = {Place.SHARED: 16, Place.LOCAL: 16}  # no variable lies at 0, which is null
+
+    def offset(self, place: Place, variable: Declared) -> int:
+        """Where a variable lies in the array of its memory."""
+        found = self._offsets.get(variable)
+        if found is None:
+            step = max(16, variable.align)
+            found = self._offsets[variable] = -(-self.sizes[place] // step) * step
+            self.sizes[place] = found + max(1, variable.size)
+        return found
+
+    def words(self, place: Place) -> int:
+        """The size of an array in words of 16 bytes."""
+        return -(-self.sizes[place] // 16)
+
+
 class Variables:
     """The variables that a function uses.
 
     Args:
-        made: the IR's module, which receives shared arrays and constants.
-        names: their names in it, of all functions.
+        addressed: parameters whose address is taken; they are copied into local memory.
 
     Attributes:
-        uses_globals: whether it uses a variable of global memory, which is constant data here.
+        data: the start of the module's memory, if the function uses it.
+        depot: the start of the local memory whose addresses are numbers, likewise.
     """
 
     def __init__(
-        self, module: PtxModule, made: Module, names: dict[Declared, str], body: Body, function: str
+        self, whole: Whole, body: Body, function: str, addressed: Sequence[Declared]
     ) -> None:
-        self.module, self.made, self.function = module, made, function
-        self.uses_globals = False
+        self.whole, self.module, self.made = whole, whole.module, whole.made
+        self.function, self.addressed = function, addressed
+        self.data: Value | None = None
+        self.depot: Value | None = None
         self._local: dict[Declared, Value] = {}
         self._own = {each for each in body.variables if each.space == "shared"}
-        self._names = names
         self._locals = [each for each in body.variables if each.space == "local"]
 
-    def begin(self, b: Builder) -> None:
-        """Make the local arrays, at the function's entry."""
-        for each in self._locals:
-            kind = unsigned(8 * min(8, max(1, each.align))) if each.size else _BYTE
-            while each.size % kind.size:
-                kind = unsigned(kind.bits // 2)
-            made = b.value(memory.LocalArray(kind, max(1, each.size // kind.size)))
-            self._local[each] = b.recast(made, pointer(_BYTE, Space.LOCAL))
+    def begin(self, t: Translating) -> None:
+        """Make the local arrays, at the function's entry, and copy parameters to them."""
+        if Space.LOCAL not in self.whole.numbering.spaces:
+            for each in (*self._locals, *self.addressed):
+                self._local[each] = self._array(t.b, each)
+        for each in self.addressed:
+            start = self.pointer(t, Symbol(each.name, each))
+            for at, dtype in pieces(each):
+                value = t.as_type(t.parameters.load(t, each, at, dtype), dtype)
+                target = t.b.recast(t.offset(start, at), pointer(dtype, Space.LOCAL))
+                t.b.store(target, value)
 
-    def address(self, t: Translating, symbol: Symbol) -> Value:
+    @staticmethod
+    def _array(b: Builder, variable: Declared) -> Value:
+        kind = unsigned(8 * min(8, max(1, variable.align))) if variable.size else _BYTE
+        while variable.size % kind.size:
+            kind = unsigned(kind.bits // 2)
+        made = b.value(memory.LocalArray(kind, max(1, variable.size // kind.size)))
+        return b.recast(made, pointer(_BYTE, Space.LOCAL))
+
+    # --- addresses
+
+    def value(self, t: Translating, symbol: Symbol, bits: int = 64) -> Value:
+        """The address of a variable: as a pointer to bytes where it is kept as one, or as a number
+        with its tag; the address of a function as its number."""
+        variable = symbol.variable
+        if variable is None:
+            found = code_address(self.module, symbol.name)
+            if found is None:
+                t.fail(f"{symbol.name} is no variable")
+            return t.b.const(found + symbol.offset, unsigned(64))
+        place = self._place(t, variable)
+        if place is Place.GLOBAL or self._space(variable) not in self.whole.numbering.spaces:
+            return self.pointer(t, symbol)
+        start = place.start
+        if place is not Place.DYNAMIC:
+            start += self.whole.segments.offset(place, variable)
+        mask = (1 << bits) - 1
+        return t.b.const(start + symbol.offset & mask, unsigned(bits))
+
+    def pointer(self, t: Translating, symbol: Symbol) -> Value:
         """The address of a variable as a pointer to bytes."""
         variable = symbol.variable
         if variable is None:
             t.fail(f"{symbol.name} is no variable")
         return t.offset(self._start(t, variable), symbol.offset)
 
-    def _start(self, t: Translating, variable: Declared) -> Value:
-        if variable.space == "local":
-            if variable not in self._local:
-                t.fail(f"{variable.name}: local memory outside of a function is not translated")
-            return self._local[variable]
+    def segment(self, t: Translating, place: Place) -> Value:
+        """The start of the memory that numbers with a tag count from."""
+        if place is Place.LOCAL:
+            return self._depot()
+        if place is Place.DYNAMIC:
+            return t.b.value(memory.DynamicShared(pointer(_BYTE, Space.SHARED)))
+        start = t.emit(memory.GlobalAddress(SEGMENT, pointer(_WORD, Space.SHARED)))
+        return t.b.recast(start, pointer(_BYTE, Space.SHARED))
+
+    def _place(self, t: Translating, variable: Declared) -> Place:
         if variable.space == "shared":
+            place = Place.DYNAMIC if self._is_dynamic(variable) else Place.SHARED
+        elif variable.space in ("local", "param"):
+            place = Place.LOCAL
+        elif variable.space in ("const", "global"):
+            place = Place.GLOBAL
+        else:
+            t.fail(f"the address of .{variable.space} {variable.name} is not translated")
+        self.whole.found.places.add(place)
+        return place
+
+    def _space(self, variable: Declared) -> Space:
+        return Space.LOCAL if variable.space == "param" else SPACES[variable.space]
+
+    @staticmethod
+    def _is_dynamic(variable: Declared) -> bool:
+        return variable.count is None or (variable.linking == "extern" and not variable.size)
+
+    def _start(self, t: Translating, variable: Declared) -> Value:
+        place, numbered = self._place(t, variable), self.whole.numbering.spaces
+        if place is Place.DYNAMIC:
+            return self.segment(t, place)
+        if place is not Place.GLOBAL and self._space(variable) in numbered:
+            at = self.whole.segments.offset(place, variable)
+            return t.offset(self.segment(t, place), at)
+        if place is Place.LOCAL:
+            if variable not in self._local:
+                told = "in a call's argument" if variable.space == "param" else "of a module"
+                t.fail(f"{variable.name}: the address of local memory {told} is not translated")
+            return self._local[variable]
+        if place is Place.SHARED:
             return self._shared(t, variable)
-        if variable.space in ("const", "global"):
-            return self._constant(t, variable)
-        t.fail(f"the address of .{variable.space} {variable.name} is not translated")
+        if variable.name not in self.whole.data.offsets:
+            t.fail(f"{variable.name} is extern, and nothing defines it")
+        return t.offset(self._data(), self.whole.data.offsets[variable.name])
+
+    def handed(self, kind: str) -> Value:
+        """The start of the module's memory (``data``), or of the local memory (``depot``)."""
+        return self._data() if kind == "data" else self._depot()
+
+    def _data(self) -> Value:
+        if self.data is None:
+            self.data = Value(pointer(_BYTE, Space.GLOBAL), None, "module_data")
+        return self.data
+
+    def _depot(self) -> Value:
+        if self.depot is None:
+            self.depot = Value(pointer(_BYTE, Space.LOCAL), None, "depot")
+        return self.depot
 
     def _shared(self, t: Translating, variable: Declared) -> Value:
-        if variable.count is None or (variable.linking == "extern" and not variable.size):
-            made = memory.DynamicShared(pointer(_BYTE, Space.SHARED))
-            return t.b.value(made)
-        return self._global(t, variable, Space.SHARED, None)
-
-    def _constant(self, t: Translating, variable: Declared) -> Value:
-        if variable.linking == "extern":
-            t.fail(f"{variable.name} is extern, and nothing defines it")
-        self.uses_globals |= variable.space == "global"
-        return self._global(t, variable, Space.CONSTANT, self._data(variable))
-
-    def _global(
-        self, t: Translating, variable: Declared, space: Space, data: bytes | None
-    ) -> Value:
-        name = self._names.get(variable)
+        names, made = self.whole.segments.names, self.made
+        name = names.get(variable)
         if name is None:
             own = f"{self.function}.{variable.name}" if variable in self._own else variable.name
             name = re.sub(r"[$%]", "_", own)
-            while name in self.made.globals:
+            while name in made.globals:
                 name += "_"
             kind, count = self._element(variable)
-            self.made.globals[name] = Global(name, kind, count, space, variable.align, data)
-            self._names[variable] = name
-        found = self.made.globals[name]
-        start = t.emit(memory.GlobalAddress(name, pointer(found.element, space)))
-        return t.b.recast(start, pointer(_BYTE, space))
+            made.globals[name] = Global(name, kind, count, Space.SHARED, variable.align, None)
+            names[variable] = name
+        found = made.globals[name]
+        start = t.emit(memory.GlobalAddress(name, pointer(found.element, Space.SHARED)))
+        return t.b.recast(start, pointer(_BYTE, Space.SHARED))
 
     @staticmethod
     def _element(variable: Declared) -> tuple[DType, int]:
@@ -122,31 +234,6 @@ class Variables:
         while variable.size % kind.size:
             kind = unsigned(kind.bits // 2)
         return kind, variable.size // kind.size
-
-    def _data(self, variable: Declared) -> bytes:
-        """The initial value as bytes; what is not given is 0."""
-        text, dtype = variable.value.strip(), TYPES[variable.type]
-        made = b""
-        for word in re.split(r"[\s,{}]+", text):
-            if not word:
-                continue
-            value = number(word)
-            if value is None:
-                self.module.text.fail(
-                    f"{variable.name}: the initial value {word[:40]} is not translated",
-                    *(variable.at, len(variable.name)),
-                )
-            if dtype.is_float and value.is_float:
-                form = {2: "<e", 4: "<f", 8: "<d"}[dtype.size]
-                made += struct.pack(form, value.value)
-            else:
-                made += (int(value.value) & (1 << dtype.bits) - 1).to_bytes(dtype.size, "little")
-        if len(made) > variable.size:
-            self.module.text.fail(
-                f"{variable.name} has {variable.size} bytes, and {len(made)} are given",
-                *(variable.at, len(variable.name)),
-            )
-        return made.ljust(variable.size, b"\0")
 
     # --- special registers
 

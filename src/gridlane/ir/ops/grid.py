@@ -134,6 +134,54 @@ class BarrierReduce(Op):
         self.require(self.predicate.type is b1, "the predicate is a b1")
 
 
+@operation("barrier_part")
+class BarrierPart(Op):
+    """A barrier of ``count`` threads, one of 16 that a block has: wait until these have reached
+    barrier ``number``; order shared and global memory. Give them the number of their true
+    predicates as i32, or 1/0 for all and any. PTX: ``barrier.sync a, b``, ``barrier.red``.
+
+    The threads that reach it, and those that ``barrier_arrive`` has counted since it was last
+    reached, are ``count`` when rounded up to whole warps, or it is an error of the kernel:
+    NVIDIA's hardware waits for those that come later.
+
+    Attributes:
+        number, count: u32; the latter is a multiple of 32.
+        aligned: all threads of a warp reach it together.
+    """
+
+    kind: Reduction
+    number: Value
+    count: Value
+    predicate: Value
+    aligned: bool = True
+    barrier = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (i32,)
+
+    def check(self, scope: Scope) -> None:
+        self.require(self.predicate.type is b1, "the predicate is a b1")
+        _check_part(self, self.number, self.count)
+
+
+@operation("barrier_arrive")
+class BarrierArrive(Op):
+    """Count this thread at barrier ``number`` without waiting; see ``barrier_part``. What it has
+    written is visible to the threads that this barrier waits for. PTX: ``barrier.arrive``."""
+
+    number: Value
+    count: Value
+    aligned: bool = True
+    cross_lane = True
+
+    def check(self, scope: Scope) -> None:
+        _check_part(self, self.number, self.count)
+
+
+def _check_part(op: Op, number: Value, count: Value) -> None:
+    op.require(number.type is u32 and count.type is u32, "the number and the count are u32")
+
+
 @operation("grid_sync")
 class GridSync(Op):
     """Wait for every thread of the grid; order global memory. All blocks are resident at once. A

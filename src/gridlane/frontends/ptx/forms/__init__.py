@@ -5,15 +5,32 @@ from gridlane.frontends.ptx.forms import (
     bits,
     conversion,
     floating,
+    half,
     integer,
     logic,
     memory,
     moves,
+    narrowing,
     rounding,
+    rounding64,
     threads,
 )
 from gridlane.frontends.ptx.forms.table import FORMS, Form, Match, find
 
 __all__ = ["FORMS", "Form", "Match", "find"]
 
-_FAMILIES = atomics, bits, conversion, floating, integer, logic, memory, moves, rounding, threads
+_FAMILIES = (
+    atomics,
+    bits,
+    conversion,
+    floating,
+    half,
+    integer,
+    logic,
+    memory,
+    moves,
+    narrowing,
+    rounding,
+    rounding64,
+    threads,
+)

@@ -110,13 +110,14 @@ def _flushed(t: Values, m: Match, value: Value) -> Value:
 @form("cvt [.rni|rzi|rmi|rpi] [.ftz] [.sat] .f32 .f32", "d, a")
 @form("cvt [.rni|rzi|rmi|rpi] [.sat] .f64 .f64", "d, a")
 @form("cvt [.rni|rzi|rmi|rpi] [.sat] .f16 .f16", "d, a")
+@form("cvt [.rni|rzi|rmi|rpi] .bf16 .bf16", "d, a")
 def round_float(t: Values, m: Match, o: Operands) -> None:
     """Rounded to an integer that stays a float."""
     value = _flushed(t, m, t.read(o[1], m.type))
     rounding = _ROUND.get(m.modifiers[0])
     if rounding is not None:
-        if m.type is f16:
-            value = t.b.cast(t.b.unary(rounding, t.b.cast(value, f32)), f16)
+        if m.type in (f16, bf16):
+            value = t.b.cast(t.b.unary(rounding, t.b.cast(value, f32)), m.type)
         else:
             value = t.b.unary(rounding, value)
     t.write(o[0], saturated(t, value) if m.has("sat") else value)

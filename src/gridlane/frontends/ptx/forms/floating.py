@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gridlane.core.dtypes import DType, bf16, f16, f32, u16, u32
+from gridlane.core.dtypes import DType, f32, u32
 from gridlane.frontends.ptx.forms.logic import flushed
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand
@@ -20,6 +20,7 @@ from gridlane.ir.values import Value
 
 Operands = tuple[Operand, ...]
 _BINARY: dict[str, type[Op]] = {"add": arith.Add, "sub": arith.Sub, "mul": arith.Mul}
+_EXTREMES: dict[str, type[Op]] = {"min": arith.Min, "max": arith.Max}
 
 
 def source(t: Values, m: Match, operand: Operand) -> Value:
@@ -78,12 +79,6 @@ def saturated(t: Values, value: Value) -> Value:
 @form("add [.rn] .f64", "d, a, b")
 @form("sub [.rn] .f64", "d, a, b")
 @form("mul [.rn] .f64", "d, a, b")
-@form("add [.rn] [.sat] .f16", "d, a, b")
-@form("sub [.rn] [.sat] .f16", "d, a, b")
-@form("mul [.rn] [.sat] .f16", "d, a, b")
-@form("add [.rn] .bf16", "d, a, b")
-@form("sub [.rn] .bf16", "d, a, b")
-@form("mul [.rn] .bf16", "d, a, b")
 def binary(t: Values, m: Match, o: Operands) -> None:
     """Sum, difference, product."""
     op, first, second = _BINARY[m.form.root], source(t, m, o[1]), source(t, m, o[2])
@@ -96,69 +91,11 @@ def binary(t: Values, m: Match, o: Operands) -> None:
 @form("mad .rn [.ftz] [.sat] .f32", "d, a, b, c")
 @form("fma .rn .f64", "d, a, b, c")
 @form("mad .rn .f64", "d, a, b, c")
-@form("fma .rn [.sat] .f16", "d, a, b, c")
-@form("fma .rn .bf16", "d, a, b, c")
 def fma(t: Values, m: Match, o: Operands) -> None:
     """A product and a sum, rounded once."""
     first, second, third = (source(t, m, each) for each in o[1:4])
     made = t.b.fma(first, second, third)
     result(t, m, o[0], made, lambda: t.b.fma(up(t, first), second, up(t, third)))
-
-
-@form("fma .rn .relu .f16|bf16", "d, a, b, c")
-def fma_relu(t: Values, m: Match, o: Operands) -> None:
-    """A product and a sum, 0 where negative."""
-    made = t.b.fma(*(source(t, m, each) for each in o[1:4]))
-    zero, nan = t.b.zero(m.type), t.b.binary(arith.Ne, made, made)
-    positive = t.b.or_(t.b.binary(arith.Gt, made, zero), nan)
-    t.write(o[0], t.b.select(positive, made, zero))
-
-
-# --- two halves in a word
-
-
-def _halves(t: Values, operand: Operand, dtype: DType) -> tuple[Value, Value]:
-    word = t.read(operand, u32)
-    low, high = t.b.cast(word, u16), t.b.binary(arith.Shr, word, t.b.const(16, u32))
-    return t.b.bitcast(low, dtype), t.b.bitcast(t.b.cast(high, u16), dtype)
-
-
-def _joined(t: Values, low: Value, high: Value) -> Value:
-    first, second = (t.b.cast(t.b.bitcast(each, u16), u32) for each in (low, high))
-    return t.b.or_(first, t.b.binary(arith.Shl, second, t.b.const(16, u32)))
-
-
-def _half_of(m: Match) -> DType:
-    return bf16 if m.has("bf16x2") else f16
-
-
-@form("add [.rn] .f16x2|bf16x2", "d, a, b")
-@form("sub [.rn] .f16x2|bf16x2", "d, a, b")
-@form("mul [.rn] .f16x2|bf16x2", "d, a, b")
-@form("min .f16x2|bf16x2", "d, a, b")
-@form("max .f16x2|bf16x2", "d, a, b")
-def packed(t: Values, m: Match, o: Operands) -> None:
-    """An operation on each half."""
-    kind, op = _half_of(m), {**_BINARY, "min": arith.Min, "max": arith.Max}[m.form.root]
-    first, second = _halves(t, o[1], kind), _halves(t, o[2], kind)
-    low, high = (t.b.binary(op, a, b) for a, b in zip(first, second, strict=True))
-    t.write(o[0], _joined(t, low, high))
-
-
-@form("fma .rn .f16x2|bf16x2", "d, a, b, c")
-def packed_fma(t: Values, m: Match, o: Operands) -> None:
-    """A product and a sum of each half."""
-    low, high = (t.b.fma(*each) for each in zip(*(_halves(t, x, _half_of(m)) for x in o[1:4])))
-    t.write(o[0], _joined(t, low, high))
-
-
-@form("neg .f16x2|bf16x2", "d, a")
-@form("abs .f16x2|bf16x2", "d, a")
-def packed_sign(t: Values, m: Match, o: Operands) -> None:
-    """Another sign of each half."""
-    op = arith.Neg if m.form.root == "neg" else arith.Abs
-    low, high = (t.b.unary(op, each) for each in _halves(t, o[1], _half_of(m)))
-    t.write(o[0], _joined(t, low, high))
 
 
 # --- quotients and roots
@@ -237,10 +174,6 @@ def function(t: Values, m: Match, o: Operands) -> None:
 @form("neg [.ftz] .f32", "d, a")
 @form("abs .f64", "d, a")
 @form("neg .f64", "d, a")
-@form("abs [.ftz] .f16", "d, a")
-@form("neg [.ftz] .f16", "d, a")
-@form("abs .bf16", "d, a")
-@form("neg .bf16", "d, a")
 def sign(t: Values, m: Match, o: Operands) -> None:
     """Without a sign, or with the other one."""
     op = arith.Neg if m.form.root == "neg" else arith.Abs
@@ -249,19 +182,31 @@ def sign(t: Values, m: Match, o: Operands) -> None:
 
 @form("min [.ftz] [.NaN] .f32", "d, a, b")
 @form("max [.ftz] [.NaN] .f32", "d, a, b")
+@form("min [.ftz] [.NaN] .xorsign .abs .f32", "d, a, b")
+@form("max [.ftz] [.NaN] .xorsign .abs .f32", "d, a, b")
 @form("min .f64", "d, a, b")
 @form("max .f64", "d, a, b")
-@form("min [.NaN] .f16|bf16", "d, a, b")
-@form("max [.NaN] .f16|bf16", "d, a, b")
 def extreme(t: Values, m: Match, o: Operands) -> None:
-    """The smaller or larger; of a number and a NaN the number, or with .NaN a NaN."""
-    b, op = t.b, arith.Min if m.form.root == "min" else arith.Max
-    first, second = source(t, m, o[1]), source(t, m, o[2])
+    """The smaller or larger."""
+    result(t, m, o[0], extreme_of(t, m, source(t, m, o[1]), source(t, m, o[2])))
+
+
+def extreme_of(t: Values, m: Match, first: Value, second: Value) -> Value:
+    """The smaller or larger; of a number and a NaN the number, or with .NaN a NaN. With
+    .xorsign.abs of the magnitudes, with the product's sign."""
+    b, kind = t.b, first.type
+    assert isinstance(kind, DType)
+    op, word = _EXTREMES[m.form.root], unsigned(kind.bits)
+    signs = b.binary(arith.Xor, b.bitcast(first, word), b.bitcast(second, word))
+    is_number = b.and_(b.eq(first, first), b.eq(second, second))
+    if m.has("abs"):
+        first, second = (b.unary(arith.Abs, each) for each in (first, second))
     made = b.binary(op, first, second)
+    if m.has("abs"):
+        made = b.binary(math.Copysign, made, b.bitcast(signs, kind))
     if m.has("NaN"):
-        number = b.and_(b.eq(first, first), b.eq(second, second))
-        made = b.select(number, made, b.const(float("nan"), m.type))
-    result(t, m, o[0], made)
+        made = b.select(is_number, made, b.const(float("nan"), kind))
+    return made
 
 
 @form("copysign .f32|f64", "d, a, b")

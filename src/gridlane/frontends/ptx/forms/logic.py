@@ -13,7 +13,7 @@ from gridlane.ir.ops import arith
 from gridlane.ir.values import Value
 
 Operands = tuple[Operand, ...]
-_BITWISE: dict[str, type[Op]] = {"and": arith.And, "or": arith.Or, "xor": arith.Xor}
+BITWISE: dict[str, type[Op]] = {"and": arith.And, "or": arith.Or, "xor": arith.Xor}
 
 
 @form("and .<bits>|pred", "d, a, b")
@@ -21,7 +21,7 @@ _BITWISE: dict[str, type[Op]] = {"and": arith.And, "or": arith.Or, "xor": arith.
 @form("xor .<bits>|pred", "d, a, b")
 def bitwise(t: Values, m: Match, o: Operands) -> None:
     """And, or, exclusive or."""
-    binary(t, m, o, _BITWISE[m.form.root])
+    binary(t, m, o, BITWISE[m.form.root])
 
 
 @form("not .<bits>|pred", "d, a")
@@ -81,12 +81,18 @@ _OPPOSITE = {"neu": "eq", "ltu": "ge", "leu": "gt", "gtu": "le", "geu": "lt"}
 
 def compare(t: Values, name: str, dtype: DType, ftz: bool, o: Operands) -> Value:
     """The result of a comparison."""
-    b = t.b
     if name in _UNSIGNED:
         name, dtype = _UNSIGNED[name], unsigned(dtype.bits)
     first, second = t.read(o[0], dtype), t.read(o[1], dtype)
     if ftz:
         first, second = flushed(t, first), flushed(t, second)
+    return compared(t, name, first, second)
+
+
+def compared(t: Values, name: str, first: Value, second: Value) -> Value:
+    """The result of a comparison of values of a type."""
+    b, dtype = t.b, first.type
+    assert isinstance(dtype, DType)
     if name in ("num", "nan"):
         both = b.and_(b.eq(first, first), b.eq(second, second))
         return both if name == "num" else b.not_(both)
@@ -117,7 +123,7 @@ def flushed(t: Values, value: Value) -> Value:
 
 _EXPONENTS = {f16: 0x7C00, f32: 0x7F800000}
 _NAMES = "eq|ne|lt|le|gt|ge"
-_ALL = f"{_NAMES}|equ|neu|ltu|leu|gtu|geu|num|nan"
+COMPARISONS = f"{_NAMES}|equ|neu|ltu|leu|gtu|geu|num|nan"
 
 
 @form("setp .eq|ne .<bits>", "d, a, b")
@@ -126,37 +132,39 @@ _ALL = f"{_NAMES}|equ|neu|ltu|leu|gtu|geu|num|nan"
 @form(f"setp .{_NAMES} .and|or|xor .<int>", "d, a, b, c")
 @form("setp .lo|ls|hi|hs .<unsigned>", "d, a, b")
 @form("setp .lo|ls|hi|hs .and|or|xor .<unsigned>", "d, a, b, c")
-@form(f"setp .{_ALL} [.ftz] .f32|f16", "d, a, b")
-@form(f"setp .{_ALL} .and|or|xor [.ftz] .f32|f16", "d, a, b, c")
-@form(f"setp .{_ALL} .f64|bf16", "d, a, b")
-@form(f"setp .{_ALL} .and|or|xor .f64|bf16", "d, a, b, c")
+@form(f"setp .{COMPARISONS} [.ftz] .f32|f16", "d, a, b")
+@form(f"setp .{COMPARISONS} .and|or|xor [.ftz] .f32|f16", "d, a, b, c")
+@form(f"setp .{COMPARISONS} .f64|bf16", "d, a, b")
+@form(f"setp .{COMPARISONS} .and|or|xor .f64|bf16", "d, a, b, c")
 def setp(t: Values, m: Match, o: Operands) -> None:
     """A comparison, and its opposite, each combined with a predicate."""
     first, second = t.both(o[0])
     made = compare(t, m.modifiers[0], m.type, m.has("ftz"), o[1:3])
     results = (made,) if isinstance(second, Sink) else (made, t.b.not_(made))
     if len(o) == 4:
-        other, op = t.read(o[3], b1), _BITWISE[m.one_of("and", "or", "xor")]
+        other, op = t.read(o[3], b1), BITWISE[m.one_of("and", "or", "xor")]
         results = tuple(t.b.binary(op, each, other) for each in results)
     for operand, value in zip((first, second), results):
         t.write(operand, value)
 
 
-@form("set .eq|ne .u32|s32|f32 .<bits>", "d, a, b")
-@form(f"set .{_NAMES} .u32|s32|f32 .<int>", "d, a, b")
-@form("set .lo|ls|hi|hs .u32|s32|f32 .<unsigned>", "d, a, b")
-@form(f"set .{_ALL} [.ftz] .u32|s32|f32 .f32", "d, a, b")
-@form(f"set .{_ALL} .u32|s32|f32 .f64", "d, a, b")
-@form("set .eq|ne .and|or|xor .u32|s32|f32 .<bits>", "d, a, b, c")
-@form(f"set .{_NAMES} .and|or|xor .u32|s32|f32 .<int>", "d, a, b, c")
-@form("set .lo|ls|hi|hs .and|or|xor .u32|s32|f32 .<unsigned>", "d, a, b, c")
-@form(f"set .{_ALL} .and|or|xor [.ftz] .u32|s32|f32 .f32", "d, a, b, c")
-@form(f"set .{_ALL} .and|or|xor .u32|s32|f32 .f64", "d, a, b, c")
+@form("set .eq|ne .u32|s32|f32|f16|bf16 .<bits>", "d, a, b")
+@form(f"set .{_NAMES} .u32|s32|f32|f16|bf16 .<int>", "d, a, b")
+@form("set .lo|ls|hi|hs .u32|s32|f32|f16|bf16 .<unsigned>", "d, a, b")
+@form(f"set .{COMPARISONS} [.ftz] .u32|s32|f32|f16 .f32", "d, a, b")
+@form(f"set .{COMPARISONS} .bf16 .f32", "d, a, b")
+@form(f"set .{COMPARISONS} .u32|s32|f32|f16|bf16 .f64", "d, a, b")
+@form("set .eq|ne .and|or|xor .u32|s32|f32|f16|bf16 .<bits>", "d, a, b, c")
+@form(f"set .{_NAMES} .and|or|xor .u32|s32|f32|f16|bf16 .<int>", "d, a, b, c")
+@form("set .lo|ls|hi|hs .and|or|xor .u32|s32|f32|f16|bf16 .<unsigned>", "d, a, b, c")
+@form(f"set .{COMPARISONS} .and|or|xor [.ftz] .u32|s32|f32|f16 .f32", "d, a, b, c")
+@form(f"set .{COMPARISONS} .and|or|xor .bf16 .f32", "d, a, b, c")
+@form(f"set .{COMPARISONS} .and|or|xor .u32|s32|f32|f16|bf16 .f64", "d, a, b, c")
 def set_(t: Values, m: Match, o: Operands) -> None:
     """A comparison, combined with a predicate, as all ones or as 1.0."""
     kind = m.types[0]
     made = compare(t, m.modifiers[0], m.type, m.has("ftz"), o[1:3])
     if len(o) == 4:
-        made = t.b.binary(_BITWISE[m.one_of("and", "or", "xor")], made, t.read(o[3], b1))
-    true = t.b.const(1.0, f32) if kind is f32 else t.b.const(-1, kind)
+        made = t.b.binary(BITWISE[m.one_of("and", "or", "xor")], made, t.read(o[3], b1))
+    true = t.b.const(1.0 if kind.is_float else -1, kind)
     t.write(o[0], t.b.select(made, true, t.b.zero(kind)))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from gridlane.core.dtypes import b1, i32, u32
+from gridlane.frontends.ptx.addresses import Place
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Address, Number, Operand, Reg, Symbol, Vector
 from gridlane.frontends.ptx.types import SPACES, TYPES
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.ops import copies, memory
 from gridlane.ir.ops.grid import Fence, MemoryOrder, MemoryScope
-from gridlane.ir.types import Space, VectorType, pointer
+from gridlane.ir.types import PointerType, Space, VectorType, pointer
 from gridlane.ir.values import Value
 
 Operands = tuple[Operand, ...]
@@ -32,7 +33,10 @@ _SEEN = "[.global|shared|shared::cta]"  # by other threads
 
 
 def space_of(m: Match) -> Space:
-    """The space that a form names; GENERIC if it names none."""
+    """The space that a form names; GENERIC if it names none. Parameters with an address are copied
+    to local memory."""
+    if m.has("param", "param::entry", "param::func"):
+        return Space.LOCAL
     return SPACES.get(m.one_of(*SPACES), Space.GENERIC)
 
 
@@ -123,12 +127,28 @@ def policy(t: Values, m: Match, o: Operands) -> None:
 
 @form("isspacep .global|shared|shared::cta|local|const", "d, a")
 def isspacep(t: Values, m: Match, o: Operands) -> None:
-    """Whether a generic address is of a space; where it is known which it is of."""
-    value = t.pointer_in(o[1])
-    space = getattr(value.type, "space", Space.GENERIC) if value is not None else Space.GENERIC
-    if space in (Space.GENERIC, Space.CONSTANT):  # variables of global memory are constant data
-        t.fail("it is not known here which memory the address is of")
-    t.write(o[0], t.b.const(space is SPACES[m.modifiers[0]], b1))
+    """Whether a generic address is of a space."""
+    operand, space = o[1], SPACES[m.modifiers[0]]
+    if m.has("const"):
+        t.fail("constant memory is global memory here, where the host may write it")
+    if not isinstance(operand, Reg):
+        t.fail("the source is a register")
+    value = t.of(operand.register)
+    if isinstance(value.type, PointerType):
+        known: Value = t.b.const(value.type.space is space, b1)
+    else:
+        known = _is_of(t, operand, space)
+    t.write(o[0], known)
+
+
+def _is_of(t: Values, operand: Operand, space: Space) -> Value:
+    """Whether a number is an address of a space."""
+    places = t.places(Space.GENERIC if space is Space.GLOBAL else space)
+    others = [place for place in places if place is not Place.GLOBAL]
+    found: Value = t.b.const(False, b1)
+    for place in others:
+        found = t.b.or_(found, t.is_of(operand, place))
+    return t.b.not_(found) if space is Space.GLOBAL else found
 
 
 # --- copies behind the thread's back

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from gridlane.core.dtypes import DType, b1, i32
+from gridlane.frontends.ptx.addresses import SPACE_OF, Place
 from gridlane.frontends.ptx.forms.logic import flushed
+from gridlane.frontends.ptx.forms.memory import load
 from gridlane.frontends.ptx.forms.table import Match, form
-from gridlane.frontends.ptx.operands import Address, Operand, Reg, Symbol, Vector
+from gridlane.frontends.ptx.module import Declared
+from gridlane.frontends.ptx.operands import Address, Operand, Reg, Register, Symbol, Vector
 from gridlane.frontends.ptx.types import unsigned
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.ops.arith import Ge, Or, Shl, Shr
@@ -24,7 +27,10 @@ def mov(t: Values, m: Match, o: Operands) -> None:
     elif isinstance(target, Vector):
         unpack(t, target, t.read(source, unsigned(m.type.bits)))
     elif isinstance(source, Reg | Symbol) and not (isinstance(source, Reg) and source.negated):
-        value = t.of(source.register) if isinstance(source, Reg) else t.variables.address(t, source)
+        if isinstance(source, Reg):
+            value = t.of(source.register)
+        else:
+            value = t.variables.value(t, source, m.type.bits)
         if isinstance(value.type, DType):
             kind = b1 if value.type is b1 else value.type
             if kind.bits != m.type.bits or (kind is b1) != (m.type is b1):
@@ -62,51 +68,65 @@ def unpack(t: Values, target: Vector, value: Value) -> None:
 @form("cvta .global|shared|local|const|param|shared::cta .u64|u32", "d, a")
 @form("cvta .to .global|shared|local|const|param|shared::cta .u64|u32", "d, a")
 def cvta(t: Values, m: Match, o: Operands) -> None:
-    """An address of a space as a generic one, or back. A pointer is the same in both."""
-    if m.has("param"):
-        t.fail("addresses of parameters are not translated")
+    """An address of a space as a generic one, or back. A pointer is the same in both, and so is a
+    number with a tag; one of 32 bits gets the tag of its space here."""
     source = o[1]
     if isinstance(source, Symbol):
-        t.write(o[0], t.variables.address(t, source))
+        t.write(o[0], t.variables.value(t, source))
         return
     if not isinstance(source, Reg):
         t.fail("the source is a register or a variable")
     value = t.of(source.register)
-    if not isinstance(value.type, PointerType) and not m.has("global"):
-        t.fail(f"the address in {source.register.name} comes from memory or from integers")
+    place = _TAGGED.get(m.one_of(*_TAGGED))
+    if not isinstance(value.type, PointerType) and place is not None and not m.has("to"):
+        t.numbers(SPACE_OF[place])
+        value = t.b.or_(t.as_type(value, m.type), t.b.const(place.start, m.type))
     t.write(o[0], value)
 
 
-@form("ld .param [.v2|v4] .<any>|f16|bf16|f32|f64", "d, a")
-@form("ld .param::entry|param::func [.v2|v4] .<any>|f16|bf16|f32|f64", "d, a")
+_TAGGED = {
+    "shared": Place.SHARED,
+    "shared::cta": Place.SHARED,
+    "local": Place.LOCAL,
+    "param": Place.LOCAL,
+}
+
+
+@form("ld .param|param::entry|param::func [.v2|v4] .<any>|f16|bf16|f32|f64", "d, a")
 def ld_param(t: Values, m: Match, o: Operands) -> None:
-    """Read a parameter, or what a call has returned."""
+    """Read a parameter, or what a call has returned; or a parameter's copy in local memory, where
+    its address is taken."""
     address = o[1]
-    if not isinstance(address, Address) or not isinstance(address.base, Symbol):
-        t.fail("parameters at addresses in registers are not translated")
-    variable = address.base.variable
-    if variable is None or variable.space != "param":
-        t.fail(f"{address.base.name} is no parameter")
+    if isinstance(address, Address) and isinstance(address.base, Register):
+        load(t, m, o)
+        return
+    variable, at = _param(t, address)
     targets = t.parts(o[0], int(m.one_of("v2", "v4")[1])) if m.has("v2", "v4") else (o[0],)
     for place, target in enumerate(targets):
-        at = address.offset + address.base.offset + place * m.type.size
-        value = t.parameters.load(t, variable, at, m.type)
+        value = t.parameters.load(t, variable, at + place * m.type.size, m.type)
         t.write(target, t.widen(target, value) if isinstance(value.type, DType) else value)
 
 
 @form("st .param|param::func [.v2|v4] .<any>|f16|bf16|f32|f64", "a, b")
 def st_param(t: Values, m: Match, o: Operands) -> None:
     """Write a part of an argument, or of the result."""
-    address = o[0]
+    variable, at = _param(t, o[0])
+    sources = t.parts(o[1], int(m.one_of("v2", "v4")[1])) if m.has("v2", "v4") else (o[1],)
+    for place, source in enumerate(sources):
+        value = t.pointer_in(source) if m.type.bits == 64 else None
+        if value is None:
+            value = t.read(source, m.type, narrows=True)
+        t.parameters.store(t, variable, at + place * m.type.size, value)
+
+
+def _param(t: Values, address: Operand) -> tuple[Declared, int]:
+    """The parameter at an address, and the offset in it."""
     if not isinstance(address, Address) or not isinstance(address.base, Symbol):
-        t.fail("parameters at addresses in registers are not translated")
+        t.fail("parameters of calls at addresses in registers are not translated")
     variable = address.base.variable
     if variable is None or variable.space != "param":
         t.fail(f"{address.base.name} is no parameter")
-    sources = t.parts(o[1], int(m.one_of("v2", "v4")[1])) if m.has("v2", "v4") else (o[1],)
-    for place, source in enumerate(sources):
-        at = address.offset + address.base.offset + place * m.type.size
-        t.parameters.store(t, variable, at, t.read(source, m.type, narrows=True))
+    return variable, address.offset + address.base.offset
 
 
 @form("selp .<int>|<bits>|f32|f64", "d, a, b, c")

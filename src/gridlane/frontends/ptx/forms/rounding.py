@@ -147,15 +147,3 @@ def _is_finite(t: Values, value: Value) -> Value:
     b = t.b
     bits = b.and_(b.bitcast(value, u32), b.const(0x7FFFFFFF, u32))
     return b.lt(bits, b.const(0x7F800000, u32))
-
-
-@form("add .rz|rm|rp .f64", "d, a, b")
-@form("sub .rz|rm|rp .f64", "d, a, b")
-@form("mul .rz|rm|rp .f64", "d, a, b")
-@form("fma .rz|rm|rp .f64", "d, a, b, c")
-@form("div .rz|rm|rp .f64", "d, a, b")
-@form("rcp .rz|rm|rp .f64", "d, a")
-@form("sqrt .rz|rm|rp .f64", "d, a")
-def double(t: Values, m: Match, o: Operands) -> None:
-    """Refused: no device but NVIDIA's rounds f64 so."""
-    t.fail("f64 is rounded to nearest alone")

@@ -11,6 +11,8 @@ from gridlane.ir.builder import constant
 from gridlane.ir.ops import arith, warp
 from gridlane.ir.ops.grid import (
     Barrier,
+    BarrierArrive,
+    BarrierPart,
     BarrierReduce,
     Fence,
     LaneId,
@@ -24,36 +26,67 @@ from gridlane.ir.values import Value
 Operands = tuple[Operand, ...]
 
 
-def _only_barrier_0(t: Values, operand: Operand) -> None:
-    if not isinstance(operand, Number) or operand.value != 0:
-        t.fail("barriers other than 0 are not translated")
+def _number(t: Values, operand: Operand) -> Value:
+    if isinstance(operand, Number) and not 0 <= operand.value < 16:
+        t.fail(f"a block has barriers 0 to 15, not {operand.value}")
+    return t.read(operand, u32)
 
 
-@form("bar .sync", "a")
-@form("bar .cta .sync", "a")
-@form("barrier .sync [.aligned]", "a")
-@form("barrier .cta .sync [.aligned]", "a")
+def _part(t: Values, number: Operand, count: Operand) -> tuple[Value, Value]:
+    """The number of a barrier, and of its threads."""
+    if isinstance(count, Number) and (count.value <= 0 or int(count.value) % 32):
+        t.fail(f"the number of threads is a multiple of 32, not {count.value}")
+    return _number(t, number), t.read(count, u32)
+
+
+def _is_aligned(m: Match) -> bool:
+    return m.form.root == "bar" or m.has("aligned")
+
+
+@form("bar [.cta] .sync", "a, b?")
+@form("barrier [.cta] .sync [.aligned]", "a, b?")
 def barrier(t: Values, m: Match, o: Operands) -> None:
-    """Wait for the block."""
-    _only_barrier_0(t, o[0])
+    """Wait for the block, or for some threads of it."""
+    if len(o) == 2:
+        false = t.b.const(False, b1)
+        t.b.emit(BarrierPart(Reduction.COUNT, *_part(t, *o), false, _is_aligned(m)))
+        return
+    _number(t, o[0])  # all threads of the block wait at it, whatever it is
     t.b.emit(Barrier())
 
 
+@form("bar [.cta] .arrive", "a, b")
+@form("barrier [.cta] .arrive [.aligned]", "a, b")
+def arrive(t: Values, m: Match, o: Operands) -> None:
+    """Let threads that wait at a barrier go on, without waiting."""
+    t.b.emit(BarrierArrive(*_part(t, *o), _is_aligned(m)))
+
+
+def _reduced(t: Values, m: Match, kind: Reduction, o: Operands) -> Value:
+    """The reduction of a predicate at a barrier."""
+    predicate = t.read(o[-1], b1)
+    if len(o) == 4:
+        return t.emit(BarrierPart(kind, *_part(t, o[1], o[2]), predicate, _is_aligned(m)))
+    _number(t, o[1])
+    return t.emit(BarrierReduce(kind, predicate))
+
+
 @form("bar [.cta] .red .popc .u32", "d, a, p")
+@form("bar [.cta] .red .popc .u32", "d, a, b, p")
 @form("barrier [.cta] .red .popc [.aligned] .u32", "d, a, p")
+@form("barrier [.cta] .red .popc [.aligned] .u32", "d, a, b, p")
 def barrier_count(t: Values, m: Match, o: Operands) -> None:
-    """Wait for the block, and count."""
-    _only_barrier_0(t, o[1])
-    t.write(o[0], t.b.cast(t.emit(BarrierReduce(Reduction.COUNT, t.read(o[2], b1))), u32))
+    """Wait, and count."""
+    t.write(o[0], t.b.cast(_reduced(t, m, Reduction.COUNT, o), u32))
 
 
 @form("bar [.cta] .red .and|or .pred", "d, a, p")
+@form("bar [.cta] .red .and|or .pred", "d, a, b, p")
 @form("barrier [.cta] .red .and|or [.aligned] .pred", "d, a, p")
+@form("barrier [.cta] .red .and|or [.aligned] .pred", "d, a, b, p")
 def barrier_vote(t: Values, m: Match, o: Operands) -> None:
-    """Wait for the block, and ask whether all or any hold."""
-    _only_barrier_0(t, o[1])
-    kind = Reduction.ALL if m.has("and") else Reduction.ANY
-    made = t.emit(BarrierReduce(kind, t.read(o[2], b1)))
+    """Wait, and ask whether all or any hold."""
+    made = _reduced(t, m, Reduction.ALL if m.has("and") else Reduction.ANY, o)
     t.write(o[0], t.b.binary(arith.Ne, made, t.b.const(0, i32)))
 
 

@@ -118,6 +118,10 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
         segments = self.arena.segments
         return number < len(segments) and segments[number].size > 0
 
+    def has_several_buffers(self) -> bool:
+        """Whether an array may lie in a further buffer; ``trim`` releases those without arrays."""
+        return any(segment.size for segment in self.arena.segments[1:])
+
     # --- queues ---
 
     def new_event(self, timing: bool = True) -> SingleBufferEvent:

@@ -53,6 +53,10 @@ class Device(KernelDevice, Protocol):
         """Whether the device's memory has a buffer with this number."""
         ...
 
+    def has_several_buffers(self) -> bool:
+        """Whether an array may lie in a further buffer."""
+        ...
+
 
 class SingleBufferKernel(HostDrivenKernel[Device]):
     """An artifact on a device; reloaded at its next use after the device was lost."""
@@ -205,7 +209,7 @@ class SingleBufferBound(HostDrivenBound[SingleBufferKernel, SingleBufferStream, 
             DeviceError: INVALID_VALUE, the code is for arrays in other buffers; NOT_SUPPORTED.
         """
         artifact, numbers = self.artifact, self._numbers(params)
-        if artifact.untraced:
+        if artifact.untraced and self.kernel.device.has_several_buffers():
             fail(
                 NOT_SUPPORTED,
                 f"kernel {self.kernel.name} makes pointers of numbers or of memory, and the "

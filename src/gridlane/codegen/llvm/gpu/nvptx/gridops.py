@@ -41,6 +41,35 @@ def barrier_reduce(state: Emission, op: grid.BarrierReduce) -> None:
     state.set(op.results[0], made)
 
 
+@emits(grid.BarrierPart)
+def barrier_part(state: Emission, op: grid.BarrierPart) -> None:
+    """Emit barrier.red with a number and a count."""
+    stem = {Reduction.COUNT: "popc", Reduction.ALL: "and", Reduction.ANY: "or"}[op.kind]
+    type_ = "i32" if op.kind is Reduction.COUNT else "i1"
+    arguments = [*_part(state, op), ("i1", state.name(op.predicate))]
+    made = state.body.call(
+        type_, f"llvm.nvvm.barrier.cta.red.{stem}{_aligned(op)}.count", arguments
+    )
+    if type_ == "i1":
+        made = state.body.op(f"zext i1 {made} to i32")
+    state.set(op.results[0], made)
+
+
+@emits(grid.BarrierArrive)
+def barrier_arrive(state: Emission, op: grid.BarrierArrive) -> None:
+    """Emit barrier.arrive."""
+    name = f"llvm.nvvm.barrier.cta.arrive{_aligned(op)}.count"
+    state.body.call("void", name, _part(state, op))
+
+
+def _part(state: Emission, op: grid.BarrierPart | grid.BarrierArrive) -> list[tuple[str, str]]:
+    return [("i32", state.name(op.number)), ("i32", state.name(op.count))]
+
+
+def _aligned(op: grid.BarrierPart | grid.BarrierArrive) -> str:
+    return ".aligned" if op.aligned else ""
+
+
 # The last block to arrive flips the highest bit: block 0 adds 2**31 less the number of others,
 # which add one each. So the word needs no reset, and the next barrier flips the bit back.
 _ARRIVE = "atom.add.release.gpu.u32 $0, [$1], $2;"

@@ -1,0 +1,252 @@
+"""The kernels that ``gridlane compile`` is given: of Python, PTX, CUDA C++ or IR."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gridlane.cli.failure import fail, likely
+from gridlane.cli.kernels_of_file import FileKernels, parameters_of
+from gridlane.cli.signature_text import argument_types
+from gridlane.cli.wording import counted
+from gridlane.core.argtypes import ArgType
+from gridlane.core.options import KernelOptions
+from gridlane.cuda.kernels.dispatcher import Dispatcher
+from gridlane.frontends.python.kernel_source import PythonSource
+from gridlane.ir.source import KernelSource, ModuleSource
+
+if TYPE_CHECKING:
+    from gridlane.frontends.ptx import PtxModule
+    from gridlane.frontends.ptx.module import Declared, PtxFunction
+
+PTX, CPP, IR, LLVM = ".ptx", ".cu", ".ir", ".ll"
+_PLACE = re.compile(rf"(.+?(\{PTX}|\{CPP}|\{IR}|\{LLVM}))(?::(.*))?", re.DOTALL)
+USUAL_BLOCK = 256
+_NAME = re.compile(r"[A-Za-z_$%][\w$]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file, the kernel that is asked for (or ""), and the file's kind: its suffix."""
+
+    file: str
+    kernel: str
+    suffix: str
+
+    @classmethod
+    def of(cls, text: str, entry: str | None) -> Place:
+        """``FILE`` or ``FILE:KERNEL``, with the kernel of --entry. Reports errors in words."""
+        if found := _PLACE.fullmatch(text):
+            file, suffix, kernel = found[1], found[2], found[3] or ""
+        else:
+            file, kernel, suffix = text, text.rpartition(".py:")[2] if ".py:" in text else "", ".py"
+        if entry is not None and kernel:
+            fail(f"compile: the kernel is named twice, as {kernel!r} and by --entry {entry!r}")
+        return cls(file, kernel or entry or "", suffix)
+
+    @property
+    def written(self) -> str:
+        """As users write it."""
+        has = not self.kernel or self.file.endswith(f":{self.kernel}")
+        return self.file if has else f"{self.file}:{self.kernel}"
+
+
+@dataclass(frozen=True, slots=True)
+class CppOptions:
+    """Options for the compiler of CUDA C++."""
+
+    includes: tuple[str, ...] = ()
+    defines: tuple[str, ...] = ()
+    standard: str | None = None
+
+    def words(self, file: Path, arch: str | None) -> list[str]:
+        """As the compiler takes them; the file's own folder is searched last."""
+        words = [f"-I{folder}" for folder in (*self.includes, str(file.parent))]
+        words += [f"-D{each}" for each in self.defines]
+        if self.standard is not None:
+            words.append(f"--std={self.standard}")
+        if arch is not None:
+            words.append(f"-arch={arch.replace('sm_', 'compute_')}")
+        return words
+
+    def given(self) -> str:
+        """The first option that is given, or ""."""
+        named = {"-I": self.includes, "-D": self.defines, "--std": self.standard}
+        return next((name for name, value in named.items() if value), "")
+
+
+NO_OPTIONS = CppOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A kernel to compile.
+
+    Attributes:
+        types: of the arguments; the source of PTX and IR takes none.
+        parameters: each with its type, to show.
+        number: counts the types of a kernel with several, from 1; 0 for a single one.
+        block: the block shape that the source asks for.
+    """
+
+    name: str
+    source: KernelSource
+    options: KernelOptions
+    types: tuple[ArgType, ...] = ()
+    parameters: tuple[str, ...] = ()
+    number: int = 0
+    block: tuple[int, int, int] | None = None
+
+    @property
+    def title(self) -> str:
+        """The kernel with its types."""
+        return f"{self.name}({', '.join(self.parameters)})"
+
+
+def optimised(inputs: list[Input], level: int | None) -> list[Input]:
+    """The kernels with the optimisation that -O asks for."""
+    if level is None:
+        return inputs
+    return [replace(each, options=replace(each.options, opt=level > 0)) for each in inputs]
+
+
+# --- Python
+
+
+def of_python(place: Place, signature: str | None) -> list[Input]:
+    """The kernels of a Python file, for the given types or for each of its own."""
+    types = None if signature is None else argument_types(signature)
+    found = FileKernels.of(place.written, named=types is not None)
+    if types is not None:
+        ((name, kernel),) = found.chosen.items()
+        check_count(name, kernel, types, "compile")
+    return [
+        Input(
+            name, PythonSource(kernel.py_func), kernel.options, each, tuple(map(str, each)), number
+        )
+        for name, kernel in found.chosen.items()
+        for number, each in _numbered(found.types_of(name) if types is None else [types])
+    ]
+
+
+def _numbered(several: list[tuple[ArgType, ...]]) -> Iterator[tuple[int, tuple[ArgType, ...]]]:
+    return enumerate(several, 1) if len(several) > 1 else ((0, each) for each in several)
+
+
+def check_count(name: str, kernel: Dispatcher, types: tuple[ArgType, ...], command: str) -> None:
+    """Fail if the number of types is not that of a kernel's parameters."""
+    parameters = parameters_of(kernel)
+    if len(parameters) != len(types):
+        fail(
+            f"{command}: {name}({', '.join(parameters)}) has "
+            f"{counted(len(parameters), 'parameter')}, and --sig has {counted(len(types), 'type')}"
+        )
+
+
+# --- text
+
+
+def text_of(place: Place) -> str:
+    """The text of a file; reports errors in words."""
+    path = Path(place.file)
+    if not path.is_file():
+        fail(f"compile: there is no file {place.file!r}")
+    try:
+        return path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        fail(f"compile: {place.file} is no text: {error}", 1)
+    except OSError as error:
+        fail(f"compile: cannot read {place.file!r}: {error.strerror}")
+
+
+def ptx_of(place: Place, options: CppOptions, arch: str | None) -> tuple[str, str]:
+    """The PTX of CUDA C++, and the asked-for kernel's name there.
+
+    Raises:
+        CompileError: the compiler's own messages, or that there is none.
+    """
+    from gridlane.frontends.cuda_cpp import compile_cpp
+
+    is_expression = bool(place.kernel) and not _NAME.fullmatch(place.kernel)
+    expressions = [place.kernel] if is_expression else []
+    words = options.words(Path(place.file), arch)
+    made = compile_cpp(text_of(place), words, place.file, expressions)
+    return made.ptx, made.names.get(place.kernel, place.kernel)
+
+
+def of_ptx(text: str, place: Place, kernel: str) -> list[Input]:
+    """The kernels of PTX.
+
+    Raises:
+        PtxError: the text is no PTX module; located.
+    """
+    from gridlane.frontends.ptx import PtxSource, parse_ptx
+
+    module = parse_ptx(text, place.file if place.suffix == PTX else "")
+    if kernel and kernel not in module.entries:
+        known = ", ".join(module.entries) or "none"
+        fail(
+            f"compile: {place.file} has no kernel {kernel!r}{likely(kernel, module.entries)}. It "
+            f"has: {known}"
+        )
+    names = [kernel] if kernel else list(module.entries)
+    if not names:
+        fail(f"compile: {place.file} has no kernel: there is no .entry in it")
+    # Where PTX says f64 it means binary64, also on devices without it.
+    options = KernelOptions(fp64="exact")
+    return [
+        Input(name, PtxSource(module, name), options, (), _parameters(entry), 0, _block(entry))
+        for name, entry in _entries(module, names)
+    ]
+
+
+def _entries(module: PtxModule, names: list[str]) -> Iterator[tuple[str, PtxFunction]]:
+    return ((name, module.functions[name]) for name in names)
+
+
+def _parameters(entry: PtxFunction) -> tuple[str, ...]:
+    return tuple(f"{_short(param.name, entry.name)}: {_type(param)}" for param in entry.params)
+
+
+def _short(name: str, entry: str) -> str:
+    """The name of a parameter without its kernel's, which nvcc repeats in it."""
+    return name.removeprefix(f"{entry}_")
+
+
+def _type(param: Declared) -> str:
+    return f"{param.type}[{param.count}]" if param.is_array else param.type
+
+
+def _block(entry: PtxFunction) -> tuple[int, int, int] | None:
+    """The block shape that the PTX asks for, or the largest one that it allows where that is small;
+    None for any."""
+    shape = entry.tuning.get("reqntid") or entry.tuning.get("maxntid")
+    if not shape:
+        return None
+    x, y, z = (*shape, 1, 1)[:3]
+    return (x, y, z) if "reqntid" in entry.tuning or x * y * z < USUAL_BLOCK else None
+
+
+def of_ir(place: Place) -> list[Input]:
+    """The kernel of IR in text, at stage ``kernel`` or ``cfg``.
+
+    Raises:
+        GridlaneError: the text is no valid IR.
+    """
+    from gridlane.ir.parser import parse_module
+    from gridlane.ir.stages import CFG
+    from gridlane.ir.verifier import verify
+    from gridlane.passes.structure.structurize import structurize
+
+    module = parse_module(text_of(place))
+    verify(module, CFG)
+    structurize(module)
+    name = module.kernel.name
+    if place.kernel and place.kernel != name:
+        fail(f"compile: {place.file} has the kernel {name}, and no {place.kernel!r}")
+    parameters = tuple(f"{p.value.name}: {p.value.type}" for p in module.kernel.params)
+    options = KernelOptions(fp64="exact")  # f64 in IR means binary64
+    return [Input(name, ModuleSource(module), options, (), parameters)]

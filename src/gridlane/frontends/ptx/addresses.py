@@ -1,0 +1,81 @@
+"""Generic addresses as numbers: which memory they are of is in the top byte.
+
+An address stays a pointer of the IR where pointers.py finds its variable. Where it becomes a number
+that says nothing of its memory, the variables of that memory lie in one array, and an access with
+such a number chooses among the arrays by the tag. Addresses of global memory are the device's own,
+whose top byte is 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from gridlane.frontends.ptx.operands import Address
+from gridlane.ir.types import Space
+
+TAG_SHIFT = 56
+DYNAMIC_BIT = 1 << 24
+"""It is set in the offset of dynamic shared memory; static shared memory is smaller."""
+
+
+class Place(Enum):
+    """Memory with addresses that are numbers. The value is the tag."""
+
+    GLOBAL = 0
+    SHARED = 1
+    DYNAMIC = 2
+    LOCAL = 3
+    CODE = 4
+
+    @property
+    def start(self) -> int:
+        """The address of its first byte; shared memory is one space, with one tag."""
+        if self is Place.DYNAMIC:
+            return Place.SHARED.start | DYNAMIC_BIT
+        return self.value << TAG_SHIFT
+
+
+PLACES = {
+    Space.GLOBAL: (Place.GLOBAL,),
+    Space.SHARED: (Place.SHARED, Place.DYNAMIC),
+    Space.LOCAL: (Place.LOCAL,),
+    Space.GENERIC: (Place.SHARED, Place.DYNAMIC, Place.LOCAL, Place.GLOBAL),
+}
+"""The memory that an access to a space may be to; global memory is the last."""
+
+
+SPACE_OF = {
+    Place.SHARED: Space.SHARED,
+    Place.DYNAMIC: Space.SHARED,
+    Place.LOCAL: Space.LOCAL,
+}
+
+
+@dataclass(slots=True)
+class Numbering:
+    """What a translation finds about addresses as numbers; the next attempt begins with it.
+
+    Attributes:
+        spaces: those whose variables have addresses as numbers.
+        places: where such variables are.
+    """
+
+    spaces: set[Space]
+    places: set[Place]
+
+    def copy(self) -> Numbering:
+        """A copy."""
+        return Numbering(set(self.spaces), set(self.places))
+
+    def candidates(self, space: Space) -> list[Place]:
+        """Where the memory at a number may be."""
+        return [each for each in PLACES[space] if each is Place.GLOBAL or each in self.places]
+
+
+class Split(Exception):  # it is caught where it leads to branches
+    """An access with a number that may be of several memories: one branch for each."""
+
+    def __init__(self, operand: Address, places: list[Place]) -> None:
+        super().__init__()
+        self.operand, self.places = operand, places

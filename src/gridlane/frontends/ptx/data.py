@@ -1,0 +1,155 @@
+"""The memory of a module: its variables of global and constant memory, in one array of bytes.
+
+Each device has one such array for a module, which all kernels of it share; see cuda/raw/memory.py.
+PTX ISA 9.0, "Initializers".
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+
+from gridlane.frontends.ptx.module import Declared, PtxModule
+from gridlane.frontends.ptx.operands import number
+from gridlane.frontends.ptx.text import words_of
+from gridlane.frontends.ptx.types import TYPES
+
+_FLOATS = {32: "<f", 64: "<d"}
+CODE_START = 4 << 56
+"""The address of a function is this plus 16 times its number, from 1 on; see addresses.py."""
+
+_NAME = r"[A-Za-z_$%][\w$]*"
+_SYMBOL = re.compile(
+    rf"(?:(?P<mask>0[xX][0-9a-fA-F]+)\s*\(\s*)?(?:generic\s*\(\s*)?(?P<name>{_NAME})[\s)]*"
+    rf"(?:(?P<sign>[+-])\s*(?P<plus>\w+)\s*)?\)?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An address in an initial value.
+
+    Attributes:
+        at: its offset in the memory; ``size``: its bytes.
+        name: of the variable or function; ``plus``: what is added.
+        mask: the bits of the address that are stored, shifted to the lowest; 0 for all.
+    """
+
+    at: int
+    size: int
+    name: str
+    plus: int
+    mask: int
+
+
+class ModuleData:
+    """Where each variable lies in a module's memory, and the initial bytes.
+
+    Attributes:
+        offsets: of the variables by name.
+        size: bytes in all.
+    """
+
+    def __init__(self, module: PtxModule) -> None:
+        self.module = module
+        self.offsets: dict[str, int] = {}
+        self.size = 0
+        for each in module.variables.values():
+            if each.space not in ("global", "const") or each.linking == "extern":
+                continue
+            step = max(16, each.align)
+            at = -(-self.size // step) * step
+            self.offsets[each.name] = at
+            self.size = at + each.size
+        self._references: list[Reference] = []
+
+    def size_of(self, name: str) -> int:
+        """The bytes of a variable."""
+        return self.module.variables[name].size
+
+    def initial(self, start: int) -> np.ndarray:
+        """The bytes before any launch, of memory that begins at an address.
+
+        Raises:
+            PtxError: an initial value is malformed, or names what is not defined here.
+        """
+        made = np.zeros(self.size, np.uint8)  # whose pages come when they are written
+        for name, at in self.offsets.items():
+            variable = self.module.variables[name]
+            if variable.value:
+                data = self.bytes_of(variable)
+                made[at : at + len(data)] = np.frombuffer(data, np.uint8)
+        for each in self._references:
+            value = self._address(each, start)
+            if each.mask:
+                value = (value & each.mask) >> ((each.mask & -each.mask).bit_length() - 1)
+            data = (value % (1 << 8 * each.size)).to_bytes(each.size, "little")
+            made[each.at : each.at + each.size] = np.frombuffer(data, np.uint8)
+        return made
+
+    def _address(self, reference: Reference, start: int) -> int:
+        if reference.name in self.offsets:
+            return start + self.offsets[reference.name] + reference.plus
+        found = code_address(self.module, reference.name)
+        if found is None:
+            self.module.text.fail(
+                f"an initial value names {reference.name}, which is not defined here", 0
+            )
+        return found + reference.plus
+
+    def bytes_of(self, variable: Declared) -> bytes:
+        """The initial value of a variable, padded with zeros; notes the addresses in it.
+
+        Raises:
+            PtxError: it is malformed, or longer than the variable.
+        """
+        dtype, start = TYPES[variable.type], self.offsets.get(variable.name, 0)
+        made = b""
+        words = words_of(variable.value)
+        if variable.value.count("{") > 1 and len(words) * dtype.size < variable.size:
+            self._fail(variable, "rows that are given in part are not translated")
+        for word in words:
+            value = number(word)
+            if value is None:
+                self._refer(variable, word, start + len(made), dtype.size)
+                made += bytes(dtype.size)
+            elif value.is_float:
+                bits = value.float_bits or (dtype.bits if dtype.is_float else 0)
+                if bits != dtype.bits or bits not in _FLOATS:
+                    self._fail(variable, f"{word[:40]} is no .{variable.type}")
+                made += struct.pack(_FLOATS[bits], value.value)
+            elif dtype.is_float:
+                self._fail(variable, f"{word[:40]} is no .{variable.type}; write 0f or 0d and bits")
+            else:
+                made += (int(value.value) & (1 << dtype.bits) - 1).to_bytes(dtype.size, "little")
+        if len(made) > variable.size:
+            self._fail(variable, f"has {variable.size} bytes, and {len(made)} are given")
+        return made.ljust(variable.size, b"\0")
+
+    def _refer(self, variable: Declared, word: str, at: int, size: int) -> None:
+        found = _SYMBOL.fullmatch(word)
+        plus = number(found["plus"]) if found and found["plus"] else None
+        if found is None or (found["plus"] and (plus is None or plus.is_float)):
+            self._fail(variable, f"the initial value {word[:40]} is not translated")
+        mask = int(found["mask"], 16) if found["mask"] else 0
+        if not mask and size != 8:
+            self._fail(variable, f"{word[:40]} is an address, which has 8 bytes")
+        added = int(plus.value) if plus else 0
+        added = -added if found["sign"] == "-" else added
+        made = Reference(at, size, found["name"], added, mask)
+        if made not in self._references:
+            self._references.append(made)
+
+    def _fail(self, variable: Declared, what: str) -> NoReturn:
+        self.module.text.fail(f"{variable.name}: {what}", variable.at, len(variable.name))
+
+
+def code_address(module: PtxModule, name: str) -> int | None:
+    """The address of a function: a number that calls take, the same on every device."""
+    if name not in module.functions:
+        return None
+    return CODE_START + 16 * (1 + list(module.functions).index(name))

@@ -1,0 +1,162 @@
+"""Lowers numbered barriers of some threads to barriers of all that reach them.
+
+Control flow is structured: the threads that a numbered barrier joins reach the same op, so a
+barrier of those that reach it joins them. Whether they are as many as the kernel says is tested, as
+others may be meant that reach another op. Threads that arrive without waiting are counted in shared
+memory; that takes a device whose threads run up to a barrier in the order of the program.
+"""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import b1, i32, u32
+from gridlane.ir.builder import Builder, constant
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, atomic, control, grid, memory
+from gridlane.ir.ops.grid import Barrier, BarrierArrive, BarrierPart, BarrierReduce, Reduction
+from gridlane.ir.rewriting import replace_values
+from gridlane.ir.types import Space, pointer
+from gridlane.ir.values import ErrorSite, Function, Global, Module, Region, Value
+
+NUMBERS = 16
+"""The barriers of a block."""
+
+_ARRIVED = "barrier.arrived"
+
+
+def whole_barriers(module: Module) -> None:
+    """Lower the numbered barriers of a module where no thread arrives without waiting."""
+    if not any(isinstance(op, BarrierArrive) for op in _ops(module)):
+        _lower(module, False)
+
+
+def counted_barriers(module: Module) -> None:
+    """Lower them all."""
+    arrives = any(isinstance(op, BarrierArrive) for op in _ops(module))
+    _lower(module, arrives)
+
+
+def _ops(module: Module) -> list[Op]:
+    return [op for function in module.functions.values() for op in function.body.walk()]
+
+
+def _lower(module: Module, counts: bool) -> None:
+    if not any(isinstance(op, BarrierPart | BarrierArrive) for op in _ops(module)):
+        return
+    if counts:
+        module.globals[_ARRIVED] = Global(_ARRIVED, u32, NUMBERS, Space.SHARED)
+    for function in module.functions.values():
+        _Lowering(module, function, counts).run()
+
+
+class _Lowering:
+    def __init__(self, module: Module, function: Function, counts: bool) -> None:
+        self.module, self.function, self.counts = module, function, counts
+        self.builder = Builder(module, function)
+        self.values: dict[Value, Value] = {}
+
+    def run(self) -> None:
+        """Rewrite the function."""
+        self._region(self.function.body)
+        if self.values:
+            replace_values(self.function.body, self.values)
+        if self.counts and self.function.is_kernel:
+            with self.builder.inside(Region()) as start:
+                self._begin()
+            self.function.body.ops[:0] = start.ops
+
+    def _begin(self) -> None:
+        """No thread has arrived: the first one says so, and all wait for it."""
+        b = self.builder
+        x, y, z = (b.value(grid.ThreadIdx(axis)) for axis in grid.Axis)
+        with b.if_(b.eq(b.or_(x, b.or_(y, z)), b.const(0, i32))):
+            for number in range(NUMBERS):
+                b.store(self._word(b.const(number, u32)), b.const(0, u32))
+        b.emit(Barrier())
+
+    def _region(self, region: Region) -> None:
+        ops, region.ops = region.ops, []
+        for op in ops:
+            for inner in op.regions():
+                self._region(inner)
+            if not isinstance(op, BarrierPart | BarrierArrive):
+                region.ops.append(op)
+                continue
+            self.builder.loc = op.loc
+            with self.builder.inside(Region()) as made:
+                if isinstance(op, BarrierArrive):
+                    self._arrive(op)
+                else:
+                    self.values[op.results[0]] = self._part(op)
+            region.ops += made.ops
+
+    def _word(self, number: Value) -> Value:
+        b = self.builder
+        words = b.value(memory.GlobalAddress(_ARRIVED, pointer(u32, Space.SHARED)))
+        return b.offset(words, b.cast(number, i32))
+
+    def _arrive(self, op: BarrierArrive) -> None:
+        b = self.builder
+        kind, scope = atomic.AtomicKind.ADD, grid.MemoryScope.BLOCK
+        order = grid.MemoryOrder.RELEASE
+        self._require(b.lt(op.number, b.const(NUMBERS, u32)), "the barrier is none of 0 to 15")
+        b.emit(atomic.Atomic(kind, self._word(op.number), b.const(1, u32), order, scope))
+
+    def _part(self, op: BarrierPart) -> Value:
+        """The reduction of the threads that reach a barrier."""
+        b = self.builder
+        self._require(b.lt(op.number, b.const(NUMBERS, u32)), "the barrier is none of 0 to 15")
+        if constant(op.number) is not None:
+            true = b.const(True, b1)
+            came = b.value(BarrierReduce(Reduction.COUNT, true))
+            made = b.value(BarrierReduce(op.kind, op.predicate))
+        else:
+            came, made = self._by_number(op)
+        total = b.cast(came, u32)
+        if self.counts:
+            word = self._word(op.number)
+            total = b.add(total, b.load(word, volatile=True))
+            b.emit(Barrier())  # all have read it
+            b.store(word, b.const(0, u32), volatile=True)
+            b.emit(Barrier())
+        threads = b.and_(b.add(total, b.const(31, u32)), b.const(~31 & u32.max, u32))
+        self._require(
+            b.eq(threads, op.count),
+            "other threads than the number of this barrier's reach it together; here the threads "
+            "of a numbered barrier wait at the same place of the program, and those that arrive "
+            "without waiting come before",
+        )
+        return made
+
+    def _by_number(self, op: BarrierPart) -> tuple[Value, Value]:
+        """How many threads come to this thread's barrier, and their reduction, by a barrier of the
+        threads for each number."""
+        b = self.builder
+        number, came, made = (
+            b.variable(name, type_) for name, type_ in (("n", u32), ("came", i32), ("made", i32))
+        )
+        b.write(number, b.const(0, u32))
+        with b.loop() as loop:
+            b.break_if(b.value(arith.Ge(b.read(number), b.const(NUMBERS, u32))))
+            own = b.eq(op.number, b.read(number))
+            here = b.value(BarrierReduce(Reduction.COUNT, own))
+            true = b.value(BarrierReduce(Reduction.COUNT, b.and_(own, op.predicate)))
+            with b.if_(own):
+                b.write(came, here)
+                b.write(made, true)
+            with b.inside(loop.step):
+                b.write(number, b.add(b.read(number), b.const(1, u32)))
+        total, holds = b.read(came), b.read(made)
+        if op.kind is Reduction.COUNT:
+            return total, holds
+        zero = b.const(0, i32)
+        is_all = op.kind is Reduction.ALL
+        found = b.eq(holds, total) if is_all else b.value(arith.Ne(holds, zero))
+        return total, b.cast(found, i32)
+
+    def _require(self, holds: Value, told: str) -> None:
+        if constant(holds):
+            return
+        b = self.builder
+        self.module.errors.append(ErrorSite("RuntimeError", told, b.loc))
+        with b.if_(b.not_(holds)):
+            b.emit(control.Raise(len(self.module.errors) - 1))

@@ -1,0 +1,187 @@
+"""Variables of a module, generic addresses and functions by address, on each device."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.devices import DEVICES
+
+from gridlane import cuda
+from gridlane.core.errors import ArgumentError, PtxError
+from gridlane.frontends.ptx import ModuleData, parse_ptx
+from gridlane.launch import current
+from gridlane.launch.devices import get_device
+
+SOURCE = Path(__file__).parent / "memory.cu"
+HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
+T = np.arange(32)
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    from gridlane.frontends.cuda_cpp import compile_cpp
+
+    return compile_cpp(SOURCE.read_text()).ptx
+
+
+@pytest.fixture(params=["interp", *DEVICES])
+def module(request: pytest.FixtureRequest, text: str) -> cuda.RawModule:
+    """A module of its own, as kernels change its memory."""
+    current.choose(get_device(request.param))
+    return cuda.RawModule(code=text)
+
+
+def run(module: cuda.RawModule, name: str, *args: object, threads: int = 1, **more: int) -> None:
+    module.get_function(name)(1, threads, args, **more)
+
+
+def test_kernels_share_the_variables(module):
+    x = np.zeros(32, np.int32)
+    run(module, "count", x, threads=32)
+    assert sorted(x) == list(range(5, 37))
+    counter = module.get_global("counter").view(np.int32)
+    assert counter.copy_to_host() == [37]
+    counter.copy_to_device(np.array([100], np.int32))
+    run(module, "handed_on", x)
+    assert x[1] == 109
+    run(module, "one_of_two", x, 1)
+    assert x[1] == 7
+    x[:] = 0
+    run(module, "one_of_two", x, 0)
+    assert list(x[:2]) == [7, 7]
+    x[0] = 3
+    run(module, "handed_on", x)
+    assert list(x[:2]) == [12, 16]
+
+
+def test_addresses_in_global_memory(module):
+    slot, x = np.zeros(1, np.uint64), np.zeros(2, np.int32)
+    run(module, "kept_in_memory", slot, x)
+    assert list(x) == [8, 9]
+    assert slot[0] == module.get_global("counter").address
+
+
+def test_constants_that_the_host_writes(module):
+    x = np.zeros(1, np.float32)
+    run(module, "tables", x, 2)
+    assert x == [6.5]
+    factors = module.get_global("factors").view(np.float32)
+    factors.copy_to_device(np.array([9, 8, 7], np.float32))
+    run(module, "tables", x, 2)
+    assert x == [-1 + 7]
+    table = module.get_global("table").view(np.float32)
+    assert list(table.copy_to_host()) == [1, 2, -1, 4]
+
+
+def test_addresses_of_shared_memory(module):
+    x = np.zeros(32, np.int32)
+    run(module, "shared_addresses", x, threads=32)
+    assert list(x) == list((31 - (T ^ 1)) * 3 + (31 - T) * 3 + 9)
+
+
+def test_an_address_of_any_memory(module):
+    x = np.zeros(65, np.int32)
+    run(module, "any_memory", x, 1, threads=32, shared_mem=128)
+    which = (T + 1) % 4
+    own = ((T + 1) & 7) + T + 9
+    of = np.choose(which, [1110 + T, 1210 + T, 2000 + own, 4310 + T])
+    assert list(x[:32]) == list(of)
+    assert list(x[32:64]) == list(np.where(which == 3, 310, 300) + T) and x[64] == 8
+
+
+def test_functions_by_address(module):
+    x = T.astype(np.float32)
+    run(module, "virtual_functions", x, threads=32)
+    assert list(x) == list(np.where(T & 1, 2 * T * T, 3 * T))
+    x = T.astype(np.int32)
+    run(module, "functions", x, 1, threads=32)
+    assert list(x) == list(np.choose((T + 1) % 3, [T + T, T * T, T * 0]))
+
+
+def test_a_call_of_no_function(text):
+    current.choose(get_device("interp"))
+    with pytest.raises(RuntimeError, match="the address of a call is of no function"):
+        run(cuda.RawModule(code=text), "no_function", np.zeros(1, np.int32))
+
+
+def test_a_parameter_by_index(module):
+    x, many = T.astype(np.int32), np.arange(16, dtype=np.int32) * 11
+    run(module, "parameter_by_index", x, many.tobytes(), threads=32)
+    assert list(x) == list(many[(T * 8) & 15])
+
+
+def test_modules_have_memory_of_their_own(text):
+    current.choose(get_device("cpu"))
+    one, two = cuda.RawModule(code=text), cuda.RawModule(code=text)
+    x = np.zeros(4, np.int32)
+    run(one, "count", x, threads=4)
+    assert one.get_global("counter").view(np.int32).copy_to_host() == [9]
+    assert two.get_global("counter").view(np.int32).copy_to_host() == [5]
+    alone = cuda.RawKernel(text, "count")
+    alone(1, 4, (x,))
+    assert sorted(x) == [5, 6, 7, 8]
+    kernel = one.get_function("count")
+    del one
+    gc.collect()
+    kernel(1, 4, (x,))
+    assert sorted(x) == [9, 10, 11, 12]
+
+
+def test_threads_that_launch_first_at_once(text):
+    current.choose(get_device("cpu"))
+    module = cuda.RawModule(code=text)
+    kernel, xs = module.get_function("count"), [np.zeros(8, np.int32) for _ in range(8)]
+    workers = [threading.Thread(target=kernel, args=(1, 8, (x,))) for x in xs]
+    for each in workers:
+        each.start()
+    for each in workers:
+        each.join()
+    assert sorted(np.concatenate(xs)) == list(range(5, 69))
+
+
+def test_no_such_variable(text):
+    with pytest.raises(ArgumentError, match=r"no variable nothing here; .*: .*count"):
+        cuda.RawModule(code=text).get_global("nothing")
+
+
+@pytest.mark.parametrize(
+    "declared, wanted",
+    [
+        (".b32 v[3] = {1, -2, 0f3F800000}", np.array([1, -2, 0x3F800000], "<i4").tobytes()),
+        (".u64 v[2] = {w+4, generic(w)}", np.array([36, 32], "<u8").tobytes()),
+        (".u64 v[2] = {f, 0}", np.array([(4 << 56) + 16, 0], "<u8").tobytes()),
+        (".u8 v[3] = {0xFF(w), 0xFF00(w), 7}", bytes([32, 0, 7])),
+        (".f64 v = 1.5", np.array([1.5]).tobytes()),
+        (".f32 v[2][2] = {{1.0, 2.0}, {3.0, 4.0}}", np.array([1, 2, 3, 4], "<f4").tobytes()),
+        (".b8 v[] = {72, 105, 0}", b"Hi\0"),
+        (".align 8 .b8 v[4] = {1}", bytes([1, 0, 0, 0])),
+    ],
+)
+def test_initial_values(declared, wanted):
+    module = parse_ptx(f"{HEAD}.func f() {{ ret; }}\n.global {declared};\n.global .b64 w[2];\n")
+    data = ModuleData(module)
+    assert data.initial(16)[: len(wanted)].tobytes() == wanted
+    assert data.size_of("v") == len(wanted) and data.offsets["w"] == 16
+
+
+@pytest.mark.parametrize(
+    "declared, told",
+    [
+        (".b32 v[2] = {1, 2, 3}", "has 8 bytes, and 12 are given"),
+        (".u64 v = nowhere", "names nowhere, which is not defined"),
+        (".u32 v = w", "is an address, which has 8 bytes"),
+        (".u32 v = 1 2", "the initial value 1 2 is not translated"),
+        (".f32 v[2][2] = {{1.0}, {3.0, 4.0}}", "rows that are given in part"),
+        (".f32 v = 1", "1 is no .f32"),
+        (".b32 v = 1.5", "1.5 is no .b32"),
+        (".b32 v = 0d3FF0000000000000", "is no .b32"),
+        (".u64 v = w+1.5", "is not translated"),
+    ],
+)
+def test_malformed_initial_values(declared, told):
+    with pytest.raises(PtxError, match=told.replace("+", r"\+")):
+        ModuleData(parse_ptx(f"{HEAD}.global {declared};\n.global .b64 w[2];\n")).initial(0)
