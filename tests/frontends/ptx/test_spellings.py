@@ -7,6 +7,7 @@ import pytest
 
 from gridlane import cuda
 from gridlane.core.errors import PtxError
+from gridlane.frontends.ptx import parse_ptx
 from gridlane.frontends.ptx.expressions import evaluate
 from gridlane.frontends.ptx.forms.table import FORMS, find
 from gridlane.launch import current
@@ -175,3 +176,8 @@ def test_operands_that_are_expressions(run):
         add.s64 %rd2, %rd2, %rd3;
         st.global.u32 [%rd2], %r3;""")
     assert (y == 99).all()
+
+
+def test_the_end_of_a_c_string():
+    made = parse_ptx(".version 8.8\n.target sm_80\n.address_size 64\n.entry k() { ret; }\n\0")
+    assert made.entries == ("k",)
