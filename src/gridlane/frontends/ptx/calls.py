@@ -10,7 +10,6 @@ from gridlane.core.dtypes import u64
 from gridlane.frontends.ptx.body import Instruction
 from gridlane.frontends.ptx.data import code_address
 from gridlane.frontends.ptx.forms.functions import FUNCTIONS
-from gridlane.frontends.ptx.libdevice import KNOWN
 from gridlane.frontends.ptx.module import Declared, PtxFunction, PtxModule
 from gridlane.frontends.ptx.operands import Operand, Reg, Symbol, Tuple
 from gridlane.frontends.ptx.parameters import Parameters, pieces
@@ -84,8 +83,6 @@ class Calls:
                 )
         if callee.has_body:
             self._emit(callee, given, taken)
-        elif target.name in KNOWN:
-            self._of_libdevice(callee, given, taken)
         elif target.name in FUNCTIONS:
             self._of_language(callee, given, taken)
         else:
@@ -140,23 +137,6 @@ class Calls:
         for operand, wanted, value in zip(taken, callee.results, values, strict=True):
             ((_, dtype),) = pieces(wanted)
             parameters.returned(operand, wanted, [t.as_type(value, dtype)])
-
-    def _of_libdevice(
-        self, callee: PtxFunction, given: Sequence[Declared], taken: Sequence[Declared]
-    ) -> None:
-        """Call a function of libdevice, which is one of the IR's."""
-        t, known = self._caller.values, KNOWN[callee.name]
-        sizes = [each.size for each in (*callee.params, *callee.results)]
-        if sizes != [each.size for each in (*known.params, known.result)]:
-            wanted = ", ".join(map(str, known.params))
-            t.fail(f"{callee.name} takes {wanted} and returns {known.result}; it is declared else")
-        arguments = [
-            t.as_type(self._caller.parameters.load(t, operand, 0, dtype), dtype)
-            for operand, dtype in zip(given, known.params, strict=True)
-        ]
-        self._caller.parameters.returned(
-            taken[0], callee.results[0], [known.build(t.b, *arguments)]
-        )
 
     # --- by address
 
