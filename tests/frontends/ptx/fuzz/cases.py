@@ -20,7 +20,7 @@ from gridlane.frontends.ptx import PtxModule, PtxSource, parse_ptx
 from gridlane.ir.types import PointerType
 from gridlane.ir.verifier import verify
 
-READING_S, RUNNING_S = 10.0, 5.0
+READING_S, RUNNING_S = 10.0, 20.0
 """How long reading a text may take, and what a run on the interpreter is given."""
 BYTES = 4096
 """Of the memory behind each parameter of changed texts."""
@@ -38,25 +38,25 @@ class TooLongError(Exception):
 
 @contextlib.contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """End what is inside by ``TooLongError``, in the main thread."""
+    """End what is inside by ``TooLongError`` after seconds of the processor, in the main thread."""
 
     def stop(*_: Any) -> None:
         raise TooLongError
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def read(text: str) -> PtxModule | None:
     """The module with all its kernels translated; None where the text is refused."""
     start = time.process_time()
     try:
-        with limited(READING_S * 3):
+        with limited(READING_S):
             module = parse_ptx(text)
             for name in module.entries:
                 verify(PtxSource(module, name).translate((), KernelOptions()))
@@ -80,7 +80,10 @@ def run_program(program: Program) -> str:
     made: list[list[np.ndarray]] = []
     for device in ("interp", "cpu"):
         arrays = program.arrays()
-        told = _launched(device, module, "k", program.grid, program.block, tuple(arrays))
+        try:
+            told = _launched(device, module, "k", program.grid, program.block, tuple(arrays))
+        except TooLongError:
+            raise Finding(f"{device}: a run takes too long") from None
         if told:
             raise Finding(f"{device}: {told}")
         made.append(arrays)
