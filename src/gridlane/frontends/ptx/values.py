@@ -65,6 +65,8 @@ class Values:
         self._values: dict[Register, Value] = {}
         self._vars: dict[Register, Var] = {}
         self._flag: Var | None = None
+        self.normal: set[Value] = set()
+        """Floats that are no subnormal numbers."""
         self.place: Place | None = None
 
     def fail(self, message: str) -> NoReturn:
