@@ -37,16 +37,16 @@ def _fold(function: Function) -> None:
         return new.get(value, value)
 
     regions = [function.body]
-    while regions:  # a region before those inside; values go into these alone
+    while regions:  # a region before those inside, as these alone see its values
         region = regions.pop()
         for place, op in enumerate(region.ops):
-            op.replace_operands(change)
-            regions += op.regions()
-            if op.pure and len(op.results) == 1 and _is_integer(op.results[0]):
+            if new:
+                op.replace_operands(change)
+            if op.REGION_FIELDS:
+                regions += op.regions()
+            elif type(op) in _KNOWN and _is_integer(op.results[0]):
                 region.ops[place] = _folded(op, known, new)
     if new:
-        for op in function.body.walk():  # of regions that came before
-            op.replace_operands(change)
         erase_dead(function.body)
 
 
@@ -190,3 +190,4 @@ _LARGEST: dict[type[Op], Callable[[Any, Known], int | None]] = {
     grid.BlockIdx: _number(MOST_BLOCKS),
     grid.GridDim: _number(MOST_BLOCKS),
 }
+_KNOWN = frozenset((*_SAME, *_LARGEST))
