@@ -3,8 +3,8 @@
     python benchmarks/ptx_speed.py [--rounds N] [--only EXAMPLE] [--strict]
 
 Milliseconds of a launch on the same arrays, which take turns; medians, and the median of the
-ratios. The results of both are compared. Prints the geometric mean, whose bar is 1.1. --strict is without
-the kernels' ``fastmath=True``, on both sides.
+ratios. The results of both are compared. Prints the geometric mean, whose bar is 1.1. --strict is
+without the kernels' ``fastmath=True``, on both sides.
 """
 
 from __future__ import annotations

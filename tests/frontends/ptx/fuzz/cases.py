@@ -20,8 +20,9 @@ from gridlane.frontends.ptx import PtxModule, PtxSource, parse_ptx
 from gridlane.ir.types import PointerType
 from gridlane.ir.verifier import verify
 
-READING_S, RUNNING_S = 10.0, 20.0
-"""How long reading a text may take, and what a run on the interpreter is given."""
+READING_S, PROGRAM_S, CHANGED_S = 10.0, 20.0, 2.0
+"""Seconds of the processor: for reading a text, and for the interpreter to run a program and a
+changed text, which may have no end."""
 BYTES = 4096
 """Of the memory behind each parameter of changed texts."""
 UNSURE = (".shared", ".local", "approx", ".full", "tanh", "ex2", "lg2", "sin.", "cos.", "nanosleep")
@@ -81,7 +82,8 @@ def run_program(program: Program) -> str:
     for device in ("interp", "cpu"):
         arrays = program.arrays()
         try:
-            told = _launched(device, module, "k", program.grid, program.block, tuple(arrays))
+            with _patience(device, PROGRAM_S):
+                told = _launched(device, module, "k", program.grid, program.block, tuple(arrays))
         except TooLongError:
             raise Finding(f"{device}: a run takes too long") from None
         if told:
@@ -126,7 +128,8 @@ def _run_entry(text: str, module: PtxModule, name: str) -> str:
     for device in ("interp", "cpu"):
         args = _arguments(module, name)
         try:
-            told = _launched(device, module, name, 1, tuple(shape), tuple(args))
+            with _patience(device, CHANGED_S):
+                told = _launched(device, module, name, 1, tuple(shape), tuple(args))
         except TooLongError:
             return "endless"
         if told:
@@ -181,7 +184,7 @@ def _launched(
 ) -> str:
     """Run a kernel; why it stopped, or ""."""
     try:
-        with gridlane.device(device), _patience(device):
+        with gridlane.device(device):
             RawModule(code=module.text.text).get_function(name)(grid, block, args)
     except GridlaneError as error:
         return f"{type(error).__name__}: {error}"
@@ -196,6 +199,6 @@ def _launched(
     return ""
 
 
-def _patience(device: str) -> contextlib.AbstractContextManager[None]:
+def _patience(device: str, seconds: float) -> contextlib.AbstractContextManager[None]:
     # What the CPU runs cannot be interrupted from here: the parent process ends it.
-    return limited(RUNNING_S) if device == "interp" else contextlib.nullcontext()
+    return limited(seconds) if device == "interp" else contextlib.nullcontext()
