@@ -115,7 +115,11 @@ def _of_part(frame: Frame, op: Op, number: int, text: str) -> KernelError:
 
 
 def _machine(frame: Frame, op: grid.Machine, mask: Array) -> Array:
-    readings = {grid.Reading.MULTIPROCESSOR: 0, grid.Reading.MULTIPROCESSORS: 1}
+    readings = {
+        grid.Reading.MULTIPROCESSOR: 0,
+        grid.Reading.MULTIPROCESSORS: 1,
+        grid.Reading.ERRORS: int(frame.block.launch.error is not None),
+    }
     value = readings.get(op.kind, time.perf_counter_ns())
     return np.full(frame.block.lanes, value, np.uint64)
 

@@ -103,13 +103,15 @@ class Reading(Enum):
     NANOSECONDS = "nanoseconds"
     MULTIPROCESSOR = "multiprocessor"
     MULTIPROCESSORS = "multiprocessors"
+    ERRORS = "errors"
 
 
 @operation("machine")
 class Machine(Op):
     """A reading of the device as u64: a counter that never decreases in a thread, of cycles or of
     nanoseconds; the multiprocessor that the thread is on now, and their number. A device that
-    counts no cycles counts nanoseconds; the host's processor is one multiprocessor."""
+    counts no cycles counts nanoseconds; the host's processor is one multiprocessor. ``errors`` is
+    1 once a thread of the launch has reported an error; passes for the host's devices emit it."""
 
     kind: Reading
 

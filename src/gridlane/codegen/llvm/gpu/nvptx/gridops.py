@@ -34,6 +34,8 @@ _READINGS = {
 @emits(grid.Machine)
 def machine(state: Emission, op: grid.Machine) -> None:
     """Emit the special register, which is read anew each time."""
+    if op.kind not in _READINGS:
+        raise state.refuse(op, "the reading is the host's")
     name, body = _READINGS[op.kind], state.body
     if name in ("clock64", "globaltimer"):
         made = body.op(f'call i64 asm sideeffect "mov.u64 $0, %{name};", "=l"()')
