@@ -13,6 +13,7 @@ WITHOUT_GRIDS = {
 }
 
 SHADERS = {
+    "mma": "its language has no products of matrices; multiply the elements in its place",
     "machine": "its language reads no clock and no number of a multiprocessor; measure on the host",
     "barrier_arrive": "its threads run in no order that the program gives; let all threads wait "
     "(bar.sync) at one place of the program",

@@ -107,7 +107,7 @@ def _call(frame: Frame, op: control.Call, mask: Array) -> Array:
 def _print(frame: Frame, op: control.Print, mask: Array) -> Array:
     arguments = [frame.values[value] for value in op.arguments]
     for lane in np.flatnonzero(mask):
-        values = [value[lane] for value in arguments]
+        values: list[Any] = [value[lane] for value in arguments]
         frame.block.launch.prints.append(joined(op.parts, op.formats, values) + op.end)
     return mask
 

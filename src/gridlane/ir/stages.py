@@ -26,6 +26,8 @@ COOPERATIVE = frozenset(("grid_sync",))
 
 PARTS = frozenset(("barrier_part", "barrier_arrive"))
 
+PRODUCTS = frozenset(("mma",))
+
 MACHINE = frozenset(("machine",))
 
 GRID = frozenset((
@@ -63,7 +65,9 @@ GRAPH = frozenset(("graph", "block", "branch", "branch_if", "switch"))
 COMMON = ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL
 """Ops that every target emits."""
 
-KERNEL = COMMON | PARTS | MACHINE | COOPERATIVE | COPIES | MATRIX | REPORTS | CALLS | EXITS
+KERNEL = (
+    COMMON | PARTS | MACHINE | PRODUCTS | COOPERATIVE | COPIES | MATRIX | REPORTS | CALLS | EXITS
+)
 """Ops that frontends make, and all passes but the last."""
 
 CFG = KERNEL | GRAPH
