@@ -27,6 +27,7 @@ OTHERS = {
     "memory": "ld ldu st prefetch prefetchu discard applypriority createpolicy isspacep cp cvta",
     "atomics": "atom red",
     "threads": "bar barrier membar fence nanosleep pmevent brkpt setmaxnreg",
+    "matrices": "mma wmma ldmatrix stmatrix movmatrix",
     "warps": "shfl vote activemask match redux elect",
 }
 """Roots whose results are not those of operands alone; other tests run them."""

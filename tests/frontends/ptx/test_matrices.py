@@ -306,3 +306,101 @@ def test_ptxas_accepts_them(tmp_path: Path):
         names, body = spelled(shape, a, b, c)
         lines.append("{" + names + body.replace("%x", "%rd") + "}")
     assert refused_by_ptxas(text_of("\n".join(lines)), tmp_path) == []
+
+
+# --- wmma
+
+WMMA = [
+    ("m16n16k16", "f16", "f32"),
+    ("m16n16k16", "f16", "f16"),
+    ("m32n8k16", "f16", "f32"),
+    ("m8n32k16", "f16", "f16"),
+    ("m16n16k16", "bf16", "f32"),
+    ("m8n32k16", "bf16", "f32"),
+    ("m16n16k8", "tf32", "f32"),
+    ("m8n8k4", "f64", "f64"),
+    ("m16n16k16", "s8", "s32"),
+    ("m32n8k16", "u8", "s32"),
+]
+COUNTS = {
+    ("f16", 16): 8,
+    ("f16", 8): 8,
+    ("f16", 32): 8,
+    ("bf16", 8): 2,
+    ("bf16", 16): 4,
+    ("bf16", 32): 8,
+    ("tf32", 16): 4,
+    ("f64", 8): 1,
+    ("s8", 16): 2,
+    ("u8", 32): 4,
+    ("u8", 8): 1,
+}
+"""The registers of a factor, by its rows or columns."""
+
+
+def wmma_body(shape: str, kind: str, total: str, orders: tuple[str, str, str]) -> tuple[str, str]:
+    """The registers of a product of three matrices in memory, and its body."""
+    rows, columns, depth = (int(n) for n in shape[1:].replace("n", "k").split("k"))
+    a, b, c = orders
+    word = "f64" if kind == "f64" else "b32"
+    of_sum = {"f16": "b32", "s32": "b32"}.get(total, total)
+    counts = COUNTS[kind, rows], COUNTS[kind, columns]
+    sums = rows * columns // 32 // (2 if total == "f16" else 1)
+    kinds = f"{total}.{total}" if kind == "f16" else f"{total}.{kind}.{kind}.{total}"
+    strides = (
+        depth if a == "row" else rows,
+        columns if b == "row" else depth,
+        columns if c == "row" else rows,
+    )
+    held = [regs("a", counts[0]), regs("b", counts[1]), regs("c", sums), regs("d", sums)]
+    body = f"""
+    wmma.load.a.sync.aligned.{a}.{shape}.global.{kind} {held[0]}, [%x0], {strides[0]};
+    wmma.load.b.sync.aligned.{b}.{shape}.global.{kind} {held[1]}, [%x1], {strides[1]};
+    wmma.load.c.sync.aligned.{c}.{shape}.global.{total} {held[2]}, [%x2], {strides[2]};
+    wmma.mma.sync.aligned.{a}.{b}.{shape}.{kinds} {held[3]}, {", ".join(held[:3])};
+    wmma.store.d.sync.aligned.{c}.{shape}.global.{total} [%x2], {held[3]}, {strides[2]};
+    """
+    return f".reg .{word} %a<9>, %b<9>; .reg .{of_sum} %c<9>, %d<9>;", body
+
+
+def in_memory(matrix: np.ndarray, kind: str, order: str) -> np.ndarray:
+    types = {"tf32": np.float32, "f32": np.float32, "f16": np.float16, "f64": np.float64}
+    types |= {"bf16": ml_dtypes.bfloat16, "s8": np.int8, "u8": np.uint8, "s32": np.int32}
+    made = np.ascontiguousarray(matrix if order == "row" else matrix.T).astype(types[kind])
+    return made.view(np.uint16) if kind == "bf16" else made
+
+
+@pytest.mark.parametrize("device", NATIVE)
+@pytest.mark.parametrize("orders", [("row", "col", "row"), ("col", "row", "col")])
+@pytest.mark.parametrize("shape, kind, total", WMMA)
+def test_wmma(device, shape, kind, total, orders):
+    rows, columns, depth = (int(n) for n in shape[1:].replace("n", "k").split("k"))
+    first, second = drawn(kind, (rows, depth)), drawn(kind, (depth, columns))
+    third = RNG.integers(-9, 10, (rows, columns))
+    names, body = wmma_body(shape, kind, total, orders)
+    result = in_memory(third, total, orders[2])
+    # All lanes have the address of the whole.
+    body = (
+        "mul.wide.u32 %own, %lane, 128;"
+        + "".join(f"sub.u64 %x{n}, %x{n}, %own;" for n in range(3))
+        + body
+    )
+    run(
+        device,
+        body,
+        names,
+        in_memory(first, kind, orders[0]),
+        in_memory(second, kind, orders[1]),
+        result,
+    )
+    want = first.astype(np.float64) @ second.astype(np.float64) + third
+    assert (result == (want if orders[2] == "row" else want.T)).all()
+
+
+@pytest.mark.skipif(not PTXAS, reason="ptxas of CUDA is not installed")
+def test_ptxas_accepts_wmma(tmp_path: Path):
+    lines: list[str] = []
+    for shape, kind, total in WMMA:
+        names, body = wmma_body(shape, kind, total, ("row", "col", "row"))
+        lines.append("{" + names + body.replace("%x", "%rd") + "}")
+    assert refused_by_ptxas(text_of("\n".join(lines)), tmp_path) == []

@@ -17,6 +17,7 @@ from gridlane.frontends.ptx.forms import (
     rounding64,
     threads,
     warps,
+    wmma,
 )
 from gridlane.frontends.ptx.forms.table import FORMS, Form, Match, find
 
@@ -39,4 +40,5 @@ _FAMILIES = (
     rounding64,
     threads,
     warps,
+    wmma,
 )
