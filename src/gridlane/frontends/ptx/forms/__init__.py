@@ -16,6 +16,7 @@ from gridlane.frontends.ptx.forms import (
     rounding,
     rounding64,
     threads,
+    video,
     warps,
     wmma,
 )
@@ -39,6 +40,7 @@ _FAMILIES = (
     rounding,
     rounding64,
     threads,
+    video,
     warps,
     wmma,
 )
