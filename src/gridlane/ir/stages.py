@@ -28,7 +28,7 @@ PARTS = frozenset(("barrier_part", "barrier_arrive"))
 
 PRODUCTS = frozenset(("mma",))
 
-MACHINE = frozenset(("machine",))
+MACHINE = frozenset(("machine", "run_others"))
 
 GRID = frozenset((
     "thread_idx", "block_idx", "block_dim", "grid_dim", "lane_id", "dynamic_shared_size",
