@@ -63,8 +63,8 @@ class CppOptions:
     standard: str | None = None
 
     def words(self, file: Path, arch: str | None) -> list[str]:
-        """As the compiler takes them; the file's own folder is searched last."""
-        words = [f"-I{folder}" for folder in (*self.includes, str(file.parent))]
+        """As the compiler takes them."""
+        words = [f"-I{folder}" for folder in self.includes]
         words += [f"-D{each}" for each in self.defines]
         if self.standard is not None:
             words.append(f"--std={self.standard}")
@@ -168,12 +168,12 @@ def ptx_of(place: Place, options: CppOptions, arch: str | None) -> tuple[str, st
     Raises:
         CompileError: the compiler's own messages, or that there is none.
     """
-    from gridlane.frontends.cuda_cpp import compile_cpp
+    from gridlane.compiler.cpp import CppSource, compile_cpp
 
     is_expression = bool(place.kernel) and not _NAME.fullmatch(place.kernel)
-    expressions = [place.kernel] if is_expression else []
-    words = options.words(Path(place.file), arch)
-    made = compile_cpp(text_of(place), words, place.file, expressions)
+    expressions = (place.kernel,) if is_expression else ()
+    words = tuple(options.words(Path(place.file), arch))
+    made = compile_cpp(CppSource(text_of(place), words, place.file, expressions))
     return made.ptx, made.names.get(place.kernel, place.kernel)
 
 
