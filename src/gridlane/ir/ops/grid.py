@@ -213,6 +213,23 @@ class GridSync(Op):
     at this op end."""
 
 
+@operation("run_others")
+class RunOthers(Op):
+    """Let the other threads of the block run up to this op too, or to another at which they wait:
+    a thread that looks in a loop for what they do needs it. It orders nothing. The i32 result is
+    how often a thread may look in vain before it is sure that nothing comes: without a limit where
+    warps run beside each other."""
+
+    barrier = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (i32,)
+
+
+PATIENCE = 20_000
+"""What ``run_others`` gives where the sides of a branch run one after the other."""
+
+
 @operation("sync_warp")
 class SyncWarp(Op):
     """Wait for the warp's lanes in ``mask`` (u32); order their memory accesses. Lanes that have

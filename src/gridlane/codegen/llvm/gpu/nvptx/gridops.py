@@ -23,6 +23,12 @@ def dynamic_shared_size(state: Emission, op: Op) -> None:
     state.set(op.results[0], name)
 
 
+@emits(grid.RunOthers)
+def run_others(state: Emission, op: Op) -> None:
+    """Emit nothing: warps run beside each other."""
+    state.set(op.results[0], str((1 << 31) - 1))
+
+
 _READINGS = {
     grid.Reading.CYCLES: "clock64",
     grid.Reading.NANOSECONDS: "globaltimer",
