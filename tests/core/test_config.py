@@ -33,3 +33,14 @@ def test_libdevice_of_a_toolkit_comes_first(tmp_path, monkeypatch):
     # One that is named is the only one that is looked at.
     monkeypatch.setattr(libdevice, "config", lambda: replace(settings, libdevice=Path("/none")))
     assert libdevice.find_libdevice.__wrapped__() is None
+
+
+@pytest.mark.parametrize("text, seconds", [("5", 5.0), ("0.5", 0.5), (".5", 0.5)])
+def test_the_limit_of_a_compiler(text, seconds):
+    assert read({"GRIDLANE_COMPILE_TIMEOUT": text}).compile_timeout == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0", "0.0", "-1", "inf", "nan", "1e3", "a"])
+def test_limits_of_a_compiler_that_are_none(text):
+    with pytest.raises(ValueError, match=r"GRIDLANE_COMPILE_TIMEOUT=.*a number of seconds above 0"):
+        read({"GRIDLANE_COMPILE_TIMEOUT": text})

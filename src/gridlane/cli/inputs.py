@@ -168,12 +168,12 @@ def ptx_of(place: Place, options: CppOptions, arch: str | None) -> tuple[str, st
     Raises:
         CompileError: the compiler's own messages, or that there is none.
     """
-    from gridlane.frontends.cuda_cpp import compile_cpp
+    from gridlane.compiler.cpp import CppSource, compile_cpp
 
     is_expression = bool(place.kernel) and not _NAME.fullmatch(place.kernel)
-    expressions = [place.kernel] if is_expression else []
-    words = options.words(Path(place.file), arch)
-    made = compile_cpp(text_of(place), words, place.file, expressions)
+    expressions = (place.kernel,) if is_expression else ()
+    words = tuple(options.words(Path(place.file), arch))
+    made = compile_cpp(CppSource(text_of(place), words, place.file, expressions))
     return made.ptx, made.names.get(place.kernel, place.kernel)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -41,6 +42,8 @@ class Config:
         metal: GRIDLANE_METAL=emulated makes ``metal`` a stand-in that runs on the CPU.
         metal_seed: GRIDLANE_METAL_SEED, of the order in which that runs threads and command
             buffers.
+        compile_timeout: GRIDLANE_COMPILE_TIMEOUT, the seconds after which a compiler of CUDA C++
+            is ended; 60 by default.
         dump: GRIDLANE_DUMP=ir,llvm,asm prints these stages of each compilation to stderr.
     """
 
@@ -58,6 +61,7 @@ class Config:
     floats: str
     metal: str
     metal_seed: int
+    compile_timeout: float
     dump: frozenset[str]
 
 
@@ -91,6 +95,9 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
     seed = get("GRIDLANE_METAL_SEED", "1")
     if not seed.isdigit():
         raise ValueError(f"GRIDLANE_METAL_SEED={seed!r}: a number")
+    limit = get("GRIDLANE_COMPILE_TIMEOUT", "60")
+    if not re.fullmatch(r"\d*\.?\d+", limit) or not float(limit):
+        raise ValueError(f"GRIDLANE_COMPILE_TIMEOUT={limit!r}: a number of seconds above 0")
     return Config(
         device=get("GRIDLANE_DEVICE", "cpu"),
         cpu=cpu,
@@ -106,6 +113,7 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         floats=floats,
         metal=metal,
         metal_seed=int(seed),
+        compile_timeout=float(limit),
         dump=frozenset(filter(None, get("GRIDLANE_DUMP", "").split(","))),
     )
 

@@ -85,6 +85,7 @@ from gridlane.cuda.numba_compat import install_as_numba as install_as_numba
 from gridlane.cuda.numba_compat import testing as testing
 from gridlane.cuda.raw.module import RawKernel as RawKernel
 from gridlane.cuda.raw.module import RawModule as RawModule
+from gridlane.cuda.raw.module import compile_cpp as compile_cpp
 from gridlane.cuda.types import b1 as b1
 from gridlane.cuda.types import bfloat16 as bfloat16
 from gridlane.cuda.types import bool_ as bool_
@@ -613,6 +614,7 @@ __all__ = [
     "clz",
     "compile",
     "compile_all",
+    "compile_cpp",
     "compile_for_current_device",
     "compile_ptx",
     "compile_ptx_for_current_device",

@@ -36,7 +36,7 @@ _BY_MODULE: dict[str, str] = {
     "host.compilation": """
         compile compile_ptx compile_for_current_device compile_ptx_for_current_device
     """,
-    "raw.module": "RawKernel RawModule",
+    "raw.module": "RawKernel RawModule compile_cpp",
     "host.refused": "declare_device compile_all",
     "kernels.argument_types": "typeof",
     "types": """

@@ -1,4 +1,4 @@
-// Kernels that test_programs.py compares with numpy. NVRTC compiles them, without a GPU.
+// Kernels that test_programs.py compares with numpy. NVRTC and clang compile them, without a GPU.
 #include <cuda_fp16.h>
 
 struct Mixed {

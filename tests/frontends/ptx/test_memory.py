@@ -21,11 +21,9 @@ HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 T = np.arange(32)
 
 
-@pytest.fixture(scope="module")
-def text() -> str:
-    from gridlane.frontends.cuda_cpp import compile_cpp
-
-    return compile_cpp(SOURCE.read_text()).ptx
+@pytest.fixture(scope="module", params=["clang", "nvrtc"])
+def text(request: pytest.FixtureRequest) -> str:
+    return cuda.compile_cpp(SOURCE.read_text(), backend=request.param)
 
 
 @pytest.fixture(params=["interp", *DEVICES])

@@ -1,4 +1,4 @@
-"""CUDA C++ by NVRTC, then by the PTX frontend, on each device, against numpy."""
+"""CUDA C++ by NVRTC and by clang, then by the PTX frontend, on each device, against numpy."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ TEMPLATES = "scaled<float, 3>", "scaled<short, -2>"
 
 
 @pytest.fixture(scope="module")
-def module() -> cuda.RawModule:
-    return cuda.RawModule(path=SOURCE, name_expressions=TEMPLATES)
+def modules() -> dict[str, cuda.RawModule]:
+    given = {"path": SOURCE, "name_expressions": TEMPLATES}
+    return {name: cuda.RawModule(**given, backend=name) for name in ("nvrtc", "clang")}
 
 
 ALL = ["interp", *DEVICES]
@@ -219,23 +220,27 @@ SLOW = {*(("doubles", device) for device in WORDS), ("floats", "opengl")}
 
 
 @pytest.mark.parametrize(
-    "name, device",
-    [(name, device) for name in PROGRAMS for device in ALL if (name, device) not in SLOW],
+    "name, device, backend",
+    [
+        *((n, d, "nvrtc") for n in PROGRAMS for d in ALL if (n, d) not in SLOW),
+        *((n, d, "clang") for n in PROGRAMS for d in ("interp", "cpu")),
+    ],
 )
-def test_a_program(module, name, device):
+def test_a_program(modules, name, device, backend):
     current.choose(get_device(device))
-    got, want = PROGRAMS[name](module.get_function(name))
+    got, want = PROGRAMS[name](modules[backend].get_function(name))
     assert np.array_equal(np.asarray(got), np.asarray(want))
 
 
 @pytest.mark.parametrize("name, dtype, by", [(TEMPLATES[0], "f4", 3), (TEMPLATES[1], "i2", -2)])
-def test_a_template_by_its_name(module, name, dtype, by):
+@pytest.mark.parametrize("backend", ["nvrtc", "clang"])
+def test_a_template_by_its_name(modules, name, dtype, by, backend):
     current.choose(get_device("cpu"))
     x = np.arange(32).astype(dtype)
-    module.get_function(name)(1, 32, (x,))
+    modules[backend].get_function(name)(1, 32, (x,))
     assert (x == np.arange(32) * by).all()
 
 
 def test_what_the_compiler_says():
     with pytest.raises(CompileError, match=r'kernel.cu\(3\): error: identifier "y" is undefined'):
-        cuda.RawModule(code="\n\n__global__ void k(int *x) { *x = y; }").get_function("k")
+        cuda.RawModule(code="\n\n__global__ void k(int *x) { *x = y; }", backend="nvrtc")

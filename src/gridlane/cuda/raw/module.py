@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from gridlane.launch.dimensions import Dim3, dim3
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
 
+if TYPE_CHECKING:
+    from gridlane.frontends.cuda_cpp import Compiled
+
 _PTX = re.compile(r"(?:\s|//[^\n]*|/\*[\s\S]*?\*/)*\.version\b")
 _CPP = re.compile(r"__global__|__device__|#\s*include")
 
@@ -36,8 +39,10 @@ class RawModule:
     Args:
         code: the text; PTX begins with ``.version``, all else is CUDA C++.
         path: of a file with the text, in place of ``code``.
-        options: for the compiler of CUDA C++, which is NVRTC: ``("-DN=4", "--std=c++17")``.
+        options: for the compiler of CUDA C++: ``("-DN=4", "--std=c++17")``.
         name_expressions: kernels of CUDA C++ by their names there, such as ``scale<float>``.
+        backend: the compiler of CUDA C++: ``clang``, ``nvcc`` or ``nvrtc``; "" is the first of
+            these that is installed.
 
     Raises:
         PtxError: the text is no PTX module; located.
@@ -72,12 +77,13 @@ class RawModule:
         path: str | os.PathLike[str] = "",
         options: Sequence[str] = (),
         name_expressions: Sequence[str] = (),
+        backend: str = "",
     ) -> None:
         if bool(code) == bool(path):
             raise ArgumentError("RawModule takes the text as code=, or a file as path=")
         name = os.fspath(path) if path else ""
         text = _decoded(Path(path).read_bytes() if path else code)
-        module, self._lowered = _compiled(text, name, options, name_expressions)
+        module, self._lowered = _compiled(text, name, options, name_expressions, backend)
         self._memory = ModuleMemory(module)
         self._kernels: dict[str, RawKernel] = {}
 
@@ -119,6 +125,7 @@ class RawKernel(ProcessBound):
         code: the text of the module.
         name: of the kernel.
         options: for the compiler of CUDA C++.
+        backend: that compiler, as for ``RawModule``.
 
     Raises:
         PtxError: the text is no PTX module, or has no such kernel; located.
@@ -128,11 +135,15 @@ class RawKernel(ProcessBound):
     _instead = "pickle the text, and make the kernel of it there"
 
     def __init__(
-        self, code: str | bytes | ModuleMemory, name: str, options: Sequence[str] = ()
+        self,
+        code: str | bytes | ModuleMemory,
+        name: str,
+        options: Sequence[str] = (),
+        backend: str = "",
     ) -> None:
         super().__init__()
         if not isinstance(code, ModuleMemory):
-            module, lowered = _compiled(_decoded(code), "", options, ())
+            module, lowered = _compiled(_decoded(code), "", options, (), backend)
             name = lowered.get(name, name)
             code = ModuleMemory(module)
         self._memory = code
@@ -237,8 +248,41 @@ def _decoded(code: str | bytes) -> str:
     return code
 
 
+def compile_cpp(
+    code: str | bytes,
+    *,
+    options: Sequence[str] = (),
+    name: str = "",
+    name_expressions: Sequence[str] = (),
+    backend: str = "",
+) -> str:
+    """The PTX of CUDA C++, compiled or of the disk cache.
+
+    Args:
+        options: of the compiler: ``-I``, ``-D``, ``--std=c++17``, ``-arch=compute_90``, ...
+        name: of the file, for the compiler's messages; quoted includes are searched beside it.
+        name_expressions: templates to instantiate, such as ``scale<float>``.
+        backend: ``clang``, ``nvcc`` or ``nvrtc``; "" is the first of these that is installed.
+
+    Raises:
+        CompileError: the compiler's own messages, or that there is none.
+    """
+    return _by_compiler(_decoded(code), name, options, name_expressions, backend).ptx
+
+
+def _by_compiler(
+    text: str, name: str, options: Sequence[str], expressions: Sequence[str], backend: str
+) -> Compiled:
+    from gridlane.compiler import cpp  # few programs need it
+
+    if isinstance(options, str) or isinstance(expressions, str):
+        raise ArgumentError("options and name_expressions are tuples or lists of texts")
+    given = tuple(options), name or "kernel.cu", tuple(expressions)
+    return cpp.compile_cpp(cpp.CppSource(text, *given), backend)
+
+
 def _compiled(
-    text: str, name: str, options: Sequence[str], expressions: Sequence[str]
+    text: str, name: str, options: Sequence[str], expressions: Sequence[str], backend: str
 ) -> tuple[PtxModule, dict[str, str]]:
     """The module, and the name in it of each name expression."""
     if _PTX.match(text):
@@ -247,7 +291,5 @@ def _compiled(
         return parse_ptx(text, name), {}
     if not _CPP.search(text):
         return parse_ptx(text, name), {}  # which says what is missing
-    from gridlane.frontends.cuda_cpp import compile_cpp  # few programs need it
-
-    made = compile_cpp(text, options, name, expressions)
+    made = _by_compiler(text, name, options, expressions, backend)
     return parse_ptx(made.ptx), made.names

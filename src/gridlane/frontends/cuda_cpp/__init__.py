@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.frontends.cuda_cpp.nvrtc import Compiled, compile_cpp
+from gridlane.frontends.cuda_cpp.choice import choose
+from gridlane.frontends.cuda_cpp.compiled import Compiled, CppCompiler, CppSource
 
-__all__ = ["Compiled", "compile_cpp"]
+__all__ = ["Compiled", "CppCompiler", "CppSource", "choose"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,46 +15,36 @@ from typing import Any
 
 from gridlane.core.config import config
 from gridlane.core.errors import CompileError
-
-ARCH = "compute_80"
-"""The generation that the PTX is for, unless the options say otherwise."""
-_INSTALL = (
-    "install NVRTC with its headers: `pip install nvidia-cuda-nvrtc nvidia-cuda-runtime`, or a "
-    "CUDA toolkit; or compile elsewhere, and pass the PTX"
-)
+from gridlane.frontends.cuda_cpp.compiled import Compiled, CppSource
+from gridlane.frontends.cuda_cpp.options import ARCH, for_clang
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """The PTX of a source.
+class Nvrtc:
+    """NVRTC as a library of this process."""
 
-    Attributes:
-        log: the compiler's warnings.
-        names: the mangled name of each name expression.
-    """
+    name = "nvrtc"
 
-    ptx: str
-    log: str
-    names: dict[str, str]
+    def __init__(self, library: Any) -> None:
+        self._library = library
 
+    def identity(self) -> str:
+        """Its version, and its headers' folders."""
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        self._library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+        return f"nvrtc {major.value}.{minor.value} {self._library._name} {_includes()}"
 
-def compile_cpp(
-    code: str,
-    options: Sequence[str] = (),
-    name: str = "",
-    name_expressions: Sequence[str] = (),
-) -> Compiled:
-    """The PTX of CUDA C++.
+    def searched(self, source: CppSource) -> tuple[str, ...]:
+        """The folders of the user's headers, then those of CUDA."""
+        return (*for_clang(source.options).folders, *_includes())
 
-    Args:
-        options: NVRTC's: ``-I``, ``-D``, ``--std=c++17``, ``-arch=compute_90``, ...
-        name: of the file, for the compiler's messages.
-        name_expressions: kernels by their C++ names, such as ``scale<float>``.
+    def compile(self, source: CppSource) -> Compiled:
+        """The PTX of a source.
 
-    Raises:
-        CompileError: there is no NVRTC, or the compiler's own messages.
-    """
-    return _Program(_library(), code, name or "kernel.cu").compiled(options, name_expressions)
+        Raises:
+            CompileError: the compiler's own messages.
+        """
+        program = _Program(self._library, source.code, source.name)
+        return program.compiled(source.options, source.expressions)
 
 
 class _Program:
@@ -81,7 +70,7 @@ class _Program:
             self._check(lib.nvrtcAddNameExpression(handle, each.encode()))
         given = [*options, *(f"-I{folder}" for folder in _includes())]
         if not any("arch" in each for each in options):
-            given.append(f"-arch={ARCH}")
+            given.append(f"-arch=compute_{ARCH}")
         words = (ctypes.c_char_p * len(given))(*(each.encode() for each in given))
         status = lib.nvrtcCompileProgram(handle, len(given), words)
         log = self._text("ProgramLog")
@@ -109,20 +98,16 @@ class _Program:
 
 
 @cache
-def _library() -> Any:
-    """NVRTC, of a package or of the system.
-
-    Raises:
-        CompileError: there is none.
-    """
+def find_nvrtc() -> Nvrtc | None:
+    """NVRTC, of a package or of the system; None if there is none."""
     for path in _candidates():
         try:
             found = ctypes.CDLL(path)
         except OSError:
             continue
         found.nvrtcGetErrorString.restype = ctypes.c_char_p
-        return found
-    raise CompileError(f"there is no compiler of CUDA C++ here: {_INSTALL}")
+        return Nvrtc(found)
+    return None
 
 
 def _folders() -> Iterator[Path]:

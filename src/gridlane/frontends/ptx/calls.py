@@ -132,6 +132,8 @@ class Calls:
             for value in parameters.argument(t, operand, wanted)
         ]
         values = FUNCTIONS[callee.name](t, arguments)
+        if len(values) != len(taken):
+            t.fail(f"{callee.name} returns {len(values)} values, and is declared with {len(taken)}")
         for operand, wanted, value in zip(taken, callee.results, values, strict=True):
             ((_, dtype),) = pieces(wanted)
             parameters.returned(operand, wanted, [t.as_type(value, dtype)])

@@ -7,6 +7,7 @@ from gridlane.frontends.ptx.forms import (
     floating,
     half,
     integer,
+    libdevice,
     logic,
     memory,
     moves,
@@ -14,6 +15,7 @@ from gridlane.frontends.ptx.forms import (
     rounding,
     rounding64,
     threads,
+    warps,
 )
 from gridlane.frontends.ptx.forms.table import FORMS, Form, Match, find
 
@@ -26,6 +28,7 @@ _FAMILIES = (
     floating,
     half,
     integer,
+    libdevice,
     logic,
     memory,
     moves,
@@ -33,4 +36,5 @@ _FAMILIES = (
     rounding,
     rounding64,
     threads,
+    warps,
 )

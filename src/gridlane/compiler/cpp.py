@@ -1,0 +1,104 @@
+"""CUDA C++ to PTX through the disk cache.
+
+A compiler reads headers that only it finds. So an entry under the key of the source lists those
+that it read; the PTX is kept under a key that covers their content as well. Where one of them has
+changed, or a file of the same name has come into a folder that is searched earlier, the source is
+compiled again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from gridlane.compiler.cache import DiskCache, default_cache, make_key
+from gridlane.core.artifact import Artifact
+from gridlane.frontends.cuda_cpp import Compiled, CppCompiler, CppSource, choose
+
+_TARGET = "cuda_cpp"
+
+
+def compile_cpp(source: CppSource, backend: str = "", cache: DiskCache | None = None) -> Compiled:
+    """The PTX of CUDA C++, through the disk cache: ``cache``, or the process's own.
+
+    Args:
+        backend: the compiler: ``clang``, ``nvcc``, ``nvrtc``, or "" for the first that is here.
+
+    Raises:
+        ArgumentError: no compiler has this name.
+        CompileError: the compiler's own messages, or that there is none.
+    """
+    compiler = choose(backend)
+    cache = cache or default_cache()
+    if cache is None:
+        return compiler.compile(source)
+    key = _source_key(source, compiler)
+    found = _find(cache, key)
+    if found is None:
+        found = compiler.compile(source)
+        _keep(cache, key, found, compiler.searched(source))
+    return found
+
+
+def _source_key(source: CppSource, compiler: CppCompiler) -> str:
+    lists = json.dumps((source.options, source.expressions, os.getcwd()))
+    return make_key("cuda_cpp", compiler.identity(), source.name, source.code, lists)
+
+
+def _find(cache: DiskCache, key: str) -> Compiled | None:
+    listed = cache.get(key)
+    if listed is None or any(map(os.path.lexists, listed.symbols)):
+        return None
+    made = cache.get(_whole_key(key, listed.notes))
+    if made is None:
+        return None
+    log, *names = made.notes
+    return Compiled(made.code.decode(), log, dict(zip(names, made.symbols)), listed.notes)
+
+
+def _keep(cache: DiskCache, key: str, made: Compiled, searched: Iterable[str]) -> None:
+    if made.headers is None:
+        return
+    absent = tuple(_absent(made.headers, tuple(searched)))
+    cache.put(key, _artifact(b"", absent, made.headers))
+    names = tuple(made.names.values())
+    whole = _artifact(made.ptx.encode(), names, (made.log, *made.names))
+    cache.put(_whole_key(key, made.headers), whole)
+
+
+def _artifact(code: bytes, symbols: tuple[str, ...], notes: tuple[str, ...]) -> Artifact:
+    return Artifact(_TARGET, "ptx", code, "", (), 0, symbols=symbols, notes=notes)
+
+
+def _whole_key(key: str, headers: Iterable[str]) -> str:
+    """The key of a source with the content of its headers."""
+    return make_key(key, *(part for each in headers for part in (each, _content(each))))
+
+
+def _content(path: str) -> bytes | str:
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return "absent"
+
+
+def _absent(headers: tuple[str, ...], searched: tuple[str, ...]) -> Iterator[str]:
+    """The files that are not there, and would be read in the place of a header if they were."""
+    folders = [os.path.abspath(each) for each in dict.fromkeys(searched)]
+    read = set(headers)
+    for header in headers:
+        name = _name(header, folders)
+        for folder in folders:
+            path = os.path.join(folder, name)
+            if path == header:
+                break
+            if path not in read and not os.path.lexists(path):
+                yield path
+
+
+def _name(header: str, folders: list[str]) -> str:
+    """How a header is called in its folder of those that are searched; else its last name."""
+    inside = [each for each in folders if header.startswith(each + os.sep)]
+    return os.path.relpath(header, max(inside, key=len)) if inside else os.path.basename(header)

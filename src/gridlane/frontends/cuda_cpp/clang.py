@@ -1,0 +1,163 @@
+"""CUDA C++ to PTX by clang, of PyPI's ``ziglang`` or of the system, with the headers in include/.
+
+No CUDA toolkit and no header of clang's own CUDA support takes part. Of ``ziglang`` the C and C++
+headers are named one by one, for one host (Linux on x86-64), so that every machine compiles alike.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+from gridlane.core.errors import CompileError
+from gridlane.frontends.cuda_cpp.compiled import Compiled, CppSource
+from gridlane.frontends.cuda_cpp.options import for_clang
+from gridlane.frontends.cuda_cpp.process import run_compiler
+from gridlane.frontends.cuda_cpp.texts import prerequisites, read_table, with_table
+
+INCLUDE = Path(__file__).parent / "include"
+OLDEST = 18
+"""The oldest clang of the system that is used: the first with atomics of a scope."""
+
+_ALWAYS = (
+    *("-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version"),
+    *("-O2", "-S", "-std=c++17", "-fno-color-diagnostics"),
+)
+_LIBCXX = (
+    "ABI_VERSION=1",
+    "ABI_NAMESPACE=__1",
+    "HAS_THREADS=1",
+    "HAS_THREAD_API_PTHREAD=1",
+    "HAS_THREAD_API_EXTERNAL=0",
+    "HAS_THREAD_API_WIN32=0",
+    "HAS_THREAD_API_C11=0",
+    "HAS_MONOTONIC_CLOCK=1",
+    "HAS_TERMINAL=1",
+    "HAS_MUSL_LIBC=1",
+    "HAS_VENDOR_AVAILABILITY_ANNOTATIONS=0",
+    "HAS_FILESYSTEM=1",
+    "HAS_RANDOM_DEVICE=1",
+    "HAS_LOCALIZATION=1",
+    "HAS_UNICODE=1",
+    "HAS_WIDE_CHARACTERS=1",
+    "HAS_TIME_ZONE_DATABASE=0",
+    "HAS_LIBRARY_ALIGNED_ALLOCATION=1",
+    "PSTL_BACKEND_SERIAL",
+    "HARDENING_MODE=_LIBCPP_HARDENING_MODE_NONE",
+    "ASSERTION_SEMANTIC_DEFAULT=_LIBCPP_ASSERTION_SEMANTIC_IGNORE",
+)
+"""The configuration that libc++ expects from its builder."""
+
+
+class Clang:
+    """A clang that is installed.
+
+    Attributes:
+        words: the command.
+        host: its options for the headers of C and C++.
+    """
+
+    name = "clang"
+
+    def __init__(
+        self, words: tuple[str, ...], release: int, label: str, host: tuple[str, ...]
+    ) -> None:
+        self.words, self.release, self.label, self.host = words, release, label, host
+
+    def identity(self) -> str:
+        """Its version, and the file's time, which changes when another one is installed."""
+        info = os.stat(self.words[0])
+        return f"{self.label} {self.words} {info.st_size} {info.st_mtime_ns}"
+
+    def searched(self, source: CppSource) -> tuple[str, ...]:
+        """The folders of the user's headers, then ours, then those of C and C++."""
+        beside = str(Path(source.name).parent)
+        host = [folder for word, folder in zip(self.host, self.host[1:]) if word == "-isystem"]
+        return (beside, *for_clang(source.options).folders, str(INCLUDE), *host)
+
+    def compile(self, source: CppSource) -> Compiled:
+        """The PTX of a source.
+
+        Raises:
+            CompileError: the compiler's own messages.
+        """
+        given = for_clang(source.options)
+        text = with_table(source)
+        with tempfile.TemporaryDirectory(prefix="gridlane-") as folder:
+            made, read = Path(folder, "made.ptx"), Path(folder, "made.d")
+            status, told = run_compiler(
+                (
+                    *self.words,
+                    *_ALWAYS,
+                    f"--cuda-gpu-arch=sm_{given.arch}",
+                    f"--cuda-feature=+ptx{_isa(given.arch)}",
+                    *given.words,
+                    *("-iquote", str(Path(source.name).parent)),
+                    *("-isystem", str(INCLUDE), *self.host),
+                    *("-include", "gridlane/runtime.h"),
+                    *("-MD", "-MF", str(read), "-o", str(made), "-"),
+                ),
+                text,
+            )
+            if status:
+                raise CompileError(f"clang does not compile {source.name}:\n{told.strip()}")
+            ptx, names = read_table(made.read_text(), source.expressions)
+            headers = tuple(prerequisites(read.read_text()))
+        return Compiled(ptx, told, names, headers)
+
+
+def _isa(arch: str) -> int:
+    """The version of the PTX ISA that is written for a generation."""
+    return 87 if int(arch.rstrip("af")) >= 100 else 83
+
+
+def find_clang() -> Clang | None:
+    """Clang of ``ziglang``, else of the system; None if there is none."""
+    return _of_ziglang() or _of_system()
+
+
+@cache
+def _of_ziglang() -> Clang | None:
+    spec = find_spec("ziglang")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    package = Path(next(iter(spec.submodule_search_locations)))
+    program = package / ("zig.exe" if os.name == "nt" else "zig")
+    if not program.is_file():
+        return None
+    library = package / "lib"
+    headers = (
+        "libcxx/include",
+        "include",
+        "libc/include/x86_64-linux-musl",
+        "libc/include/x86-linux-musl",
+        "libc/include/generic-musl",
+        "libc/include/x86-linux-any",
+        "libc/include/any-linux-any",
+    )
+    host = ["--target=x86_64-linux-musl", "-nostdinc", "-nostdinc++"]
+    host += [f"-D_LIBCPP_{each}" for each in _LIBCXX]
+    for each in headers:
+        host += ["-isystem", str(library / each)]
+    label = f"ziglang {version('ziglang')}"
+    return Clang((str(program), "clang"), 20, label, tuple(host))
+
+
+@cache
+def _of_system() -> Clang | None:
+    names = ("clang++", "clang", *(f"clang++-{n}" for n in range(40, OLDEST - 1, -1)))
+    for name in names:
+        path = shutil.which(name)
+        if path is None:
+            continue
+        status, told = run_compiler((path, "--version"))
+        found = re.search(r"clang version (\d+)\.(\S+)", told)
+        if not status and found is not None and int(found[1]) >= OLDEST:
+            return Clang((path,), int(found[1]), found[0], ())
+    return None

@@ -1,0 +1,64 @@
+"""What a compiler of CUDA C++ gets and gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class CppSource:
+    """A source text with all that decides its PTX.
+
+    Attributes:
+        options: of the compiler; the spellings of nvcc and NVRTC are understood by each.
+        name: of the file, for the compiler's messages; quoted includes are searched beside it.
+        expressions: kernels and variables by their C++ names, such as ``scale<float>``.
+    """
+
+    code: str
+    options: tuple[str, ...] = ()
+    name: str = "kernel.cu"
+    expressions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The PTX of a source.
+
+    Attributes:
+        log: the compiler's warnings.
+        names: the mangled name of each name expression.
+        headers: the files that it read; None where the compiler does not tell.
+    """
+
+    ptx: str
+    log: str
+    names: dict[str, str]
+    headers: tuple[str, ...] | None = None
+
+
+class CppCompiler(Protocol):
+    """A compiler that is installed.
+
+    Attributes:
+        name: as ``backend=`` spells it.
+    """
+
+    name: str
+
+    def identity(self) -> str:
+        """What tells this compiler's version from any other."""
+        ...
+
+    def searched(self, source: CppSource) -> tuple[str, ...]:
+        """The folders where it looks for a source's headers, in order."""
+        ...
+
+    def compile(self, source: CppSource) -> Compiled:
+        """The PTX of a source.
+
+        Raises:
+            CompileError: the compiler's own messages.
+        """
+        ...

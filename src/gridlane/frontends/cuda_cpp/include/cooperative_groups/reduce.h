@@ -1,0 +1,30 @@
+// The reduction of a value over a group of one warp; every thread gets it.
+#pragma once
+#include "cooperative_groups.h"
+
+namespace cooperative_groups {
+
+template <unsigned N, typename P, typename T, typename F>
+GRIDLANE_DEVICE T reduce(const thread_block_tile<N, P> &group, const T &value, F op)
+{
+    T made = value;
+#pragma unroll
+    for (unsigned by = N / 2; by > 0; by /= 2)
+        made = op(made, group.shfl_xor(made, (int)by));
+    return made;
+}
+
+template <typename T, typename F>
+GRIDLANE_DEVICE T reduce(const coalesced_group &group, const T &value, F op)
+{
+    T made = value;
+    unsigned size = group.size(), rank = group.thread_rank();
+    for (unsigned by = 1; by < size; by *= 2) {
+        T other = group.shfl_down(made, by);
+        if (rank % (2 * by) == 0 && rank + by < size)
+            made = op(made, other);
+    }
+    return group.shfl(made, 0);
+}
+
+}  // namespace cooperative_groups

@@ -1,0 +1,2 @@
+// Every source has its contents already, but random numbers.
+#pragma once

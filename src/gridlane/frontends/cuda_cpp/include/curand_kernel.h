@@ -1,0 +1,117 @@
+// Random numbers in kernels.
+#pragma once
+
+#include "curand_philox4x32_x.h"
+#include "curand_xorwow.h"
+
+// --- numbers above 0, up to and with 1
+
+GRIDLANE_CONST float gridlane_uniform(unsigned x) { return x * 2.3283064e-10f + 1.1641532e-10f; }
+GRIDLANE_CONST double gridlane_uniform_double(unsigned x, unsigned y)
+{
+    unsigned long long bits = x ^ (unsigned long long)y << 21;
+    return bits * 1.1102230246251565e-16 + 5.5511151231257827e-17;
+}
+
+// --- pairs of normal numbers: Box and Muller
+
+GRIDLANE_DEVICE float2 gridlane_normals(unsigned x, unsigned y)
+{
+    float u = x * 2.3283064e-10f + 1.1641532e-10f;
+    float v = y * 1.46291807e-9f + 7.31459036e-10f;  // 2 pi / 2^32
+    float s = ::sqrtf(-2.0f * ::logf(u));
+    return {s * ::sinf(v), s * ::cosf(v)};
+}
+GRIDLANE_DEVICE double2 gridlane_normals_double(double u, double v)
+{
+    double s = __nvvm_sqrt_rn_d(-2.0 * __nv_log(u));
+    return {s * sinpi(2.0 * v), s * cospi(2.0 * v)};
+}
+
+// A double takes two numbers of XORWOW and one of Philox, a pair of normal doubles four of each.
+GRIDLANE_DEVICE double curand_uniform_double(curandStateXORWOW *s)
+{
+    unsigned x = curand(s);
+    return gridlane_uniform_double(x, curand(s));
+}
+GRIDLANE_DEVICE double2 curand_normal2_double(curandStateXORWOW *s)
+{
+    double u = curand_uniform_double(s);
+    return gridlane_normals_double(u, curand_uniform_double(s));
+}
+GRIDLANE_DEVICE double curand_uniform_double(curandStatePhilox4_32_10 *s)
+{
+    return curand(s) * 2.3283064365386963e-10 + 2.3283064365386963e-10;
+}
+GRIDLANE_DEVICE double2 curand_normal2_double(curandStatePhilox4_32_10 *s)
+{
+    uint4 x = curand4(s);
+    return gridlane_normals_double(gridlane_uniform_double(x.x, x.y),
+                                   gridlane_uniform_double(x.z, x.w));
+}
+
+// The second number of a pair is kept for the next call of the same kind.
+#define GRIDLANE_PAIRED(kind, suffix, pair)                                                    \
+    if (s->boxmuller_flag##suffix == kind) {                                                   \
+        s->boxmuller_flag##suffix = 0;                                                         \
+        return s->boxmuller_extra##suffix;                                                     \
+    }                                                                                          \
+    auto two = pair;                                                                           \
+    s->boxmuller_flag##suffix = kind;                                                          \
+    s->boxmuller_extra##suffix = two.y;                                                        \
+    return two.x;
+
+#define GRIDLANE_GENERATOR(State)                                                              \
+    GRIDLANE_DEVICE float curand_uniform(State *s) { return gridlane_uniform(curand(s)); }     \
+    GRIDLANE_DEVICE float2 curand_normal2(State *s)                                            \
+    {                                                                                          \
+        unsigned x = curand(s);                                                                \
+        return gridlane_normals(x, curand(s));                                                 \
+    }                                                                                          \
+    GRIDLANE_DEVICE float2 curand_log_normal2(State *s, float mean, float stddev)              \
+    {                                                                                          \
+        float2 two = curand_normal2(s);                                                        \
+        return {::expf(mean + stddev * two.x), ::expf(mean + stddev * two.y)};                 \
+    }                                                                                          \
+    GRIDLANE_DEVICE double2 curand_log_normal2_double(State *s, double mean, double stddev)    \
+    {                                                                                          \
+        double2 two = curand_normal2_double(s);                                                \
+        return {__nv_exp(mean + stddev * two.x), __nv_exp(mean + stddev * two.y)};             \
+    }                                                                                          \
+    GRIDLANE_DEVICE float curand_normal(State *s)                                              \
+    {                                                                                          \
+        GRIDLANE_PAIRED(1, , curand_normal2(s))                                                \
+    }                                                                                          \
+    GRIDLANE_DEVICE float curand_log_normal(State *s, float mean, float stddev)                \
+    {                                                                                          \
+        GRIDLANE_PAIRED(2, , curand_log_normal2(s, mean, stddev))                              \
+    }                                                                                          \
+    GRIDLANE_DEVICE double curand_normal_double(State *s)                                      \
+    {                                                                                          \
+        GRIDLANE_PAIRED(1, _double, curand_normal2_double(s))                                  \
+    }                                                                                          \
+    GRIDLANE_DEVICE double curand_log_normal_double(State *s, double mean, double stddev)      \
+    {                                                                                          \
+        GRIDLANE_PAIRED(2, _double, curand_log_normal2_double(s, mean, stddev))                \
+    }
+GRIDLANE_GENERATOR(curandStatePhilox4_32_10)
+GRIDLANE_GENERATOR(curandStateXORWOW)
+#undef GRIDLANE_GENERATOR
+#undef GRIDLANE_PAIRED
+
+GRIDLANE_DEVICE float4 curand_uniform4(curandStatePhilox4_32_10 *s)
+{
+    uint4 x = curand4(s);
+    return {gridlane_uniform(x.x), gridlane_uniform(x.y), gridlane_uniform(x.z), gridlane_uniform(x.w)};
+}
+GRIDLANE_DEVICE double2 curand_uniform2_double(curandStatePhilox4_32_10 *s)
+{
+    uint4 x = curand4(s);
+    return {gridlane_uniform_double(x.x, x.y), gridlane_uniform_double(x.z, x.w)};
+}
+GRIDLANE_DEVICE float4 curand_normal4(curandStatePhilox4_32_10 *s)
+{
+    uint4 x = curand4(s);
+    float2 a = gridlane_normals(x.x, x.y), b = gridlane_normals(x.z, x.w);
+    return {a.x, a.y, b.x, b.y};
+}

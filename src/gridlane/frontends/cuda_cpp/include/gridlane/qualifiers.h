@@ -1,0 +1,28 @@
+// The qualifiers of CUDA C++ as clang's attributes.
+#pragma once
+
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __host__ __attribute__((host))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#define __managed__ __attribute__((managed))
+#define __grid_constant__ __attribute__((grid_constant))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __forceinline__ inline __attribute__((always_inline))
+#define __inline_hint__ inline
+#define __align__(n) __attribute__((aligned(n)))
+#define __builtin_align__(n) __attribute__((aligned(n)))
+#define __thread__ __thread
+#define __cdecl
+#define CUDARTAPI
+#define CUDART_CB
+
+// A header of libc++ spells the attribute __noinline__, which is a macro of CUDA as well: the
+// attribute of this name expands to the same attribute.
+#define __noinline__ __attribute__((noinline))
+
+// For this folder: functions of the device, of both sides, and operations without memory.
+#define GRIDLANE_DEVICE static inline __attribute__((device, always_inline))
+#define GRIDLANE_BOTH static inline __attribute__((host, device, always_inline))
+#define GRIDLANE_CONST static inline __attribute__((device, always_inline, const))

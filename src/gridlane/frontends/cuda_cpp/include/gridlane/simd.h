@@ -1,0 +1,85 @@
+// Four bytes or two half words in a register, as clang's vectors.
+#pragma once
+
+typedef unsigned char gridlane_u8x4 __attribute__((ext_vector_type(4)));
+typedef signed char gridlane_s8x4 __attribute__((ext_vector_type(4)));
+typedef unsigned short gridlane_u16x2 __attribute__((ext_vector_type(2)));
+typedef short gridlane_s16x2 __attribute__((ext_vector_type(2)));
+
+#define GRIDLANE_LANES(name, V, expression)                                    \
+    GRIDLANE_CONST unsigned name(unsigned x, unsigned y)                       \
+    {                                                                          \
+        V a = __builtin_bit_cast(V, x), b = __builtin_bit_cast(V, y);          \
+        return __builtin_bit_cast(unsigned, (V)(expression));                  \
+    }
+#define GRIDLANE_WIDTH(n, U, S)                                                          \
+    GRIDLANE_LANES(__vadd##n, U, a + b)                                                  \
+    GRIDLANE_LANES(__vsub##n, U, a - b)                                                  \
+    GRIDLANE_LANES(__vminu##n, U, __builtin_elementwise_min(a, b))                       \
+    GRIDLANE_LANES(__vmaxu##n, U, __builtin_elementwise_max(a, b))                       \
+    GRIDLANE_LANES(__vmins##n, S, __builtin_elementwise_min(a, b))                       \
+    GRIDLANE_LANES(__vmaxs##n, S, __builtin_elementwise_max(a, b))                       \
+    GRIDLANE_LANES(__vaddus##n, U, __builtin_elementwise_add_sat(a, b))                  \
+    GRIDLANE_LANES(__vsubus##n, U, __builtin_elementwise_sub_sat(a, b))                  \
+    GRIDLANE_LANES(__vaddss##n, S, __builtin_elementwise_add_sat(a, b))                  \
+    GRIDLANE_LANES(__vsubss##n, S, __builtin_elementwise_sub_sat(a, b))                  \
+    GRIDLANE_LANES(__vcmpeq##n, U, a == b)                                               \
+    GRIDLANE_LANES(__vcmpne##n, U, a != b)                                               \
+    GRIDLANE_LANES(__vcmpgtu##n, U, a > b)                                               \
+    GRIDLANE_LANES(__vcmpgeu##n, U, a >= b)                                              \
+    GRIDLANE_LANES(__vcmpltu##n, U, a < b)                                               \
+    GRIDLANE_LANES(__vcmpleu##n, U, a <= b)                                              \
+    GRIDLANE_LANES(__vcmpgts##n, S, a > b)                                               \
+    GRIDLANE_LANES(__vcmpges##n, S, a >= b)                                              \
+    GRIDLANE_LANES(__vcmplts##n, S, a < b)                                               \
+    GRIDLANE_LANES(__vcmples##n, S, a <= b)                                              \
+    GRIDLANE_LANES(__vseteq##n, U, -(a == b))                                            \
+    GRIDLANE_LANES(__vsetne##n, U, -(a != b))                                            \
+    GRIDLANE_LANES(__vsetgtu##n, U, -(a > b))                                            \
+    GRIDLANE_LANES(__vsetgeu##n, U, -(a >= b))                                           \
+    GRIDLANE_LANES(__vsetltu##n, U, -(a < b))                                            \
+    GRIDLANE_LANES(__vsetleu##n, U, -(a <= b))                                           \
+    GRIDLANE_LANES(__vsetgts##n, S, -(a > b))                                            \
+    GRIDLANE_LANES(__vsetges##n, S, -(a >= b))                                           \
+    GRIDLANE_LANES(__vsetlts##n, S, -(a < b))                                            \
+    GRIDLANE_LANES(__vsetles##n, S, -(a <= b))                                           \
+    GRIDLANE_LANES(__vabsdiffu##n, U,                                                    \
+                   __builtin_elementwise_max(a, b) - __builtin_elementwise_min(a, b))    \
+    GRIDLANE_LANES(__vabsdiffs##n, S,                                                    \
+                   __builtin_elementwise_max(a, b) - __builtin_elementwise_min(a, b))    \
+    GRIDLANE_LANES(__vhaddu##n, U, (a & b) + ((a ^ b) >> (unsigned char)1))              \
+    GRIDLANE_LANES(__vavgu##n, U, (a | b) - ((a ^ b) >> (unsigned char)1))               \
+    GRIDLANE_LANES(__vavgs##n, S, (a | b) - ((a ^ b) >> (signed char)1))                 \
+    GRIDLANE_CONST unsigned __vneg##n(unsigned x) { return __vsub##n(0, x); }            \
+    GRIDLANE_CONST unsigned __vnegss##n(unsigned x) { return __vsubss##n(0, x); }        \
+    GRIDLANE_CONST unsigned __vabs##n(unsigned x)                                        \
+    {                                                                                    \
+        return __vmaxs##n(x, __vsub##n(0, x)) |                                          \
+            (x & __vsub##n(0, x) & __vcmpeq##n(x, __vsub##n(0, x)));                     \
+    }                                                                                    \
+    GRIDLANE_CONST unsigned __vabsss##n(unsigned x) { return __vmaxs##n(x, __vsubss##n(0, x)); }
+GRIDLANE_WIDTH(4, gridlane_u8x4, gridlane_s8x4)
+GRIDLANE_WIDTH(2, gridlane_u16x2, gridlane_s16x2)
+#undef GRIDLANE_WIDTH
+#undef GRIDLANE_LANES
+
+GRIDLANE_CONST unsigned __vsadu4(unsigned x, unsigned y)
+{
+    gridlane_u8x4 d = __builtin_bit_cast(gridlane_u8x4, __vabsdiffu4(x, y));
+    return d.x + d.y + d.z + d.w;
+}
+GRIDLANE_CONST unsigned __vsadu2(unsigned x, unsigned y)
+{
+    gridlane_u16x2 d = __builtin_bit_cast(gridlane_u16x2, __vabsdiffu2(x, y));
+    return (unsigned)d.x + d.y;
+}
+GRIDLANE_CONST unsigned __vsads4(unsigned x, unsigned y)
+{
+    gridlane_u8x4 d = __builtin_bit_cast(gridlane_u8x4, __vabsdiffs4(x, y));
+    return d.x + d.y + d.z + d.w;
+}
+GRIDLANE_CONST unsigned __vsads2(unsigned x, unsigned y)
+{
+    gridlane_u16x2 d = __builtin_bit_cast(gridlane_u16x2, __vabsdiffs2(x, y));
+    return (unsigned)d.x + d.y;
+}

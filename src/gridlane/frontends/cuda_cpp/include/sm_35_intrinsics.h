@@ -1,0 +1,2 @@
+// Every source has its contents already.
+#pragma once

@@ -1,0 +1,59 @@
+"""Run a compiler as a process of its own, with a limit of time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+
+from gridlane.core.config import config
+from gridlane.core.errors import CompileError
+
+_POSIX = os.name == "posix"
+
+
+def run_compiler(words: Sequence[str], text: str = "") -> tuple[int, str]:
+    """Run a compiler on a text; its exit status and its messages.
+
+    Raises:
+        CompileError: it does not start, or runs longer than GRIDLANE_COMPILE_TIMEOUT. It is ended
+            then, with the processes that it has started.
+    """
+    try:
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=_POSIX,  # a group of its own, which is ended as a whole
+        )
+    except OSError as error:
+        raise CompileError(f"the compiler {words[0]} does not start: {error}") from error
+    limit = config().compile_timeout
+    try:
+        told, _ = process.communicate(text.encode(), timeout=limit)
+    except subprocess.TimeoutExpired:
+        _end(process)
+        raise CompileError(
+            f"the compiler {words[0]} was ended: it ran longer than {limit:g} s; "
+            "GRIDLANE_COMPILE_TIMEOUT sets another limit in seconds"
+        ) from None
+    except BaseException:
+        _end(process)
+        raise
+    return process.returncode, told.decode(errors="replace")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and its children."""
+    if _POSIX:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        tree = ["taskkill", "/F", "/T", "/PID", str(process.pid)]
+        subprocess.run(tree, capture_output=True, check=False)
+        process.kill()
+    with suppress(subprocess.TimeoutExpired):
+        process.communicate(timeout=5)

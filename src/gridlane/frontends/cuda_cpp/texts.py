@@ -1,0 +1,65 @@
+"""What all compilers are given and give: the source's text, the mangled names, the headers read.
+
+Mangled names of C++ names, such as ``scale<float>``, come by a table in the source.
+
+A variable for each name is appended to the source. It holds the address, so the compiler
+instantiates the template, and its initial value in the PTX is the mangled name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from gridlane.core.errors import CompileError
+from gridlane.frontends.cuda_cpp.compiled import CppSource
+
+_STEM = "gridlane_name_expression_"
+_ROW = re.compile(
+    rf"^(?:\.visible )?\.global \.align 8 \.u64 {_STEM}(\d+)(?:\[1\])? = "
+    r"\{?(?:generic\()?([\w$.]+)\)?\}?;\n?",
+    re.MULTILINE,
+)
+
+
+def with_table(source: CppSource) -> str:
+    """The text of a source with a table of its name expressions behind it, by its own name."""
+    rows = [
+        f'#line 1 "the name expression {_quoted(each)}"\n'
+        f'extern "C" __device__ auto {_STEM}{place} = &{each.strip().lstrip("&")};\n'
+        for place, each in enumerate(source.expressions)
+    ]
+    name = source.name.replace("\\", "\\\\").replace('"', '\\"')
+    return "\n".join((f'#line 1 "{name}"', source.code, *rows))
+
+
+def read_table(ptx: str, expressions: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """The PTX without the table, and the mangled name of each expression.
+
+    Raises:
+        CompileError: a name is missing in the PTX.
+    """
+    found = {int(row[1]): row[2] for row in _ROW.finditer(ptx)}
+    names: dict[str, str] = {}
+    for place, each in enumerate(expressions):
+        if place not in found:
+            raise CompileError(
+                f"the compiler gives no name for the name expression {each!r}: it names a kernel "
+                "or a variable of the device, with its template arguments"
+            )
+        names[each] = found[place]
+    return _ROW.sub("", ptx) if expressions else ptx, names
+
+
+def _quoted(expression: str) -> str:
+    return re.sub(r'[\\"\n]', "'", expression.strip())
+
+
+def prerequisites(rule: str) -> Iterator[str]:
+    """The headers in a rule of make that a compiler has written."""
+    _, _, behind = rule.partition(":")
+    for word in re.findall(r"(?:\\[ #]|\$\$|[^\s\\]|\\(?![\n\s]))+", behind):
+        name = re.sub(r"\\([ #])", r"\1", word).replace("$$", "$")
+        if name != "-":
+            yield os.path.abspath(name)

@@ -1,0 +1,107 @@
+"""Functions that a module declares and nothing defines, by the names of NVIDIA's libdevice.
+
+A compiler without libdevice leaves calls of ``__nv_sinf`` and its like in the PTX. They are the
+IR's functions. CUDA Math API, "libdevice User's Guide".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gridlane.core.dtypes import DType, f32, f64, i32
+from gridlane.frontends.ptx.forms.functions import function
+from gridlane.frontends.ptx.values import Values
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, math
+from gridlane.ir.values import Value
+
+Build = Callable[..., Value]
+"""Makes the result of a function, by the ``Values`` and the arguments."""
+Known = tuple[tuple[DType, ...], Build]
+"""The types of a function's parameters, and what makes its result, which is of the first type."""
+
+_ONE: dict[str, type[Op]] = {
+    "sqrt": math.Sqrt,
+    "rsqrt": math.Rsqrt,
+    "cbrt": math.Cbrt,
+    "exp": math.Exp,
+    "exp2": math.Exp2,
+    "exp10": math.Exp10,
+    "expm1": math.Expm1,
+    "log": math.Log,
+    "log2": math.Log2,
+    "log10": math.Log10,
+    "log1p": math.Log1p,
+    "sin": math.Sin,
+    "cos": math.Cos,
+    "tan": math.Tan,
+    "asin": math.Asin,
+    "acos": math.Acos,
+    "atan": math.Atan,
+    "sinh": math.Sinh,
+    "cosh": math.Cosh,
+    "tanh": math.Tanh,
+    "asinh": math.Asinh,
+    "acosh": math.Acosh,
+    "atanh": math.Atanh,
+    "erf": math.Erf,
+    "erfc": math.Erfc,
+    "tgamma": math.Tgamma,
+    "lgamma": math.Lgamma,
+    "floor": math.Floor,
+    "ceil": math.Ceil,
+    "trunc": math.Trunc,
+    "rint": math.Rint,
+    "nearbyint": math.Rint,
+    "round": math.Round,
+    "fabs": arith.Abs,
+}
+_TWO: dict[str, type[Op]] = {
+    "pow": math.Pow,
+    "atan2": math.Atan2,
+    "hypot": math.Hypot,
+    "copysign": math.Copysign,
+    "nextafter": math.Nextafter,
+    "fmod": arith.Rem,
+    "fmin": arith.Min,
+    "fmax": arith.Max,
+}
+_QUICK = ("sin", "cos", "tan", "exp", "exp10", "log", "log2", "log10", "pow")
+"""f32 functions with a ``fast_`` one beside them; these are as exact as the others here."""
+
+
+def _op(op: type[Op]) -> Build:
+    return lambda t, *values: t.emit(op(*values))
+
+
+def _fma(t: Values, first: Value, second: Value, third: Value) -> Value:
+    return t.b.fma(first, second, third)
+
+
+def _table() -> dict[str, Known]:
+    made: dict[str, Known] = {}
+    for suffix, kind in (("f", f32), ("", f64)):
+        made |= {f"__nv_{name}{suffix}": ((kind,), _op(op)) for name, op in _ONE.items()}
+        made |= {f"__nv_{name}{suffix}": ((kind, kind), _op(op)) for name, op in _TWO.items()}
+        made[f"__nv_ldexp{suffix}"] = (kind, i32), _op(math.Ldexp)
+        made[f"__nv_fma{suffix}"] = (kind, kind, kind), _fma
+    made |= {f"__nv_fast_{name}f": made[f"__nv_{name}f"] for name in _QUICK}
+    return made
+
+
+KNOWN = _table()
+"""The functions by name."""
+
+
+def _declare(name: str, params: tuple[DType, ...], build: Build) -> None:
+    @function(name)
+    def call(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
+        if [each.type.size for each in arguments] != [each.size for each in params]:
+            wanted = ", ".join(map(str, params))
+            t.fail(f"{name} takes {wanted} and returns {params[0]}; it is declared else")
+        typed = (t.as_type(value, dtype) for value, dtype in zip(arguments, params, strict=True))
+        return (build(t, *typed),)
+
+
+for _name, (_params, _build) in KNOWN.items():
+    _declare(_name, _params, _build)

@@ -1,0 +1,173 @@
+"""Functions of our headers, compiled by clang, against NVRTC's compilation of the same source.
+
+Both run on the CPU device. Functions of floats that neither rounds correctly are within some ulp.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gridlane import cuda
+from gridlane.launch import current
+from gridlane.launch.devices import get_device
+
+INTEGERS = """
+__popc(a) __popcll(l) __clz(a) __clz(0) __clzll(l) __clzll(l >> 40) __ffs(a) __ffs(0) __ffsll(l)
+__ffsll(l << 30) __brev(a) __brevll(l) __byte_perm(a, b, c) __byte_perm(a, b, c | 0x8888)
+__funnelshift_l(a, b, c) __funnelshift_r(a, b, c) __funnelshift_lc(a, b, c & 63)
+__funnelshift_rc(a, b, c & 63) __funnelshift_lc(a, b, 32) __funnelshift_rc(a, b, 32)
+__mulhi((int)a, (int)b) __umulhi(a, b) __mul64hi(l, m) __umul64hi(l, m) __mul24((int)a, (int)b)
+__umul24(a, b) __sad((int)a, (int)b, c) __usad(a, b, c) __hadd((int)a, (int)b)
+__rhadd((int)a, (int)b) __uhadd(a, b) __urhadd(a, b) __dp4a((int)a, (int)b, (int)c) __dp4a(a, b, c)
+__dp2a_lo((int)a, (int)b, (int)c) __dp2a_hi((int)a, (int)b, (int)c) __dp2a_lo(a, b, c)
+__dp2a_hi(a, b, c) min((int)a, (int)b) max((int)a, (int)b) min(a, b) max(a, b) min(l, m) max(l, m)
+abs((int)a) abs(l) min(a, (int)b) max((int)a, b) llabs(l) labs((long)l) umin(a, b) umax(a, b)
+__float_as_int(x) __float_as_uint(x) __double_as_longlong(u) __double2hiint(u) __double2loint(u)
+__float2int_rn(x) __float2int_rz(x) __float2int_ru(x) __float2int_rd(x) __float2uint_rn(x)
+__float2uint_rz(x) __float2uint_ru(x) __float2uint_rd(x) __float2ll_rn(x) __float2ll_rz(x)
+__float2ull_ru(x) __float2ull_rd(x) __double2int_rn(u) __double2int_rz(u) __double2uint_ru(u)
+__double2uint_rd(u) __double2ll_rn(u) __double2ll_rz(u) __double2ull_ru(u) __double2ull_rd(u)
+(int)isnan(x) (int)isinf(x) (int)isfinite(x) (int)signbit(x) (int)isnan(u) (int)isinf(u)
+(int)isfinite(u) (int)signbit(u) lrintf(x) lrint(u) llrint(u) lroundf(x) llround(u) ilogb(u)
+ilogbf(x) warpSize (int)threadIdx.x (int)blockDim.y
+make_uint4(a, b, c, 7).z (int)make_char2(a, b).y (int)make_short3(a, b, c).x
+"""
+FLOATS = """
+fabsf(x) floorf(x) ceilf(x) truncf(x) rintf(x) nearbyintf(x) roundf(x) fminf(x, y) fmaxf(x, y)
+copysignf(x, y) fmodf(x, y) fdimf(x, y) sqrtf(fabsf(x)) nextafterf(x, y) ldexpf(x, (int)(c & 63))
+scalbnf(x, -(int)(c & 63)) remainderf(x, y) logbf(x) fmaf(x, y, z) min(x, y) max(x, y)
+floor(x) ceil(x) sqrt(fabsf(x)) abs(x) fmod(x, y) __saturatef(x) __int_as_float(a & 0x7f7fffff)
+__fadd_rn(x, y) __fadd_rz(x, y) __fadd_ru(x, y) __fadd_rd(x, y) __fsub_rz(x, y) __fmul_rn(x, y)
+__fmul_rz(x, y) __fmul_ru(x, y) __fmul_rd(x, y) __fmaf_rn(x, y, z) __fmaf_rz(x, y, z)
+__fmaf_ru(x, y, z) __fmaf_rd(x, y, z) __fdiv_rn(x, y) __fdiv_rz(x, y) __frcp_rn(x) __frcp_ru(x)
+__fsqrt_rn(fabsf(x)) __fsqrt_rd(fabsf(x)) __int2float_rn((int)a)
+__ll2float_rn(l) __double2float_rn(u)
+__double2float_rz(u) __double2float_ru(u) __double2float_rd(u)
+
+"""
+DOUBLES = """
+fabs(u) floor(u) ceil(u) trunc(u) rint(u) nearbyint(u) round(u) fmin(u, v) fmax(u, v)
+copysign(u, v) fmod(u, v) fdim(u, v) sqrt(fabs(u)) nextafter(u, v) ldexp(u, (int)(c & 63))
+scalbn(u, -(int)(c & 63)) remainder(u, v) logb(u) fma(u, v, w) min(u, v) max(u, v)
+__longlong_as_double(l & 0x7fefffffffffffffll) __hiloint2double(a & 0x7fefffff, b)
+__dadd_rn(u, v) __dmul_rn(u, v) __ddiv_rn(u, v) __fma_rn(u, v, w) __drcp_rn(u) __dsub_rn(u, v)
+__dsqrt_rn(fabs(u)) __ll2double_rn(l) __ull2double_rn(l) __int2double_rn(a) __uint2double_rn(a)
+ abs(u)
+"""
+CLOSE_FLOATS = """
+sinf(x) cosf(x) tanf(x * 0.1f) expf(x) exp2f(x) exp10f(x * 0.1f) expm1f(x) logf(p) log2f(p)
+log10f(p) log1pf(p) powf(p, q) asinf(q) acosf(q) atanf(x) atan2f(x, y) sinhf(q) coshf(q) tanhf(x)
+asinhf(x) acoshf(p + 1.0f) atanhf(q * 0.9f) cbrtf(x) hypotf(x, y) erff(q) erfcf(q) tgammaf(p)
+lgammaf(p + 3.0f) rsqrtf(p) rcbrtf(p) sinpif(x) cospif(x) normcdff(q) rhypotf(x, y)
+norm3df(x, y, z) norm4df(x, y, z, q) rnorm3df(x, y, z) erfinvf(q * 0.9f) erfcinvf(p * 0.1f)
+normcdfinvf(p * 0.05f) sin(x) exp(x) log(p) pow(p, q)
+"""
+CLOSE_DOUBLES = """
+sin(u) cos(u) tan(u * 0.1) exp(u) exp2(u) exp10(u * 0.1) expm1(u) log(r) log2(r) log10(r) log1p(r)
+pow(r, t) asin(t) acos(t) atan(u) atan2(u, v) sinh(t) cosh(t) tanh(u) asinh(u) acosh(r + 1.0)
+atanh(t * 0.9) cbrt(u) hypot(u, v) erf(t) erfc(t) tgamma(r) lgamma(r + 3.0) rsqrt(r) rcbrt(r)
+sinpi(u) cospi(u) normcdf(t) norm3d(u, v, w) rnorm4d(u, v, w, t) erfinv(t * 0.9) erfcinv(r * 0.1)
+normcdfinv(r * 0.05)
+"""
+QUICK = """
+__sinf(q) __cosf(q) __tanf(q) __expf(q) __exp10f(q) __logf(p + 1.5f) __log2f(p + 1.5f)
+__log10f(p + 1.5f) __powf(p, q) __fdividef(x, y)
+"""
+COUNT = 64
+HEAD = """
+__device__ unsigned long long bits(float v) { return __float_as_uint(v); }
+__device__ unsigned long long bits(double v) { return __double_as_longlong(v); }
+__device__ unsigned long long bits(int v) { return (unsigned)v; }
+__device__ unsigned long long bits(unsigned v) { return v; }
+__device__ unsigned long long bits(long v) { return v; }
+__device__ unsigned long long bits(long long v) { return v; }
+__device__ unsigned long long bits(unsigned long long v) { return v; }
+"""
+KERNEL = """
+extern "C" __global__ void NAME(const unsigned *words, const long long *longs, const float *floats,
+                                const double *doubles, unsigned long long *out)
+{
+    int i = threadIdx.x;
+    unsigned a = words[3 * i], b = words[3 * i + 1], c = words[3 * i + 2];
+    long long l = longs[2 * i], m = longs[2 * i + 1];
+    float x = floats[3 * i], y = floats[3 * i + 1], z = floats[3 * i + 2];
+    double u = doubles[3 * i], v = doubles[3 * i + 1], w = doubles[3 * i + 2];
+    float p = fabsf(x) * 0.3f + 0.1f, q = y * 0.1f;
+    double r = fabs(u) * 0.3 + 0.1, t = v * 0.1;
+    BODY
+}
+"""
+LISTS = {
+    "integers": INTEGERS, "floats": FLOATS, "doubles": DOUBLES,
+    "close_floats": CLOSE_FLOATS, "close_doubles": CLOSE_DOUBLES, "quick": QUICK,
+}  # fmt: skip
+ULP = {"close_floats": 12, "close_doubles": 16, "quick": 2**11}
+"""How far results may be apart; NVRTC's own functions are compiled in where it has them."""
+
+
+def expressions(text: str) -> list[str]:
+    """The expressions of a list, which blanks outside parentheses part."""
+    made, depth, start = [], 0, 0
+    for place, letter in enumerate(text + " "):
+        depth += (letter == "(") - (letter == ")")
+        if letter.isspace() and not depth:
+            if text[start:place].strip():
+                made.append(text[start:place].strip())
+            start = place
+    return made
+
+
+def source() -> str:
+    parts = [HEAD]
+    for name, text in LISTS.items():
+        body = "\n".join(
+            f"    out[{n * COUNT} + i] = bits({each});" for n, each in enumerate(expressions(text))
+        )
+        parts.append(KERNEL.replace("NAME", name).replace("BODY", body))
+    return "\n".join(parts)
+
+
+@pytest.fixture(scope="module")
+def modules() -> dict[str, cuda.RawModule]:
+    return {name: cuda.RawModule(code=source(), backend=name) for name in ("clang", "nvrtc")}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_functions(modules, name):
+    current.choose(get_device("cpu"))
+    rng = np.random.default_rng(5)
+    words = rng.integers(0, 2**32, (COUNT, 3), np.uint32)
+    words[: COUNT // 8] &= 3
+    longs = rng.integers(-(2**63), 2**63 - 1, (COUNT, 2))
+    floats = rng.uniform(-9, 9, (COUNT, 3)).astype(np.float32)
+    doubles = rng.uniform(-9, 9, (COUNT, 3))
+    if name not in ULP:  # integral, halves, and large
+        floats[0:4, 0] = doubles[0:4, 0] = -2.5, 3.5, 0.5, -0.0
+        floats[4:6, 0] = doubles[4:6, 0] = 1e9, -3e9
+    each = expressions(LISTS[name])
+    results = []
+    for backend in ("clang", "nvrtc"):
+        out = np.zeros((len(each), COUNT), np.uint64)
+        kernel = modules[backend].get_function(name)
+        kernel(1, COUNT, (words, longs, floats, doubles, out))
+        results.append(out)
+    wrong = [
+        f"{each[n]}: {results[0][n, k]:#x}, not {results[1][n, k]:#x}"
+        for n, k in np.argwhere(distances(name, *results) > ULP.get(name, 0))
+    ]
+    assert not wrong, f"{len(wrong)} are wrong:\n" + "\n".join(wrong[:40])
+
+
+def distances(name: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """How far results are apart, in units of the last bit."""
+    if name not in ULP:
+        return (first != second).astype(int)
+    floats = [v.astype(np.uint32).view(np.float32).astype(np.float64) for v in (first, second)]
+    unit = np.float32
+    if name == "close_doubles":
+        floats, unit = [first.view(np.float64), second.view(np.float64)], np.float64
+    spacing = np.spacing(np.abs(floats[1]).astype(unit)).astype(np.float64)
+    apart = np.abs(floats[0] - floats[1]) / spacing
+    same = (first == second) | (np.isnan(floats[0]) & np.isnan(floats[1]))
+    return np.where(same, 0, np.nan_to_num(apart, nan=np.inf))

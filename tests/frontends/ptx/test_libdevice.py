@@ -1,0 +1,151 @@
+"""Calls of libdevice's functions that nothing defines, against mpmath and numpy."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+
+from gridlane import cuda
+from gridlane.core.dtypes import i32
+from gridlane.core.errors import PtxError
+from gridlane.frontends.ptx.forms.libdevice import KNOWN
+from gridlane.launch import current
+from gridlane.launch.devices import get_device
+
+COUNT = 24
+RNG = np.random.default_rng(3)
+UNIT = ("asin", "acos", "atanh")
+"""Functions of numbers within -1 and 1."""
+ABOVE_ONE = (
+    *("acosh", "log", "log2", "log10", "log1p", "rsqrt", "sqrt", "tgamma", "lgamma", "pow"),
+)
+EXACT = {
+    "sqrt": np.sqrt,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "rint": np.rint,
+    "nearbyint": np.rint,
+    "fabs": np.abs,
+    "copysign": np.copysign,
+    "nextafter": np.nextafter,
+    "fmod": np.fmod,
+    "fmin": np.fmin,
+    "fmax": np.fmax,
+    "ldexp": np.ldexp,
+    "round": lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x),
+}
+NAMED = {
+    "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
+    "exp10": lambda x: mpmath.power(10, x),
+    "exp2": lambda x: mpmath.power(2, x),
+    "log2": lambda x: mpmath.log(x, 2),
+    "rsqrt": lambda x: 1 / mpmath.sqrt(x),
+    "tgamma": mpmath.gamma,
+    "lgamma": lambda x: mpmath.log(abs(mpmath.gamma(x))),
+    "pow": mpmath.power,
+    "fma": lambda x, y, z: x * y + z,
+}
+
+
+def call(name: str, params: int, suffixes: list[str]) -> str:
+    """PTX of a kernel that calls a function on arrays."""
+    declared = ", ".join(f".param .{suffixes[n]} p{n}" for n in range(params))
+    lines = [
+        ".version 8.3", ".target sm_80", ".address_size 64",
+        f".extern .func (.param .{suffixes[-1]} r) {name} ({declared});",
+        ".visible .entry k(" + ", ".join(f".param .u64 a{n}" for n in range(params + 1)) + ") {",
+        ".reg .b64 %rd<20>; .reg .b32 %t; .reg .f32 %f<9>; .reg .f64 %d<9>; .reg .b32 %r<9>;",
+        "mov.u32 %t, %tid.x;",
+    ]  # fmt: skip
+    register = {"f32": "%f", "f64": "%d", "b32": "%r"}
+    for n, kind in enumerate(suffixes):
+        size = 8 if kind == "f64" else 4
+        lines += [f"ld.param.u64 %rd{n}, [a{n}];", f"mad.wide.u32 %rd{n}, %t, {size}, %rd{n};"]
+        if n < params:
+            lines.append(f"ld.global.{kind} {register[kind]}{n}, [%rd{n}];")
+    lines.append("{ " + " ".join(f".param .{kind} c{n};" for n, kind in enumerate(suffixes)))
+    lines += [
+        f"st.param.{kind} [c{n}], {register[kind]}{n};" for n, kind in enumerate(suffixes[:-1])
+    ]
+    given = ", ".join(f"c{n}" for n in range(params))
+    result = f"{register[suffixes[-1]]}{params}"
+    lines += [
+        f"call (c{params}), {name}, ({given});",
+        f"ld.param.{suffixes[-1]} {result}, [c{params}]; }}",
+        f"st.global.{suffixes[-1]} [%rd{params}], {result};",
+        "ret; }",
+    ]
+    return "\n".join(lines)
+
+
+def operands(stem: str, kinds: list[np.dtype]) -> list[np.ndarray]:
+    made = []
+    for kind in kinds:
+        if kind == np.int32:
+            values = RNG.integers(-20, 20, COUNT)
+        elif stem in UNIT:
+            values = RNG.uniform(-1, 1, COUNT)
+        elif stem in ABOVE_ONE:
+            values = RNG.uniform(1, 9, COUNT)
+        else:
+            values = RNG.uniform(-9, 9, COUNT)
+        made.append(values.astype(kind))
+    return made
+
+
+@pytest.mark.parametrize("device", ["interp", "cpu"])
+@pytest.mark.parametrize("name", sorted(KNOWN))
+def test_a_function(name, device):
+    current.choose(get_device(device))
+    params, _ = KNOWN[name]
+    result = params[0]
+    is_single = result.bits == 32
+    stem = name.removeprefix("__nv_").removeprefix("fast_").removesuffix("f" if is_single else "")
+    types = [*params, result]
+    given = operands(stem, [np.dtype(f"{'i' if t is i32 else 'f'}{t.size}") for t in params])
+    kinds = ["b32" if t is i32 else f"f{t.bits}" for t in types]
+    out = np.zeros(COUNT, f"f{result.size}")
+    cuda.RawKernel(call(name, len(given), kinds), "k")(1, COUNT, (*given, out))
+    if stem in EXACT:
+        assert np.array_equal(out, EXACT[stem](*given))
+        return
+    function = NAMED.get(stem) or getattr(mpmath, stem)
+    with mpmath.workdps(40):
+        want = [function(*map(mpmath.mpf, map(float, row))) for row in zip(*given)]
+        worst = max(
+            abs(mpmath.mpf(float(got)) - exact) / float(np.spacing(out.dtype.type(abs(exact))))
+            for got, exact in zip(out, want)
+        )
+    assert worst < {"tgamma": 16, "lgamma": 16, "pow": 3}.get(stem, 2)
+
+
+def test_a_function_that_is_declared_else():
+    text = call("__nv_sinf", 1, ["f64", "f64"])
+    with pytest.raises(PtxError, match=r"__nv_sinf takes f32 and returns f32; it is declared else"):
+        cuda.RawKernel(text, "k")(1, 1, (np.zeros(1), np.zeros(1)))
+
+
+def test_a_function_that_no_table_has():
+    text = call("__nv_absentf", 1, ["f32", "f32"])
+    with pytest.raises(PtxError, match=r"__nv_absentf is extern, and nothing defines it"):
+        cuda.RawKernel(text, "k")(1, 1, (np.zeros(1, "f4"), np.zeros(1, "f4")))
+
+
+def test_a_body_comes_before_the_table():
+    text = call("__nv_sinf", 1, ["f32", "f32"])
+    body = (
+        ".func (.param .f32 r) __nv_sinf (.param .f32 p0)\n{ st.param.f32 [r], 0f40A00000; ret; }"
+    )
+    text = text.replace(".extern .func (.param .f32 r) __nv_sinf (.param .f32 p0);", body)
+    out = np.zeros(1, np.float32)
+    cuda.RawKernel(text, "k")(1, 1, (np.ones(1, np.float32), out))
+    assert out[0] == 5
+
+
+def test_a_function_without_its_result():
+    text = call("__nv_sinf", 1, ["f32", "f32"])
+    text = text.replace("(.param .f32 r) __nv", "__nv").replace("call (c1), ", "call ")
+    with pytest.raises(PtxError, match=r"__nv_sinf returns 1 values, and is declared with 0"):
+        cuda.RawKernel(text, "k")(1, 1, (np.zeros(1, "f4"), np.zeros(1, "f4")))
