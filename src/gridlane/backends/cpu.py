@@ -21,6 +21,7 @@ BACKEND = Backend(
         # The vectoriser works on one function; forwarding follows inlining, which makes
         # variables.
         passes.INLINE,
+        passes.RELEASE_FIRST,
         passes.COPY_AT_ONCE,
         passes.COUNTED_BARRIERS,
         passes.PROMOTE,
