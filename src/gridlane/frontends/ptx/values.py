@@ -66,6 +66,8 @@ class Values:
         self._vars: dict[Register, Var] = {}
         self._flag: Var | None = None
         self._vain: Var | None = None
+        self.normal: set[Value] = set()
+        """Floats that are no subnormal numbers."""
         self.place: Place | None = None
 
     def fail(self, message: str) -> NoReturn:
