@@ -34,4 +34,5 @@
 #include "gridlane/warps.h"
 #include "gridlane/atomics.h"
 #include "gridlane/simd.h"
+#include "gridlane/language.h"
 #include "gridlane/host.h"
