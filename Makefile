@@ -7,7 +7,7 @@ PY     := $(BIN)/python
 OUT    ?= build
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all checks lint fuzz conformance oracle bench clean
+.PHONY: help demo test test-all checks lint fuzz fuzz-ptx conformance oracle bench clean
 
 help:
 	@echo "make demo   set up, draw a ray-traced picture with a numba.cuda program, print its time"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-all  the same, and all that takes longer, on new random cases"
 	@echo "make lint   ruff, import-linter and pyright only"
 	@echo "make fuzz   thousands of new random kernels, on the interpreter and the devices"
+	@echo "make fuzz-ptx  random and changed PTX for MINUTES=10, with SEED=N or a new one"
 	@echo "make conformance  try every op on every device here; the matrix of docs/conformance.md"
 	@echo "make oracle  compare each form of PTX with a model of the ISA; the table of docs/ptx-forms.md"
 	@echo "make bench  compare the CPU device with gcc and the installed peers"
@@ -66,6 +67,9 @@ test-all: $(VENV)/.installed-dev
 
 fuzz: $(VENV)/.installed-dev
 	GRIDLANE_TEST_EFFORT=nightly $(PYTEST) tests/property
+
+fuzz-ptx: $(VENV)/.installed-dev
+	$(PY) -m tests.frontends.ptx.fuzz --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 conformance: $(VENV)/.installed-dev
 	@mkdir -p $(OUT)

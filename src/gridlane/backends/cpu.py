@@ -5,7 +5,7 @@ from __future__ import annotations
 from gridlane.backends import passes, reasons
 from gridlane.backends.formats import ASM, IR, LLVM, OBJECT
 from gridlane.backends.record import Backend, Fact
-from gridlane.ir.stages import COMMON
+from gridlane.ir.stages import COMMON, MACHINE
 
 BACKEND = Backend(
     name="cpu",
@@ -25,7 +25,7 @@ BACKEND = Backend(
         passes.COUNTED_BARRIERS,
         passes.PROMOTE,
     ),
-    legal=COMMON,
+    legal=COMMON | MACHINE,
     reasons={**reasons.WITHOUT_GRIDS, **reasons.REPORT},
     formats=(IR, LLVM, ASM, OBJECT),
     shaped=True,

@@ -32,7 +32,7 @@ BACKEND = Backend(
         passes.PROMOTE,
     ),
     legal=COMMON | REPORTS | CALLS,
-    reasons={**reasons.WITHOUT_GRIDS, **reasons.WITHOUT_ARRIVALS},
+    reasons={**reasons.WITHOUT_GRIDS, **reasons.SHADERS},
     refused=(
         ("fence", ".*", "the host sees what a kernel wrote when it is done"),
         *reasons.WORD_ATOMICS,

@@ -24,7 +24,7 @@ BACKEND = Backend(
     pipeline=(*passes.WORDS, passes.BRANCH_OUT_OF_SCOPES),
     # Warp ops are barriers of the block now.
     legal=COMMON - LANES | REPORTS | CALLS,
-    reasons={**reasons.WITHOUT_GRIDS, **reasons.WITHOUT_ARRIVALS},
+    reasons={**reasons.WITHOUT_GRIDS, **reasons.SHADERS},
     refused=(
         ("fence", ".*", "the host sees what a kernel wrote when the kernel is done"),
         *reasons.WORD_ATOMICS,

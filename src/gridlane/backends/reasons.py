@@ -12,7 +12,8 @@ WITHOUT_GRIDS = {
     **dict.fromkeys(MATRIX, "tensor cores are a GPU's; multiply the elements of arrays instead"),
 }
 
-WITHOUT_ARRIVALS = {
+SHADERS = {
+    "machine": "its language reads no clock and no number of a multiprocessor; measure on the host",
     "barrier_arrive": "its threads run in no order that the program gives; let all threads wait "
     "(bar.sync) at one place of the program",
 }

@@ -20,7 +20,7 @@ BACKEND = Backend(
     pipeline=passes.WORDS,
     # Warp ops are barriers of the block now.
     legal=COMMON - LANES | REPORTS | CALLS,
-    reasons={**reasons.WITHOUT_GRIDS, **reasons.WITHOUT_ARRIVALS},
+    reasons={**reasons.WITHOUT_GRIDS, **reasons.SHADERS},
     refused=(
         ("fence", ".*", "WGSL orders memory by barriers of the block alone"),
         *reasons.WORD_ATOMICS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -113,6 +114,12 @@ def _of_part(frame: Frame, op: Op, number: int, text: str) -> KernelError:
     return KernelError("\n".join(filter(None, (told, describe(op.loc)))))
 
 
+def _machine(frame: Frame, op: grid.Machine, mask: Array) -> Array:
+    readings = {grid.Reading.MULTIPROCESSOR: 0, grid.Reading.MULTIPROCESSORS: 1}
+    value = readings.get(op.kind, time.perf_counter_ns())
+    return np.full(frame.block.lanes, value, np.uint64)
+
+
 _REDUCTIONS: dict[grid.Reduction, Callable[[Array], int]] = {
     grid.Reduction.COUNT: np.count_nonzero,
     grid.Reduction.ALL: np.all,
@@ -134,6 +141,7 @@ OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = {
     grid.BarrierReduce: _barrier_reduce,
     grid.BarrierPart: _barrier_part,
     grid.BarrierArrive: _barrier_arrive,
+    grid.Machine: _machine,
     grid.SyncWarp: _nothing,
     grid.Fence: _nothing,
 }

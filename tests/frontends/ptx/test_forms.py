@@ -26,7 +26,8 @@ from gridlane.launch.devices import get_device
 OTHERS = {
     "memory": "ld ldu st prefetch prefetchu discard applypriority createpolicy isspacep cp cvta",
     "atomics": "atom red",
-    "threads": "bar barrier membar fence shfl vote activemask match redux nanosleep pmevent",
+    "threads": "bar barrier membar fence nanosleep pmevent brkpt setmaxnreg",
+    "warps": "shfl vote activemask match redux elect",
 }
 """Roots whose results are not those of operands alone; other tests run them."""
 ROOTS = [root for root in FORMS if root not in " ".join(OTHERS.values()).split()]

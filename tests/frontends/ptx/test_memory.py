@@ -21,9 +21,9 @@ HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 T = np.arange(32)
 
 
-@pytest.fixture(scope="module")
-def text() -> str:
-    return cuda.compile_cpp(SOURCE.read_text(), backend="nvrtc")
+@pytest.fixture(scope="module", params=["clang", "nvrtc"])
+def text(request: pytest.FixtureRequest) -> str:
+    return cuda.compile_cpp(SOURCE.read_text(), backend=request.param)
 
 
 @pytest.fixture(params=["interp", *DEVICES])

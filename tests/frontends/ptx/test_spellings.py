@@ -7,6 +7,7 @@ import pytest
 
 from gridlane import cuda
 from gridlane.core.errors import PtxError
+from gridlane.frontends.ptx import parse_ptx
 from gridlane.frontends.ptx.expressions import evaluate
 from gridlane.frontends.ptx.forms.table import FORMS, find
 from gridlane.launch import current
@@ -145,6 +146,28 @@ def test_no_constant_expressions(text):
     assert evaluate(text) is None
 
 
+def test_elements_of_arrays(run):
+    _, y = run("""
+        .shared .b32 e[8];
+        .shared .b16 h[8];
+        mov.u32 %r3, 70;
+        st.shared.b32 e[3], %r3;
+        st.shared.b16 h[5], %r3;
+        ld.shared.b32 %r4, [e + 4 * 3];
+        mov.u32 %r5, h[2];
+        ld.shared.u16 %r6, [%r5 + 6];
+        add.u32 %r4, %r4, %r6;
+        add.s64 %rd2, %rd2, %rd3;
+        st.global.u32 [%rd2], %r4;""")
+    assert (y == 140).all()
+
+
+@pytest.mark.parametrize("element", ["s[x]", "s[-1]", "none[3]", "%r1[2]", "s[]"])
+def test_no_elements_of_arrays(run, element):
+    with pytest.raises(PtxError, match=r"no (element|operand)"):
+        run(f"mov.u32 %r3, {element};")
+
+
 def test_operands_that_are_expressions(run):
     _, y = run("""
         mov.u32 %r3, (3 + 4 * 5) << 2;
@@ -153,3 +176,8 @@ def test_operands_that_are_expressions(run):
         add.s64 %rd2, %rd2, %rd3;
         st.global.u32 [%rd2], %r3;""")
     assert (y == 99).all()
+
+
+def test_the_end_of_a_c_string():
+    made = parse_ptx(".version 8.8\n.target sm_80\n.address_size 64\n.entry k() { ret; }\n\0")
+    assert made.entries == ("k",)

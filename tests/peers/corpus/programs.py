@@ -71,10 +71,8 @@ def judge(program: Program, text: Text, device: str) -> Outcome:
     """Run a program on a device, and compare its results with numpy's."""
     current.choose(get_device(device))
     np.random.seed(3)
-    name = program.kernel or text.meta["entry"]
     try:
-        kernel = _module(text.ptx).get_function(text.meta.get("names", {}).get(name, name))
-        got, want, *near = program.run(launcher(text, kernel))
+        got, want, *near = program.run(launcher(text, program.kernel))
     except CompileError as error:
         return Outcome("refused", error.message)
     for one, other in _pairs(got, want):
@@ -88,18 +86,18 @@ def _module(ptx: str) -> cuda.RawModule:
     return cuda.RawModule(code=ptx)
 
 
-def launcher(text: Text, kernel: Any) -> Callable[..., None]:
-    """What a program launches its kernel by. Of Triton's, the text knows the threads and the shared
-    memory, and two addresses of scratch memory follow the arguments."""
-    if text.package != "triton":
-        return kernel
-    count = len(kernel._source.parameters)
+def launcher(text: Text, name: str) -> Callable[..., Any]:
+    """What a program launches its kernel by; see the programs of each package."""
+    module = _module(text.ptx)
+    if text.package == "tinygrad":
+        from tests.peers.corpus.tinygrad_programs import scheduled
 
-    def launch(grid: Any, *args: Any) -> None:
-        spare = (0,) * (count - len(args))
-        kernel(grid, text.meta["block"], (*args, *spare), shared_mem=text.meta["shared"])
+        return scheduled(text.meta, module)
+    if text.package == "triton":
+        from tests.peers.corpus.triton_programs import with_scratch
 
-    return launch
+        return with_scratch(text.meta, module.get_function(text.meta["entry"]))
+    return module.get_function(text.meta["names"].get(name, name))
 
 
 def _pairs(got: Any, want: Any) -> list[tuple[Any, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from tests.peers.corpus.programs import Program, Run
@@ -16,6 +17,18 @@ F32 = 2e-6
 def program(run: Run) -> Run:
     PROGRAMS.append(Program("triton", run.__name__, run, run.__name__))
     return run
+
+
+def with_scratch(meta: dict[str, Any], kernel: Any) -> Callable[..., None]:
+    """What launches a kernel: its text knows the threads and the shared memory, and addresses of
+    scratch memory follow the arguments."""
+    count = len(kernel._source.parameters)
+
+    def launch(grid: Any, *args: Any) -> None:
+        spare = (0,) * (count - len(args))
+        kernel(grid, meta["block"], (*args, *spare), shared_mem=meta["shared"])
+
+    return launch
 
 
 def floats(*shape: int) -> np.ndarray:

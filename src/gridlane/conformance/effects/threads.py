@@ -43,6 +43,21 @@ def queries() -> Iterator[Case]:
 
     yield case("lane_id", "", lanes, (5, 6, 3), (2, 3, 2))
 
+    def clocks(kernel: Kernel) -> list[np.ndarray]:
+        """Time does not go back; a multiprocessor is one of theirs."""
+        b = kernel.builder
+        for first, last in (
+            (grid.Reading.CYCLES, grid.Reading.CYCLES),
+            (grid.Reading.NANOSECONDS, grid.Reading.NANOSECONDS),
+            (grid.Reading.MULTIPROCESSOR, grid.Reading.MULTIPROCESSORS),
+        ):
+            before, after = b.value(grid.Machine(first)), b.value(grid.Machine(last))
+            op = arith.Le if first is last else arith.Lt
+            kernel.store(b.cast(b.value(op(before, after)), i32))
+        return [out(i32), out(i32), out(i32)]
+
+    yield case("machine", "", clocks)
+
 
 def _without_some() -> Iterator[Case]:
     """Barriers that some threads do not reach: these are not waited for and do not count."""

@@ -38,10 +38,13 @@ _STATEMENT = re.compile(
     re.VERBOSE,
 )
 _RANGE = re.compile(r"([A-Za-z_$%][\w$]*)<(\d{1,10})>")
-_ADDRESS = re.compile(r"\[\s*([^\s\[\]+]+)?\s*(?:\+?\s*(-?\s*\w+))?\s*\]")
+_ADDRESS = re.compile(r"\[\s*([^\s\[\]+]+)?\s*(?:\+?\s*([^\[\]{},]+?))?\s*\]")
 _NAME = re.compile(r"[A-Za-z_$%][\w$]*")
+_PLUS = re.compile(r"([A-Za-z_$%][\w$]*)\s*([+-])\s*(.+)")
+_ELEMENT = re.compile(r"([A-Za-z_$%][\w$]*)\s*\[(.+)\]")
 _TABLE = re.compile(r"\s*\.(?:callprototype|branchtargets|calltargets)\b")
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)")
+_MEMORY = frozenset(("ld", "ldu", "st", "atom", "red"))
 _MOST_REGISTERS = 1 << 24
 
 
@@ -275,6 +278,8 @@ class _Reader:
                 operand = self.decoded.get(part)
                 if operand is None:
                     operand = self.decoded[part] = self._operand(part, start + where)
+                if root in _MEMORY and isinstance(operand, Symbol) and part[-1] == "]":
+                    operand = Address(operand, 0)  # an element stands without brackets around it
                 operands.append(operand)
         guard = self._guard(found["guard"], at) if found["guard"] else None
         made = Instruction(root, modifiers, tuple(operands), guard, at, self.line)
@@ -326,10 +331,12 @@ class _Reader:
             return Reg(found)
         if found is not None:
             return Symbol(part, found)
+        if match := _ELEMENT.fullmatch(part):
+            return self._element(match[1], match[2], at)
         if part[0] == "%" or part == "WARP_SZ":
             return Special(part)
-        if match := re.fullmatch(r"([A-Za-z_$%][\w$]*)\s*([+-])\s*(\w+)", part):
-            variable, value = self._find(match[1]), number(match[3])
+        if match := _PLUS.fullmatch(part):
+            variable, value = self._find(match[1]), evaluate(match[3])
             if isinstance(variable, Declared) and value is not None and not value.is_float:
                 sign = -1 if match[2] == "-" else 1
                 return Symbol(match[1], variable, sign * int(value.value))
@@ -337,12 +344,19 @@ class _Reader:
             return Symbol(part, None)  # a function or a label
         self.text.fail(f"no operand: {part[:60]}", at, min(60, len(part)))
 
+    def _element(self, name: str, index: str, at: int) -> Symbol:
+        """An element of an array."""
+        variable, value = self._find(name), evaluate(index)
+        if not isinstance(variable, Declared) or value is None or value.value < 0:
+            self.text.fail(f"no element of an array: {name[:40]}[{index[:20]}]", at, len(name))
+        return Symbol(name, variable, TYPES[variable.type].size * int(value.value))
+
     def _address(self, part: str, at: int) -> Operand:
         found = _ADDRESS.fullmatch(part)
         if found is None:
             self.text.fail(f"no address is translated that is written {part[:60]}", at, len(part))
-        base, plus = found[1] or "0", (found[2] or "0").replace(" ", "")
-        offset = number(plus)
+        base, plus = found[1] or "0", found[2] or "0"
+        offset = number(plus) or evaluate(plus)
         if offset is None or offset.is_float:
             self.text.fail(f"{part}: the offset is an integer", at, len(part))
         known = number(base)

@@ -130,7 +130,8 @@ def parse_ptx(text: str, name: str = "") -> PtxModule:
     Raises:
         PtxError: the text is no PTX module; located.
     """
-    return _Index(Text(text, name)).module()
+    # C strings come with the zero byte at their end.
+    return _Index(Text(text.rstrip("\0"), name)).module()
 
 
 class _Index:

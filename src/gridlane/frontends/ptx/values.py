@@ -32,10 +32,10 @@ from gridlane.frontends.ptx.types import unsigned
 from gridlane.frontends.ptx.variables import Variables
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
-from gridlane.ir.ops import memory
+from gridlane.ir.ops import control, memory
 from gridlane.ir.ops.arith import Cast, Eq, Ne, Shr
 from gridlane.ir.types import PointerType, Space, Type, VectorType, pointer
-from gridlane.ir.values import Value, Var
+from gridlane.ir.values import ErrorSite, Value, Var
 
 BYTES = unsigned(8)
 
@@ -285,7 +285,7 @@ class Values:
         return self._at(self.number_of(operand), place)
 
     def local(self, value: Value) -> Value:
-        """An address of local memory that a function of the language gets, as a pointer to bytes."""
+        """An address of local memory that a function of CUDA gets, as a pointer to bytes."""
         if isinstance(value.type, PointerType):
             return value
         self.numbers(Space.LOCAL)
@@ -395,6 +395,12 @@ class Values:
     def emit(self, op: Op) -> Value:
         """Append an op and return its result."""
         return self.b.value(op)
+
+    def raise_(self, exception: str, message: str) -> None:
+        """End the thread with an error, which the launch reports with the instruction's place."""
+        self.b.module.errors.append(ErrorSite(exception, message, self.b.loc))
+        with self.b.if_(self.b.const(True, b1)):  # the block goes on for the translation
+            self.b.emit(control.Raise(len(self.b.module.errors) - 1))
 
     def parts(self, operand: Operand, count: int) -> tuple[Operand, ...]:
         """The operands in braces."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from gridlane.core.dtypes import DType, i32, u32
+from gridlane.core.dtypes import DType, i32, u32, u64
 from gridlane.frontends.ptx.addresses import Numbering, Place
 from gridlane.frontends.ptx.body import Body
 from gridlane.frontends.ptx.data import ModuleData, code_address
@@ -33,15 +33,27 @@ _QUERIES: dict[str, Callable[[Axis], Op]] = {
     "%ntid": grid.BlockDim,
     "%ctaid": grid.BlockIdx,
     "%nctaid": grid.GridDim,
+    "%clusterid": grid.BlockIdx,
+    "%nclusterid": grid.GridDim,
 }
 _ABSENT = {
-    "%clock": "clocks differ between devices",
-    "%clock64": "clocks differ between devices",
-    "%globaltimer": "clocks differ between devices",
-    "%smid": "multiprocessors differ between devices",
-    "%nsmid": "multiprocessors differ between devices",
     "%gridid": "launches have no number here",
+    "%total_smem_size": "the shared memory of a block differs between devices",
+    "%aggr_smem_size": "the shared memory of a block differs between devices",
 }
+_CLUSTER = {"%cluster_ctaid": 0, "%cluster_nctaid": 1}
+_CLUSTERS = re.compile(r"\.(?:reqnctapercluster|explicitcluster)\b")
+_READINGS = {
+    "%clock": (grid.Reading.CYCLES, 0, u32),
+    "%clock_hi": (grid.Reading.CYCLES, 32, u32),
+    "%clock64": (grid.Reading.CYCLES, 0, u64),
+    "%globaltimer": (grid.Reading.NANOSECONDS, 0, u64),
+    "%globaltimer_lo": (grid.Reading.NANOSECONDS, 0, u32),
+    "%globaltimer_hi": (grid.Reading.NANOSECONDS, 32, u32),
+    "%smid": (grid.Reading.MULTIPROCESSOR, 0, u32),
+    "%nsmid": (grid.Reading.MULTIPROCESSORS, 0, u32),
+}
+"""Each with the lowest of its bits, and its type."""
 
 
 class Whole(Protocol):
@@ -240,6 +252,8 @@ class Variables:
     def special(self, t: Translating, name: str) -> Value:
         """The value of a special register."""
         stem, _, axis = name.partition(".")
+        if "cluster" in stem and _CLUSTERS.search(self.module.text.code):
+            t.fail("clusters of more blocks than one are not translated")
         if stem in _QUERIES and axis in _AXES:
             return t.b.cast(t.emit(_QUERIES[stem](_AXES[axis])), u32)
         if name == "%laneid":
@@ -252,6 +266,16 @@ class Variables:
             return self._lanemask(t, stem[10:])
         if name == "%dynamic_smem_size":
             return t.b.cast(t.emit(grid.DynamicSharedSize()), u32)
+        if name in _READINGS:
+            kind, shift, dtype = _READINGS[name]
+            value = t.emit(grid.Machine(kind))
+            if shift:
+                value = t.b.binary(arith.Shr, value, t.b.const(shift, u32))
+            return t.b.cast(value, dtype)
+        if name in ("%cluster_ctarank", "%cluster_nctarank"):  # a cluster is of one block
+            return t.b.const(int(name == "%cluster_nctarank"), u32)
+        if stem in _CLUSTER and axis in _AXES:
+            return t.b.const(_CLUSTER[stem], u32)
         if stem in _ABSENT:
             t.fail(f"{name} is not translated: {_ABSENT[stem]}")
         t.fail(f"{name} is neither declared nor a special register that is translated")

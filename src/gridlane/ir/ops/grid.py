@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from gridlane.core.dtypes import b1, i32, u32
+from gridlane.core.dtypes import b1, i32, u32, u64
 from gridlane.ir.op import Op, Scope, operation
 from gridlane.ir.types import Type
 from gridlane.ir.values import Value
@@ -94,6 +94,27 @@ class DynamicSharedSize(Op):
 
     def result_types(self) -> tuple[Type, ...]:
         return (i32,)
+
+
+class Reading(Enum):
+    """What a device tells of itself and of the time."""
+
+    CYCLES = "cycles"
+    NANOSECONDS = "nanoseconds"
+    MULTIPROCESSOR = "multiprocessor"
+    MULTIPROCESSORS = "multiprocessors"
+
+
+@operation("machine")
+class Machine(Op):
+    """A reading of the device as u64: a counter that never decreases in a thread, of cycles or of
+    nanoseconds; the multiprocessor that the thread is on now, and their number. A device that
+    counts no cycles counts nanoseconds; the host's processor is one multiprocessor."""
+
+    kind: Reading
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (u64,)
 
 
 @operation("barrier")

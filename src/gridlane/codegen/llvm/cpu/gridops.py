@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu.control import emit_exit
 from gridlane.codegen.llvm.cpu.dispatch import emits
@@ -103,6 +105,28 @@ def dynamic_shared_size(state: Emission, op: grid.DynamicSharedSize) -> None:
     """Emit the bytes of shared memory that the launch gave."""
     where = state.body.op(f"getelementptr i8, ptr %context, i64 {abi.DYNAMIC_OFFSET}")
     state.set(op.results[0], Uniform(state.body.op(f"load i32, ptr {where}")))
+
+
+@emits(grid.Machine)
+def machine(state: Emission, op: grid.Machine) -> None:
+    """Emit the system's monotonic clock, in nanoseconds; the processor is one multiprocessor."""
+    known = {grid.Reading.MULTIPROCESSOR: "0", grid.Reading.MULTIPROCESSORS: "1"}
+    if op.kind in known:
+        state.set(op.results[0], Uniform(known[op.kind]))
+        return
+    body = state.body
+    time = body.alloca("[2 x i64]", align=8)
+    body.call("i32", "clock_gettime", [("i32", str(_MONOTONIC)), ("ptr", time)])
+    seconds = body.op(f"load i64, ptr {time}")
+    rest = body.op(f"getelementptr i64, ptr {time}, i64 1")
+    whole = body.op(f"mul i64 {seconds}, 1000000000")
+    state.set(
+        op.results[0], Uniform(body.op(f"add i64 {whole}, {body.op(f'load i64, ptr {rest}')}"))
+    )
+
+
+_MONOTONIC = 6 if sys.platform == "darwin" else 1
+"""CLOCK_MONOTONIC of time.h."""
 
 
 @emits(grid.Fence)

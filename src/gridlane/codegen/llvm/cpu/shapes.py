@@ -261,6 +261,10 @@ def _warp_uniform(shapes: Shapes, op: Op) -> tuple[Shape, ...]:
     return ((CHUNK if uniform else VARYING),) * len(op.results)
 
 
+def _chunk(shapes: Shapes, op: Op) -> tuple[Shape, ...]:
+    return (CHUNK,) * len(op.results)
+
+
 def _block(shapes: Shapes, op: Op) -> tuple[Shape, ...]:
     return (BLOCK,) * len(op.results)
 
@@ -285,6 +289,7 @@ _RULES: dict[type[Op], Callable[[Shapes, Any], tuple[Shape, ...]]] = {
     grid.BlockDim: _block_dim,
     grid.LaneId: _lane_id,
     grid.BarrierReduce: _block,
+    grid.Machine: _chunk,
     atomic.Atomic: _varying,
     atomic.AtomicCas: _varying,
     warp.Shuffle: _varying,

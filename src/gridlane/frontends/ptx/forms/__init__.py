@@ -15,6 +15,7 @@ from gridlane.frontends.ptx.forms import (
     rounding,
     rounding64,
     threads,
+    warps,
 )
 from gridlane.frontends.ptx.forms.table import FORMS, Form, Match, find
 
@@ -35,4 +36,5 @@ _FAMILIES = (
     rounding,
     rounding64,
     threads,
+    warps,
 )

@@ -8,7 +8,7 @@ from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Address, Number, Operand, Reg, Symbol, Vector
 from gridlane.frontends.ptx.types import SPACES, TYPES
 from gridlane.frontends.ptx.values import Values
-from gridlane.ir.ops import copies, memory
+from gridlane.ir.ops import arith, copies, memory
 from gridlane.ir.ops.grid import Fence, MemoryOrder, MemoryScope
 from gridlane.ir.types import PointerType, Space, VectorType, pointer
 from gridlane.ir.values import Value
@@ -119,7 +119,13 @@ def hint(t: Values, m: Match, o: Operands) -> None:
     """A hint that no result depends on."""
 
 
-@form("createpolicy .fractional .L2::evict_last|L2::evict_first|L2::evict_normal .b64", "d, a?")
+_FIRST = ".L2::evict_last|L2::evict_first|L2::evict_normal|L2::evict_unchanged"
+_SECOND = "[.L2::evict_first|L2::evict_unchanged]"
+
+
+@form(f"createpolicy .fractional {_FIRST} {_SECOND} .b64", "d, a?")
+@form(f"createpolicy .range [.global] {_FIRST} {_SECOND} .b64", "d, a, size, total")
+@form("createpolicy .cvt .L2 .b64", "d, a")
 def policy(t: Values, m: Match, o: Operands) -> None:
     """A cache policy, which is a hint."""
     t.write(o[0], t.b.zero(m.type))
@@ -175,7 +181,7 @@ def copy_async(t: Values, m: Match, o: Operands) -> None:
         t.b.emit(copies.AsyncCopy(target, source, size))
         return
     present = _present(t, extra[0], size)
-    with t.b.if_(t.b.eq(present, t.b.const(size, u32))) as whole:
+    with t.b.if_(t.b.binary(arith.Ge, present, t.b.const(size, u32))) as whole:
         t.b.emit(copies.AsyncCopy(target, source, size))
     with t.b.inside(whole.orelse):
         _copy_some(t, target, source, present, size)

@@ -7,15 +7,13 @@ from gridlane.frontends.ptx.forms.memory import SCOPES
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Number, Operand
 from gridlane.frontends.ptx.values import Values
-from gridlane.ir.builder import constant
-from gridlane.ir.ops import arith, warp
+from gridlane.ir.ops import arith
 from gridlane.ir.ops.grid import (
     Barrier,
     BarrierArrive,
     BarrierPart,
     BarrierReduce,
     Fence,
-    LaneId,
     MemoryOrder,
     MemoryScope,
     Reduction,
@@ -107,102 +105,13 @@ def fence(t: Values, m: Match, o: Operands) -> None:
     t.b.emit(Fence(scope, order))
 
 
-_SHUFFLES = {
-    "idx": warp.ShuffleMode.IDX,
-    "up": warp.ShuffleMode.UP,
-    "down": warp.ShuffleMode.DOWN,
-    "bfly": warp.ShuffleMode.XOR,
-}
-
-
-@form("shfl .sync .up|down|bfly|idx .b32", "d, a, b, c, mask")
-def shfl(t: Values, m: Match, o: Operands) -> None:
-    """A value of another lane."""
-    mode, control = _SHUFFLES[m.modifiers[1]], t.read(o[3], u32)
-    width = _segment(m, constant(control))
-    lane = t.read(o[2], u32)
-    inside: Value | None = None
-    if not width:
-        lane, inside = _lane_by_control(t, mode, lane, control)
-        mode, width = warp.ShuffleMode.IDX, 32
-    at = t.b.cast(lane, i32)
-    op = warp.Shuffle(mode, t.read(o[4], u32), t.read(o[1], m.type), at, t.b.const(width, i32))
-    value, within = t.b.emit(op).results
-    first, second = t.both(o[0])
-    t.write(first, value)
-    t.write(second, within if inside is None else inside)
-
-
-def _segment(m: Match, control: int | float | None) -> int:
-    """The lanes of a segment, where a clamp and mask are those of CUDA C++'s shuffles; else 0."""
-    if control is None:
-        return 0
-    packed = int(control)
-    width = 32 - (packed >> 8 & 31)
-    is_whole = packed & 31 == (0 if m.has("up") else 31) and not width & width - 1
-    return width if is_whole else 0
-
-
-def _lane_by_control(
-    t: Values, mode: warp.ShuffleMode, count: Value, control: Value
-) -> tuple[Value, Value]:
-    """The lane that is read, and whether it is within the bounds, by any clamp (bits 0 to 4) and
-    segment mask (bits 8 to 12)."""
-    b = t.b
-    low = b.const(31, u32)
-    own, count = b.cast(t.emit(LaneId()), u32), b.and_(count, low)
-    clamp = b.and_(control, low)
-    mask = b.and_(b.binary(arith.Shr, control, b.const(8, u32)), low)
-    start = b.and_(own, mask)
-    most = b.or_(start, b.and_(clamp, b.not_(mask)))
-    made = {
-        warp.ShuffleMode.UP: lambda: b.sub(own, count),
-        warp.ShuffleMode.DOWN: lambda: b.add(own, count),
-        warp.ShuffleMode.XOR: lambda: b.binary(arith.Xor, own, count),
-        warp.ShuffleMode.IDX: lambda: b.or_(start, b.and_(count, b.not_(mask))),
-    }[mode]()
-    # Lanes are signed here: one below 0 is below every bound.
-    order = arith.Ge if mode is warp.ShuffleMode.UP else arith.Le
-    inside = b.binary(order, b.cast(made, i32), b.cast(most, i32))
-    return b.select(inside, made, own), inside
-
-
-@form("vote .sync .all|any|uni .pred", "d, a, mask")
-@form("vote .sync .ballot .b32", "d, a, mask")
-def vote(t: Values, m: Match, o: Operands) -> None:
-    """A vote of lanes."""
-    modes = {"all": "all", "any": "any", "uni": "eq", "ballot": "ballot"}
-    mode = warp.VoteMode(modes[m.modifiers[1]])
-    t.write(o[0], t.emit(warp.Vote(mode, t.read(o[2], u32), t.read(o[1], b1))))
-
-
-@form("activemask .b32", "d")
-def activemask(t: Values, m: Match, o: Operands) -> None:
-    """The lanes that run."""
-    t.write(o[0], t.emit(warp.ActiveMask()))
-
-
-@form("match .any .sync .b32|b64", "d, a, mask")
-def match_any(t: Values, m: Match, o: Operands) -> None:
-    """The lanes with the same value."""
-    t.write(o[0], t.emit(warp.MatchAny(t.read(o[2], u32), t.read(o[1], m.type))))
-
-
-@form("match .all .sync .b32|b64", "d, a, mask")
-def match_all(t: Values, m: Match, o: Operands) -> None:
-    """The lanes, if all have the same value."""
-    first, second = t.both(o[0])
-    lanes, same = t.b.emit(warp.MatchAll(t.read(o[2], u32), t.read(o[1], m.type))).results
-    t.write(first, lanes)
-    t.write(second, same)
-
-
-@form("redux .sync .add|min|max .u32|s32", "d, a, mask")
-@form("redux .sync .and|or|xor .b32", "d, a, mask")
-def redux(t: Values, m: Match, o: Operands) -> None:
-    """A reduction over lanes."""
-    kind = warp.WarpReduction(m.modifiers[1])
-    t.write(o[0], t.emit(warp.WarpReduce(kind, t.read(o[2], u32), t.read(o[1], m.type))))
+@form("membar .proxy .alias")
+@form("fence .proxy .alias|async")
+@form("fence .proxy .async .global|shared::cta")
+@form("fence .mbarrier_init .release .cluster")
+def fence_of_ways(t: Values, m: Match, o: Operands) -> None:
+    """Order accesses by several ways to the same memory. There is one way here."""
+    t.b.emit(Fence(MemoryScope.DEVICE, MemoryOrder.SEQ_CST))
 
 
 @form("nanosleep .u32", "a")
@@ -213,3 +122,14 @@ def nanosleep(t: Values, m: Match, o: Operands) -> None:
 @form("pmevent [.mask]", "a")
 def pmevent(t: Values, m: Match, o: Operands) -> None:
     """A counter of a profiler, which nothing reads here."""
+
+
+@form("brkpt")
+def breakpoint_(t: Values, m: Match, o: Operands) -> None:
+    """A stop for a debugger, of which there is none."""
+    t.raise_("RuntimeError", "the kernel has reached a breakpoint, and no debugger is attached")
+
+
+@form("setmaxnreg .inc|dec .sync .aligned .u32", "n")
+def registers(t: Values, m: Match, o: Operands) -> None:
+    """A hint of how many registers the warp needs."""

@@ -23,6 +23,26 @@ def dynamic_shared_size(state: Emission, op: Op) -> None:
     state.set(op.results[0], name)
 
 
+_READINGS = {
+    grid.Reading.CYCLES: "clock64",
+    grid.Reading.NANOSECONDS: "globaltimer",
+    grid.Reading.MULTIPROCESSOR: "smid",
+    grid.Reading.MULTIPROCESSORS: "nsmid",
+}
+
+
+@emits(grid.Machine)
+def machine(state: Emission, op: grid.Machine) -> None:
+    """Emit the special register, which is read anew each time."""
+    name, body = _READINGS[op.kind], state.body
+    if name in ("clock64", "globaltimer"):
+        made = body.op(f'call i64 asm sideeffect "mov.u64 $0, %{name};", "=l"()')
+    else:
+        made = body.op(f'call i32 asm sideeffect "mov.u32 $0, %{name};", "=r"()')
+        made = body.op(f"zext i32 {made} to i64")
+    state.set(op.results[0], made)
+
+
 @emits(grid.Barrier)
 def barrier(state: Emission, op: Op) -> None:
     """Emit bar.sync 0."""

@@ -1,0 +1,193 @@
+"""C's formats: the conversions of ``printf`` in a text, and what they make of values.
+
+ISO C11, 7.21.6.1; CUDA C++ Programming Guide, "Formatted Output": types ``%cdiouxXpeEfgGaAs``
+and sizes ``hh h l ll``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_CONVERSION = re.compile(
+    r"%(?P<flags>[-+ #0]*)(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?"
+    r"(?P<size>hh|h|ll|l|j|z|t|L)?(?P<kind>[cdiouxXpeEfFgGaAs%])"
+)
+_WIDE = ("l", "ll", "j", "z", "t")
+STAR = "*"
+"""The format of an argument that is the width or the precision of the next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """A conversion of a format: ``%-8.3f``."""
+
+    text: str
+    flags: str
+    width: str
+    precision: str | None
+    size: str
+    kind: str
+
+    @property
+    def stars(self) -> int:
+        """How many arguments of it are its width and its precision."""
+        return (self.width == STAR) + (self.precision == STAR)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether its argument has 64 bits."""
+        return self.size in _WIDE or self.kind in "pseEfFgGaA"
+
+    def of(self, value: float | str, stars: Sequence[int] = ()) -> str:
+        """The text of a value."""
+        given = iter(stars)
+        width = next(given) if self.width == STAR else int(self.width or 0)
+        precision = next(given) if self.precision == STAR else self.precision
+        flags = self.flags
+        if width < 0:
+            flags, width = flags + "-", -width
+        digits = None if precision is None else int(precision or 0)
+        if digits is not None and digits < 0:
+            digits = None
+        made = self._plain(value, flags, digits)
+        return self._padded(made, flags, width, digits, value)
+
+    def _plain(self, value: float | str, flags: str, digits: int | None) -> str:
+        """The text before it is padded."""
+        if self.kind == "s":
+            return str(value)[:digits]
+        if self.kind == "c":
+            return chr(int(value) & 0xFF)
+        if self.kind == "p":
+            return f"0x{int(value):x}" if value else "(nil)"
+        if self.kind in "diouxX":
+            return _integer(int(value), self.kind, flags, digits)
+        if self.kind in "aA":
+            made = _hexadecimal(float(value), digits, "#" in flags)
+            made = made.upper() if self.kind == "A" else made
+            return made if made[0] == "-" else _signed(flags) + made
+        plain = "".join(flag for flag in flags if flag in "+ #")
+        return f"%{plain}.{6 if digits is None else digits}{self.kind}" % value
+
+    def _padded(
+        self, made: str, flags: str, width: int, digits: int | None, value: float | str
+    ) -> str:
+        if "-" in flags:
+            return made.ljust(width)
+        is_integer = self.kind in "diouxX"
+        fills = is_integer and digits is None
+        fills |= self.kind in "eEfFgGaA" and math.isfinite(float(value))
+        if "0" not in flags or not fills:
+            return made.rjust(width)
+        head = re.match(r"[-+ ]?(?:0[xX])?" if self._has_prefix(flags) else "[-+ ]?", made)
+        start = head.end() if head else 0
+        return made[:start] + made[start:].rjust(width - start, "0")
+
+    def _has_prefix(self, flags: str) -> bool:
+        return self.kind in "aA" or (self.kind in "xX" and "#" in flags)
+
+
+def _signed(flags: str) -> str:
+    return "+" if "+" in flags else " " if " " in flags else ""
+
+
+def _integer(value: int, kind: str, flags: str, digits: int | None) -> str:
+    base = {"o": "o", "x": "x", "X": "X"}.get(kind, "d")
+    made = f"{abs(value):{base}}"
+    if digits is not None:
+        made = made.rjust(digits, "0") if value or digits else ""
+    if "#" in flags and kind == "o" and not made.startswith("0"):
+        made = "0" + made
+    if "#" in flags and kind in "xX" and value:
+        made = f"0{kind}{made}"
+    sign = "-" if value < 0 else _signed(flags) if kind in "di" else ""
+    return sign + made
+
+
+def _hexadecimal(value: float, digits: int | None, dotted: bool) -> str:
+    """C's %a: one digit before the point, as few as are needed after it."""
+    if not math.isfinite(value):
+        return f"{value:f}"
+    sign = "-" if math.copysign(1.0, value) < 0 else ""
+    if not value:
+        return f"{sign}0x0{'.' if digits or dotted else ''}{'0' * (digits or 0)}p+0"
+    fraction, exponent = math.frexp(abs(value))
+    exponent -= 1
+    if exponent < -1022:  # subnormal numbers have the exponent of the least normal one
+        fraction, exponent = math.ldexp(fraction, exponent + 1022), -1022
+    units = int(math.ldexp(fraction, 53))  # of 2^-52
+    if digits is not None and digits < 13:
+        drop = 4 * (13 - digits)
+        half, rest = 1 << drop - 1, units & (1 << drop) - 1
+        units >>= drop
+        units += rest > half or (rest == half and units & 1)
+        whole, tail = divmod(units, 1 << 4 * digits)
+        text = f"{tail:0{digits}x}" if digits else ""
+    else:
+        whole, tail = divmod(units, 1 << 52)
+        text = f"{tail:013x}".rstrip("0") if digits is None else f"{tail:013x}".ljust(digits, "0")
+    point = "." if text or dotted else ""
+    return f"{sign}0x{whole:x}{point}{text}p{exponent:+d}"
+
+
+def conversions(text: str) -> Iterator[str | Conversion]:
+    """The parts of a format: texts, and conversions between them.
+
+    Raises:
+        ValueError: a conversion that is none of C's; its message is the conversion.
+    """
+    at = 0
+    while at < len(text):
+        percent = text.find("%", at)
+        if percent < 0:
+            yield text[at:]
+            return
+        if percent > at:
+            yield text[at:percent]
+        found = _CONVERSION.match(text, percent)
+        if found is None:
+            raise ValueError(text[percent : percent + 8])
+        at = found.end()
+        if found["kind"] == "%":
+            yield "%"
+            continue
+        parts = found["flags"], found["width"], found["precision"], found["size"] or ""
+        yield Conversion(found[0], *parts, found["kind"])
+
+
+def conversion(text: str) -> Conversion:
+    """The conversion that a text is."""
+    (made,) = conversions(text)
+    assert isinstance(made, Conversion)
+    return made
+
+
+def joined(parts: Sequence[str | None], formats: Sequence[str], values: Sequence[float]) -> str:
+    """The text of a line.
+
+    Args:
+        parts: texts, and None or "" for the next value.
+        formats: for each value its conversion, or STAR; nothing where all are printed as numpy
+            prints them.
+    """
+    made: list[str] = []
+    stars: list[int] = []
+    number = 0
+    for part in parts:
+        if part:
+            made.append(part)
+            continue
+        value = values[number]
+        text = formats[number] if formats else ""
+        number += 1
+        if text == STAR:
+            stars.append(int(value))
+        elif text:
+            made.append(conversion(text).of(value, stars))
+            stars = []
+        else:
+            made.append(str(value))
+    return "".join(made)

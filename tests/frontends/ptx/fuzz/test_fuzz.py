@@ -1,0 +1,55 @@
+"""Some cases of ``make fuzz-ptx``, with fixed seeds."""
+
+from __future__ import annotations
+
+import pytest
+from tests.effort import examples
+from tests.frontends.ptx.fuzz import programs
+from tests.frontends.ptx.fuzz.__main__ import KINDS, run
+from tests.frontends.ptx.fuzz.cases import Finding, read, run_program, run_text
+
+
+@pytest.mark.parametrize("seed", range(examples(10, 2000)))
+def test_a_random_program(seed):
+    assert run(f"program:{seed}") == "equal"
+
+
+@pytest.mark.parametrize("seed", range(0, examples(100, 20_000), 50))
+def test_changed_texts(seed):
+    """Fifty at a time."""
+    for number in range(seed, seed + 50):
+        run(f"change:{number}")
+
+
+def test_the_programs_use_most_forms():
+    spellings = {use.spelling for use in programs.exact_uses()}
+    assert len(spellings) > 1000
+    assert KINDS == ("program", "change")
+
+
+def test_what_the_fuzzer_finds(monkeypatch):
+    from gridlane.frontends.ptx import source
+
+    program = programs.program(3)
+    monkeypatch.setattr(source.PtxSource, "translate", lambda *_: 1 / 0)
+    with pytest.raises(Finding, match="ZeroDivisionError"):
+        run_program(program)
+    with pytest.raises(Finding, match="ZeroDivisionError"):
+        run_text(program.text)
+    assert read("no PTX") is None
+
+
+def test_results_that_differ_are_found(monkeypatch):
+    from tests.frontends.ptx.fuzz import cases
+
+    launched = cases._launched
+
+    def spoiled(device, module, name, grid, block, args):
+        told = launched(device, module, name, grid, block, args)
+        if device == "cpu":
+            args[1][:] += 1
+        return told
+
+    monkeypatch.setattr(cases, "_launched", spoiled)
+    with pytest.raises(Finding, match=r"interp 0x.*, cpu 0x"):
+        run_program(programs.program(3))
