@@ -289,3 +289,22 @@ def test_bfs(load):
     cost[:] = -1
     by_queue(1, 64, (nodes, edges, cost, np.zeros(n, np.int32), n))
     assert list(cost) == levels(rows)
+
+
+@EACH
+def test_language(load):
+    classes, bytes_, ordered = load("language", "classes", "bytes", "ordered")
+    i, out = np.arange(32), np.zeros(32, np.float32)
+    classes(1, 32, (out, 8))
+    area = np.where(i % 2, i * i, np.float32(np.pi) * (i * i))
+    assert np.allclose(out, area + 8 / 4 + 6 + (i & 3) + 1, rtol=1e-6)
+    given, out = RNG.integers(0, 256, 48).astype(np.uint8), np.zeros((32, 24), np.uint8)
+    bytes_(1, 32, (out, given))
+    for t in range(32):
+        want = np.full(24, 7, np.uint8)
+        want[4:12] = given[t : t + 8]
+        want[:12] = want[2:14].copy()
+        assert (out[t] == want).all()
+    x, f = np.zeros(6, np.int32), np.zeros(1, np.float32)
+    ordered(1, 32, (x, f))
+    assert list(x[:5]) == [496, 30, 5, 9, 64] and f[0] == 16 and 0 < x[5] <= 32
