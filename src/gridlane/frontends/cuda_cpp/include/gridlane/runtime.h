@@ -11,6 +11,10 @@
 #include "gridlane/libdevice.h"
 #include "gridlane/mathematics.h"
 
+#include <math.h>  // the global names too
+#include <stdlib.h>
+#include <string.h>
+
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
