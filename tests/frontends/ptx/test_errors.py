@@ -51,7 +51,7 @@ def read(body: str, params: str = ".param .u64 x", head: str = HEAD):
         (HEAD + ".global .align 3 .b8 a[4];", "a power of two, not 3"),
         (HEAD + ".entry k(.param .u32 a, .param .u32 a) {ret;}", "a is declared twice"),
         (HEAD + ".entry k() .fast 1 {ret;}", "no directive of a function: .fast"),
-        ("\0\0\0", "zero byte"),
+        ("\0.version 8.0", "zero byte"),
     ],
 )
 def test_a_malformed_module(text, told):
