@@ -308,3 +308,38 @@ def test_language(load):
     x, f = np.zeros(6, np.int32), np.zeros(1, np.float32)
     ordered(1, 32, (x, f))
     assert list(x[:5]) == [496, 30, 5, 9, 64] and f[0] == 16 and 0 < x[5] <= 32
+
+
+@pytest.mark.parametrize(
+    "name, kind, block", [("int", "i4", 64), ("double", "f8", 96), ("long", "i8", 40)]
+)
+def test_blocks_of_cub(load, name, kind, block):
+    (blocks,) = load("collective", f"blocks<{name}, {block}>")
+    values, out = RNG.integers(-99, 99, block).astype(kind), np.zeros((block, 8), kind)
+    blocks(1, block, (values, out, 37))
+    sums = values.cumsum()
+    assert (out[:, 0] == sums).all() and (out[:, 1] == sums - values).all()
+    assert (out[:, 2] == sums[-1]).all()
+    pairs = np.stack([values, np.ones_like(values)], 1).ravel()
+    assert (out[:, 3:5].ravel() == pairs.cumsum() - pairs).all()
+    assert list(out[0, 5:]) == [sums[-1], values.max(), values[:37].sum()]
+
+
+@EACH
+@pytest.mark.parametrize("width", [32, 8, 4])
+def test_warps_of_cub(load, width):
+    (warps,) = load("collective", f"warps<{width}>")
+    values, out = RNG.integers(-99, 99, 64).astype(np.int32), np.zeros((64, 5), np.int32)
+    warps(1, 64, (values, out))
+    for first in range(0, 64, width):
+        part, got = values[first : first + width], out[first : first + width]
+        assert (got[:, 0] == part.cumsum() - part).all() and (got[:, 1] == part.sum()).all()
+        assert (got[:, 2] == np.maximum.accumulate(part)).all()
+        assert list(got[0, 3:]) == [part.sum(), part[:3].min()]
+
+
+def test_a_pair_of_cub(load):
+    (kernel,) = load("collective", "place_of_most")
+    values, place = RNG.integers(0, 20, 64).astype(np.float32), np.zeros(1, np.int32)
+    kernel(1, 64, (values, place))
+    assert place[0] == values.argmax()
