@@ -343,3 +343,13 @@ def test_a_pair_of_cub(load):
     values, place = RNG.integers(0, 20, 64).astype(np.float32), np.zeros(1, np.int32)
     kernel(1, 64, (values, place))
     assert place[0] == values.argmax()
+
+
+def test_textures_beside_other_kernels(load):
+    (plain,) = load("textures", "plain")
+    out = np.zeros(32, np.float32)
+    plain(1, 32, (out,))
+    assert (out == 2 * np.arange(32)).all()
+    ptx = cuda.compile_cpp((FOLDER / "textures.cu").read_text(), backend="clang")
+    forms = "2d.v4.u32.f32 2d.v4.f32.f32 1d.v4.f32.s32 1d.v4.s32.f32 3d.v4.f32.f32 a2d.v4.f32.f32"
+    assert all(f"tex.{form} " in ptx for form in forms.split())

@@ -40,3 +40,4 @@
 #include "gridlane/simd.h"
 #include "gridlane/language.h"
 #include "gridlane/host.h"
+#include "gridlane/textures.h"
