@@ -78,8 +78,12 @@ def test_clang_of_the_system(system_clang):
     system_clang("19.1.7")
     found = clang._of_system()
     assert found is not None and found.release == 19
-    made = found.compile(CppSource(KERNEL, ("-DN=7",)))
+    # With the C++ library of the system, which declares its functions elsewhere.
+    more = "#include <vector>\n__global__ void m(float *x, double *y)\n"
+    more += "{ *x = sin(*x) + std::exp(*x) + abs(*x); *y = sqrt(*y) + std::pow(*y, 2); }\n"
+    made = found.compile(CppSource(more + KERNEL, ("-DN=7",)))
     assert ".visible .entry k" in made.ptx and ".version 8.3" in made.ptx
+    assert "__nv_sinf" in made.ptx and "__nv_expf" in made.ptx and "sqrt.rn.f64" in made.ptx
 
 
 def test_clang_of_the_system_is_too_old(system_clang):

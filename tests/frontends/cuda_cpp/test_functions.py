@@ -163,10 +163,9 @@ def distances(name: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """How far results are apart, in units of the last bit."""
     if name not in ULP:
         return (first != second).astype(int)
-    floats = [v.astype(np.uint32).view(np.float32).astype(np.float64) for v in (first, second)]
-    unit = np.float32
-    if name == "close_doubles":
-        floats, unit = [first.view(np.float64), second.view(np.float64)], np.float64
+    unit = np.float64 if name == "close_doubles" else np.float32
+    words = [v.astype(f"u{np.dtype(unit).itemsize}") for v in (first, second)]
+    floats = [v.view(unit).astype(np.float64) for v in words]
     spacing = np.spacing(np.abs(floats[1]).astype(unit)).astype(np.float64)
     apart = np.abs(floats[0] - floats[1]) / spacing
     same = (first == second) | (np.isnan(floats[0]) & np.isnan(floats[1]))

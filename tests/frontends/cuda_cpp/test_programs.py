@@ -289,3 +289,67 @@ def test_bfs(load):
     cost[:] = -1
     by_queue(1, 64, (nodes, edges, cost, np.zeros(n, np.int32), n))
     assert list(cost) == levels(rows)
+
+
+@EACH
+def test_language(load):
+    classes, bytes_, ordered = load("language", "classes", "bytes", "ordered")
+    i, out = np.arange(32), np.zeros(32, np.float32)
+    classes(1, 32, (out, 8))
+    area = np.where(i % 2, i * i, np.float32(np.pi) * (i * i))
+    assert np.allclose(out, area + 8 / 4 + 6 + (i & 3) + 1, rtol=1e-6)
+    given, out = RNG.integers(0, 256, 48).astype(np.uint8), np.zeros((32, 24), np.uint8)
+    bytes_(1, 32, (out, given))
+    for t in range(32):
+        want = np.full(24, 7, np.uint8)
+        want[4:12] = given[t : t + 8]
+        want[:12] = want[2:14].copy()
+        assert (out[t] == want).all()
+    x, f = np.zeros(6, np.int32), np.zeros(1, np.float32)
+    ordered(1, 32, (x, f))
+    assert list(x[:5]) == [496, 30, 5, 9, 64] and f[0] == 16 and 0 < x[5] <= 32
+
+
+@pytest.mark.parametrize(
+    "name, kind, block", [("int", "i4", 64), ("double", "f8", 96), ("long", "i8", 40)]
+)
+def test_blocks_of_cub(load, name, kind, block):
+    (blocks,) = load("collective", f"blocks<{name}, {block}>")
+    values, out = RNG.integers(-99, 99, block).astype(kind), np.zeros((block, 8), kind)
+    blocks(1, block, (values, out, 37))
+    sums = values.cumsum()
+    assert (out[:, 0] == sums).all() and (out[:, 1] == sums - values).all()
+    assert (out[:, 2] == sums[-1]).all()
+    pairs = np.stack([values, np.ones_like(values)], 1).ravel()
+    assert (out[:, 3:5].ravel() == pairs.cumsum() - pairs).all()
+    assert list(out[0, 5:]) == [sums[-1], values.max(), values[:37].sum()]
+
+
+@EACH
+@pytest.mark.parametrize("width", [32, 8, 4])
+def test_warps_of_cub(load, width):
+    (warps,) = load("collective", f"warps<{width}>")
+    values, out = RNG.integers(-99, 99, 64).astype(np.int32), np.zeros((64, 5), np.int32)
+    warps(1, 64, (values, out))
+    for first in range(0, 64, width):
+        part, got = values[first : first + width], out[first : first + width]
+        assert (got[:, 0] == part.cumsum() - part).all() and (got[:, 1] == part.sum()).all()
+        assert (got[:, 2] == np.maximum.accumulate(part)).all()
+        assert list(got[0, 3:]) == [part.sum(), part[:3].min()]
+
+
+def test_a_pair_of_cub(load):
+    (kernel,) = load("collective", "place_of_most")
+    values, place = RNG.integers(0, 20, 64).astype(np.float32), np.zeros(1, np.int32)
+    kernel(1, 64, (values, place))
+    assert place[0] == values.argmax()
+
+
+def test_textures_beside_other_kernels(load):
+    (plain,) = load("textures", "plain")
+    out = np.zeros(32, np.float32)
+    plain(1, 32, (out,))
+    assert (out == 2 * np.arange(32)).all()
+    ptx = cuda.compile_cpp((FOLDER / "textures.cu").read_text(), backend="clang")
+    forms = "2d.v4.u32.f32 2d.v4.f32.f32 1d.v4.f32.s32 1d.v4.s32.f32 3d.v4.f32.f32 a2d.v4.f32.f32"
+    assert all(f"tex.{form} " in ptx for form in forms.split())

@@ -28,6 +28,8 @@ OLDEST = 18
 _ALWAYS = (
     *("-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version"),
     *("-O2", "-S", "-std=c++17", "-fno-color-diagnostics"),
+    # nvcc takes these; programs have them.
+    *("-Wno-c++11-narrowing", "-Wno-register", "-Wno-reserved-user-defined-literal"),
 )
 _LIBCXX = (
     "ABI_VERSION=1",
@@ -50,6 +52,11 @@ _LIBCXX = (
     "HAS_LIBRARY_ALIGNED_ALLOCATION=1",
     "PSTL_BACKEND_SERIAL",
     "HARDENING_MODE=_LIBCPP_HARDENING_MODE_NONE",
+    # What other libraries keep of older C++.
+    "ENABLE_CXX17_REMOVED_AUTO_PTR",
+    "ENABLE_CXX17_REMOVED_BINDERS",
+    "ENABLE_CXX17_REMOVED_RANDOM_SHUFFLE",
+    "ENABLE_CXX17_REMOVED_UNARY_BINARY_FUNCTION",
     "ASSERTION_SEMANTIC_DEFAULT=_LIBCPP_ASSERTION_SEMANTIC_IGNORE",
 )
 """The configuration that libc++ expects from its builder."""

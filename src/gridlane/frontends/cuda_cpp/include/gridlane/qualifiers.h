@@ -6,7 +6,7 @@
 #define __host__ __attribute__((host))
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
-#define __managed__ __attribute__((managed))
+#define __managed__ __attribute__((device))  // its memory is the device's
 #define __grid_constant__ __attribute__((grid_constant))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __forceinline__ inline __attribute__((always_inline))
@@ -18,9 +18,7 @@
 #define CUDARTAPI
 #define CUDART_CB
 
-// A header of libc++ spells the attribute __noinline__, which is a macro of CUDA as well: the
-// attribute of this name expands to the same attribute.
-#define __noinline__ __attribute__((noinline))
+// __noinline__ is a keyword of clang's CUDA.
 
 // For this folder: functions of the device, of both sides, and operations without memory.
 #define GRIDLANE_DEVICE static inline __attribute__((device, always_inline))

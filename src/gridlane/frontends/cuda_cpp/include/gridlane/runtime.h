@@ -11,6 +11,10 @@
 #include "gridlane/libdevice.h"
 #include "gridlane/mathematics.h"
 
+#include <math.h>  // the global names too
+#include <stdlib.h>
+#include <string.h>
+
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -34,4 +38,6 @@
 #include "gridlane/warps.h"
 #include "gridlane/atomics.h"
 #include "gridlane/simd.h"
+#include "gridlane/language.h"
 #include "gridlane/host.h"
+#include "gridlane/textures.h"

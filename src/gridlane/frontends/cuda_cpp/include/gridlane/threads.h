@@ -30,7 +30,3 @@ GRIDLANE_DEVICE void __nanosleep(unsigned ns) { asm volatile("nanosleep.u32 %0;"
 GRIDLANE_DEVICE void __trap() { asm volatile("trap;"); }
 GRIDLANE_DEVICE void __brkpt() { asm volatile("brkpt;"); }
 GRIDLANE_DEVICE void __prof_trigger(int) {}
-
-extern "C" __device__ int vprintf(const char *, const char *);
-extern "C" __device__ __attribute__((noreturn)) void __assertfail(
-    const char *message, const char *file, unsigned line, const char *function, size_t width);
