@@ -128,6 +128,9 @@ class _Writer:
 
     def _start(self) -> None:
         self.declared += _DECLARED
+        for register in ("%cells", "%slots", "%stack"):  # written twice: an address is a number
+            if self.random.random() < 0.3:
+                self.put(f"mov.b{64 if register == '%stack' else 32} {register}, 1")
         for line in _START:
             self.put(line)
         count = self.grid * self.block
