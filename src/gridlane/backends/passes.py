@@ -17,6 +17,9 @@ INLINE_OTHERS = _pass("structure.inline.inline_others")
 RELEASE_FIRST = _pass("structure.release_first.release_first")
 """Where the threads of a warp, or of a block, run in lockstep."""
 
+END_SPINS = _pass("structure.end_spins.end_spins")
+"""Where blocks run one after the other, and a clock can be read."""
+
 PROMOTE = _pass("optimise.promote.promote_variables")
 COPY_AT_ONCE = _pass("legalise.copy_at_once.copy_at_once")
 WHOLE_BARRIERS = _pass("legalise.whole_barriers.whole_barriers")

@@ -121,7 +121,11 @@ class _Moves:
                 self.region(inner, op.step if is_loop and inner is op.body else None)
         later = _used(step) if step is not None else set[Value]()
         self._order(region, later)
-        for loop in [op for op in region.ops if isinstance(op, control.Loop) and is_spin(op)]:
+        for op in [op for op in region.ops if isinstance(op, control.If)]:
+            self._take_out(region, op, later)
+        # The last one first: it is among what moves to the exit of the one before.
+        loops = [op for op in region.ops if isinstance(op, control.Loop) and is_spin(op)]
+        for loop in reversed(loops):
             self._move_behind(region, loop, later)
 
     # --- branches
@@ -140,18 +144,51 @@ class _Moves:
                 op.then, op.orelse = op.orelse, op.then
                 region.ops.insert(region.ops.index(op), other)
 
+    def _take_out(self, region: Region, branch: control.If, later: set[Value]) -> None:
+        """Take a spin loop at the end of a branch's side out of it, so that threads of the other
+        side do not wait for those in the loop: they leave it at once."""
+        side = next((each for each in branch.regions() if each.ops and is_spin(each.ops[-1])), None)
+        at = region.ops.index(branch)
+        if side is None or not self._movable(region, at + 1, later):
+            return
+        loop = side.ops[-1]
+        assert isinstance(loop, control.Loop)
+        shared = _results(side.ops[:-1]) & _used(Region([loop]))
+        if shared & _used(loop.step):
+            return
+        del side.ops[-1]
+        builder = self.builder
+        builder.loc = branch.loc
+        enters = builder.variable("enters", b1)
+        with builder.inside(Region()) as before:
+            holds = branch.condition
+            builder.write(enters, holds if side is branch.then else builder.not_(holds))
+        with builder.inside(Region()) as top:
+            builder.break_if(builder.not_(builder.read(enters)))
+            new = {value: self._copied(value, side.ops) for value in shared}
+        replace_values(loop.body, new)
+        loop.body.ops[:0] = top.ops
+        region.ops[at : at + 1] = [*before.ops, branch, loop]
+
     # --- loops
+
+    def _movable(self, region: Region, start: int, later: set[Value]) -> list[Op]:
+        """The ops behind a spin loop that move to its exit; none if none of them matters to other
+        threads."""
+        end = start
+        while end < len(region.ops) and _is_movable(region.ops[end]):
+            end += 1
+        moved = region.ops[start:end]
+        acts = any(isinstance(inner, _ACTS) for op in moved for inner in _walk(op))
+        return moved if acts and not _results(moved) & later else []
 
     def _move_behind(self, region: Region, loop: control.Loop, later: set[Value]) -> None:
         """Move the ops behind a loop to its exit."""
         start = region.ops.index(loop) + 1
-        end = start
-        while end < len(region.ops) and _is_movable(region.ops[end]):
-            end += 1
-        moved, behind = region.ops[start:end], Region(region.ops[end:])
-        acts = any(isinstance(inner, _ACTS) for op in moved for inner in _walk(op))
-        if not acts or _results(moved) & later:
+        moved = self._movable(region, start, later)
+        if not moved:
             return
+        behind = Region(region.ops[start + len(moved) :])
         kept = _results(moved) & _used(behind)
         builder, label = self.builder, self.labels.fresh()
         builder.loc = loop.loc

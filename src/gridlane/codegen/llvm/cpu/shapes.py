@@ -290,6 +290,7 @@ _RULES: dict[type[Op], Callable[[Shapes, Any], tuple[Shape, ...]]] = {
     grid.LaneId: _lane_id,
     grid.BarrierReduce: _block,
     grid.Machine: _chunk,
+    grid.RunOthers: _block,
     atomic.Atomic: _varying,
     atomic.AtomicCas: _varying,
     warp.Shuffle: _varying,
