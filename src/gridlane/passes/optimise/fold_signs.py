@@ -96,8 +96,9 @@ def _shift(op: arith.Shl | arith.Shr, known: Known) -> Value | int | None:
         return op.value
     if most == 0:
         return 0
-    is_right = isinstance(op, arith.Shr) and type(amount) is int and amount > 0
-    return 0 if is_right and most is not None and not most >> amount else None
+    if not isinstance(op, arith.Shr) or not isinstance(amount, int) or most is None:
+        return None
+    return 0 if amount > 0 and not most >> amount else None
 
 
 def _sum(op: arith.Add | arith.Or | arith.Xor, known: Known) -> Value | int | None:
@@ -117,10 +118,11 @@ def _truth(condition: Value, known: Known) -> bool | None:
     if isinstance(op, arith.Not):
         inner = _truth(op.value, known)
         return None if inner is None else not inner
-    is_test = isinstance(op, arith.Lt | arith.Ge) and _is_integer(op.lhs)
-    if is_test and constant(op.rhs) == 0 and op.lhs in known:
-        return isinstance(op, arith.Ge)
-    return None
+    if not isinstance(op, arith.Lt | arith.Ge) or not _is_integer(op.lhs):
+        return None
+    if constant(op.rhs) != 0 or op.lhs not in known:
+        return None
+    return isinstance(op, arith.Ge)
 
 
 _SAME: dict[type[Op], Callable[[Any, Known], Value | int | None]] = {
