@@ -1,9 +1,10 @@
 """Kernels of the examples on the CPU: from Python, and from the PTX that numba-cuda makes of them.
 
-    python benchmarks/ptx_speed.py [--rounds N] [--only EXAMPLE]
+    python benchmarks/ptx_speed.py [--rounds N] [--only EXAMPLE] [--strict]
 
 Milliseconds of a launch on the same arrays, which take turns; medians, and the median of the
-ratios. The results of both are compared. Prints the geometric mean, whose bar is 1.1.
+ratios. The results of both are compared. Prints the geometric mean, whose bar is 1.1. --strict is
+without the kernels' ``fastmath=True``, on both sides.
 """
 
 from __future__ import annotations
@@ -119,15 +120,17 @@ def flat(args: tuple[Any, ...]) -> list[Any]:
     return made
 
 
-def compared(example: str, kernel: str, words: str, rounds: int) -> float:
+def compared(example: str, kernel: str, words: str, rounds: int, strict: bool) -> float:
     """Time a kernel both ways and print the row; the ratio."""
     launch = launch_of(example, kernel, words)
-    command = [sys.executable, HERE / "ptx_by_numba.py", example, kernel, *launch.types()]
+    fast = "strict" if strict else "fast"
+    command = [sys.executable, HERE / "ptx_by_numba.py", example, kernel, fast, *launch.types()]
     made = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     name = next(line.split()[2].rstrip("(") for line in made.splitlines() if ".entry" in line)
     raw = cuda.RawModule(code=made).get_function(name)
     python_args, ptx_args = launch.arguments(), launch.arguments()
-    run = launch.kernel[launch.grid, launch.block]
+    dispatcher = cuda.jit(launch.kernel.py_func) if strict else launch.kernel
+    run = dispatcher[launch.grid, launch.block]
     params = tuple(flat(ptx_args))
 
     def by_python() -> None:
@@ -168,12 +171,14 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", help="an example")
+    parser.add_argument("--strict", action="store_true", help="without fastmath")
     args = parser.parse_args()
     cuda.install_as_numba(children=False)
-    print(f"{datetime.date.today()}, {machine()}")
+    strict = ", without fastmath" if args.strict else ""
+    print(f"{datetime.date.today()}, {machine()}{strict}")
     print(f"{'milliseconds':<32}{'Python':>10}{'PTX':>10}{'ratio':>8}{'difference':>12}")
     ratios = [
-        compared(example, kernel, words, args.rounds)
+        compared(example, kernel, words, args.rounds, args.strict)
         for (example, kernel), words in CASES.items()
         if args.only in (None, example)
     ]

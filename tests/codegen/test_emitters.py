@@ -18,7 +18,7 @@ from gridlane.ir.stages import KERNEL
 
 EMITTING = [name for name in names() if backend(name).codegen]
 """Targets with a code generator."""
-BY_PLAN = {"cpu": {"barrier", "barrier_reduce"}}
+BY_PLAN = {"cpu": {"barrier", "barrier_reduce", "run_others"}}
 """What a code generator does without an emitter: plan.py cuts CPU kernels where barriers are."""
 
 

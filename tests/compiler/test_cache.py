@@ -42,7 +42,7 @@ WHOLE = Artifact(
         KernelErrorSite("ValueError", "ein Fehler: ü \ud800", Loc("k.py", 3, 5, 9, "k")),
         KernelErrorSite("IndexError", "", Loc("a.py", 1).inlined_at(Loc("b.py", 2)), late=True),
     ),
-    prints=(PrintSite(("i =", None, "\n"), (dtypes.i32,)),),
+    prints=(PrintSite(("i =", None, "\n"), (dtypes.i32,), ("%3d",), ""),),
     work=77,
     symbols=("_ZGVeN16v_sinf",),
     notes=("f16 is computed in f32",),
@@ -83,7 +83,7 @@ def test_every_field_is_kept():
     for field in fields(Artifact):
         assert getattr(WHOLE, field.name) != getattr(SMALL, field.name), "the test must see a loss"
     assert len(fields(ParamSlot)) == 5 and len(fields(KernelErrorSite)) == 4
-    assert len(fields(PrintSite)) == 2 and len(fields(Loc)) == 6
+    assert len(fields(PrintSite)) == 4 and len(fields(Loc)) == 6
 
 
 def test_every_dtype_is_kept(tmp_path):

@@ -38,9 +38,16 @@ def test_libdevice_of_a_toolkit_comes_first(tmp_path, monkeypatch):
 @pytest.mark.parametrize("text, seconds", [("5", 5.0), ("0.5", 0.5), (".5", 0.5)])
 def test_the_limit_of_a_compiler(text, seconds):
     assert read({"GRIDLANE_COMPILE_TIMEOUT": text}).compile_timeout == seconds
+    assert read({"GRIDLANE_SPIN_LIMIT": text}).spin_limit == seconds
 
 
 @pytest.mark.parametrize("text", ["", "0", "0.0", "-1", "inf", "nan", "1e3", "a"])
 def test_limits_of_a_compiler_that_are_none(text):
     with pytest.raises(ValueError, match=r"GRIDLANE_COMPILE_TIMEOUT=.*a number of seconds above 0"):
         read({"GRIDLANE_COMPILE_TIMEOUT": text})
+
+
+@pytest.mark.parametrize("text", ["", "-1", "inf", "nan", "1e3", "a"])
+def test_limits_of_a_spin_loop_that_are_none(text):
+    with pytest.raises(ValueError, match=r"GRIDLANE_SPIN_LIMIT=.*a number of seconds, or 0"):
+        read({"GRIDLANE_SPIN_LIMIT": text})

@@ -10,6 +10,7 @@ from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
 from gridlane.ir.stages import CFG
 from gridlane.ir.verifier import verify
+from gridlane.passes.optimise.fold_signs import fold_signs
 from gridlane.passes.optimise.promote import promote_variables
 from gridlane.passes.structure.branch_out_of_scopes import branch_out_of_scopes
 from gridlane.passes.structure.inline import inline_calls
@@ -17,6 +18,7 @@ from gridlane.passes.structure.structurize import structurize
 
 PASSES = {
     "branch": branch_out_of_scopes,
+    "fold": fold_signs,
     "inline": inline_calls,
     "promote": promote_variables,
     "structurize": structurize,

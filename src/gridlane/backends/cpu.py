@@ -5,7 +5,7 @@ from __future__ import annotations
 from gridlane.backends import passes, reasons
 from gridlane.backends.formats import ASM, IR, LLVM, OBJECT
 from gridlane.backends.record import Backend, Fact
-from gridlane.ir.stages import COMMON, MACHINE
+from gridlane.ir.stages import COMMON, MACHINE, PRODUCTS
 
 BACKEND = Backend(
     name="cpu",
@@ -21,11 +21,13 @@ BACKEND = Backend(
         # The vectoriser works on one function; forwarding follows inlining, which makes
         # variables.
         passes.INLINE,
+        passes.END_SPINS,
+        passes.RELEASE_FIRST,
         passes.COPY_AT_ONCE,
         passes.COUNTED_BARRIERS,
         passes.PROMOTE,
     ),
-    legal=COMMON | MACHINE,
+    legal=COMMON | MACHINE | PRODUCTS,
     reasons={**reasons.WITHOUT_GRIDS, **reasons.REPORT},
     formats=(IR, LLVM, ASM, OBJECT),
     shaped=True,

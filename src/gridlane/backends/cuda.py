@@ -7,7 +7,7 @@ from gridlane.backends.formats import CUBIN, IR, LLVM, PTX
 from gridlane.backends.record import Backend, Fact
 from gridlane.core.compact import ANY, Variant
 from gridlane.core.extras import install
-from gridlane.ir.stages import COMMON, COOPERATIVE, COPIES, MACHINE, MATRIX, PARTS
+from gridlane.ir.stages import COMMON, COOPERATIVE, COPIES, MACHINE, MATRIX, PARTS, PRODUCTS
 
 _OTHERS = "the mask does not name the lanes that call"
 _WAITS = "waits for the absent lanes"
@@ -29,7 +29,7 @@ BACKEND = Backend(
         passes.COARSE,
         passes.UNROLL,
     ),
-    legal=COMMON | COOPERATIVE | MATRIX | PARTS | MACHINE,
+    legal=COMMON | COOPERATIVE | MATRIX | PARTS | MACHINE | PRODUCTS,
     legal_with={Fact.ASYNC_COPIES: COPIES},
     reasons=reasons.REPORT,
     formats=(IR, LLVM, PTX, CUBIN),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gridlane.backends import passes
 from gridlane.backends.formats import IR
 from gridlane.backends.record import Backend
 from gridlane.ir.stages import KERNEL
@@ -11,7 +12,7 @@ BACKEND = Backend(
     title="the interpreter",
     driver="gridlane.runtime.drivers.interp",
     generator="gridlane.compiler.interp",
-    pipeline=(),
+    pipeline=(passes.END_SPINS, passes.RELEASE_FIRST),
     legal=KERNEL,
     formats=(IR,),
     shaped=True,

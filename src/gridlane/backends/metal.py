@@ -17,6 +17,7 @@ BACKEND = Backend(
     dialects=(Pass("gridlane.codegen.clike.msl.Metal"),),
     pipeline=(
         passes.INLINE,
+        passes.RELEASE_FIRST,
         passes.COPY_AT_ONCE,
         passes.WHOLE_BARRIERS,
         passes.PROMOTE,

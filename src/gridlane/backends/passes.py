@@ -14,6 +14,12 @@ INLINE = _pass("structure.inline.inline_calls")
 INLINE_OTHERS = _pass("structure.inline.inline_others")
 """Library functions stay: each is compiled once, and later kernels reuse its text."""
 
+RELEASE_FIRST = _pass("structure.release_first.release_first")
+"""Where the threads of a warp, or of a block, run in lockstep."""
+
+END_SPINS = _pass("structure.end_spins.end_spins")
+"""Where blocks run one after the other, and a clock can be read."""
+
 PROMOTE = _pass("optimise.promote.promote_variables")
 COPY_AT_ONCE = _pass("legalise.copy_at_once.copy_at_once")
 WHOLE_BARRIERS = _pass("legalise.whole_barriers.whole_barriers")
@@ -66,6 +72,7 @@ COMPACT = NARROW.when(Fact.COMPACT)
 
 WORDS: tuple[Pass, ...] = (
     INLINE,
+    RELEASE_FIRST,
     # After inlining, as library functions stay; f64's functions come later, and allow rough
     # quotients.
     ROUND_RIGHT.unless(Feature.ROUNDS),

@@ -34,6 +34,7 @@ BACKEND = Backend(
         passes.FUNCTIONS,
         passes.FUSE_F64.unless(Feature.FMA),
         passes.INLINE,
+        passes.RELEASE_FIRST,
         passes.COPY_AT_ONCE,
         passes.WHOLE_BARRIERS,
         passes.PROMOTE,

@@ -63,8 +63,8 @@ class CppOptions:
     standard: str | None = None
 
     def words(self, file: Path, arch: str | None) -> list[str]:
-        """As the compiler takes them; the file's own folder is searched last."""
-        words = [f"-I{folder}" for folder in (*self.includes, str(file.parent))]
+        """As the compiler takes them."""
+        words = [f"-I{folder}" for folder in self.includes]
         words += [f"-D{each}" for each in self.defines]
         if self.standard is not None:
             words.append(f"--std={self.standard}")

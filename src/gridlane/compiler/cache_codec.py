@@ -38,7 +38,9 @@ def to_json(artifact: Artifact) -> bytes:
     ]
     fields["block"] = artifact.block
     fields["errors"] = [(e.exception, e.message, _place(e.loc), e.late) for e in artifact.errors]
-    fields["prints"] = [(p.parts, [d.name for d in p.dtypes]) for p in artifact.prints]
+    fields["prints"] = [
+        (p.parts, [d.name for d in p.dtypes], p.formats, p.end) for p in artifact.prints
+    ]
     fields["symbols"] = artifact.symbols
     fields["notes"] = artifact.notes
     fields["needs"] = artifact.needs
@@ -149,8 +151,8 @@ def _loc(value: Any) -> Loc:
 
 
 def _print_site(value: Any) -> PrintSite:
-    parts, types = _items(value, list, list)
-    for part in parts:
+    parts, types, formats, end = _items(value, list, list, list, str)
+    for part in (*parts, *formats):
         if part is not None:
             _checked(part, str)
-    return PrintSite(tuple(parts), tuple(map(_dtype, types)))
+    return PrintSite(tuple(parts), tuple(map(_dtype, types)), tuple(formats), end)

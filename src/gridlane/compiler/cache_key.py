@@ -9,6 +9,7 @@ from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 
+from gridlane.core.config import config
 from gridlane.core.version import VERSION
 
 # The packages whose source decides the compiled code of a kernel.
@@ -34,7 +35,7 @@ def make_key(*parts: bytes | str) -> str:
 @cache
 def _fixed() -> bytes:
     # Its version only; code generation loads the library.
-    versions = f"{VERSION} {import_module('llvmlite').__version__} "
+    versions = f"{VERSION} {import_module('llvmlite').__version__} {config().spin_limit} "
     return versions.encode() + compiler_digest(Path(__file__).parents[1])
 
 

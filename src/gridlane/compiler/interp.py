@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gridlane.backends import backend
+from gridlane.compiler import pipeline
 from gridlane.compiler.layout import lay_out
 from gridlane.compiler.sites import error_sites
 from gridlane.core.artifact import Artifact
@@ -13,6 +15,7 @@ from gridlane.ir.values import Module
 
 def generate(module: Module, target: Target, options: KernelOptions) -> Artifact:
     """The module as text."""
+    pipeline.run(module, backend("interp"))
     slots, size = lay_out(module.kernel)
     return Artifact(
         target=target.name,

@@ -26,5 +26,6 @@ def print_sites(ops: Iterable[Op]) -> tuple[PrintSite, ...]:
     for op in ops:
         assert isinstance(op, Print)
         types = tuple(v.type for v in op.arguments if isinstance(v.type, DType))
-        sites.append(PrintSite(tuple(part or None for part in op.parts), types))
+        parts = tuple(part or None for part in op.parts)
+        sites.append(PrintSite(parts, types, op.formats, op.end))
     return tuple(sites)

@@ -55,10 +55,14 @@ class KernelErrorSite:
 
 @dataclass(frozen=True, slots=True)
 class PrintSite:
-    """The meaning of print record ``n``: parts are texts, or None for the next type's argument."""
+    """The meaning of print record ``n``: parts are texts, or None for the next type's argument.
+    ``formats`` are those of the arguments, if they have any, and ``end`` is what follows; see the
+    IR's ``print``."""
 
     parts: tuple[str | None, ...]
     dtypes: tuple[DType, ...]
+    formats: tuple[str, ...] = ()
+    end: str = "\n"
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,8 @@ class Config:
             buffers.
         compile_timeout: GRIDLANE_COMPILE_TIMEOUT, the seconds after which a compiler of CUDA C++
             is ended; 60 by default.
+        spin_limit: GRIDLANE_SPIN_LIMIT, the seconds for which a thread of a kernel waits in a loop
+            for other threads, on devices that may not run these; 10 by default, 0 for ever.
         dump: GRIDLANE_DUMP=ir,llvm,asm prints these stages of each compilation to stderr.
     """
 
@@ -62,6 +64,7 @@ class Config:
     metal: str
     metal_seed: int
     compile_timeout: float
+    spin_limit: float
     dump: frozenset[str]
 
 
@@ -98,6 +101,9 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
     limit = get("GRIDLANE_COMPILE_TIMEOUT", "60")
     if not re.fullmatch(r"\d*\.?\d+", limit) or not float(limit):
         raise ValueError(f"GRIDLANE_COMPILE_TIMEOUT={limit!r}: a number of seconds above 0")
+    spin = get("GRIDLANE_SPIN_LIMIT", "10")
+    if not re.fullmatch(r"\d*\.?\d+", spin):
+        raise ValueError(f"GRIDLANE_SPIN_LIMIT={spin!r}: a number of seconds, or 0 for ever")
     return Config(
         device=get("GRIDLANE_DEVICE", "cpu"),
         cpu=cpu,
@@ -114,6 +120,7 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         metal=metal,
         metal_seed=int(seed),
         compile_timeout=float(limit),
+        spin_limit=float(spin),
         dump=frozenset(filter(None, get("GRIDLANE_DUMP", "").split(","))),
     )
 

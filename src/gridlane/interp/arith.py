@@ -106,6 +106,11 @@ def _fma(a: Array, b: Array, c: Array) -> Array:
     return narrowed(odd_sum(product, c.astype(np.float64)), a.dtype)
 
 
+def fused(a: Array, b: Array, c: Array) -> Array:
+    """a * b + c, rounded once."""
+    return _fma(a, b, c)
+
+
 def select(condition: Array, on_true: Lanes, on_false: Lanes) -> Lanes:
     """``on_true`` where the condition holds, else ``on_false``."""
     return merged(condition, on_true, on_false)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.core.c_formats import joined
 from gridlane.interp.state import Exits, Frame
-from gridlane.interp.values import Array, Lanes, filled, merged
+from gridlane.interp.values import Array, filled, merged
 from gridlane.ir.op import Op
 from gridlane.ir.ops import control
 
@@ -106,15 +107,9 @@ def _call(frame: Frame, op: control.Call, mask: Array) -> Array:
 def _print(frame: Frame, op: control.Print, mask: Array) -> Array:
     arguments = [frame.values[value] for value in op.arguments]
     for lane in np.flatnonzero(mask):
-        waiting = iter(arguments)
-        parts = [part or _printed(next(waiting), lane) for part in op.parts]
-        frame.block.launch.prints.append("".join(parts))
+        values: list[Any] = [value[lane] for value in arguments]
+        frame.block.launch.prints.append(joined(op.parts, op.formats, values) + op.end)
     return mask
-
-
-def _printed(value: Lanes, lane: Any) -> str:
-    """A scalar as numpy prints it: the shortest text that reads back to the same number."""
-    return str(value[lane])
 
 
 CONTROL: dict[type[Op], Callable[[Any, Any, Array], Array]] = {

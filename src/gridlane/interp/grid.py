@@ -114,8 +114,17 @@ def _of_part(frame: Frame, op: Op, number: int, text: str) -> KernelError:
     return KernelError("\n".join(filter(None, (told, describe(op.loc)))))
 
 
+def _run_others(frame: Frame, op: grid.RunOthers, mask: Array) -> Array:
+    frame.block.launch.check()
+    return np.full(frame.block.lanes, grid.PATIENCE, np.int32)
+
+
 def _machine(frame: Frame, op: grid.Machine, mask: Array) -> Array:
-    readings = {grid.Reading.MULTIPROCESSOR: 0, grid.Reading.MULTIPROCESSORS: 1}
+    readings = {
+        grid.Reading.MULTIPROCESSOR: 0,
+        grid.Reading.MULTIPROCESSORS: 1,
+        grid.Reading.ERRORS: int(frame.block.launch.error is not None),
+    }
     value = readings.get(op.kind, time.perf_counter_ns())
     return np.full(frame.block.lanes, value, np.uint64)
 
@@ -142,6 +151,7 @@ OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = {
     grid.BarrierPart: _barrier_part,
     grid.BarrierArrive: _barrier_arrive,
     grid.Machine: _machine,
+    grid.RunOthers: _run_others,
     grid.SyncWarp: _nothing,
     grid.Fence: _nothing,
 }

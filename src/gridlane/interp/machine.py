@@ -27,6 +27,7 @@ from gridlane.interp import (
     integer,
     math,
     matrix,
+    products,
     warp,
 )
 from gridlane.interp.cooperative import Meeting, waits_for_grid
@@ -47,7 +48,13 @@ COMPUTE_WITH_OP: dict[type[Op], Callable[..., Lanes]] = (
 """Ops whose results follow from the operands and attributes."""
 
 OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = (
-    access.OBSERVE | atomic.OBSERVE | copies.OBSERVE | grid.OBSERVE | matrix.OBSERVE | warp.OBSERVE
+    access.OBSERVE
+    | atomic.OBSERVE
+    | copies.OBSERVE
+    | grid.OBSERVE
+    | matrix.OBSERVE
+    | products.OBSERVE
+    | warp.OBSERVE
 )
 """Ops that read or change the state of the frame: (frame, op, mask, *operands) to results."""
 

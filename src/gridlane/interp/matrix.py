@@ -16,7 +16,7 @@ from gridlane.ir.ops import matrix
 from gridlane.ir.types import FragmentType, Role
 
 
-def _warps(mask: Array, *same: Array) -> Array:
+def warps_of(mask: Array, *same: Array) -> Array:
     """The active warps, as indices. All lanes of a warp are active, and agree on ``same``.
 
     Raises:
@@ -47,7 +47,7 @@ def _first(value: Array, warps: Array) -> Array:
 
 
 def _fill(frame: Frame, op: matrix.FragmentFill, mask: Array, value: Array) -> Array:
-    warps = _warps(mask, value.view(f"u{value.dtype.itemsize}"))
+    warps = warps_of(mask, value.view(f"u{value.dtype.itemsize}"))
     made = fragments(op.type, frame.block.lanes)
     made[warps] = _first(value, warps)[:, None, None]
     return made
@@ -82,7 +82,7 @@ def _places(
 def _load(
     frame: Frame, op: matrix.FragmentLoad, mask: Array, pointer: Array, stride: Array
 ) -> Array:
-    warps = _warps(mask, pointer, stride)
+    warps = warps_of(mask, pointer, stride)
     places = _places(mask, warps, op, pointer, stride)
     memory, dtype = frame.block.launch.memory, numpy_of(op.type.element)
     try:
@@ -103,7 +103,7 @@ def _store(
     stride: Array,
     fragment: Array,
 ) -> None:
-    warps = _warps(mask, pointer, stride)
+    warps = warps_of(mask, pointer, stride)
     places = _places(mask, warps, op, pointer, stride)
     try:
         frame.block.launch.memory.scatter(places.reshape(-1), fragment[warps].reshape(-1))
@@ -125,7 +125,7 @@ def tf32(values: Array) -> Array:
 
 
 def _mma(frame: Frame, op: matrix.FragmentMma, mask: Array, a: Array, b: Array, c: Array) -> Array:
-    _warps(mask)
+    warps_of(mask)
     if c.dtype.kind == "i":
         return (a.astype(np.int64) @ b.astype(np.int64) + c).astype(c.dtype)
     wide = a.astype(np.float64) @ b.astype(np.float64) + c.astype(np.float64)
@@ -135,7 +135,7 @@ def _mma(frame: Frame, op: matrix.FragmentMma, mask: Array, a: Array, b: Array, 
 def _scale(
     frame: Frame, op: matrix.FragmentScale, mask: Array, fragment: Array, factor: Array
 ) -> Array:
-    _warps(mask, factor.view(f"u{factor.dtype.itemsize}"))
+    warps_of(mask, factor.view(f"u{factor.dtype.itemsize}"))
     by = factor.reshape(-1, WARP)[:, :1, None]
     if fragment.dtype.kind == "i":
         return fragment * by
@@ -143,7 +143,7 @@ def _scale(
 
 
 def _convert(frame: Frame, op: matrix.FragmentConvert, mask: Array, fragment: Array) -> Array:
-    _warps(mask)
+    warps_of(mask)
     return cast(fragment, op.type.element.numpy)
 
 

@@ -26,7 +26,9 @@ COOPERATIVE = frozenset(("grid_sync",))
 
 PARTS = frozenset(("barrier_part", "barrier_arrive"))
 
-MACHINE = frozenset(("machine",))
+PRODUCTS = frozenset(("mma",))
+
+MACHINE = frozenset(("machine", "run_others"))
 
 GRID = frozenset((
     "thread_idx", "block_idx", "block_dim", "grid_dim", "lane_id", "dynamic_shared_size",
@@ -63,7 +65,9 @@ GRAPH = frozenset(("graph", "block", "branch", "branch_if", "switch"))
 COMMON = ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL
 """Ops that every target emits."""
 
-KERNEL = COMMON | PARTS | MACHINE | COOPERATIVE | COPIES | MATRIX | REPORTS | CALLS | EXITS
+KERNEL = (
+    COMMON | PARTS | MACHINE | PRODUCTS | COOPERATIVE | COPIES | MATRIX | REPORTS | CALLS | EXITS
+)
 """Ops that frontends make, and all passes but the last."""
 
 CFG = KERNEL | GRAPH

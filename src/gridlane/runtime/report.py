@@ -63,7 +63,7 @@ class Report:
             struct.pack_into("<I", self._bytes, start, 0)
             at += abi.RECORD_HEADER_BYTES + abi.CELL_BYTES * len(sites.dtypes)
         struct.pack_into("<I", self._bytes, abi.PRINT_HEAD_OFFSET, 0)
-        sys.stdout.write("".join(f"{text}\n" for text in lines))
+        sys.stdout.write("".join(lines))
         if head > at:
             print(
                 f"gridlane: kernel {self.artifact.name} printed {head - at} bytes more than the "

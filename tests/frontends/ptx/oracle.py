@@ -15,6 +15,7 @@ from tests.frontends.ptx import (  # noqa: F401 (they fill the model)
     model_conversion,
     model_floats,
     model_integers,
+    model_video,
 )
 from tests.frontends.ptx.model import Case, Result, bits_of, cases, mask, signed
 from tests.frontends.ptx.model_numbers import FORMATS, Format, is_nan

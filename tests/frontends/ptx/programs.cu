@@ -23,6 +23,22 @@ __device__ __noinline__ float2 both(float x, float y)
     return make_float2(x + y, x * y);
 }
 
+__device__ __noinline__ int *same(int *p)
+{
+    return p;
+}
+
+extern "C" __global__ void returned(int *x, int *y)
+{
+    __shared__ int s[32];
+    int i = threadIdx.x, own[4] = {i, i + 1, i + 2, i + 3};
+    own[i & 3] = 50;
+    s[i] = 3 * i;
+    __syncthreads();
+    if (x[i] > 3)
+        y[i] = *same(&own[(i + 1) & 3]) + 100 * *same(&x[i]) + 10000 * *same(&s[31 - i]);
+}
+
 extern "C" __global__ void calls(const float *x, float *y, int n)
 {
     int i = threadIdx.x + blockIdx.x * blockDim.x;

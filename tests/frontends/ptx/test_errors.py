@@ -85,7 +85,7 @@ def test_a_malformed_module(text, told):
         (".reg .b32 %r<3>; ld.param.u32 %r1, [x+8]; ret;", "8 to 12 are read"),
         ("bar.sync 16; ret;", "barriers 0 to 15"),
         ("call f; ret;", "no function f is declared"),
-        ("mbarrier.init.b64 [x], 1; ret;", "mbarrier is not translated"),
+        ("wgmma.fence.sync.aligned; ret;", "wgmma is not translated"),
         ("call (a), k, (b); ret;", "k is a kernel"),
         (".shared .b8 s[4] = {1}; ret;", "has no initial value"),
         (".reg .v4 .f32 %v; ret;", "registers of vectors"),

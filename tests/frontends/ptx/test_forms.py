@@ -26,7 +26,8 @@ from gridlane.launch.devices import get_device
 OTHERS = {
     "memory": "ld ldu st prefetch prefetchu discard applypriority createpolicy isspacep cp cvta",
     "atomics": "atom red",
-    "threads": "bar barrier membar fence nanosleep pmevent brkpt setmaxnreg",
+    "threads": "mbarrier bar barrier membar fence nanosleep pmevent brkpt setmaxnreg",
+    "matrices": "mma wmma ldmatrix stmatrix movmatrix",
     "warps": "shfl vote activemask match redux elect",
 }
 """Roots whose results are not those of operands alone; other tests run them."""
@@ -36,11 +37,10 @@ SPELLINGS = list(
 )
 USES = list(uses(SPELLINGS))
 BATCH = 60
+_MANY = "set.", "vset", "vadd", "vsub", "vabs", "vmin", "vmax", "vavr"
 _SETS = examples(7, 1)
-TESTED = [
-    use for n, use in enumerate(USES) if not use.spelling.startswith("set.") or n % _SETS == 0
-]
-"""More than half of the forms are those of ``set``: ``make test`` runs some of them."""
+TESTED = [use for n, use in enumerate(USES) if use.spelling[:4] not in _MANY or n % _SETS == 0]
+"""Two thirds of the forms are those of ``set`` and of video: ``make test`` runs some of them."""
 BATCHES = [TESTED[at : at + BATCH] for at in range(0, len(TESTED), BATCH)]
 SAMPLE = USES[7::67]
 """What devices with slow compilers run in ``make test``."""

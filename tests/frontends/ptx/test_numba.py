@@ -1,35 +1,35 @@
-"""Random kernels in Python by numba-cuda's PTX do what plain Python does.
+"""Kernels in Python by numba-cuda's PTX do what plain Python does, and what frontends/python does.
 
-numba-cuda and libnvvm compile without a GPU. Nothing of frontends/python takes part.
+numba-cuda and libnvvm compile without a GPU. Nothing of frontends/python takes part in the random
+kernels; tests/peers/corpus has more of both, for ``pytest tests/peers --ptx``.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
-import numpy as np
 import pytest
+from tests.peers.numba_ptx import launched
+from tests.peers.numba_values import compare, kernels
 from tests.property import python_oracle
 from tests.property.python_kernels import BLOCK, GRID
 from tests.property.test_python_kernels import program_of
 
-from gridlane.core.options import KernelOptions
-from gridlane.frontends.ptx import PtxSource, parse_ptx
-from gridlane.launch.devices import get_device
-from gridlane.launch.kernel import Kernel
-
-ALONE = [n for n in range(1000, 1040) if "device=True" not in program_of(n, "cpu").source]
-"""numba asks the driver for the generation of a GPU where a kernel calls a function."""
-
-
 _COMPILE = """
 import linecache, math, sys
+from types import SimpleNamespace
 import numba, numba.cuda
 import numpy as np
 from tests.property.test_python_kernels import program_of
 
+# Without a GPU, device functions are for the generation of the kernel.
+device = SimpleNamespace(compute_capability=(8, 0))
+numba.cuda.dispatcher.get_current_device = lambda: device
 seed = int(sys.argv[1])
 program = program_of(seed, "cpu")
 text = program.source.replace("@cuda.jit(OPTIONS)\\ndef k", "def k")
@@ -49,32 +49,37 @@ def ptx_of(seed: int) -> str:
     return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
 
 
-@pytest.mark.parametrize("seed", ALONE[:6])
+@pytest.mark.parametrize("seed", range(1000, 1006))
 def test_a_random_kernel_by_numba(seed):
+    check_random_kernel(seed)
+
+
+def check_random_kernel(seed: int) -> None:
+    """Compare numba's PTX of a random kernel with plain Python."""
     program = program_of(seed, "cpu")
-    module = parse_ptx(ptx_of(seed))
-    source = PtxSource(module, module.entries[0])
+    ptx = ptx_of(seed)
     wanted = program.arrays(seed)
     python_oracle.run(program.source, wanted, GRID, BLOCK)
     for device in ("interp", "cpu"):
-        for got, want in zip(launched(device, source, program.arrays(seed)), wanted, strict=True):
+        arrays = program.arrays(seed)
+        launched(device, ptx, arrays, GRID, BLOCK)
+        for got, want in zip(arrays, wanted, strict=True):
             assert (got.view(f"u{got.itemsize}") == want.view(f"u{want.itemsize}")).all(), (
                 f"{device}\n{program.source}"
             )
 
 
-def launched(device: str, source: PtxSource, arrays: list[np.ndarray]) -> list[np.ndarray]:
-    """The arrays after the kernel. numba passes an array as its owner, its size, the size of an
-    element, its data, shape and strides."""
-    opened = get_device(device)
-    plan = Kernel(source, (), KernelOptions(fp64="exact")).plan((BLOCK, 1, 1), device=opened)
-    values: list[int] = []
-    buffers = [opened.allocate(array.nbytes) for array in arrays]
-    for buffer, array in zip(buffers, arrays, strict=True):
-        opened.upload(buffer.address, array.view(np.uint8).data)
-        values += [0, 0, array.size, array.itemsize, buffer.address, *array.shape, *array.strides]
-    plan.launch((GRID, 1, 1), plan.pack(*values))
-    opened.default_stream.synchronize()
-    for buffer, array in zip(buffers, arrays, strict=True):
-        opened.download(array.view(np.uint8).data, buffer.address)
-    return arrays
+@pytest.fixture(scope="module")
+def numba() -> Iterator[Executor]:
+    """Where numba-cuda compiles."""
+    pytest.importorskip("numba_cuda")
+    with ProcessPoolExecutor(1, get_context("spawn")) as process:
+        yield process
+
+
+@pytest.mark.parametrize("number", [3, 200, 400])
+def test_expressions_by_numba(numba, number):
+    """numba's PTX and frontends/python give the same results of a kernel of expressions."""
+    found = compare(numba, kernels()[number : number + 1])
+    assert not found.wrong, "\n".join(found.wrong)
+    assert found.points

@@ -53,6 +53,16 @@ def calls(k):
 
 
 @program
+def returned(k):
+    """Addresses that functions return are of any memory."""
+    x, y = RNG.integers(0, 9, 32).astype(np.int32), np.zeros(32, np.int32)
+    k(1, 32, (x, y))
+    i = np.arange(32)
+    own = np.where(i & 3 == 3, i, i + (i + 1 & 3))
+    return y, np.where(x > 3, own + 100 * x + 30000 * (31 - i), 0)
+
+
+@program
 def structs(k):
     x, y = RNG.integers(0, 99, 20).astype(np.float32), np.zeros(20, np.float32)
     there = cuda.to_device(x)

@@ -21,7 +21,6 @@ REQUIREMENTS = {
     "triton": ("triton==3.9.0", "numpy"),
     "tinygrad": ("tinygrad==0.14.0", "numpy"),
     "warp": ("warp-lang==1.19.0",),
-    "numba": ("numba-cuda[cu13]==0.30.4", "pytest", "hypothesis"),
     "nvrtc": (
         "nvidia-cuda-nvrtc==13.0.88",
         "nvidia-cuda-runtime==13.0.96",

@@ -15,7 +15,7 @@ import numpy as np
 from tests.peers.corpus.packages import Text, texts
 
 from gridlane import cuda
-from gridlane.core.errors import CompileError
+from gridlane.core.errors import CompileError, GridlaneError
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -56,7 +56,7 @@ def collector(programs: list[Program]) -> Callable[..., Callable[[Run], Run]]:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a program: ``right``, ``refused``, ``wrong``, or that its process ``ended``."""
+    """What came of a program: ``right``, ``refused``, ``wrong``, or ``ended`` by a fault."""
 
     kind: str
     reason: str = ""
@@ -75,6 +75,8 @@ def judge(program: Program, text: Text, device: str) -> Outcome:
         got, want, *near = program.run(launcher(text, program.kernel))
     except CompileError as error:
         return Outcome("refused", error.message)
+    except GridlaneError as error:
+        return Outcome("ended", str(error))
     for one, other in _pairs(got, want):
         if not _same(np.asarray(one), np.asarray(other), near[0] if near else 0):
             return Outcome("wrong", f"{one} is not {other}")

@@ -10,7 +10,7 @@ from tests.peers.corpus import PROGRAMS
 from tests.peers.corpus.packages import Text
 from tests.peers.corpus.programs import Outcome, judge
 
-LIMIT = 300
+LIMIT = 180
 """Seconds that a program may take."""
 
 
@@ -29,10 +29,15 @@ class Runner:
         except BrokenProcessPool:
             self.close()
             return Outcome("ended", "the program ends its process")
+        except TimeoutError:
+            self.close()
+            return Outcome("ended", f"the program takes more than {LIMIT} s")
 
     def close(self) -> None:
-        """End the process."""
+        """End the process, and what it does."""
         if self._process is not None:
+            for each in (self._process._processes or {}).values():
+                each.kill()
             self._process.shutdown(cancel_futures=True)
         self._process = None
 

@@ -10,9 +10,13 @@ from collections.abc import Iterator
 
 import pytest
 from tests.peers.corpus import PROGRAMS, VARIANTS
-from tests.peers.corpus.packages import Absent
+from tests.peers.corpus.counting import counted
+from tests.peers.corpus.packages import Absent, texts
 from tests.peers.corpus.programs import DEVICES, variants
 from tests.peers.corpus.running import Runner
+
+MOST_GROWTH = 1.3
+"""How many times its ops a kernel may have when it is structured."""
 
 ALL = [
     pytest.param(number, variant, id=f"{each.package}-{each.name}-{variant}")
@@ -39,3 +43,14 @@ def test_a_program(runner: Runner, number: int, variant: str, device: str) -> No
     if found.kind == "refused":
         pytest.xfail(f"refused: {found.reason}")
     assert found.kind == "right", found.reason
+
+
+@pytest.mark.parametrize("package", VARIANTS)
+def test_structuring_adds_few_ops(package: str) -> None:
+    try:
+        made = [each for text in texts(package) for each in counted(text) if not each.refused]
+    except Absent as error:
+        pytest.skip(str(error))
+    most = max(made, key=lambda each: each.after / each.before)
+    print(f"{package}: {most.name} grows to {most.after / most.before:.3f}")
+    assert most.after <= MOST_GROWTH * most.before, most.name

@@ -99,6 +99,8 @@ def _error(site: KernelErrorSite) -> Json:
 
 
 def _print(site: PrintSite) -> Json:
+    if site.formats or site.end != "\n":
+        raise NotForPagesError("printf: print whole lines without formats in its place")
     return {
         "parts": list(site.parts),
         "dtypes": [scalar_of(dtype).name for dtype in site.dtypes],

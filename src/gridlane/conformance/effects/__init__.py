@@ -16,11 +16,19 @@ from gridlane.conformance.effects.memory import (
 )
 from gridlane.conformance.effects.scopes import scopes
 from gridlane.conformance.effects.threads import asynchronous, barriers, grids, queries
-from gridlane.conformance.effects.warps import in_step, matches, reductions, shuffles, votes
+from gridlane.conformance.effects.warps import (
+    in_step,
+    matches,
+    products,
+    reductions,
+    shuffles,
+    votes,
+)
 
 FAMILIES = (
     *(loads_and_stores, addresses, arrays_of_the_kernel, variables_and_parts, atomics),
     *(queries, barriers, grids, asynchronous, shuffles, votes, matches, reductions, in_step),
+    products,
     *(branches, scopes, ends, calls),
 )
 

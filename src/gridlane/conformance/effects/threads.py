@@ -190,6 +190,26 @@ def barriers() -> Iterator[Case]:
     yield from _without_some()
     yield from _numbered()
 
+    def waited(kernel: Kernel) -> list[np.ndarray]:
+        """Each thread counts itself, and waits in a loop for all."""
+        b = kernel.builder
+        kernel.module.globals["came"] = Global("came", i32, 1, Space.SHARED)
+        came = b.value(memory.GlobalAddress("came", pointer(i32, Space.SHARED)))
+        zero, one = b.const(0, i32), b.const(1, i32)
+        with b.if_(b.eq(kernel.local, zero)):
+            b.store(came, zero)
+        b.emit(grid.Barrier())
+        order, scope = grid.MemoryOrder.RELAXED, grid.MemoryScope.BLOCK
+        b.emit(atomic.Atomic(atomic.AtomicKind.ADD, came, one, order, scope))
+        with b.loop():
+            limit = b.value(grid.RunOthers())
+            b.break_if(b.value(arith.Lt(limit, one)))
+            b.break_if(b.eq(b.load(came, volatile=True), b.const(THREADS, i32)))
+        kernel.store(b.load(came))
+        return [out(i32)]
+
+    yield case("run_others", "", waited)
+
     def in_loop(kernel: Kernel) -> list[np.ndarray]:
         """Neighbours exchange values three times, with a barrier per iteration."""
         b = kernel.builder

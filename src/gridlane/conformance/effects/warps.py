@@ -10,10 +10,13 @@ import numpy as np
 from gridlane.conformance.cases import Case
 from gridlane.conformance.effects.making import FULL, THREADS, case, out, stretched, taking_part
 from gridlane.conformance.kernels import Kernel
-from gridlane.core.dtypes import ALL, INTEGERS, b1, i32, u32
+from gridlane.core.dtypes import ALL, INTEGERS, DType, b1, f32, f64, i32, u32
 from gridlane.ir.op import Op
 from gridlane.ir.ops import warp
+from gridlane.ir.ops.arith import Shl
+from gridlane.ir.ops.products import COLUMNS, Factor, Mma
 from gridlane.ir.types import PointerType
+from gridlane.ir.values import Value
 
 EVERY_WAY = tuple(product((32, 16, 8, 4, 2, 1), (0, 1, 3, 31, 33, -1)))
 SOME_WAYS = ((32, 0), (32, 3), (32, 33), (16, 31), (8, -1), (4, 1))
@@ -44,6 +47,62 @@ def shuffles() -> Iterator[Case]:
                 return [stretched(dtype), *results]
 
             yield case("shuffle", f"{mode.value}-{dtype}", move)
+
+
+PRODUCTS = (
+    *((Factor.F16, Factor.F16, rows, 16, kind) for rows, kind in ((16, f32), (16, u32))),
+    (Factor.BF16, Factor.BF16, 16, 8, f32),
+    (Factor.TF32, Factor.TF32, 16, 8, f32),
+    (Factor.F64, Factor.F64, 8, 4, f64),
+    (Factor.F64, Factor.F64, 16, 8, f64),
+    (Factor.S8, Factor.U8, 16, 32, i32),
+    (Factor.U4, Factor.S4, 8, 32, i32),
+)
+
+
+def products() -> Iterator[Case]:
+    """Small numbers, whose sums are the same in any order."""
+    for left, right, rows, depth, kind in PRODUCTS:
+        for limited in (False, True) if left.is_integer else (False,):
+
+            def multiply(kernel: Kernel) -> list[np.ndarray]:
+                b = kernel.builder
+                per_word = 32 * left.in_word
+                counts = rows * depth // per_word, COLUMNS * depth // per_word
+                word = f64 if left is Factor.F64 else u32
+                a, c = (
+                    tuple(_factor(kernel, word, factor, n, seed) for n in range(count))
+                    for seed, (factor, count) in enumerate(zip((left, right), counts, strict=True))
+                )
+                sums = rows // 4 // (2 if kind is u32 else 1)
+                start = tuple(b.const(0 if kind is u32 else n, kind) for n in range(sums))
+                made = b.emit(Mma(rows, depth, left, right, limited, a, c, start)).results
+                for result in made:
+                    kernel.store(result)
+                return [out(kind) for _ in made]
+
+            label = f"{left.value}-{right.value}-{rows}-{depth}-{kind}"
+            yield case("mma", label + "-limited" * limited, multiply)
+
+
+def _factor(kernel: Kernel, word: DType, factor: Factor, number: int, seed: int) -> Value:
+    """A register of small numbers, which differ from lane to lane."""
+    b, total = kernel.builder, kernel.builder.const(0, u32)
+    for part in range(1 if word is f64 else factor.in_word):
+        mixed = b.mul(b.cast(kernel.local, u32), b.const(2 * part + 3, u32))
+        value = b.rem(b.add(mixed, b.const(5 * number + part + seed, u32)), b.const(3, u32))
+        if word is f64:
+            return b.cast(value, f64)
+        one = {Factor.F16: 0x3C00, Factor.BF16: 0x3F80, Factor.TF32: 0x3F800000}.get(factor)
+        if one is not None:  # 0, 1 or -1
+            minus = b.const(one | 1 << factor.bits - 1, u32)
+            is_one = b.eq(value, b.const(1, u32))
+            value = b.select(
+                is_one, b.const(one, u32), b.select(b.eq(value, b.const(0, u32)), value, minus)
+            )
+        shift = b.const(part * factor.bits, u32)
+        total = b.or_(total, b.binary(Shl, value, shift))
+    return total
 
 
 def votes() -> Iterator[Case]:

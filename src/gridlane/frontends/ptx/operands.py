@@ -127,10 +127,18 @@ def number(text: str) -> Number | None:
     return None
 
 
+_BRACKET = re.compile(r"[\[\](){}]")
+
+
 def split_operands(text: str) -> list[tuple[str, int]]:
     """The parts between commas outside of brackets, each with its place in the text."""
     parts: list[tuple[str, int]] = []
     depth = start = 0
+    if not _BRACKET.search(text):
+        for part in text.split(","):
+            parts.append((part, start))
+            start += len(part) + 1
+        return [(part.strip(), at + len(part) - len(part.lstrip())) for part, at in parts]
     for at, character in enumerate(text):
         if character in "[{(":
             depth += 1

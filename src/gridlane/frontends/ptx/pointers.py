@@ -103,24 +103,31 @@ class _Source:
         self.other = False
 
 
-def infer(reads: list[Read], kernel: bool, numbering: Numbering, found: Numbering) -> Types:
+def infer(
+    reads: list[Read], params: tuple[Declared, ...], numbering: Numbering, found: Numbering
+) -> Types:
     """The types of all registers.
 
     Args:
-        kernel: whether the parameters are a kernel's, so that addresses in them are global.
+        params: those of a kernel, in which addresses are global; none of a function's.
         numbering: the spaces whose addresses are numbers.
         found: receives spaces whose addresses become numbers, as a register may be of several.
     """
     sources = _sources(reads, numbering.spaces)
     users = _users(sources)
-    maybe = _live(sources, users, lambda source: kernel or not source.roots)
+    own = set(params)  # what a call returns may be of any memory
+
+    def is_global(source: _Source) -> bool:
+        return all(param in own for param, _ in source.roots)
+
+    maybe = _live(sources, users, is_global)
     wanted = _wanted(reads, sources, maybe)
     roots = {
         root
         for register, source in sources.items()
         if register in wanted and register in maybe
         for root in source.roots
-        if kernel and not source.other
+        if is_global(source) and not source.other
     }
     live = _live(sources, users, lambda source: roots.issuperset(source.roots))
     spaces = _spaces(sources, users, live)

@@ -189,7 +189,8 @@ class _FunctionTranslation:
             for each in self.body.blocks[number].instructions
             if each.root not in _CONTROL
         ]
-        types = pointers.infer(reads, function.is_entry, whole.numbering, whole.found)
+        params = function.params if function.is_entry else ()
+        types = pointers.infer(reads, params, whole.numbering, whole.found)
         self.parameters = Parameters(function, types.pointers)
         self.builder = Builder(whole.made, made)
         addressed = pointers.addressed(reads, function.params)

@@ -11,6 +11,7 @@ from gridlane.ir.ops import (
     math,
     matrix,
     memory,
+    products,
     warp,
 )
 
@@ -25,5 +26,6 @@ __all__ = [
     "math",
     "matrix",
     "memory",
+    "products",
     "warp",
 ]

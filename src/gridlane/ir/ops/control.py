@@ -150,15 +150,27 @@ class Call(Op):
 
 @operation("print")
 class Print(Op):
-    """Print ``parts`` without separators, and a newline. A part is a text, or "" for the next
-    argument. Lines of one thread keep their order."""
+    """Print ``parts`` without separators, then ``end``. A part is a text, or "" for the next
+    argument. Lines of one thread keep their order.
+
+    Attributes:
+        formats: for each argument its conversion of C, as ``%5.2f``, or ``*`` for the width or
+            the precision of the next one; nothing where all are printed as numpy prints them.
+    """
 
     parts: tuple[str, ...]
     arguments: tuple[Value, ...]
+    formats: tuple[str, ...] = ()
+    end: str = "\n"
 
     def check(self, scope: Scope) -> None:
         holes = sum(part == "" for part in self.parts)
         self.require(holes == len(self.arguments), "one argument for each empty part")
+        self.require(len(self.formats) in (0, holes), "one format for each argument, or none")
+
+    def of(self, arguments: tuple[Value, ...]) -> Print:
+        """The same of other arguments."""
+        return Print(self.parts, arguments, self.formats, self.end)
 
 
 def _inside(scope: Scope, kind: type[Op]) -> bool:

@@ -103,13 +103,15 @@ class Reading(Enum):
     NANOSECONDS = "nanoseconds"
     MULTIPROCESSOR = "multiprocessor"
     MULTIPROCESSORS = "multiprocessors"
+    ERRORS = "errors"
 
 
 @operation("machine")
 class Machine(Op):
     """A reading of the device as u64: a counter that never decreases in a thread, of cycles or of
     nanoseconds; the multiprocessor that the thread is on now, and their number. A device that
-    counts no cycles counts nanoseconds; the host's processor is one multiprocessor."""
+    counts no cycles counts nanoseconds; the host's processor is one multiprocessor. ``errors`` is
+    1 once a thread of the launch has reported an error; passes for the host's devices emit it."""
 
     kind: Reading
 
@@ -209,6 +211,23 @@ class GridSync(Op):
     thread that has ended, or waits elsewhere in divergent control flow, is an error, which hardware
     may show by waiting for ever. Once a thread of the grid has raised, threads that reach or wait
     at this op end."""
+
+
+@operation("run_others")
+class RunOthers(Op):
+    """Let the other threads of the block run up to this op too, or to another at which they wait:
+    a thread that looks in a loop for what they do needs it. It orders nothing. The i32 result is
+    how often a thread may look in vain before it is sure that nothing comes: without a limit where
+    warps run beside each other."""
+
+    barrier = True
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (i32,)
+
+
+PATIENCE = 20_000
+"""What ``run_others`` gives where the sides of a branch run one after the other."""
 
 
 @operation("sync_warp")

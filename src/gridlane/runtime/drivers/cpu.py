@@ -94,7 +94,7 @@ class CpuKernel(HostKernel):
 
 def _print_line(artifact: Artifact, site: int, cells: int) -> None:
     """Print one lane's line, called by a running kernel; an exception stops the kernel."""
-    sys.stdout.write(line(artifact.prints[site], cells) + "\n")
+    sys.stdout.write(line(artifact.prints[site], cells))
 
 
 class CpuDevice(HostDevice):

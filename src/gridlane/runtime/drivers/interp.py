@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator
@@ -163,7 +164,7 @@ class InterpKernel(HostKernel):
             grid = (gx, gy, gz)
             result = run(self.module, grid, block, values, device.checked.space, shared, unwanted)
         for line in result.prints:
-            print(line)
+            sys.stdout.write(line)
         if result.error is not None:
             code, index, thread = result.error
             raise kernel_exception(self.artifact.errors[code], thread, index)

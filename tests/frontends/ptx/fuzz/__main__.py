@@ -22,7 +22,7 @@ from pathlib import Path
 
 MEMORY = 6 << 30
 """Bytes of address space of the process that runs cases."""
-CASE_S = 60.0
+CASE_S = 600.0
 """What a case may take, with its compilation."""
 KINDS = ("program", "change")
 

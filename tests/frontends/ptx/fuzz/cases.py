@@ -20,8 +20,9 @@ from gridlane.frontends.ptx import PtxModule, PtxSource, parse_ptx
 from gridlane.ir.types import PointerType
 from gridlane.ir.verifier import verify
 
-READING_S, RUNNING_S = 10.0, 5.0
-"""How long reading a text may take, and what a run on the interpreter is given."""
+READING_S, PROGRAM_S, CHANGED_S = 10.0, 20.0, 2.0
+"""Seconds of the processor: for reading a text, and for the interpreter to run a program and a
+changed text, which may have no end."""
 BYTES = 4096
 """Of the memory behind each parameter of changed texts."""
 UNSURE = (".shared", ".local", "approx", ".full", "tanh", "ex2", "lg2", "sin.", "cos.", "nanosleep")
@@ -38,25 +39,25 @@ class TooLongError(Exception):
 
 @contextlib.contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """End what is inside by ``TooLongError``, in the main thread."""
+    """End what is inside by ``TooLongError`` after seconds of the processor, in the main thread."""
 
     def stop(*_: Any) -> None:
         raise TooLongError
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def read(text: str) -> PtxModule | None:
     """The module with all its kernels translated; None where the text is refused."""
     start = time.process_time()
     try:
-        with limited(READING_S * 3):
+        with limited(READING_S):
             module = parse_ptx(text)
             for name in module.entries:
                 verify(PtxSource(module, name).translate((), KernelOptions()))
@@ -80,7 +81,11 @@ def run_program(program: Program) -> str:
     made: list[list[np.ndarray]] = []
     for device in ("interp", "cpu"):
         arrays = program.arrays()
-        told = _launched(device, module, "k", program.grid, program.block, tuple(arrays))
+        try:
+            with _patience(device, PROGRAM_S):
+                told = _launched(device, module, "k", program.grid, program.block, tuple(arrays))
+        except TooLongError:
+            raise Finding(f"{device}: a run takes too long") from None
         if told:
             raise Finding(f"{device}: {told}")
         made.append(arrays)
@@ -123,7 +128,8 @@ def _run_entry(text: str, module: PtxModule, name: str) -> str:
     for device in ("interp", "cpu"):
         args = _arguments(module, name)
         try:
-            told = _launched(device, module, name, 1, tuple(shape), tuple(args))
+            with _patience(device, CHANGED_S):
+                told = _launched(device, module, name, 1, tuple(shape), tuple(args))
         except TooLongError:
             return "endless"
         if told:
@@ -178,7 +184,7 @@ def _launched(
 ) -> str:
     """Run a kernel; why it stopped, or ""."""
     try:
-        with gridlane.device(device), _patience(device):
+        with gridlane.device(device):
             RawModule(code=module.text.text).get_function(name)(grid, block, args)
     except GridlaneError as error:
         return f"{type(error).__name__}: {error}"
@@ -193,6 +199,6 @@ def _launched(
     return ""
 
 
-def _patience(device: str) -> contextlib.AbstractContextManager[None]:
+def _patience(device: str, seconds: float) -> contextlib.AbstractContextManager[None]:
     # What the CPU runs cannot be interrupted from here: the parent process ends it.
-    return limited(RUNNING_S) if device == "interp" else contextlib.nullcontext()
+    return limited(seconds) if device == "interp" else contextlib.nullcontext()

@@ -85,7 +85,8 @@ class _Writer:
         self.lines: list[str] = []
         self.declared: list[str] = []
         self.labels = 0
-        self.fresh = 0
+        self.is_last = False
+        """Whether no thread waits for others any more."""
         self.block = self.random.choice((1, 20, 32, 64, 64))
         self.grid = self.random.choice((1, 2))
 
@@ -95,6 +96,8 @@ class _Writer:
             self._graph()
         for _ in range(self.random.randint(2, 9)):
             self.statement(3, together=True)
+        self.is_last = True
+        self.statement(3)
         places = _places()
         count = self.grid * self.block
         for row, (kind, slot) in enumerate(places):
@@ -103,7 +106,7 @@ class _Writer:
                 self.put(f"selp.b32 %t32, 1, 0, {name}")
                 name, kind = "%t32", "b32"
             self.put(f"st.global.b{width(kind)} [%made+{8 * count * row}], {name}")
-        self.lines.append("END: ret;")
+        self.put("ret")
         return Program(self._text(), self.grid, self.block, tuple(k for k, _ in places), self.seed)
 
     def _text(self) -> str:
@@ -227,8 +230,8 @@ class _Writer:
         end = self.label()
         self.put(f"@{self._predicate()} bra {end}")
         self.body(depth)
-        if self._rarely() and self._rarely():
-            self.put("bra END")
+        if self.is_last and self._rarely():
+            self.put(self.random.choice(("exit", "ret")))
         self.lines.append(f"{end}:")
 
     def _if_else(self, depth: int) -> None:

@@ -329,6 +329,8 @@ class Blocks:
             state.body.do('fence syncscope("singlethread") seq_cst')
         elif isinstance(op, grid.BarrierReduce):
             self._reduce(op)
+        elif isinstance(op, grid.RunOthers):
+            state.set(op.results[0], Uniform(str(grid.PATIENCE)))
         elif isinstance(op, control.If):
             self._if(item, op)
         elif isinstance(op, control.Loop):

@@ -9,6 +9,7 @@ from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.emitters import Emitters
 from gridlane.codegen.llvm import scalars
 from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Rep, Uniform, Varying
+from gridlane.codegen.llvm.cpu.likely import note
 from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core.errors import TargetError
 from gridlane.ir.op import Op
@@ -35,6 +36,8 @@ def emit_op(state: Emission, op: Op) -> None:
     else:
         raise TargetError(f"the cpu target has no {op.name}", op.loc)
     for result in op.results:
+        if state.shapes.of(result).likely is not None:
+            note(state, op, result)
         slot = state.crossing.get(result)
         if slot is not None:
             state.keep(state.placed(slot), state.values[result], result.type)

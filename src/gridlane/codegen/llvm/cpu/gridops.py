@@ -109,12 +109,19 @@ def dynamic_shared_size(state: Emission, op: grid.DynamicSharedSize) -> None:
 
 @emits(grid.Machine)
 def machine(state: Emission, op: grid.Machine) -> None:
-    """Emit the system's monotonic clock, in nanoseconds; the processor is one multiprocessor."""
+    """Emit the system's monotonic clock, in nanoseconds, or what the launch has reported; the
+    processor is one multiprocessor."""
     known = {grid.Reading.MULTIPROCESSOR: "0", grid.Reading.MULTIPROCESSORS: "1"}
     if op.kind in known:
         state.set(op.results[0], Uniform(known[op.kind]))
         return
     body = state.body
+    if op.kind is grid.Reading.ERRORS:
+        slot = body.op(f"getelementptr i8, ptr {state.known['context']}, i64 {abi.ERROR_OFFSET}")
+        code = body.op(f"load atomic i32, ptr {slot} monotonic, align 4")
+        found = body.op(f"icmp ne i32 {code}, 0")
+        state.set(op.results[0], Uniform(body.op(f"zext i1 {found} to i64")))
+        return
     time = body.alloca("[2 x i64]", align=8)
     body.call("i32", "clock_gettime", [("i32", str(_MONOTONIC)), ("ptr", time)])
     seconds = body.op(f"load i64, ptr {time}")

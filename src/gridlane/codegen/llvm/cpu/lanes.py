@@ -60,6 +60,15 @@ class Parts:
 Rep = Uniform | Linear | Varying | Parts
 
 
+@dataclass(frozen=True, slots=True)
+class Likely:
+    """What a varying value also is where all of ``holds`` are true, each an i1: linear."""
+
+    base: str
+    stride: int
+    holds: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class Slot:
     """The memory of one representation, of a variable or mask."""
@@ -103,6 +112,7 @@ class Emission:
         strides: what the loops around add to their counters in an iteration, to prefetch by.
         lane_memory: offsets in the arena of the vectors that atomics take apart.
         metadata: LLVM's nodes !1, !2, ... of the module; !0 is the empty one.
+        likely: what varying values also are, as a test of theirs says.
         repeats_loops: whether LLVM may unroll loops of unknown trip count.
     """
 
@@ -112,6 +122,7 @@ class Emission:
     machine: Machine
     body: Body = field(default_factory=Body)
     values: dict[Value, Rep] = field(default_factory=dict[Value, Rep])
+    likely: dict[Value, Likely] = field(default_factory=dict[Value, Likely])
     variables: dict[Var, Slots] = field(default_factory=dict[Var, Slots])
     mask: str | None = None
     open: bool = True
@@ -205,6 +216,7 @@ class Emission:
     def set(self, value: Value, rep: Rep) -> None:
         """Set the representation of a value."""
         self.values[value] = rep
+        self.likely.pop(value, None)
 
     def shaped(self, rep: Rep, shape: Shape, type_: Type) -> Rep:
         """A representation converted to a shape that is equal or less uniform."""

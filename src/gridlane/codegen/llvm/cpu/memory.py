@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from gridlane.analysis.uniformity import Kind
 from gridlane.codegen.llvm.cpu.dispatch import elementwise, emits
-from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Parts, Rep, Uniform, Varying
+from gridlane.codegen.llvm.cpu.lanes import (
+    Emission,
+    Likely,
+    Linear,
+    Parts,
+    Rep,
+    Uniform,
+    Varying,
+)
+from gridlane.codegen.llvm.cpu.likely import choose, tested
 from gridlane.codegen.llvm.cpu.prefetch import prefetch
 from gridlane.codegen.llvm.text import literal, mangle, memory_name, scalar_name, splat, widen
 from gridlane.core.dtypes import DType
@@ -162,8 +171,30 @@ def load(state: Emission, op: memory.Load) -> None:
     type_ = op.pointer.type.element
     if state.strides:
         prefetch(state, op)
+    found = None if _fields(type_) else tested(state, op.pointer, (0, type_.size))
+    if found is not None:
+        state.set(op.results[0], _load_likely(state, op, found, type_))
+        return
     rep = _load(state, state.rep(op.pointer), type_, "volatile " if op.volatile else "")
     state.set(op.results[0], rep)
+
+
+def _load_likely(state: Emission, op: memory.Load, found: Likely, type_: Type) -> Rep:
+    """Load a row or one element where all lanes are as is likely, else what each lane points to."""
+    held = memory_name(type_)
+    vector = widen(held, state.lanes)
+
+    def fast() -> str:
+        if found.stride:
+            return _load_row(state, found.base, vector, held, type_.align)
+        one = state.body.op(f"load {held}, ptr {found.base}, align {type_.align}")
+        return state.broadcast(one, held)
+
+    def slow() -> str:
+        return _gather(state, state.vector(op.pointer), vector, held, type_.align)
+
+    name = choose(state, found.holds[0], vector, fast, slow)
+    return Varying(_from_memory(state, name, type_, state.lanes))
 
 
 def _fields(type_: Type) -> list[tuple[int, Type]]:
@@ -258,6 +289,18 @@ def _from_memory(state: Emission, name: str, type_: Type, lanes: int) -> str:
 def store(state: Emission, op: memory.Store) -> None:
     """Emit a store by the shape of the address."""
     volatile = "volatile " if op.volatile else ""
+    type_ = op.value.type
+    found = None if _fields(type_) else tested(state, op.pointer, (type_.size,))
+    if found is not None:
+        linear = Linear(found.base, found.stride)
+
+        def way(pointer: Rep) -> str:
+            _store(state, pointer, state.rep(op.value), type_, volatile)
+            return ""
+
+        lanes = state.rep(op.pointer)
+        choose(state, found.holds[0], "", lambda: way(linear), lambda: way(lanes))
+        return
     _store(state, state.rep(op.pointer), state.rep(op.value), op.value.type, volatile)
 
 

@@ -24,24 +24,36 @@ class Shape:
     """A kind; for LINEAR, lane l holds ``base + l * stride`` (bytes for a pointer).
 
     ``align`` is a power of two that divides a uniform value or a linear base. ``small``: no lane's
-    value is near the ends of its type, so that widening keeps it linear.
+    value is near the ends of its type, so that widening keeps it linear. ``likely``: the stride
+    that a varying integer or pointer will have, though nothing proves it; see likely.py.
     """
 
     kind: Kind
     stride: int = 0
     align: int = 1
     small: bool = False
+    likely: int | None = None
 
     @property
     def uniform(self) -> bool:
         """One value for the chunk."""
         return self.kind <= Kind.CHUNK
 
+    @property
+    def step(self) -> int | None:
+        """The stride, proven or likely; None if nothing is known."""
+        return self.likely if self.kind is Kind.VARYING else self.stride
+
 
 _TOP_ALIGN = 1 << 20
 BLOCK = Shape(Kind.BLOCK)
 CHUNK = Shape(Kind.CHUNK)
 VARYING = Shape(Kind.VARYING)
+
+
+def varying(likely: int | None) -> Shape:
+    """A varying value with a likely stride."""
+    return VARYING if likely is None else Shape(Kind.VARYING, likely=likely)
 
 
 class Shapes(Uniformity[Shape]):
@@ -71,12 +83,12 @@ class Shapes(Uniformity[Shape]):
             return Shape(max(a.kind, b.kind), 0, align)
         if a.kind is Kind.LINEAR and b.kind is Kind.LINEAR and a.stride == b.stride:
             return Shape(Kind.LINEAR, a.stride, align, a.small and b.small)
-        return VARYING
+        return varying(a.step if a.step == b.step else None)
 
     def worsen(self, shape: Shape, level: Kind) -> Shape:
         """The shape of a variable that is written where control flow diverges at ``level``."""
         if level is Kind.VARYING or level is Kind.LINEAR:
-            return VARYING
+            return varying(shape.step)
         if level is Kind.CHUNK and shape.kind is Kind.BLOCK:
             return Shape(Kind.CHUNK, 0, shape.align)
         return shape
@@ -108,8 +120,11 @@ def _sum(sign: int):
         a, b = shapes.of(op.lhs), shapes.of(op.rhs)
         if a.uniform and b.uniform:
             return (Shape(max(a.kind, b.kind), 0, min(a.align, b.align)),)
-        if not _integer(op) or VARYING.kind in (a.kind, b.kind):
+        if not _integer(op):
             return (VARYING,)
+        if VARYING.kind in (a.kind, b.kind):
+            known = a.step is not None and b.step is not None
+            return (varying(a.step + sign * b.step if known else None),)  # type: ignore[operator]
         stride = a.stride + sign * b.stride
         align = min(a.align, b.align)
         if stride == 0:
@@ -131,20 +146,61 @@ def _product(shapes: Shapes, op: arith.Mul) -> tuple[Shape, ...]:
             if stride == 0:
                 return (CHUNK,)
             return (Shape(Kind.LINEAR, stride, align, op.lhs.type.size == 8),)
-    return (VARYING,)
+        if linear.likely is not None and type(factor) is int and _integer(op):
+            return (varying(linear.likely * factor),)
+    return _default(shapes, op)
 
 
 def _shl(shapes: Shapes, op: arith.Shl) -> tuple[Shape, ...]:
     a, amount = shapes.of(op.value), constant(op.amount)
-    if a.uniform or a.kind is Kind.VARYING or type(amount) is not int or not 0 <= amount < 16:
+    if a.uniform or type(amount) is not int or not 0 <= amount < 16:
         return _default(shapes, op)
+    if a.kind is Kind.VARYING:
+        return (varying(None if a.likely is None else a.likely << amount),)
     align = min(a.align << amount, _TOP_ALIGN)
     return (Shape(Kind.LINEAR, a.stride << amount, align, op.value.type.size == 8),)
 
 
+def _shr(shapes: Shapes, op: arith.Shr) -> tuple[Shape, ...]:
+    """The sign of an index is likely that of its neighbours."""
+    value, type_ = shapes.of(op.value), op.value.type
+    assert isinstance(type_, DType)
+    is_sign = type_.is_signed and constant(op.amount) == type_.bits - 1
+    if is_sign and not value.uniform and value.step is not None:
+        return (varying(0),)
+    return _default(shapes, op)
+
+
+def _and(shapes: Shapes, op: arith.And) -> tuple[Shape, ...]:
+    """So is the sign's bit alone."""
+    value = shapes.of(op.lhs)
+    if is_sign_bit(op) and not value.uniform and value.step is not None:
+        return (varying(0),)
+    return _default(shapes, op)
+
+
+def is_sign_bit(op: arith.And) -> bool:
+    """Whether an op takes the highest bit alone, as the mask on its right says."""
+    type_ = op.lhs.type
+    if not isinstance(type_, DType) or not type_.is_integer:
+        return False
+    return constant(op.rhs) in (1 << type_.bits - 1, -1 << type_.bits - 1)
+
+
 def _default(shapes: Shapes, op: Op) -> tuple[Shape, ...]:
-    worst = max([shapes.of(operand).kind for operand in op.operands()], default=Kind.BLOCK)
-    return (VARYING if worst >= Kind.LINEAR else Shape(Kind(worst)),) * len(op.results)
+    operands = [shapes.of(operand) for operand in op.operands()]
+    worst = max([shape.kind for shape in operands], default=Kind.BLOCK)
+    if worst < Kind.LINEAR:
+        return (Shape(Kind(worst)),) * len(op.results)
+    is_known = type(op) in SIMPLE and all(shape.step == 0 for shape in operands)
+    return (varying(0 if is_known else None),) * len(op.results)
+
+
+SIMPLE = frozenset((
+    *(arith.Add, arith.Sub, arith.Mul, arith.And, arith.Or, arith.Xor, arith.Shl, arith.Shr),
+    *(arith.Min, arith.Max, arith.Neg, arith.Not),
+))  # fmt: skip
+"""Ops on integers that are as well done for one lane, where all have the same operands."""
 
 
 def fits(shape: Shape, lanes: int, bits: int) -> bool:
@@ -161,10 +217,10 @@ def _cast(shapes: Shapes, op: arith.Cast) -> tuple[Shape, ...]:
     if shape.uniform:
         return (Shape(shape.kind, 0, shape.align if both else 1),)
     if shape.kind is Kind.VARYING or not both:
-        return (VARYING,)
+        return (varying(shape.step if both else None),)
     assert isinstance(source, DType)
     if op.type.bits > source.bits and not fits(shape, shapes.layout.lanes, source.bits):
-        return (VARYING,)
+        return (varying(shape.stride),)
     # A narrower type may wrap around between two lanes, as the hash of an index does.
     small = shape.small and op.type.bits >= source.bits
     return (Shape(Kind.LINEAR, shape.stride, shape.align, small or op.type.bits == 64),)
@@ -175,16 +231,18 @@ def _offset(shapes: Shapes, op: memory.Offset) -> tuple[Shape, ...]:
     if op.pointer in shapes.interleaved:
         shapes.interleaved.add(op.results[0])
         return (pointer if index.uniform else VARYING,)
-    if VARYING.kind in (pointer.kind, index.kind):
+    assert isinstance(op.pointer.type, PointerType)
+    if pointer.step is None or index.step is None:
         return (VARYING,)
+    stride = pointer.step + index.step * op.pointer.type.element.size
+    if VARYING.kind in (pointer.kind, index.kind):
+        return (varying(stride),)
     if (
         index.kind is Kind.LINEAR
         and op.index.type.size < 8
         and not fits(index, shapes.layout.lanes, 8 * op.index.type.size)
     ):
-        return (VARYING,)
-    assert isinstance(op.pointer.type, PointerType)
-    stride = pointer.stride + index.stride * op.pointer.type.element.size
+        return (varying(stride),)
     if stride == 0:
         return (
             Shape(
@@ -199,7 +257,7 @@ def _same_address(shapes: Shapes, op: Op) -> tuple[Shape, ...]:
     if operand in shapes.interleaved:
         shapes.interleaved.add(op.results[0])
     shape = shapes.of(operand)
-    return (Shape(shape.kind, shape.stride),)
+    return (Shape(shape.kind, shape.stride, likely=shape.likely),)
 
 
 def _local(shapes: Shapes, op: memory.LocalArray) -> tuple[Shape, ...]:
@@ -221,8 +279,15 @@ def _select(shapes: Shapes, op: arith.Select) -> tuple[Shape, ...]:
     level = shapes.level(shapes.of(op.condition))
     both = shapes.join(shapes.of(op.on_true), shapes.of(op.on_false))
     if isinstance(op.results[0].type, PointerType) and both.kind is Kind.LINEAR:
-        both = VARYING
-    return (shapes.worsen(both, level),)
+        both = varying(both.stride)
+    made = shapes.worsen(both, level)
+    if made.kind is Kind.VARYING and made.likely is None and _is_address(op.results[0].type):
+        made = varying(shapes.of(op.on_true).step)  # likely.py tests the condition
+    return (made,)
+
+
+def _is_address(type_: object) -> bool:
+    return isinstance(type_, PointerType) or (isinstance(type_, DType) and type_.is_integer)
 
 
 def _thread_idx(shapes: Shapes, op: grid.ThreadIdx) -> tuple[Shape, ...]:
@@ -275,6 +340,8 @@ _RULES: dict[type[Op], Callable[[Shapes, Any], tuple[Shape, ...]]] = {
     arith.Sub: _sum(-1),
     arith.Mul: _product,
     arith.Shl: _shl,
+    arith.Shr: _shr,
+    arith.And: _and,
     arith.Cast: _cast,
     arith.Select: _select,
     memory.Offset: _offset,
@@ -290,6 +357,7 @@ _RULES: dict[type[Op], Callable[[Shapes, Any], tuple[Shape, ...]]] = {
     grid.LaneId: _lane_id,
     grid.BarrierReduce: _block,
     grid.Machine: _chunk,
+    grid.RunOthers: _block,
     atomic.Atomic: _varying,
     atomic.AtomicCas: _varying,
     warp.Shuffle: _varying,

@@ -55,7 +55,9 @@ def tiny_flushed(t: Values, value: Value, scaled: Value) -> Value:
     b = t.b
     sign = b.bitcast(b.and_(b.bitcast(value, u32), b.const(0x80000000, u32)), f32)
     is_tiny = b.lt(b.unary(arith.Abs, scaled), b.const(_LEAST, f32))
-    return b.select(is_tiny, sign, value)
+    made = b.select(is_tiny, sign, value)
+    t.normal.add(made)
+    return made
 
 
 def up(t: Values, value: Value) -> Value:

@@ -8,6 +8,7 @@ from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand, Sink
 from gridlane.frontends.ptx.types import unsigned
 from gridlane.frontends.ptx.values import Values
+from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith
 from gridlane.ir.values import Value
@@ -114,13 +115,27 @@ def flushed(t: Values, value: Value) -> Value:
     """An f16 or f32, with 0 of its sign for a subnormal number."""
     assert isinstance(value.type, DType)
     b, kind = t.b, value.type
+    if _is_normal(t, value):
+        return value
     word = unsigned(kind.bits)
     bits = b.bitcast(value, word)
     exponent = b.and_(bits, b.const(_EXPONENTS[kind], word))
     sign = b.bitcast(b.and_(bits, b.const(1 << kind.bits - 1, word)), kind)
-    return b.select(b.eq(exponent, b.zero(word)), sign, value)
+    made = b.select(b.eq(exponent, b.zero(word)), sign, value)
+    t.normal.add(made)
+    return made
 
 
+def _is_normal(t: Values, value: Value) -> bool:
+    """Whether a float is no subnormal number: a constant, or what was flushed before."""
+    known, kind = constant(value), value.type
+    assert isinstance(kind, DType)
+    is_number = isinstance(known, float) and (known == 0 or not abs(known) < _SMALLEST[kind])
+    return is_number or value in t.normal
+
+
+_SMALLEST = {f16: 2.0**-14, f32: 2.0**-126}
+"""The smallest normal numbers."""
 _EXPONENTS = {f16: 0x7C00, f32: 0x7F800000}
 _NAMES = "eq|ne|lt|le|gt|ge"
 COMPARISONS = f"{_NAMES}|equ|neu|ltu|leu|gtu|geu|num|nan"

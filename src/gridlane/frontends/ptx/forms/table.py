@@ -95,7 +95,12 @@ class Form:
 
     def results(self) -> tuple[int, ...]:
         """The numbers of the operands that are results."""
-        return tuple(n for n, name in enumerate(self.operands) if name[0] == "d")
+        return _results(self.operands)
+
+
+@cache
+def _results(operands: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(n for n, name in enumerate(operands) if name[0] == "d")
 
 
 FORMS: dict[str, list[Form]] = {}

@@ -213,7 +213,7 @@ class Exact(Representation):
             self.builder.bitcast(self.one(value), f64) if value.type is f64 else value
             for value in op.arguments
         ]
-        self.builder.emit(control.Print(op.parts, tuple(printed)))
+        self.builder.emit(op.of(tuple(printed)))
         return []
 
     def update(self, op: atomic.Atomic) -> Sequence[Parts]:

@@ -54,7 +54,7 @@ class OverBits(Representation):
             self.bits(value).reread(f64).value if value.type is f64 else value
             for value in op.arguments
         ]
-        self.builder.emit(control.Print(op.parts, tuple(printed)))
+        self.builder.emit(op.of(tuple(printed)))
         return []
 
     def fitting(self, op: arith.Const) -> float:

@@ -118,7 +118,7 @@ class _Words(Representation):
             self.joined(self.of(value), scalar(value)) if is_wide(value.type) else self.one(value)
             for value in op.arguments
         ]
-        self.builder.emit(control.Print(op.parts, tuple(printed)))
+        self.builder.emit(op.of(tuple(printed)))
         return []
 
     def load(self, op: memory.Load) -> Sequence[Parts]:

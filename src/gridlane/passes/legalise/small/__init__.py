@@ -102,7 +102,7 @@ class SmallValues(Representation):
                 own = scalar(value)
                 made = narrowed(self.writer, made, own).cast(u16).reread(own)
             printed.append(made.value)
-        self.builder.emit(control.Print(op.parts, tuple(printed)))
+        self.builder.emit(op.of(tuple(printed)))
         return []
 
     def load(self, op: memory.Load) -> Sequence[Parts]:

@@ -8,6 +8,7 @@ from gridlane.codegen.llvm.gpu.nvptx import (
     fragments,
     gridops,
     integers,
+    lane_products,
     mathlib,
     products,
     warps,
@@ -19,7 +20,17 @@ from gridlane.ir.values import Module
 
 __all__ = ["KernelCode", "emit_kernel", "emitted"]
 
-FAMILIES = (atomics, copies, fragments, gridops, integers, mathlib, products, warps)
+FAMILIES = (
+    atomics,
+    copies,
+    fragments,
+    gridops,
+    integers,
+    lane_products,
+    mathlib,
+    products,
+    warps,
+)
 """Imported for the emitters that they register."""
 
 

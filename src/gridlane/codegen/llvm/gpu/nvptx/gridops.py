@@ -23,6 +23,12 @@ def dynamic_shared_size(state: Emission, op: Op) -> None:
     state.set(op.results[0], name)
 
 
+@emits(grid.RunOthers)
+def run_others(state: Emission, op: Op) -> None:
+    """Emit nothing: warps run beside each other."""
+    state.set(op.results[0], str((1 << 31) - 1))
+
+
 _READINGS = {
     grid.Reading.CYCLES: "clock64",
     grid.Reading.NANOSECONDS: "globaltimer",
@@ -34,6 +40,8 @@ _READINGS = {
 @emits(grid.Machine)
 def machine(state: Emission, op: grid.Machine) -> None:
     """Emit the special register, which is read anew each time."""
+    if op.kind not in _READINGS:
+        raise state.refuse(op, "the reading is the host's")
     name, body = _READINGS[op.kind], state.body
     if name in ("clock64", "globaltimer"):
         made = body.op(f'call i64 asm sideeffect "mov.u64 $0, %{name};", "=l"()')

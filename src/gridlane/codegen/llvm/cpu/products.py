@@ -1,0 +1,198 @@
+"""Products of small matrices that the lanes of a warp hold: a function for each shape and type.
+
+A lane's element of the sums takes a row of A and a column of B, whose elements are in registers of
+four lanes each: these are known, so each is one shuffle with a constant mask.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gridlane.codegen.llvm import halves
+from gridlane.codegen.llvm.cpu.dispatch import emits
+from gridlane.codegen.llvm.cpu.lanes import Emission, Varying
+from gridlane.codegen.llvm.text import Body, scalar_name, vector_constant
+from gridlane.core.dtypes import f16
+from gridlane.ir.ops import products
+from gridlane.ir.ops.products import Factor
+
+_WORDS, _REALS, _WIDE = "<32 x i32>", "<32 x float>", "<32 x double>"
+_LONG = "<32 x i64>"
+_VALUE = re.compile(r"%v(\d+)")
+"""A value: its name differs from those of the kernel's, so that texts are read together."""
+
+
+@emits(products.Mma)
+def mma(state: Emission, op: products.Mma) -> None:
+    """Call the function of the shape, with registers in memory."""
+    kinds = op.left.value, op.right.value, str(op.c[0].type)
+    name = f"gridlane.mma.{op.rows}.{op.depth}.{'.'.join(kinds)}{'.limited' * op.limited}"
+    state.body.declared.setdefault(name, "")
+    if not state.body.declared[name]:
+        state.body.declared[name] = _Function(op, name).text(state.body.declared)
+    body = state.body
+    places: list[str] = []
+    for values in (op.a, op.b, op.c):
+        vector = f"<32 x {scalar_name(values[0].type)}>"
+        place = body.alloca(f"[{len(values)} x {vector}]")
+        for number, value in enumerate(values):
+            where = body.op(f"getelementptr {vector}, ptr {place}, i32 {number}")
+            body.do(f"store {vector} {state.vector(value)}, ptr {where}")
+        places.append(place)
+    body.do(f'call void @"{name}"({", ".join(f"ptr {place}" for place in places)})')
+    vector = f"<32 x {scalar_name(op.c[0].type)}>"
+    for number, result in enumerate(op.results):
+        where = body.op(f"getelementptr {vector}, ptr {places[2]}, i32 {number}")
+        state.set(result, Varying(body.op(f"load {vector}, ptr {where}")))
+
+
+class _Function:
+    """The text of a function: it gets the registers of A and B, and replaces those of the sums."""
+
+    def __init__(self, op: products.Mma, name: str) -> None:
+        self.op, self.name = op, name
+        self.body = Body()
+        integer = op.left.is_integer
+        self.wide = (_LONG if op.limited else _WORDS) if integer else _WIDE
+        self._narrow = _WORDS if integer else _WIDE if op.left is Factor.F64 else _REALS
+
+    def text(self, declared: dict[str, str]) -> str:
+        """The definition; what it calls is declared with the module's."""
+        op, body = self.op, self.body
+        left = self._elements("a", len(op.a), op.left)
+        right = self._elements("b", len(op.b), op.right)
+        sums, lanes = self._sums(), range(32)
+        for k in range(op.depth):
+            columns = [
+                self._moved(right, [(k, lane % 4 * 2 + odd) for lane in lanes], False)
+                for odd in (0, 1)
+            ]
+            for half in range(op.rows // 8):
+                row = self._moved(left, [(lane // 4 + 8 * half, k) for lane in lanes], True)
+                for odd, column in enumerate(columns):
+                    at = 2 * half + odd
+                    sums[at] = self._added(row, column, sums[at])
+        self._store(sums)
+        declared.update(body.declared)
+        head = f'define internal void @"{self.name}"(ptr %a, ptr %b, ptr %c) noinline #0 {{'
+        lines = [_VALUE.sub(r"%product.\1", line) for line in body.lines]
+        return "\n".join((head, *lines, "  ret void", "}"))
+
+    def _load(self, array: str, number: int, vector: str) -> str:
+        where = self.body.op(f"getelementptr {vector}, ptr %{array}, i32 {number}")
+        return self.body.op(f"load {vector}, ptr {where}")
+
+    def _elements(self, array: str, count: int, factor: Factor) -> dict[tuple[int, int], str]:
+        """The elements of each register by part, as narrow numbers."""
+        vector = _WIDE if factor is Factor.F64 else _WORDS
+        made: dict[tuple[int, int], str] = {}
+        for number in range(count):
+            word = self._load(array, number, vector)
+            for part in range(factor.in_word):
+                made[number, part] = self._element(word, factor, part)
+        return made
+
+    def _element(self, word: str, factor: Factor, part: int) -> str:
+        body = self.body
+        if factor is Factor.F64:
+            return word
+        if factor is Factor.TF32:
+            kept = body.op(f"and {_WORDS} {word}, splat (i32 -8192)")
+            return body.op(f"bitcast {_WORDS} {kept} to {_REALS}")
+        if factor is Factor.BF16:
+            change = f"and {_WORDS} {word}, splat (i32 -65536)"
+            kept = body.op(change if part else f"shl {_WORDS} {word}, splat (i32 16)")
+            return body.op(f"bitcast {_WORDS} {kept} to {_REALS}")
+        if factor is Factor.F16:
+            return _real(body, word, part)
+        up = 32 - factor.bits * (part + 1)
+        moved = body.op(f"shl {_WORDS} {word}, splat (i32 {up})")
+        shift = "ashr" if factor.is_signed else "lshr"
+        return body.op(f"{shift} {_WORDS} {moved}, splat (i32 {32 - factor.bits})")
+
+    def _moved(
+        self,
+        elements: dict[tuple[int, int], str],
+        places: list[tuple[int, int]],
+        is_left: bool,
+    ) -> str:
+        """For each lane the element at its place, as a wide number."""
+        factor = self.op.left if is_left else self.op.right
+        where: dict[tuple[int, int], tuple[int, int, int]] = {}
+        for number, part in elements:
+            for lane in range(32):
+                if is_left:
+                    at = products.left_place(lane, number, part, self.op.rows, factor)
+                else:
+                    at = products.right_place(lane, number, part, factor)
+                where[at] = number, part, lane
+        sources = [where[place] for place in places]
+        ((number, part),) = {(number, part) for number, part, _ in sources}
+        picks = vector_constant([lane for _, _, lane in sources], "i32")
+        narrow = self._narrow
+        value = elements[number, part]
+        moved = self.body.op(f"shufflevector {narrow} {value}, {narrow} poison, {_WORDS} {picks}")
+        if narrow == self.wide:
+            return moved
+        # An unsigned byte is positive as a word.
+        word = "sext" if self.op.left.is_integer else "fpext"
+        return self.body.op(f"{word} {narrow} {moved} to {self.wide}")
+
+    def _added(self, first: str, second: str, total: str) -> str:
+        if self.op.left.is_integer:
+            product = self.body.op(f"mul {self.wide} {first}, {second}")
+            return self.body.op(f"add {self.wide} {total}, {product}")
+        return self.body.intrinsic("fma", "double", 32, [first, second, total])
+
+    def _sums(self) -> list[str]:
+        body, op = self.body, self.op
+        if op.has_halves:
+            words = [self._load("c", number, _WORDS) for number in range(len(op.c))]
+            reals = [_real(body, word, part) for word in words for part in (0, 1)]
+            return [body.op(f"fpext {_REALS} {real} to {_WIDE}") for real in reals]
+        vector = f"<32 x {scalar_name(op.c[0].type)}>"
+        made = [self._load("c", number, vector) for number in range(len(op.c))]
+        if vector == self.wide:
+            return made
+        word = "sext" if op.left.is_integer else "fpext"
+        return [body.op(f"{word} {vector} {each} to {self.wide}") for each in made]
+
+    def _store(self, sums: list[str]) -> None:
+        body, op = self.body, self.op
+        if op.limited:
+            for stem, limit in (("smin", (1 << 31) - 1), ("smax", -(1 << 31))):
+                sums = [body.intrinsic(stem, "i64", 32, [e, f"splat (i64 {limit})"]) for e in sums]
+            sums = [body.op(f"trunc {_LONG} {each} to {_WORDS}") for each in sums]
+        elif self.wide == _WIDE and op.left is not Factor.F64:
+            sums = [body.op(f"fptrunc {_WIDE} {each} to {_REALS}") for each in sums]
+        if op.has_halves:
+            words = [_half(body, each) for each in sums]
+            sums = [
+                body.op(f"or {_WORDS} {low}, {body.op(f'shl {_WORDS} {high}, splat (i32 16)')}")
+                for low, high in zip(words[::2], words[1::2], strict=True)
+            ]
+        vector = f"<32 x {scalar_name(op.c[0].type)}>"
+        for number, each in enumerate(sums):
+            where = body.op(f"getelementptr {vector}, ptr %c, i32 {number}")
+            body.do(f"store {vector} {each}, ptr {where}")
+
+
+def _real(body: Body, word: str, part: int) -> str:
+    """The f32 of a half of words."""
+    if part:
+        word = body.op(f"lshr {_WORDS} {word}, splat (i32 16)")
+    bits = body.op(f"trunc {_WORDS} {word} to <32 x i16>")
+    if scalar_name(f16) == "i16":
+        return halves.extended(body, bits, 32)
+    half = body.op(f"bitcast <32 x i16> {bits} to <32 x half>")
+    return body.op(f"fpext <32 x half> {half} to {_REALS}")
+
+
+def _half(body: Body, real: str) -> str:
+    """The bits of f32 rounded to f16, in words."""
+    if scalar_name(f16) == "i16":
+        bits = halves.rounded(body, real, 32)
+    else:
+        half = body.op(f"fptrunc {_REALS} {real} to <32 x half>")
+        bits = body.op(f"bitcast <32 x half> {half} to <32 x i16>")
+    return body.op(f"zext <32 x i16> {bits} to {_WORDS}")

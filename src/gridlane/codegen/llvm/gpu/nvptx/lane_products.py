@@ -1,0 +1,43 @@
+"""Products of small matrices in registers: mma.sync as it is."""
+
+from __future__ import annotations
+
+from gridlane.codegen.llvm.gpu.emission import Emission
+from gridlane.codegen.llvm.gpu.nvptx.overlay import emits, require
+from gridlane.codegen.llvm.text import scalar_name
+from gridlane.ir.ops import products
+from gridlane.ir.ops.products import Factor
+
+_LETTERS = {"float": "f", "double": "d", "i32": "r"}
+
+
+@emits(products.Mma)
+def mma(state: Emission, op: products.Mma) -> None:
+    """Emit the instruction."""
+    require(state, 80, op, op.name)
+    name = scalar_name(op.c[0].type)
+    sums = {"float": "f32", "double": "f64"}.get(name) or ("f16" if op.has_halves else "s32")
+    shape = f"m{op.rows}n{products.COLUMNS}k{op.depth}"
+    kinds = f"{sums}.{op.left.value}.{op.right.value}.{sums}"
+    limited = ".satfinite" if op.limited else ""
+    groups: list[str] = []
+    number = 0
+    for count in (len(op.c), len(op.a), len(op.b), len(op.c)):
+        groups.append("{" + ",".join(f"${number + n}" for n in range(count)) + "}")
+        number += count
+    text = f"mma.sync.aligned.{shape}.row.col{limited}.{kinds} {', '.join(groups)};"
+    word = "double" if op.left is Factor.F64 else "i32"
+    letter, factor = _LETTERS[name], _LETTERS[word]
+    factors = [*op.a, *op.b]
+    constraints = [f"={letter}"] * len(op.c) + [factor] * len(factors) + [letter] * len(op.c)
+    arguments = [f"{word} {state.name(value)}" for value in factors]
+    arguments += [f"{name} {state.name(value)}" for value in op.c]
+    one = len(op.c) == 1
+    result = name if one else "{ " + ", ".join([name] * len(op.c)) + " }"
+    # The instruction is convergent, so it must not move into a branch.
+    made = state.body.op(
+        f'call {result} asm "{text}", "{",".join(constraints)}"({", ".join(arguments)}) '
+        "convergent nounwind memory(none)"
+    )
+    for n, value in enumerate(op.results):
+        state.set(value, made if one else state.body.op(f"extractvalue {result} {made}, {n}"))

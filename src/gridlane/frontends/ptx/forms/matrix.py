@@ -1,0 +1,204 @@
+"""Products of matrices, and matrices between memory and registers.
+
+PTX ISA 9.0, "Warp Level Matrix Multiply-Accumulate Instructions". A matrix of ldmatrix has 8 rows
+of 8 halves; lane ``4 r + w`` holds word ``w`` of row ``r``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gridlane.core.dtypes import f32, f64, i32, u32
+from gridlane.frontends.ptx.forms.table import Match, form
+from gridlane.frontends.ptx.operands import Operand
+from gridlane.frontends.ptx.types import SPACES
+from gridlane.frontends.ptx.values import Values
+from gridlane.ir.ops import arith, memory, warp
+from gridlane.ir.ops.grid import LaneId
+from gridlane.ir.ops.products import COLUMNS, Factor, Mma
+from gridlane.ir.types import Space, vector
+from gridlane.ir.values import Value
+
+Operands = tuple[Operand, ...]
+
+_MMA = "mma .sync .aligned"
+
+
+@form(f"{_MMA} .m8n8k4|m16n8k4|m16n8k8|m16n8k16 .row .col [.rn] .f64 .f64 .f64 .f64", "d, a, b, c")
+@form(f"{_MMA} .m16n8k8|m16n8k16 .row .col .f16 .f16 .f16 .f16", "d, a, b, c")
+@form(f"{_MMA} .m16n8k8|m16n8k16 .row .col .f32 .f16 .f16 .f32", "d, a, b, c")
+@form(f"{_MMA} .m16n8k8|m16n8k16 .row .col .f32 .bf16 .bf16 .f32", "d, a, b, c")
+@form(f"{_MMA} .m16n8k4|m16n8k8 .row .col .f32 .tf32 .tf32 .f32", "d, a, b, c")
+@form(
+    f"{_MMA} .m8n8k16|m16n8k16|m16n8k32 .row .col [.satfinite] .s32 .s8|u8 .s8|u8 .s32",
+    "d, a, b, c",
+)
+@form(
+    f"{_MMA} .m8n8k32|m16n8k32|m16n8k64 .row .col [.satfinite] .s32 .s4|u4 .s4|u4 .s32",
+    "d, a, b, c",
+)
+def mma(t: Values, m: Match, o: Operands) -> None:
+    """A product and a sum."""
+    rows, _, depth = (int(part) for part in m.modifiers[2][1:].replace("n", "k").split("k"))
+    left, right = Factor(m.modifiers[-3]), Factor(m.modifiers[-2])
+    word = f64 if left is Factor.F64 else u32
+    sums = {"f64": f64, "f32": f32, "s32": i32, "f16": u32}[m.modifiers[-1]]
+    per_word = 32 * left.in_word
+    counts = rows * depth // per_word, COLUMNS * depth // per_word, rows // 4
+    counts = *counts[:2], counts[2] // 2 if sums is u32 else counts[2]
+    a, b, c = (
+        tuple(t.read(part, dtype) for part in t.parts(operand, count))
+        for operand, count, dtype in zip(o[1:], counts, (word, word, sums), strict=True)
+    )
+    made = t.b.emit(Mma(rows, depth, left, right, m.has("satfinite"), a, b, c)).results
+    for target, value in zip(t.parts(o[0], counts[2]), made, strict=True):
+        t.write(target, value)
+
+
+# --- matrices of 8 rows of 16 bytes
+
+
+class _Lanes:
+    """The lanes of a warp, and words of others."""
+
+    def __init__(self, t: Values) -> None:
+        self.t = t
+        self.own = t.b.cast(t.emit(LaneId()), u32)
+
+    def row(self, count: int) -> Value:
+        """The own lane divided by a power of two."""
+        return self.t.b.binary(arith.Shr, self.own, self.const(count.bit_length() - 1))
+
+    def rest(self, count: int) -> Value:
+        """The own lane modulo a power of two."""
+        return self.t.b.and_(self.own, self.const(count - 1))
+
+    def const(self, value: int) -> Value:
+        """A number."""
+        return self.t.b.const(value, u32)
+
+    def sum(self, *parts: tuple[Value, int] | int) -> Value:
+        """A sum of numbers, and of values times a number."""
+        b, total = self.t.b, self.const(sum(part for part in parts if isinstance(part, int)))
+        for part in parts:
+            if not isinstance(part, int):
+                total = b.add(total, b.mul(part[0], self.const(part[1])))
+        return total
+
+    def word_of(self, value: Value, lane: Value) -> Value:
+        """The value of another lane."""
+        b = self.t.b
+        whole, every = b.const(32, i32), b.const(0xFFFFFFFF, u32)
+        at = b.cast(lane, i32)
+        return b.emit(warp.Shuffle(warp.ShuffleMode.IDX, every, value, at, whole)).results[0]
+
+    def chosen(self, values: list[Value], number: Value) -> Value:
+        """One of some values, by its number."""
+        b, made = self.t.b, values[0]
+        for place, value in enumerate(values[1:], 1):
+            made = b.select(b.eq(number, self.const(place)), value, made)
+        return made
+
+    def joined(self, low: Value, high: Value, odd: Value) -> Value:
+        """A word of the lower or upper halves of two."""
+        b, sixteen = self.t.b, self.const(16)
+        lows = b.or_(b.and_(low, self.const(0xFFFF)), b.binary(arith.Shl, high, sixteen))
+        highs = b.or_(b.binary(arith.Shr, low, sixteen), b.and_(high, self.const(0xFFFF0000)))
+        return b.select(b.eq(odd, self.const(0)), lows, highs)
+
+
+_MATRICES = ".m8n8 .x1|x2|x4 [.trans] [.shared|shared::cta] .b16"
+
+
+def _space(m: Match) -> Space:
+    return SPACES.get(m.one_of("shared", "shared::cta"), Space.GENERIC)
+
+
+@form(f"ldmatrix .sync .aligned {_MATRICES}", "d, a")
+def ldmatrix(t: Values, m: Match, o: Operands) -> None:
+    """Read matrices: each of the first lanes has the address of a row."""
+    count, lanes, b = int(m.one_of("x1", "x2", "x4")[1]), _Lanes(t), t.b
+    kind = vector(u32, 4)
+    where = t.pointer(o[1], kind, _space(m))
+    held = [b.variable(f"row{n}", u32) for n in range(4)]
+    for var in held:
+        b.write(var, b.zero(u32))
+
+    def load() -> None:
+        line = b.load(where)
+        for n, var in enumerate(held):
+            b.write(var, t.emit(memory.Part(line, n)))
+
+    if count == 4:
+        load()
+    else:  # the other lanes have no addresses
+        with b.if_(b.lt(lanes.own, lanes.const(8 * count))):
+            load()
+    words = [b.read(var) for var in held]
+    targets = t.parts(o[0], count)
+    read: Callable[[_Lanes, list[Value], int], Value] = _turned if m.has("trans") else _plain
+    made = [read(lanes, words, number) for number in range(count)]
+    for target, value in zip(targets, made, strict=True):
+        t.write(target, value)
+
+
+def _plain(lanes: _Lanes, words: list[Value], number: int) -> Value:
+    """The own word of a matrix whose rows lanes hold."""
+    source = lanes.sum((lanes.row(4), 1), 8 * number)
+    return lanes.chosen([lanes.word_of(word, source) for word in words], lanes.rest(4))
+
+
+def _turned(lanes: _Lanes, words: list[Value], number: int) -> Value:
+    """The own word of its transpose: a half of two rows."""
+    column = lanes.row(4)
+    word = lanes.t.b.binary(arith.Shr, column, lanes.const(1))
+    halves: list[Value] = []
+    for next_ in (0, 1):
+        source = lanes.sum((lanes.rest(4), 2), 8 * number + next_)
+        halves.append(lanes.chosen([lanes.word_of(each, source) for each in words], word))
+    return lanes.joined(halves[0], halves[1], lanes.t.b.and_(column, lanes.const(1)))
+
+
+@form(f"stmatrix .sync .aligned {_MATRICES}", "a, b")
+def stmatrix(t: Values, m: Match, o: Operands) -> None:
+    """Write matrices: each of the first lanes has the address of a row."""
+    count, lanes, b = int(m.one_of("x1", "x2", "x4")[1]), _Lanes(t), t.b
+    given = [t.read(part, u32) for part in t.parts(o[1], count)]
+    read: Callable[[_Lanes, Value, int], Value] = _turned_word if m.has("trans") else _row_word
+    matrix = lanes.row(8)
+    line = [
+        lanes.chosen([read(lanes, value, word) for value in given], matrix) for word in range(4)
+    ]
+    kind = vector(u32, 4)
+    whole = t.emit(memory.Pack(tuple(line), kind))
+    where = t.target(o[0], kind, _space(m))
+    if count == 4:
+        b.store(where, whole)
+        return
+    with b.if_(b.lt(lanes.own, lanes.const(8 * count))):
+        b.store(where, whole)
+
+
+def _row_word(lanes: _Lanes, value: Value, word: int) -> Value:
+    """A word of the row that the own lane writes."""
+    return lanes.word_of(value, lanes.sum((lanes.rest(8), 4), word))
+
+
+def _turned_word(lanes: _Lanes, value: Value, word: int) -> Value:
+    """The same of the transpose: halves of two of its rows."""
+    row, b = lanes.rest(8), lanes.t.b
+    at = b.binary(arith.Shr, row, lanes.const(1))
+    low, high = (lanes.word_of(value, lanes.sum((at, 1), 8 * word + 4 * n)) for n in (0, 1))
+    return lanes.joined(low, high, b.and_(row, lanes.const(1)))
+
+
+@form("movmatrix .sync .aligned .m8n8 .trans .b16", "d, a")
+def movmatrix(t: Values, m: Match, o: Operands) -> None:
+    """The transpose of a matrix in registers."""
+    lanes, b = _Lanes(t), t.b
+    row, value = lanes.row(4), t.read(o[1], u32)
+    at = b.binary(arith.Shr, row, lanes.const(1))
+    low, high = (
+        lanes.word_of(value, lanes.sum((lanes.rest(4), 8), (at, 1), 4 * n)) for n in (0, 1)
+    )
+    t.write(o[0], lanes.joined(low, high, b.and_(row, lanes.const(1))))

@@ -1,0 +1,100 @@
+"""The meaning of ``ir.ops.products``, over arrays (warps of the block, rows, columns)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import ml_dtypes
+import numpy as np
+
+from gridlane.interp.arith import fused
+from gridlane.interp.matrix import warps_of
+from gridlane.interp.state import WARP, Frame
+from gridlane.interp.values import Array, Lanes
+from gridlane.ir.op import Op
+from gridlane.ir.ops import products
+from gridlane.ir.ops.products import COLUMNS, Factor
+
+Place = Callable[[int, int, int], tuple[int, int]]
+
+
+def _elements(word: Array, factor: Factor, part: int) -> Array:
+    """The elements of registers, as binary64 or as 64-bit integers."""
+    if factor is Factor.F64:
+        return word
+    if factor is Factor.TF32:
+        return (word & np.uint32(0xFFFFE000)).view(np.float32).astype(np.float64)
+    bits = (word >> np.uint32(part * factor.bits)) & np.uint32((1 << factor.bits) - 1)
+    if factor.is_integer:
+        made = bits.astype(np.int64)
+        sign = 1 << factor.bits - 1
+        return (made ^ sign) - sign if factor.is_signed else made
+    half = ml_dtypes.bfloat16 if factor is Factor.BF16 else np.float16
+    return bits.astype(np.uint16).view(half).astype(np.float64)
+
+
+def _matrix(words: Sequence[Array], factor: Factor, shape: tuple[int, int], place: Place) -> Array:
+    made = np.zeros((len(words[0]) // WARP, *shape), np.int64 if factor.is_integer else np.float64)
+    for number, word in enumerate(words):
+        for part in range(factor.in_word):
+            values = _elements(word, factor, part).reshape(-1, WARP)
+            for lane in range(WARP):
+                row, column = place(lane, number, part)
+                made[:, row, column] = values[:, lane]
+    return made
+
+
+def _sums(op: products.Mma, words: Sequence[Array]) -> list[Array]:
+    """The sums by number, as binary64 or 64-bit integers."""
+    if not op.has_halves:
+        wide = np.int64 if op.left.is_integer else np.float64
+        return [word.astype(wide) for word in words]
+    return [_elements(word, Factor.F16, part) for word in words for part in (0, 1)]
+
+
+def _mma(frame: Frame, op: products.Mma, mask: Array, *operands: Array) -> tuple[Array, ...]:
+    warps_of(mask)
+    a, b = operands[: len(op.a)], operands[len(op.a) : len(op.a) + len(op.b)]
+    left = _matrix(
+        a,
+        op.left,
+        (op.rows, op.depth),
+        lambda lane, word, part: products.left_place(lane, word, part, op.rows, op.left),
+    )
+    right = _matrix(
+        b,
+        op.right,
+        (op.depth, COLUMNS),
+        lambda lane, word, part: products.right_place(lane, word, part, op.right),
+    )
+    made: list[Array] = []
+    with np.errstate(all="ignore"):
+        for number, total in enumerate(_sums(op, operands[len(a) + len(b) :])):
+            rows, columns = zip(*(products.sum_place(lane, number) for lane in range(WARP)))
+            for k in range(op.depth):
+                first = left[:, list(rows), k].reshape(-1)
+                second = right[:, k, list(columns)].reshape(-1)
+                if op.left is Factor.F64:
+                    total = fused(first, second, total)
+                else:
+                    total = first * second + total
+            made.append(total)
+        return tuple(_finished(op, made))
+
+
+def _finished(op: products.Mma, made: list[Array]) -> list[Array]:
+    """The registers of sums."""
+    if op.left.is_integer:
+        if op.limited:
+            made = [np.clip(each, -(1 << 31), (1 << 31) - 1) for each in made]
+        return [each.astype(np.int32) for each in made]
+    if op.left is Factor.F64:
+        return made
+    made = [each.astype(np.float32) for each in made]
+    if not op.has_halves:
+        return made
+    halves = [each.astype(np.float16).view(np.uint16).astype(np.uint32) for each in made]
+    return [low | high << np.uint32(16) for low, high in zip(halves[::2], halves[1::2])]
+
+
+OBSERVE: dict[type[Op], Callable[..., tuple[Lanes, ...]]] = {products.Mma: _mma}

@@ -1,0 +1,110 @@
+"""printf and assert of CUDA C++, on each device."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.devices import DEVICES
+from tests.frontends.ptx.bodies import results
+
+from gridlane import cuda
+from gridlane.core.errors import PtxError
+from gridlane.launch import current
+from gridlane.launch.devices import get_device
+
+ALL = ["interp", *DEVICES]
+CODE = r"""
+__device__ __noinline__ void shown(float x, unsigned char c) {
+    printf("<%c %e %*d>", c, x, 4, (int)c);
+}
+extern "C" __global__ void k(const int *x, int limit) {
+    int i = threadIdx.x;
+    if (i < 2) {
+        long long wide = 0x123456789abLL * (i + 1);
+        double half = x[i] * 0.5;
+        printf("t %d: %5.2f|%-6s|%c|%llx|%%|%g %s\n", i, half, "ab", 'A' + i, wide, 0.1, "end");
+        printf("%u %hd %05d %+d %#x %lu\n", -1u - i, (short)-7, -42, i, 255, (unsigned long)-1);
+    }
+    if (i == 2) {
+        printf("no arguments ");
+        shown(x[2], 'z');
+        int n = printf("\n%d%d", 1, 2);
+        printf(" %d\n", n);
+    }
+    assert(x[i] < limit);
+}
+"""
+PRINTED = [
+    "t 0:  0.50|ab    |A|123456789ab|%|0.1 end",
+    "4294967295 -7 -0042 +0 0xff 18446744073709551615",
+    "t 1:  1.00|ab    |B|2468acf1356|%|0.1 end",
+    "4294967294 -7 -0042 +1 0xff 18446744073709551615",
+    "no arguments <z 3.000000e+00  122>",
+    "12 2",
+]
+
+
+@pytest.mark.parametrize("device", ALL)
+def test_formats(device, capfd):
+    current.choose(get_device(device))
+    kernel = cuda.RawModule(code=CODE).get_function("k")
+    kernel((1,), (4,), (np.array([1, 2, 3, 4], np.int32), 9))
+    cuda.synchronize()
+    # Threads print in no order.
+    assert sorted(capfd.readouterr().out.splitlines()) == sorted(PRINTED)
+
+
+@pytest.mark.parametrize("device", ALL)
+def test_an_assertion(device):
+    current.choose(get_device(device))
+    kernel = cuda.RawModule(code=CODE).get_function("k")
+    with pytest.raises(AssertionError, match=r"kernel.cu:19: .*Assertion `x\[i\] < limit` failed"):
+        kernel((1,), (4,), (np.array([1, 2, 3, 40], np.int32), 9))
+        cuda.synchronize()
+
+
+MODULE = r"""
+.extern .func (.param .b32 done) vprintf (.param .b64 format, .param .b64 arguments);
+.global .align 1 .b8 $text[9] = {120, 61, 37, 100, 32, 37, 115, 10, 0};
+.global .align 1 .b8 word[4] = {119, 119, 119, 0};
+.global .align 1 .b8 wrong[3] = {37, 121, 0};
+"""
+CALL = """
+{{ .param .b64 format; .param .b64 given; .param .b32 done;
+st.param.b64 [format], {format}; st.param.b64 [given], {given};
+call.uni (done), vprintf, (format, given); ld.param.b32 %result, [done]; }}
+"""
+DEPOT = """
+.local .align 8 .b8 depot[16]; .reg .b64 %SP, %SPL;
+mov.u64 %SPL, depot; cvta.local.u64 %SP, %SPL;
+st.local.u32 [%SPL], %t;
+mov.u64 %rd1, word; cvta.global.u64 %rd2, %rd1; st.local.u64 [%SPL+8], %rd2;
+mov.u64 %rd3, $text; cvta.global.u64 %rd4, %rd3;
+"""
+
+
+@pytest.mark.parametrize("device", ["interp", "cpu"])
+def test_texts_of_the_module(device, capfd):
+    body = DEPOT + CALL.format(format="%rd4", given="%SP")
+    assert (results(device, body, 2, module=MODULE) == 2).all()
+    assert capfd.readouterr().out == "x=0 www\nx=1 www\n"
+
+
+@pytest.mark.parametrize(
+    "body, told",
+    [
+        (CALL.format(format="%source", given="0"), "the format of vprintf is not a constant"),
+        ("mov.u64 %rd4, wrong;" + CALL.format(format="%rd4", given="0"), "'%y' is no conversion"),
+        (
+            DEPOT + "st.local.u64 [%SPL+8], %made;" + CALL.format(format="%rd4", given="%SP"),
+            "the text that %s prints is not a constant",
+        ),
+        (
+            DEPOT + "bra NEXT; NEXT:" + CALL.format(format="%rd4", given="%SP"),
+            "the text that %s prints is not known here",
+        ),
+    ],
+)
+def test_a_text_that_is_not_known(body, told):
+    with pytest.raises(PtxError, match=told):
+        results("interp", body, module=MODULE)
