@@ -14,7 +14,7 @@ import pytest
 from gridlane import cuda
 from gridlane.core.config import config
 from gridlane.core.errors import ArgumentError, CompileError
-from gridlane.frontends.cuda_cpp import choice, clang, nvcc, process
+from gridlane.frontends.cuda_cpp import choice, clang, nvcc, process, texts
 from gridlane.frontends.cuda_cpp.compiled import CppSource
 from gridlane.frontends.cuda_cpp.options import for_clang
 
@@ -234,3 +234,34 @@ def test_nvcc_tells_its_headers(tmp_path):
         pytest.skip("there is no nvcc")
     made = found.compile(CppSource('#include "four.h"\n' + KERNEL, (f"-I{tmp_path}",)))
     assert str(tmp_path / "four.h") in made.headers
+
+
+@pytest.mark.parametrize(
+    "rule, headers",
+    [
+        ("made: - \\\n  /a/b.h /a/c.h\n", ["/a/b.h", "/a/c.h"]),
+        (
+            "made: - /a/with\\ blank.h \\\n  /a/x\\#1.h /a/$$y.h",
+            ["/a/with blank.h", "/a/x#1.h", "/a/$y.h"],
+        ),
+        ("made: -\n", []),
+    ],
+)
+def test_the_rule_that_a_compiler_writes(rule, headers):
+    assert list(texts.prerequisites(rule)) == headers
+
+
+def test_a_folder_with_a_blank(tmp_path):
+    folder = tmp_path / "of mine"
+    folder.mkdir()
+    (folder / "four.h").write_text("#define N 4\n")
+    source = CppSource('#include "four.h"\n' + KERNEL, (f"-I{folder}",))
+    assert str(folder / "four.h") in choice.choose("clang").compile(source).headers
+
+
+def test_quoted_includes_are_searched_beside_the_file(tmp_path):
+    (tmp_path / "four.h").write_text("#define N 4\n")
+    (tmp_path / "mine.cu").write_text('#include "four.h"\n' + KERNEL)
+    x = np.zeros(4, np.int32)
+    cuda.RawModule(path=tmp_path / "mine.cu", backend="clang").get_function("k")(1, 4, (x,))
+    assert (x == 4).all()
