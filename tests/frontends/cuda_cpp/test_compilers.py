@@ -164,10 +164,17 @@ def test_the_compiler_speaks_of_the_users_lines(code, told):
         cuda.compile_cpp(code, name="mine.cu")
 
 
-@pytest.mark.parametrize("backend", ["clang", "nvcc", "nvrtc"])
-def test_a_name_expression_that_names_nothing(backend):
+@pytest.fixture(params=["clang", "nvcc", "nvrtc"])
+def compiler(request):
+    """Each compiler; nvcc comes with a toolkit alone, which no package has."""
+    if request.param == "nvcc" and nvcc.find_nvcc() is None:
+        pytest.skip("there is no nvcc")
+    return choice.choose(request.param)
+
+
+def test_a_name_expression_that_names_nothing(compiler):
     with pytest.raises(CompileError, match="absent"):
-        choice.choose(backend).compile(CppSource(KERNEL, ("-DN=1",), expressions=("absent<int>",)))
+        compiler.compile(CppSource(KERNEL, ("-DN=1",), expressions=("absent<int>",)))
 
 
 SCALES = """
@@ -176,10 +183,9 @@ namespace s { __device__ int v; }
 """
 
 
-@pytest.mark.parametrize("backend", ["clang", "nvcc", "nvrtc"])
-def test_mangled_names(backend):
+def test_mangled_names(compiler):
     names = "scale<float, 2>", "&scale<unsigned short, 3>"
-    made = choice.choose(backend).compile(CppSource(SCALES, expressions=names))
+    made = compiler.compile(CppSource(SCALES, expressions=names))
     assert made.names == dict(zip(names, ("_Z5scaleIfLi2EEvPT_", "_Z5scaleItLi3EEvPT_")))
     assert set(re.findall(r"\.entry (\w+)", made.ptx)) == set(made.names.values())
     assert "name_expression" not in made.ptx
