@@ -29,8 +29,16 @@ def _elements(word: Array, factor: Factor, part: int) -> Array:
         made = bits.astype(np.int64)
         sign = 1 << factor.bits - 1
         return (made ^ sign) - sign if factor.is_signed else made
-    half = ml_dtypes.bfloat16 if factor is Factor.BF16 else np.float16
-    return bits.astype(np.uint16).view(half).astype(np.float64)
+    word = np.uint8 if factor.bits == 8 else np.uint16
+    return bits.astype(word).view(_FLOATS[factor]).astype(np.float64)
+
+
+_FLOATS = {
+    Factor.F16: np.float16,
+    Factor.BF16: ml_dtypes.bfloat16,
+    Factor.E4M3: ml_dtypes.float8_e4m3fn,
+    Factor.E5M2: ml_dtypes.float8_e5m2,
+}
 
 
 def _matrix(words: Sequence[Array], factor: Factor, shape: tuple[int, int], place: Place) -> Array:

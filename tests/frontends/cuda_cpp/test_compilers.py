@@ -14,7 +14,7 @@ import pytest
 from gridlane import cuda
 from gridlane.core.config import config
 from gridlane.core.errors import ArgumentError, CompileError
-from gridlane.frontends.cuda_cpp import choice, clang, nvcc, process
+from gridlane.frontends.cuda_cpp import choice, clang, nvcc, process, texts
 from gridlane.frontends.cuda_cpp.compiled import CppSource
 from gridlane.frontends.cuda_cpp.options import for_clang
 
@@ -164,10 +164,17 @@ def test_the_compiler_speaks_of_the_users_lines(code, told):
         cuda.compile_cpp(code, name="mine.cu")
 
 
-@pytest.mark.parametrize("backend", ["clang", "nvcc", "nvrtc"])
-def test_a_name_expression_that_names_nothing(backend):
+@pytest.fixture(params=["clang", "nvcc", "nvrtc"])
+def compiler(request):
+    """Each compiler; nvcc comes with a toolkit alone, which no package has."""
+    if request.param == "nvcc" and nvcc.find_nvcc() is None:
+        pytest.skip("there is no nvcc")
+    return choice.choose(request.param)
+
+
+def test_a_name_expression_that_names_nothing(compiler):
     with pytest.raises(CompileError, match="absent"):
-        choice.choose(backend).compile(CppSource(KERNEL, ("-DN=1",), expressions=("absent<int>",)))
+        compiler.compile(CppSource(KERNEL, ("-DN=1",), expressions=("absent<int>",)))
 
 
 SCALES = """
@@ -176,10 +183,9 @@ namespace s { __device__ int v; }
 """
 
 
-@pytest.mark.parametrize("backend", ["clang", "nvcc", "nvrtc"])
-def test_mangled_names(backend):
+def test_mangled_names(compiler):
     names = "scale<float, 2>", "&scale<unsigned short, 3>"
-    made = choice.choose(backend).compile(CppSource(SCALES, expressions=names))
+    made = compiler.compile(CppSource(SCALES, expressions=names))
     assert made.names == dict(zip(names, ("_Z5scaleIfLi2EEvPT_", "_Z5scaleItLi3EEvPT_")))
     assert set(re.findall(r"\.entry (\w+)", made.ptx)) == set(made.names.values())
     assert "name_expression" not in made.ptx
@@ -234,3 +240,34 @@ def test_nvcc_tells_its_headers(tmp_path):
         pytest.skip("there is no nvcc")
     made = found.compile(CppSource('#include "four.h"\n' + KERNEL, (f"-I{tmp_path}",)))
     assert str(tmp_path / "four.h") in made.headers
+
+
+@pytest.mark.parametrize(
+    "rule, headers",
+    [
+        ("made: - \\\n  /a/b.h /a/c.h\n", ["/a/b.h", "/a/c.h"]),
+        (
+            "made: - /a/with\\ blank.h \\\n  /a/x\\#1.h /a/$$y.h",
+            ["/a/with blank.h", "/a/x#1.h", "/a/$y.h"],
+        ),
+        ("made: -\n", []),
+    ],
+)
+def test_the_rule_that_a_compiler_writes(rule, headers):
+    assert list(texts.prerequisites(rule)) == headers
+
+
+def test_a_folder_with_a_blank(tmp_path):
+    folder = tmp_path / "of mine"
+    folder.mkdir()
+    (folder / "four.h").write_text("#define N 4\n")
+    source = CppSource('#include "four.h"\n' + KERNEL, (f"-I{folder}",))
+    assert str(folder / "four.h") in choice.choose("clang").compile(source).headers
+
+
+def test_quoted_includes_are_searched_beside_the_file(tmp_path):
+    (tmp_path / "four.h").write_text("#define N 4\n")
+    (tmp_path / "mine.cu").write_text('#include "four.h"\n' + KERNEL)
+    x = np.zeros(4, np.int32)
+    cuda.RawModule(path=tmp_path / "mine.cu", backend="clang").get_function("k")(1, 4, (x,))
+    assert (x == 4).all()

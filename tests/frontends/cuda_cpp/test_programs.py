@@ -353,3 +353,15 @@ def test_textures_beside_other_kernels(load):
     ptx = cuda.compile_cpp((FOLDER / "textures.cu").read_text(), backend="clang")
     forms = "2d.v4.u32.f32 2d.v4.f32.f32 1d.v4.f32.s32 1d.v4.s32.f32 3d.v4.f32.f32 a2d.v4.f32.f32"
     assert all(f"tex.{form} " in ptx for form in forms.split())
+
+
+@EACH
+def test_pipeline(load):
+    sums, parts = load("pipeline", "sums", "parts")
+    values, out = RNG.integers(0, 99, (3, 32, 4)).astype("f4"), np.zeros((32, 4), np.float32)
+    sums(1, 32, (values, out, 3))
+    assert (out == values.sum(0)[np.arange(32) ^ 1]).all()
+    pairs, out = RNG.integers(1, 99, (32, 2)).astype(np.int32), np.zeros((32, 2), np.int32)
+    parts(1, 32, (pairs, out))
+    pairs[1::2, 1] = 0
+    assert (out == pairs).all()

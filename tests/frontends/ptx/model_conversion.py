@@ -38,6 +38,8 @@ def _result(name: str) -> str:
 @model("cvt")
 def convert(root: str, m: Modifiers) -> Case:
     """From a type to another, or from two f32 to two halves."""
+    if m[0] == "pack":
+        return _pack(m[2])
     target, source = m[-2:]
     if target in EIGHT:
         return _to_eight(m, EIGHT[target], source)
@@ -188,3 +190,14 @@ def _from_eight(m: Modifiers, of: Format) -> Case:
         return relu(made, half) if "relu" in m else made
 
     return Case(("b16",), ("f16x2",), lambda a: (one(a >> 8) << 16 | one(a & 0xFF),))
+
+
+def _pack(name: str) -> Case:
+    """Two integers, saturated, below the lower bits of a third."""
+    width = int(name[1:])
+
+    def compute(a: int, b: int, c: int = 0) -> tuple[int]:
+        high, low = (clamped(read(x, "s32"), name) & mask(width) for x in (a, b))
+        return ((c << 2 * width | high << width | low) & mask(32),)
+
+    return Case(("b32",) * (2 if width == 16 else 3), ("b32",), compute)

@@ -84,6 +84,8 @@ def test_ptxas_accepts_atomics(tmp_path: Path):
     for row in [*FORMS["atom"], *FORMS["red"]]:
         for spelling in list(row.spellings())[::17]:
             value = "%b32" if spelling.endswith("x2") else f"%b{spelling[-2:]}"
+            if found := re.search(r"\.v([248])\.", spelling):
+                value = "{" + ", ".join([value] * int(found[1])) + "}"
             result = [value] if row.root == "atom" else []
             address = "[%near]" if ".shared" in spelling else "[%far]"
             given = [value, value] if ".cas" in spelling else [value]

@@ -44,7 +44,19 @@ def regs(name: str, count: int) -> str:
     return "{" + ", ".join(f"%{name}{n}" for n in range(count)) + "}"
 
 
-BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f64": 64, "s8": 8, "u8": 8, "s4": 4, "u4": 4}
+EIGHT = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2}
+BITS = {
+    "e4m3": 8,
+    "e5m2": 8,
+    "f16": 16,
+    "bf16": 16,
+    "tf32": 32,
+    "f64": 64,
+    "s8": 8,
+    "u8": 8,
+    "s4": 4,
+    "u4": 4,
+}
 SHAPES = [
     ("m8n8k4", "f64", "f64", "f64"),
     ("m16n8k8", "f64", "f64", "f64"),
@@ -56,6 +68,9 @@ SHAPES = [
     ("m16n8k16", "bf16", "bf16", "f32"),
     ("m16n8k4", "tf32", "tf32", "f32"),
     ("m16n8k8", "tf32", "tf32", "f32"),
+    ("m16n8k16", "e4m3", "e4m3", "f32"),
+    ("m16n8k32", "e4m3", "e5m2", "f32"),
+    ("m16n8k32", "e5m2", "e5m2", "f16"),
     ("m8n8k16", "s8", "u8", "s32"),
     ("m16n8k16", "u8", "s8", "s32"),
     ("m16n8k32", "s8", "s8", "s32"),
@@ -71,6 +86,8 @@ def drawn(kind: str, shape: tuple[int, int]) -> np.ndarray:
     if kind[0] in "su":
         low = -(1 << bits - 1) if kind[0] == "s" else 0
         return RNG.integers(low, low + (1 << bits), shape)
+    if kind in EIGHT:  # subnormal ones too
+        return RNG.integers(-8, 9, shape) / RNG.choice([4, 64, 512], shape)
     return RNG.integers(-8, 9, shape) / 4
 
 
@@ -83,6 +100,8 @@ def bits_of(values: np.ndarray, kind: str) -> np.ndarray:
     if kind in ("f16", "bf16"):
         half = np.float16 if kind == "f16" else ml_dtypes.bfloat16
         return values.astype(half).view(np.uint16).astype(np.uint64)
+    if kind in EIGHT:
+        return values.astype(EIGHT[kind]).view(np.uint8).astype(np.uint64)
     return (values & (1 << BITS[kind]) - 1).astype(np.uint64)
 
 
@@ -175,6 +194,8 @@ def product(device: str, shape: str, a: str, b: str, c: str, limited: str = "", 
     )
     made = lines[:, : given.view(lines.dtype).shape[1]].copy().view(old)
     want = first.astype(np.float64) @ second.astype(np.float64) + third
+    if c in ("f16", "f32"):  # rounded to f32, and from that to f16
+        want = want.astype(np.float32).astype(old)
     return made, np.array([[want[p] for p in row] for row in places])
 
 

@@ -181,3 +181,19 @@ def test_operands_that_are_expressions(run):
 def test_the_end_of_a_c_string():
     made = parse_ptx(".version 8.8\n.target sm_80\n.address_size 64\n.entry k() { ret; }\n\0")
     assert made.entries == ("k",)
+
+
+def test_the_shared_memory_of_libraries(run):
+    _, y = run("""
+        mov.u32 %r3, %reserved_smem_offset_1;
+        cvt.u64.u32 %rd4, %r3;
+        cvta.shared.u64 %rd4, %rd4;
+        add.s64 %rd4, %rd4, %rd3;
+        add.u32 %r4, %r2, 5;
+        st.u32 [%rd4], %r4;
+        shl.b32 %r5, %r2, 2;
+        add.u32 %r5, %r5, %r3;
+        ld.shared.u32 %r6, [%r5];
+        add.s64 %rd2, %rd2, %rd3;
+        st.global.u32 [%rd2], %r6;""")
+    assert (y == np.arange(32) + 5).all()

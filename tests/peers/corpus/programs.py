@@ -22,6 +22,8 @@ from gridlane.launch.devices import get_device
 Answer = tuple[Any, Any] | tuple[Any, Any, float]
 Run = Callable[[Callable[..., None]], Answer]
 DEVICES = "interp", "cpu"
+WAITS = "has waited in this loop"
+"""What the error of such a launch says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ def collector(programs: list[Program]) -> Callable[..., Callable[[Run], Run]]:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a program: ``right``, ``refused``, ``wrong``, or ``ended`` by a fault."""
+    """What came of a program: ``right``, ``refused``, ``wrong``, ``ended`` by a fault, or ``waits``
+    for what never comes on the device, which the launch reports."""
 
     kind: str
     reason: str = ""
@@ -76,7 +79,7 @@ def judge(program: Program, text: Text, device: str) -> Outcome:
     except CompileError as error:
         return Outcome("refused", error.message)
     except GridlaneError as error:
-        return Outcome("ended", str(error))
+        return Outcome("waits" if WAITS in str(error) else "ended", str(error))
     for one, other in _pairs(got, want):
         if not _same(np.asarray(one), np.asarray(other), near[0] if near else 0):
             return Outcome("wrong", f"{one} is not {other}")

@@ -100,9 +100,9 @@ def _programs(runs: Runs) -> str:
                 for (name, _, on), outcome in runs.items()
                 if name.partition("-")[0] == package and on == device
             )
-            kinds = [found[kind] for kind in ("right", "refused", "wrong", "ended")]
+            kinds = [found[kind] for kind in ("right", "refused", "waits", "wrong", "ended")]
             rows.append([package, f"`{device}`", *kinds])
-    return _table(["package", "device", "right", "refused", "wrong", "crashed"], rows)
+    return _table(["package", "device", "right", "refused", "waits", "wrong", "crashed"], rows)
 
 
 def _refusals(kernels: list[Counted]) -> str:
@@ -169,7 +169,8 @@ with numpy. `pytest tests/peers --ptx` installs the packages and runs all of it.
 ## Programs
 
 A program is one kernel, or of tinygrad the kernels of one graph; each is compiled for two or three
-targets.
+targets. *waits*: warps of a block wait for each other in a loop, which the launch reports after
+`GRIDLANE_SPIN_LIMIT` seconds.
 
 {programs}
 

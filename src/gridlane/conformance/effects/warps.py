@@ -53,11 +53,20 @@ PRODUCTS = (
     *((Factor.F16, Factor.F16, rows, 16, kind) for rows, kind in ((16, f32), (16, u32))),
     (Factor.BF16, Factor.BF16, 16, 8, f32),
     (Factor.TF32, Factor.TF32, 16, 8, f32),
+    (Factor.E4M3, Factor.E5M2, 16, 32, f32),
+    (Factor.E5M2, Factor.E4M3, 16, 32, u32),
     (Factor.F64, Factor.F64, 8, 4, f64),
     (Factor.F64, Factor.F64, 16, 8, f64),
     (Factor.S8, Factor.U8, 16, 32, i32),
     (Factor.U4, Factor.S4, 8, 32, i32),
 )
+
+
+ONES = {
+    **{Factor.F16: 0x3C00, Factor.BF16: 0x3F80, Factor.TF32: 0x3F800000},
+    **{Factor.E4M3: 0x38, Factor.E5M2: 0x3C},
+}
+"""The bits of 1.0 in formats of floats."""
 
 
 def products() -> Iterator[Case]:
@@ -93,7 +102,7 @@ def _factor(kernel: Kernel, word: DType, factor: Factor, number: int, seed: int)
         value = b.rem(b.add(mixed, b.const(5 * number + part + seed, u32)), b.const(3, u32))
         if word is f64:
             return b.cast(value, f64)
-        one = {Factor.F16: 0x3C00, Factor.BF16: 0x3F80, Factor.TF32: 0x3F800000}.get(factor)
+        one = ONES.get(factor)
         if one is not None:  # 0, 1 or -1
             minus = b.const(one | 1 << factor.bits - 1, u32)
             is_one = b.eq(value, b.const(1, u32))

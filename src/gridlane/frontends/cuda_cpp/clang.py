@@ -108,7 +108,7 @@ class Clang:
                     *("-iquote", str(Path(source.name).parent)),
                     *("-isystem", str(INCLUDE), *self.host),
                     *("-include", "gridlane/runtime.h"),
-                    *("-MD", "-MF", str(read), "-o", str(made), "-"),
+                    *("-MD", "-MT", "made", "-MF", str(read), "-o", str(made), "-"),
                 ),
                 text,
             )

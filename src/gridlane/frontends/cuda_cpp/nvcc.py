@@ -47,7 +47,9 @@ class Nvcc:
             words = [self.path, "-ptx", *source.options, f"-I{beside}", str(given)]
             if not any("arch" in each for each in source.options):
                 words.append(f"-arch=compute_{ARCH}")
-            status, told = run_compiler((*words, "-MD", "-MF", str(read), "-o", str(made)))
+            status, told = run_compiler(
+                (*words, "-MD", "-MT", "made", "-MF", str(read), "-o", str(made))
+            )
             if status:
                 raise CompileError(f"nvcc does not compile {source.name}:\n{told.strip()}")
             ptx, names = read_table(made.read_text(), source.expressions)

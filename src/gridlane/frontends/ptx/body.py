@@ -45,6 +45,14 @@ _ELEMENT = re.compile(r"([A-Za-z_$%][\w$]*)\s*\[(.+)\]")
 _TABLE = re.compile(r"\s*\.(?:callprototype|branchtargets|calltargets)\b")
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)")
 _MEMORY = frozenset(("ld", "ldu", "st", "atom", "red"))
+_RESERVED = {
+    f"%reserved_smem_offset_{n}": Declared(
+        *(f"reserved_smem_offset_{n}", "b8", "shared", 512, 16, 0), is_array=True
+    )
+    for n in range(2)
+}
+"""Parts of a block's shared memory that the system keeps for libraries: groups of several warps
+meet there."""
 _MOST_REGISTERS = 1 << 24
 
 
@@ -333,6 +341,8 @@ class _Reader:
             return Symbol(part, found)
         if match := _ELEMENT.fullmatch(part):
             return self._element(match[1], match[2], at)
+        if part in _RESERVED:
+            return Symbol(part, _RESERVED[part])
         if part[0] == "%" or part == "WARP_SZ":
             return Special(part)
         if match := _PLUS.fullmatch(part):

@@ -23,6 +23,8 @@ class Factor(Enum):
     F16 = "f16"
     BF16 = "bf16"
     TF32 = "tf32"
+    E4M3 = "e4m3"
+    E5M2 = "e5m2"
     F64 = "f64"
     S8 = "s8"
     U8 = "u8"
@@ -42,7 +44,8 @@ class Factor(Enum):
     @property
     def bits(self) -> int:
         """Bits of an element in a register."""
-        return {"bf16": 16, "tf32": 32}.get(self.value) or int(self.value[1:])
+        special = {"bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8}
+        return special.get(self.value) or int(self.value[1:])
 
     @property
     def in_word(self) -> int:

@@ -11,8 +11,8 @@ import re
 from gridlane.codegen.llvm import halves
 from gridlane.codegen.llvm.cpu.dispatch import emits
 from gridlane.codegen.llvm.cpu.lanes import Emission, Varying
-from gridlane.codegen.llvm.text import Body, scalar_name, vector_constant
-from gridlane.core.dtypes import f16
+from gridlane.codegen.llvm.text import Body, literal, scalar_name, vector_constant
+from gridlane.core.dtypes import f16, f32
 from gridlane.ir.ops import products
 from gridlane.ir.ops.products import Factor
 
@@ -105,6 +105,8 @@ class _Function:
             return body.op(f"bitcast {_WORDS} {kept} to {_REALS}")
         if factor is Factor.F16:
             return _real(body, word, part)
+        if factor in (Factor.E4M3, Factor.E5M2):
+            return _of_eight(body, word, part, factor)
         up = 32 - factor.bits * (part + 1)
         moved = body.op(f"shl {_WORDS} {word}, splat (i32 {up})")
         shift = "ashr" if factor.is_signed else "lshr"
@@ -175,6 +177,25 @@ class _Function:
         for number, each in enumerate(sums):
             where = body.op(f"getelementptr {vector}, ptr %c, i32 {number}")
             body.do(f"store {vector} {each}, ptr {where}")
+
+
+def _of_eight(body: Body, word: str, part: int, factor: Factor) -> str:
+    """The f32 of a float of 8 bits in words: as f16, of which e5m2 is the upper byte. e4m3 has an
+    exponent less by 8, and one NaN in place of infinity."""
+    up = body.op(f"shl {_WORDS} {word}, splat (i32 {24 - 8 * part})")
+    up = body.op(f"and {_WORDS} {up}, splat (i32 {-(1 << 24)})")
+    if factor is Factor.E5M2:
+        return _real(body, body.op(f"lshr {_WORDS} {up}, splat (i32 16)"), 0)
+    size = body.op(f"lshr {_WORDS} {body.op(f'shl {_WORDS} {up}, splat (i32 1)')}, splat (i32 18)")
+    small = _real(body, size, 0)
+    scale = literal(256.0, f32)
+    scaled = body.op(f"fmul {_REALS} {small}, splat (float {scale})")
+    is_nan = body.op(f"icmp eq {_WORDS} {size}, splat (i32 {0x7F << 7})")
+    bits = body.op(f"bitcast {_REALS} {scaled} to {_WORDS}")
+    bits = body.op(f"select <32 x i1> {is_nan}, {_WORDS} splat (i32 {0x7FC00000}), {_WORDS} {bits}")
+    sign = body.op(f"and {_WORDS} {up}, splat (i32 {-(1 << 31)})")
+    signed = body.op(f"or {_WORDS} {bits}, {sign}")
+    return body.op(f"bitcast {_WORDS} {signed} to {_REALS}")
 
 
 def _real(body: Body, word: str, part: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gridlane.core.dtypes import DType, bf16, f16, u16, u32
+from gridlane.core.dtypes import DType, bf16, f16, f32, i32, u16, u32
 from gridlane.frontends.ptx.forms.memory import SCOPES, space_of
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand
@@ -93,11 +93,20 @@ def red_halves(t: Values, m: Match, o: Operands) -> None:
 
 
 def _sum_of_halves(t: Values, m: Match, address: Operand, operand: Operand) -> Value:
-    """Add to each half of a word by compare and swap. The word changes as a whole, which the ISA
-    leaves open."""
-    b, kind = t.b, f16 if m.has("f16x2") else bf16
+    """Add to each half of a word."""
     word = u16 if m.has("bf16") else u32
-    pointer, addend = t.target(address, word, space_of(m)), t.read(operand, word)
+    pointer = t.target(address, word, space_of(m))
+    return _changed_halves(t, m, pointer, t.read(operand, word), f16 if m.has("f16x2") else bf16)
+
+
+_HALVES = {AtomicKind.ADD: arith.Add, AtomicKind.MIN: arith.Min, AtomicKind.MAX: arith.Max}
+
+
+def _changed_halves(t: Values, m: Match, pointer: Value, operand: Value, kind: DType) -> Value:
+    """Change each half of a word by compare and swap. The word changes as a whole, which the ISA
+    leaves open."""
+    b, word, op = t.b, operand.type, _HALVES[_KINDS[m.one_of(*_KINDS)]]
+    assert isinstance(word, DType)
     known = b.variable("old", word)
     b.write(known, b.load(pointer, True))
     with b.loop():
@@ -107,14 +116,56 @@ def _sum_of_halves(t: Values, m: Match, address: Operand, operand: Operand) -> V
             place = b.const(shift, word)
             first, second = (
                 b.bitcast(b.cast(b.binary(arith.Shr, each, place), u16), kind)
-                for each in (seen, addend)
+                for each in (seen, operand)
             )
-            half = b.cast(b.bitcast(b.add(first, second), u16), word)
+            half = b.cast(b.bitcast(b.binary(op, first, second), u16), word)
             made = b.or_(made, b.binary(arith.Shl, half, place))
         got = t.emit(AtomicCas(pointer, seen, made, *_how(m)))
         b.write(known, got)
         b.break_if(b.eq(got, seen))
     return b.read(known)
+
+
+_VECTORS = (
+    ".add [.L2::cache_hint] .v2|v4 .f32",
+    ".add|min|max .noftz [.L2::cache_hint] .v2|v4|v8 .f16|bf16",
+    ".add|min|max .noftz [.L2::cache_hint] .v2|v4 .f16x2|bf16x2",
+)
+
+
+@form(f"atom {_ATOM} [.global] {_VECTORS[0]}", "d, a, b, policy?")
+@form(f"atom {_ATOM} [.global] {_VECTORS[1]}", "d, a, b, policy?")
+@form(f"atom {_ATOM} [.global] {_VECTORS[2]}", "d, a, b, policy?")
+def atom_vector(t: Values, m: Match, o: Operands) -> None:
+    """A change of each element; the results are the old ones."""
+    made = _elements(t, m, o[1], o[2])
+    for target, value in zip(t.parts(o[0], len(made)), made, strict=True):
+        t.write(target, value)
+
+
+@form(f"red {_RED} [.global] {_VECTORS[0]}", "a, b, policy?")
+@form(f"red {_RED} [.global] {_VECTORS[1]}", "a, b, policy?")
+@form(f"red {_RED} [.global] {_VECTORS[2]}", "a, b, policy?")
+def red_vector(t: Values, m: Match, o: Operands) -> None:
+    """A change of each element."""
+    _elements(t, m, o[0], o[1])
+
+
+def _elements(t: Values, m: Match, address: Operand, operand: Operand) -> list[Value]:
+    """Change elements one after the other: each is atomic, and the vector is not."""
+    count = int(m.one_of("v2", "v4", "v8")[1])
+    kind = bf16 if m.has("bf16", "bf16x2") else f16
+    word = f32 if m.has("f32") else u32 if m.has("f16x2", "bf16x2") else u16
+    start = t.target(address, word, space_of(m))
+    made: list[Value] = []
+    for number, part in enumerate(t.parts(operand, count)):
+        pointer = t.b.offset(start, t.b.const(number, i32))
+        value = t.read(part, word)
+        if word is f32:
+            made.append(t.emit(Atomic(AtomicKind.ADD, pointer, value, *_how(m))))
+        else:
+            made.append(_changed_halves(t, m, pointer, value, kind))
+    return made
 
 
 @_rows(f"red {_RED}", ".and|or|xor .b32|b64", "a, b")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import DType, bf16, f16, f32, f64, i64, u16, u32, u64
+from gridlane.core.dtypes import DType, bf16, f16, f32, f64, i32, i64, u16, u32, u64
 from gridlane.frontends.ptx.forms.floating import saturated, tiny_flushed, up
 from gridlane.frontends.ptx.forms.logic import flushed
 from gridlane.frontends.ptx.forms.table import Match, form
@@ -131,3 +131,22 @@ def pack_halves(t: Values, m: Match, o: Operands) -> None:
         t.b.cast(t.b.bitcast(t.b.cast(t.read(each, f32), kind), u16), u32) for each in o[1:3]
     )
     t.write(o[0], t.b.or_(low, t.b.binary(arith.Shl, high, t.b.const(16, u32))))
+
+
+@form("cvt .pack .sat .u16|s16 .s32", "d, a, b")
+@form("cvt .pack .sat .u8|s8|u4|s4|u2|s2 .s32 .b32", "d, a, b, c")
+def pack(t: Values, m: Match, o: Operands) -> None:
+    """Two saturated integers in the lowest bits, the first one above; above them the lower bits of
+    the third source."""
+    b, name = t.b, m.modifiers[2]
+    width, is_signed = int(name[1:]), name[0] == "s"
+    low = -(1 << width - 1) if is_signed else 0
+    word = b.const(0, u32)
+    if len(o) == 4:
+        word = b.binary(arith.Shl, t.read(o[3], u32), b.const(2 * width, u32))
+    for place, operand in enumerate((o[2], o[1])):
+        value = b.binary(arith.Max, t.read(operand, i32), b.const(low, i32))
+        value = b.binary(arith.Min, value, b.const(low + (1 << width) - 1, i32))
+        bits = b.and_(b.cast(value, u32), b.const((1 << width) - 1, u32))
+        word = b.or_(word, b.binary(arith.Shl, bits, b.const(place * width, u32)))
+    t.write(o[0], word)

@@ -30,6 +30,14 @@ _MMA = "mma .sync .aligned"
 @form(f"{_MMA} .m16n8k8|m16n8k16 .row .col .f32 .bf16 .bf16 .f32", "d, a, b, c")
 @form(f"{_MMA} .m16n8k4|m16n8k8 .row .col .f32 .tf32 .tf32 .f32", "d, a, b, c")
 @form(
+    f"{_MMA} .m16n8k16|m16n8k32 .row .col .f32 .e4m3|e5m2 .e4m3|e5m2 .f32",
+    "d, a, b, c",
+)
+@form(
+    f"{_MMA} .m16n8k16|m16n8k32 .row .col .f16 .e4m3|e5m2 .e4m3|e5m2 .f16",
+    "d, a, b, c",
+)
+@form(
     f"{_MMA} .m8n8k16|m16n8k16|m16n8k32 .row .col [.satfinite] .s32 .s8|u8 .s8|u8 .s32",
     "d, a, b, c",
 )

@@ -14,7 +14,7 @@ _LETTERS = {"float": "f", "double": "d", "i32": "r"}
 @emits(products.Mma)
 def mma(state: Emission, op: products.Mma) -> None:
     """Emit the instruction."""
-    require(state, 80, op, op.name)
+    require(state, 89 if op.left.value[0] == "e" else 80, op, op.name)
     name = scalar_name(op.c[0].type)
     sums = {"float": "f32", "double": "f64"}.get(name) or ("f16" if op.has_halves else "s32")
     shape = f"m{op.rows}n{products.COLUMNS}k{op.depth}"

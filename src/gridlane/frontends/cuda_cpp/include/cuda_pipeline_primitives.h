@@ -1,0 +1,3 @@
+// The same functions.
+#pragma once
+#include "cuda_pipeline.h"
