@@ -29,8 +29,8 @@ def _elements(word: Array, factor: Factor, part: int) -> Array:
         made = bits.astype(np.int64)
         sign = 1 << factor.bits - 1
         return (made ^ sign) - sign if factor.is_signed else made
-    word = np.uint8 if factor.bits == 8 else np.uint16
-    return bits.astype(word).view(_FLOATS[factor]).astype(np.float64)
+    narrow = bits.astype(np.uint8 if factor.bits == 8 else np.uint16)
+    return narrow.view(_FLOATS[factor]).astype(np.float64)
 
 
 _FLOATS = {
