@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import settings
 from tests.effort import NIGHTLY
 
@@ -22,6 +24,15 @@ settings.load_profile("ci" if os.environ.get("CI") and not NIGHTLY else "local")
 # The tests make millions of ops that live as long as the run: looking through them again and again
 # took a fifth of the time.
 gc.set_threshold(100_000, 50, 100)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Let a crash print the stack of its own thread: of all threads, of which a run has hundreds,
+    100 are printed, and that one is not among them."""
+    file = config.stash.get(fault_handler_stderr_fd_key, None)
+    if file is not None:
+        faulthandler.enable(file, all_threads=False)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
