@@ -334,4 +334,4 @@ def test_print():
         print(cuda.threadIdx, True)
 
     _, result = launch(kernel, 1, 1, (1, (2.5,)), 7)
-    assert result.prints == ["thread 0 7 (1, (2.5,))", "", "(0, 0, 0) True"]
+    assert result.prints == ["thread 0 7 (1, (2.5,))\n", "\n", "(0, 0, 0) True\n"]

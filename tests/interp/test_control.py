@@ -293,7 +293,7 @@ def test_print_keeps_the_order_of_the_lanes():
       if %b { print ("t ", "", " is ", "", " ", ""), (%t, %b, %f) }
     }"""
     )
-    assert result.prints == ["t 0 is True 0.1", "t 1 is True 0.1"]
+    assert result.prints == ["t 0 is True 0.1\n", "t 1 is True 0.1\n"]
 
 
 def test_grid_queries_in_three_dimensions():

@@ -290,7 +290,12 @@ def test_kernel(name: str) -> None:
     assert_same(got.arrays, wanted.arrays, ["in", "out"])
 
 
-CASES = [case for case in effects() if any(op.cross_lane for op in case.module.kernel.body.walk())]
+CASES = [
+    case
+    for case in effects()
+    if case.op != "mma"  # which devices without warps refuse
+    and any(op.cross_lane for op in case.module.kernel.body.walk())
+]
 
 
 @pytest.mark.parametrize("case", CASES[::7], ids=str)

@@ -14,6 +14,7 @@ from gridlane.launch.devices import get_device
 
 ALL = ["interp", *DEVICES]
 CODE = r"""
+#include <cassert>
 __device__ __noinline__ void shown(float x, unsigned char c) {
     printf("<%c %e %*d>", c, x, 4, (int)c);
 }
@@ -58,7 +59,7 @@ def test_formats(device, capfd):
 def test_an_assertion(device):
     current.choose(get_device(device))
     kernel = cuda.RawModule(code=CODE).get_function("k")
-    with pytest.raises(AssertionError, match=r"kernel.cu:19: .*Assertion `x\[i\] < limit` failed"):
+    with pytest.raises(AssertionError, match=r"kernel.cu:20: .*Assertion `x\[i\] < limit` failed"):
         kernel((1,), (4,), (np.array([1, 2, 3, 40], np.int32), 9))
         cuda.synchronize()
 

@@ -29,6 +29,7 @@ ABSENT = {
     "grid_sync": "grids that synchronise",
     "raise": "errors are reported through an address that the launch sets",
     "report": "as above",
+    "run_others": "PTX has no word for it, and warps that wait for each other need it",
     "print": "lines are reported through an address that the launch sets",
 }
 """Ops whose PTX the frontend does not translate."""
