@@ -75,6 +75,21 @@ extern "C" __global__ void any_memory(int *x, int n)
     x[t] = *p + 1000 * __isShared(p) + 2000 * __isLocal(p) + 4000 * __isGlobal(p);
 }
 
+// Addresses of 32 bits, of static and of dynamic shared memory.
+extern "C" __global__ void narrow_addresses(int *x)
+{
+    __shared__ int s[32];
+    extern __shared__ int d[];
+    int t = threadIdx.x, value;
+    s[t] = 100 + t;
+    d[t] = 200 + t;
+    __syncthreads();
+    const void *mine = t % 3 ? (void *)(s + t) : (void *)(d + t);
+    unsigned at = (unsigned)__cvta_generic_to_shared(mine);
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(at));
+    x[t] = value;
+}
+
 struct Shape {
     __device__ virtual float area(float side) const = 0;
 };

@@ -91,6 +91,12 @@ def test_an_address_of_any_memory(module):
     assert list(x[32:64]) == list(np.where(which == 3, 310, 300) + T) and x[64] == 8
 
 
+def test_addresses_of_32_bits(module):
+    x = np.zeros(32, np.int32)
+    run(module, "narrow_addresses", x, threads=32, shared_mem=128)
+    assert list(x) == list(np.where(T % 3, 100, 200) + T)
+
+
 def test_functions_by_address(module):
     x = T.astype(np.float32)
     run(module, "virtual_functions", x, threads=32)

@@ -64,10 +64,6 @@ class Numbering:
     spaces: set[Space]
     places: set[Place]
 
-    def copy(self) -> Numbering:
-        """A copy."""
-        return Numbering(set(self.spaces), set(self.places))
-
     def candidates(self, space: Space) -> list[Place]:
         """Where the memory at a number may be."""
         return [each for each in PLACES[space] if each is Place.GLOBAL or each in self.places]

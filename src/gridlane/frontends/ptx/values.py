@@ -345,7 +345,7 @@ class Values:
         low = self.b.and_(self.b.cast(number, u32), dynamic)
         is_dynamic = self.b.binary(Ne, low, self.b.const(0, u32))
         if number.type.bits == 32:  # an address of shared memory
-            return is_dynamic if place is Place.DYNAMIC else self.b.not_(is_dynamic)
+            return self.b.not_(is_dynamic)  # static memory is asked for first, and alone
         tag = self.b.binary(Shr, number, self.b.const(TAG_SHIFT, u32))
         start = place.start >> TAG_SHIFT
         found = self.b.binary(Eq, tag, self.b.const(start, u64))

@@ -7,7 +7,7 @@ exit; and of the two sides of a branch the one without such a loop runs first.
 
 A spin loop asks the same question of other threads again and again: its atomics and volatile loads
 have operands that no iteration changes, and it ends by their answers. A loop that retries an update
-with what it has just read is none, and neither is one that counts to a number.
+with what it has just read is none, and neither is a loop with a trip count.
 """
 
 from __future__ import annotations
