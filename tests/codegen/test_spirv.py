@@ -30,9 +30,10 @@ from gridlane.core.dtypes import FLOATS, f32, f64
 from gridlane.core.errors import TargetError
 from gridlane.core.features import features as features_named
 from gridlane.core.options import KernelOptions, Target
+from gridlane.ir.families import REPORTS
 from gridlane.ir.ops import arith, math
 from gridlane.ir.parser import parse_module
-from gridlane.ir.stages import COMMON, REPORTS
+from gridlane.ir.stages import COMMON
 from gridlane.ir.verifier import verify
 
 VALIDATOR = shutil.which("spirv-val")

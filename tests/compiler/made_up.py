@@ -7,7 +7,7 @@ from gridlane.backends.formats import IR, WGSL
 from gridlane.backends.record import Backend, Pass, Subnormals
 from gridlane.codegen.clike.wgsl import Wgsl
 from gridlane.core.features import Feature
-from gridlane.ir.stages import CALLS, COMMON, LANES, REPORTS
+from gridlane.ir.families import CALLS, LANES, REPORTS
 from gridlane.runtime.drivers.single_buffer.device import SingleBufferDevice
 from gridlane.runtime.drivers.webgpu import device_count
 from gridlane.runtime.drivers.webgpu.adapters import usable
@@ -46,7 +46,8 @@ BACKEND = Backend(
     codegen="gridlane.codegen.clike",
     dialects=(Pass(f"{__name__}.MadeUp"),),
     pipeline=passes.WORDS,
-    legal=COMMON - LANES | REPORTS | CALLS,
+    legal=REPORTS | CALLS,
+    absent=LANES,
     reasons=reasons.WITHOUT_GRIDS,
     refused=reasons.WORD_ATOMICS,
     formats=(IR, WGSL),

@@ -46,7 +46,7 @@ def test_what_a_record_names_exists(record: Backend) -> None:
 @pytest.mark.parametrize("record", ALL, ids=lambda record: record.name)
 def test_the_sets_of_a_record_agree(record: Backend) -> None:
     assert record.usual <= record.features
-    legal = record.legal.union(*record.legal_with.values())
+    legal = record.legal_ops(record.legal_with)
     assert legal <= KERNEL
     assert not legal & set(record.reasons)
     assert not record.reads_as or record.reads_as in backends.names()

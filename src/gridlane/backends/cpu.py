@@ -5,7 +5,7 @@ from __future__ import annotations
 from gridlane.backends import passes, reasons
 from gridlane.backends.formats import ASM, IR, LLVM, OBJECT
 from gridlane.backends.record import Backend, Fact
-from gridlane.ir.stages import COMMON, MACHINE, PRODUCTS
+from gridlane.ir.families import MACHINE, PRODUCTS
 
 BACKEND = Backend(
     name="cpu",
@@ -15,6 +15,9 @@ BACKEND = Backend(
     codegen="gridlane.codegen.llvm.cpu",
     identity="gridlane.compiler.identity.processor",
     pipeline=(
+        # First, as other passes make ops of these.
+        passes.FLUSH_BY_MODE.when(Fact.FLUSHES),
+        passes.EXPAND_FLUSHING.unless(Fact.FLUSHES),
         # It emits functions, so it precedes the inlining of calls. The functions of f64 need a
         # machine that fuses.
         passes.FUNCTIONS_OF_CPU.when(Fact.FUSES).unless(Fact.VECTOR_LIBRARY),
@@ -26,8 +29,10 @@ BACKEND = Backend(
         passes.COPY_AT_ONCE,
         passes.COUNTED_BARRIERS,
         passes.PROMOTE,
+        passes.DIVIDE_WHOLE,
+        passes.RETURN_LAST,
     ),
-    legal=COMMON | MACHINE | PRODUCTS,
+    legal=MACHINE | PRODUCTS,
     reasons={**reasons.WITHOUT_GRIDS, **reasons.REPORT},
     formats=(IR, LLVM, ASM, OBJECT),
     shaped=True,

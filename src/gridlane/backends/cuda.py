@@ -7,7 +7,7 @@ from gridlane.backends.formats import CUBIN, IR, LLVM, PTX
 from gridlane.backends.record import Backend, Fact
 from gridlane.core.compact import ANY, Variant
 from gridlane.core.extras import install
-from gridlane.ir.stages import COMMON, COOPERATIVE, COPIES, MACHINE, MATRIX, PARTS, PRODUCTS
+from gridlane.ir.families import COOPERATIVE, COPIES, MACHINE, MATRIX, PARTS, PRODUCTS
 
 _OTHERS = "the mask does not name the lanes that call"
 _WAITS = "waits for the absent lanes"
@@ -18,8 +18,10 @@ BACKEND = Backend(
     driver="gridlane.runtime.drivers.cuda",
     generator="gridlane.compiler.cuda",
     codegen="gridlane.codegen.llvm.gpu.nvptx",
+    compiles="ptx",
     identity="gridlane.compiler.identity.libdevice",
     pipeline=(
+        passes.EXPAND_FLUSHING_OF_NVPTX,
         # It emits functions, so it precedes the inlining of calls.
         passes.FUNCTIONS_OF_NVPTX.unless(Fact.LIBDEVICE),
         passes.INLINE,
@@ -29,7 +31,7 @@ BACKEND = Backend(
         passes.COARSE,
         passes.UNROLL,
     ),
-    legal=COMMON | COOPERATIVE | MATRIX | PARTS | MACHINE | PRODUCTS,
+    legal=COOPERATIVE | MATRIX | PARTS | MACHINE | PRODUCTS,
     legal_with={Fact.ASYNC_COPIES: COPIES},
     reasons=reasons.REPORT,
     formats=(IR, LLVM, PTX, CUBIN),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from gridlane.backends import passes
 from gridlane.backends.formats import IR
 from gridlane.backends.record import Backend
-from gridlane.ir.stages import KERNEL
 
 BACKEND = Backend(
     name="interp",
@@ -13,7 +12,7 @@ BACKEND = Backend(
     driver="gridlane.runtime.drivers.interp",
     generator="gridlane.compiler.interp",
     pipeline=(passes.END_SPINS, passes.RELEASE_FIRST),
-    legal=KERNEL,
+    stage="gridlane.ir.stages.KERNEL",
     formats=(IR,),
     shaped=True,
     executes_ir=True,

@@ -6,13 +6,14 @@ from gridlane.backends import passes, reasons
 from gridlane.backends.formats import IR, MSL
 from gridlane.backends.record import Backend, Pass, Subnormals
 from gridlane.core.extras import install
-from gridlane.ir.stages import CALLS, COMMON, REPORTS
+from gridlane.ir.families import CALLS, REPORTS
 
 BACKEND = Backend(
     name="metal",
     title="Metal devices",
     driver="gridlane.runtime.drivers.metal",
     generator="gridlane.compiler.clike",
+    without_stack=True,
     codegen="gridlane.codegen.clike",
     dialects=(Pass("gridlane.codegen.clike.msl.Metal"),),
     pipeline=(
@@ -32,7 +33,7 @@ BACKEND = Backend(
         passes.BARRIERS_BY_BLOCKS,
         passes.PROMOTE,
     ),
-    legal=COMMON | REPORTS | CALLS,
+    legal=REPORTS | CALLS,
     reasons={**reasons.WITHOUT_GRIDS, **reasons.SHADERS},
     refused=(
         ("fence", ".*", "the host sees what a kernel wrote when it is done"),

@@ -8,13 +8,14 @@ from gridlane.backends.record import Backend, Pass, Subnormals
 from gridlane.core.compact import Variant
 from gridlane.core.extras import install
 from gridlane.core.features import Feature
-from gridlane.ir.stages import CALLS, COMMON, LANES, REPORTS
+from gridlane.ir.families import CALLS, LANES, REPORTS
 
 BACKEND = Backend(
     name="opengl",
     title="OpenGL devices",
     driver="gridlane.runtime.drivers.opengl",
     generator="gridlane.compiler.clike",
+    without_stack=True,
     codegen="gridlane.codegen.clike",
     dialects=(
         Pass("gridlane.codegen.clike.glsl.GlslEs").when(Feature.ES),
@@ -23,7 +24,8 @@ BACKEND = Backend(
     # Compilers of GLSL are slow on scopes with a leave.
     pipeline=(*passes.WORDS, passes.BRANCH_OUT_OF_SCOPES),
     # Warp ops are barriers of the block now.
-    legal=COMMON - LANES | REPORTS | CALLS,
+    legal=REPORTS | CALLS,
+    absent=LANES,
     reasons={**reasons.WITHOUT_GRIDS, **reasons.SHADERS},
     refused=(
         ("fence", ".*", "the host sees what a kernel wrote when the kernel is done"),

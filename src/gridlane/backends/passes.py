@@ -20,7 +20,11 @@ RELEASE_FIRST = _pass("structure.release_first.release_first")
 END_SPINS = _pass("structure.end_spins.end_spins")
 """Where blocks run one after the other, and a clock can be read."""
 
+RETURN_LAST = _pass("structure.return_last.return_last")
+"""Where code knows which threads of a block have ended."""
+
 PROMOTE = _pass("optimise.promote.promote_variables")
+DIVIDE_WHOLE = _pass("optimise.whole_divisions.divide_whole")
 COPY_AT_ONCE = _pass("legalise.copy_at_once.copy_at_once")
 WHOLE_BARRIERS = _pass("legalise.whole_barriers.whole_barriers")
 COUNTED_BARRIERS = _pass("legalise.whole_barriers.counted_barriers")
@@ -29,6 +33,12 @@ COARSEN = _pass("optimise.coarsen.coarsen_blocks")
 UNROLL = _pass("optimise.unroll.hint_unrolling")
 RECIPROCAL_ROOTS = _pass("optimise.reciprocal_roots.reciprocal_roots")
 JOIN_LOADS = _pass("optimise.join_loads.join_loads")
+
+FLUSH_BY_MODE = _pass("legalise.flush_by_mode.flush_by_mode")
+EXPAND_FLUSHING = _pass("legalise.flushing.expand_flushing")
+EXPAND_FLUSHING_OF_NVPTX = _pass(
+    "legalise.flushing.expand_flushing", "gridlane.passes.legalise.flushing.OF_NVPTX"
+)
 
 FUNCTIONS = _pass("legalise.math.legalize_math", "gridlane.passes.legalise.math.natives.NOTHING")
 """gridlane's own functions, for shaders: those of their languages are inexact, and differ."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.ir.stages import MATRIX
+from gridlane.ir.families import MATRIX
 
 REPORT = {"report": "threads that raise end there"}
 

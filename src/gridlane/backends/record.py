@@ -33,6 +33,9 @@ class Fact(StrEnum):
     VECTOR_LIBRARY = "vector library"
     """There is a library of functions on the processor's vectors."""
 
+    FLUSHES = "flushes"
+    """The processor has a mode that flushes subnormal numbers as NVIDIA's GPUs do."""
+
     LIBDEVICE = "libdevice"
     """There is NVIDIA's library of functions."""
 
@@ -93,16 +96,20 @@ class Backend(NamedTuple):
         generator: dotted name of the module with ``generate`` and ``text``; see
             ``compiler.generation``.
         pipeline: the passes before the generator, in order.
-        legal: the ops that the generator accepts.
+        stage: dotted name of the set of ops that the generator accepts, in ``ir/stages.py``.
+        legal: those that it accepts besides.
+        absent: those of the stage that it does not accept.
         codegen: dotted name of the package that emits ops for it; "" where none are emitted.
         legal_with: those that it accepts as well where a condition holds.
         reasons: why it refuses an op, by name, and the alternative.
         formats: of its code; the last are those of artifacts.
         named_processors: ``gridlane compile --arch`` may name its processor.
         dialects: of a C-like language; the first that applies is taken.
+        compiles: the language of texts that its driver compiles itself; "" is none.
         identity: dotted name of a function that returns further dependencies, for the key.
         features: those that its devices may have.
         usual: the features of a target that names none.
+        without_stack: it refuses what needs a stack for each thread, as ``Module.stack`` says.
         shaped: its code is for one block shape.
         max_threads: of a block.
         float64: it computes in binary64; otherwise ``KernelOptions.fp64`` says how.
@@ -127,16 +134,20 @@ class Backend(NamedTuple):
     driver: str
     generator: str
     pipeline: tuple[Pass, ...]
-    legal: frozenset[str]
+    stage: str = "gridlane.ir.stages.COMMON"
+    legal: frozenset[str] = frozenset()
+    absent: frozenset[str] = frozenset()
     codegen: str = ""
     legal_with: Mapping[Condition, frozenset[str]] = _NOTHING
     reasons: Mapping[str, str] = _NOTHING
     formats: tuple[Format, ...] = ()
     named_processors: bool = False
     dialects: tuple[Pass, ...] = ()
+    compiles: str = ""
     identity: str = ""
     features: frozenset[Feature] = frozenset()
     usual: frozenset[Feature] = frozenset()
+    without_stack: bool = False
     shaped: bool = False
     max_threads: int = 1024
     float64: bool = True
@@ -157,7 +168,7 @@ class Backend(NamedTuple):
     def legal_ops(self, given: Container[str]) -> frozenset[str]:
         """The names of the ops that the generator accepts."""
         more = (ops for condition, ops in self.legal_with.items() if condition in given)
-        return self.legal.union(*more)
+        return (loaded(self.stage) - self.absent).union(self.legal, *more)
 
     @property
     def has_compact_code(self) -> bool:

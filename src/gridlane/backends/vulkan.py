@@ -8,7 +8,7 @@ from gridlane.backends.record import Backend, Fact, Subnormals
 from gridlane.core.compact import Variant
 from gridlane.core.extras import install
 from gridlane.core.features import Feature
-from gridlane.ir.stages import COMMON, LANES, MATRIX, REPORTS
+from gridlane.ir.families import LANES, MATRIX, REPORTS
 
 # Features of lavapipe and of the drivers of desktop GPUs, and their defects.
 _USUAL = frozenset((
@@ -29,6 +29,7 @@ BACKEND = Backend(
     title="Vulkan devices",
     driver="gridlane.runtime.drivers.vulkan",
     generator="gridlane.compiler.vulkan",
+    without_stack=True,
     codegen="gridlane.codegen.spirv",
     pipeline=(
         passes.FUNCTIONS,
@@ -54,7 +55,8 @@ BACKEND = Backend(
         passes.WATCH_LOOPS.when(Feature.SHORT_LOOPS),
         passes.PROMOTE.when(Feature.SHORT_LOOPS),
     ),
-    legal=COMMON - LANES | REPORTS,
+    legal=REPORTS,
+    absent=LANES,
     legal_with={Feature.SUBGROUP32: LANES},
     reasons={
         "grid_sync": "Vulkan promises no two blocks to run at a time; split the kernel where the "

@@ -8,18 +8,20 @@ from gridlane.backends.record import Backend, Pass, Subnormals
 from gridlane.core.compact import Variant
 from gridlane.core.extras import install
 from gridlane.core.features import Feature
-from gridlane.ir.stages import CALLS, COMMON, LANES, REPORTS
+from gridlane.ir.families import CALLS, LANES, REPORTS
 
 BACKEND = Backend(
     name="webgpu",
     title="WebGPU devices",
     driver="gridlane.runtime.drivers.webgpu",
     generator="gridlane.compiler.clike",
+    without_stack=True,
     codegen="gridlane.codegen.clike",
     dialects=(Pass("gridlane.codegen.clike.wgsl.Wgsl"),),
     pipeline=passes.WORDS,
     # Warp ops are barriers of the block now.
-    legal=COMMON - LANES | REPORTS | CALLS,
+    legal=REPORTS | CALLS,
+    absent=LANES,
     reasons={**reasons.WITHOUT_GRIDS, **reasons.SHADERS},
     refused=(
         ("fence", ".*", "WGSL orders memory by barriers of the block alone"),

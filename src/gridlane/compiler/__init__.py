@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from gridlane.compiler.generation import generate, text, translate
     from gridlane.ir.source import KernelSource
 
+Make = Callable[["KernelSource", tuple[Any, ...], KernelOptions, Target], Artifact]
+"""Makes the artifact of a source."""
+
 __all__ = ["artifact_key", "compile_kernel", "generate", "text", "translate"]
 
 
@@ -40,19 +43,23 @@ def compile_kernel(
     target: Target,
     finish: Callable[[Artifact], Artifact] = lambda artifact: artifact,
     cache: DiskCache | None = None,
+    make: Make | None = None,
 ) -> Artifact:
     """Translate and generate, through the disk cache: ``cache``, or the process's own.
 
-    ``finish`` does the steps that only the device's driver can do; its result is cached.
+    Args:
+        finish: does the steps that only the device's driver can do; its result is cached.
+        make: makes the artifact of a source that does not go through the IR.
     """
+    make = make or _made
     cache = cache or default_cache()
     key = None if cache is None else artifact_key(source, arguments, options, target)
     if cache is None or key is None:
-        return finish(_made(source, arguments, options, target))
+        return finish(make(source, arguments, options, target))
     found = cache.get(key)
     if found is not None:
         return found
-    artifact = finish(_made(source, arguments, options, target))
+    artifact = finish(make(source, arguments, options, target))
     cache.put(key, artifact)
     return artifact
 

@@ -35,7 +35,8 @@ def make_key(*parts: bytes | str) -> str:
 @cache
 def _fixed() -> bytes:
     # Its version only; code generation loads the library.
-    versions = f"{VERSION} {import_module('llvmlite').__version__} {config().spin_limit} "
+    versions = f"{VERSION} {import_module('llvmlite').__version__} "
+    versions += f"{config().spin_limit} {config().stack} "
     return versions.encode() + compiler_digest(Path(__file__).parents[1])
 
 

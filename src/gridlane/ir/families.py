@@ -1,0 +1,55 @@
+"""Names of ops by family.
+
+``ir/stages.py`` has the families that are those of a module of ``ir/ops``. Every process reads
+these, so they import no op.
+"""
+
+from __future__ import annotations
+
+# fmt: off
+MEMORY = frozenset((
+    "load", "store", "offset", "field_pointer", "recast", "address", "from_address", "global",
+    "dynamic_shared", "local_array", "read", "write", "pack", "part",
+))
+
+ATOMIC = frozenset(("atomic", "atomic_cas"))
+
+COOPERATIVE = frozenset(("grid_sync",))
+
+PARTS = frozenset(("barrier_part", "barrier_arrive"))
+
+PRODUCTS = frozenset(("mma",))
+
+MACHINE = frozenset(("machine", "run_others"))
+
+GRID = frozenset((
+    "thread_idx", "block_idx", "block_dim", "grid_dim", "lane_id", "dynamic_shared_size",
+    "barrier", "barrier_reduce", "sync_warp", "fence", "dynamic_shared_size",
+))
+
+WARP = frozenset((
+    "shuffle", "vote", "match_any", "match_all", "active_mask", "warp_reduce",
+))
+
+LANES = WARP | {"sync_warp"}
+
+COPIES = frozenset(("async_copy", "async_commit", "async_wait"))
+
+MATRIX = frozenset((
+    "fragment_fill", "fragment_load", "fragment_store", "fragment_mma", "fragment_scale",
+    "fragment_convert",
+))
+
+CONTROL = frozenset((
+    "if", "loop", "scope", "break", "continue", "leave", "return", "raise", "print",
+))
+
+REPORTS = frozenset(("report",))
+
+CALLS = frozenset(("call",))
+
+EXITS = frozenset(("exit",))
+
+GRAPH = frozenset(("graph", "block", "branch", "branch_if", "switch"))
+
+# fmt: on
