@@ -67,6 +67,9 @@ INVALID = [
     (kernel("%0: u32 = const -1"), "const: -1 does not fit in u32"),
     (kernel("%0: ptr<f32, global> = const 8"), "const: a constant pointer is 0"),
     (kernel(f"%0: {RECORD} = const 0"), "const: .* has no constants"),
+    (kernel("%0: i32 = add %n, %n [fast=ftz]"), "add: only f32 is flushed"),
+    (kernel("%0: f32 = neg %f [fast=ftz]"), "neg: does not flush"),
+    (kernel("%0: i32 = flush %n"), "flush: takes operands"),
     # memory
     (kernel("store %p, %n"), "store: i32 stored to ptr<f32, global>"),
     (kernel("store %q, %n"), "store: constant memory is not written"),

@@ -14,7 +14,8 @@ from gridlane.backends import backend, backends
 from gridlane.conformance.cases import INEXACT, Case
 from gridlane.conformance.suite import cases, lack, lacks
 from gridlane.core.errors import TargetError
-from gridlane.ir.stages import KERNEL, MATRIX
+from gridlane.ir.families import MATRIX
+from gridlane.ir.stages import KERNEL
 from gridlane.ir.verifier import verify
 
 

@@ -23,6 +23,7 @@ from gridlane.interp import (
     atomic,
     control,
     copies,
+    flushing,
     grid,
     integer,
     math,
@@ -36,10 +37,13 @@ from gridlane.interp.state import Block, Frame, Launch, Shape
 from gridlane.interp.values import Array, Lanes, filled, merged, numpy_of
 from gridlane.ir.op import Op
 from gridlane.ir.ops.arith import Const
+from gridlane.ir.ops.floating import FLUSHING, flushes
 from gridlane.ir.types import Space
 from gridlane.ir.values import Function, Module, Region
 
-COMPUTE: dict[type[Op], Callable[..., Lanes]] = arith.PLAIN | integer.PLAIN | math.PLAIN
+COMPUTE: dict[type[Op], Callable[..., Lanes]] = (
+    arith.PLAIN | flushing.PLAIN | integer.PLAIN | math.PLAIN
+)
 """Ops whose results follow from the operands alone."""
 
 COMPUTE_WITH_OP: dict[type[Op], Callable[..., Lanes]] = (
@@ -216,7 +220,10 @@ def run_op(frame: Frame, op: Op, mask: Array) -> None:
     if kind is Const:
         made = filled(op.type, frame.block.lanes, op.value)  # type: ignore[attr-defined]  # Const
     elif kind in COMPUTE:
-        made = COMPUTE[kind](*operands)
+        if kind in FLUSHING and flushes(op):
+            made = flushing.computed(kind, COMPUTE[kind], operands)  # type: ignore[arg-type]  # f32
+        else:
+            made = COMPUTE[kind](*operands)
         if getattr(op, "nowrap", False):
             made = arith.not_wrapped(kind, operands, made)
     elif kind in COMPUTE_WITH_OP:

@@ -28,7 +28,10 @@ __all__ = [
 
 
 class FastMath(IntFlag):
-    """Freedoms that one floating-point op allows, as in LLVM."""
+    """How one floating-point op differs from IEEE 754: freedoms that it allows, as in LLVM, and
+    FTZ, which is a requirement: a subnormal f32 is 0 of its sign, as an operand and as a result,
+    which counts as subnormal if it is so when rounded to 24 bits. With ROUGH a result may have the
+    error that PTX allows its approximate instruction, on targets that have it."""
 
     NONE = 0
     NNAN = 1
@@ -39,6 +42,8 @@ class FastMath(IntFlag):
     AFN = 32
     REASSOC = 64
     FAST = 127
+    FTZ = 128
+    ROUGH = 256
 
 
 _KINDS = {

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from gridlane.core.dtypes import DType
+from gridlane.core.dtypes import DType, f32
 from gridlane.core.errors import VerifyError
 from gridlane.ir.dominance import dominators
 from gridlane.ir.op import FieldKind, Op, Scope
 from gridlane.ir.ops.control import Break, Call, If, Leave, Loop, ScopeOp
+from gridlane.ir.ops.floating import FLUSHING, flushes
 from gridlane.ir.ops.graph import Block, Graph, successors
 from gridlane.ir.printer import print_op
 from gridlane.ir.stages import KERNEL
@@ -226,6 +227,9 @@ class _FunctionVerifier:
                 var = getattr(op, name)
                 op.require(var in self.variables, f"{var} is not declared here")
         op.check(self.scope)
+        if flushes(op):
+            op.require(type(op) in FLUSHING, "does not flush")
+            op.require(all(v.type is f32 for v in op.operands()), "only f32 is flushed")
         types = op.result_types()
         got = tuple(value.type for value in op.results)
         op.require(got == types, f"results have types {got}, not {types}")

@@ -1,8 +1,9 @@
 """Folds what compilers compute of the signs of indices that are never negative.
 
-``x < 0 ? x + n : x`` and divisions by powers of two read the sign of an index. Where it is a sum of
-thread and block indices it is 0, and the address is linear in the thread again. What is known of an
-integer is its largest value, if it is never negative; control flow is not looked at.
+``x < 0 ? x + n : x`` and divisions by powers of two read the sign of an index, and compilers write
+``x + 2 < 0`` as ``x < -2``. Where the index is a sum of thread and block indices all of these are
+known, and the address is linear in the thread again. What is known of an integer is its largest
+value, if it is never negative; control flow is not looked at.
 """
 
 from __future__ import annotations
@@ -113,16 +114,49 @@ def _select(op: arith.Select, known: Known) -> Value | int | None:
 
 
 def _truth(condition: Value, known: Known) -> bool | None:
-    """Whether a test of the sign holds."""
+    """Whether a comparison with a constant holds for all values that an integer may have."""
     op = condition.op
     if isinstance(op, arith.Not):
         inner = _truth(op.value, known)
         return None if inner is None else not inner
-    if not isinstance(op, arith.Lt | arith.Ge) or not _is_integer(op.lhs):
+    if not isinstance(op, arith.Compare) or not _is_integer(op.lhs):
         return None
-    if constant(op.rhs) != 0 or op.lhs not in known:
+    number, most = constant(op.rhs), known.get(op.lhs)
+    if most is None or type(number) is not int:
         return None
-    return isinstance(op, arith.Ge)
+    rule = _TRUTHS.get(type(op))
+    return rule(number, most) if rule else None
+
+
+def _below(number: int, most: int) -> bool | None:
+    return False if number <= 0 else (True if most < number else None)
+
+
+def _equal(number: int, most: int) -> bool | None:
+    return None if 0 <= number <= most else False
+
+
+def _negated(rule: Callable[[int, int], bool | None]) -> Callable[[int, int], bool | None]:
+    def negated(number: int, most: int) -> bool | None:
+        truth = rule(number, most)
+        return None if truth is None else not truth
+
+    return negated
+
+
+def _below_or_equal(number: int, most: int) -> bool | None:
+    return _below(number + 1, most)
+
+
+_TRUTHS: dict[type[Op], Callable[[int, int], bool | None]] = {
+    arith.Lt: _below,
+    arith.Ge: _negated(_below),
+    arith.Le: _below_or_equal,
+    arith.Gt: _negated(_below_or_equal),
+    arith.Eq: _equal,
+    arith.Ne: _negated(_equal),
+}
+"""Whether a value from 0 to ``most`` compares so with a number, if that is sure."""
 
 
 _SAME: dict[type[Op], Callable[[Any, Known], Value | int | None]] = {

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from gridlane.core.dtypes import DType, f32
 from gridlane.ir.builder import Builder
-from gridlane.ir.op import Op
+from gridlane.ir.op import FastMath, Op
 from gridlane.ir.values import Function, Module, Param, Region, Value
 from gridlane.passes.legalise.library import library_function
 from gridlane.passes.legalise.math.expression import FORMATS, NARROW, Expression, Writer
@@ -63,6 +63,9 @@ class _Replacement:
         if type(op) not in FUNCTIONS:
             return False
         dtype = _float_of(op)
+        may_be_rough = dtype is f32 and getattr(op, "fast", FastMath.NONE) & FastMath.ROUGH
+        if may_be_rough and type(op) in getattr(self.keep, "rough", ()):
+            return False
         return dtype.is_float and not self.keep(type(op), dtype)
 
     def computed(self, op: Op) -> tuple[Value, ...]:

@@ -13,11 +13,16 @@ Ops = frozenset[type[Op]]
 
 @dataclass(frozen=True, slots=True)
 class Natives:
-    """The ops that a target has on f32, on f64, and on f16 and bf16; callable as ``keep``."""
+    """The ops that a target has on f32, on f64, and on f16 and bf16; callable as ``keep``.
+
+    Attributes:
+        rough: those of f32 that it has where they may be rough (``FastMath.ROUGH``).
+    """
 
     f32: Ops
     f64: Ops
     narrow: Ops
+    rough: Ops = frozenset()
 
     def __call__(self, op: type[Op], dtype: DType) -> bool:
         return op in {f32: self.f32, f64: self.f64}.get(dtype, self.narrow)
@@ -25,10 +30,12 @@ class Natives:
 
 _NVPTX: Ops = frozenset((math.Rsqrt, math.Ldexp, math.Frexp, math.Nextafter))
 
-NVPTX = Natives(_NVPTX, _NVPTX, _NVPTX)
+_ROUGH: Ops = frozenset((math.Sin, math.Cos, math.Exp2, math.Log2))
+
+NVPTX = Natives(_NVPTX, _NVPTX, _NVPTX, _ROUGH)
 """An NVIDIA GPU without libdevice. The approximate instructions for sin, cos, exp2 and log2 are
 not accurate enough to count."""
-CPU = NVPTX
+CPU = Natives(_NVPTX, _NVPTX, _NVPTX)
 """A CPU without a vector math library."""
 NOTHING = Natives(frozenset(), frozenset(), frozenset())
 """A target that has only arithmetic, sqrt and the rounding functions."""

@@ -1,0 +1,202 @@
+"""Lets a processor flush subnormal f32 by a mode of its own, in kernels that always want it.
+
+In that mode (``codegen/llvm/cpu/flushing.py``) all arithmetic takes 0 for subnormal operands and
+gives 0 for subnormal results. So a kernel qualifies if each op that computes with floats flushes,
+or does the same in either mode. An op that flushes then needs nothing else, but LLVM may drop it
+where it changes nothing but subnormal numbers, such as a product by 1. Where the bits of its result
+count, as in a store, they are flushed explicitly; another op that flushes, a comparison or a
+conversion to an integer does it itself.
+
+LLVM knows of the mode, but not everywhere. Of a comparison and a choice of the same values it makes
+an instruction that flushes the choice. So a kernel with comparisons of numbers that are not flushed
+does not qualify if the bits of any such number count. And LLVM computes square roots and fused
+products of constants without the mode, so what may be one is flushed explicitly for them.
+"""
+
+from __future__ import annotations
+
+from gridlane.core.dtypes import DType, f32
+from gridlane.ir.builder import constant
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, control, floating, grid, math, memory, warp
+from gridlane.ir.ops.floating import flushes
+from gridlane.ir.ops.memory import part_types
+from gridlane.ir.rewriting import erase_dead
+from gridlane.ir.types import Type
+from gridlane.ir.values import Function, Module, Region, Value, Var
+from gridlane.passes.legalise.flushing import expand_flushing, is_normal_constant
+
+_MOVES = (
+    *(arith.Const, arith.Select, arith.Bitcast, arith.Neg, arith.Abs, math.Copysign),
+    *(floating.Flush, memory.ReadVar, memory.WriteVar, memory.Load, memory.Store),
+    *(memory.Pack, memory.Part, math.Trunc, math.Rint, warp.Shuffle),
+)
+"""Ops on the bits of floats, and those that give 0 of its sign for a subnormal number, flushed or
+not."""
+_ARITHMETIC = (arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma, math.Sqrt, math.Rsqrt)
+"""Ops that processors have. Functions of a library may need subnormal numbers inside."""
+_OTHER_CODE = (control.Print, control.Call, grid.RunOthers)
+"""Ops that leave the kernel."""
+_SIGNS = (arith.Neg, arith.Abs)
+_INTEGRAL = (math.Trunc, math.Rint, math.Floor, math.Ceil)
+_OF_VALUES = (memory.WriteVar, arith.Select, arith.Cast, *_SIGNS, *_INTEGRAL, floating.Flush)
+"""Ops that hand on a number, whose bits count where the result's do, or that flush it."""
+_ORDERS = (arith.Lt, arith.Le, arith.Gt, arith.Ge)
+_FOLDED = (arith.Fma, math.Sqrt, math.Rsqrt)
+"""Ops whose results of constants LLVM computes without the mode."""
+_OF_BITS = (arith.Const, arith.Bitcast, arith.Select, *_SIGNS, math.Copysign)
+"""Ops that may give constants which are not flushed."""
+
+
+def flush_by_mode(module: Module) -> None:
+    """Leave the ops that flush to the processor's mode, if it suits all of the kernel, which is the
+    only function; else expand them. That some are left tells the code generator to set it."""
+    functions = list(module.functions.values())
+    if not any(flushes(op) for function in functions for op in function.body.walk()):
+        return
+    erase_dead(functions[0].body)
+    flow = _Flow(functions[0])
+    suits = all(flow.suits(op) for op in flow.ops) and not flow.may_choose_by_flushing()
+    if len(functions) > 1 or not suits:
+        expand_flushing(module)
+        return
+    flow.flush_escapes(functions[0].body)
+    erase_dead(functions[0].body)
+
+
+class _Flow:
+    """Which values of a kernel count as flushed, and which of these may not be so yet.
+
+    Attributes:
+        lazy: variables whose values all count as flushed.
+        flushed: values that count so.
+        late: those whose bits may still be subnormal numbers.
+        constants: values that LLVM may know, as subnormal numbers.
+    """
+
+    def __init__(self, kernel: Function) -> None:
+        self.ops = list(kernel.body.walk())
+        self.lazy = {var for var in kernel.variables if var.type is f32}
+        while True:
+            self.flushed: set[Value] = set()
+            self.late: set[Value] = set()
+            self.constants: set[Value] = set()
+            raw: set[Var] = set()
+            for op in self.ops:
+                if isinstance(op, memory.WriteVar) and op.var in self.lazy:
+                    if not self.is_flushed(op.value):
+                        raw.add(op.var)
+                else:
+                    self._note(op)
+            if not raw:
+                break
+            self.lazy -= raw
+
+    def is_flushed(self, value: Value) -> bool:
+        """Whether a value counts as flushed."""
+        return value in self.flushed or is_normal_constant(value)
+
+    def _note(self, op: Op) -> None:
+        """Note what an op's result is."""
+        if flushes(op) or (isinstance(op, memory.ReadVar) and op.var in self.lazy):
+            self.flushed.update(op.results)
+            self.late.update(op.results)
+        elif isinstance(op, (floating.Flush, *_INTEGRAL)):
+            self.flushed.update(op.results)
+        elif isinstance(op, (arith.Select, *_SIGNS)):
+            sources = [value for value in op.operands() if value.type is f32]
+            if sources and all(map(self.is_flushed, sources)):
+                self.flushed.update(op.results)
+                if not self.late.isdisjoint(sources):
+                    self.late.update(op.results)
+        if self._may_be_constant(op):
+            self.constants.update(op.results)
+
+    def suits(self, op: Op) -> bool:
+        """Whether an op does the same in the mode, or flushes."""
+        types = {value.type for value in (*op.operands(), *op.results)}
+        if isinstance(op, _OTHER_CODE) or any(map(_holds_other_floats, types)):
+            return False
+        if not any(map(_holds_f32, types)):
+            return True
+        if flushes(op):
+            return isinstance(op, _ARITHMETIC)
+        if isinstance(op, arith.Cast):
+            return not op.type.is_bool or self.is_flushed(op.value)
+        if isinstance(op, arith.Compare | arith.Min | arith.Max | math.Floor | math.Ceil):
+            return all(map(self.is_flushed, op.operands()))
+        return isinstance(op, _MOVES)
+
+    def may_choose_by_flushing(self) -> bool:
+        """Whether a number is compared and one's bits count, of those that are not flushed."""
+        return any(map(self._compares_raw, self.ops)) and any(map(self._takes_bits, self.ops))
+
+    def _compares_raw(self, op: Op) -> bool:
+        return isinstance(op, _ORDERS) and any(
+            isinstance(value.op, floating.Flush) and not self.is_flushed(value.op.value)
+            for value in op.operands()
+        )
+
+    def _takes_bits(self, op: Op) -> bool:
+        if flushes(op) or isinstance(op, _OF_VALUES):
+            return False
+        return any(_holds_f32(v.type) and not self.is_flushed(v) for v in op.operands())
+
+    def flush_escapes(self, region: Region) -> None:
+        """Flush the values whose bits count, at each such use."""
+        ops, region.ops = region.ops, []
+        for op in ops:
+            for inner in op.regions():
+                self.flush_escapes(inner)
+            new: dict[Value, Value] = {}
+            for value in op.operands():
+                if self._flushes(op):
+                    raw = value.op.value if isinstance(value.op, floating.Flush) else value
+                    if raw not in self.constants or not isinstance(op, _FOLDED):
+                        new[value] = raw
+                    elif raw is value:
+                        new[value] = self._flushed(region, value, op)
+                elif value in self.late and not self._delays(op):
+                    new[value] = self._flushed(region, value, op)
+            if new:
+                op.replace_operands(lambda value, new=new: new.get(value, value))
+            region.ops.append(op)
+
+    def _flushed(self, region: Region, value: Value, user: Op) -> Value:
+        flush = floating.Flush(value, loc=user.loc)
+        region.ops.append(flush)
+        return flush.results[0]
+
+    def _may_be_constant(self, op: Op) -> bool:
+        """Whether LLVM may know an op's result as a subnormal number."""
+        if isinstance(op, memory.ReadVar):
+            return op.var not in self.lazy
+        if isinstance(op, _FOLDED):
+            return all(v in self.constants or constant(v) is not None for v in op.operands())
+        return isinstance(op, _OF_BITS) and not is_normal_constant(op.results[0])
+
+    def _flushes(self, op: Op) -> bool:
+        """Whether an op takes 0 for subnormal operands, in the mode."""
+        return flushes(op) or isinstance(op, arith.Compare | arith.Cast)
+
+    def _delays(self, op: Op) -> bool:
+        """Whether an op hands on a value that is flushed later."""
+        if isinstance(op, memory.WriteVar):
+            return op.var in self.lazy
+        return any(value in self.late for value in op.results)
+
+
+def _floats(type_: Type) -> set[DType]:
+    """The float types in a type."""
+    parts = part_types(type_)
+    if parts:
+        return {each for part in parts for each in _floats(part)}
+    return {type_} if isinstance(type_, DType) and type_.is_float else set()
+
+
+def _holds_f32(type_: Type) -> bool:
+    return f32 in _floats(type_)
+
+
+def _holds_other_floats(type_: Type) -> bool:
+    return bool(_floats(type_) - {f32})

@@ -1,0 +1,125 @@
+"""Expands ops that flush subnormal f32 (``FastMath.FTZ``) into ops that do not, and selects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gridlane.core.dtypes import DType, f32, u32
+from gridlane.ir.builder import Builder, constant
+from gridlane.ir.op import FastMath, Op, clone_op
+from gridlane.ir.ops import arith, floating, math
+from gridlane.ir.ops.floating import flushes
+from gridlane.ir.rewriting import replace_values
+from gridlane.ir.values import Function, Module, Region, Value
+
+SCALE = 2.0**24
+_LEAST = 2.0**-126 * SCALE
+
+
+def is_normal_constant(value: Value) -> bool:
+    """Whether a value is a constant that is no subnormal f32."""
+    known = constant(value)
+    return isinstance(known, float) and not 0.0 < abs(known) < 2.0**-126
+
+
+OF_NVPTX: frozenset[type[Op]] = frozenset((
+    *(arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma, math.Sqrt, math.Rsqrt),
+    *(math.Sin, math.Cos, math.Exp2, math.Log2, math.Tanh),
+))  # fmt: skip
+"""The ops with an instruction of NVIDIA's that flushes."""
+
+
+def expand_flushing(module: Module, native: frozenset[type[Op]] = frozenset()) -> None:
+    """Expand them in all functions, but for those that are ``native`` to the target."""
+    for function in module.functions.values():
+        if any(flushes(op) and type(op) not in native for op in function.body.walk()):
+            _Expansion(module, function, native).run()
+
+
+def tiny_flushed(b: Builder, value: Value, scaled: Value) -> Value:
+    """An f32, with 0 of its sign where it is subnormal before its bits are cut to those that a
+    subnormal number has: where it is below 2^-126 when rounded to 24 bits. ``scaled`` is 2^24 times
+    the number, and has these."""
+    sign = b.bitcast(b.and_(b.bitcast(value, u32), b.const(0x80000000, u32)), f32)
+    is_tiny = b.lt(b.unary(arith.Abs, scaled), b.const(_LEAST, f32))
+    return b.select(is_tiny, sign, value)
+
+
+def up(b: Builder, value: Value) -> Value:
+    """A float times 2^24. It overflows for numbers whose results are normal, and stays infinite."""
+    assert isinstance(value.type, DType)
+    return b.mul(value, b.const(SCALE, value.type))
+
+
+def _product(b: Builder, x: Value, y: Value) -> Value:
+    return b.mul(up(b, x), y)
+
+
+def _quotient(b: Builder, x: Value, y: Value) -> Value:
+    return b.div(up(b, x), y)
+
+
+def _fma(b: Builder, x: Value, y: Value, z: Value) -> Value:
+    return b.fma(up(b, x), y, up(b, z))
+
+
+_SCALED: dict[type[Op], Callable[..., Value]] = {
+    arith.Mul: _product,
+    arith.Div: _quotient,
+    arith.Fma: _fma,
+}
+"""The result times 2^24. Tiny sums are exact, and functions approximate."""
+
+
+class _Expansion:
+    """Rewrites one function."""
+
+    def __init__(self, module: Module, function: Function, native: frozenset[type[Op]]) -> None:
+        self.function, self.native = function, native
+        self.builder = Builder(module, function)
+        self.normal: set[Value] = set()
+        self.new: dict[Value, Value] = {}
+
+    def run(self) -> None:
+        self.region(self.function.body)
+        replace_values(self.function.body, self.new)
+
+    def region(self, region: Region) -> None:
+        """Rewrite the ops of a region."""
+        ops, region.ops = region.ops, []
+        with self.builder.inside(region):
+            for op in ops:
+                for inner in op.regions():
+                    self.region(inner)
+                if flushes(op) and type(op) not in self.native:
+                    self.expanded(op)
+                else:
+                    region.ops.append(op)
+                    if isinstance(op, floating.Flush) or flushes(op):
+                        self.normal.update(op.results)
+
+    def expanded(self, op: Op) -> None:
+        """Append the ops that replace one op."""
+        b = self.builder
+        b.loc = op.loc
+        given = {value: self.flushed(value) for value in op.operands()}
+        made = clone_op(op, dict(given), {})
+        made.fast &= ~FastMath.FTZ  # type: ignore[attr-defined]  # of a flushing op
+        b.region.ops.append(made)
+        scaled = _SCALED.get(type(op))
+        if scaled is None:
+            result = b.value(floating.Flush(made.results[0]))
+        else:
+            operands = (given[value] for value in op.operands())
+            result = tiny_flushed(b, made.results[0], scaled(b, *operands))
+        self.normal.add(result)
+        self.new[op.results[0]] = result
+
+    def flushed(self, value: Value) -> Value:
+        """An operand, flushed unless it is known to be normal."""
+        value = self.new.get(value, value)
+        if value in self.normal or is_normal_constant(value):
+            return value
+        made = self.builder.value(floating.Flush(value))
+        self.normal.add(made)
+        return made
