@@ -8,6 +8,7 @@ from gridlane.backends import backend
 from gridlane.backends.record import Fact
 from gridlane.codegen.llvm import machine
 from gridlane.codegen.llvm.cpu import emit_kernel
+from gridlane.codegen.llvm.cpu.flushing import has_mode
 from gridlane.codegen.llvm.machine import Machine
 from gridlane.codegen.llvm.vector_library import has_vector_library
 from gridlane.compiler import pipeline
@@ -58,6 +59,7 @@ def _emit(module: Module, target: Target, made: Machine, options: KernelOptions)
         target,
         options,
         *([Fact.FUSES] if made.fuses else []),
+        *([Fact.FLUSHES] if has_mode(made) else []),
         *([Fact.VECTOR_LIBRARY] if has_vector_library(made) else []),
     )
     pipeline.run(module, record, given, options)

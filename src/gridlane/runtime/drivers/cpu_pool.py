@@ -371,4 +371,4 @@ def text(machine: str) -> str:
         ("$CONTEXT_BYTES", abi.CONTEXT_BYTES),
     ):
         replaced = replaced.replace(name, str(number))
-    return replaced + cpu_stop.text()
+    return replaced + cpu_stop.text(machine)

@@ -145,10 +145,13 @@ out:
 }
 
 ; Run blocks: all of a grid, or those that the pool's counter gives.
+$MODES
 define internal void @run_blocks(ptr %plan, ptr %params, ptr %context, ptr %pool, i64 %total,
                                  i1 %alone, ptr %record, ptr %arena) {
 entry:
   %frame = alloca [1024 x i8], align 64
+  %mode = alloca i32
+  $KEEP_MODE
   %frame.p = getelementptr i8, ptr %record, i64 8
   %context.p = getelementptr i8, ptr %record, i64 40
   %outer = load ptr, ptr %context.p
@@ -160,7 +163,10 @@ entry:
   %buffer = getelementptr i8, ptr %frame, i64 64
   %left = call i32 @_setjmp(ptr %buffer) returns_twice
   %back = icmp ne i32 %left, 0
-  br i1 %back, label %done, label %begin
+  br i1 %back, label %stop.it, label %begin
+stop.it:
+  $RESTORE_MODE
+  br label %done
 begin:
   store atomic ptr %context, ptr %context.p release, align 8
   store atomic ptr %frame, ptr %frame.p seq_cst, align 8
@@ -537,9 +543,19 @@ out:
 """
 
 
-def text() -> str:
-    """The LLVM IR; it relies on the pool's declarations."""
+_MODES = (
+    "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)",
+    "call void @llvm.x86.sse.stmxcsr(ptr %mode)",
+    "call void @llvm.x86.sse.ldmxcsr(ptr %mode)",
+)
+"""A kernel may run in a mode of floating-point arithmetic, which ``longjmp`` leaves on x86-64."""
+
+
+def text(machine: str) -> str:
+    """The LLVM IR for a processor family; it relies on the pool's declarations."""
+    modes = _MODES if machine in ("x86_64", "AMD64") else ("", "", "")
     replaced = _TEXT
-    for name, number in _NUMBERS.items():
+    names = {**_NUMBERS, **dict(zip(("$MODES", "$KEEP_MODE", "$RESTORE_MODE"), modes, strict=True))}
+    for name, number in names.items():
         replaced = replaced.replace(name, str(number))
     return replaced

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gridlane.codegen.llvm.cpu import atomics, gridops, mathlib, memory, products, warps
+from gridlane.codegen.llvm.cpu import atomics, flushing, gridops, mathlib, memory, products, warps
 from gridlane.codegen.llvm.cpu.blocks import Blocks
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform
 from gridlane.codegen.llvm.cpu.layout import Layout, choose
@@ -17,6 +17,7 @@ from gridlane.core import cpu_abi as abi
 from gridlane.core.artifact import ParamSlot
 from gridlane.ir.op import Op
 from gridlane.ir.ops.control import Loop
+from gridlane.ir.ops.floating import flushes
 from gridlane.ir.ops.memory import DynamicShared
 from gridlane.ir.values import Module
 
@@ -98,7 +99,7 @@ def _emitted(
     functions = _outlined(state, kernel.name)
     scratch = -(-state.scratch // 64) * 64
     return KernelCode(
-        _module_text(state, kernel.name, functions, scratch, machine.vector_bytes),
+        _module_text(state, kernel.name, functions, scratch),
         kernel.name,
         static_shared=state.shared_bytes,
         scratch=scratch,
@@ -176,9 +177,7 @@ def _outlined(state: Emission, entry: str) -> list[str]:
     return made.functions
 
 
-def _module_text(
-    state: Emission, entry: str, functions: list[str], scratch: int, vector_bytes: int
-) -> str:
+def _module_text(state: Emission, entry: str, functions: list[str], scratch: int) -> str:
     """The whole LLVM module."""
     constants = [
         f"@constant.{item.name} = private unnamed_addr constant [{len(item.data)} x i8] "
@@ -188,15 +187,22 @@ def _module_text(
     ]
     lines = [line.replace(_SCRATCH, str(scratch)) for line in state.body.lines]
     parameters = ", ".join(f"{type_} {name}" for name, type_ in _PARAMETERS.items())
-    width = vector_bytes * 8
+    width = state.machine.vector_bytes * 8
     attributes = (
         f'nounwind "prefer-vector-width"="{width}" "min-legal-vector-width"="{width}" '
         '"no-trapping-math"="true"'
     )
+    head = [f'define void @"{entry}"({parameters}) #0 {{']
+    by_mode = any(flushes(op) for op in state.shapes.places.order)
+    if by_mode:
+        attributes += flushing.ATTRIBUTES
+        body = f"{entry}.flushing"
+        head = [*flushing.entry(entry, body, _PARAMETERS)]
+        head.append(f'define internal void @"{body}"({parameters}) #1 {{')
     return "\n".join(
         [
             *constants,
-            f'define void @"{entry}"({parameters}) #0 {{',
+            *head,
             "entry:",
             *state.body.allocas,
             *lines,
@@ -204,7 +210,7 @@ def _module_text(
             *functions,
             *sorted(state.body.declared.values()),
             f"attributes #0 = {{ {attributes} }}",
-            *([f"attributes #1 = {{ noinline {attributes} }}"] if functions else []),
+            *([f"attributes #1 = {{ noinline {attributes} }}"] if functions or by_mode else []),
             "!0 = !{}",
             *(f"!{number} = {node}" for number, node in enumerate(state.metadata, 1)),
             "",

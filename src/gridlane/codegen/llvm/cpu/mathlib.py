@@ -19,7 +19,7 @@ from gridlane.codegen.llvm.text import flags, literal, mangle, scalar_name, spla
 from gridlane.codegen.llvm.vector_library import vector_function
 from gridlane.core.dtypes import DType, f32, f64
 from gridlane.ir.op import FastMath, Op
-from gridlane.ir.ops import arith, math
+from gridlane.ir.ops import arith, floating, math
 
 _UNARY = (
     *(math.Cbrt, math.Exp, math.Exp2, math.Exp10, math.Expm1),
@@ -211,3 +211,26 @@ def neighbour(state: Emission, op: math.Nextafter) -> None:
     held = state.vector if lanes else state.uniform
     a, b = [held(value) for value in op.operands()]
     _give(state, op, 0, floats.neighbour(state.body, a, b, own, lanes), lanes)
+
+
+@emits(floating.Flush)
+def flush(state: Emission, op: floating.Flush) -> None:
+    """Emit a flush, by the bits."""
+    own = op.value.type
+    assert isinstance(own, DType)
+    lanes = 0 if state.shapes.of(op.results[0]).uniform else state.lanes
+    value = state.vector(op.value) if lanes else state.uniform(op.value)
+    name, word = scalar_name(own), f"i{own.bits}"
+    held, bits = widen(name, lanes), widen(word, lanes)
+    exponent, sign = (0x7C00, 1 << 15) if own.bits == 16 else (0x7F800000, 1 << 31)
+    body = state.body
+
+    def cast(text: str, source: str, target: str) -> str:
+        return text if source == target else body.op(f"bitcast {source} {text} to {target}")
+
+    number = cast(value, held, bits)
+    high = body.op(f"and {bits} {number}, {splat(str(exponent), word, lanes)}")
+    small = body.op(f"icmp eq {bits} {high}, {splat('0', word, lanes)}")
+    zero = cast(body.op(f"and {bits} {number}, {splat(str(sign), word, lanes)}"), bits, held)
+    made = body.op(f"select {widen('i1', lanes)} {small}, {held} {zero}, {held} {value}")
+    _give(state, op, 0, made, lanes)
