@@ -128,7 +128,11 @@ def _how(code: KernelCode, machine: Machine, options: KernelOptions) -> PtxInput
     """Arguments for ptx.py, with libdevice for a kernel that calls it."""
     level = 3 if options.opt else 0
     library = find_libdevice() if code.library else None
-    return code.text, machine.processor, machine.features, level, library, code.library
+    features = machine.features
+    version = re.search(r"\+ptx(\d+)", features)
+    if version is not None and code.version > int(version[1]):
+        features = features.replace(version[0], f"+ptx{code.version}")
+    return code.text, machine.processor, features, level, library, code.library
 
 
 # ---- cubins

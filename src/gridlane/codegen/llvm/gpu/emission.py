@@ -73,6 +73,8 @@ class Emission:
     """Metadata numbers of files, scopes and locations; see lines.py."""
     cooperative: bool = False
     uses_dynamic_shared: bool = False
+    version: int = 0
+    """The lowest version of the target's language that has the code; 84 is PTX 8.4."""
 
     def node(self, text: str) -> int:
         """Add a metadata node; its number. ``$self`` in the text is its own number."""

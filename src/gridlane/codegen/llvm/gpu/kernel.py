@@ -32,6 +32,7 @@ class KernelCode:
     Attributes:
         library: the functions of the target's own library that it calls.
         reports: it refers to the report block.
+        version: the lowest version of the target's language that has the code; 0 is any.
     """
 
     text: str
@@ -41,6 +42,7 @@ class KernelCode:
     reports: bool
     cooperative: bool
     uses_dynamic_shared: bool
+    version: int = 0
 
 
 def emit_kernel(module: Module, options: KernelOptions, overlay: Overlay) -> KernelCode:
@@ -75,6 +77,7 @@ def emit_kernel(module: Module, options: KernelOptions, overlay: Overlay) -> Ker
         any(name.endswith("_report") for name in state.globals),
         state.cooperative,
         state.uses_dynamic_shared,
+        state.version,
     )
 
 

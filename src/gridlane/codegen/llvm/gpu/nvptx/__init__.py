@@ -5,6 +5,7 @@ from gridlane.codegen.llvm.gpu.kernel import KernelCode
 from gridlane.codegen.llvm.gpu.nvptx import (
     atomics,
     copies,
+    flushing,
     fragments,
     gridops,
     integers,
@@ -23,6 +24,7 @@ __all__ = ["KernelCode", "emit_kernel", "emitted"]
 FAMILIES = (
     atomics,
     copies,
+    flushing,
     fragments,
     gridops,
     integers,

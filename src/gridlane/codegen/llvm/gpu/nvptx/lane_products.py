@@ -14,9 +14,13 @@ _LETTERS = {"float": "f", "double": "d", "i32": "r"}
 @emits(products.Mma)
 def mma(state: Emission, op: products.Mma) -> None:
     """Emit the instruction."""
-    require(state, 89 if op.left.value[0] == "e" else 80, op, op.name)
+    is_byte_float = op.left.value[0] == "e"
+    require(state, 89 if is_byte_float else 80, op, op.name)
     name = scalar_name(op.c[0].type)
     sums = {"float": "f32", "double": "f64"}.get(name) or ("f16" if op.has_halves else "s32")
+    if is_byte_float:
+        newer = sums == "f16" or op.depth == 16
+        state.version = max(state.version, 87 if newer else 84)
     shape = f"m{op.rows}n{products.COLUMNS}k{op.depth}"
     kinds = f"{sums}.{op.left.value}.{op.right.value}.{sums}"
     limited = ".satfinite" if op.limited else ""

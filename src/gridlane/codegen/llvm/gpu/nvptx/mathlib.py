@@ -10,6 +10,7 @@ from gridlane.codegen.llvm import scalars
 from gridlane.codegen.llvm.gpu import functions
 from gridlane.codegen.llvm.gpu.emission import Emission
 from gridlane.codegen.llvm.gpu.functions import give, own_type, wide_operands, wide_type
+from gridlane.codegen.llvm.gpu.nvptx.flushing import own_instruction
 from gridlane.codegen.llvm.gpu.nvptx.overlay import capability_of, emits
 from gridlane.codegen.llvm.text import flags, literal, scalar_name
 from gridlane.core.dtypes import DType, f32
@@ -31,7 +32,9 @@ _FAST = frozenset(("sin", "cos", "tan", "exp", "exp10", "log", "log2", "log10", 
 
 @emits(*UNARY, *BINARY)
 def function(state: Emission, op: Op) -> None:
-    """Emit a function of libdevice."""
+    """Emit a function of libdevice, or an approximate instruction."""
+    if own_instruction(state, op):
+        return
     fast = getattr(op, "fast", FastMath.NONE)
     stem = op.name
     if fast & FastMath.AFN and wide_type(op) is f32 and stem in _FAST:
@@ -61,6 +64,8 @@ def remainder(state: Emission, op: arith.Rem) -> None:
 @emits(math.Rsqrt)
 def reciprocal_root(state: Emission, op: math.Rsqrt) -> None:
     """Emit the instruction for f32, within 2 ulp; for f64 the quotient of two rounded results."""
+    if own_instruction(state, op):
+        return
     (value,) = wide_operands(state, op)
     if wide_type(op) is f32:
         made = state.body.call("float", "llvm.nvvm.rsqrt.approx.f", [("float", value)])
@@ -74,6 +79,8 @@ def reciprocal_root(state: Emission, op: math.Rsqrt) -> None:
 @emits(arith.Fma)
 def fused(state: Emission, op: arith.Fma) -> None:
     """Emit a fused multiply-add: one instruction, for bf16 from 8.0 on."""
+    if own_instruction(state, op):
+        return
     if own_type(op).name != "bf16" or capability_of(state) < 80:
         functions.fused(state, op)
         return
