@@ -20,6 +20,7 @@ from gridlane.codegen.llvm.text import (
     splat,
     widen,
 )
+from gridlane.codegen.llvm.vector_integers import divided, upper_of_vectors
 from gridlane.core.dtypes import DType
 from gridlane.core.dtypes import f32 as _F32
 from gridlane.core.dtypes import f64 as _F64
@@ -212,13 +213,13 @@ def _guarded_quotient(body: Body, op: Op, lanes: int, a: str, b: str) -> tuple[s
     name, type_ = type_of(op, lanes)
     signed = _is_signed(op)
     if _known_divisor(op) is not None:
-        return _quotient(body, name, lanes, a, b, signed, lambda: b), ""
+        return divided(body, name, lanes, a, b, signed, lambda: b), ""
     zero = body.op(f"icmp eq {type_} {b}, {splat('0', name, lanes)}")
 
     def safe() -> str:
         return _safe_divisor(body, op, lanes, a, b, zero)
 
-    return _quotient(body, name, lanes, a, b, signed, safe), zero
+    return divided(body, name, lanes, a, b, signed, safe), zero
 
 
 def _safe_divisor(body: Body, op: Op, lanes: int, a: str, b: str, zero: str) -> str:
@@ -236,61 +237,11 @@ def _safe_divisor(body: Body, op: Op, lanes: int, a: str, b: str, zero: str) -> 
     return body.op(f"select {mask} {trap}, {type_} {one}, {type_} {b}")
 
 
-def _quotient(
-    body: Body, name: str, lanes: int, a: str, b: str, signed: bool, safe: Callable[[], str]
-) -> str:
-    """a / b, by ``safe()`` where the division may trap or overflow.
-
-    Processors have no vector division of integers, so a vector divides in binary64. That is exact
-    for operands below 2**53, since the quotient's distance to the next integer, at least 1 / b, is
-    more than the rounding error. 64-bit operands are tested; vectors with larger ones divide lane
-    by lane. The smaller ones need no guard: none is MIN, and a quotient by 0 is not used.
-    """
-    type_ = widen(name, lanes)
-    bits = int(name[1:])
-    if not lanes:
-        return body.op(f"{'sdiv' if signed else 'udiv'} {type_} {a}, {safe()}")
-    if bits <= 32:
-        return _float_quotient(body, type_, lanes, a, safe(), signed)
-    quick, slow, done = body.label("quick"), body.label("slow"), body.label("divided")
-    body.branch_if(_all_small(body, type_, lanes, (a, b), signed), quick, slow)
-    body.start(quick)
-    fast = _float_quotient(body, type_, lanes, a, b, signed)
-    body.branch(done)
-    body.start(slow)
-    full = body.op(f"{'sdiv' if signed else 'udiv'} {type_} {a}, {safe()}")
-    body.branch(done)
-    body.start(done)
-    return body.op(f"phi {type_} [ {fast}, %{quick} ], [ {full}, %{slow} ]")
-
-
-def _float_quotient(body: Body, type_: str, lanes: int, a: str, b: str, signed: bool) -> str:
-    """The quotient through binary64."""
-    real = widen("double", lanes)
-    up, down = ("sitofp", "fptosi") if signed else ("uitofp", "fptoui")
-    x = body.op(f"{up} {type_} {a} to {real}")
-    y = body.op(f"{up} {type_} {b} to {real}")
-    return body.op(f"{down} {real} {body.op(f'fdiv {real} {x}, {y}')} to {type_}")
-
-
-def _all_small(body: Body, type_: str, lanes: int, values: tuple[str, str], signed: bool) -> str:
-    """Whether the magnitude of every lane of both i64 vectors is below 2**53."""
-    mask, limit = widen("i1", lanes), 1 << 53
-    tests: list[str] = []
-    for value in values:
-        moved = value
-        if signed:
-            moved = body.op(f"add {type_} {value}, {splat(str(limit), 'i64', lanes)}")
-        bound = splat(str(2 * limit if signed else limit), "i64", lanes)
-        tests.append(body.op(f"icmp ult {type_} {moved}, {bound}"))
-    both = body.op(f"and {mask} {tests[0]}, {tests[1]}")
-    bits = body.op(f"bitcast {mask} {both} to i{lanes}")
-    return body.op(f"icmp eq i{lanes} {bits}, -1")
-
-
 def _mulhi(body: Body, op: Op, lanes: int, operands: list[str]) -> str:
     name, type_ = type_of(op, lanes)
     bits = int(name[1:])
+    if lanes and bits == 64:
+        return upper_of_vectors(body, type_, lanes, operands, _is_signed(op))
     wide_name = f"i{bits * 2}"
     wide = widen(wide_name, lanes)
     extend = "sext" if _is_signed(op) else "zext"
