@@ -7,7 +7,9 @@ import pytest
 
 import gridlane
 from gridlane import compiler, cuda
-from gridlane.compiler import generation
+from gridlane.backends import backend
+from gridlane.codegen.llvm.cpu.layout import choose
+from gridlane.compiler import generation, pipeline
 from gridlane.core.argtypes import int32
 from gridlane.core.options import KernelOptions
 from gridlane.launch.devices import get_device
@@ -98,6 +100,27 @@ def largest(values, out):
     out[cuda.grid(1)] = found
 
 
+@cuda.jit
+def unrolled(values, out):
+    """As compilers leave a loop in strides of the grid: steps in its body."""
+    i, found = cuda.grid(1), np.int32(0)
+    while i + cuda.gridsize(1) < values.size:
+        found = max(found, values[i])
+        i += cuda.gridsize(1)
+        found = max(found, values[i])
+        i += cuda.gridsize(1)
+    out[cuda.grid(1)] = found
+
+
+@cuda.jit
+def once(values, out):
+    i, found = cuda.grid(1), np.int32(0)
+    while i < values.size:
+        found = max(found, values[i])
+        i += 256
+    out[cuda.grid(1)] = found
+
+
 def code(kernel, threads: int = 256):
     """The artifact of a kernel of two arrays on the CPU, and its LLVM IR."""
     options, target = KernelOptions(), get_device("cpu").target((threads, 1, 1))
@@ -115,3 +138,10 @@ def test_lanes_of_atomics_are_work() -> None:
     of many vectors is more than one of a vector."""
     assert code(counting)[0].work > 2 * code(largest)[0].work
     assert code(largest)[0].work >= 8 * code(largest, 16)[0].work
+
+
+def test_a_loop_that_steps_in_its_body_has_chunks_of_many_vectors() -> None:
+    for kernel, vectors in ((unrolled, 16), (largest, 16), (once, 1)):
+        module = compiler.translate(kernel.py_func, (int32[::1], int32[::1]), KernelOptions())
+        pipeline.run(module, backend("cpu"))
+        assert choose(module.kernel, (256, 1, 1), 64).lanes == 16 * vectors

@@ -10,18 +10,24 @@ from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
 from gridlane.ir.stages import CFG
 from gridlane.ir.verifier import verify
+from gridlane.passes.legalise.flush_by_mode import flush_by_mode
 from gridlane.passes.optimise.fold_signs import fold_signs
 from gridlane.passes.optimise.promote import promote_variables
+from gridlane.passes.optimise.whole_divisions import divide_whole
 from gridlane.passes.structure.branch_out_of_scopes import branch_out_of_scopes
 from gridlane.passes.structure.inline import inline_calls
+from gridlane.passes.structure.return_last import return_last
 from gridlane.passes.structure.structurize import structurize
 
 PASSES = {
     "branch": branch_out_of_scopes,
+    "flush": flush_by_mode,
     "fold": fold_signs,
     "inline": inline_calls,
     "promote": promote_variables,
+    "return": return_last,
     "structurize": structurize,
+    "whole": divide_whole,
 }
 FILES = sorted(Path(__file__).parent.glob("*.txt"))
 

@@ -27,6 +27,7 @@ class Places:
         order: all ops in program order, outer before inner.
         path: of each op.
         variables: the extent of each variable.
+        accesses: the reads and writes of each variable.
         zeroed: variables that may be read before they are written, so their zero matters.
     """
 
@@ -35,9 +36,9 @@ class Places:
         self.path: dict[Op, Path] = {}
         self.variables: dict[Var, Extent] = {}
         self.zeroed: set[Var] = set()
-        self._accesses: dict[Var, list[Op]] = {}
+        self.accesses: dict[Var, list[Op]] = {}
         self._enter(function.body, ((None, function.body),))
-        for var, accesses in self._accesses.items():
+        for var, accesses in self.accesses.items():
             self.variables[var] = self._extent(var, accesses)
 
     def _enter(self, region: Region, path: Path) -> None:
@@ -45,7 +46,7 @@ class Places:
             self.order.append(op)
             self.path[op] = path
             if isinstance(op, memory.ReadVar | memory.WriteVar):
-                self._accesses.setdefault(op.var, []).append(op)
+                self.accesses.setdefault(op.var, []).append(op)
             for inner in op.regions():
                 self._enter(inner, (*path, (op, inner)))
 

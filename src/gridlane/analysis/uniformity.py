@@ -69,10 +69,7 @@ class Uniformity(ABC, Generic[Shape]):
         self.exits: dict[Op | None, Exits] = {None: Exits()}
         self.kills: dict[Op, set[WayOut]] = {}
         self.masked: set[Op] = set()
-        self.variables: dict[Var, Shape] = {
-            var: self.same if var in self.places.zeroed else self.unseen
-            for var in function.variables
-        }
+        self.variables: dict[Var, Shape] = {var: self.entry(var) for var in function.variables}
         for op in self.places.order:
             if isinstance(op, control.Loop | control.ScopeOp):
                 self.exits[op] = Exits()
@@ -99,6 +96,10 @@ class Uniformity(ABC, Generic[Shape]):
     @abstractmethod
     def level(self, shape: Shape) -> Kind:
         """How a branch on a condition diverges: BLOCK, CHUNK or VARYING."""
+
+    def entry(self, var: Var) -> Shape:
+        """The shape of a variable where the function starts."""
+        return self.same if var in self.places.zeroed else self.unseen
 
     # ---- what it finds
 

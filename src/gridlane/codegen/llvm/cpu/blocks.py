@@ -14,6 +14,7 @@ from gridlane.codegen.llvm.cpu.masked_exits import masked_exits
 from gridlane.codegen.llvm.cpu.plan import Plan, Planner, Segment, Skeleton
 from gridlane.codegen.llvm.cpu.shapes import VARYING
 from gridlane.codegen.llvm.text import vector_constant, widen
+from gridlane.core.config import config
 from gridlane.core.dtypes import b1
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, grid, memory
@@ -246,7 +247,7 @@ class Blocks:
                 run = body.label("run")
                 body.branch_if(state.any(state.mask), run, end)
                 body.start(run)
-            self._enter(segment, accessed)
+            supplied = self._enter(segment, accessed)
             finish = body.label("finish")
             state.exits[None, "breaks"] = finish
             flow.emit_ops(state, segment.ops, finish)
@@ -255,10 +256,12 @@ class Blocks:
             state.open = True
             body.start(finish)
             self._leave(accessed, started)
+        state.stale.update(value for op in _walk(segment.ops) for value in op.results)
+        state.stale.update(supplied)
         state.mask = None
 
-    def _enter(self, segment: Segment, accessed: dict[Var, bool]) -> None:
-        """Fetch the values and variables that the segment needs."""
+    def _enter(self, segment: Segment, accessed: dict[Var, bool]) -> set[Value]:
+        """Fetch the values and variables that the segment needs; returns the values."""
         state = self.state
         state.holders.pop((None, "breaks"), None)
         if self.alive or state.shapes.exits[None].breaks >= Kind.LINEAR:
@@ -274,6 +277,7 @@ class Blocks:
         made: set[Value] = set()
         for value in self.needs[segment]:
             self._supply(value, made)
+        return made
 
     def _supply(self, value: Value, made: set[Value]) -> None:
         """Make a value of another segment available in this chunk."""
@@ -330,7 +334,7 @@ class Blocks:
         elif isinstance(op, grid.BarrierReduce):
             self._reduce(op)
         elif isinstance(op, grid.RunOthers):
-            state.set(op.results[0], Uniform(str(grid.PATIENCE)))
+            state.set(op.results[0], Uniform(str(config().spin_milliseconds)))
         elif isinstance(op, control.If):
             self._if(item, op)
         elif isinstance(op, control.Loop):

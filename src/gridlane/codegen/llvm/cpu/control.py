@@ -8,6 +8,7 @@ The mask after a construct is the mask before it, less the lanes that the holder
 from __future__ import annotations
 
 from gridlane.analysis.uniformity import Kind
+from gridlane.codegen.llvm.cpu.agreeing import agree, agreed, agreement
 from gridlane.codegen.llvm.cpu.dispatch import emit_op, emits
 from gridlane.codegen.llvm.cpu.lanes import Emission
 from gridlane.codegen.llvm.cpu.prefetch import steps_of
@@ -25,6 +26,9 @@ ASSUMED_TRIPS = 16
 
 _MAX_COPIES = 1
 """The deepest nesting of copies without masks, each of which doubles the code."""
+
+_ALL_COPIES = _MAX_COPIES + 1
+"""Copies that leave no room for others inside."""
 
 
 def emit_ops(state: Emission, ops: list[Op], empty: str, check_last: bool = False) -> None:
@@ -230,6 +234,30 @@ def _whole_iterations(state: Emission, op: control.Loop, guard: int) -> None:
 
 @emits(control.Loop)
 def emit_loop(state: Emission, op: control.Loop) -> None:
+    """Emit a loop, and a copy of it for lanes that agree where it starts."""
+    is_plain = state.copies > _MAX_COPIES or _leading_guard(state, op) is not None
+    found = None if is_plain else agreement(state, op)
+    if found is None:
+        _loop(state, op)
+        return
+    work, before = state.work, state.mask
+    same, apart, met = state.body.label("same"), state.body.label("apart"), state.body.label("met")
+    state.body.branch_if(agree(state, found), same, apart)
+    _open(state, same)
+    state.copies += _ALL_COPIES
+    with agreed(state, found):
+        _loop(state, op)
+    state.copies -= _ALL_COPIES
+    _close(state, met)
+    state.work = work
+    _open(state, apart)
+    _loop(state, op)
+    _close(state, met)
+    _open(state, met)
+    state.mask = before
+
+
+def _loop(state: Emission, op: control.Loop) -> None:
     """Emit a loop; with divergent exits it runs until no lane is left."""
     work = state.work
     state.strides.update(steps_of(state, op))

@@ -113,6 +113,7 @@ class Emission:
         lane_memory: offsets in the arena of the vectors that atomics take apart.
         metadata: LLVM's nodes !1, !2, ... of the module; !0 is the empty one.
         likely: what varying values also are, as a test of theirs says.
+        stale: values of earlier segments, whose representations are those of another chunk.
         repeats_loops: whether LLVM may unroll loops of unknown trip count.
     """
 
@@ -123,6 +124,7 @@ class Emission:
     body: Body = field(default_factory=Body)
     values: dict[Value, Rep] = field(default_factory=dict[Value, Rep])
     likely: dict[Value, Likely] = field(default_factory=dict[Value, Likely])
+    stale: set[Value] = field(default_factory=set[Value])
     variables: dict[Var, Slots] = field(default_factory=dict[Var, Slots])
     mask: str | None = None
     open: bool = True
@@ -217,6 +219,7 @@ class Emission:
         """Set the representation of a value."""
         self.values[value] = rep
         self.likely.pop(value, None)
+        self.stale.discard(value)
 
     def shaped(self, rep: Rep, shape: Shape, type_: Type) -> Rep:
         """A representation converted to a shape that is equal or less uniform."""

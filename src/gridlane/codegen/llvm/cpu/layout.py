@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gridlane.core.dtypes import DType
-from gridlane.ir.ops import arith, control, grid
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, atomic, control, grid, memory
 from gridlane.ir.values import Function, Value
 
 WARP = 32
@@ -51,6 +52,10 @@ def choose(function: Function, block: tuple[int, int, int], vector_bytes: int) -
 _STREAMS = ((16, 128, 16), (40, 1 << 30, 4))
 """The most ops of a loop in strides of the grid, and of its kernel, for so many vectors a chunk."""
 
+_DATA_STREAMS = ((4, 64, 16), (32, 1 << 30, 4))
+"""Likewise of a loop whose body steps, by the ops on data for a step: compilers have unrolled it,
+and compute indices in many ops."""
+
 
 def _times(function: Function) -> int:
     """Vectors of a chunk. More than one where the kernel's work is a short loop in strides of the
@@ -64,6 +69,53 @@ def _times(function: Function) -> int:
                 size = sum(1 for _ in op.body.walk())
                 fits = [n for loop, kernel, n in _STREAMS if size <= loop and whole <= kernel]
                 found = max([found, *fits])
+    data = _data(function)
+    whole = sum(1 for op in function.body.walk() if op in data)
+    for op in function.body.walk():
+        if isinstance(op, control.Loop) and (steps := _steps_of_grid(op)):
+            size = sum(1 for inner in op.body.walk() if inner in data) / steps
+            fits = [n for loop, kernel, n in _DATA_STREAMS if size <= loop and whole <= kernel]
+            found = max([found, *fits])
+    return found
+
+
+def _steps_of_grid(loop: control.Loop) -> int:
+    """How often an iteration adds a multiple of the grid's size to what the loop carries. Compilers
+    unroll such loops, and leave the step in the body."""
+    if any(isinstance(op, control.Loop) for op in loop.body.walk()):
+        return 0
+    sums = (op for op in loop.body.walk() if isinstance(op, arith.Add))
+    return sum(
+        _from_grid(grown) and _is_carried(start)
+        for op in sums
+        for grown, start in ((op.lhs, op.rhs), (op.rhs, op.lhs))
+    )
+
+
+def _is_carried(value: Value) -> bool:
+    """Whether a value is a variable's, or one to which multiples of the grid's size were added."""
+    op = value.op
+    while isinstance(op, arith.Add | arith.Cast):
+        if isinstance(op, arith.Add):
+            op = (op.lhs if _from_grid(op.rhs) else op.rhs).op
+        else:
+            op = op.value.op
+    return isinstance(op, memory.ReadVar)
+
+
+def _data(function: Function) -> set[Op]:
+    """The ops that access memory, or compute with floats or what was loaded: those that a vector
+    has for each of its lanes, whatever the indices are."""
+    found: set[Op] = set()
+    loaded: set[Value] = set()
+    for op in function.body.walk():
+        if isinstance(op, memory.ReadVar | memory.WriteVar | arith.Const):
+            continue
+        access = isinstance(op, memory.Load | memory.Store | atomic.Atomic)
+        floats = any(isinstance(v.type, DType) and v.type.is_float for v in op.results)
+        if access or floats or any(value in loaded for value in op.operands()):
+            found.add(op)
+            loaded.update(op.results)
     return found
 
 

@@ -149,12 +149,24 @@ def _keeps_within(state: Emission, value: Likely, type_: DType) -> str:
 
 def _select(state: Emission, op: arith.Select, result: Value) -> Likely | None:
     """The first choice, where all running lanes choose it."""
-    value = _of(state, op.on_true)
-    if value is None or isinstance(state.rep(op.condition), Uniform):
+    value, condition = _of(state, op.on_true), state.rep(op.condition)
+    if value is None:
         return None
+    if isinstance(condition, Uniform):
+        return _chosen(state, op, value, condition.name)
     return Likely(
         value.base, value.stride, (*value.holds, _every(state, state.vector(op.condition)))
     )
+
+
+def _chosen(state: Emission, op: arith.Select, value: Likely, condition: str) -> Likely:
+    """What all lanes choose: either side, if both have the same stride, else the first one."""
+    other = _of(state, op.on_false)
+    if other is None or other.stride != value.stride:
+        return Likely(value.base, value.stride, (*value.holds, condition))
+    name = scalar_name(op.results[0].type)
+    base = state.body.op(f"select i1 {condition}, {name} {value.base}, {name} {other.base}")
+    return Likely(base, value.stride, (*value.holds, *other.holds))
 
 
 def _every(state: Emission, lanes: str) -> str:

@@ -33,7 +33,7 @@ def steps_of(state: Emission, op: control.Loop) -> dict[Var, Value]:
 
 
 def _outside(state: Emission, loop: control.Loop, value: Value) -> bool:
-    path = () if value.op is None else state.shapes.places.path[value.op]
+    path = () if value.op is None else state.shapes.places.path.get(value.op, ())
     return value.type is i64 and all(container is not loop for container, _ in path)
 
 

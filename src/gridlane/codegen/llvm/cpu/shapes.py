@@ -69,8 +69,12 @@ class Shapes(Uniformity[Shape]):
 
     def __init__(self, function: Function, layout: Layout) -> None:
         self.layout = layout
-        self.interleaved = _interleaved(function)
+        self.interleaved = self.side_by_side(function)
         super().__init__(function)
+
+    def side_by_side(self, function: Function) -> set[Value]:
+        """The local arrays of a function whose lanes lie side by side."""
+        return _interleaved(function)
 
     def transfer(self, op: Op) -> tuple[Shape, ...]:
         """The shapes of an op's results."""

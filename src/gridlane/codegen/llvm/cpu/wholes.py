@@ -36,8 +36,10 @@ _RISING = (arith.Gt, arith.Ge)
 
 
 def is_testable(state: Emission, condition: Value, negate: bool = False) -> bool:
-    """Whether ``all_lanes_pass`` supports a condition."""
+    """Whether ``all_lanes_pass`` supports a condition: its operands may be of another segment."""
     op = condition.op
+    if condition in state.stale:
+        return False
     if state.shapes.of(condition).uniform:
         return True
     if isinstance(op, arith.Not):
@@ -59,6 +61,8 @@ def is_testable(state: Emission, condition: Value, negate: bool = False) -> bool
 def _keeps_order(state: Emission, value: Value, type_: DType) -> bool:
     """Whether a value is uniform, or linear without wrapping between the first and the last lane: a
     distance beyond the type's range wraps in every chunk."""
+    if value in state.stale:
+        return False
     shape = state.shapes.of(value)
     return shape.kind <= Kind.LINEAR and abs(shape.stride) * (state.lanes - 1) <= type_.max
 
