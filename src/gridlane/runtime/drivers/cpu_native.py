@@ -48,7 +48,9 @@ def _jit() -> llvm.LLJIT:
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2
     )
-    return llvm.create_lljit_compiler(machine, use_jit_link=False, suppress_errors=True)
+    # RuntimeDyld ends the process where the sections of an object lie more than 2 GB apart, as they
+    # may in a process with much memory; JITLink places them together.
+    return llvm.create_lljit_compiler(machine, use_jit_link=True, suppress_errors=True)
 
 
 class Linked:
