@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.core.config import config
 from gridlane.core.errors import KernelError
 from gridlane.core.source import describe
 from gridlane.interp.state import Frame, Shape
@@ -116,7 +117,7 @@ def _of_part(frame: Frame, op: Op, number: int, text: str) -> KernelError:
 
 def _run_others(frame: Frame, op: grid.RunOthers, mask: Array) -> Array:
     frame.block.launch.check()
-    return np.full(frame.block.lanes, grid.PATIENCE, np.int32)
+    return np.full(frame.block.lanes, config().spin_milliseconds, np.int32)
 
 
 def _machine(frame: Frame, op: grid.Machine, mask: Array) -> Array:

@@ -10,7 +10,7 @@ import pytest
 from tests.devices import DEVICES
 
 from gridlane import cuda
-from gridlane.core.config import config
+from gridlane.core.config import Config, config
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.ptx import PtxSource, parse_ptx
 from gridlane.ir.printer import print_module
@@ -69,9 +69,9 @@ def test_blocks_that_wait_for_earlier_ones(module, device):
 
 @pytest.mark.parametrize("device", ["interp", "cpu"])
 def test_a_wait_without_end(device, monkeypatch):
-    limited = dataclasses.replace(config(), spin_limit=0.2, cache=False)
-    monkeypatch.setattr(end_spins, "config", lambda: limited)
-    monkeypatch.setattr("gridlane.compiler.cache.config", lambda: limited)
+    monkeypatch.setattr(Config, "spin_nanoseconds", 200_000_000)
+    uncached = dataclasses.replace(config(), cache=False)
+    monkeypatch.setattr("gridlane.compiler.cache.config", lambda: uncached)
     current.choose(get_device(device))
     with pytest.raises(RuntimeError, match=r"has waited in this loop for 0.2 s .*_SPIN_LIMIT"):
         run(cuda.RawModule(path=SOURCE), "blocks_in_reverse", 32, 32)

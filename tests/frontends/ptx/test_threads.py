@@ -147,13 +147,14 @@ def test_a_breakpoint_is_an_error(device):
     body = "setp.gt.u32 %p1, %t, 40; mov.u32 %result, 3; @%p1 brkpt;"
     assert (results(device, body) == 3).all()
     with pytest.raises(RuntimeError, match="no debugger is attached"):
-        results(device, body, 64)
+        results(device, body, 64, via="ir")
 
 
 COPY = """
 .shared .align 16 .b8 tile[512];
 mov.u32 %r1, tile; shl.b32 %r2, %t, 4; add.u32 %r1, %r1, %r2; cvt.u64.u32 %rd2, %r2;
 add.u64 %rd1, %source, %rd2; mov.u32 %r9, 0x01010101;
+createpolicy.fractional.L2::evict_last.b64 %rd5, 1.0;
 st.shared.v4.u32 [%r1], {{%r9, %r9, %r9, %r9}};
 {copy}
 cp.async.commit_group; cp.async.wait_group 0;
@@ -177,8 +178,16 @@ def copied(given: np.ndarray, size: int, source: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     "copy, size, given",
     [
-        ("cp.async.cg.shared.global [%r1], [%rd1], 16, %r3;", 16, LANES),
-        ("cp.async.ca.shared.global.L2::128B [%r1], [%rd1], 8, %r3;", 8, LANES),
+        (
+            "min.u32 %r3, %t, 16; cp.async.cg.shared.global [%r1], [%rd1], 16, %r3;",
+            16,
+            LANES,
+        ),
+        (
+            "min.u32 %r3, %t, 8; cp.async.ca.shared.global.L2::128B [%r1], [%rd1], 8, %r3;",
+            8,
+            LANES,
+        ),
         (
             "setp.gt.u32 %p1, %t, 9; cp.async.ca.shared::cta.global [%r1], [%rd1], 4, %p1;",
             4,
@@ -192,6 +201,7 @@ def copied(given: np.ndarray, size: int, source: np.ndarray) -> np.ndarray:
     ],
 )
 def test_a_copy_that_ends_in_zeros(device, copy, size, given):
+    via = "ir" if "hint" in copy else ""  # which an H200 ends as an illegal instruction
     source = np.random.default_rng(3).integers(0, 2**32, 128, np.uint32)
-    made = results(device, "mov.u32 %r3, %t;" + COPY.format(copy=copy), source=source)
+    made = results(device, COPY.format(copy=copy), source=source, via=via)
     assert (made == copied(given, size, source)).all()

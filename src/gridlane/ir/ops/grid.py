@@ -217,17 +217,13 @@ class GridSync(Op):
 class RunOthers(Op):
     """Let the other threads of the block run up to this op too, or to another at which they wait:
     a thread that looks in a loop for what they do needs it. It orders nothing. The i32 result is
-    how often a thread may look in vain before it is sure that nothing comes: without a limit where
-    warps run beside each other."""
+    for how many milliseconds a thread may look in vain (GRIDLANE_SPIN_LIMIT); 0 is for ever, as
+    where warps run beside each other."""
 
     barrier = True
 
     def result_types(self) -> tuple[Type, ...]:
         return (i32,)
-
-
-PATIENCE = 20_000
-"""What ``run_others`` gives where the sides of a branch run one after the other."""
 
 
 @operation("sync_warp")

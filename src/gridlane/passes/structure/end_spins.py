@@ -15,23 +15,23 @@ from gridlane.ir.ops.grid import Machine, Reading
 from gridlane.ir.values import ErrorSite, Module, Region
 from gridlane.passes.structure.release_first import is_spin
 
-_BETWEEN = 1 << 10
+_BETWEEN = 1 << 6
 """Iterations between two looks at the clock."""
 
 
 def end_spins(module: Module) -> None:
     """Give the spin loops of a module's functions a limit of time."""
-    seconds = config().spin_limit
-    if not seconds:
+    limit = config().spin_nanoseconds
+    if not limit:
         return
     for function in module.functions.values():
         if any(is_spin(op) for op in function.body.walk()):
-            _Limits(module, Builder(module, function), seconds).region(function.body)
+            _Limits(module, Builder(module, function), limit).region(function.body)
 
 
 class _Limits:
-    def __init__(self, module: Module, builder: Builder, seconds: float) -> None:
-        self.module, self.builder, self.seconds = module, builder, seconds
+    def __init__(self, module: Module, builder: Builder, limit: int) -> None:
+        self.module, self.builder, self.limit = module, builder, limit
 
     def region(self, region: Region) -> None:
         """Limit the spin loops in a region."""
@@ -56,7 +56,7 @@ class _Limits:
                 now, start = b.value(Machine(Reading.NANOSECONDS)), b.read(since)
                 first = b.eq(start, b.const(0, u64))
                 b.write(since, b.select(first, now, start))
-                long = b.value(arith.Gt(b.sub(now, start), b.const(self._nanoseconds(), u64)))
+                long = b.value(arith.Gt(b.sub(now, start), b.const(self.limit, u64)))
                 failed = b.value(arith.Ne(b.value(Machine(Reading.ERRORS)), b.const(0, u64)))
                 with b.if_(b.or_(failed, b.and_(b.not_(first), long))):
                     b.emit(control.Raise(self._error()))
@@ -64,14 +64,11 @@ class _Limits:
         at = region.ops.index(loop)
         region.ops[at:at] = before.ops
 
-    def _nanoseconds(self) -> int:
-        return int(self.seconds * 1e9)
-
     def _error(self) -> int:
         told = (
-            f"a thread has waited in this loop for {self.seconds:g} s for what another one does. "
-            "Blocks run in order here, as many at once as there are worker threads, so none may "
-            "wait for a later one; GRIDLANE_SPIN_LIMIT sets the seconds, 0 for ever"
+            f"a thread has waited in this loop for {self.limit / 1e9:g} s for what another one "
+            "does. Blocks run in order here, as many at once as there are worker threads, so none "
+            "may wait for a later one; GRIDLANE_SPIN_LIMIT sets the seconds, 0 for ever"
         )
         self.module.errors.append(ErrorSite("RuntimeError", told, self.builder.loc))
         return len(self.module.errors) - 1

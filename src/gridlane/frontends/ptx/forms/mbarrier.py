@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gridlane.core.dtypes import i32, u32, u64
+from gridlane.core.dtypes import u32, u64
 from gridlane.frontends.ptx.forms.memory import space_of
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.ops import arith, copies
 from gridlane.ir.ops.atomic import AtomicCas
-from gridlane.ir.ops.grid import Fence, MemoryOrder, MemoryScope, RunOthers
+from gridlane.ir.ops.grid import Fence, Machine, MemoryOrder, MemoryScope, Reading, RunOthers
 from gridlane.ir.values import Value
 
 Operands = tuple[Operand, ...]
@@ -114,7 +114,7 @@ def expect(t: Values, m: Match, o: Operands) -> None:
 def wait(t: Values, m: Match, o: Operands) -> None:
     """Whether a phase is complete: that of a state, or the one of a parity."""
     b = t.b
-    patience = t.emit(RunOthers())
+    limit = b.mul(b.cast(t.emit(RunOthers()), u64), b.const(10**6, u64))
     now = _field(t, b.load(t.pointer(o[1], u64, space_of(m)), volatile=True), _PHASE, 1)
     if m.has("parity"):
         phase = b.cast(b.and_(t.read(o[2], u32), b.const(1, u32)), u64)
@@ -122,15 +122,18 @@ def wait(t: Values, m: Match, o: Operands) -> None:
         phase = _field(t, t.read(o[2], u64), _PHASE, 1)
     done = b.binary(arith.Ne, now, phase)
     b.emit(Fence(MemoryScope.BLOCK, MemoryOrder.ACQUIRE))
-    vain = t.vain()
-    times = b.select(done, b.const(0, i32), b.add(b.read(vain), b.const(1, i32)))
-    b.write(vain, times)
-    with b.if_(b.binary(arith.Gt, times, patience)):
-        t.raise_(
-            "RuntimeError",
-            "a thread waits at this mbarrier for others that do not arrive; on this device the "
-            "sides of a branch run one after the other, so none may wait for the other",
-        )
+    zero = b.zero(u64)
+    with b.if_(b.binary(arith.Ne, limit, zero)):
+        since, now = t.since(), b.value(Machine(Reading.NANOSECONDS))
+        start = b.select(b.eq(b.read(since), zero), now, b.read(since))
+        b.write(since, b.select(done, zero, start))
+        with b.if_(b.and_(b.not_(done), b.binary(arith.Gt, b.sub(now, start), limit))):
+            t.raise_(
+                "RuntimeError",
+                "a thread waits at this mbarrier for others that do not arrive within "
+                "GRIDLANE_SPIN_LIMIT; on this device the sides of a branch run one after the "
+                "other, so none may wait for the other",
+            )
     t.write(o[0], done)
 
 

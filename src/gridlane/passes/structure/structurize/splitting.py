@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from gridlane.core.dtypes import b1, i32
 from gridlane.ir.dominance import Edges, depth_first, dominators
+from gridlane.ir.families import MATRIX
 from gridlane.ir.op import clone_op
 from gridlane.ir.ops import arith, control, grid, memory
-from gridlane.ir.stages import MATRIX
 from gridlane.ir.values import Region, Value, Var
 from gridlane.passes.structure.inline import declare_variables
 from gridlane.passes.structure.structurize.demotion import Uses
