@@ -24,11 +24,13 @@ def dim3(dimensions: Any, name: str) -> Dim3:
     >>> dim3((4, 2), "griddim")
     (4, 2, 1)
     """
+    if type(dimensions) is int:
+        return dimensions, 1, 1
     several = isinstance(dimensions, (tuple, list))
     items = cast("list[Any]", [*dimensions] if several else [dimensions])
     if not 1 <= len(items) <= 3:
         raise ValueError(f"{name} must be a sequence of 1, 2 or 3 integers, got {dimensions!r}")
-    if not all(isinstance(item, Integral) for item in items):
+    if not all(type(item) is int or isinstance(item, Integral) for item in items):
         raise TypeError(f"{name} must be a sequence of integers, got {items!r}")
     x, y, z = [*map(int, items), 1, 1][:3]
     return x, y, z

@@ -29,6 +29,9 @@ _compiling: defaultdict[str, FirstUse] = defaultdict(lambda: FirstUse("loads the
 Compile = Callable[["KernelSource", tuple[Any, ...], KernelOptions, Target, Device], Artifact]
 """Compiles a source for a target of a device."""
 
+Load = Callable[[Device, Artifact], LoadedKernel]
+"""Loads an artifact on a device."""
+
 
 def compile_for(
     source: KernelSource,
@@ -54,6 +57,7 @@ class Kernel:
         types: of the arguments, in the source's terms; () for IR, whose parameters are flat.
         options: of the compilation.
         compile: compiles the code.
+        load: loads it; None is the device's own function.
     """
 
     def __init__(
@@ -62,9 +66,10 @@ class Kernel:
         types: tuple[Any, ...] = (),
         options: KernelOptions | None = None,
         compile: Compile = compile_for,
+        load: Load | None = None,
     ) -> None:
         self.source, self.types, self.options = source, types, options or KernelOptions()
-        self._compile = compile
+        self._compile, self._load_on = compile, load
         self._loaded: dict[tuple[Device, Target], LoadedKernel] = {}
         self._bound: dict[tuple[Device, Dim3, Variant], BoundKernel] = {}
         self._lock = threading.RLock()
@@ -138,5 +143,6 @@ class Kernel:
             if trace.enabled():
                 trace.event("load", kernel=self.name, device=device.name, block=block)
             notes.show(self.name, artifact.notes)
-            self._loaded[key] = device.load(artifact)
+            load = self._load_on
+            self._loaded[key] = load(device, artifact) if load else device.load(artifact)
         return self._loaded[key]

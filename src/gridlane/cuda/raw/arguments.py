@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -11,13 +12,18 @@ from gridlane.core.argtypes import from_numpy, int64
 from gridlane.core.artifact import ParamSlot
 from gridlane.core.errors import ArgumentError
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
-from gridlane.cuda.kernels.foreign import resolved
+from gridlane.cuda.kernels.foreign import check_device, resolved
 from gridlane.cuda.kernels.overlaps import Writebacks, share
 from gridlane.cuda.kernels.transfers import converter, is_direct
+from gridlane.cuda.texture.objects import DeviceObject
 from gridlane.launch.geometry import address_of
+from gridlane.runtime.protocol import Device
 
 _UNKNOWN = int64
 """What a raw kernel does with an array is not known: it may write."""
+_NUMBERS = frozenset(np.dtype(code).type for code in "?bhilqBHILQefd")
+_AS_THEY_ARE = frozenset({DeviceNDArray, bool, int, float}) | _NUMBERS
+"""Types of arguments that nothing on the host is copied for."""
 
 
 def on_device(args: tuple[Any, ...], back: Writebacks) -> tuple[Any, ...]:
@@ -27,11 +33,17 @@ def on_device(args: tuple[Any, ...], back: Writebacks) -> tuple[Any, ...]:
         back: receives the copies back to host arrays.
 
     Raises:
+        DeviceError: an array is in memory that the current device does not reach.
         TypeError: an array has elements that kernels cannot hold. A device that uses it in place
             would write over Python's objects.
         ArgumentError: a step of a host array is negative or 0: what follows its first element is
             not its memory.
     """
+    for value in args:
+        if type(value) is DeviceNDArray:
+            check_device(value)
+    if all(type(value) in _AS_THEY_ARE for value in args):
+        return args
     found = tuple(resolved(value) for value in args)
     for value in found:
         if isinstance(value, np.ndarray) and value.ndim:
@@ -49,8 +61,65 @@ def on_device(args: tuple[Any, ...], back: Writebacks) -> tuple[Any, ...]:
     return tuple(made)
 
 
+def refuse_textures(name: str, args: tuple[Any, ...]) -> None:
+    """Raise ArgumentError if an argument is an object that kernels of the IR alone can read."""
+    for value in args:
+        if isinstance(value, DeviceObject):
+            raise ArgumentError(
+                f"{name}: a {type(value).__name__} is gridlane's own, and the kernel is compiled "
+                'by the driver: make it with via="ir", or pass the handle of an object of CUDA'
+            )
+
+
 def _is_array(value: Any) -> bool:
     return hasattr(value, "copy_out") or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def layout(slots: tuple[ParamSlot, ...], size: int, args: tuple[Any, ...]) -> Layout | None:
+    """How a parameter block is made of arguments of the same types as these, where each is a device
+    array or a numpy scalar of its parameter's size; None for others, which ``packed`` takes."""
+    places: list[int] = []
+    text, end = "<", 0
+    for slot in sorted(slots, key=lambda slot: slot.offset):
+        value = args[slot.argument]
+        is_array = type(value) is DeviceNDArray
+        fits = slot.size == (8 if is_array else getattr(value, "nbytes", 0))
+        if slot.path or not fits or not (is_array or type(value) in _NUMBERS):
+            return None
+        text += f"{slot.offset - end}x" + ("Q" if is_array else f"{slot.size}s")
+        places.append(slot.argument)
+        end = slot.end
+    arrays = (place for place, value in enumerate(args) if type(value) is DeviceNDArray)
+    return Layout(struct.Struct(f"{text}{size - end}x"), tuple(places), tuple(arrays))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The parameter block of arguments whose types are known.
+
+    Attributes:
+        text: the block.
+        places: the arguments in the order of their bytes.
+        arrays: the arguments that are device arrays, whether or not code needs them.
+    """
+
+    text: struct.Struct
+    places: tuple[int, ...]
+    arrays: tuple[int, ...]
+
+    def are_on(self, device: Device, args: tuple[Any, ...]) -> bool:
+        """Whether all arrays are in a device's own memory. Hot: it runs in each launch."""
+        for place in self.arrays:  # noqa: SIM110  # a generator takes longer
+            if args[place].gpu_data.device is not device:
+                return False
+        return True
+
+    def packed(self, args: tuple[Any, ...]) -> bytes:
+        """The block. Hot: it runs in each launch."""
+        values = [args[place] for place in self.places]
+        return self.text.pack(
+            *(v.address if type(v) is DeviceNDArray else v.tobytes() for v in values)
+        )
 
 
 def packed(
@@ -96,6 +165,10 @@ def _scalar(name: str, slot: ParamSlot, value: Any, takes_floats: bool) -> bytes
         _refuse(name, slot, f"an array, and the parameter has {size} bytes")
     if isinstance(value, DeviceNDArray):
         return struct.pack("<Q", value.address)
+    if isinstance(value, DeviceObject):
+        if size != 8:
+            _refuse(name, slot, f"a {type(value).__name__}, and the parameter has {size} bytes")
+        return struct.pack("<Q", value.ptr)
     if isinstance(value, np.ndarray):
         if value.ndim:  # the device uses it in place
             return struct.pack("<Q", address_of(value))
