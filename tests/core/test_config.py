@@ -51,3 +51,23 @@ def test_limits_of_a_compiler_that_are_none(text):
 def test_limits_of_a_spin_loop_that_are_none(text):
     with pytest.raises(ValueError, match=r"GRIDLANE_SPIN_LIMIT=.*a number of seconds, or 0"):
         read({"GRIDLANE_SPIN_LIMIT": text})
+
+
+def test_the_bytes_of_a_stack():
+    assert read({}).stack == 16384 and read({"GRIDLANE_STACK": "1024"}).stack == 1024
+
+
+@pytest.mark.parametrize("text", ["", "0", "-64", "63", "131073", "1e3", "64.0"])
+def test_stacks_that_are_none(text):
+    with pytest.raises(ValueError, match=r"GRIDLANE_STACK=.*bytes from 64 to 131072"):
+        read({"GRIDLANE_STACK": text})
+
+
+def test_the_bytes_that_malloc_takes():
+    assert read({}).heap == 8 << 20 and read({"GRIDLANE_HEAP": "65536"}).heap == 65536
+
+
+@pytest.mark.parametrize("text", ["", "0", "-4096", "4095", "1073741825", "1e6", "8M"])
+def test_bytes_that_malloc_cannot_take(text):
+    with pytest.raises(ValueError, match=r"GRIDLANE_HEAP=.*bytes from 4096 to 2\^30"):
+        read({"GRIDLANE_HEAP": text})

@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import Any
 
 from gridlane.backends import backend
+from gridlane.backends.passes import EXPAND_FLUSHING
 from gridlane.backends.record import Backend
 from gridlane.codegen.emitters import emitted
 from gridlane.compiler.depth import at_any_depth
@@ -15,6 +16,7 @@ from gridlane.compiler.local_memory import check_local_memory
 from gridlane.core.argtypes import ArgType
 from gridlane.core.artifact import Artifact
 from gridlane.core.config import config
+from gridlane.core.errors import TargetError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.core.source import UNKNOWN
 from gridlane.frontends.python.kernel_source import PythonSource
@@ -23,6 +25,7 @@ from gridlane.ir.printer import print_module
 from gridlane.ir.source import KernelSource
 from gridlane.ir.values import Function, Module, Param, Value, Var
 from gridlane.passes.legalise.expand_ops import expand_ops
+from gridlane.passes.legalise.flushing import expand_flushing
 
 
 def translate(
@@ -100,8 +103,21 @@ def emitted_for(record: Backend) -> frozenset[type[Op]]:
 
 
 def _expanded(module: Module, record: Backend) -> Module:
-    """A copy in which ops that the target does not emit are expanded, where they can be."""
+    """A copy in which ops that the target does not emit are expanded, where they can be.
+
+    Raises:
+        TargetError: the kernel needs a stack, and the target's threads have none.
+    """
+    if module.stack is not None and record.without_stack:
+        told, loc = module.stack
+        raise TargetError(
+            f"{told}: {record.title} have no stack for each thread; write loops and arrays of a "
+            "known size, or launch the kernel on cpu or cuda",
+            loc,
+        )
     changed = copied(module)
+    if all(each.path != EXPAND_FLUSHING.path for each in record.pipeline):
+        expand_flushing(changed)
     expand_ops(changed, emitted_for(record))
     return changed
 
@@ -131,4 +147,6 @@ def copied(module: Module) -> Module:
             function.is_library,
             function.is_declared,
         )
-    return Module(functions, dict(module.globals), list(module.errors))
+    made = Module(functions, dict(module.globals), list(module.errors))
+    made.stack = module.stack
+    return made

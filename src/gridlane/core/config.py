@@ -46,6 +46,10 @@ class Config:
             is ended; 60 by default.
         spin_limit: GRIDLANE_SPIN_LIMIT, the seconds for which a thread of a kernel waits in a loop
             for other threads, on devices that may not run these; 10 by default, 0 for ever.
+        stack: GRIDLANE_STACK, the bytes of each thread's stack for functions that call
+            themselves, and again for their local variables; 16384 by default.
+        heap: GRIDLANE_HEAP, the bytes of each device that ``malloc`` of kernels in PTX and CUDA
+            C++ takes its blocks of; 8 MiB by default.
         dump: GRIDLANE_DUMP=ir,llvm,asm prints these stages of each compilation to stderr.
     """
 
@@ -65,7 +69,19 @@ class Config:
     metal_seed: int
     compile_timeout: float
     spin_limit: float
+    stack: int
+    heap: int
     dump: frozenset[str]
+
+    @property
+    def spin_nanoseconds(self) -> int:
+        """``spin_limit`` in nanoseconds."""
+        return round(self.spin_limit * 1e9)
+
+    @property
+    def spin_milliseconds(self) -> int:
+        """``spin_limit`` in milliseconds, 24 days at the most."""
+        return min(-(-self.spin_nanoseconds // 10**6), 2**31 - 1)
 
 
 def read(environment: Mapping[str, str] = os.environ) -> Config:
@@ -104,6 +120,12 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
     spin = get("GRIDLANE_SPIN_LIMIT", "10")
     if not re.fullmatch(r"\d*\.?\d+", spin):
         raise ValueError(f"GRIDLANE_SPIN_LIMIT={spin!r}: a number of seconds, or 0 for ever")
+    stack = get("GRIDLANE_STACK", "16384")
+    if not stack.isdigit() or not 64 <= int(stack) <= 1 << 17:
+        raise ValueError(f"GRIDLANE_STACK={stack!r}: a number of bytes from 64 to 131072")
+    heap = get("GRIDLANE_HEAP", str(8 << 20))
+    if not heap.isdigit() or not 1 << 12 <= int(heap) <= 1 << 30:
+        raise ValueError(f"GRIDLANE_HEAP={heap!r}: a number of bytes from 4096 to 2^30")
     return Config(
         device=get("GRIDLANE_DEVICE", "cpu"),
         cpu=cpu,
@@ -121,6 +143,8 @@ def read(environment: Mapping[str, str] = os.environ) -> Config:
         metal_seed=int(seed),
         compile_timeout=float(limit),
         spin_limit=float(spin),
+        stack=int(stack),
+        heap=int(heap),
         dump=frozenset(filter(None, get("GRIDLANE_DUMP", "").split(","))),
     )
 

@@ -247,7 +247,8 @@ class Module:
     of library functions that need no body, as the code generator has their compiled form.
     ``gathers_loops``: all loops must be in the kernel, where a pass watches them.
     ``hides_bit_selects``: the code generator hides the ops that ``codegen/joined_bits.py`` finds.
-    ``buffers``, ``untraced``: as in ``core.artifact.Artifact``.
+    ``buffers``, ``untraced``: as in ``core.artifact.Artifact``. ``stack``: what needs a stack for
+    each thread, in words, and its place: a function that calls itself, or an alloca.
     """
 
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
@@ -259,6 +260,7 @@ class Module:
     hides_bit_selects: bool = False
     buffers: tuple[int, ...] = ()
     untraced: bool = False
+    stack: tuple[str, Loc] | None = None
 
     @property
     def kernel(self) -> Function:

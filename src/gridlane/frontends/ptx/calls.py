@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from gridlane.core.dtypes import u64
+from gridlane.core.dtypes import DType, u64
 from gridlane.frontends.ptx.body import Instruction
 from gridlane.frontends.ptx.data import code_address
 from gridlane.frontends.ptx.forms.functions import FUNCTIONS
 from gridlane.frontends.ptx.module import Declared, PtxFunction, PtxModule
-from gridlane.frontends.ptx.operands import Operand, Reg, Symbol, Tuple
-from gridlane.frontends.ptx.parameters import Parameters, pieces
+from gridlane.frontends.ptx.operands import Operand, Pair, Reg, Symbol, Tuple, Vector
+from gridlane.frontends.ptx.parameters import Parameters
+from gridlane.frontends.ptx.pieces import pieces
 from gridlane.frontends.ptx.text import words_of
+from gridlane.frontends.ptx.types import TYPES
 from gridlane.frontends.ptx.values import Values
+from gridlane.frontends.ptx.variables import Variables
 from gridlane.ir.ops import control, graph
 from gridlane.ir.ops.arith import Eq
-from gridlane.ir.values import ErrorSite, Function
+from gridlane.ir.values import ErrorSite, Function, Value, Var
 
 _TAKEN = re.compile(r"\bmov\.[bu]64\s+[%\w$]+\s*,\s*([A-Za-z_$%][\w$]*)\s*;")
 
@@ -29,6 +33,7 @@ class Caller(Protocol):
     function: PtxFunction
     parameters: Parameters
     values: Values
+    variables: Variables
 
     def callee(self, function: PtxFunction) -> Function:
         """The IR function of a function, which is translated later."""
@@ -45,6 +50,16 @@ class Caller(Protocol):
     def open(self, label: int) -> None:
         """Continue in a new block."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """A piece of a result of a call in a branch, and the variable that carries it out."""
+
+    param: Declared
+    at: int
+    dtype: DType
+    var: Var
 
 
 class Calls:
@@ -65,7 +80,7 @@ class Calls:
         target = operands.pop(0) if operands else None
         arguments = _inside(operands)
         if isinstance(target, Reg):
-            self._by_address(target, self._params(arguments), self._params(results))
+            self._by_address(target, arguments, results)
             return
         if not isinstance(target, Symbol):
             t.fail("a function is called by its name or by its address in a register")
@@ -74,86 +89,132 @@ class Calls:
             t.fail(f"no function {target.name} is declared")
         if callee.is_entry:
             t.fail(f"{target.name} is a kernel")
-        given, taken = self._params(arguments), self._params(results)
-        for operands_, wanted in ((given, callee.params), (taken, callee.results)):
+        for operands_, wanted in ((arguments, callee.params), (results, callee.results)):
             if len(operands_) != len(wanted):
                 t.fail(
                     f"{len(operands_)} arguments or results are given, not the {len(wanted)} of "
                     f"{target.name}"
                 )
         if callee.has_body:
-            self._emit(callee, given, taken)
+            self._emit(callee, arguments, results)
         elif target.name in FUNCTIONS:
-            self._of_language(callee, given, taken)
+            self._of_language(callee, arguments, results)
         else:
             t.fail(f"{target.name} is extern, and nothing defines it")
 
-    def _params(self, operands: Sequence[Operand]) -> list[Declared]:
-        """The .param variables of a call."""
-        made: list[Declared] = []
-        for operand in operands:
-            variable = operand.variable if isinstance(operand, Symbol) else None
-            if variable is None or variable.space != "param":
-                self._caller.values.fail("arguments and results of calls are .param variables")
-            made.append(variable)
-        return made
+    # --- operands
+
+    def _argument(self, given: Operand, wanted: Declared) -> list[Value]:
+        """The pieces of an argument: of a .param variable, a register or a constant."""
+        t = self._caller.values
+        param = _param(given)
+        if param is not None:
+            return self._caller.parameters.argument(t, param, wanted)
+        if wanted.is_array or isinstance(given, Vector | Tuple | Pair):
+            t.fail(f"{wanted.name} has {wanted.size} bytes: pass a .param variable")
+        return [t.read(given, TYPES[wanted.type])]
+
+    def _returned(self, taken: Operand, wanted: Declared, values: list[Value]) -> None:
+        """Keep what a call returned, in a .param variable or a register."""
+        t = self._caller.values
+        param = _param(taken)
+        if param is not None:
+            self._caller.parameters.returned(param, wanted, values)
+        elif wanted.is_array:
+            t.fail(f"{wanted.name} has {wanted.size} bytes: take it in a .param variable")
+        else:
+            t.write(taken, values[0])
 
     def _emit(
-        self, callee: PtxFunction, given: Sequence[Declared], taken: Sequence[Declared]
+        self, callee: PtxFunction, given: Sequence[Operand], taken: Sequence[Operand]
     ) -> None:
         """Call a function of the module."""
-        t, parameters = self._caller.values, self._caller.parameters
+        t = self._caller.values
         arguments = [
             t.as_type(value, dtype)
             for operand, wanted in zip(given, callee.params, strict=True)
             for value, (_, dtype) in zip(
-                parameters.argument(t, operand, wanted), pieces(wanted), strict=True
+                self._argument(operand, wanted), pieces(wanted), strict=True
             )
         ]
         function = self._caller.callee(callee)
+        if self._caller.variables.whole.numbering.frames:
+            arguments.append(self._caller.variables.next_frame(t.b))
         op = control.Call(function.name, tuple(arguments), function.results)
         t.b.emit(op)
         self.made.append(op)
         values = list(op.results)
         for operand, wanted in zip(taken, callee.results, strict=True):
             count = len(pieces(wanted))
-            parameters.returned(operand, wanted, values[:count])
+            self._returned(operand, wanted, values[:count])
             del values[:count]
 
     def _of_language(
-        self, callee: PtxFunction, given: Sequence[Declared], taken: Sequence[Declared]
+        self, callee: PtxFunction, given: Sequence[Operand], taken: Sequence[Operand]
     ) -> None:
         """Call a function that CUDA defines, as vprintf. It gets a value for each piece of an
         argument, addresses as pointers where they are known, and returns one for each result."""
-        t, parameters = self._caller.values, self._caller.parameters
+        t = self._caller.values
         arguments = [
             value
             for operand, wanted in zip(given, callee.params, strict=True)
-            for value in parameters.argument(t, operand, wanted)
+            for value in self._argument(operand, wanted)
         ]
         values = FUNCTIONS[callee.name](t, arguments)
         if len(values) != len(taken):
             t.fail(f"{callee.name} returns {len(values)} values, and is declared with {len(taken)}")
         for operand, wanted, value in zip(taken, callee.results, values, strict=True):
             ((_, dtype),) = pieces(wanted)
-            parameters.returned(operand, wanted, [t.as_type(value, dtype)])
+            self._returned(operand, wanted, [t.as_type(value, dtype)])
 
-    # --- by address
+    # --- calls in branches
 
-    def _by_address(self, target: Reg, given: list[Declared], taken: list[Declared]) -> None:
+    def _joined(self, taken: Sequence[Operand]) -> list[_Joined]:
+        """A variable for each piece of the .param variables that a call in a branch writes."""
+        b = self._caller.values.b
+        made = [
+            _Joined(param, at, dtype, b.variable("returned", dtype))
+            for param in map(_param, taken)
+            if param is not None
+            for at, dtype in pieces(param)
+        ]
+        for each in made:
+            b.write(each.var, b.zero(each.dtype))
+        return made
+
+    def _leave(self, joined: list[_Joined], after: int) -> None:
+        """Go on behind the branches."""
+        t, parameters = self._caller.values, self._caller.parameters
+        for each in joined:
+            value = parameters.load(t, each.param, each.at, each.dtype)
+            t.b.write(each.var, t.as_type(value, each.dtype))
+        t.b.emit(graph.Branch(after))
+
+    def _join(self, joined: list[_Joined], after: int) -> None:
+        """Begin the block behind the branches."""
+        self._caller.open(after)
+        for each in joined:
+            self._caller.parameters.keep(each.param, each.at, self._caller.values.b.read(each.var))
+
+    def guarded(self, made: Instruction, condition: Value) -> None:
+        """Translate a call under a guard."""
+        caller = self._caller
+        joined = self._joined(_inside(list(made.operands)))
+        inside, after = caller.label(), caller.label()
+        caller.values.b.emit(graph.BranchIf(condition, inside, after))
+        caller.open(inside)
+        self.call(made)
+        self._leave(joined, after)
+        self._join(joined, after)
+
+    def _by_address(self, target: Reg, given: Sequence[Operand], taken: Sequence[Operand]) -> None:
         """One branch for each function that the address may be of."""
         caller, t = self._caller, self._caller.values
-        sizes = [each.size for each in given], [each.size for each in taken]
         address = t.read(target, u64)
         after = caller.label()
-        joined = [
-            (each, at, dtype, t.b.variable("returned", dtype))
-            for each in taken
-            for at, dtype in pieces(each)
-        ]
+        joined = self._joined(taken)
         for callee in self._taken():
-            have = [each.size for each in callee.params], [each.size for each in callee.results]
-            if have != sizes:
+            if not (_fits(given, callee.params) and _fits(taken, callee.results)):
                 continue
             inside, other = caller.label(), caller.label()
             number = code_address(caller.module, callee.name)
@@ -162,15 +223,11 @@ class Calls:
             t.b.emit(graph.BranchIf(same, inside, other))
             caller.open(inside)
             self._emit(callee, given, taken)
-            for each, at, dtype, var in joined:
-                t.b.write(var, t.as_type(caller.parameters.load(t, each, at, dtype), dtype))
-            t.b.emit(graph.Branch(after))
+            self._leave(joined, after)
             caller.open(other)
         told = "the address of a call is of no function with such parameters and results"
         t.b.emit(control.Raise(caller.error(ErrorSite("RuntimeError", told, t.b.loc))))
-        caller.open(after)
-        for each, at, _, var in joined:
-            caller.parameters.keep(each, at, t.b.read(var))
+        self._join(joined, after)
 
     def _taken(self) -> list[PtxFunction]:
         """The functions whose address the module's text takes."""
@@ -193,3 +250,25 @@ def _inside(operands: list[Operand]) -> tuple[Operand, ...]:
         return ()
     del operands[0]
     return first.parts
+
+
+def _param(operand: Operand) -> Declared | None:
+    """The .param variable of an argument or result; None of a register or a constant."""
+    variable = operand.variable if isinstance(operand, Symbol) else None
+    return variable if variable is not None and variable.space == "param" else None
+
+
+def _fits(operands: Sequence[Operand], wanted: Sequence[Declared]) -> bool:
+    """Whether operands have the sizes of parameters or results."""
+    return len(operands) == len(wanted) and all(
+        (size := _size(operand)) is None or size == each.size
+        for operand, each in zip(operands, wanted, strict=True)
+    )
+
+
+def _size(operand: Operand) -> int | None:
+    """The bytes of an argument or result; None of a constant, which fits any."""
+    param = _param(operand)
+    if param is not None:
+        return param.size
+    return operand.register.type.size if isinstance(operand, Reg) else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gridlane.core.dtypes import DType
 from gridlane.frontends.ptx.module import Declared, PtxFunction
+from gridlane.frontends.ptx.pieces import Piece, pieces
 from gridlane.frontends.ptx.text import Text
 from gridlane.frontends.ptx.translating import Translating
 from gridlane.frontends.ptx.types import TYPES, unsigned
@@ -15,31 +16,8 @@ from gridlane.ir.ops.arith import Shl, Shr
 from gridlane.ir.types import PointerType, Space, pointer
 from gridlane.ir.values import Function, Param, Value, Var
 
-Piece = tuple[int, DType]
-"""The offset and the type of a piece."""
-
 _MOST_BYTES = 32764
 """The most bytes of a kernel's parameters (PTX ISA 8.1 and sm_70 on)."""
-
-
-def pieces(param: Declared) -> list[Piece]:
-    """The pieces of a parameter, in order.
-
-    >>> from gridlane.frontends.ptx.module import parse_ptx
-    >>> text = ".version 8.0 .target sm_80\\n.entry k(.param .align 4 .b8 p[10]) { ret; }"
-    >>> pieces(parse_ptx(text).functions["k"].params[0])
-    [(0, u32), (4, u32), (8, u16)]
-    """
-    if not param.is_array:
-        return [(0, TYPES[param.type])]
-    made: list[Piece] = []
-    at, step = 0, min(8, param.align)
-    while at < param.size:
-        while at + step > param.size or at % step:
-            step //= 2
-        made.append((at, unsigned(8 * step)))
-        at += step
-    return made
 
 
 class Parameters:
@@ -47,10 +25,16 @@ class Parameters:
 
     Attributes:
         pointers: (parameter, offset) of those that hold addresses of global memory.
+        stored: the bytes of arguments of calls that the function writes anywhere.
     """
 
-    def __init__(self, function: PtxFunction, pointers: set[tuple[Declared, int]]) -> None:
-        self.function, self.pointers = function, pointers
+    def __init__(
+        self,
+        function: PtxFunction,
+        pointers: set[tuple[Declared, int]],
+        stored: dict[Declared, list[range]],
+    ) -> None:
+        self.function, self.pointers, self.stored = function, pointers, stored
         self._values: dict[tuple[Declared, int], Value] = {}
         self._results: dict[tuple[Declared, int], Var] = {}
         self._written: dict[tuple[Declared, int], Value] = {}
@@ -164,19 +148,22 @@ class Parameters:
             found = self._results[param, at] = t.b.variable(f"result.{at}", dtype)
         return found
 
-    def results(self, t: Translating) -> tuple[Value, ...]:
-        """What this function returns."""
-        return tuple(
-            t.b.read(self._result(t, param, at, dtype))
-            for param in self.function.results
-            for at, dtype in pieces(param)
-        )
+    def results(self, t: Translating, param: Declared) -> list[Value]:
+        """The pieces of a result of this function."""
+        return [t.b.read(self._result(t, param, at, dtype)) for at, dtype in pieces(param)]
 
     def argument(self, t: Translating, given: Declared, wanted: Declared) -> list[Value]:
         """The pieces of a callee's parameter, from what st.param wrote; an address may be a
-        pointer."""
+        pointer. What the function writes nowhere has no value, as compilers leave it that do not
+        need it; it is 0."""
         if given.size != wanted.size:
             t.fail(f"{given.name} has {given.size} bytes, and {wanted.name} has {wanted.size}")
+        written = self.stored.get(given, [])
+        for at, dtype in pieces(given):
+            if (given, at) not in self._written and not any(
+                each.start < at + dtype.size and at < each.stop for each in written
+            ):
+                self._written[given, at] = t.b.zero(dtype)
         return [self.load(t, given, at, dtype) for at, dtype in pieces(wanted)]
 
     def keep(self, param: Declared, at: int, value: Value) -> None:

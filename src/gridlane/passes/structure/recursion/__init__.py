@@ -1,0 +1,117 @@
+"""Turns cycles of calls into loops with a stack, at stage ``cfg``.
+
+The functions of a cycle become one function, whose graph has the blocks of all of them. A call
+saves the variables that live across it on a stack of the thread, and goes to a block that chooses
+where to go on; a return takes the place of its call from the stack, and goes there as well. So all
+threads of a warp meet between calls, and no target needs calls of its own. A stack that is full
+ends the thread with a located error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from gridlane.core.dtypes import u32
+from gridlane.ir.ops import control, memory
+from gridlane.ir.values import Module, Param, Value
+from gridlane.passes.structure.recursion.cycle import Cycle
+
+
+def remove_recursion(module: Module, stack_bytes: int) -> None:
+    """Replace the functions that call themselves, also by others, by loops.
+
+    Args:
+        stack_bytes: of a thread, for each cycle. The kernel has the stack.
+    """
+    if len(module.functions) == 1:
+        return
+    calls = {name: callees(module, name) for name in module.functions}
+    for names in cycles_of(calls):
+        first = module.functions[next(name for name in calls if name in names)]
+        others = [name for name in calls if name in names and name != first.name]
+        path = " and ".join(others) or "itself"
+        module.stack = f"{first.name} calls itself, by {path}", first.loc
+        entered = {
+            callee
+            for name, called in calls.items()
+            if name not in names
+            for callee in called
+            if callee in names
+        }
+        cycle = Cycle(module, [module.functions[name] for name in calls if name in names])
+        made = [cycle.entered_at(name, stack_bytes // 4) for name in sorted(entered)]
+        for name in names:
+            del module.functions[name]
+        module.functions.update((function.name, function) for function in made)
+        _hand_on(module, {loop.name: loop.params[-1].value for loop in made}, stack_bytes // 4)
+
+
+def _hand_on(module: Module, stacks: dict[str, Value], words: int) -> None:
+    """Give the kernel a stack, and hand it on to the functions that have it as last parameter.
+
+    Args:
+        stacks: the parameter of each of them; receives those of functions between.
+    """
+    waiting = list(stacks)
+    while waiting:
+        callee = waiting.pop()
+        for function in module.functions.values():
+            if function.name in stacks or callee not in callees(module, function.name):
+                continue
+            array = memory.LocalArray(u32, words, loc=function.loc)
+            if function.is_kernel:
+                function.body.ops.insert(0, array)
+                stacks[function.name] = array.result
+                continue
+            own = Value(array.result.type, None, "stack")
+            function.params.append(Param(own, len(function.params)))
+            stacks[function.name] = own
+            waiting.append(function.name)
+    for function in module.functions.values():
+        for op in function.body.walk():
+            if isinstance(op, control.Call) and op.callee in stacks:
+                op.arguments = (*op.arguments, stacks[function.name])
+
+
+def callees(module: Module, name: str) -> list[str]:
+    """The functions that a function calls, each once."""
+    walked = module.functions[name].body.walk()
+    return list(dict.fromkeys(op.callee for op in walked if isinstance(op, control.Call)))
+
+
+def cycles_of(calls: Mapping[str, Iterable[str]]) -> list[set[str]]:
+    """The sets of functions that call each other, callees first, by R. Tarjan's algorithm.
+
+    >>> [sorted(each) for each in cycles_of({"a": ["b"], "b": ["c", "c"], "c": ["b"], "d": ["d"]})]
+    [['b', 'c'], ['d']]
+    """
+    number: dict[str, int] = {}
+    low: dict[str, int] = {}
+    open_: list[str] = []
+    found: list[set[str]] = []
+    for root in calls:
+        if root in number:
+            continue
+        path = [(root, iter(calls[root]))]
+        number[root] = low[root] = len(number)
+        open_.append(root)
+        while path:
+            name, following = path[-1]
+            callee = next(following, None)
+            if callee is None:
+                path.pop()
+                if path:
+                    low[path[-1][0]] = min(low[path[-1][0]], low[name])
+                if low[name] == number[name]:
+                    at = open_.index(name)
+                    members = set(open_[at:])
+                    del open_[at:]
+                    if len(members) > 1 or name in calls[name]:
+                        found.append(members)
+            elif callee not in number:
+                number[callee] = low[callee] = len(number)
+                open_.append(callee)
+                path.append((callee, iter(calls[callee])))
+            elif callee in open_:
+                low[name] = min(low[name], number[callee])
+    return found
