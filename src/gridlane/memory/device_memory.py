@@ -27,6 +27,8 @@ class DeviceMemory(Generic[B]):
     def __init__(self, resource: MemoryResource[B], device: Any = None) -> None:
         self.resource, self.device = resource, device
         self.accounting = Accounting()
+        self.kept: dict[str, Any] = {}
+        """What lives as long as this memory, by its name."""
 
     def allocate(self, size: int) -> B:
         """Allocate a buffer of ``size`` bytes. Its memory is freed at the end of its lifetime. Hot.
