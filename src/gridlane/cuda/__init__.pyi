@@ -13,6 +13,7 @@ from gridlane.cuda import kernels as kernels
 from gridlane.cuda import names as names
 from gridlane.cuda import numba_compat as numba_compat
 from gridlane.cuda import random as random
+from gridlane.cuda import texture as texture
 from gridlane.cuda import types as types
 from gridlane.cuda import ufuncs as ufuncs
 from gridlane.cuda.arrays.creation import as_cuda_array as as_cuda_array
@@ -83,9 +84,9 @@ from gridlane.cuda.numba_compat import core as core
 from gridlane.cuda.numba_compat import cudadrv as cudadrv
 from gridlane.cuda.numba_compat import install_as_numba as install_as_numba
 from gridlane.cuda.numba_compat import testing as testing
+from gridlane.cuda.raw.code import compile_cpp as compile_cpp
 from gridlane.cuda.raw.module import RawKernel as RawKernel
 from gridlane.cuda.raw.module import RawModule as RawModule
-from gridlane.cuda.raw.module import compile_cpp as compile_cpp
 from gridlane.cuda.types import b1 as b1
 from gridlane.cuda.types import bfloat16 as bfloat16
 from gridlane.cuda.types import bool_ as bool_

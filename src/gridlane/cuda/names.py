@@ -36,7 +36,8 @@ _BY_MODULE: dict[str, str] = {
     "host.compilation": """
         compile compile_ptx compile_for_current_device compile_ptx_for_current_device
     """,
-    "raw.module": "RawKernel RawModule compile_cpp",
+    "raw.code": "compile_cpp",
+    "raw.module": "RawKernel RawModule",
     "host.refused": "declare_device compile_all",
     "kernels.argument_types": "typeof",
     "types": """
@@ -74,6 +75,7 @@ _OWN = (
     "names",
     "numba_compat",
     "random",
+    "texture",
     "types",
     "ufuncs",
 )

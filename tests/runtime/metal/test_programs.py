@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests import programs
 
-PROGRAM = """
+PROGRAM = '''
 import numpy as np
 from gridlane import cuda
 
@@ -42,8 +42,22 @@ free, total = cuda.current_context().get_memory_info()
 assert 0 < free <= total
 cuda.close()
 assert (cuda.to_device(host).copy_to_host() == host).all()
+
+from gridlane.cuda import texture
+code = """
+extern "C" __global__ void between(cudaTextureObject_t t, float *x)
+{
+    x[threadIdx.x] = tex1D<float>(t, threadIdx.x + 1.0f);
+}"""
+pixels = texture.CUDAarray(texture.ChannelFormatDescriptor(32, 0, 0, 0, 2), 3)
+pixels.copy_from(np.array([1, 2, 4], np.float32))
+resource = texture.ResourceDescriptor(0, cuArr=pixels)
+line = texture.TextureObject(resource, texture.TextureDescriptor(filterMode=1))
+out = np.zeros(3, np.float32)
+cuda.RawKernel(code, "between")(1, 3, (line, out))
+assert list(out) == [1.5, 3, 4]
 print(cuda.get_current_device().name.decode())
-"""
+'''
 
 
 def test_a_program(tmp_path: Path) -> None:
