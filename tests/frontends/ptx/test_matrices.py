@@ -7,11 +7,14 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+from tests.codegen.test_nvptx import checked_by_ptxas, ptx_of
 from tests.devices import DEVICES
 from tests.frontends.ptx.bodies import PTXAS, refused_by_ptxas, text_of
 
 from gridlane import cuda
 from gridlane.core.errors import CompileError
+from gridlane.core.options import KernelOptions
+from gridlane.frontends.ptx import PtxSource, parse_ptx
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -203,7 +206,20 @@ def product(device: str, shape: str, a: str, b: str, c: str, limited: str = "", 
 @pytest.mark.parametrize("shape, a, b, c", SHAPES)
 def test_products(device, shape, a, b, c):
     made, want = product(device, shape, a, b, c)
-    assert (made == want).all()
+    if device == "cuda" and a in EIGHT and c == "f16":  # whose sums GPUs round on the way
+        assert np.allclose(made.astype(float), want.astype(float), rtol=4e-3, atol=1e-2)
+    else:
+        assert (made == want).all()
+
+
+@pytest.mark.skipif(not PTXAS, reason="ptxas of CUDA is not installed")
+def test_ptxas_accepts_what_is_made_of_them(tmp_path: Path):
+    made: list[str] = []
+    for shape, a, b, c in SHAPES:
+        names, body = spelled(shape, a, b, c)
+        source = PtxSource(parse_ptx(text_of(names + body.replace("%x", "%rd"))), "k")
+        made.append(ptx_of(source.translate((), KernelOptions())))
+    checked_by_ptxas(made, "sm_90", tmp_path)
 
 
 @pytest.mark.parametrize("device", NATIVE)

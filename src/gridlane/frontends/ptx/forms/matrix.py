@@ -13,6 +13,7 @@ from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand
 from gridlane.frontends.ptx.types import SPACES
 from gridlane.frontends.ptx.values import Values
+from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, memory, warp
 from gridlane.ir.ops.grid import LaneId
 from gridlane.ir.ops.products import COLUMNS, Factor, Mma
@@ -66,7 +67,7 @@ def mma(t: Values, m: Match, o: Operands) -> None:
 # --- matrices of 8 rows of 16 bytes
 
 
-class _Lanes:
+class Lanes:
     """The lanes of a warp, and words of others."""
 
     def __init__(self, t: Values) -> None:
@@ -115,6 +116,46 @@ class _Lanes:
         return b.select(b.eq(odd, self.const(0)), lows, highs)
 
 
+@form(
+    f"{_MMA} .m8n8k128|m16n8k128|m16n8k256 .row .col .s32 .b1 .b1 .s32 .xor|and .popc",
+    "d, a, b, c",
+)
+def mma_bits(t: Values, m: Match, o: Operands) -> None:
+    """A product of matrices of bits: how many bits of a row and a column differ, or are both 1."""
+    shape = m.modifiers[2]
+    high, deep = 2 if shape.startswith("m16") else 1, 2 if shape.endswith("256") else 1
+    first, second, sums = (
+        [t.read(part, kind) for part in t.parts(operand, count)]
+        for operand, kind, count in zip(
+            o[1:], (u32, u32, i32), (high * deep, deep, 2 * high), strict=True
+        )
+    )
+    made = bit_sums(t, first, second, sums, arith.Xor if m.has("xor") else arith.And)
+    for target, value in zip(t.parts(o[0], len(made)), made, strict=True):
+        t.write(target, value)
+
+
+def bit_sums(
+    t: Values, first: list[Value], second: list[Value], sums: list[Value], join: type[Op]
+) -> list[Value]:
+    """The sums and the counts of bits. Lane ``4 g + w`` has word ``w`` of row ``g`` of A, and of
+    column ``g`` of B; further words are of row ``g + 8``, and of the next 128 bits."""
+    b, lanes, made = t.b, Lanes(t), list(sums)
+    high = len(first) // len(second)
+    row, column = lanes.row(4), lanes.rest(4)
+    for word in range(4):
+        above = lanes.sum((row, 4), word)
+        rows = [lanes.word_of(each, above) for each in first]
+        for side in range(2):
+            beside = lanes.sum((column, 8), 4 * side + word)
+            columns = [lanes.word_of(each, beside) for each in second]
+            for number, each in enumerate(rows):
+                at = number % high * 2 + side
+                bits = b.binary(join, each, columns[number // high])
+                made[at] = b.add(made[at], b.cast(b.unary(arith.Popcount, bits), i32))
+    return made
+
+
 _MATRICES = ".m8n8 .x1|x2|x4 [.trans] [.shared|shared::cta] .b16"
 
 
@@ -125,7 +166,7 @@ def _space(m: Match) -> Space:
 @form(f"ldmatrix .sync .aligned {_MATRICES}", "d, a")
 def ldmatrix(t: Values, m: Match, o: Operands) -> None:
     """Read matrices: each of the first lanes has the address of a row."""
-    count, lanes, b = int(m.one_of("x1", "x2", "x4")[1]), _Lanes(t), t.b
+    count, lanes, b = int(m.one_of("x1", "x2", "x4")[1]), Lanes(t), t.b
     kind = vector(u32, 4)
     where = t.pointer(o[1], kind, _space(m))
     held = [b.variable(f"row{n}", u32) for n in range(4)]
@@ -144,19 +185,19 @@ def ldmatrix(t: Values, m: Match, o: Operands) -> None:
             load()
     words = [b.read(var) for var in held]
     targets = t.parts(o[0], count)
-    read: Callable[[_Lanes, list[Value], int], Value] = _turned if m.has("trans") else _plain
+    read: Callable[[Lanes, list[Value], int], Value] = _turned if m.has("trans") else _plain
     made = [read(lanes, words, number) for number in range(count)]
     for target, value in zip(targets, made, strict=True):
         t.write(target, value)
 
 
-def _plain(lanes: _Lanes, words: list[Value], number: int) -> Value:
+def _plain(lanes: Lanes, words: list[Value], number: int) -> Value:
     """The own word of a matrix whose rows lanes hold."""
     source = lanes.sum((lanes.row(4), 1), 8 * number)
     return lanes.chosen([lanes.word_of(word, source) for word in words], lanes.rest(4))
 
 
-def _turned(lanes: _Lanes, words: list[Value], number: int) -> Value:
+def _turned(lanes: Lanes, words: list[Value], number: int) -> Value:
     """The own word of its transpose: a half of two rows."""
     column = lanes.row(4)
     word = lanes.t.b.binary(arith.Shr, column, lanes.const(1))
@@ -170,9 +211,9 @@ def _turned(lanes: _Lanes, words: list[Value], number: int) -> Value:
 @form(f"stmatrix .sync .aligned {_MATRICES}", "a, b")
 def stmatrix(t: Values, m: Match, o: Operands) -> None:
     """Write matrices: each of the first lanes has the address of a row."""
-    count, lanes, b = int(m.one_of("x1", "x2", "x4")[1]), _Lanes(t), t.b
+    count, lanes, b = int(m.one_of("x1", "x2", "x4")[1]), Lanes(t), t.b
     given = [t.read(part, u32) for part in t.parts(o[1], count)]
-    read: Callable[[_Lanes, Value, int], Value] = _turned_word if m.has("trans") else _row_word
+    read: Callable[[Lanes, Value, int], Value] = _turned_word if m.has("trans") else _row_word
     matrix = lanes.row(8)
     line = [
         lanes.chosen([read(lanes, value, word) for value in given], matrix) for word in range(4)
@@ -187,12 +228,12 @@ def stmatrix(t: Values, m: Match, o: Operands) -> None:
         b.store(where, whole)
 
 
-def _row_word(lanes: _Lanes, value: Value, word: int) -> Value:
+def _row_word(lanes: Lanes, value: Value, word: int) -> Value:
     """A word of the row that the own lane writes."""
     return lanes.word_of(value, lanes.sum((lanes.rest(8), 4), word))
 
 
-def _turned_word(lanes: _Lanes, value: Value, word: int) -> Value:
+def _turned_word(lanes: Lanes, value: Value, word: int) -> Value:
     """The same of the transpose: halves of two of its rows."""
     row, b = lanes.rest(8), lanes.t.b
     at = b.binary(arith.Shr, row, lanes.const(1))
@@ -203,7 +244,7 @@ def _turned_word(lanes: _Lanes, value: Value, word: int) -> Value:
 @form("movmatrix .sync .aligned .m8n8 .trans .b16", "d, a")
 def movmatrix(t: Values, m: Match, o: Operands) -> None:
     """The transpose of a matrix in registers."""
-    lanes, b = _Lanes(t), t.b
+    lanes, b = Lanes(t), t.b
     row, value = lanes.row(4), t.read(o[1], u32)
     at = b.binary(arith.Shr, row, lanes.const(1))
     low, high = (

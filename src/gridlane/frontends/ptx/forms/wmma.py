@@ -27,6 +27,8 @@ _SHAPES = {
     "m8n32k16": (8, 32, 16),
     "m16n16k8": (16, 16, 8),
     "m8n8k4": (8, 8, 4),
+    "m8n8k32": (8, 8, 32),
+    "m8n8k128": (8, 8, 128),
 }
 _HALF = "m16n16k16|m32n8k16|m8n32k16"
 _STATE = "[.global|shared|shared::cta]"
@@ -170,6 +172,7 @@ _SUMS = f".row|col .{_HALF} {_STATE} .f16|f32|s32"
 
 @form(f"wmma .load .c .sync .aligned {_SUMS}", _LOADS)
 @form(f"wmma .load .c .sync .aligned .row|col .m16n16k8 {_STATE} .f32", _LOADS)
+@form(f"wmma .load .c .sync .aligned .row|col .m8n8k32|m8n8k128 {_STATE} .s32", _LOADS)
 @form(f"wmma .load .c .sync .aligned .row|col .m8n8k4 {_STATE} .f64", _LOADS)
 def load_sums(t: Values, m: Match, o: Operands) -> None:
     """Sums: what a product is added to."""
@@ -189,6 +192,7 @@ def _places_of_sums(t: Values, shape: Shape) -> list[tuple[Value, Value]]:
 
 @form(f"wmma .store .d .sync .aligned {_SUMS}", "a, b, stride?")
 @form(f"wmma .store .d .sync .aligned .row|col .m16n16k8 {_STATE} .f32", "a, b, stride?")
+@form(f"wmma .store .d .sync .aligned .row|col .m8n8k32|m8n8k128 {_STATE} .s32", "a, b, stride?")
 @form(f"wmma .store .d .sync .aligned .row|col .m8n8k4 {_STATE} .f64", "a, b, stride?")
 def store_sums(t: Values, m: Match, o: Operands) -> None:
     """Write sums."""
