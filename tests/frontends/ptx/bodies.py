@@ -48,12 +48,13 @@ def results(
     source: np.ndarray | None = None,
     module: str = "",
     target: str = "sm_90",
+    via: str = "",
 ) -> np.ndarray:
     """What the threads of a block write."""
     current.choose(get_device(device))
     made = np.zeros(threads, np.uint32)
     given = np.zeros(1, np.uint32) if source is None else source
-    kernel = cuda.RawModule(code=text_of(body, module, target)).get_function("k")
+    kernel = cuda.RawModule(code=text_of(body, module, target), via=via).get_function("k")
     kernel((1,), (threads,), (given, made))
     return made
 

@@ -19,7 +19,8 @@ class Case:
     Attributes:
         sources: what the operands are: ``b16 b32 b64 f16 bf16 f32 f64 f16x2 bf16x2 pred``,
             ``count`` (32 bits, small more often), ``carry`` and ``borrow`` (the flag of the
-            thread), or ``=N`` (the constant N, which ``compute`` does not get).
+            thread), or ``=N`` (the constant N, which ``compute`` does not get). ``b32.h1`` and
+            ``-b32`` are such an operand as ``%r1.h1`` and ``-%r1``.
         results: likewise. ``s8`` and ``u8`` are bytes, extended to a register of 16 bits.
         compute: the results of sources.
     """
@@ -27,6 +28,8 @@ class Case:
     sources: tuple[str, ...]
     results: tuple[str, ...]
     compute: Callable[..., tuple[Result, ...]]
+    part: str = ""
+    """The part of the result's register that is written, as ``.h0``."""
 
 
 Modifiers = tuple[str, ...]

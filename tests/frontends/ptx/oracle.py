@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,8 +30,8 @@ class Use:
     case: Case
 
     def __str__(self) -> str:
-        constants = [each for each in self.case.sources if each[0] == "="]
-        return " ".join((self.spelling, *constants))
+        told = [each for each in self.case.sources if each[0] in "=-" or "." in each]
+        return " ".join((self.spelling, *told, self.case.part))
 
 
 def uses(spellings: Iterable[str]) -> Iterator[Use]:
@@ -103,6 +104,9 @@ class Operands(dict[tuple[str, int], list[int]]):
 
 
 # --- the text
+
+SPELLED = re.compile(r"(-?)(\w+)((?:\.\w+)?)")
+"""The sign, the kind and the part of a register that a source is."""
 
 
 def _wide(kind: str) -> int:
@@ -181,6 +185,9 @@ class Program:
             if kind[0] == "=":
                 given.append(kind[1:])
                 continue
+            found = SPELLED.fullmatch(kind)
+            assert found is not None
+            sign, kind, part = found.groups()
             slot = seen.get(kind, 0)
             seen[kind] = slot + 1
             name = self._load(kind, slot, loads)
@@ -190,14 +197,14 @@ class Program:
             elif kind == "borrow":
                 yield f"sub.cc.u32 %unused, 0, {name};"
             else:
-                given.append(name)
+                given.append(f"{sign}{name}{part}")
         self.inputs.append(inputs)
         results = [
             self._register("pred" if kind == "pred" else f"b{_wide(kind)}")
             for kind in use.case.results
             if kind not in ("carry", "borrow")
         ]
-        yield f"{use.spelling} {', '.join(('|'.join(results), *given))};"
+        yield f"{use.spelling} {', '.join(('|'.join(results) + use.case.part, *given))};"
         yield from self._store(use, results)
 
     def _store(self, use: Use, results: list[str]) -> Iterator[str]:

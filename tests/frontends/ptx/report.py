@@ -1,15 +1,20 @@
 """Run every elementwise form of PTX on every device, and write how each root compares with the
 model: ``python -m tests.frontends.ptx.report``.
 
-Exit status 1 where a result differs.
+A device may have a way of PTX behind it, as in ``cuda/driver``. Exit status 1 where a result
+differs.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -32,16 +37,18 @@ def main() -> int:
     parser.add_argument("--operands", type=int, default=2000, help="a multiple of 16 or 500")
     parser.add_argument("--devices", default=",".join(["interp", *DEVICES]))
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
+    parser.add_argument("--on", default="", help="what the devices are, for the page")
     given = parser.parse_args()
     devices = given.devices.split(",")
     counts: Counts = {device: Counter() for device in devices}
-    for start in range(0, len(USES), BATCH):
-        program = Program(USES[start : start + BATCH], given.operands, seed=start)
-        for device in devices:
-            for use, line in _compared(program, device):
-                counts[device][use.spelling.split(".")[0]] += 1
+    batch = partial(_batch, operands=given.operands, devices=devices)
+    with ProcessPoolExecutor(given.jobs, get_context("spawn")) as pool:
+        for found in pool.map(batch, range(0, len(USES), BATCH)):
+            for device, root, line in found:
+                counts[device][root] += 1
                 print(f"{device}: {line}", flush=True)
-    text = _table(counts, given.operands)
+    text = _table(counts, given.operands, given.on)
     if given.out is None:
         print(text)
     else:
@@ -49,11 +56,22 @@ def main() -> int:
     return int(any(any(each.values()) for each in counts.values()))
 
 
+def _batch(start: int, operands: int, devices: list[str]) -> list[tuple[str, str, str]]:
+    """What differs among some forms: the device, the root, a line."""
+    program = Program(USES[start : start + BATCH], operands, seed=start)
+    return [
+        (device, use.spelling.split(".")[0], line)
+        for device in devices
+        for use, line in _compared(program, device)
+    ]
+
+
 def _compared(program: Program, device: str) -> Iterator[tuple[Use, str]]:
     """The uses that differ or are refused, each with a line that says how."""
-    current.choose(get_device(device))
+    name, _, via = device.partition("/")
+    current.choose(get_device(name))
     try:
-        made = launched(program, cuda.RawModule)
+        made = launched(program, partial(cuda.RawModule, via=via))
     except CompileError as error:
         if len(program.uses) == 1:
             yield program.uses[0], f"{program.uses[0]}: {error}"
@@ -70,7 +88,7 @@ def _lines(program: Program, made: np.ndarray) -> Iterator[tuple[Use, str]]:
         yield by_name[line.split(" (")[0]], line
 
 
-def _table(counts: Counts, operands: int) -> str:
+def _table(counts: Counts, operands: int, on: str) -> str:
     roots = Counter(each.split(".")[0] for each in SPELLINGS)
     head = f"| root | forms | {' | '.join(counts)} |\n|---|---|{'---|' * len(counts)}"
     rows = [
@@ -84,7 +102,11 @@ def _table(counts: Counts, operands: int) -> str:
         for kind, names in OTHERS.items()
     )
     return _TEXT.format(
-        operands=operands, total=sum(roots.values()), table="\n".join((head, *rows)), others=others
+        operands=operands,
+        total=sum(roots.values()),
+        on=f"{on}\n\n" if on else "",
+        table="\n".join((head, *rows)),
+        others=others,
     )
 
 
@@ -99,7 +121,7 @@ gridlane. *same*: each result is the model's, bit for bit (any NaN is any NaN); 
 forms, it is within the ISA's bound, or 2 ulp where that is more. A number: so many cases differ, or
 are refused.
 
-{table}
+{on}{table}
 
 Other tests run the forms whose results are not those of operands alone:
 

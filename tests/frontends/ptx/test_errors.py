@@ -80,7 +80,7 @@ def test_a_malformed_module(text, told):
         (".reg .b32 %r<3>; mov.u32 %r1, %total_smem_size; ret;", "differs between devices"),
         (".reg .b32 %r<3>; ld.global.u32 %r1, [nothing]; ret;", "nothing is not declared"),
         (".reg .pred %p; { .param .b32 a; @%p st.param.b32 [a], 1; } ret;", "under a guard"),
-        (".reg .pred %p; @%p call (), k, (); ret;", "under a guard"),
+        (".reg .pred %p; @%p call (), k, (); ret;", "k is a kernel"),
         (".reg .b32 %r<3>; ld.global.u32 %r1, %r2; ret;", "an address stands in brackets"),
         (".reg .b32 %r<3>; ld.param.u32 %r1, [x+8]; ret;", "8 to 12 are read"),
         ("bar.sync 16; ret;", "barriers 0 to 15"),
@@ -88,7 +88,7 @@ def test_a_malformed_module(text, told):
         ("wgmma.fence.sync.aligned; ret;", "wgmma is not translated"),
         ("call (a), k, (b); ret;", "k is a kernel"),
         (".shared .b8 s[4] = {1}; ret;", "has no initial value"),
-        (".reg .v4 .f32 %v; ret;", "registers of vectors"),
+        (".reg .v3 .f32 %v; ret;", "no registers of type"),
         (".reg .b32 %r<2>; setp.eq.s32 %r1, 1, 2; ret;", "%r1 is .u32, and the result is .pred"),
     ],
 )
@@ -129,10 +129,12 @@ def test_variables_of_one_name():
     assert len(made.globals) == 4
 
 
-def test_recursion_is_refused():
+def test_recursion_without_an_end():
     f = ".func f() { call.uni g; ret; }\n.func g() { call.uni f; ret; }\n"
-    with pytest.raises(PtxError, match="calls itself, by f and g"):
-        translate(parse_ptx(f"{HEAD}{f}.entry k() {{ call.uni f; ret; }}"), "k")
+    current.choose(get_device("cpu"))
+    kernel = cuda.RawModule(code=HEAD + f + ".entry k() { call.uni f; ret; }").get_function("k")
+    with pytest.raises(RecursionError, match=r"(?s)the stack of a thread is full.*line \d"):
+        kernel(1, 1, ())
 
 
 @pytest.mark.parametrize("count", [2_000_000])
@@ -143,6 +145,30 @@ def test_long_repetitions(piece, count):
     for whole in (HEAD + text, f"{HEAD}.entry k() {{ {text} ret; }}"):
         with pytest.raises(PtxError):
             translate(parse_ptx(whole), "k")
+
+
+DIGITS = "9" * 10_000
+"""More than Python makes an integer of."""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f".reg .b32 %r; mov.u32 %r, {DIGITS};",
+        f".reg .b32 %r; mov.u32 %r, ({DIGITS}+1);",
+        f".reg .b64 %a; .reg .b32 %r; mov.u64 %a, 0; ld.global.u32 %r, [%a+{DIGITS}];",
+        f"bar.sync {DIGITS};",
+    ],
+)
+def test_numbers_of_thousands_of_digits(body):
+    with pytest.raises(PtxError):
+        read(body + " ret;")
+
+
+def test_places_of_thousands_of_digits():
+    """They are no part of what a kernel does."""
+    file, loc = f'.file {DIGITS} "a.cu"\n', f".loc {DIGITS} {DIGITS} {DIGITS}"
+    read(f"{loc}\n ret;", head=HEAD + file)
 
 
 def test_a_file_that_is_cut_anywhere():

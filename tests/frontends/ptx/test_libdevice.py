@@ -14,7 +14,6 @@ from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
 COUNT = 24
-RNG = np.random.default_rng(3)
 UNIT = ("asin", "acos", "atanh")
 """Functions of numbers within -1 and 1."""
 ABOVE_ONE = (
@@ -81,16 +80,16 @@ def call(name: str, params: int, suffixes: list[str]) -> str:
 
 
 def operands(stem: str, kinds: list[np.dtype]) -> list[np.ndarray]:
-    made = []
+    made, random = [], np.random.default_rng([len(kinds), *stem.encode()])
     for kind in kinds:
         if kind == np.int32:
-            values = RNG.integers(-20, 20, COUNT)
+            values = random.integers(-20, 20, COUNT)
         elif stem in UNIT:
-            values = RNG.uniform(-1, 1, COUNT)
+            values = random.uniform(-1, 1, COUNT)
         elif stem in ABOVE_ONE:
-            values = RNG.uniform(1, 9, COUNT)
+            values = random.uniform(1, 9, COUNT)
         else:
-            values = RNG.uniform(-9, 9, COUNT)
+            values = random.uniform(-9, 9, COUNT)
         made.append(values.astype(kind))
     return made
 
@@ -118,7 +117,9 @@ def test_a_function(name, device):
             abs(mpmath.mpf(float(got)) - exact) / float(np.spacing(out.dtype.type(abs(exact))))
             for got, exact in zip(out, want)
         )
-    assert worst < {"tgamma": 16, "lgamma": 16, "pow": 3}.get(stem, 2)
+    # glibc's vector functions of f64 are within 4.
+    usual = 4 if device == "cpu" and not is_single else 2
+    assert worst < max(usual, {"tgamma": 16, "lgamma": 16, "pow": 3}.get(stem, 2))
 
 
 def test_a_function_that_is_declared_else():

@@ -58,7 +58,7 @@ def test_formats(device, capfd):
 @pytest.mark.parametrize("device", ALL)
 def test_an_assertion(device):
     current.choose(get_device(device))
-    kernel = cuda.RawModule(code=CODE).get_function("k")
+    kernel = cuda.RawModule(code=CODE, via="ir").get_function("k")
     with pytest.raises(AssertionError, match=r"kernel.cu:20: .*Assertion `x\[i\] < limit` failed"):
         kernel((1,), (4,), (np.array([1, 2, 3, 40], np.int32), 9))
         cuda.synchronize()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,10 @@ SOURCE = Path(__file__).parent / "programs.cu"
 TEMPLATES = "scaled<float, 3>", "scaled<short, -2>"
 
 
-@pytest.fixture(scope="module")
-def modules() -> dict[str, cuda.RawModule]:
-    given = {"path": SOURCE, "name_expressions": TEMPLATES}
-    return {name: cuda.RawModule(**given, backend=name) for name in ("nvrtc", "clang")}
+@cache
+def module(backend: str) -> cuda.RawModule:
+    """The programs, by a compiler."""
+    return cuda.RawModule(path=SOURCE, name_expressions=TEMPLATES, backend=backend)
 
 
 ALL = ["interp", *DEVICES]
@@ -236,18 +237,18 @@ SLOW = {*(("doubles", device) for device in WORDS), ("floats", "opengl")}
         *((n, d, "clang") for n in PROGRAMS for d in ("interp", "cpu")),
     ],
 )
-def test_a_program(modules, name, device, backend):
+def test_a_program(name, device, backend):
     current.choose(get_device(device))
-    got, want = PROGRAMS[name](modules[backend].get_function(name))
+    got, want = PROGRAMS[name](module(backend).get_function(name))
     assert np.array_equal(np.asarray(got), np.asarray(want))
 
 
 @pytest.mark.parametrize("name, dtype, by", [(TEMPLATES[0], "f4", 3), (TEMPLATES[1], "i2", -2)])
 @pytest.mark.parametrize("backend", ["nvrtc", "clang"])
-def test_a_template_by_its_name(modules, name, dtype, by, backend):
+def test_a_template_by_its_name(name, dtype, by, backend):
     current.choose(get_device("cpu"))
     x = np.arange(32).astype(dtype)
-    modules[backend].get_function(name)(1, 32, (x,))
+    module(backend).get_function(name)(1, 32, (x,))
     assert (x == np.arange(32) * by).all()
 
 

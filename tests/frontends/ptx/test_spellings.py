@@ -197,3 +197,101 @@ def test_the_shared_memory_of_libraries(run):
         add.s64 %rd2, %rd2, %rd3;
         st.global.u32 [%rd2], %r6;""")
     assert (y == np.arange(32) + 5).all()
+
+
+def test_registers_of_vectors(run):
+    x, y = run("""
+        .reg .v2 .u32 pair, %pairs<3>;
+        .reg .v4.f32 four;
+        and.b32 %r3, %r2, 30;
+        mul.wide.u32 %rd4, %r3, 4;
+        sub.s64 %rd5, %rd1, %rd3;
+        add.s64 %rd5, %rd5, %rd4;
+        ld.global.v2.u32 pair, [%rd5];
+        mov.v2.u32 %pairs1, {pair.y, pair.x};
+        mov.v2.b32 %pairs2, %pairs1;
+        cvt.rn.f32.u32 four.x, %pairs2.x;
+        mov.f32 four.w, four.r;
+        cvt.rzi.u32.f32 %r4, four.w;
+        mad.lo.u32 %r4, %r4, 100, %pairs2.g;
+        mov.b64 %rd6, pair;
+        shr.u64 %rd6, %rd6, 32;
+        cvt.u32.u64 %r5, %rd6;
+        setp.eq.u32 %p1, %r5, pair.y;
+        @!%p1 trap;
+        add.s64 %rd2, %rd2, %rd3;
+        st.global.u32 [%rd2], %r4;""")
+    pairs = x.reshape(-1, 2)
+    assert (y == np.repeat(pairs[:, 1] * 100 + pairs[:, 0], 2)).all()
+
+
+@pytest.mark.parametrize(
+    "code, told",
+    [
+        (".reg .v3 .u32 v;", "no registers of type"),
+        (".reg .v2 .pred v;", "no registers of type"),
+        (".reg .v2 .u32 v; mov.u32 %r3, v.z;", "no operand: v.z"),
+        (".reg .v2 .u32 v; add.u32 %r3, v, 1;", "an operand is a register or a constant here"),
+        (".reg .v2 .u32 v; mov.v4.u32 v, {%r1, %r1, %r1, %r1};", "4 operands in braces"),
+    ],
+)
+def test_what_is_no_register_of_a_vector(run, code, told):
+    with pytest.raises(PtxError, match=told):
+        run(code)
+
+
+def test_special_registers_as_vectors_and_halves(run):
+    _, y = run("""
+        .reg .v4 .u32 t; .reg .b16 %h<3>; .reg .b32 %more<4>;
+        mov.v4.u32 t, %ntid;
+        mov.v4.u32 {%more0, %more1, _, %r6}, %tid;
+        mov.u16 %h1, %tid.x;
+        cvt.u32.u16 %r3, %h1;
+        mad.lo.u32 %r3, t.x, 1000, %r3;
+        mad.lo.u32 %r3, %more0, 100000, %r3;
+        add.u32 %r3, %r3, %r6;
+        add.u32 %r3, %r3, %ctaid.w;
+        add.s64 %rd2, %rd2, %rd3;
+        st.global.u32 [%rd2], %r3;""")
+    assert (y == 32000 + np.arange(32) * 100001).all()
+
+
+@pytest.mark.parametrize(
+    "code, told",
+    [
+        ("vadd.s32.s32.s32 %r3, -%r1, %r2;", "only vmad takes negated operands"),
+        ("vadd.s32.s32.s32 %r3.b0, %r1, %r2;", "a third source goes with a part of the result"),
+        ("vadd.s32.s32.s32 %r3, %r1, %r2, %r4;", "a third source goes with a part of the result"),
+        ("vadd.s32.s32.s32 %r3, %r1.h2, %r2;", r"\.h2 is no byte or half of a word"),
+        ("vadd.s32.s32.s32 %r3, %rd1.h1, %r2;", "take registers of 32 bits"),
+        ("vadd2.s32.s32.s32 %r3, %r1.b10, %r2, %r4;", r"lanes are named by \.h"),
+        ("vadd2.s32.s32.s32 %r3, %r1.h1, %r2, %r4;", "a selector names 2 of the lanes 0 to 3"),
+        ("vadd4.s32.s32.s32 %r3.b13, %r1, %r2, %r4;", "from the highest to the lowest"),
+        ("vmad.u32.u32.u32 %r3, -%r1, %r2, %r4;", "is not negated"),
+        ("vmad.s32.s32.s32.po %r3, %r1, %r2, -%r4;", "is not negated"),
+        ("vmad.s32.s32.s32 %r3, -%r1, %r2, -%r4;", "the product or the third source is negated"),
+        ("vmad.s32.s32.s32 %r3, %r1, %r2, %r4.h0;", "the third source is a whole register"),
+        ("vshl.s32.s32.u32.clamp.min %r3, %r1, %r2, %r4;", "is not translated"),
+        ("add.s32 %r3, %r1, -%r2;", "an operand is a register or a constant here"),
+        ("add.s32 %r3.h0, %r1, %r2;", "a result is a register"),
+    ],
+)
+def test_parts_of_registers_where_none_stand(run, code, told):
+    with pytest.raises(PtxError, match=told):
+        run(code)
+
+
+def test_hints_of_loads_that_have_no_use_for_them(run):
+    x, y = run(
+        """
+        ld.weak.param.u32 %r3, [n];
+        ld.param.ca.u32 %r4, [n];
+        ld.param.cs.u64 %rd4, [y];
+        add.s64 %rd4, %rd4, %rd3;
+        ld.weak.global.u32 %r5, [%rd1];
+        add.u32 %r3, %r3, %r4;
+        add.u32 %r3, %r3, %r5;
+        st.global.u32 [%rd4], %r3;""",
+        n=9,
+    )
+    assert (y == x + 18).all()

@@ -35,14 +35,14 @@ def test_halves(device, kind):
     cvt.rn.f32.u32 %f1, %t; cvt.rn.{kind}.f32 %h1, %f1; neg.{kind} %h2, %h1;
     mov.b32 %r1, {{%h1, %h2}}; mov.u32 %result, 0;
     red.global.max.noftz.v2.{kind} [%source], {{%h1, %h2}};
-    red.global.min.noftz.v4.{kind} [%source+4], {{%h1, %h2, %h2, %h1}};
-    atom.global.add.noftz.v2.{kind}x2 {{%r2, %r3}}, [%source+12], {{%r1, %r1}};
+    red.global.min.noftz.v4.{kind} [%source+8], {{%h1, %h2, %h2, %h1}};
+    atom.global.add.noftz.v2.{kind}x2 {{%r2, %r3}}, [%source+16], {{%r1, %r1}};
     """
     of = HALVES[kind]
-    source = np.full(10, 3, np.float32).astype(of)
+    source = np.full(12, 3, np.float32).astype(of)
     before = source.view(np.uint16)
     results(device, body, 8, before)
-    want = [7, 3, 0, -7, -7, 0, 31, -25, 31, -25]
+    want = [7, 3, 3, 3, 0, -7, -7, 0, 31, -25, 31, -25]
     assert (before.view(of).astype(np.float32) == want).all()
 
 

@@ -8,7 +8,7 @@ whose top byte is 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from gridlane.frontends.ptx.operands import Address
@@ -59,10 +59,15 @@ class Numbering:
     Attributes:
         spaces: those whose variables have addresses as numbers.
         places: where such variables are.
+        cycles: the functions that call themselves, also by others.
+        frames: whether such functions have local variables: each call has its own, in the first
+            part of local memory.
     """
 
     spaces: set[Space]
     places: set[Place]
+    cycles: set[str] = field(default_factory=set[str])
+    frames: bool = False
 
     def candidates(self, space: Space) -> list[Place]:
         """Where the memory at a number may be."""

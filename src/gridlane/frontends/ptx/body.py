@@ -16,11 +16,13 @@ from gridlane.frontends.ptx.operands import (
     Number,
     Operand,
     Pair,
+    Part,
     Reg,
     Register,
     Sink,
     Special,
     Symbol,
+    Texel,
     Tuple,
     Vector,
     number,
@@ -43,6 +45,10 @@ _NAME = re.compile(r"[A-Za-z_$%][\w$]*")
 _PLUS = re.compile(r"([A-Za-z_$%][\w$]*)\s*([+-])\s*(.+)")
 _ELEMENT = re.compile(r"([A-Za-z_$%][\w$]*)\s*\[(.+)\]")
 _TABLE = re.compile(r"\s*\.(?:callprototype|branchtargets|calltargets)\b")
+_PART = re.compile(
+    r"(?P<sign>-?)\s*(?P<name>[A-Za-z_$%][\w$]*)(?:\.(?P<chosen>h[0-3]{1,2}|b[0-7]{1,4}))?"
+)
+_KIND = re.compile(r"\.?(?:v([24])\b\.?)?(\w*)")
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)")
 _MEMORY = frozenset(("ld", "ldu", "st", "atom", "red"))
 _RESERVED = {
@@ -96,6 +102,7 @@ class Body:
         labels: the block of each label, by scope and name.
         variables: the shared, local and other variables declared in it.
         tables: the labels of ``.branchtargets``.
+        named: the registers that are parameters and results of the function.
     """
 
     blocks: list[Block]
@@ -106,6 +113,7 @@ class Body:
     tables: dict[str, tuple[str, ...]]
     scopes: dict[int, int]
     """The scope of the instruction at a place, where that is not the outermost."""
+    named: dict[Declared, Register]
 
     def target(self, instruction: Instruction, name: str) -> int | None:
         """The block that a label names for an instruction."""
@@ -122,8 +130,8 @@ class Body:
 class _Names:
     """What a scope declares."""
 
-    registers: dict[str, Register]
-    ranges: dict[str, tuple[str, int]]
+    registers: dict[str, Register | Vector]
+    ranges: dict[str, tuple[str, int, int]]
     variables: dict[str, Declared]
 
 
@@ -140,15 +148,20 @@ class _Reader:
     def __init__(self, module: PtxModule, function: PtxFunction) -> None:
         self.module, self.function, self.text = module, function, module.text
         self.code = module.text.code
-        self.body = Body([Block(0, function.start)], [], [], {}, [-1], {}, {})
+        self.body = Body([Block(0, function.start)], [], [], {}, [-1], {}, {}, {})
         self.scopes = [(0, _Names({}, {}, {}))]
         self.line: tuple[int, int, int] | None = None
         self.last_label = ""
         self.in_call = False
         self.decoded: dict[str, Operand] = {}
         self.opcodes: dict[str, tuple[str, tuple[str, ...]]] = {}
+        names = self.scopes[0][1]
         for each in (*function.params, *function.results):
-            self.scopes[0][1].variables[each.name] = each
+            if each.space == "reg":
+                made = self._register(each.name, each.type)
+                names.registers[each.name] = self.body.named[each] = made
+            else:
+                names.variables[each.name] = each
 
     def read(self) -> Body:
         """Read all statements."""
@@ -176,7 +189,7 @@ class _Reader:
 
     def _loc(self, text: str) -> None:
         if found := _LOC.match(text):
-            self.line = int(found[1]), int(found[2]), int(found[3])
+            self.line = int(found[1][:9]), int(found[2][:9]), int(found[3][:9])
 
     def _label(self, found: re.Match[str]) -> None:
         name, at = found["label"], found.start("label")
@@ -228,10 +241,13 @@ class _Reader:
 
     def _registers(self, text: str, at: int) -> None:
         words = text.replace(",", " ").split()
-        kind = words[0].lstrip(".") if words else ""
-        if kind.startswith("v2") or kind.startswith("v4"):
-            self.text.fail("registers of vectors are not translated; use one for each part", at)
-        if kind not in TYPES:
+        found = _KIND.fullmatch(words[0]) if words else None
+        if found and found[1] and not found[2] and len(words) > 1:  # .v2 .u32
+            found = _KIND.fullmatch(words.pop(0) + words[0])
+        kind, width = (found[2] or "", int(found[1] or 1)) if found else ("", 1)
+        if kind == "b128" and width == 1:  # two words, the lower one first
+            kind, width = "b64", 2
+        if kind not in TYPES or (width > 1 and kind == "pred"):
             self.text.fail(f"no registers of type .{kind} are translated", at, 4)
         names = self.scopes[-1][1]
         for name in words[1:]:
@@ -241,11 +257,11 @@ class _Reader:
                     self.text.fail(f"{name}: more than 2^24 registers", at)
                 if found[1] in names.ranges:
                     self.text.fail(f"{name} is declared twice", at)
-                names.ranges[found[1]] = kind, count
+                names.ranges[found[1]] = kind, count, width
             elif _NAME.fullmatch(name):
                 if name in names.registers:
                     self.text.fail(f"{name} is declared twice", at)
-                names.registers[name] = self._register(name, kind)
+                names.registers[name] = self._several(name, kind, width)
             else:
                 self.text.fail(f"no name of a register: {name[:40]}", at)
 
@@ -254,7 +270,24 @@ class _Reader:
         self.body.registers.append(made)
         return made
 
-    def _find(self, name: str) -> Register | Declared | None:
+    def _several(self, name: str, kind: str, width: int) -> Register | Vector:
+        """A register, or the parts of one that is a vector."""
+        if width == 1:
+            return self._register(name, kind)
+        return Vector(tuple(Reg(self._register(f"{name}.{c}", kind)) for c in "xyzw"[:width]))
+
+    def _part(self, name: str) -> Reg | None:
+        """A part of a register that is a vector, as ``%v.x``."""
+        stem, _, letter = name.rpartition(".")
+        at = "xyzwrgba".find(letter) % 4 if len(letter) == 1 and letter in "xyzwrgba" else -1
+        found = self._find(stem) if at >= 0 else None
+        if not isinstance(found, Vector) or at >= len(found.parts):
+            return None
+        part = found.parts[at]
+        assert isinstance(part, Reg)
+        return part
+
+    def _find(self, name: str) -> Register | Vector | Declared | None:
         """The register or variable of a name, in the innermost scope that has it."""
         for _, names in reversed(self.scopes):
             found = names.registers.get(name) or names.variables.get(name)
@@ -265,7 +298,7 @@ class _Reader:
             digits = name[len(stem) :]
             is_number = known and digits and len(digits) < 11 and str(int(digits)) == digits
             if known and is_number and int(digits) < known[1]:
-                made = names.registers[name] = self._register(name, known[0])
+                made = names.registers[name] = self._several(name, known[0], known[2])
                 return made
         return self.module.variables.get(name)
 
@@ -309,9 +342,12 @@ class _Reader:
             self.text.fail("an operand is missing", at)
         first = part[0]
         if first == "[":
-            return self._address(part, at)
+            return self._texel(part, at) if "," in part else self._address(part, at)
         if first == "(" and (constant := evaluate(part)) is not None and not self.in_call:
             return constant
+        if first == "{" and part[-1] != "}" and "|" in part:
+            left, _, right = part.rpartition("|")
+            return Pair(self._operand(left.strip(), at), self._operand(right.strip(), at))
         if first in "{(":
             if part[-1] != {"{": "}", "(": ")"}[first]:
                 self.text.fail(f"{part[:40]} is not closed", at)
@@ -329,16 +365,34 @@ class _Reader:
                 return Reg(inner.register, True)
             self.text.fail(f"{part}: only a predicate is negated so", at, len(part))
         value = number(part)
+        if value is None and (first == "-" or "." in part):
+            chosen = self._chosen(part)
+            if chosen is not None:
+                return chosen
         if value is None and first in "-+~!(0123456789":
             value = evaluate(part)
         return value if value is not None else self._named(part, at)
+
+    def _chosen(self, part: str) -> Part | None:
+        """Some bytes or halves of a register, or its negation."""
+        found = _PART.fullmatch(part)
+        if found is None or not (found["sign"] or found["chosen"]):
+            return None
+        register = self._find(found["name"])
+        if not isinstance(register, Register):
+            return None
+        return Part(register, found["chosen"] or "", bool(found["sign"]))
 
     def _named(self, part: str, at: int) -> Operand:
         found = self._find(part)
         if isinstance(found, Register):
             return Reg(found)
+        if isinstance(found, Vector):
+            return found
         if found is not None:
             return Symbol(part, found)
+        if (own := self._part(part)) is not None:
+            return own
         if match := _ELEMENT.fullmatch(part):
             return self._element(match[1], match[2], at)
         if part in _RESERVED:
@@ -360,6 +414,16 @@ class _Reader:
         if not isinstance(variable, Declared) or value is None or value.value < 0:
             self.text.fail(f"no element of an array: {name[:40]}[{index[:20]}]", at, len(name))
         return Symbol(name, variable, TYPES[variable.type].size * int(value.value))
+
+    def _texel(self, part: str, at: int) -> Texel:
+        """A place in a texture or surface."""
+        inner = split_operands(part[1:-1]) if part[-1] == "]" else []
+        if len(inner) == 3:
+            self.text.fail("a sampler apart from its texture is not translated", at, len(part))
+        if len(inner) != 2:
+            self.text.fail(f"no address is translated that is written {part[:60]}", at, len(part))
+        base, place = (self._operand(each, at + 1 + where) for each, where in inner)
+        return Texel((base, *(place.parts if isinstance(place, Vector) else (place,))))
 
     def _address(self, part: str, at: int) -> Operand:
         found = _ADDRESS.fullmatch(part)

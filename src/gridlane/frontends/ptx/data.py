@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
 
+from gridlane.frontends.ptx.expressions import evaluate
 from gridlane.frontends.ptx.module import Declared, PtxModule
 from gridlane.frontends.ptx.operands import number
 from gridlane.frontends.ptx.text import words_of
@@ -51,20 +53,24 @@ class ModuleData:
 
     Attributes:
         offsets: of the variables by name.
-        size: bytes in all.
+        size: bytes in all; ``constants``: those of constant memory, which come first.
     """
 
     def __init__(self, module: PtxModule) -> None:
         self.module = module
         self.offsets: dict[str, int] = {}
         self.size = 0
-        for each in module.variables.values():
-            if each.space not in ("global", "const") or each.linking == "extern":
-                continue
-            step = max(16, each.align)
-            at = -(-self.size // step) * step
-            self.offsets[each.name] = at
-            self.size = at + each.size
+        self.constants = 0
+        for space in ("const", "global"):
+            for each in module.variables.values():
+                if each.space != space or each.linking == "extern":
+                    continue
+                step = max(16, each.align)
+                at = -(-self.size // step) * step
+                self.offsets[each.name] = at
+                self.size = at + each.size
+            if space == "const":
+                self.constants = self.size
         self._references: list[Reference] = []
 
     def size_of(self, name: str) -> int:
@@ -108,12 +114,10 @@ class ModuleData:
             PtxError: it is malformed, or longer than the variable.
         """
         dtype, start = TYPES[variable.type], self.offsets.get(variable.name, 0)
-        made = b""
-        words = words_of(variable.value)
-        if variable.value.count("{") > 1 and len(words) * dtype.size < variable.size:
-            self._fail(variable, "rows that are given in part are not translated")
-        for word in words:
-            value = number(word)
+        made = bytearray()
+        for at, word in self._placed(variable):
+            made.extend(bytes(at * dtype.size - len(made)))
+            value = number(word) or evaluate(word)
             if value is None:
                 self._refer(variable, word, start + len(made), dtype.size)
                 made += bytes(dtype.size)
@@ -128,7 +132,25 @@ class ModuleData:
                 made += (int(value.value) & (1 << dtype.bits) - 1).to_bytes(dtype.size, "little")
         if len(made) > variable.size:
             self._fail(variable, f"has {variable.size} bytes, and {len(made)} are given")
-        return made.ljust(variable.size, b"\0")
+        return bytes(made.ljust(variable.size, b"\0"))
+
+    def _placed(self, variable: Declared) -> Iterator[tuple[int, str]]:
+        """The words of an initial value, each with the number of its element. A row that is given
+        in part ends in zeros."""
+        at, ends = 0, list[int]()
+        for piece in re.split(r"([{}])", variable.value):
+            if piece == "{":
+                depth = len(ends) - 1
+                row = variable.rows[depth] if 0 <= depth < len(variable.rows) else 0
+                ends.append(at + row if row else ends[-1] if ends else 1 << 62)
+            elif piece == "}" and ends:
+                end = ends.pop()
+                at = end if len(ends) and end < 1 << 62 else at
+            for word in words_of(piece) if piece not in "{}" else ():
+                if ends and at >= ends[-1]:
+                    self._fail(variable, f"a row has more than its {len(ends)}. dimension")
+                yield at, word
+                at += 1
 
     def _refer(self, variable: Declared, word: str, at: int, size: int) -> None:
         found = _SYMBOL.fullmatch(word)

@@ -5,8 +5,9 @@ PTX ISA 9.0, chapters "Syntax", "Directives" and "Abstracting the ABI".
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gridlane.frontends.ptx.text import Text, words_of
 from gridlane.frontends.ptx.types import TYPES
@@ -21,7 +22,8 @@ _VERSION = re.compile(r"\.version\s+(\d+)\.(\d+)")
 _TARGET = re.compile(r"\.target\s+([\w,\s]*?)(?=\s*(?:\n|\.|$))")
 _SIZE = re.compile(r"\.address_size\s+(\d+)")
 _FILE = re.compile(r'\.file\s+(\d+)\s+"((?:[^"\\\n]|\\.)*)"[^\n]*')
-_SKIPPED = re.compile(r"\.(?:pragma|alias)\b[^;]*;|\.loc\b[^\n]*")
+_SKIPPED = re.compile(r"\.pragma\b[^;]*;|\.loc\b[^\n]*")
+_ALIAS = re.compile(rf"\.alias\s+(?P<name>{_NAME})\s*,\s*(?P<of>{_NAME})\s*;")
 _SECTION = re.compile(r"\.section\s+[^\s{]+\s*\{")
 _LINKING = re.compile(r"\.(extern|visible|weak|common)\b\s*")
 _FUNCTION = re.compile(
@@ -31,6 +33,9 @@ _FUNCTION = re.compile(
 _VARIABLE = re.compile(
     r"\.(?P<space>global|const|shared|local|tex|param)\b(?P<rest>[^;={]*)(?:=\s*(?P<value>[^;]*))?;"
 )
+_REFERENCE = re.compile(r"\.global\s+\.(?:texref|surfref)\s+(?P<rest>[^;={]*)(?:=[^;]*)?;")
+_SAMPLER = re.compile(r"\.global\s+\.samplerref\b[^;]*;")
+"""Samplers apart from textures. Kernels that use them are refused."""
 _DECLARED = re.compile(
     rf"\s*(?:\.attribute\s*\([^()]*\)\s*)?(?:\.align\s+(?P<align>\d+)\s*)?(?:\.v(?P<vector>[24])\s*)?\.(?P<type>\w+)\s+"
     rf"(?P<attributes>(?:\.\w+(?:\s+\d+)?\s+)*)(?P<name>{_NAME})\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)$"
@@ -48,11 +53,15 @@ class Declared:
     """A declared variable or parameter.
 
     Attributes:
-        space: ``global``, ``const``, ``shared``, ``local`` or ``param``.
+        space: ``global``, ``const``, ``shared``, ``local`` or ``param``; ``reg`` of a parameter
+            that is a register.
         count: how many elements; None for an array without a size.
         pointer: the space that a parameter's ``.ptr`` names ("" for generic), or None.
         value: the text of the initial value, or "".
+        rows: of an array of several dimensions, the elements of what each inner one is of.
         linking: ``extern``, ``visible``, ``weak``, ``common`` or "".
+        is_reference: whether it holds the handle of a texture or surface, which its name stands
+            for.
     """
 
     name: str
@@ -65,6 +74,8 @@ class Declared:
     pointer: str | None = None
     value: str = ""
     linking: str = ""
+    is_reference: bool = False
+    rows: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
@@ -192,6 +203,12 @@ class _Index:
             linking, at = found[1], found.end()
         if found := _FUNCTION.match(code, at):
             return self._function(found, start)
+        if found := _REFERENCE.match(code, at):
+            made = self._declared(f".b64 {found['rest']}", "global", found.start("rest") - 5)
+            self._define_variable(replace(made, is_reference=True), linking, "")
+            return found.end()
+        if found := _SAMPLER.match(code, at):
+            return found.end()
         if found := _VARIABLE.match(code, at):
             declared = self._declared(found["rest"], found["space"], found.start("rest"))
             self._define_variable(declared, linking, (found["value"] or "").strip())
@@ -206,9 +223,12 @@ class _Index:
                 )
             return found.end()
         if found := _FILE.match(code, at):
-            self.files[int(found[1])] = found[2]
+            self.files[int(found[1][:9])] = found[2]
             return found.end()
         if found := _SKIPPED.match(code, at):
+            return found.end()
+        if found := _ALIAS.match(code, at):
+            self._alias(found)
             return found.end()
         if found := _SECTION.match(code, at):
             return self._closed(found.end())
@@ -224,6 +244,8 @@ class _Index:
         tuning = self._tuning(found["tuning"], found.start("tuning"))
         start = end = 0
         after = found.end()
+        if found["kind"] == "entry" and any(each.space == "reg" for each in params):
+            self.text.fail(f"{name} is a kernel: its parameters are .param variables", at)
         if found["end"] == "{":
             start, after = after, self._closed(after)
             end = after - 1
@@ -234,6 +256,17 @@ class _Index:
         if made.has_body or known is None:
             self.functions[name] = made
         return after
+
+    def _alias(self, found: re.Match[str]) -> None:
+        """Give a function that is declared the body of another one."""
+        known, made = self.functions.get(found["name"]), self.functions.get(found["of"])
+        if made is None or made.is_entry or not made.has_body:
+            told = f"{found['of']} is no function that is defined in front of its alias"
+            self.text.fail(told, found.start("of"), len(found["of"]))
+        if known is not None and known.has_body:
+            told = f"{found['name']} is defined a second time"
+            self.text.fail(told, found.start("name"), len(found["name"]))
+        self.functions[found["name"]] = replace(made, name=found["name"])
 
     def _closed(self, at: int) -> int:
         """The end of a brace's block, behind the opening brace at ``at`` - 1."""
@@ -270,7 +303,7 @@ class _Index:
             found = re.match(r"\s*\.(param|reg)\b", part)
             if found is None:
                 self.text.fail("a parameter is declared with .param or .reg", start)
-            made.append(self._declared(part[found.end() :], "param", at + found.end()))
+            made.append(self._declared(part[found.end() :], found[1], at + found.end()))
             at += len(part) + 1
         names = [each.name for each in made]
         for each in made:
@@ -292,6 +325,7 @@ class _Index:
             self.variables[made.name] = Declared(
                 *(made.name, made.type, made.space, count, made.align, made.at),
                 *(made.is_array, made.pointer, value, linking),
+                *(made.is_reference, made.rows),
             )
 
 
@@ -309,7 +343,7 @@ def declared(text: Text, part: str, space: str, at: int) -> Declared:
     if found is None:
         text.fail(f"a malformed declaration: {part.strip()[:60]}", start)
     kind, name = found["type"], found["name"]
-    if kind not in TYPES or kind == "pred":
+    if kind not in TYPES or (kind == "pred" and space != "reg"):
         text.fail(f"no variable of type .{kind} is translated", start, max(1, len(part.strip())))
     count: int | None = int(found["vector"] or 1)
     sizes = re.findall(r"\[\s*([^\]]*?)\s*\]", found["sizes"])
@@ -332,4 +366,12 @@ def declared(text: Text, part: str, space: str, at: int) -> Declared:
     return Declared(
         *(name, kind, space, count, align, at + found.start("name"), bool(sizes)),
         None if pointer is None else where,
+        rows=_rows(sizes, int(found["vector"] or 1)),
     )
+
+
+def _rows(sizes: list[str], vector: int) -> tuple[int, ...]:
+    """The elements of a row of each inner dimension; a vector is the innermost."""
+    inner = [int(size, 0) if not size.isdigit() else int(size) for size in sizes[1:] if size]
+    inner += [vector] if vector > 1 and sizes else []
+    return tuple(math.prod(inner[at:]) for at in range(len(inner)))

@@ -70,6 +70,17 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
+class Texel:
+    """A place in a texture or surface, as ``[%rd1, {%f1, %f2}]``.
+
+    Attributes:
+        parts: the object, then the coordinates.
+    """
+
+    parts: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Vector:
     """Operands in braces."""
 
@@ -92,15 +103,31 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """Bytes or halves of a register, or its negation, which video instructions take.
+
+    Attributes:
+        chosen: ``b`` or ``h`` and the numbers of the parts, the highest first; "" for all.
+    """
+
+    register: Register
+    chosen: str
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Sink:
     """``_``: a result that is dropped."""
 
 
-Operand = Reg | Number | Special | Symbol | Address | Vector | Tuple | Pair | Sink
+Operand = Reg | Number | Special | Symbol | Address | Texel | Vector | Tuple | Pair | Part | Sink
 
 _INTEGER = re.compile(
     r"(?P<sign>-?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<binary>[01]+)|(?P<octal>0[0-7]+)|(?P<decimal>\d+))[uU]?"
 )
+_MOST_DIGITS = 100
+"""The most characters of an integer: 64 binary digits with some zeros in front. Python refuses to
+read numbers of thousands."""
 _BITS = re.compile(r"0[fF](?P<single>[0-9a-fA-F]{8})|0[dD](?P<double>[0-9a-fA-F]{16})")
 _DECIMALS = re.compile(r"-?(?:\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)")
 
@@ -112,6 +139,8 @@ def number(text: str) -> Number | None:
     (1.0, -16, 15, 1.5)
     """
     if found := _INTEGER.fullmatch(text):
+        if len(text) > _MOST_DIGITS:
+            return None
         digits = found["hex"], found["binary"], found["octal"], found["decimal"]
         value = next(int(d, base) for d, base in zip(digits, (16, 2, 8, 10)) if d is not None)
         if value >= 1 << 64:

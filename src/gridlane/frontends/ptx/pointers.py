@@ -8,7 +8,7 @@ pointer if all that is written to it is, of one space.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gridlane.core.dtypes import DType, f32, f64
@@ -16,7 +16,16 @@ from gridlane.frontends.ptx.addresses import Numbering
 from gridlane.frontends.ptx.body import Instruction
 from gridlane.frontends.ptx.forms.table import Match
 from gridlane.frontends.ptx.module import Declared
-from gridlane.frontends.ptx.operands import Address, Operand, Pair, Reg, Register, Symbol, Vector
+from gridlane.frontends.ptx.operands import (
+    Address,
+    Operand,
+    Pair,
+    Part,
+    Reg,
+    Register,
+    Symbol,
+    Vector,
+)
 from gridlane.frontends.ptx.types import SPACES, unsigned
 from gridlane.ir.types import Space, Type, pointer
 
@@ -60,8 +69,13 @@ def sources_of(instruction: Instruction, match: Match) -> list[Register]:
     return made
 
 
+def registers_of(operands: Sequence[Operand]) -> list[Register]:
+    """The registers in operands."""
+    return [register for operand in operands for register in _registers(operand)]
+
+
 def _registers(operand: Operand) -> list[Register]:
-    if isinstance(operand, Reg):
+    if isinstance(operand, Reg | Part):
         return [operand.register]
     if isinstance(operand, Address):
         return [operand.base] if isinstance(operand.base, Register) else []
@@ -82,6 +96,25 @@ def addressed(reads: list[Read], params: tuple[Declared, ...]) -> list[Declared]
     return [param for param in params if param in taken]
 
 
+def stored(reads: list[Read]) -> dict[Declared, list[range]]:
+    """The bytes of parameters that instructions write."""
+    made: dict[Declared, list[range]] = defaultdict(list)
+    for instruction, match in reads:
+        if instruction.root == "st" and instruction.operands and match.has("param", "param::func"):
+            address = instruction.operands[0]
+            if not isinstance(address, Address):
+                continue
+            base = address.base
+            if isinstance(base, Symbol) and base.variable is not None:
+                count = 4 if match.has("v4") else 2 if match.has("v2") else 1
+                start = address.offset + base.offset
+                made[base.variable].append(range(start, start + count * match.type.size))
+    return made
+
+
+_NO_SPACES: frozenset[Space] = frozenset()
+
+
 class _Source:
     """What a register may be: the sum of ``bases`` and an integer, or a variable's address.
 
@@ -96,24 +129,32 @@ class _Source:
     __slots__ = ("copies", "other", "roots", "spaces", "sums")
 
     def __init__(self) -> None:
-        self.copies: list[Register] = []
-        self.sums: list[tuple[Operand, Operand]] = []
-        self.roots: list[Root] = []
-        self.spaces: set[Space] = set()
+        # Tuples, as most have one element or none, and modules have many registers.
+        self.copies: tuple[Register, ...] = ()
+        self.sums: tuple[tuple[Operand, Operand], ...] = ()
+        self.roots: tuple[Root, ...] = ()
+        self.spaces: frozenset[Space] = _NO_SPACES
         self.other = False
 
 
 def infer(
-    reads: list[Read], params: tuple[Declared, ...], numbering: Numbering, found: Numbering
+    reads: list[Read],
+    params: tuple[Declared, ...],
+    handed: set[Register],
+    numbering: Numbering,
+    found: Numbering,
 ) -> Types:
     """The types of all registers.
 
     Args:
         params: those of a kernel, in which addresses are global; none of a function's.
+        handed: registers that calls write, which may hold anything.
         numbering: the spaces whose addresses are numbers.
         found: receives spaces whose addresses become numbers, as a register may be of several.
     """
     sources = _sources(reads, numbering.spaces)
+    for register in handed:
+        sources[register].other = True
     users = _users(sources)
     own = set(params)  # what a call returns may be of any memory
 
@@ -132,7 +173,7 @@ def infer(
     live = _live(sources, users, lambda source: roots.issuperset(source.roots))
     spaces = _spaces(sources, users, live)
     types: dict[Register, Type] = {}
-    floats = _floats(reads)
+    floats = {each: type_ for each, type_ in _floats(reads).items() if each not in handed}
     for register in sources:
         several = spaces.get(register, frozenset[Space]())
         if len(several) > 1:
@@ -164,19 +205,19 @@ def _note(
         _copy(source, operands[1], numbers)
         _copy(source, operands[2], numbers)
     elif root == "add" and match.type.bits >= 32 and match.type.is_integer:
-        source.sums.append((operands[1], operands[2]))
+        source.sums += ((operands[1], operands[2]),)
     elif root in ("mad", "sub") and match.type.is_integer and match.type.bits >= 32:
         is_sum = root == "mad"
         if is_sum and made.modifiers[0] == "hi":
             source.other = True
         elif is_sum:
-            source.sums.append((operands[3], operands[0]))
+            source.sums += ((operands[3], operands[0]),)
         else:
-            source.sums.append((operands[1], operands[0]))
+            source.sums += ((operands[1], operands[0]),)
     elif root == "ld" and made.modifiers[0] == "param" and isinstance(operands[1], Address):
         base = operands[1].base
         if isinstance(base, Symbol) and base.variable is not None and match.type.bits == 64:
-            source.roots.append((base.variable, operands[1].offset + 8 * number))
+            source.roots += ((base.variable, operands[1].offset + 8 * number),)
         else:
             source.other = True
     else:
@@ -185,14 +226,14 @@ def _note(
 
 def _copy(source: _Source, operand: Operand, numbers: set[Space]) -> None:
     if isinstance(operand, Reg):
-        source.copies.append(operand.register)
+        source.copies += (operand.register,)
     elif isinstance(operand, Symbol) and operand.variable is not None:
         space = Space.LOCAL if operand.variable.space == "param" else None
         space = space or SPACES.get(operand.variable.space)
-        if space is None or space in numbers:
+        if space is None or space in numbers or operand.variable.is_reference:
             source.other = True
         else:
-            source.spaces.add(space)
+            source.spaces |= {space}
     else:
         source.other = True
 
@@ -272,6 +313,8 @@ def _wanted(
     wanted: set[Register] = set()
     work: list[Register] = []
     for instruction, _ in reads:
+        if instruction.root in ("txq", "suq"):  # [a] is an object there
+            continue
         for operand in instruction.operands:
             if isinstance(operand, Address) and isinstance(operand.base, Register):
                 work.append(operand.base)

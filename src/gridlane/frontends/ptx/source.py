@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+from gridlane.core.config import config
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.ptx.module import PtxModule
 
@@ -54,9 +55,11 @@ class PtxSource:
             from gridlane.frontends.ptx.translate import translate
             from gridlane.passes.optimise.fold_signs import fold_signs
             from gridlane.passes.structure.arrive_first import arrive_first
+            from gridlane.passes.structure.recursion import remove_recursion
             from gridlane.passes.structure.structurize import structurize
 
             made = translate(self.module, self.name)
+            remove_recursion(made, config().stack)
             structurize(made)
             fold_signs(made)
             arrive_first(made)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from gridlane.core.config import config
 from gridlane.core.dtypes import b1, u32
 from gridlane.core.errors import PtxError
 from gridlane.core.source import Loc
@@ -13,10 +14,10 @@ from gridlane.frontends.ptx.body import Body, Instruction, parse_body
 from gridlane.frontends.ptx.calls import Calls
 from gridlane.frontends.ptx.data import ModuleData
 from gridlane.frontends.ptx.forms.table import FORMS, Match
-from gridlane.frontends.ptx.module import PtxFunction, PtxModule
-from gridlane.frontends.ptx.operands import Reg, Register, Symbol
+from gridlane.frontends.ptx.module import Declared, PtxFunction, PtxModule
+from gridlane.frontends.ptx.operands import Reg, Register, Special, Symbol, Tuple
 from gridlane.frontends.ptx.parameters import Parameters
-from gridlane.frontends.ptx.types import unsigned
+from gridlane.frontends.ptx.types import TYPES, unsigned
 from gridlane.frontends.ptx.values import Values
 from gridlane.frontends.ptx.variables import SEGMENT, Segments, Variables
 from gridlane.ir.builder import Builder
@@ -24,6 +25,11 @@ from gridlane.ir.dominance import Dominators, dominators
 from gridlane.ir.ops import control, graph, memory
 from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import ErrorSite, Function, Global, Module, Param, Region, Value
+from gridlane.passes.structure.recursion import cycles_of
+
+FURTHER = "data", "heap", "gridid"
+"""What a kernel gets behind its own arguments, each under its number there: the module's memory,
+that of malloc, and the number of the launch."""
 
 _CONTROL = {
     "bra": ((), ("uni",)),
@@ -72,8 +78,10 @@ class _Translation:
         self.module, self.entry, self.numbering = module, entry, numbering
         self.made = Module()
         self.data = ModuleData(module)
-        self.found = Numbering(set(numbering.spaces), set(numbering.places))
-        self.segments = Segments()
+        self.found = Numbering(
+            set(numbering.spaces), set(numbering.places), set(numbering.cycles), numbering.frames
+        )
+        self.segments = Segments(config().stack if numbering.frames else 0)
         self._waiting: list[PtxFunction] = []
         self._parts: dict[str, _FunctionTranslation] = {}
 
@@ -81,14 +89,15 @@ class _Translation:
     def is_settled(self) -> bool:
         """Whether another attempt would be the same."""
         known, found = self.numbering, self.found
-        return found.spaces == known.spaces and (not found.spaces or found.places == known.places)
+        same = found.spaces == known.spaces and (not found.spaces or found.places == known.places)
+        return same and found.cycles == known.cycles and found.frames == known.frames
 
     def run(self) -> Module:
         """Translate the kernel, then what it calls."""
         self.function(self.entry)
         while self._waiting:
             self._parts[self._waiting.pop().name].run()
-        self._refuse_cycles()
+        self._find_cycles()
         self._pass_on()
         if Space.SHARED in self.numbering.spaces:
             words = 4 * self.segments.words(Place.SHARED)
@@ -113,35 +122,21 @@ class _Translation:
         self.made.errors.append(site)
         return len(self.made.errors) - 1
 
-    def _refuse_cycles(self) -> None:
-        done: set[str] = set()
-        stack = [(self.entry.name, iter(self._callees(self.entry.name)))]
-        path = [self.entry.name]
-        while stack:
-            name, following = stack[-1]
-            for callee in following:
-                if callee in path:
-                    self.module.text.fail(
-                        f"{callee} calls itself, by {' and '.join(path[path.index(callee) :])}: "
-                        "recursion is not translated yet",
-                        self.module.functions[callee].at,
-                    )
-                if callee not in done:
-                    stack.append((callee, iter(self._callees(callee))))
-                    path.append(callee)
-                    break
-            else:
-                done.add(name)
-                stack.pop()
-                path.pop()
+    def _find_cycles(self) -> None:
+        """Note the functions that call themselves. All addresses of shared and local memory are
+        numbers then, which a stack can hold."""
+        for names in cycles_of({name: self._callees(name) for name in self._parts}):
+            self.found.cycles |= names
+            self.found.spaces |= {Space.SHARED, Space.LOCAL}
+            self.found.frames |= any(self._parts[name].variables.has_locals for name in names)
 
     def _callees(self, name: str) -> list[str]:
         return [call.callee for call in self._parts[name].calls.made]
 
     def _pass_on(self) -> None:
-        """Give the kernel a parameter that is the module's memory, and local memory whose addresses
+        """Give the kernel the parameters of FURTHER that it uses, and local memory whose addresses
         are numbers; and hand them on to the functions that use them."""
-        for kind in ("data", "depot"):
+        for kind in (*FURTHER, "depot"):
             users = {name for name, part in self._parts.items() if getattr(part.variables, kind)}
             waiting = list(users)
             while waiting:
@@ -159,9 +154,9 @@ class _Translation:
 
     def _receive(self, part: _FunctionTranslation, kind: str) -> None:
         value, made = part.variables.handed(kind), part.made
-        if kind == "data" or not made.is_kernel:
-            number = 1 + max((param.argument for param in made.params), default=-1)
-            made.params.append(Param(value, number, ()))
+        if kind in FURTHER or not made.is_kernel:
+            number = FURTHER.index(kind) if kind in FURTHER else len(FURTHER)
+            made.params.append(Param(value, len(part.function.params) + number, ()))
             return
         array = memory.LocalArray(unsigned(64), 2 * self.segments.words(Place.LOCAL), loc=made.loc)
         assert isinstance(value.type, PointerType)
@@ -190,12 +185,15 @@ class _FunctionTranslation:
             if each.root not in _CONTROL
         ]
         params = function.params if function.is_entry else ()
-        types = pointers.infer(reads, params, whole.numbering, whole.found)
-        self.parameters = Parameters(function, types.pointers)
+        handed = {*self.body.named.values(), *self._results_of_calls()}
+        types = pointers.infer(reads, params, handed, whole.numbering, whole.found)
+        self.parameters = Parameters(function, types.pointers, self._stored(reads))
         self.builder = Builder(whole.made, made)
         addressed = pointers.addressed(reads, function.params)
-        self.variables = Variables(whole, self.body, function.name, addressed)
-        mutable = self._mutable(reads)
+        self.variables = Variables(
+            whole, self.body, function.name, addressed, is_entry=function.is_entry
+        )
+        mutable = self._mutable(reads) | handed
         self.values = Values(
             self.builder, self.text, self.variables, self.parameters, types.registers, mutable
         )
@@ -206,6 +204,8 @@ class _FunctionTranslation:
     def declare(self) -> None:
         """Give the IR function its parameters."""
         self.parameters.declare(self.made, self.text)
+        if self.variables.frame is not None:
+            self.made.params.append(Param(self.variables.frame, len(self.function.params)))
 
     def callee(self, function: PtxFunction) -> Function:
         """The IR function of a function, which is translated later."""
@@ -241,7 +241,7 @@ class _FunctionTranslation:
         """The blocks that a branch goes to."""
         names: tuple[str, ...]
         if made.root == "bra":
-            if len(made.operands) != 1 or not isinstance(made.operands[0], Symbol):
+            if len(made.operands) != 1 or not isinstance(made.operands[0], Symbol | Special):
                 self.text.fail("bra takes a label", made.at, 3)
             names = (made.operands[0].name,)
         else:
@@ -305,11 +305,32 @@ class _FunctionTranslation:
         for number in self.reachable:
             for each in self.body.blocks[number].instructions:
                 if each.root in _CONTROL:
-                    used = [o.register for o in each.operands if isinstance(o, Reg)]
+                    used = pointers.registers_of(each.operands)
                     if each.guard is not None:
                         used.append(each.guard.register)
                     made.append((each, used))
         return made
+
+    def _stored(self, reads: list[tuple[Instruction, Match]]) -> dict[Declared, list[range]]:
+        """The bytes of parameters that instructions and calls write."""
+        made = pointers.stored(reads)
+        for number in self.reachable:
+            for each in self.body.blocks[number].instructions:
+                if each.root == "call" and each.operands and isinstance(each.operands[0], Tuple):
+                    for part in each.operands[0].parts:
+                        if isinstance(part, Symbol) and part.variable is not None:
+                            made[part.variable].append(range(part.variable.size))
+        return made
+
+    def _results_of_calls(self) -> list[Register]:
+        """The registers that calls write."""
+        return [
+            register
+            for number in self.reachable
+            for each in self.body.blocks[number].instructions
+            if each.root == "call" and each.operands and isinstance(each.operands[0], Tuple)
+            for register in pointers.registers_of(each.operands[:1])
+        ]
 
     # --- translation
 
@@ -321,7 +342,9 @@ class _FunctionTranslation:
             self.open(number)
             self.parameters.begin_block()
             if number == 0:
+                self._place(self._first())
                 self.variables.begin(self.values)
+                self._take_registers()
             for each in block.instructions:
                 self._place(each)
                 if not self._instruction(number, each):
@@ -355,9 +378,26 @@ class _FunctionTranslation:
         else:
             self._return()
 
+    def _first(self) -> Instruction:
+        """The first instruction."""
+        found = (each for block in self.body.blocks for each in block.instructions)
+        return next(found, Instruction("ret", (), (), None, self.function.start, None))
+
+    def _take_registers(self) -> None:
+        """Write the parameters that are registers."""
+        t = self.values
+        for each in self.function.params:
+            if each.space == "reg":
+                t.write(Reg(self.body.named[each]), t.parameters.load(t, each, 0, TYPES[each.type]))
+
     def _return(self) -> None:
-        results = self.parameters.results(self.values) if self.function.results else ()
-        self.builder.return_(results)
+        t, made = self.values, list[Value]()
+        for each in self.function.results:
+            if each.space == "reg":
+                made.append(t.read(Reg(self.body.named[each]), TYPES[each.type]))
+            else:
+                made += self.parameters.results(t, each)
+        self.builder.return_(tuple(made))
 
     def _instruction(self, number: int, made: Instruction) -> bool:
         """Translate an instruction; whether the block goes on."""
@@ -365,8 +405,11 @@ class _FunctionTranslation:
             return self._branch(number, made)
         if made.guard is None:
             return self._unguarded(made)
-        if made.root == "call" or (made.root == "st" and made.modifiers[0].startswith("param")):
-            self.values.fail("calls and their arguments under a guard are not translated")
+        if made.root == "st" and made.modifiers[0].startswith("param"):
+            self.values.fail("arguments of calls under a guard are not translated")
+        if made.root == "call":
+            self.calls.guarded(made, self._condition(made.guard))
+            return True
         inside, after = self.label(), self.label()
         self.builder.emit(graph.BranchIf(self._condition(made.guard), inside, after))
         self.open(inside)

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Sequence
 from typing import NoReturn
 
-from gridlane.core.dtypes import DType, b1, f32, i32, u32, u64
+from gridlane.core.dtypes import DType, b1, f32, u32, u64
 from gridlane.frontends.ptx.addresses import DYNAMIC_BIT, SPACE_OF, TAG_SHIFT, Place, Split
 from gridlane.frontends.ptx.body import Instruction
 from gridlane.frontends.ptx.operands import (
@@ -65,7 +65,7 @@ class Values:
         self._values: dict[Register, Value] = {}
         self._vars: dict[Register, Var] = {}
         self._flag: Var | None = None
-        self._vain: Var | None = None
+        self._since: Var | None = None
         self.normal: set[Value] = set()
         """Floats that are no subnormal numbers."""
         self.place: Place | None = None
@@ -393,11 +393,11 @@ class Values:
             self._flag = self.b.variable("carry", b1)
         return self._flag
 
-    def vain(self) -> Var:
-        """How often the thread has looked in vain for what others do."""
-        if self._vain is None:
-            self._vain = self.b.variable("vain", i32)
-        return self._vain
+    def since(self) -> Var:
+        """Since when the thread has looked in vain for what others do, in nanoseconds; 0 is now."""
+        if self._since is None:
+            self._since = self.b.variable("since", u64)
+        return self._since
 
     # --- more
 

@@ -7,24 +7,27 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from gridlane.core.dtypes import DType, i32, u32, u64
+from gridlane.core.dtypes import DType, b1, i32, u32, u64
 from gridlane.frontends.ptx.addresses import Numbering, Place
 from gridlane.frontends.ptx.body import Body
 from gridlane.frontends.ptx.data import ModuleData, code_address
 from gridlane.frontends.ptx.module import Declared, PtxModule
 from gridlane.frontends.ptx.operands import Symbol
-from gridlane.frontends.ptx.parameters import pieces
+from gridlane.frontends.ptx.pieces import pieces
 from gridlane.frontends.ptx.translating import Translating
 from gridlane.frontends.ptx.types import SPACES, TYPES, unsigned
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, grid, memory
+from gridlane.ir.ops import arith, control, grid, memory
 from gridlane.ir.ops.grid import Axis
 from gridlane.ir.types import Space, pointer
-from gridlane.ir.values import Global, Module, Value
+from gridlane.ir.values import ErrorSite, Global, Module, Value, Var
 
 SEGMENT = "shared.segment."
 """The array of shared memory whose addresses are numbers."""
+
+FIRST = 16
+"""The first offset of variables whose addresses are numbers."""
 
 _BYTE, _WORD = unsigned(8), unsigned(32)
 _AXES = {"x": Axis.X, "y": Axis.Y, "z": Axis.Z}
@@ -37,7 +40,6 @@ _QUERIES: dict[str, Callable[[Axis], Op]] = {
     "%nclusterid": grid.GridDim,
 }
 _ABSENT = {
-    "%gridid": "launches have no number here",
     "%total_smem_size": "the shared memory of a block differs between devices",
     "%aggr_smem_size": "the shared memory of a block differs between devices",
 }
@@ -70,14 +72,19 @@ class Whole(Protocol):
 class Segments:
     """The variables of shared and local memory whose addresses are numbers: one array for each.
 
+    Args:
+        frames: bytes of local memory for the variables of functions that call themselves.
+
     Attributes:
         names: of variables in the IR's module.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, frames: int) -> None:
         self.names: dict[Declared, str] = {}
         self._offsets: dict[Declared, int] = {}
-        self.sizes = {Place.SHARED: 16, Place.LOCAL: 16}  # no variable lies at 0, which is null
+        # No variable lies at 0, which is null.
+        self.sizes = {Place.SHARED: FIRST, Place.LOCAL: FIRST + frames}
+        self.end_of_frames = self.sizes[Place.LOCAL]
 
     def offset(self, place: Place, variable: Declared) -> int:
         """Where a variable lies in the array of its memory."""
@@ -102,21 +109,78 @@ class Variables:
     Attributes:
         data: the start of the module's memory, if the function uses it.
         depot: the start of the local memory whose addresses are numbers, likewise.
+        heap: the start of the memory that malloc takes blocks of, likewise.
+        gridid: the number of the launch, likewise.
     """
 
     def __init__(
-        self, whole: Whole, body: Body, function: str, addressed: Sequence[Declared]
+        self,
+        whole: Whole,
+        body: Body,
+        function: str,
+        addressed: Sequence[Declared],
+        is_entry: bool = True,
     ) -> None:
         self.whole, self.module, self.made = whole, whole.module, whole.made
         self.function, self.addressed = function, addressed
         self.data: Value | None = None
         self.depot: Value | None = None
+        self.heap: Value | None = None
+        self.gridid: Value | None = None
         self._local: dict[Declared, Value] = {}
         self._own = {each for each in body.variables if each.space == "shared"}
         self._locals = [each for each in body.variables if each.space == "local"]
+        self.frame: Value | None = None
+        if whole.numbering.frames and not is_entry:
+            self.frame = Value(u32, None, "frame")
+        known = whole.module.functions[function]
+        self._allocates = any(
+            whole.module.text.code.find(name, known.start, known.end) >= 0
+            for name in ("alloca", "stacksave")
+        )
+        self._top: Var | None = None
+        self._in_frame: dict[Declared, int] = {}
+        self.frame_size = 0
+        if self.frame is not None and function in whole.numbering.cycles:
+            for each in (*self._locals, *addressed):
+                step = max(16, each.align)
+                self._in_frame[each] = -(-self.frame_size // step) * step
+                self.frame_size = self._in_frame[each] + max(1, each.size)
+            self.frame_size = -(-self.frame_size // 16) * 16
+
+    @property
+    def has_locals(self) -> bool:
+        """Whether the function has variables in local memory."""
+        return bool(self._locals or self.addressed)
+
+    def top(self, t: Translating) -> Var | None:
+        """Where the next alloca begins; None where the next attempt has memory for it."""
+        found = self.whole.found
+        self.made.stack = f"{self.function} allocates memory by alloca", t.b.loc
+        found.frames = True
+        found.spaces.add(Space.LOCAL)
+        found.places.add(Place.LOCAL)
+        return self._top
+
+    def next_frame(self, b: Builder) -> Value:
+        """Where the variables of a function begin that this one calls."""
+        if self._top is not None:
+            end = b.add(b.read(self._top), b.const(15, u32))
+            return b.and_(end, b.const(-16 & _WORD.max, u32))
+        return self._end(b)
+
+    def _end(self, b: Builder) -> Value:
+        if self.frame is None:
+            return b.const(FIRST, u32)
+        return b.add(self.frame, b.const(self.frame_size, u32))
 
     def begin(self, t: Translating) -> None:
         """Make the local arrays, at the function's entry, and copy parameters to them."""
+        if self.frame_size:
+            self._check_frame(t)
+        if self._allocates and self.whole.numbering.frames:
+            self._top = t.b.variable("stack", u32)
+            t.b.write(self._top, self._end(t.b))
         if Space.LOCAL not in self.whole.numbering.spaces:
             for each in (*self._locals, *self.addressed):
                 self._local[each] = self._array(t.b, each)
@@ -126,6 +190,18 @@ class Variables:
                 value = t.as_type(t.parameters.load(t, each, at, dtype), dtype)
                 target = t.b.recast(t.offset(start, at), pointer(dtype, Space.LOCAL))
                 t.b.store(target, value)
+
+    def _check_frame(self, t: Translating) -> None:
+        """End the thread where the variables of one more call have no room."""
+        end = self.whole.segments.end_of_frames
+        told = (
+            f"the local variables of {self.function}, which calls itself, have no room in "
+            f"{end - FIRST} bytes; GRIDLANE_STACK sets them"
+        )
+        full = t.b.binary(arith.Gt, self.next_frame(t.b), t.b.const(end, u32))
+        t.b.module.errors.append(ErrorSite("RecursionError", told, t.b.loc))
+        with t.b.if_(full):
+            t.b.emit(control.Raise(len(t.b.module.errors) - 1))
 
     @staticmethod
     def _array(b: Builder, variable: Declared) -> Value:
@@ -146,13 +222,20 @@ class Variables:
             if found is None:
                 t.fail(f"{symbol.name} is no variable")
             return t.b.const(found + symbol.offset, unsigned(64))
+        if variable.is_reference:
+            there = t.b.recast(self.pointer(t, symbol), pointer(unsigned(64), Space.GLOBAL))
+            return t.b.load(there)
         place = self._place(t, variable)
         if place is Place.GLOBAL or self._space(variable) not in self.whole.numbering.spaces:
             return self.pointer(t, symbol)
         start = place.start
+        mask = (1 << bits) - 1
+        if variable in self._in_frame and self.frame is not None:
+            start += self._in_frame[variable] + symbol.offset
+            kind = unsigned(bits)
+            return t.b.add(t.b.cast(self.frame, kind), t.b.const(start & mask, kind))
         if place is not Place.DYNAMIC:
             start += self.whole.segments.offset(place, variable)
-        mask = (1 << bits) - 1
         return t.b.const(start + symbol.offset & mask, unsigned(bits))
 
     def pointer(self, t: Translating, symbol: Symbol) -> Value:
@@ -194,6 +277,9 @@ class Variables:
         place, numbered = self._place(t, variable), self.whole.numbering.spaces
         if place is Place.DYNAMIC:
             return self.segment(t, place)
+        if variable in self._in_frame and self.frame is not None:
+            at = t.b.add(self.frame, t.b.const(self._in_frame[variable], u32))
+            return t.b.offset(self.segment(t, place), at)
         if place is not Place.GLOBAL and self._space(variable) in numbered:
             at = self.whole.segments.offset(place, variable)
             return t.offset(self.segment(t, place), at)
@@ -209,7 +295,15 @@ class Variables:
         return t.offset(self._data(), self.whole.data.offsets[variable.name])
 
     def handed(self, kind: str) -> Value:
-        """The start of the module's memory (``data``), or of the local memory (``depot``)."""
+        """The start of the module's memory (``data``), of the memory of malloc (``heap``) or of the
+        local memory (``depot``); the launch's number (``gridid``)."""
+        if kind == "gridid":
+            self.gridid = self.gridid or Value(u64, None, "gridid")
+            return self.gridid
+        if kind == "heap" and self.heap is None:
+            self.heap = Value(pointer(_BYTE, Space.GLOBAL), None, "heap")
+        if kind == "heap" and self.heap is not None:
+            return self.heap
         return self._data() if kind == "data" else self._depot()
 
     def _data(self) -> Value:
@@ -256,6 +350,12 @@ class Variables:
             t.fail("clusters of more blocks than one are not translated")
         if stem in _QUERIES and axis in _AXES:
             return t.b.cast(t.emit(_QUERIES[stem](_AXES[axis])), u32)
+        if stem in _QUERIES and axis == "w":
+            return t.b.const(0, u32)
+        if name == "%current_graph_exec":
+            return t.b.const(0, u64)  # no graph of the device's own
+        if name == "%gridid":
+            return self.handed("gridid")
         if name == "%laneid":
             return t.b.cast(t.emit(grid.LaneId()), u32)
         if name == "WARP_SZ":
@@ -274,6 +374,8 @@ class Variables:
             return t.b.cast(value, dtype)
         if name in ("%cluster_ctarank", "%cluster_nctarank"):  # a cluster is of one block
             return t.b.const(int(name == "%cluster_nctarank"), u32)
+        if name == "%is_explicit_cluster":
+            return t.b.const(False, b1)
         if stem in _CLUSTER and axis in _AXES:
             return t.b.const(_CLUSTER[stem], u32)
         if stem in _ABSENT:

@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 from tests.frontends.ptx.model import bits_of
-from tests.frontends.ptx.oracle import Operands, Use, uses
+from tests.frontends.ptx.oracle import SPELLED, Operands, Use, uses
 
 KINDS = ("b16", "b32", "b64", "f16", "bf16", "f32", "f64", "f16x2", "bf16x2")
 EACH = 3
@@ -37,6 +37,15 @@ def exact_uses() -> list[Use]:
         for use in uses(each for each in SPELLINGS)
         if not _INEXACT.match(use.spelling) and not _LEAKS.match(use.spelling)
     ]
+
+
+@cache
+def uses_of_roots() -> list[list[Use]]:
+    """Those forms by their roots: of comparisons there are thousands, of additions fifty."""
+    found: dict[str, list[Use]] = {}
+    for use in exact_uses():
+        found.setdefault(use.spelling.partition(".")[0], []).append(use)
+    return list(found.values())
 
 
 def width(kind: str) -> int:
@@ -182,7 +191,7 @@ class _Writer:
             self.statement(depth)
 
     def _form(self) -> None:
-        use = self.random.choice(exact_uses())
+        use = self.random.choice(self.random.choice(uses_of_roots()))
         given: list[str] = []
         for kind in use.case.sources:
             if kind[0] == "=":
@@ -194,7 +203,9 @@ class _Writer:
             elif kind == "count":
                 given.append(self.random.choice((self.any("b32"), str(self.random.randrange(70)))))
             else:
-                given.append(self.any(kind))
+                spelled = SPELLED.fullmatch(kind)
+                assert spelled is not None
+                given.append(f"{spelled[1]}{self.any(spelled[2])}{spelled[3]}")
         if use.spelling.startswith(("div.u", "div.s", "rem.")):
             self._divisor(given, use.spelling)
         results = []
@@ -204,7 +215,8 @@ class _Writer:
         if len(set(results)) < len(results):
             return
         guard = f"@{self.random.choice(('', '!'))}{self.any('pred')} " if self._rarely() else ""
-        self.put(f"{guard}{use.spelling} {', '.join(('|'.join(results), *given))}")
+        written = "|".join(results) + use.case.part
+        self.put(f"{guard}{use.spelling} {', '.join((written, *given))}")
 
     def _divisor(self, given: list[str], spelling: str) -> None:
         """The ISA leaves a quotient by 0 open, and the one that overflows."""

@@ -6,6 +6,7 @@ from gridlane.frontends.ptx.forms import (
     conversion,
     floating,
     half,
+    heap,
     integer,
     libdevice,
     logic,
@@ -17,10 +18,14 @@ from gridlane.frontends.ptx.forms import (
     printing,
     rounding,
     rounding64,
+    stack,
+    surfaces,
+    textures,
     threads,
     video,
     warps,
     wmma,
+    wmma_bits,
 )
 from gridlane.frontends.ptx.forms.table import FORMS, Form, Match, find
 
@@ -32,6 +37,7 @@ _FAMILIES = (
     conversion,
     floating,
     half,
+    heap,
     integer,
     libdevice,
     logic,
@@ -43,8 +49,12 @@ _FAMILIES = (
     printing,
     rounding,
     rounding64,
+    stack,
+    surfaces,
+    textures,
     threads,
     video,
     warps,
     wmma,
+    wmma_bits,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gridlane.core.dtypes import DType, bf16, f16, f32, f64, i32, i64, u16, u32, u64
-from gridlane.frontends.ptx.forms.floating import saturated, tiny_flushed, up
+from gridlane.frontends.ptx.forms.floating import saturated
 from gridlane.frontends.ptx.forms.logic import flushed
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand
@@ -11,6 +11,7 @@ from gridlane.frontends.ptx.values import Values
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, math
 from gridlane.ir.values import Value
+from gridlane.passes.legalise.flushing import tiny_flushed, up
 
 Operands = tuple[Operand, ...]
 
@@ -96,7 +97,8 @@ def float_to_float(t: Values, m: Match, o: Operands) -> None:
     value = _flushed(t, m, t.read(o[1], source, narrows=True))
     made = t.b.cast(value, target)
     if m.has("ftz") and source is f64:
-        made = tiny_flushed(t, made, t.b.cast(up(t, value), target))
+        made = tiny_flushed(t.b, made, t.b.cast(up(t.b, value), target))
+        t.normal.add(made)
     if m.has("sat"):
         made = saturated(t, made)
     t.write(o[0], t.widen(o[0], _flushed(t, m, made)))

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gridlane.core.dtypes import DType, f32, u32
+from gridlane.core.dtypes import DType, f32
 from gridlane.frontends.ptx.forms.logic import flushed
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand
 from gridlane.frontends.ptx.types import unsigned
 from gridlane.frontends.ptx.values import Values
-from gridlane.ir.op import Op
+from gridlane.ir.op import FastMath, Op
 from gridlane.ir.ops import arith, math
 from gridlane.ir.values import Value
+from gridlane.passes.legalise.flushing import tiny_flushed
 
 Operands = tuple[Operand, ...]
 _BINARY: dict[str, type[Op]] = {"add": arith.Add, "sub": arith.Sub, "mul": arith.Mul}
@@ -38,32 +39,30 @@ def result(
         scaled: what computes the result times 2^24, where the result may be inexact and subnormal.
     """
     if m.has("ftz") and scaled is not None:
-        value = tiny_flushed(t, value, scaled())
+        value = tiny_flushed(t.b, value, scaled())
+        t.normal.add(value)
     elif m.has("ftz"):
         value = flushed(t, value)
     t.write(operand, saturated(t, value) if m.has("sat") else value)
 
 
 Scaled = Callable[[], Value]
-SCALE = 2.0**24
-_LEAST = 2.0**-126 * SCALE
 
 
-def tiny_flushed(t: Values, value: Value, scaled: Value) -> Value:
-    """An f32, with 0 of its sign where it is subnormal before its bits are cut to those that a
-    subnormal number has: where it is below 2^-126 when rounded to 24 bits. ``scaled`` has these."""
-    b = t.b
-    sign = b.bitcast(b.and_(b.bitcast(value, u32), b.const(0x80000000, u32)), f32)
-    is_tiny = b.lt(b.unary(arith.Abs, scaled), b.const(_LEAST, f32))
-    made = b.select(is_tiny, sign, value)
-    t.normal.add(made)
-    return made
-
-
-def up(t: Values, value: Value) -> Value:
-    """A float times 2^24. It overflows for numbers whose results are normal, and stays infinite."""
-    assert isinstance(value.type, DType)
-    return t.b.mul(value, t.b.const(SCALE, value.type))
+def computed(
+    t: Values, m: Match, operand: Operand, compute: Callable[..., Value], *sources: Operand
+) -> None:
+    """Write what an op gives for sources; with .ftz it is one that flushes."""
+    values = [t.read(each, m.type) for each in sources]
+    if m.has("ftz"):
+        t.b.fast |= FastMath.FTZ
+    if m.has("approx"):
+        t.b.fast |= FastMath.ROUGH
+    made = compute(*values)
+    t.b.fast = FastMath.NONE
+    if m.has("ftz"):
+        t.normal.add(made)
+    t.write(operand, saturated(t, made) if m.has("sat") else made)
 
 
 def saturated(t: Values, value: Value) -> Value:
@@ -83,10 +82,8 @@ def saturated(t: Values, value: Value) -> Value:
 @form("mul [.rn] .f64", "d, a, b")
 def binary(t: Values, m: Match, o: Operands) -> None:
     """Sum, difference, product."""
-    op, first, second = _BINARY[m.form.root], source(t, m, o[1]), source(t, m, o[2])
-    made = t.b.binary(op, first, second)
-    # Tiny sums are exact.
-    result(t, m, o[0], made, (lambda: t.b.mul(up(t, first), second)) if op is arith.Mul else None)
+    op = _BINARY[m.form.root]
+    computed(t, m, o[0], lambda x, y: t.b.binary(op, x, y), *o[1:])
 
 
 @form("fma .rn [.ftz] [.sat] .f32", "d, a, b, c")
@@ -95,9 +92,7 @@ def binary(t: Values, m: Match, o: Operands) -> None:
 @form("mad .rn .f64", "d, a, b, c")
 def fma(t: Values, m: Match, o: Operands) -> None:
     """A product and a sum, rounded once."""
-    first, second, third = (source(t, m, each) for each in o[1:4])
-    made = t.b.fma(first, second, third)
-    result(t, m, o[0], made, lambda: t.b.fma(up(t, first), second, up(t, third)))
+    computed(t, m, o[0], t.b.fma, *o[1:])
 
 
 # --- quotients and roots
@@ -108,17 +103,15 @@ def fma(t: Values, m: Match, o: Operands) -> None:
 @form("div .approx|full [.ftz] .f32", "d, a, b")
 def div(t: Values, m: Match, o: Operands) -> None:
     """The quotient, also for the approximate forms."""
-    first, second = source(t, m, o[1]), source(t, m, o[2])
-    result(t, m, o[0], t.b.div(first, second), lambda: t.b.div(up(t, first), second))
+    computed(t, m, o[0], t.b.div, *o[1:])
 
 
 @form("rcp .rn|approx [.ftz] .f32", "d, a")
 @form("rcp .rn .f64", "d, a")
 def rcp(t: Values, m: Match, o: Operands) -> None:
     """The reciprocal."""
-    value = source(t, m, o[1])
-    made = t.b.div(t.b.const(1.0, m.type), value)
-    result(t, m, o[0], made, lambda: t.b.div(t.b.const(SCALE, m.type), value))
+    one = t.b.const(1.0, m.type)
+    computed(t, m, o[0], lambda value: t.b.div(one, value), o[1])
 
 
 @form("rcp .approx .ftz .f64", "d, a")
@@ -144,7 +137,7 @@ def rough(t: Values, m: Match, o: Operands) -> None:
 @form("sqrt .rn .f64", "d, a")
 def sqrt(t: Values, m: Match, o: Operands) -> None:
     """The square root."""
-    result(t, m, o[0], t.b.unary(math.Sqrt, source(t, m, o[1])))
+    computed(t, m, o[0], lambda value: t.b.unary(math.Sqrt, value), o[1])
 
 
 _FUNCTIONS: dict[str, type[Op]] = {
@@ -166,7 +159,8 @@ _FUNCTIONS: dict[str, type[Op]] = {
 @form("tanh .approx .f32", "d, a")
 def function(t: Values, m: Match, o: Operands) -> None:
     """A function, with the error of the IR's."""
-    result(t, m, o[0], t.b.unary(_FUNCTIONS[m.form.root], source(t, m, o[1])))
+    op = _FUNCTIONS[m.form.root]
+    computed(t, m, o[0], lambda value: t.b.unary(op, value), o[1])
 
 
 # --- signs, orders
@@ -190,7 +184,7 @@ def sign(t: Values, m: Match, o: Operands) -> None:
 @form("max .f64", "d, a, b")
 def extreme(t: Values, m: Match, o: Operands) -> None:
     """The smaller or larger."""
-    result(t, m, o[0], extreme_of(t, m, source(t, m, o[1]), source(t, m, o[2])))
+    result(t, m, o[0], extreme_of(t, m, *(t.read(each, m.type) for each in o[1:])))
 
 
 def extreme_of(t: Values, m: Match, first: Value, second: Value) -> Value:
@@ -199,7 +193,10 @@ def extreme_of(t: Values, m: Match, first: Value, second: Value) -> Value:
     b, kind = t.b, first.type
     assert isinstance(kind, DType)
     op, word = _EXTREMES[m.form.root], unsigned(kind.bits)
+    # Of the operands as they are: what flushes may give a NaN another sign.
     signs = b.binary(arith.Xor, b.bitcast(first, word), b.bitcast(second, word))
+    if m.has("ftz"):
+        first, second = flushed(t, first), flushed(t, second)
     is_number = b.and_(b.eq(first, first), b.eq(second, second))
     if m.has("abs"):
         first, second = (b.unary(arith.Abs, each) for each in (first, second))

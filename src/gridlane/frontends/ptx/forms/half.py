@@ -8,6 +8,7 @@ from __future__ import annotations
 from gridlane.core.dtypes import DType, b1, bf16, f16, f32, u16, u32
 from gridlane.frontends.ptx.forms.floating import extreme_of, saturated
 from gridlane.frontends.ptx.forms.logic import BITWISE, COMPARISONS, compared, flushed
+from gridlane.frontends.ptx.forms.narrowing import positive
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand, Sink
 from gridlane.frontends.ptx.values import Values
@@ -31,7 +32,7 @@ def _is_packed(m: Match) -> bool:
     return m.modifiers[-1].endswith("x2")
 
 
-def halves(t: Values, m: Match, operand: Operand) -> tuple[Value, ...]:
+def halves(t: Values, m: Match, operand: Operand, flush: bool = True) -> tuple[Value, ...]:
     """The halves of a source, the lower one first, flushed if the form says so."""
     b, kind = t.b, _kind(m)
     if not _is_packed(m):
@@ -40,7 +41,8 @@ def halves(t: Values, m: Match, operand: Operand) -> tuple[Value, ...]:
         word = t.read(operand, u32)
         upper = b.binary(arith.Shr, word, b.const(16, u32))
         made = tuple(b.bitcast(b.cast(each, u16), kind) for each in (word, upper))
-    return tuple(flushed(t, each) for each in made) if m.has("ftz") and kind is f16 else made
+    flushes = flush and m.has("ftz") and kind is f16
+    return tuple(flushed(t, each) for each in made) if flushes else made
 
 
 def joined(t: Values, words: list[Value]) -> Value:
@@ -59,8 +61,7 @@ def _write(t: Values, m: Match, operand: Operand, made: list[Value]) -> None:
         if m.has("sat"):
             each = saturated(t, each)
         if m.has("relu"):
-            zero = b.zero(kind)
-            each = b.select(b.binary(arith.Le, each, zero), zero, each)
+            each = positive(t, each)
         finished.append(flushed(t, each) if m.has("ftz") and kind is f16 else each)
     words = [b.bitcast(each, u16) for each in finished] if _is_packed(m) else finished
     t.write(operand, joined(t, words))
@@ -106,7 +107,7 @@ def sign(t: Values, m: Match, o: Operands) -> None:
 @form("max [.NaN] .xorsign .abs .bf16|bf16x2", "d, a, b")
 def extreme(t: Values, m: Match, o: Operands) -> None:
     """The smaller or larger."""
-    pairs = zip(halves(t, m, o[1]), halves(t, m, o[2]), strict=True)
+    pairs = zip(*(halves(t, m, each, flush=False) for each in o[1:]), strict=True)
     _write(t, m, o[0], [extreme_of(t, m, *each) for each in pairs])
 
 

@@ -10,7 +10,7 @@ from gridlane.frontends.ptx.types import unsigned
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.builder import constant
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith
+from gridlane.ir.ops import arith, floating
 from gridlane.ir.values import Value
 
 Operands = tuple[Operand, ...]
@@ -113,15 +113,9 @@ def compared(t: Values, name: str, first: Value, second: Value) -> Value:
 
 def flushed(t: Values, value: Value) -> Value:
     """An f16 or f32, with 0 of its sign for a subnormal number."""
-    assert isinstance(value.type, DType)
-    b, kind = t.b, value.type
     if _is_normal(t, value):
         return value
-    word = unsigned(kind.bits)
-    bits = b.bitcast(value, word)
-    exponent = b.and_(bits, b.const(_EXPONENTS[kind], word))
-    sign = b.bitcast(b.and_(bits, b.const(1 << kind.bits - 1, word)), kind)
-    made = b.select(b.eq(exponent, b.zero(word)), sign, value)
+    made = t.emit(floating.Flush(value))
     t.normal.add(made)
     return made
 
@@ -136,7 +130,6 @@ def _is_normal(t: Values, value: Value) -> bool:
 
 _SMALLEST = {f16: 2.0**-14, f32: 2.0**-126}
 """The smallest normal numbers."""
-_EXPONENTS = {f16: 0x7C00, f32: 0x7F800000}
 _NAMES = "eq|ne|lt|le|gt|ge"
 COMPARISONS = f"{_NAMES}|equ|neu|ltu|leu|gtu|geu|num|nan"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import b1, i32, u32
+from gridlane.core.dtypes import DType, b1, i32, u32, u64
 from gridlane.frontends.ptx.addresses import Place
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Address, Number, Operand, Reg, Symbol, Vector
@@ -41,12 +41,21 @@ def space_of(m: Match) -> Space:
 
 
 def _count(m: Match) -> int:
-    return int((m.one_of("v2", "v4", "v8") or "v1")[1:])
+    return 2 if m.has("b128") else int((m.one_of("v2", "v4", "v8") or "v1")[1:])
+
+
+def _type(m: Match) -> DType:
+    """The type of an element; 128 bits are two words."""
+    return u64 if m.has("b128") else m.type
 
 
 @form(f"ld [.weak] {_STATE} [.ca|cg|cs|lu|cv] {_HINTS} {_VECTOR} {_TYPES}", "d, a, policy?")
 @form(f"ld .global [.ca|cg|cs] .nc {_HINTS} {_VECTOR} {_TYPES}", "d, a, policy?")
-@form(f"ld .const {_VECTOR} {_TYPES}", "d, a")
+@form(f"ld [.weak] .const [.ca|cg|cs|lu|cv] {_VECTOR} {_TYPES}", "d, a")
+@form(f"ld [.weak] {_STATE} [.ca|cg|cs|lu|cv] {_HINTS} .b128", "d, a, policy?")
+@form(f"ld .global [.ca|cg|cs] .nc {_HINTS} .b128", "d, a, policy?")
+@form(f"ld .volatile {_STATE} .b128", "d, a")
+@form("ld .const .b128", "d, a")
 @form("ldu [.global] [.v2|v4] .<any>|f32|f64", "d, a")
 @form(f"ld .volatile {_STATE} {_VECTOR} {_TYPES}", "d, a")
 @form(f"ld .mmio .relaxed .sys [.global] {_TYPES}", "d, a")
@@ -60,7 +69,7 @@ def load(t: Values, m: Match, o: Operands) -> None:
         variable = o[1].base.variable
         if variable is not None and variable.space == "param":
             t.fail(f"{variable.name} is a parameter: read it by ld.param")
-    count, kind = _count(m), m.type
+    count, kind = _count(m), _type(m)
     is_volatile = m.has("volatile", "relaxed", "acquire", "mmio")
     if count == 1:
         made = t.b.load(t.pointer(o[1], kind, space_of(m)), is_volatile)
@@ -76,6 +85,8 @@ def load(t: Values, m: Match, o: Operands) -> None:
 
 
 @form(f"st [.weak] {_STATE} [.wb|cg|cs|wt] {_HINTS} {_VECTOR} {_TYPES}", "a, b, policy?")
+@form(f"st [.weak] {_STATE} [.wb|cg|cs|wt] {_HINTS} .b128", "a, b, policy?")
+@form(f"st .volatile {_STATE} .b128", "a, b")
 @form(f"st .volatile {_STATE} {_VECTOR} {_TYPES}", "a, b")
 @form(f"st .mmio .relaxed .sys [.global] {_TYPES}", "a, b")
 @form(
@@ -86,7 +97,7 @@ def store(t: Values, m: Match, o: Operands) -> None:
     """Write memory. One order stronger than relaxed is a fence before the store."""
     if m.has("release"):
         _fence(t, m, MemoryOrder.RELEASE)
-    count, kind = _count(m), m.type
+    count, kind = _count(m), _type(m)
     is_volatile = m.has("volatile", "relaxed", "release", "mmio")
     if count == 1:
         value = t.read(_alone(o[1]), kind, narrows=True)
@@ -131,12 +142,10 @@ def policy(t: Values, m: Match, o: Operands) -> None:
     t.write(o[0], t.b.zero(m.type))
 
 
-@form("isspacep .global|shared|shared::cta|local|const", "d, a")
+@form("isspacep .global|shared|shared::cta|shared::cluster|local|const", "d, a")
 def isspacep(t: Values, m: Match, o: Operands) -> None:
     """Whether a generic address is of a space."""
-    operand, space = o[1], SPACES[m.modifiers[0]]
-    if m.has("const"):
-        t.fail("constant memory is global memory here, where the host may write it")
+    operand, space = o[1], SPACES[m.modifiers[0].replace("cluster", "cta")]
     if not isinstance(operand, Reg):
         t.fail("the source is a register")
     value = t.of(operand.register)
@@ -144,7 +153,22 @@ def isspacep(t: Values, m: Match, o: Operands) -> None:
         known: Value = t.b.const(value.type.space is space, b1)
     else:
         known = _is_of(t, operand, space)
+    if space is Space.GLOBAL:
+        is_constant = _is_constant(t, value)
+        known = t.b.and_(known, is_constant if m.has("const") else t.b.not_(is_constant))
     t.write(o[0], known)
+
+
+def _is_constant(t: Values, value: Value) -> Value:
+    """Whether a generic address is of a constant, which are the first variables of the module's
+    memory."""
+    size = t.variables.whole.data.constants
+    is_other = isinstance(value.type, PointerType) and value.type.space is not Space.GLOBAL
+    if not size or is_other:
+        return t.b.const(False, b1)
+    start = t.as_type(t.variables.handed("data"), u64)
+    offset = t.b.sub(t.as_type(value, u64), start)
+    return t.b.binary(arith.Lt, offset, t.b.const(size, u64))
 
 
 def _is_of(t: Values, operand: Operand, space: Space) -> Value:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import DType, b1, i32
+from gridlane.core.dtypes import DType, b1, i32, u64
 from gridlane.frontends.ptx.addresses import SPACE_OF, Place
 from gridlane.frontends.ptx.forms.logic import flushed
 from gridlane.frontends.ptx.forms.memory import load
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.module import Declared
-from gridlane.frontends.ptx.operands import Address, Operand, Reg, Register, Symbol, Vector
+from gridlane.frontends.ptx.operands import Address, Operand, Reg, Register, Special, Symbol, Vector
 from gridlane.frontends.ptx.types import unsigned
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.ops.arith import Ge, Or, Shl, Shr
@@ -37,7 +37,30 @@ def mov(t: Values, m: Match, o: Operands) -> None:
                 t.fail(f"the source has {kind.bits} bits")
         t.write(target, value)
     else:
-        t.write(target, t.read(source, m.type))
+        narrows = isinstance(source, Special)  # mov.u16 of %tid.x is of PTX 1
+        t.write(target, t.read(source, m.type, narrows))
+
+
+@form("mov .b128", "d, a")
+def mov_wide(t: Values, m: Match, o: Operands) -> None:
+    """Copy 128 bits, which are two registers of 64."""
+    values = [t.read(part, u64) for part in t.parts(o[1], 2)]
+    for part, value in zip(t.parts(o[0], 2), values, strict=True):
+        t.write(part, value)
+
+
+@form("mov .v2|v4 .<int>|<bits>|f32|f64", "d, a")
+def mov_vector(t: Values, m: Match, o: Operands) -> None:
+    """Copy the parts of a vector, which may be those of a special register."""
+    count = int(m.modifiers[0][1])
+    source = o[1]
+    if isinstance(source, Special):
+        values = [t.variables.special(t, f"{source.name}.{axis}") for axis in "xyzw"[:count]]
+        values = [t.as_type(value, m.type, narrows=True) for value in values]
+    else:
+        values = [t.read(part, m.type) for part in t.parts(source, count)]
+    for part, value in zip(t.parts(o[0], count), values, strict=True):
+        t.write(part, value)
 
 
 def packed(t: Values, source: Vector, dtype: DType) -> Value:
@@ -92,7 +115,10 @@ _TAGGED = {
 }
 
 
-@form("ld .param|param::entry|param::func [.v2|v4] .<any>|f16|bf16|f32|f64", "d, a")
+@form(
+    "ld [.weak] .param|param::entry|param::func [.ca|cg|cs|lu|cv] [.v2|v4] .<any>|f16|bf16|f32|f64",
+    "d, a",
+)
 def ld_param(t: Values, m: Match, o: Operands) -> None:
     """Read a parameter, or what a call has returned; or a parameter's copy in local memory, where
     its address is taken."""

@@ -209,15 +209,23 @@ def _half(t: Values, m: Match, value: Value, target: DType) -> Value:
         ftz = m.has("ftz") and target is f32
         bits = narrowed(t, parts_of(t, value), layout, mode, m.has("satfinite"), ftz)
         made = b.bitcast(b.cast(bits, unsigned(layout.bits)), target)
-    made = _positive(t, made) if m.has("relu") else made
+    made = positive(t, made) if m.has("relu") else made
     return saturated(t, made) if m.has("sat") else made
 
 
-def _positive(t: Values, value: Value) -> Value:
-    """A float, or 0 where it is negative; a NaN stays one."""
-    assert isinstance(value.type, DType)
-    zero = t.b.zero(value.type)
-    return t.b.select(t.b.binary(arith.Le, value, zero), zero, value)
+def positive(t: Values, value: Value) -> Value:
+    """A float, or 0 where it is negative; a NaN stays one.
+
+    By its bits: of a comparison of a half with 0 ptxas makes a maximum of f32, whose NaN has bits
+    in the other half of a pair.
+    """
+    b, kind = t.b, value.type
+    assert isinstance(kind, DType)
+    word, layout = unsigned(kind.bits), LAYOUTS[kind]
+    sign, infinity = 1 << kind.bits - 1, layout.greatest + 1
+    bits = b.bitcast(value, word)
+    below = b.binary(arith.Le, b.sub(bits, b.const(sign, word)), b.const(infinity, word))
+    return b.bitcast(b.select(below, b.zero(word), bits), kind)
 
 
 @form(f"cvt .rz|rm|rp [.sat] .f16|f64 .{_INTS}", "d, a")
@@ -280,7 +288,7 @@ def to_tf32(t: Values, m: Match, o: Operands) -> None:
     bits = narrowed(t, parts, layout, mode, m.has("satfinite"))
     made = b.bitcast(b.binary(arith.Shl, bits, b.const(13, u32)), f32)
     if m.has("relu"):
-        made = _positive(t, made)
+        made = positive(t, made)
     t.write(o[0], b.bitcast(made, u32))
 
 

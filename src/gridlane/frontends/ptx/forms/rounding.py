@@ -8,13 +8,14 @@ is the result, or its neighbour.
 from __future__ import annotations
 
 from gridlane.core.dtypes import f32, f64, u32, u64
-from gridlane.frontends.ptx.forms.floating import result, source, up
+from gridlane.frontends.ptx.forms.floating import result, source
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.ops import math
 from gridlane.ir.ops.arith import Ge, Gt, Ne
 from gridlane.ir.values import Value
+from gridlane.passes.legalise.flushing import up
 
 Operands = tuple[Operand, ...]
 _MODES = "rz", "rm", "rp"
@@ -39,7 +40,7 @@ def mul(t: Values, m: Match, o: Operands) -> None:
         made = t.b.mul(first, second)
         return towards(t, m.one_of(*_MODES), made, made, t.b.const(0.0, f64))
 
-    result(t, m, o[0], product(first), lambda: product(up(t, first)))
+    result(t, m, o[0], product(first), lambda: product(up(t.b, first)))
 
 
 @form("fma .rz|rm|rp [.ftz] [.sat] .f32", "d, a, b, c")
@@ -51,7 +52,7 @@ def fma(t: Values, m: Match, o: Operands) -> None:
     def made(first: Value, third: Value) -> Value:
         return rounded_sum(t, m.one_of(*_MODES), t.b.mul(first, second), third)
 
-    result(t, m, o[0], made(first, third), lambda: made(up(t, first), up(t, third)))
+    result(t, m, o[0], made(first, third), lambda: made(up(t.b, first), up(t.b, third)))
 
 
 @form("div .rz|rm|rp [.ftz] .f32", "d, a, b")
@@ -63,7 +64,7 @@ def div(t: Values, m: Match, o: Operands) -> None:
     second = source(t, m, o[2] if m.form.root == "div" else o[1])
     dividend, divisor, mode = t.b.cast(first, f64), t.b.cast(second, f64), m.one_of(*_MODES)
     made = _quotient(t, mode, dividend, divisor)
-    result(t, m, o[0], made, lambda: _quotient(t, mode, up(t, dividend), divisor))
+    result(t, m, o[0], made, lambda: _quotient(t, mode, up(t.b, dividend), divisor))
 
 
 def _quotient(t: Values, mode: str, first: Value, second: Value) -> Value:
