@@ -18,6 +18,11 @@ from gridlane.core.artifact import Artifact
 from gridlane.frontends.cuda_cpp import Compiled, CppCompiler, CppSource, choose
 
 _TARGET = "cuda_cpp"
+_ENVIRONMENT = (
+    *("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS"),
+    *("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"),
+)
+"""What compilers take options and folders of headers from."""
 
 
 def compile_cpp(source: CppSource, backend: str = "", cache: DiskCache | None = None) -> Compiled:
@@ -43,7 +48,8 @@ def compile_cpp(source: CppSource, backend: str = "", cache: DiskCache | None = 
 
 
 def _source_key(source: CppSource, compiler: CppCompiler) -> str:
-    lists = json.dumps((source.options, source.expressions, os.getcwd()))
+    around = {name: os.environ.get(name) for name in _ENVIRONMENT}
+    lists = json.dumps((source.options, source.expressions, os.getcwd(), around))
     return make_key("cuda_cpp", compiler.identity(), source.name, source.code, lists)
 
 

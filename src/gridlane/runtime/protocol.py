@@ -238,6 +238,24 @@ class Event(Protocol):
         ...
 
 
+class LoadedModule(Protocol):
+    """A module of several kernels on a device.
+
+    Attributes:
+        artifact: its code.
+    """
+
+    artifact: Artifact
+
+    def variable(self, name: str) -> tuple[int, int]:
+        """The address and the bytes of a variable.
+
+        Raises:
+            DeviceError: NOT_FOUND, there is no such variable.
+        """
+        ...
+
+
 class Device(Protocol):
     """One device. Its methods may be called from any thread."""
 
@@ -366,4 +384,16 @@ class Device(Protocol):
 
     def describe(self) -> dict[str, object]:
         """Facts for ``gridlane devices``: ``name``, ``uuid`` and others."""
+        ...
+
+
+class ModuleDevice(Device, Protocol):
+    """A device whose driver loads modules of several kernels."""
+
+    def load_module(self, artifact: Artifact) -> LoadedModule:
+        """Load all kernels and variables of an artifact."""
+        ...
+
+    def load(self, artifact: Artifact, module: LoadedModule | None = None) -> LoadedKernel:
+        """Load an artifact for launches, or find its entry in ``module``."""
         ...

@@ -100,6 +100,7 @@ typedef struct {
     Context *context;
     Pool *pool;
     void *owner; /* the module of a global */
+    char name[64];
 } Block;
 
 typedef struct {

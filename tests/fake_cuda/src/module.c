@@ -161,8 +161,16 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *pointer, size_t *size, Module *module
     size_t bytes = declared(module->text, ".global", name);
     if (!bytes)
         return done(NOT_FOUND);
-    Block *block = add_block(GLOBAL, zeroed(bytes), bytes);
-    block->owner = module;
+    size_t at = 0;
+    Block *block;
+    while ((block = each(BLOCK, &at)) != NULL)
+        if (block->memory == GLOBAL && block->owner == module && !strcmp(block->name, name))
+            break;
+    if (block == NULL) {
+        block = add_block(GLOBAL, zeroed(bytes), bytes);
+        block->owner = module;
+        snprintf(block->name, sizeof block->name, "%s", name);
+    }
     *pointer = (CUdeviceptr)block->address;
     *size = bytes;
     return done(SUCCESS);

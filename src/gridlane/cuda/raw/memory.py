@@ -10,6 +10,13 @@ from gridlane.cuda.arrays.creation import device_array
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.frontends.ptx import ModuleData, PtxModule
 from gridlane.launch import current
+from gridlane.memory.device_memory import DeviceMemory
+
+
+def no_variable(name: str, known: list[str]) -> ArgumentError:
+    """The error for a name of no variable."""
+    told = ", ".join(known) or "none"
+    return ArgumentError(f"there is no variable {name} here; the variables are: {told}")
 
 
 class ModuleMemory:
@@ -24,7 +31,8 @@ class ModuleMemory:
         self.module = module
         self._data = ModuleData(module)
         self._lock = threading.Lock()
-        self._arrays: dict[Any, DeviceNDArray] = {}
+        # By the memory of devices, as one that was lost has another after a reset.
+        self._arrays: dict[DeviceMemory[Any], DeviceNDArray] = {}
 
     def here(self) -> DeviceNDArray:
         """The bytes on the current device.
@@ -35,13 +43,13 @@ class ModuleMemory:
         """
         device = current.device()
         with self._lock:
-            found = self._arrays.get(device)
+            found = self._arrays.get(device.memory)
             if found is None:
                 made = device_array(max(1, self._data.size), "u1")
                 if self._data.size:
                     made.copy_to_device(self._data.initial(made.address))
                 device.default_stream.synchronize()  # before launches on any other stream
-                found = self._arrays[device] = made
+                found = self._arrays[device.memory] = made
             return found
 
     def variable(self, name: str) -> DeviceNDArray:
@@ -52,6 +60,5 @@ class ModuleMemory:
         """
         start = self._data.offsets.get(name)
         if start is None:
-            known = ", ".join(self._data.offsets) or "none"
-            raise ArgumentError(f"there is no variable {name} here; the variables are: {known}")
+            raise no_variable(name, list(self._data.offsets))
         return self.here()[start : start + self._data.size_of(name)]

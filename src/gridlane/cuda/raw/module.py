@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,19 +18,21 @@ from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.host.streams import AnyStream
 from gridlane.cuda.kernels.overlaps import Writebacks
-from gridlane.cuda.raw.arguments import on_device, packed
-from gridlane.cuda.raw.memory import ModuleMemory
-from gridlane.frontends.ptx import PtxModule, PtxSource, parse_ptx
+from gridlane.cuda.raw.arguments import Layout, layout, on_device, packed, refuse_textures
+from gridlane.cuda.raw.code import RawCode, compiled, decoded
+from gridlane.cuda.raw.heap import heap
+from gridlane.cuda.texture.references import Reference
+from gridlane.frontends.ptx import PtxSource
 from gridlane.launch import current
 from gridlane.launch.dimensions import Dim3, dim3
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
 
-if TYPE_CHECKING:
-    from gridlane.frontends.cuda_cpp import Compiled
-
-_PTX = re.compile(r"(?:\s|//[^\n]*|/\*[\s\S]*?\*/)*\.version\b")
-_CPP = re.compile(r"__global__|__device__|#\s*include")
+_SHAPES = frozenset({int, tuple})
+_MOST_READY = 256
+"""How many shapes of launches are kept ready."""
+_launches = itertools.count(1)
+"""The numbers of launches, which kernels read as ``%gridid``."""
 
 
 class RawModule:
@@ -43,6 +45,9 @@ class RawModule:
         name_expressions: kernels of CUDA C++ by their names there, such as ``scale<float>``.
         backend: the compiler of CUDA C++: ``clang``, ``nvcc`` or ``nvrtc``; "" is the first of
             these that is installed.
+        via: how PTX comes to the device. ``ir`` is through gridlane's IR, ``driver`` to the
+            device's driver as it came; "" is the driver on NVIDIA GPUs, where it has all functions
+            that the module calls, and the IR elsewhere.
 
     Raises:
         PtxError: the text is no PTX module; located.
@@ -78,13 +83,14 @@ class RawModule:
         options: Sequence[str] = (),
         name_expressions: Sequence[str] = (),
         backend: str = "",
+        via: str = "",
     ) -> None:
         if bool(code) == bool(path):
             raise ArgumentError("RawModule takes the text as code=, or a file as path=")
         name = os.fspath(path) if path else ""
-        text = _decoded(Path(path).read_bytes() if path else code)
-        module, self._lowered = _compiled(text, name, options, name_expressions, backend)
-        self._memory = ModuleMemory(module)
+        text = decoded(Path(path).read_bytes() if path else code)
+        module, self._lowered = compiled(text, name, options, name_expressions, backend)
+        self._code = RawCode(module, via)
         self._kernels: dict[str, RawKernel] = {}
 
     def get_function(self, name: str) -> RawKernel:
@@ -96,7 +102,7 @@ class RawModule:
         """
         found = self._kernels.get(name)
         if found is None:
-            made = RawKernel(self._memory, self._lowered.get(name, name))
+            made = RawKernel(self._code, self._lowered.get(name, name))
             found = self._kernels[name] = made
         return found
 
@@ -115,7 +121,16 @@ class RawModule:
         >>> RawModule(code=text).get_global("count").view(np.uint32).copy_to_host()
         array([7], dtype=uint32)
         """
-        return self._memory.variable(self._lowered.get(name, name))
+        return self._code.variable(self._lowered.get(name, name))
+
+    def get_texref(self, name: str) -> Reference:
+        """A reference to a texture or surface, as ``texture<float, 2>`` of CUDA C++, by its name in
+        the PTX. ``bind`` gives it an object.
+
+        Raises:
+            ArgumentError: there is no such reference; the message lists those there are.
+        """
+        return self._code.reference(self._lowered.get(name, name))
 
 
 class RawKernel(ProcessBound):
@@ -125,7 +140,7 @@ class RawKernel(ProcessBound):
         code: the text of the module.
         name: of the kernel.
         options: for the compiler of CUDA C++.
-        backend: that compiler, as for ``RawModule``.
+        backend, via: as for ``RawModule``.
 
     Raises:
         PtxError: the text is no PTX module, or has no such kernel; located.
@@ -136,21 +151,26 @@ class RawKernel(ProcessBound):
 
     def __init__(
         self,
-        code: str | bytes | ModuleMemory,
+        code: str | bytes | RawCode,
         name: str,
         options: Sequence[str] = (),
         backend: str = "",
+        via: str = "",
     ) -> None:
         super().__init__()
-        if not isinstance(code, ModuleMemory):
-            module, lowered = _compiled(_decoded(code), "", options, (), backend)
+        if not isinstance(code, RawCode):
+            module, lowered = compiled(decoded(code), "", options, (), backend)
             name = lowered.get(name, name)
-            code = ModuleMemory(module)
-        self._memory = code
+            code = RawCode(module, via)
+        self._code = code
         self._source = PtxSource(code.module, name)
         # Where PTX says f64 it means binary64, also on devices without it.
-        self._kernel = Kernel(self._source, (), KernelOptions(fp64="exact"))
-        self._plans: dict[tuple[Any, Dim3], Plan] = {}
+        options_ = KernelOptions(fp64="exact")
+        self._kernel = Kernel(self._source, (), options_)
+        self._native = code.native.kernel(self._source, options_)
+        self._plans: dict[tuple[Any, Dim3], tuple[Kernel, Plan]] = {}
+        self._layouts: dict[tuple[Any, Dim3, tuple[type, ...]], Layout | None] = {}
+        self._ready: dict[Any, tuple[Plan, Dim3, Layout]] = {}
 
     @property
     def name(self) -> str:
@@ -183,6 +203,20 @@ class RawKernel(ProcessBound):
             TargetError: the device lacks what the kernel needs.
         """
         args = tuple(args)
+        key: tuple[Any, ...] | None = None
+        if (
+            stream is None
+            and type(grid) in _SHAPES
+            and type(block) in _SHAPES
+            and type(shared_mem) is int
+        ):
+            key = current.device(), grid, block, shared_mem, tuple(map(type, args))
+            try:
+                found = self._ready.get(key)
+            except TypeError:  # a shape of what has no hash, which ``dim3`` looks at
+                found = key = None
+            if found is not None and _again(*found, shared_mem, args):
+                return
         names = self._source.parameters
         if len(args) != len(names):
             raise ArgumentError(
@@ -190,30 +224,56 @@ class RawKernel(ProcessBound):
             )
         threads = dim3(block, "block")
         self._check_bounds(threads)
-        plan = self._plan(threads)
+        kernel, plan = self._plan(threads)
         back = Writebacks()
+        if kernel is self._native:
+            refuse_textures(self.name, args)
         given = on_device(args, back)
-        artifact = plan.kernel.artifact
-        types = tuple(param.type for param in self._source.entry.params)
-        if any(slot.argument == len(names) for slot in artifact.params):
-            given, types = (*given, self._memory.here()), (*types, "u64")
-        params = packed(self.name, types, artifact.params, artifact.param_bytes, given)
+        params, given = self._packed(plan, threads, given)
         native = stream.native if isinstance(stream, AnyStream) else None
         if stream is not None and native is None:
             raise ArgumentError(f"stream: one of cuda.stream(), not {stream!r:.60}")
         shape = dim3(grid, "grid")
-        plan = self._kernel.fitting(plan, shape, params)  # arrays may lie in several buffers
+        plan = kernel.fitting(plan, shape, params)  # arrays may lie in several buffers
         plan.launch(shape, params, shared_mem, native, given)
+        laid = self._layouts.get((plan.device, threads, tuple(map(type, args))))
+        if laid is not None and key is not None:
+            if len(self._ready) >= _MOST_READY:
+                self._ready.clear()
+            self._ready[key] = plan, shape, laid
         if back or any(isinstance(value, np.ndarray) for value in given):
             (native or plan.device.default_stream).synchronize()
             for write in back:
                 write()
 
-    def _plan(self, block: Dim3) -> Plan:
+    def _packed(
+        self, plan: Plan, block: Dim3, args: tuple[Any, ...]
+    ) -> tuple[bytes, tuple[Any, ...]]:
+        """The parameter block, and the arguments with the module's memory where code needs it."""
+        artifact, key = plan.kernel.artifact, (plan.device, block, tuple(map(type, args)))
+        found = self._layouts.get(key)
+        if found is not None:
+            return found.packed(args), args
+        count = len(args)
+        used = {slot.argument - count for slot in artifact.params if slot.argument >= count}
+        if key not in self._layouts:
+            self._layouts[key] = (
+                None if used else layout(artifact.params, artifact.param_bytes, args)
+            )
+        types = tuple(param.type for param in self._source.entry.params)
+        if used:
+            # The order of frontends/ptx/translate.py FURTHER.
+            further = self._code.memory.here, heap, _launches.__next__
+            args += tuple(get() if n in used else 0 for n, get in enumerate(further))
+            types += ("u64",) * len(further)
+        return packed(self.name, types, artifact.params, artifact.param_bytes, args), args
+
+    def _plan(self, block: Dim3) -> tuple[Kernel, Plan]:
         device = current.device()
         found = self._plans.get((device, block))
         if found is None:
-            found = self._plans[device, block] = self._kernel.plan(block, ANY, device)
+            kernel = self._native if self._code.goes_to_driver(device) else self._kernel
+            found = self._plans[device, block] = kernel, kernel.plan(block, ANY, device)
             for note in self._source.module.notes:
                 trace.event("note", kernel=self.name, note=f'"{note}"')
         return found
@@ -235,61 +295,13 @@ class RawKernel(ProcessBound):
                 )
 
 
-def _decoded(code: str | bytes) -> str:
-    if isinstance(code, bytes):
-        try:
-            return code.rstrip(b"\0").decode()
-        except UnicodeDecodeError as error:
-            raise ArgumentError(
-                f"the code is no text ({error}); a cubin or fatbin is not read: pass the PTX"
-            ) from error
-    if not isinstance(code, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"code is text, not an object of type {type(code).__name__}")
-    return code
-
-
-def compile_cpp(
-    code: str | bytes,
-    *,
-    options: Sequence[str] = (),
-    name: str = "",
-    name_expressions: Sequence[str] = (),
-    backend: str = "",
-) -> str:
-    """The PTX of CUDA C++, compiled or of the disk cache.
-
-    Args:
-        options: of the compiler: ``-I``, ``-D``, ``--std=c++17``, ``-arch=compute_90``, ...
-        name: of the file, for the compiler's messages; quoted includes are searched beside it.
-        name_expressions: templates to instantiate, such as ``scale<float>``.
-        backend: ``clang``, ``nvcc`` or ``nvrtc``; "" is the first of these that is installed.
-
-    Raises:
-        CompileError: the compiler's own messages, or that there is none.
-    """
-    return _by_compiler(_decoded(code), name, options, name_expressions, backend).ptx
-
-
-def _by_compiler(
-    text: str, name: str, options: Sequence[str], expressions: Sequence[str], backend: str
-) -> Compiled:
-    from gridlane.compiler import cpp  # few programs need it
-
-    if isinstance(options, str) or isinstance(expressions, str):
-        raise ArgumentError("options and name_expressions are tuples or lists of texts")
-    given = tuple(options), name or "kernel.cu", tuple(expressions)
-    return cpp.compile_cpp(cpp.CppSource(text, *given), backend)
-
-
-def _compiled(
-    text: str, name: str, options: Sequence[str], expressions: Sequence[str], backend: str
-) -> tuple[PtxModule, dict[str, str]]:
-    """The module, and the name in it of each name expression."""
-    if _PTX.match(text):
-        if expressions:
-            raise ArgumentError("name_expressions are of CUDA C++, and the code is PTX")
-        return parse_ptx(text, name), {}
-    if not _CPP.search(text):
-        return parse_ptx(text, name), {}  # which says what is missing
-    made = _by_compiler(text, name, options, expressions, backend)
-    return parse_ptx(made.ptx), made.names
+def _again(plan: Plan, shape: Dim3, found: Layout, shared: int, args: tuple[Any, ...]) -> bool:
+    """Launch as before, if a launch of this shape with arguments of these types was checked.
+    Hot: nothing is checked again but where arrays are."""
+    if not found.are_on(plan.device, args) or trace.enabled():
+        return False
+    params = found.packed(args)
+    if not plan.suits(shape, params):
+        return False
+    plan.device.default_stream.launch(plan.kernel, params, *shape, shared, args)
+    return True

@@ -22,7 +22,7 @@ from gridlane.memory.resource import Buffer, HostMemory
 from gridlane.runtime.drivers.cuda import memory
 from gridlane.runtime.drivers.cuda.api import answer, bindings, call, waiting
 from gridlane.runtime.drivers.cuda.context import Context
-from gridlane.runtime.drivers.cuda.kernel import CudaKernel
+from gridlane.runtime.drivers.cuda.kernel import CudaKernel, CudaModule
 from gridlane.runtime.drivers.cuda.linker import link
 from gridlane.runtime.drivers.cuda.stream import CudaEvent, CudaStream, own_stream
 from gridlane.runtime.protocol import Block, Limits, Route
@@ -75,9 +75,14 @@ class CudaDevice:
         """Assemble PTX by the driver's own compiler."""
         return link(self.context, artifact)
 
-    def load(self, artifact: Artifact) -> CudaKernel:
-        """Load PTX or a cubin."""
-        return CudaKernel(self, artifact)
+    def load(self, artifact: Artifact, module: CudaModule | None = None) -> CudaKernel:
+        """Load PTX or a cubin; or find the kernel in ``module``, whose variables its kernels
+        share."""
+        return CudaKernel(self, artifact, module)
+
+    def load_module(self, artifact: Artifact) -> CudaModule:
+        """Load PTX or a cubin with several kernels."""
+        return CudaModule(self.context, artifact)
 
     # --- memory ---
 

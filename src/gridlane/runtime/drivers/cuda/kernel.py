@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 import weakref
 from typing import Any, Protocol
 
@@ -10,6 +11,7 @@ from gridlane.core import gpu_abi as abi
 from gridlane.core.artifact import Artifact
 from gridlane.core.device_errors import INVALID_IMAGE, NOT_CAPTURED, NOT_FOUND, fail
 from gridlane.core.errors import DeviceError
+from gridlane.core.forks import fork_waits
 from gridlane.runtime.drivers.cuda.api import address_of, bindings, enum
 from gridlane.runtime.drivers.cuda.context import Context
 from gridlane.runtime.drivers.cuda.report import Report
@@ -48,12 +50,62 @@ class Device(Protocol):
         ...
 
 
-class CudaKernel:
-    """An artifact loaded into a context; reloaded at its next use after the context was lost."""
+class CudaModule:
+    """Code loaded into a context, and its variables; reloaded at its next use after the context was
+    lost, with their initial values.
 
-    def __init__(self, device: Device, artifact: Artifact) -> None:
+    Raises:
+        DeviceError: INVALID_IMAGE and its like, the device cannot run the code.
+    """
+
+    def __init__(self, context: Context, artifact: Artifact) -> None:
         if artifact.target != "cuda" or artifact.format not in ("ptx", "cubin"):
             fail(INVALID_IMAGE, f"the cuda device runs PTX and cubins, not {artifact.format}")
+        self.context, self.artifact = context, artifact
+        self.generation = -1
+        self._lock = threading.Lock()
+        self.ready()
+
+    def ready(self) -> None:
+        """Reload if the context was renewed since."""
+        if self.generation != self.context.generation:
+            with fork_waits(), self._lock:
+                if self.generation != self.context.generation:
+                    self._load()
+
+    def _load(self) -> None:
+        context, artifact = self.context, self.artifact
+        image = artifact.code + b"\0" if artifact.format == "ptx" else artifact.code
+        told = f"{artifact.name}, {len(image)} bytes of {artifact.format}"
+        self.handle = context.call("cuModuleLoadData", image, what=told)
+        self.generation = context.generation
+        # Its kernels may still be in flight, on any stream.
+        unload = ("cuCtxSynchronize",), ("cuModuleUnload", self.handle)
+        weakref.finalize(self, context.give_back, self.generation, *unload).atexit = False
+
+    def variable(self, name: str) -> tuple[int, int]:
+        """The address and the bytes of a variable.
+
+        Raises:
+            DeviceError: NOT_FOUND, there is no such variable.
+        """
+        self.ready()
+        address, size = self.context.call(
+            "cuModuleGetGlobal", self.handle, name.encode(), what=self.artifact.name
+        )
+        return int(address), int(size)
+
+
+class CudaKernel:
+    """A kernel of a module; found again at its next use after the context was lost.
+
+    Args:
+        module: that has it; None loads the artifact's code for it alone.
+    """
+
+    def __init__(
+        self, device: Device, artifact: Artifact, module: CudaModule | None = None
+    ) -> None:
         self.artifact = artifact
         self.name = artifact.name
         self.device = device
@@ -63,26 +115,20 @@ class CudaKernel:
         self.report: BaseReport | None = None
         self.explain: Explain | None = None
         self.param_size = artifact.param_end
-        self.generation = -1
-        self._load()
+        self.module = module or CudaModule(self.context, artifact)
+        self._find()
         self.context.kernels.add(self)
 
-    def _load(self) -> None:
+    def _find(self) -> None:
         context, artifact = self.context, self.artifact
-        image = artifact.code + b"\0" if artifact.format == "ptx" else artifact.code
-        module = context.call(
-            "cuModuleLoadData", image, what=f"{self.name}, {len(image)} bytes of {artifact.format}"
-        )
-        self.generation = context.generation
-        # The kernel may still be in flight, on any stream.
-        unload = ("cuCtxSynchronize",), ("cuModuleUnload", module)
-        weakref.finalize(self, context.give_back, self.generation, *unload).atexit = False
-        self._module = module
-        self.handle = context.call("cuModuleGetFunction", module, artifact.entry.encode())
+        self.module.ready()
+        self.generation = self.module.generation
+        name = artifact.entry.encode()
+        self.handle = context.call("cuModuleGetFunction", self.module.handle, name, what=self.name)
         self.function = int(self.handle)
         if artifact.uses_dynamic_shared:
-            most = self.device.limits.max_dynamic_shared - artifact.static_shared
-            self._set("MAX_DYNAMIC_SHARED_SIZE_BYTES", most)
+            own = artifact.static_shared or self._attribute("SHARED_SIZE_BYTES")
+            self._set("MAX_DYNAMIC_SHARED_SIZE_BYTES", self.device.limits.max_dynamic_shared - own)
         self.report = None
         if (artifact.errors or artifact.prints) and context.captures:
             fail(NOT_CAPTURED, f"the first launch of {self.name}", "launch it before the capture")
@@ -92,9 +138,7 @@ class CudaKernel:
     def _connect(self) -> None:
         """Give the kernel its report block, if it refers to one."""
         try:
-            pointer, _ = self.context.call(
-                "cuModuleGetGlobal", self._module, abi.REPORT.encode(), what=self.name
-            )
+            address, _ = self.module.variable(abi.REPORT)
         except DeviceError as error:
             if error.number != NOT_FOUND:
                 raise
@@ -103,13 +147,14 @@ class CudaKernel:
         self.context.reporting.add(self)
         self.context.silent = False
         where = ctypes.c_uint64(report.address)
+        pointer = bindings().CUdeviceptr(address)
         self.context.call("cuMemcpyHtoD", pointer, ctypes.addressof(where), 8)
 
     def ready(self) -> None:
-        """Reload if the context was renewed since."""
+        """Find it again if the context was renewed since."""
         if self.generation != self.context.generation:
             self.context.enter()
-            self._load()
+            self._find()
 
     @property
     def launched(self) -> bool:

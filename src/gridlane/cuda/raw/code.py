@@ -1,0 +1,152 @@
+"""The text of raw kernels: PTX, or CUDA C++ that a compiler makes PTX of; and its two ways to a
+device, the IR and the device's own driver."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gridlane.core.errors import ArgumentError, TargetError
+from gridlane.cuda.arrays.devicearray import DeviceNDArray
+from gridlane.cuda.raw.memory import ModuleMemory
+from gridlane.cuda.raw.native import NativeModule, compiles_ptx
+from gridlane.cuda.texture.references import Reference
+from gridlane.frontends.ptx import PtxModule, parse_ptx
+from gridlane.launch import current
+from gridlane.runtime.protocol import Device
+
+if TYPE_CHECKING:
+    from gridlane.frontends.cuda_cpp import Compiled
+
+_PTX = re.compile(r"(?:\s|//[^\n]*|/\*[\s\S]*?\*/)*\.version\b")
+_CPP = re.compile(r"__global__|__device__|#\s*include")
+_WAYS = "", "ir", "driver"
+
+
+class RawCode:
+    """What the kernels of a module share.
+
+    Args:
+        via: ``ir``, ``driver``, or "" for the driver where it compiles PTX and the module names
+            nothing that it lacks.
+
+    Attributes:
+        memory: the variables of the kernels that come through the IR.
+        native: the module as drivers load it.
+    """
+
+    def __init__(self, module: PtxModule, via: str) -> None:
+        if via not in _WAYS:
+            raise ArgumentError(f'via is "ir" or "driver", not {via!r:.40}')
+        self.module, self._via = module, via
+        self.memory, self.native = ModuleMemory(module), NativeModule(module)
+        self._references: dict[str, Reference] = {}
+
+    def goes_to_driver(self, device: Device) -> bool:
+        """Whether the text goes to the driver of a device as it came.
+
+        Raises:
+            TargetError: it was asked to, and the driver compiles no PTX.
+        """
+        if self._via == "driver" and not compiles_ptx(device):
+            raise TargetError(
+                f'the driver of the device {device.name} compiles no PTX: leave out via="driver", '
+                "and the module comes through the IR"
+            )
+        if self._via:
+            return self._via == "driver"
+        return compiles_ptx(device) and self.native.suits
+
+    def variable(self, name: str) -> DeviceNDArray:
+        """The bytes of a variable on the current device.
+
+        Raises:
+            ArgumentError: the module has no such variable; the message lists those it has.
+        """
+        device = current.device()
+        if self.goes_to_driver(device):
+            return self.native.variable(name, device)
+        return self.memory.variable(name)
+
+    def reference(self, name: str) -> Reference:
+        """A reference to a texture or surface; the same object at each call.
+
+        Raises:
+            ArgumentError: the module has no such reference; the message lists those it has.
+        """
+        known = [each.name for each in self.module.variables.values() if each.is_reference]
+        if name not in known:
+            listed = ", ".join(known) or "none"
+            raise ArgumentError(f"there is no reference {name} here; the references are: {listed}")
+        if name not in self._references:
+            self._references[name] = Reference(name, lambda: self._of_ir(name))
+        return self._references[name]
+
+    def _of_ir(self, name: str) -> DeviceNDArray:
+        if self.goes_to_driver(current.device()):
+            raise ArgumentError(
+                f"{name}: the module goes to the driver, which knows no texture of gridlane: make "
+                'it with via="ir"'
+            )
+        return self.memory.variable(name)
+
+
+def decoded(code: str | bytes) -> str:
+    if isinstance(code, bytes):
+        try:
+            return code.rstrip(b"\0").decode()
+        except UnicodeDecodeError as error:
+            raise ArgumentError(
+                f"the code is no text ({error}); a cubin or fatbin is not read: pass the PTX"
+            ) from error
+    if not isinstance(code, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"code is text, not an object of type {type(code).__name__}")
+    return code
+
+
+def compile_cpp(
+    code: str | bytes,
+    *,
+    options: Sequence[str] = (),
+    name: str = "",
+    name_expressions: Sequence[str] = (),
+    backend: str = "",
+) -> str:
+    """The PTX of CUDA C++, compiled or of the disk cache.
+
+    Args:
+        options: of the compiler: ``-I``, ``-D``, ``--std=c++17``, ``-arch=compute_90``, ...
+        name: of the file, for the compiler's messages; quoted includes are searched beside it.
+        name_expressions: templates to instantiate, such as ``scale<float>``.
+        backend: ``clang``, ``nvcc`` or ``nvrtc``; "" is the first of these that is installed.
+
+    Raises:
+        CompileError: the compiler's own messages, or that there is none.
+    """
+    return _by_compiler(decoded(code), name, options, name_expressions, backend).ptx
+
+
+def _by_compiler(
+    text: str, name: str, options: Sequence[str], expressions: Sequence[str], backend: str
+) -> Compiled:
+    from gridlane.compiler import cpp  # few programs need it
+
+    if isinstance(options, str) or isinstance(expressions, str):
+        raise ArgumentError("options and name_expressions are tuples or lists of texts")
+    given = tuple(options), name or "kernel.cu", tuple(expressions)
+    return cpp.compile_cpp(cpp.CppSource(text, *given), backend)
+
+
+def compiled(
+    text: str, name: str, options: Sequence[str], expressions: Sequence[str], backend: str
+) -> tuple[PtxModule, dict[str, str]]:
+    """The module, and the name in it of each name expression."""
+    if _PTX.match(text):
+        if expressions:
+            raise ArgumentError("name_expressions are of CUDA C++, and the code is PTX")
+        return parse_ptx(text, name), {}
+    if not _CPP.search(text):
+        return parse_ptx(text, name), {}  # which says what is missing
+    made = _by_compiler(text, name, options, expressions, backend)
+    return parse_ptx(made.ptx), made.names
