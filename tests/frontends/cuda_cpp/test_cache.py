@@ -125,3 +125,46 @@ def test_a_compiler_that_does_not_tell_its_headers(compile_):
     compile_.counted.compile = lambda source: dataclasses.replace(inner(source), headers=None)
     compile_()
     assert compile_()[1]
+
+
+def test_a_header_that_a_test_looks_for(compile_, tmp_path):
+    code = '#if __has_include("later.h")\n#include "later.h"\n#else\n#define N 66\n#endif\n'
+    code += "__global__ void k(int *x) { *x = N; }"
+    first, _ = compile_(code)
+    (tmp_path / "later.h").write_text("#define N 77\n")
+    made, _ = compile_(code)
+    assert "66" in first.ptx and "77" in made.ptx
+
+
+@pytest.mark.parametrize("name", ["CPATH", "CPLUS_INCLUDE_PATH"])
+def test_folders_of_the_environment(compile_, tmp_path, monkeypatch, name):
+    (tmp_path / "a" / "n.h").write_text("#define N 88\n")
+    made = []
+    for folder in ("a", "b"):
+        monkeypatch.setenv(name, str(tmp_path / folder))
+        made.append(compile_("#include <n.h>\n__global__ void k(int *x) { *x = N; }", ())[0].ptx)
+    assert "88" in made[0] and "11" in made[1]
+
+
+@pytest.mark.parametrize("name", ["a\tb", "a\\b", "a b", "a$b", "a#b"])
+def test_a_folder_of_an_odd_name(compile_, tmp_path, name):
+    (tmp_path / name).mkdir()
+    made = []
+    for n in (81, 82):
+        (tmp_path / name / "n.h").write_text(f"#define N {n}\n")
+        made.append(compile_(options=(f"-I{name}",))[0].ptx)
+    assert "81" in made[0] and "82" in made[1]
+
+
+def test_a_file_of_options(compile_, tmp_path):
+    made = []
+    for n in (91, 92):
+        (tmp_path / "options").write_text(f"-DM={n}\n")
+        made.append(compile_("__global__ void k(int *x) { *x = M; }", ("@options",))[0].ptx)
+    assert "91" in made[0] and "92" in made[1]
+
+
+def test_the_time_of_day(compile_):
+    code = "__global__ void k(int *x) { *x = __TIME__[7]; }"
+    compile_(code)
+    assert compile_(code)[1]

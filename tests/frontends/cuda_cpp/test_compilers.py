@@ -271,3 +271,25 @@ def test_quoted_includes_are_searched_beside_the_file(tmp_path):
     x = np.zeros(4, np.int32)
     cuda.RawModule(path=tmp_path / "mine.cu", backend="clang").get_function("k")(1, 4, (x,))
     assert (x == 4).all()
+
+
+# --- odd texts and options
+
+
+@pytest.mark.parametrize("before", ["\ufeff", "\r\n", "\ufeff\r\n"])
+def test_how_files_begin(before):
+    code = before + KERNEL.replace("{", "{\r\n")
+    assert ".entry k" in cuda.compile_cpp(code, options=("-DN=1",), backend="clang")
+
+
+@pytest.mark.parametrize("option", ["-E", "-fsyntax-only", "--help", "--version", "-M"])
+def test_options_that_leave_no_ptx(option):
+    with pytest.raises(CompileError, match="no PTX: an option asks for something else"):
+        cuda.compile_cpp(KERNEL, options=("-DN=1", option), backend="clang")
+
+
+def test_what_is_no_text():
+    with pytest.raises(CompileError, match="no text at its line 3"):
+        cuda.compile_cpp(KERNEL + "\n// \udc80", options=("-DN=1",), backend="clang")
+    with pytest.raises(CompileError, match="without NUL"):
+        cuda.compile_cpp(KERNEL, options=("-DN=1\0",), backend="clang")

@@ -13,13 +13,20 @@ import tempfile
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
 from gridlane.core.errors import CompileError
 from gridlane.frontends.cuda_cpp.compiled import Compiled, CppSource
 from gridlane.frontends.cuda_cpp.options import for_clang
 from gridlane.frontends.cuda_cpp.process import run_compiler
-from gridlane.frontends.cuda_cpp.texts import prerequisites, read_table, with_table
+from gridlane.frontends.cuda_cpp.texts import (
+    made_ptx,
+    prerequisites,
+    read_table,
+    settled,
+    with_table,
+)
 
 INCLUDE = Path(__file__).parent / "include"
 OLDEST = 18
@@ -62,6 +69,12 @@ _LIBCXX = (
 """The configuration that libc++ expects from its builder."""
 
 
+_OWN_HEADER = re.compile(r"#\s*include\s*[^<\s]")
+_READS = re.compile(r"tex|surf")
+_REFERS = re.compile(r"\b(?:texture|surface)\s*<")
+_OWN_TEMPLATE = re.compile(r"\b(?:struct|class|using)\s+(?:texture|surface)\b")
+
+
 class Clang:
     """A clang that is installed.
 
@@ -85,8 +98,8 @@ class Clang:
     def searched(self, source: CppSource) -> tuple[str, ...]:
         """The folders of the user's headers, then ours, then those of C and C++."""
         beside = str(Path(source.name).parent)
-        host = [folder for word, folder in zip(self.host, self.host[1:]) if word == "-isystem"]
-        return (beside, *for_clang(source.options).folders, str(INCLUDE), *host)
+        given = for_clang(source.options).folders
+        return (beside, *given, str(INCLUDE), *_folders(self.host))
 
     def compile(self, source: CppSource) -> Compiled:
         """The PTX of a source.
@@ -107,6 +120,7 @@ class Clang:
                     *given.words,
                     *("-iquote", str(Path(source.name).parent)),
                     *("-isystem", str(INCLUDE), *self.host),
+                    *_textures(source),
                     *("-include", "gridlane/runtime.h"),
                     *("-MD", "-MT", "made", "-MF", str(read), "-o", str(made), "-"),
                 ),
@@ -114,9 +128,28 @@ class Clang:
             )
             if status:
                 raise CompileError(f"clang does not compile {source.name}:\n{told.strip()}")
-            ptx, names = read_table(made.read_text(), source.expressions)
-            headers = tuple(prerequisites(read.read_text()))
+            ptx, names = read_table(made_ptx(made, "clang"), source.expressions)
+            headers = tuple(prerequisites(read.read_text())) if read.is_file() else None
+        if headers is not None:
+            headers = settled(source, headers, (str(INCLUDE), *_folders(self.host)))
         return Compiled(ptx, told, names, headers)
+
+
+def _folders(words: tuple[str, ...]) -> list[str]:
+    """Those of options for headers of the system."""
+    return [folder for word, folder in pairwise(words) if word == "-isystem"]
+
+
+def _textures(source: CppSource) -> tuple[str, ...]:
+    """The options for the functions of textures and surfaces, unless nothing names them: neither
+    the source nor an option, and there are no headers of the user's."""
+    words = for_clang(source.options).words
+    may = any(word.startswith(("-I", "-i")) for word in words) or _OWN_HEADER.search(source.code)
+    named = any(_READS.search(text) for text in (source.code, *words))
+    made = ("-DGRIDLANE_TEXTURES",) if may or named else ()
+    if _REFERS.search(source.code) and not _OWN_TEMPLATE.search(source.code):
+        made += ("-DGRIDLANE_TEXTURE_REFERENCES",)
+    return made
 
 
 def _isa(arch: str) -> int:

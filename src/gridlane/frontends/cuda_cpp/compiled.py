@@ -29,7 +29,8 @@ class Compiled:
     Attributes:
         log: the compiler's warnings.
         names: the mangled name of each name expression.
-        headers: the files that it read; None where the compiler does not tell.
+        headers: the files that it read; None where the compiler does not tell, or where more than
+            their content decides the PTX.
     """
 
     ptx: str

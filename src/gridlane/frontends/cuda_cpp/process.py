@@ -19,8 +19,16 @@ def run_compiler(words: Sequence[str], text: str = "") -> tuple[int, str]:
 
     Raises:
         CompileError: it does not start, or runs longer than GRIDLANE_COMPILE_TIMEOUT. It is ended
-            then, with the processes that it has started.
+            then, with the processes that it has started. Or the words or the text are none.
     """
+    try:
+        given = text.encode()
+    except UnicodeEncodeError as error:
+        place = text.count("\n", 0, error.start) + 1
+        raise CompileError(f"the source is no text at its line {place}: {error}") from None
+    for word in words:
+        if "\0" in word:
+            raise CompileError(f"{word!r} is no option: options are texts without NUL characters")
     try:
         process = subprocess.Popen(
             words,
@@ -33,7 +41,7 @@ def run_compiler(words: Sequence[str], text: str = "") -> tuple[int, str]:
         raise CompileError(f"the compiler {words[0]} does not start: {error}") from error
     limit = config().compile_timeout
     try:
-        told, _ = process.communicate(text.encode(), timeout=limit)
+        told, _ = process.communicate(given, timeout=limit)
     except subprocess.TimeoutExpired:
         _end(process)
         raise CompileError(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from gridlane.core.errors import CompileError
 from gridlane.frontends.cuda_cpp.compiled import CppSource
@@ -31,7 +32,8 @@ def with_table(source: CppSource) -> str:
         for place, each in enumerate(source.expressions)
     ]
     name = source.name.replace("\\", "\\\\").replace('"', '\\"')
-    return "\n".join((f'#line 1 "{name}"', source.code, *rows))
+    code = source.code.removeprefix("\ufeff")  # a mark of UTF-8, which files begin with
+    return "\n".join((f'#line 1 "{name}"', code, *rows))
 
 
 def read_table(ptx: str, expressions: Sequence[str]) -> tuple[str, dict[str, str]]:
@@ -50,6 +52,48 @@ def read_table(ptx: str, expressions: Sequence[str]) -> tuple[str, dict[str, str
             )
         names[each] = found[place]
     return _ROW.sub("", ptx) if expressions else ptx, names
+
+
+def made_ptx(made: Path, compiler: str) -> str:
+    """The text of the PTX that a compiler wrote.
+
+    Raises:
+        CompileError: there is none, as an option asks for something else.
+    """
+    text = made.read_text(errors="replace") if made.is_file() else ""
+    if not re.search(r"^\s*\.version\b", text, re.MULTILINE):
+        raise CompileError(
+            f"{compiler} wrote no PTX: an option asks for something else, such as -E, --help or "
+            "-fsyntax-only; leave it out"
+        )
+    return text
+
+
+_UNSETTLED = re.compile(r"__has_(?:include|embed)|__(?:DATE|TIME|TIMESTAMP)__")
+
+
+def settled(
+    source: CppSource, headers: Sequence[str], own: Sequence[str]
+) -> tuple[str, ...] | None:
+    """The headers, if their content and the source decide the PTX; None where a time does, a file
+    that is not there, one of options, or one whose name a rule of make does not spell.
+
+    Args:
+        own: folders of the compiler's own headers, whose tests are of its own files.
+    """
+    if _UNSETTLED.search(source.code) or any(each.startswith("@") for each in source.options):
+        return None
+    inside = tuple(os.path.join(each, "") for each in own)
+    for header in headers:
+        if header.startswith(inside):
+            continue
+        try:
+            text = Path(header).read_text(errors="replace")
+        except OSError:
+            return None
+        if _UNSETTLED.search(text):
+            return None
+    return tuple(headers)
 
 
 def _quoted(expression: str) -> str:
