@@ -1,2 +1,3 @@
-// Every source has its contents already.
+// The driver's interface as declarations, besides what every source has.
 #pragma once
+#include "gridlane/driver.h"

@@ -1,95 +1,29 @@
 // The host's side of the runtime: declarations, so that a program passes with its main in it.
-// Nothing here is called: of a source only its kernels are compiled.
+// Nothing here is called: of a source only its kernels are compiled. Templates have bodies, as
+// their arguments may be types without linkage.
 #pragma once
 
 struct CUstream_st;
 struct CUevent_st;
 struct CUgraph_st;
 struct CUgraphExec_st;
+struct CUgraphNode_st;
+struct CUuserObject_st;
+struct CUmemPoolHandle_st;
+struct CUfunc_st;
 struct cudaArray;
 typedef CUstream_st *cudaStream_t;
 typedef CUevent_st *cudaEvent_t;
 typedef CUgraph_st *cudaGraph_t;
 typedef CUgraphExec_st *cudaGraphExec_t;
+typedef CUgraphNode_st *cudaGraphNode_t;
+typedef CUmemPoolHandle_st *cudaMemPool_t;
+typedef CUfunc_st *cudaFunction_t;
 typedef cudaArray *cudaArray_t;
 typedef const cudaArray *cudaArray_const_t;
 
-enum cudaError {
-    cudaSuccess = 0,
-    cudaErrorInvalidValue = 1,
-    cudaErrorMemoryAllocation = 2,
-    cudaErrorInitializationError = 3,
-    cudaErrorInvalidConfiguration = 9,
-    cudaErrorInvalidDevicePointer = 17,
-    cudaErrorInsufficientDriver = 35,
-    cudaErrorNoDevice = 100,
-    cudaErrorInvalidDevice = 101,
-    cudaErrorInvalidResourceHandle = 400,
-    cudaErrorNotReady = 600,
-    cudaErrorIllegalAddress = 700,
-    cudaErrorPeerAccessAlreadyEnabled = 704,
-    cudaErrorPeerAccessNotEnabled = 705,
-    cudaErrorLaunchFailure = 719,
-    cudaErrorCooperativeLaunchTooLarge = 720,
-    cudaErrorNotSupported = 801,
-    cudaErrorUnknown = 999,
-};
+#include "gridlane/host_enums.h"
 typedef cudaError cudaError_t;
-enum cudaMemcpyKind {
-    cudaMemcpyHostToHost,
-    cudaMemcpyHostToDevice,
-    cudaMemcpyDeviceToHost,
-    cudaMemcpyDeviceToDevice,
-    cudaMemcpyDefault,
-};
-enum cudaFuncCache {
-    cudaFuncCachePreferNone,
-    cudaFuncCachePreferShared,
-    cudaFuncCachePreferL1,
-    cudaFuncCachePreferEqual,
-};
-enum cudaSharedMemConfig {
-    cudaSharedMemBankSizeDefault,
-    cudaSharedMemBankSizeFourByte,
-    cudaSharedMemBankSizeEightByte,
-};
-enum cudaFuncAttribute {
-    cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
-    cudaFuncAttributePreferredSharedMemoryCarveout = 9,
-};
-enum cudaLimit {
-    cudaLimitStackSize,
-    cudaLimitPrintfFifoSize,
-    cudaLimitMallocHeapSize,
-};
-enum cudaDeviceAttr {
-    cudaDevAttrMaxThreadsPerBlock = 1,
-    cudaDevAttrMaxSharedMemoryPerBlock = 8,
-    cudaDevAttrWarpSize = 10,
-    cudaDevAttrClockRate = 13,
-    cudaDevAttrMultiProcessorCount = 16,
-    cudaDevAttrMemoryClockRate = 36,
-    cudaDevAttrGlobalMemoryBusWidth = 37,
-    cudaDevAttrComputeCapabilityMajor = 75,
-    cudaDevAttrComputeCapabilityMinor = 76,
-    cudaDevAttrManagedMemory = 83,
-    cudaDevAttrConcurrentManagedAccess = 89,
-    cudaDevAttrCooperativeLaunch = 95,
-    cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
-};
-enum cudaMemoryAdvise {
-    cudaMemAdviseSetReadMostly = 1,
-    cudaMemAdviseUnsetReadMostly,
-    cudaMemAdviseSetPreferredLocation,
-    cudaMemAdviseUnsetPreferredLocation,
-    cudaMemAdviseSetAccessedBy,
-    cudaMemAdviseUnsetAccessedBy,
-};
-enum cudaStreamCaptureMode {
-    cudaStreamCaptureModeGlobal,
-    cudaStreamCaptureModeThreadLocal,
-    cudaStreamCaptureModeRelaxed,
-};
 
 // Macros, as in CUDA: a literal 0 is a null stream as well.
 #define cudaStreamDefault 0x00
@@ -102,8 +36,23 @@ enum cudaStreamCaptureMode {
 #define cudaHostAllocMapped 0x02
 #define cudaHostAllocWriteCombined 0x04
 #define cudaHostRegisterDefault 0x00
+#define cudaHostRegisterPortable 0x01
+#define cudaHostRegisterMapped 0x02
+#define cudaHostRegisterIoMemory 0x04
+#define cudaHostRegisterReadOnly 0x08
+#define cudaEventInterprocess 0x04
+#define cudaEventRecordDefault 0x00
+#define cudaEventRecordExternal 0x01
+#define cudaEventWaitDefault 0x00
+#define cudaDeviceScheduleMask 0x07
+#define cudaDeviceBlockingSync 0x04
+#define cudaDeviceLmemResizeToMax 0x10
+#define cudaPeerAccessDefault 0x00
+#define cudaOccupancyDefault 0x00
+#define cudaIpcMemLazyEnablePeerAccess 0x01
 #define cudaMemAttachGlobal 0x01
 #define cudaMemAttachHost 0x02
+#define cudaMemAttachSingle 0x04
 #define cudaDeviceScheduleAuto 0x00
 #define cudaDeviceScheduleSpin 0x01
 #define cudaDeviceScheduleYield 0x02
@@ -114,31 +63,59 @@ enum cudaStreamCaptureMode {
 #define cudaStreamLegacy ((cudaStream_t)1)
 #define cudaStreamPerThread ((cudaStream_t)2)
 #define CUDART_VERSION 12080
+#define CUDA_VERSION 12080
+#define __CUDART_API_VERSION CUDART_VERSION
 
+struct CUuuid_st { char bytes[16]; };
+typedef CUuuid_st cudaUUID_t;
 struct cudaDeviceProp {
     char name[256];
+    cudaUUID_t uuid;
+    char luid[8];
+    unsigned luidDeviceNodeMask;
     size_t totalGlobalMem, sharedMemPerBlock;
     int regsPerBlock, warpSize;
     size_t memPitch;
     int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], clockRate;
     size_t totalConstMem;
     int major, minor;
-    size_t textureAlignment;
+    size_t textureAlignment, texturePitchAlignment;
     int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated, canMapHostMemory;
-    int computeMode, concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID;
+    int computeMode, maxTexture1D, maxTexture1DMipmap, maxTexture1DLinear;
+    int maxTexture2D[2], maxTexture2DMipmap[2], maxTexture2DLinear[3], maxTexture2DGather[2];
+    int maxTexture3D[3], maxTexture3DAlt[3], maxTextureCubemap, maxTexture1DLayered[2];
+    int maxTexture2DLayered[3], maxTextureCubemapLayered[2], maxSurface1D, maxSurface2D[2];
+    int maxSurface3D[3], maxSurface1DLayered[2], maxSurface2DLayered[3], maxSurfaceCubemap;
+    int maxSurfaceCubemapLayered[2];
+    size_t surfaceAlignment;
+    int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver;
     int asyncEngineCount, unifiedAddressing, memoryClockRate, memoryBusWidth, l2CacheSize;
-    int maxThreadsPerMultiProcessor, streamPrioritiesSupported;
+    int persistingL2CacheMaxSize, maxThreadsPerMultiProcessor, streamPrioritiesSupported;
+    int globalL1CacheSupported, localL1CacheSupported;
     size_t sharedMemPerMultiprocessor;
-    int regsPerMultiprocessor, managedMemory, concurrentManagedAccess, cooperativeLaunch;
-    int maxBlocksPerMultiProcessor, pageableMemoryAccess;
+    int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID;
+    int hostNativeAtomicSupported, singleToDoublePrecisionPerfRatio, pageableMemoryAccess;
+    int concurrentManagedAccess, computePreemptionSupported, canUseHostPointerForRegisteredMem;
+    int cooperativeLaunch, cooperativeMultiDeviceLaunch;
     size_t sharedMemPerBlockOptin;
+    int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost;
+    int maxBlocksPerMultiProcessor, accessPolicyMaxWindowSize;
+    size_t reservedSharedMemPerBlock;
+    int hostRegisterSupported, sparseCudaArraySupported, hostRegisterReadOnlySupported;
+    int timelineSemaphoreInteropSupported, memoryPoolsSupported, gpuDirectRDMASupported;
+    unsigned gpuDirectRDMAFlushWritesOptions;
+    int gpuDirectRDMAWritesOrdering;
+    unsigned memoryPoolSupportedHandleTypes;
+    int deferredMappingCudaArraySupported, ipcEventSupported, clusterLaunch, unifiedFunctionPointers;
 };
 struct cudaFuncAttributes {
     size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
-    int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion;
+    int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA;
+    int maxDynamicSharedSizeBytes, preferredShmemCarveout;
 };
 struct cudaPointerAttributes {
-    int type, device;
+    cudaMemoryType type;
+    int device;
     void *devicePointer, *hostPointer;
 };
 struct cudaExtent { size_t width, height, depth; };
@@ -169,6 +146,9 @@ const char *cudaGetErrorName(cudaError_t error);
 
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaThreadSynchronize();
+cudaError_t cudaThreadExit();
+cudaError_t cudaThreadSetLimit(cudaLimit limit, size_t value);
+cudaError_t cudaThreadSetCacheConfig(cudaFuncCache config);
 cudaError_t cudaDeviceReset();
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value);
 cudaError_t cudaDeviceGetLimit(size_t *value, cudaLimit limit);
@@ -224,6 +204,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *made, cudaGraph_t graph,
                                  unsigned long long flags = 0);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *made, cudaGraph_t graph, cudaGraphNode_t *wrong,
+                                 char *log, size_t bytes);
 cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned flags);
 cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags);
 cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **arguments,
@@ -232,44 +214,59 @@ cudaError_t cudaLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 bloc
                                         void **arguments, size_t shared = 0,
                                         cudaStream_t stream = nullptr);
 
-template <typename T> cudaError_t cudaMalloc(T **p, size_t bytes);
-template <typename T> cudaError_t cudaMallocHost(T **p, size_t bytes, unsigned flags = 0);
-template <typename T> cudaError_t cudaMallocPitch(T **p, size_t *pitch, size_t width, size_t height);
+template <typename T> cudaError_t cudaMalloc(T **p, size_t bytes) { return cudaSuccess; }
+template <typename T> cudaError_t cudaMallocHost(T **p, size_t bytes, unsigned flags = 0) { return cudaSuccess; }
 template <typename T>
-cudaError_t cudaMallocManaged(T **p, size_t bytes, unsigned flags = cudaMemAttachGlobal);
-template <typename T> cudaError_t cudaMallocAsync(T **p, size_t bytes, cudaStream_t stream);
+cudaError_t cudaMallocFromPoolAsync(T **p, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) { return cudaSuccess; }
+template <typename T> cudaError_t cudaMallocPitch(T **p, size_t *pitch, size_t width, size_t height) { return cudaSuccess; }
+template <typename T>
+cudaError_t cudaMallocManaged(T **p, size_t bytes, unsigned flags = cudaMemAttachGlobal) { return cudaSuccess; }
+template <typename T> cudaError_t cudaMallocAsync(T **p, size_t bytes, cudaStream_t stream) { return cudaSuccess; }
 cudaError_t cudaFreeAsync(void *p, cudaStream_t stream);
-template <typename T> cudaError_t cudaHostAlloc(T **p, size_t bytes, unsigned flags);
+template <typename T> cudaError_t cudaHostAlloc(T **p, size_t bytes, unsigned flags) { return cudaSuccess; }
 template <typename T>
-cudaError_t cudaHostGetDevicePointer(T **device, void *host, unsigned flags);
+cudaError_t cudaHostGetDevicePointer(T **device, void *host, unsigned flags) { return cudaSuccess; }
 template <typename T>
 cudaError_t cudaMemcpyToSymbol(const T &to, const void *from, size_t bytes, size_t offset = 0,
-                               cudaMemcpyKind kind = cudaMemcpyHostToDevice);
+                               cudaMemcpyKind kind = cudaMemcpyHostToDevice) { return cudaSuccess; }
 template <typename T>
 cudaError_t cudaMemcpyFromSymbol(void *to, const T &from, size_t bytes, size_t offset = 0,
-                                 cudaMemcpyKind kind = cudaMemcpyDeviceToHost);
+                                 cudaMemcpyKind kind = cudaMemcpyDeviceToHost) { return cudaSuccess; }
 template <typename T>
 cudaError_t cudaMemcpyToSymbolAsync(const T &to, const void *from, size_t bytes, size_t offset,
-                                    cudaMemcpyKind kind, cudaStream_t stream = nullptr);
-template <typename T> cudaError_t cudaGetSymbolAddress(void **p, const T &symbol);
-template <typename T> cudaError_t cudaGetSymbolSize(size_t *bytes, const T &symbol);
-template <typename F> cudaError_t cudaFuncSetCacheConfig(F *kernel, cudaFuncCache config);
-template <typename F> cudaError_t cudaFuncSetSharedMemConfig(F *kernel, cudaSharedMemConfig config);
+                                    cudaMemcpyKind kind, cudaStream_t stream = nullptr) { return cudaSuccess; }
+template <typename T>
+cudaError_t cudaMemcpyFromSymbolAsync(void *to, const T &from, size_t bytes, size_t offset,
+                                      cudaMemcpyKind kind, cudaStream_t stream = nullptr) { return cudaSuccess; }
+template <typename P, typename T> cudaError_t cudaGetSymbolAddress(P **p, const T &symbol) { return cudaSuccess; }
+template <typename T> cudaError_t cudaGetSymbolSize(size_t *bytes, const T &symbol) { return cudaSuccess; }
+template <typename F> cudaError_t cudaFuncSetCacheConfig(F *kernel, cudaFuncCache config) { return cudaSuccess; }
+template <typename F> cudaError_t cudaFuncSetSharedMemConfig(F *kernel, cudaSharedMemConfig config) { return cudaSuccess; }
 template <typename F>
-cudaError_t cudaFuncSetAttribute(F *kernel, cudaFuncAttribute attribute, int value);
-template <typename F> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *made, F *kernel);
+cudaError_t cudaFuncSetAttribute(F *kernel, cudaFuncAttribute attribute, int value) { return cudaSuccess; }
+template <typename F> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *made, F *kernel) { return cudaSuccess; }
 template <typename F>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, F kernel, int threads,
-                                                          size_t shared);
+                                                          size_t shared) { return cudaSuccess; }
 template <typename F>
 cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, F kernel, size_t shared = 0,
-                                               int limit = 0);
+                                               int limit = 0) { return cudaSuccess; }
+template <typename F, typename S>
+cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int *grid, int *block, F kernel,
+                                                           S shared, int limit = 0) { return cudaSuccess; }
+template <typename F>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, F kernel,
+                                                                   int threads, size_t shared,
+                                                                   unsigned flags) { return cudaSuccess; }
+template <typename F>
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, F kernel, int blocks,
+                                                      int threads) { return cudaSuccess; }
 template <typename F>
 cudaError_t cudaLaunchCooperativeKernel(F *kernel, dim3 grid, dim3 block, void **arguments,
-                                        size_t shared = 0, cudaStream_t stream = nullptr);
+                                        size_t shared = 0, cudaStream_t stream = nullptr) { return cudaSuccess; }
 template <typename F>
 cudaError_t cudaLaunchKernel(F *kernel, dim3 grid, dim3 block, void **arguments,
-                             size_t shared = 0, cudaStream_t stream = nullptr);
+                             size_t shared = 0, cudaStream_t stream = nullptr) { return cudaSuccess; }
 
 // What clang makes of kernel<<<grid, block>>>.
 extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared = 0,

@@ -11,9 +11,14 @@
 #include "gridlane/libdevice.h"
 #include "gridlane/mathematics.h"
 
+#include <assert.h>
+#include <limits.h>
 #include <math.h>  // the global names too
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -30,6 +35,7 @@
 #include "gridlane/vectors.h"
 #include "gridlane/builtins.h"
 #include "gridlane/mathematics_more.h"
+#include "gridlane/bessel.h"
 #include "gridlane/integers.h"
 #include "gridlane/conversions.h"
 #include "gridlane/rounding.h"
@@ -40,4 +46,12 @@
 #include "gridlane/simd.h"
 #include "gridlane/language.h"
 #include "gridlane/host.h"
+#include "gridlane/texture_host.h"
+#ifdef GRIDLANE_TEXTURES  // they take time, and few programs need them
 #include "gridlane/textures.h"
+#include "gridlane/surfaces.h"
+#endif
+#ifdef GRIDLANE_TEXTURE_REFERENCES  // CUDA 12 has no such names, which programs may give to others
+#include "gridlane/texture_references.h"
+#endif
+#include "gridlane/host_more.h"

@@ -1,0 +1,75 @@
+// cuBLAS for the host, as declarations.
+#pragma once
+#include "cuComplex.h"
+#include "gridlane/libraries.h"
+
+struct cublasContext;
+typedef cublasContext *cublasHandle_t;
+enum cublasStatus_t {
+    CUBLAS_STATUS_SUCCESS = 0,
+    CUBLAS_STATUS_NOT_INITIALIZED = 1,
+    CUBLAS_STATUS_ALLOC_FAILED = 3,
+    CUBLAS_STATUS_INVALID_VALUE = 7,
+    CUBLAS_STATUS_ARCH_MISMATCH = 8,
+    CUBLAS_STATUS_MAPPING_ERROR = 11,
+    CUBLAS_STATUS_EXECUTION_FAILED = 13,
+    CUBLAS_STATUS_INTERNAL_ERROR = 14,
+    CUBLAS_STATUS_NOT_SUPPORTED = 15,
+    CUBLAS_STATUS_LICENSE_ERROR = 16,
+};
+typedef cublasStatus_t cublasStatus;
+enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C, CUBLAS_OP_HERMITAN = 2 };
+enum cublasFillMode_t { CUBLAS_FILL_MODE_LOWER, CUBLAS_FILL_MODE_UPPER, CUBLAS_FILL_MODE_FULL };
+enum cublasDiagType_t { CUBLAS_DIAG_NON_UNIT, CUBLAS_DIAG_UNIT };
+enum cublasSideMode_t { CUBLAS_SIDE_LEFT, CUBLAS_SIDE_RIGHT };
+enum cublasPointerMode_t { CUBLAS_POINTER_MODE_HOST, CUBLAS_POINTER_MODE_DEVICE };
+enum cublasAtomicsMode_t { CUBLAS_ATOMICS_NOT_ALLOWED, CUBLAS_ATOMICS_ALLOWED };
+enum cublasMath_t {
+    CUBLAS_DEFAULT_MATH = 0,
+    CUBLAS_TENSOR_OP_MATH = 1,
+    CUBLAS_PEDANTIC_MATH = 2,
+    CUBLAS_TF32_TENSOR_OP_MATH = 3,
+};
+enum cublasGemmAlgo_t { CUBLAS_GEMM_DFALT = -1, CUBLAS_GEMM_DEFAULT = -1, CUBLAS_GEMM_ALGO0 = 0,
+                        CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99 };
+enum cublasComputeType_t {
+    CUBLAS_COMPUTE_16F = 64,
+    CUBLAS_COMPUTE_32F = 68,
+    CUBLAS_COMPUTE_32F_FAST_16F = 74,
+    CUBLAS_COMPUTE_32F_FAST_16BF = 75,
+    CUBLAS_COMPUTE_32F_FAST_TF32 = 77,
+    CUBLAS_COMPUTE_64F = 70,
+    CUBLAS_COMPUTE_32I = 72,
+};
+#define CUBLAS_VER_MAJOR 12
+#define CUBLAS_VERSION 120800
+#define IDX2C(i, j, rows) (((j) * (rows)) + (i))
+
+#define GRIDLANE_BLAS(name) GRIDLANE_ANY(cublasStatus_t, cublas##name)
+GRIDLANE_BLAS(Create) GRIDLANE_BLAS(Destroy) GRIDLANE_BLAS(Create_v2) GRIDLANE_BLAS(Destroy_v2)
+GRIDLANE_BLAS(GetVersion) GRIDLANE_BLAS(SetStream) GRIDLANE_BLAS(GetStream)
+GRIDLANE_BLAS(SetPointerMode) GRIDLANE_BLAS(GetPointerMode) GRIDLANE_BLAS(SetMathMode)
+GRIDLANE_BLAS(GetMathMode) GRIDLANE_BLAS(SetAtomicsMode) GRIDLANE_BLAS(SetWorkspace)
+GRIDLANE_BLAS(SetVector) GRIDLANE_BLAS(GetVector) GRIDLANE_BLAS(SetMatrix) GRIDLANE_BLAS(GetMatrix)
+GRIDLANE_BLAS(SetVectorAsync) GRIDLANE_BLAS(SetMatrixAsync) GRIDLANE_BLAS(Init)
+GRIDLANE_BLAS(Shutdown) GRIDLANE_BLAS(GemmEx) GRIDLANE_BLAS(GemmBatchedEx)
+GRIDLANE_BLAS(GemmStridedBatchedEx) GRIDLANE_BLAS(SgemmEx) GRIDLANE_BLAS(DotEx)
+GRIDLANE_BLAS(AxpyEx) GRIDLANE_BLAS(ScalEx) GRIDLANE_BLAS(Nrm2Ex)
+GRIDLANE_BLAS(Hgemm) GRIDLANE_BLAS(HgemmBatched) GRIDLANE_BLAS(HgemmStridedBatched)
+GRIDLANE_BLAS(Scasum) GRIDLANE_BLAS(Dzasum) GRIDLANE_BLAS(Scnrm2) GRIDLANE_BLAS(Dznrm2)
+GRIDLANE_BLAS(Isamax) GRIDLANE_BLAS(Idamax) GRIDLANE_BLAS(Isamin) GRIDLANE_BLAS(Idamin)
+GRIDLANE_BLAS(Cdotu) GRIDLANE_BLAS(Cdotc) GRIDLANE_BLAS(Zdotu) GRIDLANE_BLAS(Zdotc)
+GRIDLANE_BLAS(Csscal) GRIDLANE_BLAS(Zdscal) GRIDLANE_BLAS(Cgeru) GRIDLANE_BLAS(Zgeru)
+#undef GRIDLANE_BLAS
+#define GRIDLANE_BLAS(name) GRIDLANE_FOUR(cublasStatus_t, cublas, name)
+GRIDLANE_BLAS(dot) GRIDLANE_BLAS(nrm2) GRIDLANE_BLAS(asum) GRIDLANE_BLAS(axpy) GRIDLANE_BLAS(scal)
+GRIDLANE_BLAS(copy) GRIDLANE_BLAS(swap) GRIDLANE_BLAS(rot) GRIDLANE_BLAS(rotg) GRIDLANE_BLAS(gemv)
+GRIDLANE_BLAS(ger) GRIDLANE_BLAS(symv) GRIDLANE_BLAS(syr) GRIDLANE_BLAS(trsv) GRIDLANE_BLAS(trmv)
+GRIDLANE_BLAS(gemm) GRIDLANE_BLAS(gemmBatched) GRIDLANE_BLAS(gemmStridedBatched)
+GRIDLANE_BLAS(gemvStridedBatched) GRIDLANE_BLAS(symm) GRIDLANE_BLAS(syrk) GRIDLANE_BLAS(syr2k)
+GRIDLANE_BLAS(trmm) GRIDLANE_BLAS(trsm) GRIDLANE_BLAS(trsmBatched) GRIDLANE_BLAS(geam)
+GRIDLANE_BLAS(dgmm) GRIDLANE_BLAS(getrfBatched) GRIDLANE_BLAS(getriBatched)
+GRIDLANE_BLAS(getrsBatched) GRIDLANE_BLAS(matinvBatched) GRIDLANE_BLAS(geqrfBatched)
+#undef GRIDLANE_BLAS
+inline const char *cublasGetStatusString(cublasStatus_t) { return ""; }
+inline const char *cublasGetStatusName(cublasStatus_t) { return ""; }

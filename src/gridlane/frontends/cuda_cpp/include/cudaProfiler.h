@@ -1,0 +1,3 @@
+// Every source has its contents already.
+#pragma once
+#include "gridlane/driver.h"

@@ -1,0 +1,31 @@
+// cuFFT for the host, as declarations.
+#pragma once
+#include "cuComplex.h"
+#include "gridlane/libraries.h"
+
+typedef int cufftHandle;
+typedef float cufftReal;
+typedef double cufftDoubleReal;
+typedef cuComplex cufftComplex;
+typedef cuDoubleComplex cufftDoubleComplex;
+enum cufftResult {
+    CUFFT_SUCCESS, CUFFT_INVALID_PLAN, CUFFT_ALLOC_FAILED, CUFFT_INVALID_TYPE, CUFFT_INVALID_VALUE,
+    CUFFT_INTERNAL_ERROR, CUFFT_EXEC_FAILED, CUFFT_SETUP_FAILED, CUFFT_INVALID_SIZE,
+    CUFFT_UNALIGNED_DATA, CUFFT_INVALID_DEVICE = 11, CUFFT_NO_WORKSPACE = 13,
+    CUFFT_NOT_IMPLEMENTED = 14, CUFFT_NOT_SUPPORTED = 16,
+};
+typedef cufftResult cufftResult_t;
+enum cufftType {
+    CUFFT_C2C = 0x29, CUFFT_R2C = 0x2a, CUFFT_C2R = 0x2c, CUFFT_Z2Z = 0x69, CUFFT_D2Z = 0x6a,
+    CUFFT_Z2D = 0x6c,
+};
+#define CUFFT_FORWARD -1
+#define CUFFT_INVERSE 1
+#define GRIDLANE_FFT(name) GRIDLANE_ANY(cufftResult, cufft##name)
+GRIDLANE_FFT(Create) GRIDLANE_FFT(Destroy) GRIDLANE_FFT(Plan1d) GRIDLANE_FFT(Plan2d)
+GRIDLANE_FFT(Plan3d) GRIDLANE_FFT(PlanMany) GRIDLANE_FFT(MakePlan1d) GRIDLANE_FFT(MakePlan2d)
+GRIDLANE_FFT(MakePlan3d) GRIDLANE_FFT(MakePlanMany) GRIDLANE_FFT(SetStream) GRIDLANE_FFT(GetSize)
+GRIDLANE_FFT(GetVersion) GRIDLANE_FFT(SetWorkArea) GRIDLANE_FFT(SetAutoAllocation)
+GRIDLANE_FFT(ExecC2C) GRIDLANE_FFT(ExecR2C) GRIDLANE_FFT(ExecC2R) GRIDLANE_FFT(ExecZ2Z)
+GRIDLANE_FFT(ExecD2Z) GRIDLANE_FFT(ExecZ2D) GRIDLANE_FFT(Estimate1d)
+#undef GRIDLANE_FFT
