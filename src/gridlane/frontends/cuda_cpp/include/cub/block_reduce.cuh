@@ -10,10 +10,10 @@ enum BlockReduceAlgorithm {
     BLOCK_REDUCE_WARP_REDUCTIONS,
 };
 
-template <typename T, int X, BlockReduceAlgorithm = BLOCK_REDUCE_WARP_REDUCTIONS, int Y = 1,
-          int Z = 1, int = 0>
+template <typename T, int X_, BlockReduceAlgorithm = BLOCK_REDUCE_WARP_REDUCTIONS, int Y_ = 1,
+          int Z_ = 1, int = 0>
 class BlockReduce {
-    static constexpr int threads = X * Y * Z, warps = (threads + 31) / 32;
+    static constexpr int threads = X_ * Y_ * Z_, warps = (threads + 31) / 32;
 
 public:
     struct TempStorage {
@@ -21,9 +21,9 @@ public:
     };
     __device__ explicit BlockReduce(TempStorage &storage) : storage(storage) {}
 
-    template <typename F> __device__ T Reduce(T v, F op) { return Reduce(v, op, threads); }
+    template <typename F_> __device__ T Reduce(T v, F_ op) { return Reduce(v, op, threads); }
     // Of the first threads.
-    template <typename F> __device__ T Reduce(T v, F op, int valid)
+    template <typename F_> __device__ T Reduce(T v, F_ op, int valid)
     {
         int rank = gridlane::rank(), warp = rank / 32, left = valid - warp * 32;
         unsigned mask = threads - warp * 32 >= 32 ? 0xffffffffu : (1u << (threads & 31)) - 1;
@@ -44,17 +44,17 @@ public:
             }
         return v;
     }
-    template <int N, typename F> __device__ T Reduce(T (&each)[N], F op)
+    template <int N_, typename F_> __device__ T Reduce(T (&each)[N_], F_ op)
     {
         T v = each[0];
 #pragma unroll
-        for (int n = 1; n < N; n++)
+        for (int n = 1; n < N_; n++)
             v = op(v, each[n]);
         return Reduce(v, op);
     }
     __device__ T Sum(T v) { return Reduce(v, cub::Sum()); }
     __device__ T Sum(T v, int valid) { return Reduce(v, cub::Sum(), valid); }
-    template <int N> __device__ T Sum(T (&each)[N]) { return Reduce(each, cub::Sum()); }
+    template <int N_> __device__ T Sum(T (&each)[N_]) { return Reduce(each, cub::Sum()); }
 
 private:
     TempStorage &storage;

@@ -11,9 +11,9 @@ public:
     struct TempStorage {};
     __device__ explicit WarpReduce(TempStorage &) {}
 
-    template <typename F> __device__ T Reduce(T v, F op) { return Reduce(v, op, Width); }
+    template <typename F_> __device__ T Reduce(T v, F_ op) { return Reduce(v, op, Width); }
     // Of the first lanes.
-    template <typename F> __device__ T Reduce(T v, F op, int valid)
+    template <typename F_> __device__ T Reduce(T v, F_ op, int valid)
     {
         int lane = (int)__nvvm_read_ptx_sreg_laneid() % Width;
 #pragma unroll

@@ -9,7 +9,7 @@ public:
     struct TempStorage {};
     __device__ explicit WarpScan(TempStorage &) {}
 
-    template <typename F> __device__ void InclusiveScan(T v, T &out, F op)
+    template <typename F_> __device__ void InclusiveScan(T v, T &out, F_ op)
     {
         int lane = (int)__nvvm_read_ptx_sreg_laneid() % Width;
 #pragma unroll
@@ -20,12 +20,12 @@ public:
         }
         out = v;
     }
-    template <typename F> __device__ void InclusiveScan(T v, T &out, F op, T &total)
+    template <typename F_> __device__ void InclusiveScan(T v, T &out, F_ op, T &total)
     {
         InclusiveScan(v, out, op);
         total = last(out);
     }
-    template <typename F> __device__ void ExclusiveScan(T v, T &out, T first, F op)
+    template <typename F_> __device__ void ExclusiveScan(T v, T &out, T first, F_ op)
     {
         T own;
         InclusiveScan(v, own, op);

@@ -19,6 +19,16 @@ struct Min {
     }
 };
 
+struct Equality {
+    template <typename T> __device__ bool operator()(const T &a, const T &b) const { return a == b; }
+};
+struct Inequality {
+    template <typename T> __device__ bool operator()(const T &a, const T &b) const { return a != b; }
+};
+template <typename To = void> struct CastOp {
+    template <typename T> __device__ To operator()(const T &a) const { return (To)a; }
+};
+
 template <typename Key, typename Value> struct KeyValuePair {
     typedef Key KeyType;
     typedef Value ValueType;
@@ -26,13 +36,13 @@ template <typename Key, typename Value> struct KeyValuePair {
     Value value;
 };
 struct ArgMax {
-    template <typename P> __device__ P operator()(const P &a, const P &b) const
+    template <typename P_> __device__ P_ operator()(const P_ &a, const P_ &b) const
     {
         return b.value > a.value || (b.value == a.value && b.key < a.key) ? b : a;
     }
 };
 struct ArgMin {
-    template <typename P> __device__ P operator()(const P &a, const P &b) const
+    template <typename P_> __device__ P_ operator()(const P_ &a, const P_ &b) const
     {
         return b.value < a.value || (b.value == a.value && b.key < a.key) ? b : a;
     }
@@ -45,7 +55,7 @@ GRIDLANE_DEVICE int rank()
     return (int)(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z));
 }
 
-template <typename T, typename F> GRIDLANE_DEVICE T by_words(const T &value, F exchange)
+template <typename T, typename F_> GRIDLANE_DEVICE T by_words(const T &value, F_ exchange)
 {
     constexpr int count = (sizeof(T) + 3) / 4;
     struct Words { unsigned word[count]; } words = {};

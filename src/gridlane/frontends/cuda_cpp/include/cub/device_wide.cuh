@@ -1,0 +1,60 @@
+// Algorithms of a whole device, as declarations: the host calls them.
+#pragma once
+#include "cub/utilities.cuh"
+
+namespace cub {
+
+// Each takes the temporary memory, its size, and what the algorithm needs.
+#define GRIDLANE_CALL(name)                                                                   \
+    template <typename... A_> static cudaError_t name(void *, size_t &, const A_ &...)        \
+    {                                                                                         \
+        return cudaSuccess;                                                                   \
+    }
+struct DeviceReduce {
+    GRIDLANE_CALL(Reduce) GRIDLANE_CALL(Sum) GRIDLANE_CALL(Min) GRIDLANE_CALL(Max)
+    GRIDLANE_CALL(ArgMin) GRIDLANE_CALL(ArgMax) GRIDLANE_CALL(ReduceByKey)
+    GRIDLANE_CALL(TransformReduce)
+};
+struct DeviceSegmentedReduce {
+    GRIDLANE_CALL(Reduce) GRIDLANE_CALL(Sum) GRIDLANE_CALL(Min) GRIDLANE_CALL(Max)
+    GRIDLANE_CALL(ArgMin) GRIDLANE_CALL(ArgMax)
+};
+struct DeviceScan {
+    GRIDLANE_CALL(ExclusiveSum) GRIDLANE_CALL(InclusiveSum) GRIDLANE_CALL(ExclusiveScan)
+    GRIDLANE_CALL(InclusiveScan) GRIDLANE_CALL(ExclusiveSumByKey) GRIDLANE_CALL(InclusiveSumByKey)
+};
+struct DeviceRadixSort {
+    GRIDLANE_CALL(SortPairs) GRIDLANE_CALL(SortPairsDescending)
+    GRIDLANE_CALL(SortKeys) GRIDLANE_CALL(SortKeysDescending)
+};
+struct DeviceSegmentedRadixSort {
+    GRIDLANE_CALL(SortPairs) GRIDLANE_CALL(SortPairsDescending)
+    GRIDLANE_CALL(SortKeys) GRIDLANE_CALL(SortKeysDescending)
+};
+struct DeviceSegmentedSort {
+    GRIDLANE_CALL(SortPairs) GRIDLANE_CALL(SortKeys) GRIDLANE_CALL(StableSortPairs)
+    GRIDLANE_CALL(StableSortKeys)
+};
+struct DeviceMergeSort {
+    GRIDLANE_CALL(SortPairs) GRIDLANE_CALL(SortKeys) GRIDLANE_CALL(StableSortPairs)
+    GRIDLANE_CALL(StableSortKeys)
+};
+struct DeviceSelect {
+    GRIDLANE_CALL(Flagged) GRIDLANE_CALL(If) GRIDLANE_CALL(Unique) GRIDLANE_CALL(UniqueByKey)
+};
+struct DevicePartition { GRIDLANE_CALL(Flagged) GRIDLANE_CALL(If) };
+struct DeviceRunLengthEncode { GRIDLANE_CALL(Encode) GRIDLANE_CALL(NonTrivialRuns) };
+struct DeviceHistogram {
+    GRIDLANE_CALL(HistogramEven) GRIDLANE_CALL(HistogramRange)
+    template <int C_, int A_, typename... P_>
+    static cudaError_t MultiHistogramEven(void *, size_t &, const P_ &...) { return cudaSuccess; }
+};
+struct DeviceSpmv { GRIDLANE_CALL(CsrMV) };
+struct DeviceFor {
+    template <typename... A_> static cudaError_t Bulk(const A_ &...) { return cudaSuccess; }
+    template <typename... A_> static cudaError_t ForEach(const A_ &...) { return cudaSuccess; }
+    template <typename... A_> static cudaError_t ForEachN(const A_ &...) { return cudaSuccess; }
+};
+#undef GRIDLANE_CALL
+
+}  // namespace cub

@@ -1,0 +1,199 @@
+// thrust's iterators and algorithms for the host, as declarations.
+#pragma once
+#include "thrust/gridlane_parts.h"
+
+namespace thrust {
+
+namespace gridlane {
+template <typename V_, typename R_ = V_> class iterator {
+public:
+    using value_type = V_;
+    using reference = R_;
+    using pointer = V_ *;
+    using difference_type = ptrdiff_t;
+    using iterator_category = std::random_access_iterator_tag;
+    R_ operator*() const { return V_(); }
+    R_ operator[](ptrdiff_t) const { return V_(); }
+    ptrdiff_t operator-(const iterator &) const { return 0; }
+    bool operator==(const iterator &) const { return true; }
+    bool operator!=(const iterator &) const { return false; }
+};
+template <typename I_> using value_of = typename std::iterator_traits<I_>::value_type;
+}  // namespace gridlane
+#define GRIDLANE_STEPS(name)                                          \
+    name &operator++() { return *this; }                              \
+    name operator++(int) { return *this; }                            \
+    name &operator+=(ptrdiff_t) { return *this; }                     \
+    name operator+(ptrdiff_t) const { return *this; }                 \
+    using gridlane::iterator<typename name::value_type>::operator-;   \
+    name operator-(ptrdiff_t) const { return *this; }
+template <typename T, typename = void, typename = void, typename = void>
+class counting_iterator : public gridlane::iterator<T> {
+public:
+    explicit counting_iterator(T = T()) {}
+    GRIDLANE_STEPS(counting_iterator)
+};
+template <typename T> class constant_iterator : public gridlane::iterator<T> {
+public:
+    explicit constant_iterator(T = T(), ptrdiff_t = 0) {}
+    GRIDLANE_STEPS(constant_iterator)
+};
+template <typename F_, typename I_, typename V_ = gridlane::value_of<I_>>
+class transform_iterator : public gridlane::iterator<V_> {
+public:
+    template <typename... A_> explicit transform_iterator(const A_ &...) {}
+    GRIDLANE_STEPS(transform_iterator)
+};
+template <typename E_, typename I_>
+class permutation_iterator : public gridlane::iterator<gridlane::value_of<E_>> {
+public:
+    permutation_iterator(E_, I_) {}
+    GRIDLANE_STEPS(permutation_iterator)
+};
+template <typename T> class zip_iterator;
+template <typename... I_>
+class zip_iterator<std::tuple<I_...>>
+    : public gridlane::iterator<std::tuple<gridlane::value_of<I_>...>> {
+public:
+    zip_iterator(std::tuple<I_...>) {}
+    GRIDLANE_STEPS(zip_iterator)
+};
+#undef GRIDLANE_STEPS
+class discard_iterator : public gridlane::iterator<int> {};
+template <typename T> counting_iterator<T> make_counting_iterator(T) { return counting_iterator<T>(); }
+template <typename T> constant_iterator<T> make_constant_iterator(T) { return constant_iterator<T>(); }
+template <typename I_, typename F_> transform_iterator<F_, I_> make_transform_iterator(I_ i, F_ f)
+{
+    return transform_iterator<F_, I_>(i);
+}
+template <typename E_, typename I_> permutation_iterator<E_, I_> make_permutation_iterator(E_ e, I_ i)
+{
+    return {e, i};
+}
+template <typename... I_> zip_iterator<std::tuple<I_...>> make_zip_iterator(std::tuple<I_...> t)
+{
+    return {t};
+}
+template <typename... I_> zip_iterator<std::tuple<I_...>> make_zip_iterator(I_... each)
+{
+    return {std::tuple<I_...>(each...)};
+}
+inline discard_iterator make_discard_iterator() { return {}; }
+
+// --- where an algorithm runs
+
+struct gridlane_policy {
+    template <typename T> gridlane_policy on(const T &) const { return {}; }
+    template <typename T> gridlane_policy operator()(const T &) const { return {}; }
+};
+inline gridlane_policy device, host, seq;
+namespace cuda {
+inline gridlane_policy par, par_nosync;
+}
+namespace system {
+namespace cuda {
+using thrust::cuda::par;
+}
+}  // namespace system
+
+// --- algorithms: with a policy or without one
+
+#define GRIDLANE_NOTHING(name) \
+    template <typename... A_> void name(const A_ &...) {}
+GRIDLANE_NOTHING(sort) GRIDLANE_NOTHING(stable_sort) GRIDLANE_NOTHING(sort_by_key)
+GRIDLANE_NOTHING(stable_sort_by_key) GRIDLANE_NOTHING(fill) GRIDLANE_NOTHING(sequence)
+GRIDLANE_NOTHING(for_each) GRIDLANE_NOTHING(for_each_n) GRIDLANE_NOTHING(generate)
+GRIDLANE_NOTHING(replace) GRIDLANE_NOTHING(replace_if) GRIDLANE_NOTHING(tabulate)
+GRIDLANE_NOTHING(reverse) GRIDLANE_NOTHING(gather) GRIDLANE_NOTHING(gather_if)
+GRIDLANE_NOTHING(scatter) GRIDLANE_NOTHING(scatter_if) GRIDLANE_NOTHING(uninitialized_fill)
+#undef GRIDLANE_NOTHING
+// Those that give the last of their iterators.
+namespace gridlane {
+template <typename... A_> struct last;
+template <typename A_> struct last<A_> { using type = A_; };
+template <typename A_, typename... B_> struct last<A_, B_...> { using type = typename last<B_...>::type; };
+template <typename T> struct nothing { using type = void; };
+template <typename T, typename = void> struct is_iterator : std::false_type {};
+template <typename T>
+struct is_iterator<T, typename nothing<typename std::iterator_traits<T>::value_type>::type>
+    : std::true_type {};
+// The last iterator among the types, and the first one's value.
+template <typename Found, typename... A_> struct last_iterator { using type = Found; };
+template <typename Found, typename A_, typename... B_> struct last_iterator<Found, A_, B_...>
+    : last_iterator<std::conditional_t<is_iterator<A_>::value, A_, Found>, B_...> {};
+template <typename... A_> struct first_iterator { using type = int *; };
+template <typename A_, typename... B_> struct first_iterator<A_, B_...>
+    : std::conditional_t<is_iterator<A_>::value, last_iterator<A_>, first_iterator<B_...>> {};
+}  // namespace gridlane
+#define GRIDLANE_LAST(name)                                                        \
+    template <typename... A_>                                                      \
+    typename gridlane::last_iterator<int *, std::decay_t<A_>...>::type name(const A_ &...)       \
+    {                                                                              \
+        return typename gridlane::last_iterator<int *, std::decay_t<A_>...>::type();             \
+    }
+#define GRIDLANE_ITERATOR(name)                                                    \
+    template <typename... A_> auto name(const A_ &...)                             \
+    {                                                                              \
+        return typename gridlane::first_iterator<std::decay_t<A_>...>::type();                   \
+    }
+GRIDLANE_LAST(copy) GRIDLANE_LAST(copy_if) GRIDLANE_LAST(copy_n) GRIDLANE_LAST(transform)
+GRIDLANE_LAST(inclusive_scan) GRIDLANE_LAST(exclusive_scan) GRIDLANE_LAST(transform_inclusive_scan)
+GRIDLANE_LAST(transform_exclusive_scan) GRIDLANE_LAST(inclusive_scan_by_key)
+GRIDLANE_LAST(exclusive_scan_by_key) GRIDLANE_LAST(adjacent_difference) GRIDLANE_LAST(unique_copy)
+GRIDLANE_LAST(merge) GRIDLANE_LAST(set_union) GRIDLANE_LAST(set_intersection)
+GRIDLANE_LAST(set_difference) GRIDLANE_LAST(remove_copy_if) GRIDLANE_LAST(fill_n)
+GRIDLANE_LAST(reverse_copy) GRIDLANE_LAST(transform_if) GRIDLANE_LAST(generate_n)
+GRIDLANE_ITERATOR(unique) GRIDLANE_ITERATOR(remove) GRIDLANE_ITERATOR(remove_if)
+GRIDLANE_ITERATOR(partition) GRIDLANE_ITERATOR(stable_partition) GRIDLANE_ITERATOR(find)
+GRIDLANE_ITERATOR(find_if) GRIDLANE_ITERATOR(max_element) GRIDLANE_ITERATOR(min_element)
+GRIDLANE_ITERATOR(lower_bound) GRIDLANE_ITERATOR(upper_bound)
+#undef GRIDLANE_LAST
+#undef GRIDLANE_ITERATOR
+template <typename... A_> auto minmax_element(const A_ &...)
+{
+    using I_ = typename gridlane::first_iterator<std::decay_t<A_>...>::type;
+    return std::pair<I_, I_>(I_(), I_());
+}
+template <typename... A_> ptrdiff_t count(const A_ &...) { return 0; }
+template <typename... A_> ptrdiff_t count_if(const A_ &...) { return 0; }
+template <typename I_> ptrdiff_t distance(const I_ &, const I_ &) { return 0; }
+template <typename I_> I_ next(const I_ &i, ptrdiff_t = 1) { return i; }
+template <typename I_> void advance(I_ &, ptrdiff_t) {}
+template <typename... A_> bool equal(const A_ &...) { return true; }
+template <typename... A_> bool all_of(const A_ &...) { return true; }
+template <typename... A_> bool any_of(const A_ &...) { return true; }
+template <typename... A_> bool none_of(const A_ &...) { return true; }
+template <typename... A_> bool is_sorted(const A_ &...) { return true; }
+
+template <typename I_, typename = std::enable_if_t<gridlane::is_iterator<I_>::value>>
+gridlane::value_of<I_> reduce(I_, I_) { return {}; }
+template <typename I_> gridlane::value_of<I_> reduce(gridlane_policy, I_, I_) { return {}; }
+template <typename I_, typename T, typename = std::enable_if_t<gridlane::is_iterator<I_>::value>>
+T reduce(I_, I_, T first) { return first; }
+template <typename I_, typename T, typename F_> T reduce(I_, I_, T first, F_) { return first; }
+template <typename I_, typename T> T reduce(gridlane_policy, I_, I_, T first) { return first; }
+template <typename I_, typename T, typename F_> T reduce(gridlane_policy, I_, I_, T first, F_) { return first; }
+template <typename I_, typename G_, typename T, typename F_>
+T transform_reduce(I_, I_, G_, T first, F_) { return first; }
+template <typename I_, typename G_, typename T, typename F_>
+T transform_reduce(gridlane_policy, I_, I_, G_, T first, F_) { return first; }
+template <typename I_, typename J_, typename T> T inner_product(I_, I_, J_, T first) { return first; }
+template <typename I_, typename J_, typename T> T inner_product(gridlane_policy, I_, I_, J_, T first)
+{
+    return first;
+}
+template <typename I_, typename J_, typename T, typename F_, typename G_>
+T inner_product(I_, I_, J_, T first, F_, G_) { return first; }
+template <typename I_, typename J_, typename O_, typename P_, typename... A_>
+std::pair<O_, P_> reduce_by_key(I_, I_, J_, O_ keys, P_ values, A_...) { return {keys, values}; }
+template <typename I_, typename J_, typename O_, typename P_, typename... A_>
+std::pair<O_, P_> reduce_by_key(gridlane_policy, I_, I_, J_, O_ keys, P_ values, A_...)
+{
+    return {keys, values};
+}
+template <typename I_, typename J_, typename... A_> std::pair<I_, J_> unique_by_key(I_ i, I_, J_ j, A_...)
+{
+    return {i, j};
+}
+
+}  // namespace thrust
