@@ -6,7 +6,7 @@ namespace cooperative_groups {
 namespace gridlane {
 
 // A value of any type, exchanged word by word.
-template <typename T, typename F> GRIDLANE_DEVICE T by_words(const T &value, F exchange)
+template <typename T, typename F_> GRIDLANE_DEVICE T by_words(const T &value, F_ exchange)
 {
     constexpr int count = (sizeof(T) + 3) / 4;
     struct Words { unsigned word[count]; } words = {};
@@ -143,7 +143,7 @@ GRIDLANE_DEVICE coalesced_group coalesced_threads() { return coalesced_group(__a
 
 // --- a part of a warp of a size that is known
 
-template <unsigned N, typename Parent = void> class thread_block_tile;
+template <unsigned N_, typename Parent = void> class thread_block_tile;
 
 namespace gridlane {
 
@@ -152,29 +152,29 @@ template <typename Parent> struct whole {
     __device__ static unsigned rank() { return rank_in_block(); }
     __device__ static unsigned size() { return threads_of_block(); }
 };
-template <unsigned M, typename P> struct whole<thread_block_tile<M, P>> {
-    __device__ static unsigned rank() { return lane() & (M - 1); }
-    __device__ static unsigned size() { return M; }
+template <unsigned M_, typename P_> struct whole<thread_block_tile<M_, P_>> {
+    __device__ static unsigned rank() { return lane() & (M_ - 1); }
+    __device__ static unsigned size() { return M_; }
 };
 
 }  // namespace gridlane
 
-template <unsigned N, typename Parent> class thread_block_tile {
-    static_assert(N >= 1 && N <= 32 && (N & (N - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
+template <unsigned N_, typename Parent> class thread_block_tile {
+    static_assert(N_ >= 1 && N_ <= 32 && (N_ & (N_ - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
 
 public:
     __device__ unsigned gridlane_lanes() const
     {
-        return N == 32 ? 0xffffffff : ((1u << (N & 31)) - 1) << (gridlane::lane() & ~(N - 1));
+        return N_ == 32 ? 0xffffffff : ((1u << (N_ & 31)) - 1) << (gridlane::lane() & ~(N_ - 1));
     }
     __device__ void sync() const { __syncwarp(gridlane_lanes()); }
-    __device__ static constexpr unsigned size() { return N; }
-    __device__ static constexpr unsigned num_threads() { return N; }
-    __device__ static unsigned thread_rank() { return gridlane::lane() & (N - 1); }
-    __device__ static unsigned meta_group_rank() { return gridlane::whole<Parent>::rank() / N; }
+    __device__ static constexpr unsigned size() { return N_; }
+    __device__ static constexpr unsigned num_threads() { return N_; }
+    __device__ static unsigned thread_rank() { return gridlane::lane() & (N_ - 1); }
+    __device__ static unsigned meta_group_rank() { return gridlane::whole<Parent>::rank() / N_; }
     __device__ static unsigned meta_group_size()
     {
-        return (gridlane::whole<Parent>::size() + N - 1) / N;
+        return (gridlane::whole<Parent>::size() + N_ - 1) / N_;
     }
 
 #define GRIDLANE_SHUFFLE(name, Lane)                                                       \
@@ -182,7 +182,7 @@ public:
     {                                                                                      \
         unsigned mask = gridlane_lanes();                                                  \
         return gridlane::by_words(                                                         \
-            v, [=](unsigned word) { return __##name##_sync(mask, word, lane, (int)N); });  \
+            v, [=](unsigned word) { return __##name##_sync(mask, word, lane, (int)N_); }); \
     }
     GRIDLANE_SHUFFLE(shfl, int)
     GRIDLANE_SHUFFLE(shfl_up, unsigned)
@@ -207,8 +207,21 @@ public:
 private:
     __device__ static unsigned packed(unsigned found)
     {
-        return found >> (gridlane::lane() & ~(N - 1) & 31) & (N == 32 ? 0xffffffff : (1u << (N & 31)) - 1);
+        return found >> (gridlane::lane() & ~(N_ - 1) & 31) & (N_ == 32 ? 0xffffffff : (1u << (N_ & 31)) - 1);
     }
+};
+
+// A tile whose larger group is not in its type.
+template <unsigned N_> class thread_block_tile<N_, void> : public thread_block_tile<N_, thread_block> {
+    unsigned meta_rank, meta_size;
+
+public:
+    template <typename P_>
+    __device__ thread_block_tile(const thread_block_tile<N_, P_> &)
+        : meta_rank(thread_block_tile<N_, P_>::meta_group_rank()),
+          meta_size(thread_block_tile<N_, P_>::meta_group_size()) {}
+    __device__ unsigned meta_group_rank() const { return meta_rank; }
+    __device__ unsigned meta_group_size() const { return meta_size; }
 };
 
 // A group of any kind: a block, or lanes of a warp (a tile among them).
@@ -219,8 +232,8 @@ class thread_group {
 public:
     __device__ thread_group(const thread_block &) : lanes(0), count(0) {}
     __device__ thread_group(const coalesced_group &g) : lanes(g.gridlane_lanes()), count(g.size()) {}
-    template <unsigned N, typename P>
-    __device__ thread_group(const thread_block_tile<N, P> &g) : lanes(g.gridlane_lanes()), count(N) {}
+    template <unsigned N_, typename P_>
+    __device__ thread_group(const thread_block_tile<N_, P_> &g) : lanes(g.gridlane_lanes()), count(N_) {}
     __device__ thread_group(unsigned lanes, unsigned count) : lanes(lanes), count(count) {}
     __device__ unsigned gridlane_lanes() const { return lanes; }
     __device__ void sync() const
@@ -240,7 +253,7 @@ public:
 
 // --- parts of groups
 
-template <unsigned N, typename G> GRIDLANE_DEVICE thread_block_tile<N, G> tiled_partition(const G &)
+template <unsigned N_, typename G_> GRIDLANE_DEVICE thread_block_tile<N_, G_> tiled_partition(const G_ &)
 {
     return {};
 }
@@ -249,19 +262,19 @@ GRIDLANE_DEVICE thread_group tiled_partition(const thread_group &, unsigned size
     unsigned first = gridlane::lane() & ~(size - 1);
     return thread_group(size == 32 ? 0xffffffff : ((1u << (size & 31)) - 1) << first, size);
 }
-template <typename G> GRIDLANE_DEVICE coalesced_group binary_partition(const G &g, bool predicate)
+template <typename G_> GRIDLANE_DEVICE coalesced_group binary_partition(const G_ &g, bool predicate)
 {
     unsigned lanes = g.gridlane_lanes(), those = __ballot_sync(lanes, predicate);
     return coalesced_group(predicate ? those : lanes & ~those, predicate ? 1 : 0, 2);
 }
-template <typename G, typename L> GRIDLANE_DEVICE coalesced_group labeled_partition(const G &g, L label)
+template <typename G_, typename L_> GRIDLANE_DEVICE coalesced_group labeled_partition(const G_ &g, L_ label)
 {
     return coalesced_group(__match_any_sync(g.gridlane_lanes(), label));
 }
 
-template <typename G> GRIDLANE_DEVICE void sync(const G &g) { g.sync(); }
-template <typename G> GRIDLANE_DEVICE unsigned thread_rank(const G &g) { return (unsigned)g.thread_rank(); }
-template <typename G> GRIDLANE_DEVICE unsigned group_size(const G &g) { return (unsigned)g.size(); }
+template <typename G_> GRIDLANE_DEVICE void sync(const G_ &g) { g.sync(); }
+template <typename G_> GRIDLANE_DEVICE unsigned thread_rank(const G_ &g) { return (unsigned)g.thread_rank(); }
+template <typename G_> GRIDLANE_DEVICE unsigned group_size(const G_ &g) { return (unsigned)g.size(); }
 
 // --- operations of reduce and scan
 

@@ -7,17 +7,20 @@ GRIDLANE_DEVICE __nv_bfloat16 atomicAdd(__nv_bfloat16 *p, __nv_bfloat16 v);
 
 #define GRIDLANE_H __nv_bfloat16
 #define GRIDLANE_H2 __nv_bfloat162
+#define GRIDLANE_R __nv_bfloat16_raw
+#define GRIDLANE_R2 __nv_bfloat162_raw
 #define GRIDLANE_N __bf16
 #define GRIDLANE_V gridlane_bfloat_pair
 #include "gridlane/half_operations.h"
 #undef GRIDLANE_H
 #undef GRIDLANE_H2
+#undef GRIDLANE_R
+#undef GRIDLANE_R2
 #undef GRIDLANE_N
 #undef GRIDLANE_V
 
 typedef __nv_bfloat16 nv_bfloat16;
 typedef __nv_bfloat162 nv_bfloat162;
-struct __nv_bfloat16_raw { unsigned short x; };
 
 // A word of memory holds the number; the half beside it stays as it is.
 GRIDLANE_DEVICE __nv_bfloat16 atomicAdd(__nv_bfloat16 *p, __nv_bfloat16 v)

@@ -7,11 +7,15 @@ GRIDLANE_DEVICE __half atomicAdd(__half *p, __half v);
 
 #define GRIDLANE_H __half
 #define GRIDLANE_H2 __half2
+#define GRIDLANE_R __half_raw
+#define GRIDLANE_R2 __half2_raw
 #define GRIDLANE_N _Float16
 #define GRIDLANE_V gridlane_half_pair
 #include "gridlane/half_operations.h"
 #undef GRIDLANE_H
 #undef GRIDLANE_H2
+#undef GRIDLANE_R
+#undef GRIDLANE_R2
 #undef GRIDLANE_N
 #undef GRIDLANE_V
 
@@ -19,8 +23,6 @@ typedef __half half;
 typedef __half2 half2;
 typedef __half __nv_half;
 typedef __half2 __nv_half2;
-struct __half_raw { unsigned short x; };
-struct __half2_raw { unsigned short x, y; };
 
 GRIDLANE_DEVICE __half atomicAdd(__half *p, __half v)
 {

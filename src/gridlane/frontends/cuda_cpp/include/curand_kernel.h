@@ -2,6 +2,7 @@
 #pragma once
 
 #include "curand_philox4x32_x.h"
+#include "curand_mrg32k3a.h"
 #include "curand_xorwow.h"
 
 // --- numbers above 0, up to and with 1
@@ -61,13 +62,39 @@ GRIDLANE_DEVICE double2 curand_normal2_double(curandStatePhilox4_32_10 *s)
     s->boxmuller_extra##suffix = two.y;                                                        \
     return two.x;
 
-#define GRIDLANE_GENERATOR(State)                                                              \
+#define GRIDLANE_WORDS(State)                                                                  \
     GRIDLANE_DEVICE float curand_uniform(State *s) { return gridlane_uniform(curand(s)); }     \
     GRIDLANE_DEVICE float2 curand_normal2(State *s)                                            \
     {                                                                                          \
         unsigned x = curand(s);                                                                \
         return gridlane_normals(x, curand(s));                                                 \
-    }                                                                                          \
+    }
+GRIDLANE_WORDS(curandStatePhilox4_32_10)
+GRIDLANE_WORDS(curandStateXORWOW)
+#undef GRIDLANE_WORDS
+GRIDLANE_DEVICE double curand_uniform_double(curandStateMRG32k3a *s)
+{
+    return curand_MRG32k3a(s) * 2.3283065498378288e-10;
+}
+GRIDLANE_DEVICE float curand_uniform(curandStateMRG32k3a *s)
+{
+    return (float)curand_uniform_double(s);
+}
+GRIDLANE_DEVICE float2 curand_normal2(curandStateMRG32k3a *s)
+{
+    float u = curand_uniform(s), v = curand_uniform(s) * 6.2831855f;
+    float size = ::sqrtf(-2.0f * ::logf(u));
+    return {size * ::sinf(v), size * ::cosf(v)};
+}
+GRIDLANE_DEVICE double2 curand_normal2_double(curandStateMRG32k3a *s)
+{
+    double u = curand_uniform_double(s);
+    return gridlane_normals_double(u, curand_uniform_double(s));
+}
+
+// Knuth's method for a small mean, and the sum of several of them; rounded normal numbers for a mean
+// above 4000. Between 64 and 4000 the numbers are not those of cuRAND.
+#define GRIDLANE_GENERATOR(State)                                                              \
     GRIDLANE_DEVICE float2 curand_log_normal2(State *s, float mean, float stddev)              \
     {                                                                                          \
         float2 two = curand_normal2(s);                                                        \
@@ -93,9 +120,22 @@ GRIDLANE_DEVICE double2 curand_normal2_double(curandStatePhilox4_32_10 *s)
     GRIDLANE_DEVICE double curand_log_normal_double(State *s, double mean, double stddev)      \
     {                                                                                          \
         GRIDLANE_PAIRED(2, _double, curand_log_normal2_double(s, mean, stddev))                \
+    }                                                                                          \
+    __device__ inline unsigned curand_poisson(State *s, double mean)                           \
+    {                                                                                          \
+        if (mean > 4000.0)                                                                     \
+            return (unsigned)(::sqrt(mean) * curand_normal(s) + mean + 0.5);                   \
+        unsigned count = 0;                                                                    \
+        for (double part; mean > 0.0; mean -= part) {                                          \
+            part = mean < 64.0 ? mean : 32.0;                                                  \
+            for (float p = ::expf((float)part) * curand_uniform(s); p > 1.0f; count++)         \
+                p *= curand_uniform(s);                                                        \
+        }                                                                                      \
+        return count;                                                                          \
     }
 GRIDLANE_GENERATOR(curandStatePhilox4_32_10)
 GRIDLANE_GENERATOR(curandStateXORWOW)
+GRIDLANE_GENERATOR(curandStateMRG32k3a)
 #undef GRIDLANE_GENERATOR
 #undef GRIDLANE_PAIRED
 

@@ -4,18 +4,18 @@
 
 namespace cooperative_groups {
 
-template <unsigned N, typename P, typename T, typename F>
-GRIDLANE_DEVICE T reduce(const thread_block_tile<N, P> &group, const T &value, F op)
+template <unsigned N_, typename P_, typename T, typename F_>
+GRIDLANE_DEVICE T reduce(const thread_block_tile<N_, P_> &group, const T &value, F_ op)
 {
     T made = value;
 #pragma unroll
-    for (unsigned by = N / 2; by > 0; by /= 2)
+    for (unsigned by = N_ / 2; by > 0; by /= 2)
         made = op(made, group.shfl_xor(made, (int)by));
     return made;
 }
 
-template <typename T, typename F>
-GRIDLANE_DEVICE T reduce(const coalesced_group &group, const T &value, F op)
+template <typename T, typename F_>
+GRIDLANE_DEVICE T reduce(const coalesced_group &group, const T &value, F_ op)
 {
     T made = value;
     unsigned size = group.size(), rank = group.thread_rank();

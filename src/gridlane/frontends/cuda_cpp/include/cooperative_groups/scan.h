@@ -4,8 +4,8 @@
 
 namespace cooperative_groups {
 
-template <typename G, typename T, typename F>
-GRIDLANE_DEVICE T inclusive_scan(const G &group, const T &value, F op)
+template <typename G_, typename T, typename F_>
+GRIDLANE_DEVICE T inclusive_scan(const G_ &group, const T &value, F_ op)
 {
     T made = value;
     unsigned size = group.size(), rank = group.thread_rank();
@@ -16,19 +16,19 @@ GRIDLANE_DEVICE T inclusive_scan(const G &group, const T &value, F op)
     }
     return made;
 }
-template <typename G, typename T> GRIDLANE_DEVICE T inclusive_scan(const G &group, const T &value)
+template <typename G_, typename T> GRIDLANE_DEVICE T inclusive_scan(const G_ &group, const T &value)
 {
     return inclusive_scan(group, value, plus<T>());
 }
 
 // The first thread gets 0.
-template <typename G, typename T, typename F>
-GRIDLANE_DEVICE T exclusive_scan(const G &group, const T &value, F op)
+template <typename G_, typename T, typename F_>
+GRIDLANE_DEVICE T exclusive_scan(const G_ &group, const T &value, F_ op)
 {
     T before = group.shfl_up(inclusive_scan(group, value, op), 1);
     return group.thread_rank() == 0 ? T() : before;
 }
-template <typename G, typename T> GRIDLANE_DEVICE T exclusive_scan(const G &group, const T &value)
+template <typename G_, typename T> GRIDLANE_DEVICE T exclusive_scan(const G_ &group, const T &value)
 {
     return exclusive_scan(group, value, plus<T>());
 }

@@ -1,5 +1,8 @@
-// cuda::std is the C++ library's std, of which the device has what is constexpr.
+// cuda::std: the C++ library's std, whose headers in this folder give their functions to the device
+// as well, and what C++17 lacks.
 #pragma once
 namespace cuda {
-namespace std = ::std;
+namespace std {
+using namespace ::std;
 }
+}  // namespace cuda

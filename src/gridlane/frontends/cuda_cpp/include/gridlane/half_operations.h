@@ -1,6 +1,9 @@
 // The operations of a type of 16 bits and of a pair of them. cuda_fp16.h and cuda_bf16.h include
-// this with GRIDLANE_H (the type), GRIDLANE_H2 (the pair) and GRIDLANE_N (clang's own type).
+// this with GRIDLANE_H (the type), GRIDLANE_H2 (the pair), GRIDLANE_R and GRIDLANE_R2 (their bits)
+// and GRIDLANE_N (clang's own type).
 
+struct GRIDLANE_R { unsigned short x; };
+struct GRIDLANE_R2 { unsigned short x, y; };
 typedef GRIDLANE_N GRIDLANE_V __attribute__((ext_vector_type(2)));
 
 struct GRIDLANE_H {
@@ -12,7 +15,13 @@ struct GRIDLANE_H {
     GRIDLANE_FROM(int) GRIDLANE_FROM(unsigned) GRIDLANE_FROM(long) GRIDLANE_FROM(unsigned long)
     GRIDLANE_FROM(long long) GRIDLANE_FROM(unsigned long long) GRIDLANE_FROM(GRIDLANE_N)
 #undef GRIDLANE_FROM
+    __host__ __device__ GRIDLANE_H(GRIDLANE_R raw)
+        : gridlane_value(__builtin_bit_cast(GRIDLANE_N, raw.x)) {}
     __host__ __device__ operator float() const { return (float)gridlane_value; }
+    __host__ __device__ operator GRIDLANE_R() const
+    {
+        return {__builtin_bit_cast(unsigned short, gridlane_value)};
+    }
 };
 
 struct __attribute__((aligned(4))) GRIDLANE_H2 {
@@ -20,6 +29,12 @@ struct __attribute__((aligned(4))) GRIDLANE_H2 {
     GRIDLANE_H2() = default;
     __host__ __device__ GRIDLANE_H2(GRIDLANE_H x, GRIDLANE_H y) : x(x), y(y) {}
     __host__ __device__ GRIDLANE_H2(GRIDLANE_V v) : x(v.x), y(v.y) {}
+    __host__ __device__ GRIDLANE_H2(GRIDLANE_R2 raw)
+        : x(GRIDLANE_R{raw.x}), y(GRIDLANE_R{raw.y}) {}
+    __host__ __device__ operator GRIDLANE_R2() const
+    {
+        return {((GRIDLANE_R)x).x, ((GRIDLANE_R)y).x};
+    }
     __host__ __device__ operator GRIDLANE_V() const
     {
         return GRIDLANE_V{x.gridlane_value, y.gridlane_value};

@@ -64,6 +64,13 @@ template <> struct gridlane_same<double> { static constexpr bool is_float = true
 #if __has_include(<__config>)
 #include <__config>
 #endif
+#ifdef _LIBCPP_CONSTEXPR_SINCE_CXX20
+// What is constexpr in a later C++ is for both sides already, as all that is constexpr.
+#if __cplusplus < 202002L
+#undef _LIBCPP_CONSTEXPR_SINCE_CXX20
+#define _LIBCPP_CONSTEXPR_SINCE_CXX20 __attribute__((host, device))
+#endif
+#endif
 #ifdef _LIBCPP_BEGIN_NAMESPACE_STD
 #define GRIDLANE_BEGIN_STD _LIBCPP_BEGIN_NAMESPACE_STD namespace __math {
 #define GRIDLANE_END_STD } _LIBCPP_END_NAMESPACE_STD

@@ -1,0 +1,144 @@
+// Texture and surface references: variables that hold an object's handle, which the host binds.
+#pragma once
+
+constexpr int cudaTextureType1D = 0x01, cudaTextureType2D = 0x02, cudaTextureType3D = 0x03,
+              cudaTextureTypeCubemap = 0x0C, cudaTextureType1DLayered = 0xF1,
+              cudaTextureType2DLayered = 0xF2, cudaTextureTypeCubemapLayered = 0xFC;
+constexpr int cudaSurfaceType1D = 0x01, cudaSurfaceType2D = 0x02, cudaSurfaceType3D = 0x03,
+              cudaSurfaceTypeCubemap = 0x0C, cudaSurfaceType1DLayered = 0xF1,
+              cudaSurfaceType2DLayered = 0xF2, cudaSurfaceTypeCubemapLayered = 0xFC;
+
+struct textureReference {
+    int normalized;
+    cudaTextureFilterMode filterMode;
+    cudaTextureAddressMode addressMode[3];
+    cudaChannelFormatDesc channelDesc;
+    int sRGB;
+    unsigned maxAnisotropy;
+    cudaTextureFilterMode mipmapFilterMode;
+    float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
+};
+struct surfaceReference {
+    cudaChannelFormatDesc channelDesc;
+};
+
+// On the device such a variable is its handle.
+template <typename T, int shape = cudaTextureType1D,
+          cudaTextureReadMode mode = cudaReadModeElementType>
+struct __attribute__((device_builtin_texture_type)) texture : textureReference {};
+template <typename T, int shape = cudaTextureType1D>
+struct __attribute__((device_builtin_surface_type)) surface;
+template <int shape>
+struct __attribute__((device_builtin_surface_type)) surface<void, shape> : surfaceReference {};
+
+template <typename T, int shape, cudaTextureReadMode mode>
+GRIDLANE_DEVICE cudaTextureObject_t gridlane_handle(texture<T, shape, mode> reference)
+{
+    cudaTextureObject_t made;
+    asm("mov.b64 %0, %1;" : "=l"(made) : "l"(reference));
+    return made;
+}
+template <int shape>
+GRIDLANE_DEVICE cudaSurfaceObject_t gridlane_handle(surface<void, shape> reference)
+{
+    cudaSurfaceObject_t made;
+    asm("mov.b64 %0, %1;" : "=l"(made) : "l"(reference));
+    return made;
+}
+
+// What a read gives: texels, or as many floats.
+template <typename T, cudaTextureReadMode mode> struct gridlane_read {
+    typedef T Type;
+};
+template <int count> struct gridlane_floats;
+template <> struct gridlane_floats<1> { typedef float Type; };
+template <> struct gridlane_floats<2> { typedef float2 Type; };
+template <> struct gridlane_floats<4> { typedef float4 Type; };
+template <typename T> struct gridlane_read<T, cudaReadModeNormalizedFloat> {
+    typedef typename gridlane_floats<gridlane_elements<T>::count>::Type Type;
+};
+
+#define GRIDLANE_LIST(...) __VA_ARGS__
+#define GRIDLANE_REFERENCE(name, shape, parameters, arguments)                                 \
+    template <typename T, cudaTextureReadMode mode>                                            \
+    GRIDLANE_DEVICE typename gridlane_read<T, mode>::Type name(texture<T, shape, mode> t,      \
+                                                               GRIDLANE_LIST parameters)       \
+    {                                                                                          \
+        return name<typename gridlane_read<T, mode>::Type>(gridlane_handle(t),                 \
+                                                           GRIDLANE_LIST arguments);           \
+    }
+GRIDLANE_REFERENCE(tex1Dfetch, cudaTextureType1D, (int x), (x))
+#define GRIDLANE_LEVELS(name, shape, parameters, arguments)                                    \
+    GRIDLANE_REFERENCE(name, shape, parameters, arguments)                                     \
+    GRIDLANE_REFERENCE(name##Lod, shape, (GRIDLANE_LIST parameters, float level),              \
+                       (GRIDLANE_LIST arguments, level))
+GRIDLANE_LEVELS(tex1D, cudaTextureType1D, (float x), (x))
+GRIDLANE_LEVELS(tex2D, cudaTextureType2D, (float x, float y), (x, y))
+GRIDLANE_LEVELS(tex3D, cudaTextureType3D, (float x, float y, float z), (x, y, z))
+GRIDLANE_LEVELS(tex1DLayered, cudaTextureType1DLayered, (float x, int layer), (x, layer))
+GRIDLANE_LEVELS(tex2DLayered, cudaTextureType2DLayered, (float x, float y, int layer),
+                (x, y, layer))
+GRIDLANE_LEVELS(texCubemap, cudaTextureTypeCubemap, (float x, float y, float z), (x, y, z))
+GRIDLANE_LEVELS(texCubemapLayered, cudaTextureTypeCubemapLayered,
+                (float x, float y, float z, int layer), (x, y, z, layer))
+#undef GRIDLANE_REFERENCE
+#undef GRIDLANE_LEVELS
+
+#define GRIDLANE_REFERENCE(name, shape, parameters, arguments)                                 \
+    template <typename T>                                                                      \
+    GRIDLANE_DEVICE T name##read(surface<void, shape> s, GRIDLANE_LIST parameters,             \
+                                 cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)          \
+    {                                                                                          \
+        return name##read<T>(gridlane_handle(s), GRIDLANE_LIST arguments, mode);               \
+    }                                                                                          \
+    template <typename T>                                                                      \
+    GRIDLANE_DEVICE void name##read(T *made, surface<void, shape> s, GRIDLANE_LIST parameters, \
+                                    cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)       \
+    {                                                                                          \
+        *made = name##read<T>(gridlane_handle(s), GRIDLANE_LIST arguments, mode);              \
+    }                                                                                          \
+    template <typename T>                                                                      \
+    GRIDLANE_DEVICE void name##write(T value, surface<void, shape> s, GRIDLANE_LIST parameters, \
+                                     cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)      \
+    {                                                                                          \
+        name##write<T>(value, gridlane_handle(s), GRIDLANE_LIST arguments, mode);              \
+    }
+GRIDLANE_REFERENCE(surf1D, cudaSurfaceType1D, (int x), (x))
+GRIDLANE_REFERENCE(surf2D, cudaSurfaceType2D, (int x, int y), (x, y))
+GRIDLANE_REFERENCE(surf3D, cudaSurfaceType3D, (int x, int y, int z), (x, y, z))
+GRIDLANE_REFERENCE(surf1DLayered, cudaSurfaceType1DLayered, (int x, int layer), (x, layer))
+GRIDLANE_REFERENCE(surf2DLayered, cudaSurfaceType2DLayered, (int x, int y, int layer),
+                   (x, y, layer))
+#undef GRIDLANE_REFERENCE
+#undef GRIDLANE_LIST
+
+// --- the host's side
+
+template <typename T, int shape, cudaTextureReadMode mode>
+cudaError_t cudaBindTexture(size_t *offset, const texture<T, shape, mode> &reference,
+                            const void *memory, const cudaChannelFormatDesc &format,
+                            size_t bytes = 0xFFFFFFFF);
+template <typename T, int shape, cudaTextureReadMode mode>
+cudaError_t cudaBindTexture(size_t *offset, const texture<T, shape, mode> &reference,
+                            const void *memory, size_t bytes = 0xFFFFFFFF);
+template <typename T, int shape, cudaTextureReadMode mode>
+cudaError_t cudaBindTexture2D(size_t *offset, const texture<T, shape, mode> &reference,
+                              const void *memory, const cudaChannelFormatDesc &format, size_t width,
+                              size_t height, size_t pitch);
+template <typename T, int shape, cudaTextureReadMode mode>
+cudaError_t cudaBindTexture2D(size_t *offset, const texture<T, shape, mode> &reference,
+                              const void *memory, size_t width, size_t height, size_t pitch);
+template <typename T, int shape, cudaTextureReadMode mode>
+cudaError_t cudaBindTextureToArray(const texture<T, shape, mode> &reference, cudaArray_const_t array,
+                                   const cudaChannelFormatDesc &format);
+template <typename T, int shape, cudaTextureReadMode mode>
+cudaError_t cudaBindTextureToArray(const texture<T, shape, mode> &reference, cudaArray_const_t array);
+template <typename T, int shape, cudaTextureReadMode mode>
+cudaError_t cudaUnbindTexture(const texture<T, shape, mode> &reference);
+template <typename T, int shape, cudaTextureReadMode mode>
+cudaError_t cudaGetTextureAlignmentOffset(size_t *offset, const texture<T, shape, mode> &reference);
+template <int shape>
+cudaError_t cudaBindSurfaceToArray(const surface<void, shape> &reference, cudaArray_const_t array);
+template <int shape>
+cudaError_t cudaBindSurfaceToArray(const surface<void, shape> &reference, cudaArray_const_t array,
+                                   const cudaChannelFormatDesc &format);
