@@ -9,6 +9,8 @@ import numpy as np
 from tests.peers.corpus.cpp_language import floats, integers
 from tests.peers.corpus.programs import Program, collector
 
+from gridlane.cuda import texture
+
 PROGRAMS: list[Program] = []
 program = collector(PROGRAMS)
 RNG = np.random.default_rng(17)
@@ -241,3 +243,15 @@ def crc(k):
     x, y = integers(0, 256, 32, 10, dtype="u1"), np.zeros(32, "u4")
     k(1, 32, (x, y, 10))
     return y, [zlib.crc32(row.tobytes()) for row in x]
+
+
+@program("applications")
+def filtered(k):
+    x, y = floats(8, 32), np.zeros((8, 32), "f4")
+    form = texture.ChannelFormatDescriptor(32, 0, 0, 0, texture.cudaChannelFormatKindFloat)
+    pixels = texture.CUDAarray(form, 32, 8)
+    pixels.copy_from(x)
+    resource = texture.ResourceDescriptor(texture.cudaResourceTypeArray, cuArr=pixels)
+    how = texture.TextureDescriptor(filterMode=texture.cudaFilterModeLinear)
+    k(8, 32, (texture.TextureObject(resource, how), y, 32))
+    return y, x
