@@ -22,10 +22,7 @@ def return_last(module: Module) -> None:
 
 def _meets(op: Op) -> bool:
     """Whether threads wait for each other in an op."""
-    regions = list(op.regions())
-    if not regions:
-        return op.barrier or op.cross_lane
-    return any(_meets(inner) for region in regions for inner in region.walk())
+    return any(inner.barrier or inner.cross_lane for inner in Region([op]).walk())
 
 
 def _wrapped(ops: list[Op]) -> list[Op]:
