@@ -78,8 +78,10 @@ class HostDrivenDevice(Generic[S]):
     # --- the exit of the process ---
 
     def _end_with_process(self) -> None:
-        """Finish the work so far at the exit of the process, and refuse later work."""
-        at_end(self._end)
+        """Finish the work so far at the exit of the process, and refuse later work. A device that
+        nobody holds by then is gone."""
+        end = weakref.WeakMethod(self._end)
+        at_end(lambda: call() if (call := end()) else None)
 
     def _end(self) -> None:
         stream = self.default_stream

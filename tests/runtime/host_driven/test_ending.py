@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
 from tests import on_shaders, on_vulkan, programs
 from tests.on_metal import EMULATED
+from tests.runtime.arrays import params
+from tests.runtime.host_driven.programs import ADD_ONE, kernel
+from tests.runtime.single_buffer.helpers import KINDS, opened
+from tests.runtime.vulkan.conftest import require as require_vulkan
 
 from gridlane.emulation.metal.machine import compiler
+from gridlane.runtime.drivers import vulkan
 
 DEVICES = ["cpu", *on_vulkan.found(), *on_shaders.found(), *(["metal"] if compiler() else [])]
 
@@ -161,3 +168,29 @@ def test_a_finaliser_while_the_interpreter_ends(kind: str, tmp_path: Path) -> No
 def test_daemons_that_go_on(kind: str, tmp_path: Path) -> None:
     done = programs.run(["-c", DAEMON], tmp_path, environment(kind), seconds=60)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+@pytest.mark.parametrize("kind", ["vulkan", *KINDS])
+def test_a_closed_device_is_freed_with_its_threads(kind, monkeypatch, tmp_path):
+    """The threads of a driver's library are the process's until the device is freed."""
+    if kind == "vulkan":
+        require_vulkan()
+
+    def used_once():
+        made = vulkan.open_device() if kind == "vulkan" else opened(kind, monkeypatch, tmp_path)
+        artifact, stream = kernel(made, ADD_ONE), made.new_stream()
+        values = params(artifact, made.allocate(256), 1)
+        stream.launch(made.load(artifact).bind((64, 1, 1)), values, 1, 1, 1, 0)
+        made.synchronize()
+        made.close()
+        return weakref.ref(made)
+
+    def threads():
+        freed = used_once()
+        gc.collect()
+        assert freed() is None
+        gc.collect()  # what the first has ended
+        return len(os.listdir("/proc/self/task"))
+
+    first = threads()
+    assert max(threads() for _ in range(3)) <= first

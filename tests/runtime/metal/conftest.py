@@ -71,7 +71,6 @@ def opening(metal, monkeypatch, tmp_path):
     """Opens a device, with files that are the test's own."""
     from gridlane.runtime.drivers.metal import archive, open_device
 
-    monkeypatch.setattr("gridlane.runtime.host_driven_device.at_end", lambda work: None)
     monkeypatch.setattr(archive, "directory", lambda: tmp_path / "metal")
     return open_device
 

@@ -39,7 +39,6 @@ def opened(kind: str, monkeypatch, folder):
     """A device for a test, which ends it."""
     from gridlane.runtime.drivers.opengl import programs
 
-    monkeypatch.setattr("gridlane.runtime.host_driven_device.at_end", lambda work: None)
     monkeypatch.setattr(programs, "directory", lambda: folder)
     return opener(kind)()
 

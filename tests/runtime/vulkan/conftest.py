@@ -85,7 +85,6 @@ def device(request, living, tmp_path, monkeypatch, capfd):
     """A device, opened for the test. At the end nothing may be left of what the test has made."""
     from gridlane.runtime.drivers.vulkan import open_device, pipelines
 
-    monkeypatch.setattr("gridlane.runtime.host_driven_device.at_end", lambda work: None)
     monkeypatch.setattr(pipelines, "directory", lambda: tmp_path / "vulkan")
     opened = open_device()
     yield opened

@@ -49,7 +49,6 @@ def test_a_driver_without_memory(device, monkeypatch):
 def test_buffers_that_outlive_the_device_do_no_harm(living, monkeypatch, tmp_path):
     from gridlane.runtime.drivers.vulkan import open_device, pipelines
 
-    monkeypatch.setattr("gridlane.runtime.host_driven_device.at_end", lambda work: None)
     monkeypatch.setattr(pipelines, "directory", lambda: None)
     opened = open_device()
     kept = [opened.allocate(100), opened.new_stream(), opened.new_event()]

@@ -58,10 +58,11 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
         self.several_buffers = False
         self.arena = GrowingArena(self.queue, self._note_several)
         self.report_memory = DeviceMemory(FirstBuffer(self.arena), self)
-        self.unread: set[SingleBufferKernel] = set()
+        self.unread = unread = set[SingleBufferKernel]()
         """Kernels whose reports may be unread."""
         self.stopped: weakref.WeakSet[SingleBufferKernel] = weakref.WeakSet()
-        self.queue.running = lambda: ", ".join(sorted(kernel.name for kernel in self.unread))
+        # Not by the device: what ends a stream has the queue, and would keep the device for ever.
+        self.queue.running = lambda: ", ".join(sorted(kernel.name for kernel in unread))
         self._begin_streams(SingleBufferStream)
         self.move = SingleBufferKernel(self, engine.move)
         self._between: SingleBufferKernel | None = None
@@ -133,7 +134,7 @@ class SingleBufferDevice(HostDrivenDevice[SingleBufferStream]):
         if not self.unread:
             return
         with self.queue.lock:
-            told, self.unread = self.unread, set()
+            told = [self.unread.pop() for _ in range(len(self.unread))]
             for kernel in told:
                 kernel.collect()
                 if kernel.stopped is not None:

@@ -327,6 +327,8 @@ class WebGpuEngine:
         return native.lib.wgpuQueueGetTimestampPeriod(self._queue._internal)
 
     def end(self) -> None:
-        """Destroy the buffers; the rest is released with its objects."""
+        """Destroy the buffers and the device, which ends the library's thread that polls it; the
+        rest is released with its objects."""
         for buffer in (*self._buffers.values(), self._arena):
             buffer.destroy()
+        self._gpu.destroy()
