@@ -8,6 +8,7 @@ all bits of words that follow each other, from the end of the memory down.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from gridlane.core.dtypes import DType, u32, u64
@@ -71,7 +72,7 @@ def _function(t: Values, name: str, kind: type[_Heap]) -> Function:
     return module.functions[name]
 
 
-class _Heap:
+class _Heap(ABC):
     """A function of the memory.
 
     Attributes:
@@ -93,9 +94,9 @@ class _Heap:
         self.words = self.b.load(self._word(WORDS))
         self.pieces = self.b.offset(self.start, self.b.load(self._word(PIECES)))
 
+    @abstractmethod
     def make(self) -> None:
         """Fill the function."""
-        raise NotImplementedError
 
     # --- shorthands
 
