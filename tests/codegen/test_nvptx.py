@@ -265,6 +265,17 @@ def test_asynchronous_copies(tmp_path) -> None:
         checked_by_ptxas([older], "sm_75", tmp_path)
 
 
+# ---- barriers
+
+
+def test_waiting_where_warps_arrive_reduces_nothing() -> None:
+    """The ISA leaves open what a barrier of arrivals and reductions does: an H200 ends the kernel
+    with an illegal instruction."""
+    case = next(case for case in CASES if str(case) == "barrier_arrive-produced")
+    text = ptx_of(case.module)
+    assert "bar.arrive" in text and "bar.sync" in text and "bar.red" not in text
+
+
 # ---- grid barriers
 
 

@@ -134,6 +134,7 @@ _REDUCTIONS: dict[grid.Reduction, Callable[[Array], int]] = {
     grid.Reduction.COUNT: np.count_nonzero,
     grid.Reduction.ALL: np.all,
     grid.Reduction.ANY: np.any,
+    grid.Reduction.NONE: lambda predicates: 0,
 }
 
 

@@ -134,11 +134,13 @@ class Barrier(Op):
 
 
 class Reduction(Enum):
-    """The result that a barrier reduction computes from the predicates."""
+    """The result that a barrier reduction computes from the predicates; NONE is 0, of a
+    ``barrier_part`` that only waits."""
 
     COUNT = "count"
     ALL = "all"
     ANY = "any"
+    NONE = "none"
 
 
 @operation("barrier_reduce")
@@ -155,13 +157,15 @@ class BarrierReduce(Op):
 
     def check(self, scope: Scope) -> None:
         self.require(self.predicate.type is b1, "the predicate is a b1")
+        self.require(self.kind is not Reduction.NONE, "only a barrier_part waits without a result")
 
 
 @operation("barrier_part")
 class BarrierPart(Op):
     """A barrier of ``count`` threads, one of 16 that a block has: wait until these have reached
     barrier ``number``; order shared and global memory. Give them the number of their true
-    predicates as i32, or 1/0 for all and any. PTX: ``barrier.sync a, b``, ``barrier.red``.
+    predicates as i32, or 1/0 for all and any. PTX: ``barrier.sync a, b`` (``Reduction.NONE``),
+    ``barrier.red``.
 
     The threads that reach it, and those that ``barrier_arrive`` has counted since it was last
     reached, are ``count`` when rounded up to whole warps, or it is an error of the kernel:
@@ -190,7 +194,9 @@ class BarrierPart(Op):
 @operation("barrier_arrive")
 class BarrierArrive(Op):
     """Count this thread at barrier ``number`` without waiting; see ``barrier_part``. What it has
-    written is visible to the threads that this barrier waits for. PTX: ``barrier.arrive``."""
+    written is visible to the threads that this barrier waits for. These wait with
+    ``Reduction.NONE``: NVIDIA's hardware counts no arrivals for another one. PTX:
+    ``barrier.arrive``."""
 
     number: Value
     count: Value

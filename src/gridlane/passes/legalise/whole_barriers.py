@@ -108,7 +108,9 @@ class _Lowering:
         if constant(op.number) is not None:
             true = b.const(True, b1)
             came = b.value(BarrierReduce(Reduction.COUNT, true))
-            made = b.value(BarrierReduce(op.kind, op.predicate))
+            made = b.const(0, i32)
+            if op.kind is not Reduction.NONE:
+                made = b.value(BarrierReduce(op.kind, op.predicate))
         else:
             came, made = self._by_number(op)
         total = b.cast(came, u32)
@@ -146,9 +148,11 @@ class _Lowering:
             with b.inside(loop.step):
                 b.write(number, b.add(b.read(number), b.const(1, u32)))
         total, holds = b.read(came), b.read(made)
+        zero = b.const(0, i32)
+        if op.kind is Reduction.NONE:
+            return total, zero
         if op.kind is Reduction.COUNT:
             return total, holds
-        zero = b.const(0, i32)
         is_all = op.kind is Reduction.ALL
         found = b.eq(holds, total) if is_all else b.value(arith.Ne(holds, zero))
         return total, b.cast(found, i32)

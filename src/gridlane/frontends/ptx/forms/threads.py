@@ -47,7 +47,7 @@ def barrier(t: Values, m: Match, o: Operands) -> None:
     """Wait for the block, or for some threads of it."""
     if len(o) == 2:
         false = t.b.const(False, b1)
-        t.b.emit(BarrierPart(Reduction.COUNT, *_part(t, *o), false, _is_aligned(m)))
+        t.b.emit(BarrierPart(Reduction.NONE, *_part(t, *o), false, _is_aligned(m)))
         return
     _number(t, o[0])  # all threads of the block wait at it, whatever it is
     t.b.emit(Barrier())

@@ -71,7 +71,12 @@ def barrier_reduce(state: Emission, op: grid.BarrierReduce) -> None:
 
 @emits(grid.BarrierPart)
 def barrier_part(state: Emission, op: grid.BarrierPart) -> None:
-    """Emit barrier.red with a number and a count."""
+    """Emit barrier.sync or barrier.red with a number and a count."""
+    if op.kind is Reduction.NONE:
+        name = f"llvm.nvvm.barrier.cta.sync{_aligned(op)}.count"
+        state.body.call("void", name, _part(state, op))
+        state.set(op.results[0], "0")
+        return
     stem = {Reduction.COUNT: "popc", Reduction.ALL: "and", Reduction.ANY: "or"}[op.kind]
     type_ = "i32" if op.kind is Reduction.COUNT else "i1"
     arguments = [*_part(state, op), ("i1", state.name(op.predicate))]
