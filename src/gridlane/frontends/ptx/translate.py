@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import NoReturn
 
 from gridlane.core.config import config
@@ -78,8 +80,11 @@ class _Translation:
         self.module, self.entry, self.numbering = module, entry, numbering
         self.made = Module()
         self.data = ModuleData(module)
-        self.found = Numbering(
-            set(numbering.spaces), set(numbering.places), set(numbering.cycles), numbering.frames
+        self.found = replace(
+            numbering,
+            spaces=set(numbering.spaces),
+            places=set(numbering.places),
+            cycles=set(numbering.cycles),
         )
         self.segments = Segments(config().stack if numbering.frames else 0)
         self._waiting: list[PtxFunction] = []
@@ -90,6 +95,7 @@ class _Translation:
         """Whether another attempt would be the same."""
         known, found = self.numbering, self.found
         same = found.spaces == known.spaces and (not found.spaces or found.places == known.places)
+        same = same and (found.asks, found.size) == (known.asks, known.size)
         return same and found.cycles == known.cycles and found.frames == known.frames
 
     def run(self) -> Module:
@@ -102,6 +108,8 @@ class _Translation:
         if Space.SHARED in self.numbering.spaces:
             words = 4 * self.segments.words(Place.SHARED)
             self.made.globals[SEGMENT] = Global(SEGMENT, u32, words, Space.SHARED, 16, None)
+        if self.found.asks:
+            self.found.size = _end(self.made.globals.values())
         return self.made
 
     def function(self, function: PtxFunction) -> Function:
@@ -167,6 +175,15 @@ class _Translation:
         (first, *_) = whole.body.ops
         assert isinstance(first, graph.Block)
         first.body.ops[:0] = [array, start]
+
+
+def _end(variables: Iterable[Global]) -> int:
+    """Where the last variable of shared memory ends, if they lie one after the other."""
+    end = 0
+    for each in variables:
+        if each.space is Space.SHARED:
+            end = -(-end // each.align) * each.align + each.size
+    return end
 
 
 class _FunctionTranslation:
