@@ -5,7 +5,7 @@ from __future__ import annotations
 from gridlane.backends import passes, reasons
 from gridlane.backends.formats import ASM, IR, LLVM, OBJECT
 from gridlane.backends.record import Backend, Fact
-from gridlane.ir.families import MACHINE, PRODUCTS
+from gridlane.ir.families import MACHINE, PAIRS, PRODUCTS
 
 BACKEND = Backend(
     name="cpu",
@@ -32,7 +32,7 @@ BACKEND = Backend(
         passes.DIVIDE_WHOLE,
         passes.RETURN_LAST,
     ),
-    legal=MACHINE | PRODUCTS,
+    legal=MACHINE | PAIRS | PRODUCTS,
     reasons={**reasons.WITHOUT_GRIDS, **reasons.REPORT},
     formats=(IR, LLVM, ASM, OBJECT),
     shaped=True,

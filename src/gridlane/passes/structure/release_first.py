@@ -18,7 +18,7 @@ from gridlane.core.dtypes import b1
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, grid, matrix, memory, warp
-from gridlane.ir.ops.atomic import Atomic, AtomicCas
+from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicCasPair
 from gridlane.ir.rewriting import Labels, replace_values
 from gridlane.ir.values import Module, Region, Value, Var
 from gridlane.passes.structure.inline import inline_calls
@@ -29,7 +29,7 @@ _MEETS = (
     *(warp.WarpReduce, matrix.FragmentLoad, matrix.FragmentStore, matrix.FragmentMma),
 )
 """Ops at which threads meet, or see which of them have come."""
-_ACTS = (memory.Store, Atomic, AtomicCas, control.Call)
+_ACTS = (memory.Store, Atomic, AtomicCas, AtomicCasPair, control.Call)
 """Ops that other threads may wait for."""
 _EXITS = (control.Break, control.Leave, control.Return, control.Exit)
 
@@ -60,7 +60,9 @@ def is_spin(loop: Op) -> bool:
 
 
 def _asks(op: Op) -> bool:
-    return isinstance(op, Atomic | AtomicCas) or (isinstance(op, memory.Load) and op.volatile)
+    if isinstance(op, memory.Load):
+        return op.volatile
+    return isinstance(op, Atomic | AtomicCas | AtomicCasPair)
 
 
 def _changing(ops: Sequence[Op]) -> set[Value]:

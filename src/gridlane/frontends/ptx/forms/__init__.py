@@ -24,6 +24,7 @@ from gridlane.frontends.ptx.forms import (
     threads,
     video,
     warps,
+    wide,
     wmma,
     wmma_bits,
 )
@@ -55,6 +56,7 @@ _FAMILIES = (
     threads,
     video,
     warps,
+    wide,
     wmma,
     wmma_bits,
 )
