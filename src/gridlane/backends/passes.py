@@ -17,6 +17,9 @@ INLINE_OTHERS = _pass("structure.inline.inline_others")
 RELEASE_FIRST = _pass("structure.release_first.release_first")
 """Where the threads of a warp, or of a block, run in lockstep."""
 
+TAKE_TURNS = _pass("structure.take_turns.take_turns")
+"""Where the warps of a block run one after the other."""
+
 END_SPINS = _pass("structure.end_spins.end_spins")
 """Where blocks run one after the other, and a clock can be read."""
 

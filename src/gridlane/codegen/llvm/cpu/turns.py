@@ -1,0 +1,169 @@
+"""Warps that take turns: each is a coroutine of LLVM, which a loop resumes until all have ended.
+
+A chunk of the block runs until it waits: at ``run_others`` for its next turn, at a barrier until
+all chunks that have not ended wait at one. What lives across a wait is in the coroutine's frame,
+which LLVM lays out; shared memory is the block's arena, as elsewhere.
+"""
+
+from __future__ import annotations
+
+from gridlane.codegen.llvm.cpu.dispatch import emits
+from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform
+from gridlane.core.config import config
+from gridlane.ir.ops import grid
+
+MOST = 8192
+"""The most ops of a kernel that is one coroutine."""
+
+_ALIGN = 512
+"""Of frames: as that of the widest vector, 32 numbers of 64 bits, and more."""
+
+_TAKEN = (
+    "ptr noalias readonly %params, ptr %context, ptr %arena, i64 %block, i32 %chunk, ptr %waits, "
+    "ptr %room"
+)
+"""Parameters of the coroutine: ``waits`` is a byte that says whether the chunk waits at a barrier,
+``room`` where the address of the memory for the frame is kept, from block to block. The arena is
+not noalias, as other chunks write to it meanwhile."""
+
+
+@emits(grid.Barrier)
+def barrier(state: Emission, op: grid.Barrier) -> None:
+    """Wait for the other chunks."""
+    state.body.do("store i8 1, ptr %waits")
+    _suspend(state)
+
+
+@emits(grid.RunOthers)
+def run_others(state: Emission, op: grid.RunOthers) -> None:
+    """Wait for the next turn."""
+    _suspend(state)
+    state.set(op.results[0], Uniform(str(config().spin_milliseconds)))
+
+
+def _suspend(state: Emission) -> None:
+    body = state.body
+    resumed = body.label("resumed")
+    found = body.op("call i8 @llvm.coro.suspend(token none, i1 false)")
+    body.do(f"switch i8 {found}, label %suspended [i8 0, label %{resumed}]")
+    body.start(resumed)
+
+
+def coroutine(name: str, allocas: list[str], lines: list[str]) -> list[str]:
+    """The coroutine of a chunk, whose work the lines are; they end by a jump to ``finished``."""
+    return [
+        "declare token @llvm.coro.id(i32, ptr, ptr, ptr)",
+        "declare i64 @llvm.coro.size.i64()",
+        "declare ptr @llvm.coro.begin(token, ptr)",
+        "declare i8 @llvm.coro.suspend(token, i1)",
+        "declare void @llvm.coro.end(ptr, i1, token)",
+        "declare void @llvm.coro.resume(ptr)",
+        "declare i1 @llvm.coro.done(ptr)",
+        "declare ptr @malloc(i64)",
+        "declare void @free(ptr)",
+        f'define internal ptr @"{name}"({_TAKEN}) #0 presplitcoroutine {{',
+        "entry:",
+        *allocas,
+        f"  %id = call token @llvm.coro.id(i32 {_ALIGN}, ptr null, ptr null, ptr null)",
+        "  %size = call i64 @llvm.coro.size.i64()",
+        "  %kept = load ptr, ptr %room",
+        "  %is.new = icmp eq ptr %kept, null",
+        "  br i1 %is.new, label %allocate, label %begin",
+        "allocate:",
+        f"  %more = add i64 %size, {_ALIGN - 1}",
+        "  %made = call ptr @malloc(i64 %more)",
+        "  store ptr %made, ptr %room",
+        "  br label %begin",
+        "begin:",
+        "  %memory = phi ptr [ %kept, %entry ], [ %made, %allocate ]",
+        "  %start = ptrtoint ptr %memory to i64",
+        f"  %past = add i64 %start, {_ALIGN - 1}",
+        f"  %whole = and i64 %past, -{_ALIGN}",
+        "  %skipped = sub i64 %whole, %start",
+        "  %frame = getelementptr i8, ptr %memory, i64 %skipped",
+        "  %handle = call noalias ptr @llvm.coro.begin(token %id, ptr %frame)",
+        *lines,
+        "finished:",
+        "  %last = call i8 @llvm.coro.suspend(token none, i1 true)",
+        "  switch i8 %last, label %suspended [i8 0, label %never]",
+        "never:",
+        "  unreachable",
+        "suspended:",
+        "  call void @llvm.coro.end(ptr %handle, i1 false, token none)",
+        "  ret ptr %handle",
+        "}",
+    ]
+
+
+def scheduler(name: str, chunks: int) -> list[str]:
+    """The work of the entry: for each block, give the chunks their turns until all have ended."""
+    return f"""
+  %handles = alloca [{chunks} x ptr]
+  %rooms = alloca [{chunks} x ptr]
+  %waiting = alloca [{chunks} x i8]
+  store [{chunks} x ptr] zeroinitializer, ptr %rooms
+  br label %block
+block:
+  %number = phi i64 [ %first, %entry ], [ %following, %ended ]
+  br label %start
+start:
+  %new = phi i32 [ 0, %block ], [ %new.next, %start ]
+  %new.wait = getelementptr i8, ptr %waiting, i32 %new
+  %new.room = getelementptr ptr, ptr %rooms, i32 %new
+  %new.place = getelementptr ptr, ptr %handles, i32 %new
+  store i8 0, ptr %new.wait
+  %new.handle = call ptr @"{name}"(ptr %params, ptr %context, ptr %arena, i64 %number, i32 %new, \
+ptr %new.wait, ptr %new.room)
+  store ptr %new.handle, ptr %new.place
+  %new.next = add i32 %new, 1
+  %new.more = icmp ult i32 %new.next, {chunks}
+  br i1 %new.more, label %start, label %round
+round:
+  br label %look
+look:
+  %chunk = phi i32 [ 0, %round ], [ %chunk.next, %looked ]
+  %ran = phi i1 [ false, %round ], [ %ran.next, %looked ]
+  %met = phi i1 [ false, %round ], [ %met.next, %looked ]
+  %place = getelementptr ptr, ptr %handles, i32 %chunk
+  %handle = load ptr, ptr %place
+  %done = call i1 @llvm.coro.done(ptr %handle)
+  br i1 %done, label %looked, label %alive
+alive:
+  %wait = getelementptr i8, ptr %waiting, i32 %chunk
+  %waits = load i8, ptr %wait
+  %at.barrier = icmp ne i8 %waits, 0
+  br i1 %at.barrier, label %looked, label %turn
+turn:
+  call void @llvm.coro.resume(ptr %handle)
+  br label %looked
+looked:
+  %ran.next = phi i1 [ %ran, %look ], [ %ran, %alive ], [ true, %turn ]
+  %met.next = phi i1 [ %met, %look ], [ true, %alive ], [ %met, %turn ]
+  %chunk.next = add i32 %chunk, 1
+  %more = icmp ult i32 %chunk.next, {chunks}
+  br i1 %more, label %look, label %looked.all
+looked.all:
+  br i1 %ran.next, label %round, label %all.wait
+all.wait:
+  br i1 %met.next, label %release, label %ended
+release:
+  %open = phi i32 [ 0, %all.wait ], [ %open.next, %release ]
+  %open.wait = getelementptr i8, ptr %waiting, i32 %open
+  store i8 0, ptr %open.wait
+  %open.next = add i32 %open, 1
+  %open.more = icmp ult i32 %open.next, {chunks}
+  br i1 %open.more, label %release, label %round
+ended:
+  %following = add i64 %number, 1
+  %blocks.more = icmp ult i64 %following, %last
+  br i1 %blocks.more, label %block, label %free
+free:
+  %old = phi i32 [ 0, %ended ], [ %old.next, %free ]
+  %old.place = getelementptr ptr, ptr %rooms, i32 %old
+  %old.room = load ptr, ptr %old.place
+  call void @free(ptr %old.room)
+  %old.next = add i32 %old, 1
+  %old.more = icmp ult i32 %old.next, {chunks}
+  br i1 %old.more, label %free, label %return
+return:
+  ret void""".strip("\n").split("\n")
