@@ -33,7 +33,8 @@ from gridlane.interp import (
 )
 from gridlane.interp.cooperative import Meeting, waits_for_grid
 from gridlane.interp.memory import POISON, Fault, Memory
-from gridlane.interp.state import Block, Frame, Launch, Shape
+from gridlane.interp.state import Block, Frame, Launch, Shape, warps_of
+from gridlane.interp.turns import run_by_turns, warps_take_turns
 from gridlane.interp.values import Array, Lanes, filled, merged, numpy_of
 from gridlane.ir.op import Op
 from gridlane.ir.ops.arith import Const
@@ -97,6 +98,7 @@ def run(
             early end.
     """
     launch = Launch(module, _three(grid), _three(block), memory, dynamic_shared, run_function)
+    launch.turns = warps_take_turns(module)
     result = RunResult()
     launch.prints, launch.unwanted = result.prints, unwanted
     limit = sys.getrecursionlimit()
@@ -168,15 +170,22 @@ def run_block(launch: Launch, index: Shape, params: list[int | float | bool]) ->
     memory = launch.memory
     shared = [_global(launch, name) for name in _globals_in(launch.module, Space.SHARED)]
     shared.append(memory.allocate(launch.dynamic_shared, "dynamic shared memory", POISON))
-    block = Block(launch, index, shared[-1])
-    kernel = launch.module.kernel
-    arguments = tuple(
-        np.full(block.lanes, value, numpy_of(param.value.type))
-        for param, value in zip(kernel.params, params, strict=True)
-    )
-    try:
+    kernel, count = launch.module.kernel, warps_of(launch.shape)
+
+    def run_threads(block: Block) -> None:
+        arguments = tuple(
+            np.full(block.lanes, value, numpy_of(param.value.type))
+            for param, value in zip(kernel.params, params, strict=True)
+        )
         with np.errstate(all="ignore"):
             run_function(block, kernel, arguments, block.threads)
+
+    try:
+        if count > 1 and launch.turns:
+            warps = [Block(launch, index, shared[-1], warp) for warp in range(count)]
+            run_by_turns(warps, run_threads)
+        else:
+            run_threads(Block(launch, index, shared[-1]))
     finally:
         for address in shared:
             memory.free(address)

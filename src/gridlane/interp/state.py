@@ -24,7 +24,8 @@ RunFunction = Callable[["Block", Function, tuple[Lanes, ...], Array], tuple[Lane
 class Launch:
     """A grid. ``run_function`` runs calls; ``globals`` has the addresses of the globals; ``meet``
     makes a block wait for the others of its grid, at an op; ``unwanted`` says whether an early end
-    of the grid is requested, and ``stopped`` that it ends."""
+    of the grid is requested, and ``stopped`` that it ends; ``turns`` whether the warps of a block
+    wait for each other."""
 
     module: Module
     grid: Shape
@@ -35,6 +36,7 @@ class Launch:
     meet: Callable[[Shape, Op], None] | None = None
     unwanted: Callable[[], bool] | None = None
     stopped: bool = False
+    turns: bool = False
     globals: dict[str, int] = field(default_factory=dict[str, int])
     prints: list[str] = field(default_factory=list[str])
     error: tuple[int, Shape, Shape] | None = None
@@ -49,7 +51,8 @@ class Launch:
 
 
 class Block:
-    """A block: its lanes, full warps of them, of which ``threads`` are threads.
+    """A block: its lanes, full warps of them, of which ``threads`` are threads. Where warps take
+    turns it is one of them, and ``wait`` lets the others run.
 
     ``ended`` are the lanes that have returned from the kernel or raised; ``copies`` the copies in
     flight; ``passed_by`` the lanes that did not reach a barrier where others were; ``passed`` is
@@ -57,13 +60,15 @@ class Block:
     and count there.
     """
 
-    def __init__(self, launch: Launch, index: Shape, dynamic_shared: int) -> None:
+    def __init__(
+        self, launch: Launch, index: Shape, dynamic_shared: int, warp: int | None = None
+    ) -> None:
         x, y, z = launch.shape
         self.launch = launch
         self.index = index
         self.dynamic_shared = dynamic_shared
-        self.lanes = -(-x * y * z // WARP) * WARP
-        number = np.arange(self.lanes, dtype=np.int32)
+        self.lanes = WARP if warp is not None else warps_of(launch.shape) * WARP
+        number = np.arange(self.lanes, dtype=np.int32) + (warp or 0) * WARP
         self.threads = number < x * y * z
         self.lane = number % WARP
         self.thread_index = (number % x, number // x % y, number // (x * y))
@@ -72,6 +77,7 @@ class Block:
         self.passed: Op | None = None
         self.arrived: dict[int, int] = {}
         self.copies = Copies(self.lanes)
+        self.wait: Callable[[Op], None] | None = None
 
     def thread(self, lane: int) -> Shape:
         """The 3-d index of the thread on a lane."""
@@ -81,6 +87,12 @@ class Block:
     def end(self, mask: Array) -> None:
         """Mark lanes as ended."""
         self.ended = self.ended | mask
+
+
+def warps_of(shape: Shape) -> int:
+    """The warps of a block of some threads."""
+    x, y, z = shape
+    return -(-x * y * z // WARP)
 
 
 class Frame:

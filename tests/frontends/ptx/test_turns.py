@@ -20,7 +20,7 @@ from gridlane.launch.devices import get_device
 from gridlane.passes.structure.take_turns import take_turns
 
 SOURCE = Path(__file__).parent / "turns.cu"
-HAVE = [each for each in DEVICES if each in ("cpu", "cuda")]
+HAVE = ["interp", *(each for each in DEVICES if each in ("cpu", "cuda"))]
 LANES = np.arange(32)
 
 
@@ -35,7 +35,7 @@ def run(module: cuda.RawModule, name: str, by: int, threads: int = 64, blocks: i
     return x.reshape(blocks, -1, 32)
 
 
-@pytest.mark.parametrize("device", ["interp", *HAVE])
+@pytest.mark.parametrize("device", HAVE)
 @pytest.mark.parametrize("producer", [0, 1, 2])
 def test_a_flag(module, device, producer):
     current.choose(get_device(device))
@@ -101,12 +101,13 @@ def test_two_sides_that_wait_by_mbarrier(device, producer):
     assert (made[1 - producer // 32] == sum(n * n for n in range(9))).all()
 
 
+@pytest.mark.parametrize("device", ["interp", "cpu"])
 @pytest.mark.parametrize("producer", [0, 1])
-def test_a_wait_that_nobody_ends(monkeypatch, producer):
+def test_a_wait_that_nobody_ends(monkeypatch, device, producer):
     monkeypatch.setattr(Config, "spin_nanoseconds", 200_000_000)
     uncached = dataclasses.replace(config(), cache=False)
     monkeypatch.setattr("gridlane.compiler.cache.config", lambda: uncached)
-    current.choose(get_device("cpu"))
+    current.choose(get_device(device))
     with pytest.raises(RuntimeError, match=r"has waited in this loop for 0.2 s .*_SPIN_LIMIT"):
         run(cuda.RawModule(path=SOURCE), "nobody", producer)
 

@@ -19,15 +19,15 @@ MOST = 2048
 
 
 def take_turns(module: Module) -> None:
-    """Put an op into each spin loop of the kernel, whose calls are inlined, that lets the other
-    warps run."""
-    kernel = module.kernel
-    ops = [*kernel.body.walk()]
+    """Put an op into each spin loop that lets the other warps run."""
+    functions = module.functions.values()
+    ops = [op for function in functions for op in function.body.walk()]
     if len(ops) > MOST or not may_take_turns(ops):
         return
     if not any(is_spin(op, of_warps=True) for op in ops):
         return
-    _in_region(Builder(module, kernel), kernel.body)
+    for function in functions:
+        _in_region(Builder(module, function), function.body)
 
 
 def _in_region(b: Builder, region: Region) -> None:
