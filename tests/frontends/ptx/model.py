@@ -30,6 +30,8 @@ class Case:
     compute: Callable[..., tuple[Result, ...]]
     part: str = ""
     """The part of the result's register that is written, as ``.h0``."""
+    target: str = "sm_90"
+    """A processor that has the form."""
 
 
 Modifiers = tuple[str, ...]

@@ -277,7 +277,7 @@ def joined(t: Values, low: Value, high: Value) -> Value:
     return t.b.or_(t.b.cast(low, wide), shifted)
 
 
-@form("cvt .rn|rz [.relu] .tf32 .f32", "d, a")
+@form("cvt .rn|rz [.satfinite] [.relu] .tf32 .f32", "d, a")
 @form("cvt .rna [.satfinite] .tf32 .f32", "d, a")
 def to_tf32(t: Values, m: Match, o: Operands) -> None:
     """An f32 whose lower 13 bits are 0."""
