@@ -10,8 +10,8 @@ from gridlane.ir.ops.grid import Barrier, BarrierArrive, RunOthers
 
 def may_take_turns(ops: Sequence[Op]) -> bool:
     """Whether the warps of a kernel with these ops may wait for each other in any order: each runs
-    until it waits, and the next one goes on. Barriers are then places where a warp waits, which
-    reductions at barriers and barriers of some threads are not."""
+    until it waits, and the next one goes on. Barriers are then places where a warp waits until all
+    do, which barriers of some threads and what these are lowered to, reductions, are not."""
     meets = [op for op in ops if op.barrier or isinstance(op, BarrierArrive)]
     return all(isinstance(op, Barrier | RunOthers) for op in meets)
 
