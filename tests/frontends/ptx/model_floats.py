@@ -199,10 +199,12 @@ def arithmetic(root_: str, m: Modifiers) -> Case | None:
         return Case((name,) * count, (name,), lambda *x: (apply(*x),))
 
     def both(*words: int) -> tuple[int]:
-        low, high = apply(*(x & mask(16) for x in words)), apply(*(x >> 16 for x in words))
-        return (low | high << 16,)
+        bits = of.bits
+        low, high = apply(*(x & mask(bits) for x in words)), apply(*(x >> bits for x in words))
+        return (low | high << bits,)
 
-    return Case((name,) * count, (name,), both)
+    target = "sm_100a" if of is F32 else "sm_90"
+    return Case((name,) * count, (name,), both, target=target)
 
 
 def _tiny_flushed(apply: Float, wide: Float) -> Float:
