@@ -12,12 +12,13 @@ from gridlane.core.errors import KernelError, VerifyError
 from gridlane.interp import Memory
 from gridlane.interp.bits import RULES, raw
 from gridlane.interp.machine import COMPUTE, COMPUTE_WITH_OP
+from gridlane.ir.builder import Builder, constant
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith
 from gridlane.ir.parser import parse_module
 from gridlane.ir.printer import print_module
 from gridlane.ir.types import vector
-from gridlane.ir.values import Value
+from gridlane.ir.values import Function, Module, Value
 from gridlane.ir.verifier import verify
 
 # --- the rules, against changes of the bits
@@ -125,6 +126,12 @@ def test_what_the_text_says():
         verify(parse_module(text.replace("const 0", "const 3")))
 
 
+def test_it_is_no_known_number():
+    b = Builder(Module(), Function("f"))
+    assert constant(b.undefined(u32)) is None
+    assert isinstance(b.add(b.undefined(u32), b.const(1, u32)).op, arith.Add)
+
+
 DEFINED = {
     "selected": "%v: u32 = read $x %s: u32 = select %low, %own, %v if %low { store %a, %s }",
     "written": "write $x, %own %v: u32 = read $x store %a, %v",
@@ -136,6 +143,8 @@ DEFINED = {
         %s: u32, %in: b1 = shuffle idx, %full, %v, %lane, %width if %low { store %a, %s }""",
     "balloted": """if %low { write $x, %own } %v: u32 = read $x %big: b1 = gt %v, %one
         %s: u32 = vote ballot, %full, %big %b: u32 = and %s, %one store %a, %b""",
+    "counted": """if %low { write $x, %own } %v: u32 = read $x %b: b1 = gt %v, %one
+        if %low { %n: i32 = barrier_reduce count, %b %s: u32 = cast %n store %a, %s }""",
     "called": "%v: u32 = read $x %s: u32 = call @second, (%v, %own) store %a, %s",
     "local": """%l: ptr<u32, local> = local_array u32, 2 %v: u32 = read $x store %l, %v
         store %l, %own %s: u32 = load %l store %a, %s""",
@@ -153,6 +162,7 @@ def test_what_is_defined(name):
         "selected": low,
         "masked": [0] * 64,
         "shuffled": [3] * 32 + [35] * 8 + [9] * 24,
+        "counted": [38] * 40 + [9] * 24,
         "balloted": [0] * 32 + [1] * 32,
     }
     assert run(DEFINED[name], SECOND) == wanted.get(name, OWN)
@@ -194,9 +204,9 @@ def test_what_is_an_error(told):
         "if %low { write $x, %own } %v: u32 = read $x %lane: i32 = const 1"
         " %s: u32, %in: b1 = shuffle down, %full, %v, %lane, %width if %low { store %a, %s }",
         "if %low { write $x, %own } %v: u32 = read $x %s: u32 = warp_reduce add, %full, %v"
-        " store %a, %s",
+        " if %low { store %a, %s }",
         "if %low { write $x, %own } %v: u32 = read $x %b: b1 = eq %v, %one"
-        " %n: i32 = barrier_reduce count, %b %s: u32 = cast %n store %a, %s",
+        " %n: i32 = barrier_reduce count, %b %s: u32 = cast %n if %low { store %a, %s }",
     ],
 )
 def test_what_comes_through(body):
