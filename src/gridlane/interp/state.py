@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,11 +13,30 @@ from gridlane.interp.in_flight import Copies
 from gridlane.interp.memory import Memory
 from gridlane.interp.values import WARP, Array, Lanes, filled
 from gridlane.ir.op import Op
+from gridlane.ir.ops import control
 from gridlane.ir.values import Function, Module, Region, Value, Var
 
 Shape = tuple[int, int, int]
 RunRegion = Callable[["Frame", Region, Array], Array]
-RunFunction = Callable[["Block", Function, tuple[Lanes, ...], Array], tuple[Lanes, ...]]
+RunFunction = Callable[
+    ["Block", Function, tuple[Lanes, ...], Array, "Tracker | None"], tuple[Lanes, ...]
+]
+
+
+class Tracker(Protocol):
+    """What follows undefined values through a call of a function; see poison.py."""
+
+    def track(self, frame: Frame, op: Op, mask: Array) -> None:
+        """Note what an op does, before it runs."""
+        ...
+
+    def entered(self, op: control.Call, callee: Function) -> Any:
+        """The tracker of a call that begins."""
+        ...
+
+    def left(self, op: control.Call, inner: Any, mask: Array) -> None:
+        """Note what a call has returned, whose tracker ``entered`` has made."""
+        ...
 
 
 @dataclass(slots=True, eq=False)
@@ -25,7 +44,8 @@ class Launch:
     """A grid. ``run_function`` runs calls; ``globals`` has the addresses of the globals; ``meet``
     makes a block wait for the others of its grid, at an op; ``unwanted`` says whether an early end
     of the grid is requested, and ``stopped`` that it ends; ``turns`` whether the warps of a block
-    wait for each other."""
+    wait for each other; ``tracker`` makes the tracker of a block where the module has undefined
+    values."""
 
     module: Module
     grid: Shape
@@ -35,6 +55,7 @@ class Launch:
     run_function: RunFunction
     meet: Callable[[Shape, Op], None] | None = None
     unwanted: Callable[[], bool] | None = None
+    tracker: Callable[[], Tracker] | None = None
     stopped: bool = False
     turns: bool = False
     globals: dict[str, int] = field(default_factory=dict[str, int])
@@ -98,8 +119,11 @@ def warps_of(shape: Shape) -> int:
 class Frame:
     """One call of a function."""
 
-    def __init__(self, block: Block, function: Function, run_region: RunRegion) -> None:
+    def __init__(
+        self, block: Block, function: Function, run_region: RunRegion, tracker: Tracker | None
+    ) -> None:
         self.block = block
+        self.tracker = tracker
         self.function = function
         self.run_region = run_region
         self.values: dict[Value, Lanes] = {}

@@ -17,8 +17,9 @@ from gridlane.frontends.ptx.calls import Calls
 from gridlane.frontends.ptx.data import ModuleData
 from gridlane.frontends.ptx.forms.table import FORMS, Match
 from gridlane.frontends.ptx.module import Declared, PtxFunction, PtxModule
-from gridlane.frontends.ptx.operands import Reg, Register, Special, Symbol, Tuple
+from gridlane.frontends.ptx.operands import Reg, Special, Symbol, Tuple
 from gridlane.frontends.ptx.parameters import Parameters
+from gridlane.frontends.ptx.registers import registers
 from gridlane.frontends.ptx.types import TYPES, unsigned
 from gridlane.frontends.ptx.values import Values
 from gridlane.frontends.ptx.variables import SEGMENT, Segments, Variables
@@ -202,7 +203,8 @@ class _FunctionTranslation:
             if each.root not in _CONTROL
         ]
         params = function.params if function.is_entry else ()
-        handed = {*self.body.named.values(), *self._results_of_calls()}
+        self.registers = registers(function, self.body, self.matches, self.edges, self.tree)
+        handed = self.registers.handed
         types = pointers.infer(reads, params, handed, whole.numbering, whole.found)
         self.parameters = Parameters(function, types.pointers, self._stored(reads))
         self.builder = Builder(whole.made, made)
@@ -210,9 +212,9 @@ class _FunctionTranslation:
         self.variables = Variables(
             whole, self.body, function.name, addressed, is_entry=function.is_entry
         )
-        mutable = self._mutable(reads) | handed
         self.values = Values(
-            self.builder, self.text, self.variables, self.parameters, types.registers, mutable
+            *(self.builder, self.text, self.variables, self.parameters, types.registers),
+            self.registers.variables,
         )
         self.calls = Calls(self)
         self._whole_graph = graph.Graph(Region())
@@ -290,44 +292,6 @@ class _FunctionTranslation:
             told = f"the form {made.spelling} with {count} operands is not translated"
         self.text.fail(told, made.at, len(made.spelling))
 
-    def _mutable(self, reads: list[tuple[Instruction, Match]]) -> set[Register]:
-        """The registers that are variables: written twice or under a guard, or read where their one
-        definition may not have been."""
-        where: dict[Register, tuple[int, int]] = {}
-        mutable: set[Register] = set()
-        place: dict[int, tuple[int, int]] = {}
-        for number in self.reachable:
-            for index, each in enumerate(self.body.blocks[number].instructions):
-                place[each.at] = number, index
-        for each, match in reads:
-            for register in pointers.results_of(each, match):
-                if register in where or each.guard is not None:
-                    mutable.add(register)
-                where[register] = place[each.at]
-        for each, match in self._uses(reads):
-            number, index = place[each.at]
-            for register in match:
-                defined = where.get(register)
-                if defined is None or register in mutable:
-                    continue
-                inside = defined[0] == number
-                if (inside and defined[1] >= index) or not self.tree.dominates(defined[0], number):
-                    mutable.add(register)
-        return mutable
-
-    def _uses(
-        self, reads: list[tuple[Instruction, Match]]
-    ) -> list[tuple[Instruction, list[Register]]]:
-        made = [(each, pointers.sources_of(each, match)) for each, match in reads]
-        for number in self.reachable:
-            for each in self.body.blocks[number].instructions:
-                if each.root in _CONTROL:
-                    used = pointers.registers_of(each.operands)
-                    if each.guard is not None:
-                        used.append(each.guard.register)
-                    made.append((each, used))
-        return made
-
     def _stored(self, reads: list[tuple[Instruction, Match]]) -> dict[Declared, list[range]]:
         """The bytes of parameters that instructions and calls write."""
         made = pointers.stored(reads)
@@ -338,16 +302,6 @@ class _FunctionTranslation:
                         if isinstance(part, Symbol) and part.variable is not None:
                             made[part.variable].append(range(part.variable.size))
         return made
-
-    def _results_of_calls(self) -> list[Register]:
-        """The registers that calls write."""
-        return [
-            register
-            for number in self.reachable
-            for each in self.body.blocks[number].instructions
-            if each.root == "call" and each.operands and isinstance(each.operands[0], Tuple)
-            for register in pointers.registers_of(each.operands[:1])
-        ]
 
     # --- translation
 
@@ -361,6 +315,7 @@ class _FunctionTranslation:
             if number == 0:
                 self._place(self._first())
                 self.variables.begin(self.values)
+                self.values.begin(self.registers.unwritten)
                 self._take_registers()
             for each in block.instructions:
                 self._place(each)
