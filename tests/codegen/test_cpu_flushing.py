@@ -30,6 +30,7 @@ needs_mode = pytest.mark.skipif(
 ALONE = re.compile(
     r"(add|sub|mul|mad|fma|div|rcp|sqrt|rsqrt)(\.rn|\.approx|\.full)?\.ftz(\.sat)?\.f32"
     r"|(abs|neg|min|max)\.ftz(\.NaN)?\.f32|setp?\.\w+(\.and)?\.ftz(\.s32)?\.f32"
+    r"|(mad|fma)\.r[zmp]\.ftz(\.sat)?\.f32"
     r"|cvt\.r[nzmp]i\.ftz\.(s32\.f32|f32\.f32)"
 )
 FORMS = [use for use in USES if ALONE.fullmatch(use.spelling)]
@@ -87,6 +88,9 @@ ESCAPES = {
     "fma.rn.ftz.f32 %f3, %f4, 0f7F000000, 0f3F000000; add.ftz.f32 %f3, %f1, %f3;",
     "raw numbers compared": "setp.lt.ftz.f32 %p1, %f1, %f2; selp.f32 %f4, %f1, %f2, %p1;"
     "mul.ftz.f32 %f3, %f4, 0f3F800000;",
+    "an fma downwards of a small constant": "mov.b32 %r3, 0x80400000; mov.b32 %f4, %r3;"
+    "fma.rm.ftz.f32 %f3, %f4, 0f3F800000, %f4; fma.rm.ftz.f32 %f3, %f1, %f2, %f3;",
+    "an fma upwards": "fma.rp.ftz.f32 %f4, %f1, %f2, %f1; mul.ftz.f32 %f3, %f4, 0f3F800000;",
     "a loop": "mov.f32 %f3, 0f00000000; L: fma.rn.ftz.f32 %f3, %f1, 0f3F000000, %f3;"
     "add.s32 %r2, %r2, -1; setp.gt.s32 %p1, %r2, 0; @%p1 bra L;",
 }

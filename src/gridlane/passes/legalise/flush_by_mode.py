@@ -33,7 +33,10 @@ _MOVES = (
 )
 """Ops on the bits of floats, and those that give 0 of its sign for a subnormal number, flushed or
 not."""
-_ARITHMETIC = (arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma, math.Sqrt, math.Rsqrt)
+_ARITHMETIC = (
+    *(arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma, math.Sqrt, math.Rsqrt),
+    floating.FmaTowards,
+)
 """Ops that processors have. Functions of a library may need subnormal numbers inside."""
 _OTHER_CODE = (control.Print, control.Call, grid.RunOthers)
 """Ops that leave the kernel."""
@@ -42,7 +45,7 @@ _INTEGRAL = (math.Trunc, math.Rint, math.Floor, math.Ceil)
 _OF_VALUES = (memory.WriteVar, arith.Select, arith.Cast, *_SIGNS, *_INTEGRAL, floating.Flush)
 """Ops that hand on a number, whose bits count where the result's do, or that flush it."""
 _ORDERS = (arith.Lt, arith.Le, arith.Gt, arith.Ge)
-_FOLDED = (arith.Fma, math.Sqrt, math.Rsqrt)
+_FOLDED = (arith.Fma, math.Sqrt, math.Rsqrt, floating.FmaTowards)
 """Ops whose results of constants LLVM computes without the mode."""
 _OF_BITS = (arith.Const, arith.Bitcast, arith.Select, *_SIGNS, math.Copysign)
 """Ops that may give constants which are not flushed."""

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gridlane.codegen.llvm.cpu import atomics, flushing, gridops, mathlib, memory, products, warps
+from gridlane.codegen.llvm.cpu import (
+    atomics,
+    directed,
+    flushing,
+    gridops,
+    mathlib,
+    memory,
+    products,
+    warps,
+)
 from gridlane.codegen.llvm.cpu.blocks import Blocks
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform
 from gridlane.codegen.llvm.cpu.layout import Layout, choose
@@ -21,7 +30,7 @@ from gridlane.ir.ops.floating import flushes
 from gridlane.ir.ops.memory import DynamicShared
 from gridlane.ir.values import Module
 
-FAMILIES = (atomics, gridops, mathlib, memory, products, warps)
+FAMILIES = (atomics, directed, gridops, mathlib, memory, products, warps)
 """Imported for the emitters that they register."""
 
 MOST_REPEATED_LOOPS = 32
