@@ -30,7 +30,7 @@ needs_mode = pytest.mark.skipif(
 ALONE = re.compile(
     r"(add|sub|mul|mad|fma|div|rcp|sqrt|rsqrt)(\.rn|\.approx|\.full)?\.ftz(\.sat)?\.f32"
     r"|(abs|neg|min|max)\.ftz(\.NaN)?\.f32|setp?\.\w+(\.and)?\.ftz(\.s32)?\.f32"
-    r"|(mad|fma)\.r[zmp]\.ftz(\.sat)?\.f32"
+    r"|(mad|fma)\.r[zmp]\.ftz(\.sat)?\.f32|(ex2|lg2)\.approx\.ftz\.f32"
     r"|cvt\.r[nzmp]i\.ftz\.(s32\.f32|f32\.f32)"
 )
 FORMS = [use for use in USES if ALONE.fullmatch(use.spelling)]
@@ -112,7 +112,7 @@ MIXED = {
     "the lesser in a branch": "mul.ftz.f32 %f4, %f1, %f2; mov.f32 %f3, %f1; setp.lt.ftz.f32 %p1,"
     "%f2, %f1; @!%p1 bra E; mov.f32 %f3, %f2; E: setp.eq.ftz.f32 %p2, %f4, 0f40000000;"
     "@%p2 mov.f32 %f3, %f4;",
-    "a function": "ex2.approx.ftz.f32 %f4, %f1; mul.ftz.f32 %f3, %f4, %f2;",
+    "a function": "sin.approx.ftz.f32 %f4, %f1; mul.ftz.f32 %f3, %f4, %f2;",
 }
 SUBNORMAL = np.uint32(0x00400000).view(np.float32)
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from gridlane.core.dtypes import DType, f32
 from gridlane.ir.builder import constant
-from gridlane.ir.op import Op
+from gridlane.ir.op import FastMath, Op
 from gridlane.ir.ops import arith, control, floating, grid, math, memory, warp
 from gridlane.ir.ops.floating import flushes
 from gridlane.ir.ops.memory import part_types
@@ -38,6 +38,8 @@ _ARITHMETIC = (
     floating.FmaTowards,
 )
 """Ops that processors have. Functions of a library may need subnormal numbers inside."""
+_INLINE = (math.Exp2, math.Log2)
+"""Functions that the code generator computes by arithmetic where they may be rough."""
 _OTHER_CODE = (control.Print, control.Call, grid.RunOthers)
 """Ops that leave the kernel."""
 _SIGNS = (arith.Neg, arith.Abs)
@@ -123,7 +125,9 @@ class _Flow:
         if not any(map(_holds_f32, types)):
             return True
         if flushes(op):
-            return isinstance(op, _ARITHMETIC)
+            return isinstance(op, _ARITHMETIC) or (
+                isinstance(op, _INLINE) and bool(op.fast & FastMath.ROUGH)
+            )
         if isinstance(op, arith.Cast):
             return not op.type.is_bool or self.is_flushed(op.value)
         if isinstance(op, arith.Compare | arith.Min | arith.Max | math.Floor | math.Ceil):
