@@ -50,7 +50,7 @@ COMPUTE: dict[type[Op], Callable[..., Lanes]] = (
 """Ops whose results follow from the operands alone."""
 
 COMPUTE_WITH_OP: dict[type[Op], Callable[..., Lanes]] = (
-    arith.WITH_OP | integer.WITH_OP | access.WITH_OP
+    arith.WITH_OP | flushing.WITH_OP | integer.WITH_OP | access.WITH_OP
 )
 """Ops whose results follow from the operands and attributes."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from gridlane.analysis.turns import takes_turns
 from gridlane.codegen.llvm.cpu import (
     atomics,
+    directed,
     flushing,
     gridops,
     mathlib,
@@ -31,7 +32,7 @@ from gridlane.ir.ops.floating import flushes
 from gridlane.ir.ops.memory import DynamicShared
 from gridlane.ir.values import Module
 
-FAMILIES = (atomics, gridops, mathlib, memory, products, turns, warps)
+FAMILIES = (atomics, directed, gridops, mathlib, memory, products, turns, warps)
 """Imported for the emitters that they register."""
 
 MOST_REPEATED_LOOPS = 32
