@@ -206,6 +206,19 @@ def _made(text: str, machine: Machine, level: int) -> tuple[llvm.ModuleRef, llvm
 def object_code(text: str, machine: Machine, level: int = 2) -> bytes:
     """Compile to a relocatable object file."""
     module, target = _made(text, machine, level)
+    return _emitted(module, target, text, machine, level)
+
+
+def object_and_text(text: str, machine: Machine, level: int = 2) -> tuple[bytes, str]:
+    """The same, and the optimised LLVM IR that it is made of."""
+    module, target = _made(text, machine, level)
+    optimised = str(module)  # emission changes the module
+    return _emitted(module, target, text, machine, level), optimised
+
+
+def _emitted(
+    module: llvm.ModuleRef, target: llvm.TargetMachine, text: str, machine: Machine, level: int
+) -> bytes:
     code = target.emit_object(module)
     if machine.architecture == X86 and is_suspect(code):
         code = target.emit_object(_without_merging(text, machine, level))

@@ -57,7 +57,8 @@ _PARAMETERS = {
 
 @dataclass(frozen=True, slots=True)
 class KernelCode:
-    """The LLVM IR of a kernel and the facts that the runtime needs."""
+    """The LLVM IR of a kernel and the facts that the runtime needs. Where warps take turns the
+    frames of ``turns`` add to its scratch: so many, of the coroutine ``turn``."""
 
     text: str
     entry: str
@@ -68,6 +69,12 @@ class KernelCode:
     symbols: tuple[str, ...]
     layout: Layout
     uses_dynamic_shared: bool
+    turns: int
+
+    @property
+    def turn(self) -> str:
+        """The coroutine's name."""
+        return turns.coroutine_of(self.entry)
 
 
 def emit_kernel(
@@ -123,6 +130,7 @@ def _emitted(
         symbols=tuple(sorted(state.symbols)),
         layout=layout,
         uses_dynamic_shared=any(isinstance(op, DynamicShared) for op in ops),
+        turns=layout.chunks if state.turns else 0,
     )
 
 
@@ -217,7 +225,7 @@ def _module_text(state: Emission, entry: str, functions: list[str], scratch: int
     lines = [line.replace(_SCRATCH, str(scratch)) for line in state.body.lines]
     allocas = state.body.allocas
     if state.turns:
-        turn = f"{entry}.turn"
+        turn = turns.coroutine_of(entry)
         functions = [*functions, *turns.coroutine(turn, allocas, lines)]
         allocas, lines = [], turns.scheduler(turn, state.layout.chunks)
     parameters = ", ".join(f"{type_} {name}" for name, type_ in _PARAMETERS.items())

@@ -2,14 +2,18 @@
 
 A chunk of the block runs until it waits: at ``run_others`` for its next turn, at a barrier until
 all chunks that have not ended wait at one. What lives across a wait is in the coroutine's frame,
-which LLVM lays out; shared memory is the block's arena, as elsewhere.
+which LLVM lays out. Frames are in front of the rest of the worker's arena, as a kernel that a
+signal ends must own nothing; ``frame_bytes`` reads from optimised code how many bytes they take.
 """
 
 from __future__ import annotations
 
+import re
+
 from gridlane.codegen.llvm.cpu.dispatch import emits
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform
 from gridlane.core.config import config
+from gridlane.core.errors import GridlaneError
 from gridlane.ir.ops import grid
 
 MOST = 8192
@@ -20,11 +24,11 @@ _ALIGN = 512
 
 _TAKEN = (
     "ptr noalias readonly %params, ptr %context, ptr %arena, i64 %block, i32 %chunk, ptr %waits, "
-    "ptr %room"
+    "ptr %memory"
 )
 """Parameters of the coroutine: ``waits`` is a byte that says whether the chunk waits at a barrier,
-``room`` where the address of the memory for the frame is kept, from block to block. The arena is
-not noalias, as other chunks write to it meanwhile."""
+``memory`` that of the frame; where it is null the size of a frame is stored, and nothing done. The
+arena is not noalias, as other chunks write to it meanwhile."""
 
 
 @emits(grid.Barrier)
@@ -49,6 +53,11 @@ def _suspend(state: Emission) -> None:
     body.start(resumed)
 
 
+def coroutine_of(entry: str) -> str:
+    """The name of a kernel's coroutine."""
+    return f"{entry}.turn"
+
+
 def coroutine(name: str, allocas: list[str], lines: list[str]) -> list[str]:
     """The coroutine of a chunk, whose work the lines are; they end by a jump to ``finished``."""
     return [
@@ -59,29 +68,19 @@ def coroutine(name: str, allocas: list[str], lines: list[str]) -> list[str]:
         "declare void @llvm.coro.end(ptr, i1, token)",
         "declare void @llvm.coro.resume(ptr)",
         "declare i1 @llvm.coro.done(ptr)",
-        "declare ptr @malloc(i64)",
-        "declare void @free(ptr)",
+        f'@"{name}.size" = internal global i64 0',
         f'define internal ptr @"{name}"({_TAKEN}) #0 presplitcoroutine {{',
         "entry:",
         *allocas,
         f"  %id = call token @llvm.coro.id(i32 {_ALIGN}, ptr null, ptr null, ptr null)",
         "  %size = call i64 @llvm.coro.size.i64()",
-        "  %kept = load ptr, ptr %room",
-        "  %is.new = icmp eq ptr %kept, null",
-        "  br i1 %is.new, label %allocate, label %begin",
-        "allocate:",
-        f"  %more = add i64 %size, {_ALIGN - 1}",
-        "  %made = call ptr @malloc(i64 %more)",
-        "  store ptr %made, ptr %room",
-        "  br label %begin",
+        "  %asks = icmp eq ptr %memory, null",
+        "  br i1 %asks, label %tell, label %begin",
+        "tell:",
+        f'  store volatile i64 %size, ptr @"{name}.size"',
+        "  ret ptr null",
         "begin:",
-        "  %memory = phi ptr [ %kept, %entry ], [ %made, %allocate ]",
-        "  %start = ptrtoint ptr %memory to i64",
-        f"  %past = add i64 %start, {_ALIGN - 1}",
-        f"  %whole = and i64 %past, -{_ALIGN}",
-        "  %skipped = sub i64 %whole, %start",
-        "  %frame = getelementptr i8, ptr %memory, i64 %skipped",
-        "  %handle = call noalias ptr @llvm.coro.begin(token %id, ptr %frame)",
+        "  %handle = call noalias ptr @llvm.coro.begin(token %id, ptr %memory)",
         *lines,
         "finished:",
         "  %last = call i8 @llvm.coro.suspend(token none, i1 true)",
@@ -99,9 +98,19 @@ def scheduler(name: str, chunks: int) -> list[str]:
     """The work of the entry: for each block, give the chunks their turns until all have ended."""
     return f"""
   %handles = alloca [{chunks} x ptr]
-  %rooms = alloca [{chunks} x ptr]
   %waiting = alloca [{chunks} x i8]
-  store [{chunks} x ptr] zeroinitializer, ptr %rooms
+  %nothing = call ptr @"{name}"(ptr null, ptr null, ptr null, i64 0, i32 0, ptr null, ptr null)
+  %size = load volatile i64, ptr @"{name}.size"
+  %more.size = add i64 %size, {_ALIGN - 1}
+  %pitch = and i64 %more.size, -{_ALIGN}
+  %start.of = ptrtoint ptr %arena to i64
+  %past = add i64 %start.of, {_ALIGN - 1}
+  %whole = and i64 %past, -{_ALIGN}
+  %skipped = sub i64 %whole, %start.of
+  %frames = getelementptr i8, ptr %arena, i64 %skipped
+  %all = mul i64 %pitch, {chunks}
+  %taken = add i64 %all, {_ALIGN}
+  %rest = getelementptr i8, ptr %arena, i64 %taken
   br label %block
 block:
   %number = phi i64 [ %first, %entry ], [ %following, %ended ]
@@ -109,11 +118,13 @@ block:
 start:
   %new = phi i32 [ 0, %block ], [ %new.next, %start ]
   %new.wait = getelementptr i8, ptr %waiting, i32 %new
-  %new.room = getelementptr ptr, ptr %rooms, i32 %new
+  %new.wide = zext i32 %new to i64
+  %new.at = mul i64 %new.wide, %pitch
+  %new.frame = getelementptr i8, ptr %frames, i64 %new.at
   %new.place = getelementptr ptr, ptr %handles, i32 %new
   store i8 0, ptr %new.wait
-  %new.handle = call ptr @"{name}"(ptr %params, ptr %context, ptr %arena, i64 %number, i32 %new, \
-ptr %new.wait, ptr %new.room)
+  %new.handle = call ptr @"{name}"(ptr %params, ptr %context, ptr %rest, i64 %number, i32 %new, \
+ptr %new.wait, ptr %new.frame)
   store ptr %new.handle, ptr %new.place
   %new.next = add i32 %new, 1
   %new.more = icmp ult i32 %new.next, {chunks}
@@ -156,14 +167,18 @@ release:
 ended:
   %following = add i64 %number, 1
   %blocks.more = icmp ult i64 %following, %last
-  br i1 %blocks.more, label %block, label %free
-free:
-  %old = phi i32 [ 0, %ended ], [ %old.next, %free ]
-  %old.place = getelementptr ptr, ptr %rooms, i32 %old
-  %old.room = load ptr, ptr %old.place
-  call void @free(ptr %old.room)
-  %old.next = add i32 %old, 1
-  %old.more = icmp ult i32 %old.next, {chunks}
-  br i1 %old.more, label %free, label %return
+  br i1 %blocks.more, label %block, label %return
 return:
   ret void""".strip("\n").split("\n")
+
+
+def frame_bytes(optimised: str, name: str, chunks: int) -> int:
+    """Bytes of the arena that the frames of a kernel take, from its optimised LLVM IR.
+
+    Raises:
+        GridlaneError: LLVM has not made the size a constant: a defect in code generation.
+    """
+    found = re.search(rf'store volatile i64 (\d+), ptr @"?{re.escape(name)}\.size"?', optimised)
+    if found is None:
+        raise GridlaneError(f"the frame of {name} has no known size")
+    return _ALIGN + -(-int(found[1]) // _ALIGN) * _ALIGN * chunks

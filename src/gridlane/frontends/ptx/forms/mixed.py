@@ -1,16 +1,17 @@
 """Sums of halves and f32. PTX ISA 9.0, "Mixed Precision Floating-Point Instructions".
 
-A half is an f32 without a change, and a product of halves an f64.
+A half is an f32 without a change.
 """
 
 from __future__ import annotations
 
 from gridlane.core.dtypes import f32, f64
 from gridlane.frontends.ptx.forms.floating import saturated
-from gridlane.frontends.ptx.forms.rounding import rounded_sum
+from gridlane.frontends.ptx.forms.rounding import WAYS, way_of
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand
 from gridlane.frontends.ptx.values import Values
+from gridlane.ir.ops.floating import FmaTowards, sum_towards
 from gridlane.ir.values import Value
 
 Operands = tuple[Operand, ...]
@@ -23,9 +24,8 @@ def add(t: Values, m: Match, o: Operands) -> None:
     first, third = t.b.cast(t.read(o[1], m.type), f32), t.read(o[2], f32)
     if m.form.root == "sub":
         third = t.b.neg(third)
-    mode = m.one_of("rz", "rm", "rp")
-    if mode:
-        made = rounded_sum(t, mode, t.b.cast(first, f64), t.b.cast(third, f64))
+    if m.one_of(*WAYS):
+        made = sum_towards(t.b, way_of(m), t.b.cast(first, f64), t.b.cast(third, f64))
     else:
         made = t.b.add(first, third)
     _write(t, m, o[0], made)
@@ -35,10 +35,9 @@ def add(t: Values, m: Match, o: Operands) -> None:
 def fma(t: Values, m: Match, o: Operands) -> None:
     """A product of halves and an f32."""
     b, third = t.b, t.read(o[3], f32)
-    mode = m.one_of("rz", "rm", "rp")
-    first, second = (b.cast(t.read(each, m.type), f64 if mode else f32) for each in o[1:3])
-    if mode:
-        made = rounded_sum(t, mode, b.mul(first, second), b.cast(third, f64))
+    first, second = (b.cast(t.read(each, m.type), f32) for each in o[1:3])
+    if m.one_of(*WAYS):
+        made = b.value(FmaTowards(first, second, third, way_of(m)))
     else:
         made = b.fma(first, second, third)
     _write(t, m, o[0], made)

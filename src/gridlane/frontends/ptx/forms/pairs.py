@@ -5,12 +5,13 @@ from __future__ import annotations
 from gridlane.core.dtypes import f32, f64, u32, u64
 from gridlane.frontends.ptx.forms.logic import flushed
 from gridlane.frontends.ptx.forms.narrowing import joined
-from gridlane.frontends.ptx.forms.rounding import rounded_sum, towards
+from gridlane.frontends.ptx.forms.rounding import WAYS, way_of
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.op import FastMath
 from gridlane.ir.ops import arith
+from gridlane.ir.ops.floating import FmaTowards, rounded_towards, sum_towards
 from gridlane.ir.values import Value
 from gridlane.passes.legalise.flushing import tiny_flushed, up
 
@@ -23,10 +24,9 @@ Operands = tuple[Operand, ...]
 @form("fma .rn|rz|rm|rp [.ftz] .f32x2", "d, a, b, c")
 def arithmetic(t: Values, m: Match, o: Operands) -> None:
     """The same operation on both numbers."""
-    mode = m.one_of("rz", "rm", "rp")
-    compute = _directed if mode else _nearest
+    compute = _directed if m.one_of(*WAYS) else _nearest
     sources = zip(*(_parts(t, each) for each in o[1:]), strict=True)
-    low, high = (t.b.bitcast(compute(t, m, mode, each), u32) for each in sources)
+    low, high = (t.b.bitcast(compute(t, m, each), u32) for each in sources)
     t.write(o[0], joined(t, low, high))
 
 
@@ -37,7 +37,7 @@ def _parts(t: Values, operand: Operand) -> tuple[Value, Value]:
     return low, high
 
 
-def _nearest(t: Values, m: Match, mode: str, sources: tuple[Value, ...]) -> Value:
+def _nearest(t: Values, m: Match, sources: tuple[Value, ...]) -> Value:
     b = t.b
     b.fast |= FastMath.FTZ if m.has("ftz") else FastMath.NONE
     made = {"add": b.add, "sub": b.sub, "mul": b.mul, "fma": b.fma}[m.form.root](*sources)
@@ -45,19 +45,20 @@ def _nearest(t: Values, m: Match, mode: str, sources: tuple[Value, ...]) -> Valu
     return made
 
 
-def _directed(t: Values, m: Match, mode: str, sources: tuple[Value, ...]) -> Value:
+def _directed(t: Values, m: Match, sources: tuple[Value, ...]) -> Value:
     """As rounding.py has it for one number."""
-    b, ftz, root = t.b, m.has("ftz"), m.form.root
-    first, second, *more = (b.cast(flushed(t, x) if ftz else x, f64) for x in sources)
+    b, ftz, root, way = t.b, m.has("ftz"), m.form.root, way_of(m)
+    if root == "fma":
+        x, y, z = sources
+        return b.value(FmaTowards(x, y, z, way, FastMath.FTZ if ftz else FastMath.NONE))
+    first, second = (b.cast(flushed(t, x) if ftz else x, f64) for x in sources)
     if root in ("add", "sub"):
-        made = rounded_sum(t, mode, first, b.neg(second) if root == "sub" else second)
+        made = sum_towards(b, way, first, b.neg(second) if root == "sub" else second)
         return flushed(t, made) if ftz else made
 
-    def product(scaled: bool) -> Value:
-        made = b.mul(up(b, first) if scaled else first, second)
-        if not more:
-            return towards(t, mode, made, made, b.const(0.0, f64))
-        return rounded_sum(t, mode, made, up(b, more[0]) if scaled else more[0])
+    def product(first: Value) -> Value:
+        made = b.mul(first, second)
+        return rounded_towards(b, way, made, made, b.const(0.0, f64))
 
-    made = product(False)
-    return tiny_flushed(b, made, product(True)) if ftz else made
+    made = product(first)
+    return tiny_flushed(b, made, product(up(b, first))) if ftz else made

@@ -20,11 +20,12 @@ from gridlane.ir.values import Value
 from gridlane.passes.legalise.flushing import up
 
 Operands = tuple[Operand, ...]
-_WAYS = {"rz": Towards.ZERO, "rm": Towards.DOWN, "rp": Towards.UP}
+WAYS = {"rz": Towards.ZERO, "rm": Towards.DOWN, "rp": Towards.UP}
 
 
-def _way(m: Match) -> Towards:
-    return _WAYS[m.one_of(*_WAYS)]
+def way_of(m: Match) -> Towards:
+    """The direction that a form names."""
+    return WAYS[m.one_of(*WAYS)]
 
 
 @form("add .rz|rm|rp [.ftz] [.sat] .f32", "d, a, b")
@@ -34,7 +35,7 @@ def add(t: Values, m: Match, o: Operands) -> None:
     first, second = (t.b.cast(source(t, m, each), f64) for each in o[1:3])
     if m.form.root == "sub":
         second = t.b.neg(second)
-    result(t, m, o[0], sum_towards(t.b, _way(m), first, second))
+    result(t, m, o[0], sum_towards(t.b, way_of(m), first, second))
 
 
 @form("mul .rz|rm|rp [.ftz] [.sat] .f32", "d, a, b")
@@ -44,7 +45,7 @@ def mul(t: Values, m: Match, o: Operands) -> None:
 
     def product(first: Value) -> Value:
         made = t.b.mul(first, second)
-        return rounded_towards(t.b, _way(m), made, made, t.b.const(0.0, f64))
+        return rounded_towards(t.b, way_of(m), made, made, t.b.const(0.0, f64))
 
     result(t, m, o[0], product(first), lambda: product(up(t.b, first)))
 
@@ -55,7 +56,7 @@ def fma(t: Values, m: Match, o: Operands) -> None:
     """A product and a sum."""
 
     def made(x: Value, y: Value, z: Value) -> Value:
-        return t.b.value(FmaTowards(x, y, z, _way(m), t.b.fast))
+        return t.b.value(FmaTowards(x, y, z, way_of(m), t.b.fast))
 
     computed(t, m, o[0], made, *o[1:])
 
@@ -67,7 +68,7 @@ def div(t: Values, m: Match, o: Operands) -> None:
     one = t.b.const(1.0, f32)
     first = source(t, m, o[1]) if m.form.root == "div" else one
     second = source(t, m, o[2] if m.form.root == "div" else o[1])
-    dividend, divisor, way = t.b.cast(first, f64), t.b.cast(second, f64), _way(m)
+    dividend, divisor, way = t.b.cast(first, f64), t.b.cast(second, f64), way_of(m)
     made = _quotient(t, way, dividend, divisor)
     result(t, m, o[0], made, lambda: _quotient(t, way, up(t.b, dividend), divisor))
 
@@ -95,7 +96,7 @@ def sqrt(t: Values, m: Match, o: Operands) -> None:
     made = b.unary(math.Sqrt, value)
     wide = b.cast(made, f64)
     error = b.sub(b.cast(value, f64), b.mul(wide, wide))
-    result(t, m, o[0], neighbour_towards(b, _way(m), made, wide, error))
+    result(t, m, o[0], neighbour_towards(b, way_of(m), made, wide, error))
 
 
 def _is_finite(t: Values, value: Value) -> Value:
