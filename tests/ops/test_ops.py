@@ -30,7 +30,11 @@ def launch_of(case: Case) -> tuple[Any, ...]:
     return case.module, case.grid, case.block, case.arrays, (), case.shared
 
 
-AT_NIGHT = (r"(?!(i32|u32|f32)-)\w+-constants", r"(\w+)-by-(?!(i32|\1)$)\w+")
+AT_NIGHT = (
+    r"(?!(i32|u32|f32)-)\w+-constants",
+    r"(\w+)-by-(?!(i32|\1)$)\w+",
+    "f64-f64-16-8-f64",
+)
 """Labels of cases that devices of 32-bit words take at night alone: they compute the other types in
 those words, and their compilers take most of the time."""
 

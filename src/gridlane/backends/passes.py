@@ -26,6 +26,8 @@ RETURN_LAST = _pass("structure.return_last.return_last")
 PROMOTE = _pass("optimise.promote.promote_variables")
 DIVIDE_WHOLE = _pass("optimise.whole_divisions.divide_whole")
 COPY_AT_ONCE = _pass("legalise.copy_at_once.copy_at_once")
+PRODUCTS = _pass("legalise.products.products_by_shuffles")
+PRODUCTS_WITHOUT_F64 = _pass("legalise.products.products_by_shuffles", options=("fp64",))
 WHOLE_BARRIERS = _pass("legalise.whole_barriers.whole_barriers")
 COUNTED_BARRIERS = _pass("legalise.whole_barriers.counted_barriers")
 NARROW = _pass("optimise.narrow.narrow_integers")
@@ -87,6 +89,8 @@ WORDS: tuple[Pass, ...] = (
     # quotients.
     ROUND_RIGHT.unless(Feature.ROUNDS),
     COPY_AT_ONCE,
+    # After inlining, as its sums are library functions.
+    PRODUCTS_WITHOUT_F64,
     WHOLE_BARRIERS,
     PROMOTE,
     # Most wide integers are indices: those narrowed here need no pairs.

@@ -15,7 +15,6 @@ WITHOUT_GRIDS = {
 SHADERS = {
     "run_others": "its threads run in no order that lets one wait for others in a loop; let all "
     "threads wait at a barrier of the block (bar.sync)",
-    "mma": "its language has no products of matrices; multiply the elements in its place",
     "machine": "its language reads no clock and no number of a multiprocessor; measure on the host",
     "barrier_arrive": "its threads run in no order that the program gives; let all threads wait "
     "(bar.sync) at one place of the program",

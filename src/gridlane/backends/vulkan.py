@@ -32,6 +32,7 @@ BACKEND = Backend(
     without_stack=True,
     codegen="gridlane.codegen.spirv",
     pipeline=(
+        passes.PRODUCTS,
         passes.FUNCTIONS,
         passes.FUSE_F64.unless(Feature.FMA),
         passes.INLINE,
