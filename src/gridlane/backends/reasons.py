@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from gridlane.ir.families import MATRIX
-
 REPORT = {"report": "threads that raise end there"}
 
 WITHOUT_GRIDS = {
     "grid_sync": "its blocks need not all run at the same time; split the kernel where the grid "
     "synchronises, and launch the parts one after the other",
-    **dict.fromkeys(MATRIX, "tensor cores are a GPU's; multiply the elements of arrays instead"),
 }
 
 SHADERS = {
