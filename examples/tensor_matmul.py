@@ -1,6 +1,7 @@
 """Matrix product on tensor cores: float16 in, float32 out, the next tile on its way meanwhile.
 
-Runs on NVIDIA GPUs of compute capability 7.5 and later, and in the interpreter.
+Tensor cores are those of NVIDIA GPUs of compute capability 7.5 and later; other devices compute the
+same, slowly.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ BACKEND = Backend(
         # The vectoriser works on one function; forwarding follows inlining, which makes
         # variables.
         passes.INLINE,
+        passes.FRAGMENTS,
         passes.TAKE_TURNS,
         passes.END_SPINS,
         passes.RELEASE_FIRST,

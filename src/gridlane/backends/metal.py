@@ -20,6 +20,9 @@ BACKEND = Backend(
         passes.INLINE,
         passes.RELEASE_FIRST,
         passes.COPY_AT_ONCE,
+        passes.FRAGMENTS_BY_LOOPS,
+        # After inlining, as its sums are library functions.
+        passes.PRODUCTS_WITHOUT_F64,
         passes.WHOLE_BARRIERS,
         passes.PROMOTE,
         passes.SPLIT_AGGREGATES,

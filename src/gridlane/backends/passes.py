@@ -29,6 +29,10 @@ RETURN_LAST = _pass("structure.return_last.return_last")
 PROMOTE = _pass("optimise.promote.promote_variables")
 DIVIDE_WHOLE = _pass("optimise.whole_divisions.divide_whole")
 COPY_AT_ONCE = _pass("legalise.copy_at_once.copy_at_once")
+FRAGMENTS = _pass("legalise.fragments.fragments_by_products")
+FRAGMENTS_BY_LOOPS = _pass("legalise.fragments.fragments_by_loops")
+PRODUCTS = _pass("legalise.products.products_by_shuffles")
+PRODUCTS_WITHOUT_F64 = _pass("legalise.products.products_by_shuffles", options=("fp64",))
 WHOLE_BARRIERS = _pass("legalise.whole_barriers.whole_barriers")
 WHOLE_BARRIERS_TOGETHER = _pass("legalise.whole_barriers.whole_barriers_together")
 COUNTED_BARRIERS = _pass("legalise.whole_barriers.counted_barriers")
@@ -91,6 +95,9 @@ WORDS: tuple[Pass, ...] = (
     # quotients.
     ROUND_RIGHT.unless(Feature.ROUNDS),
     COPY_AT_ONCE,
+    FRAGMENTS_BY_LOOPS,
+    # After inlining, as its sums are library functions.
+    PRODUCTS_WITHOUT_F64,
     WHOLE_BARRIERS,
     PROMOTE,
     # Most wide integers are indices: those narrowed here need no pairs.

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from gridlane.ir.families import MATRIX
-
 REPORT = {"report": "threads that raise end there"}
 
 WITHOUT_GRIDS = {
     "grid_sync": "its blocks need not all run at the same time; split the kernel where the grid "
     "synchronises, and launch the parts one after the other",
-    **dict.fromkeys(MATRIX, "tensor cores are a GPU's; multiply the elements of arrays instead"),
 }
 
 SHADERS = {
     "run_others": "its threads run in no order that lets one wait for others in a loop; let all "
     "threads wait at a barrier of the block (bar.sync)",
-    "mma": "its language has no products of matrices; multiply the elements in its place",
     "machine": "its language reads no clock and no number of a multiprocessor; measure on the host",
     "atomic_cas_pair": "its atomics have at most 64 bits; guard the 16 bytes by a lock",
     "barrier_arrive": "its threads run in no order that the program gives; let all threads wait "

@@ -8,7 +8,7 @@ from gridlane.backends.record import Backend, Fact, Subnormals
 from gridlane.core.compact import Variant
 from gridlane.core.extras import install
 from gridlane.core.features import Feature
-from gridlane.ir.families import LANES, MATRIX, REPORTS
+from gridlane.ir.families import LANES, REPORTS
 
 # Features of lavapipe and of the drivers of desktop GPUs, and their defects.
 _USUAL = frozenset((
@@ -32,6 +32,8 @@ BACKEND = Backend(
     without_stack=True,
     codegen="gridlane.codegen.spirv",
     pipeline=(
+        passes.FRAGMENTS_BY_LOOPS,
+        passes.PRODUCTS,
         passes.FUNCTIONS,
         passes.FUSE_F64.unless(Feature.FMA),
         passes.INLINE,
@@ -63,7 +65,6 @@ BACKEND = Backend(
         "grid_sync": "Vulkan promises no two blocks to run at a time; split the kernel where the "
         "grid synchronises, and launch the parts one after the other",
         **reasons.SHADERS,
-        **dict.fromkeys(MATRIX, "multiply the elements of arrays instead"),
     },
     formats=(IR, SPIRV),
     features=_USUAL | _OTHERS,

@@ -12,7 +12,7 @@ from gridlane.conformance.cases import Case
 from gridlane.conformance.effects.making import case
 from gridlane.conformance.kernels import Kernel
 from gridlane.core.dtypes import DType, bf16, f16, f32, i8, i32, i64, u8
-from gridlane.ir.ops import grid, matrix, memory
+from gridlane.ir.ops import arith, grid, matrix, memory
 from gridlane.ir.types import FragmentType, Role, Space, pointer
 from gridlane.ir.values import Global, Value
 
@@ -66,11 +66,14 @@ class Matrices:
         module.globals[name] = Global(name, element, count * WARPS, Space.SHARED)
         tile = b.value(memory.GlobalAddress(name, pointer(element, Space.SHARED)))
         tile = b.offset(tile, b.mul(self.warp, b.const(count, i32)))
-        lane = b.value(grid.LaneId())
-        for first in range(0, count, 32):
-            place = b.add(lane, b.const(first, i32))
-            with b.if_(b.lt(place, b.const(count, i32))):
-                b.store(b.offset(tile, place), b.load(b.offset(source, place)))
+        at = b.variable("at", i32)
+        b.write(at, b.value(grid.LaneId()))
+        with b.loop() as loop:
+            place = b.read(at)
+            b.break_if(b.binary(arith.Ge, place, b.const(count, i32)))
+            b.store(b.offset(tile, place), b.load(b.offset(source, place)))
+            with b.inside(loop.step):
+                b.write(at, b.add(b.read(at), b.const(32, i32)))
         b.emit(grid.Barrier())
         return tile
 
@@ -115,8 +118,7 @@ def products() -> Iterator[Case]:
 
         orders = "".join("rc"[order] for order in (first, second))
         label = f"{x}-{y}-{z}-{orders}-{'shared' if shared else 'global'}"
-        for op in ("fragment_mma", "fragment_load"):
-            yield fragment_case(op, label, made(fill))
+        yield fragment_case("fragment_mma", label, made(fill))
 
 
 def accumulators() -> Iterator[Case]:

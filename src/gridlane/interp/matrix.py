@@ -128,8 +128,16 @@ def _mma(frame: Frame, op: matrix.FragmentMma, mask: Array, a: Array, b: Array, 
     warps_of(mask)
     if c.dtype.kind == "i":
         return (a.astype(np.int64) @ b.astype(np.int64) + c).astype(c.dtype)
-    wide = a.astype(np.float64) @ b.astype(np.float64) + c.astype(np.float64)
-    return narrowed(wide, c.dtype)
+    assert isinstance(op.a.type, FragmentType)
+    step = matrix.DEPTHS[op.a.type.element]
+    with np.errstate(all="ignore"):
+        for start in range(0, a.shape[2], step):
+            total = c.astype(np.float64)
+            for k in range(start, start + step):
+                left, right = a[:, :, k, None], b[:, k, None, :]
+                total += left.astype(np.float64) * right.astype(np.float64)
+            c = total.astype(np.float32).astype(c.dtype)
+    return c
 
 
 def _scale(

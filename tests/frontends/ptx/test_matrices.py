@@ -12,7 +12,6 @@ from tests.devices import DEVICES
 from tests.frontends.ptx.bodies import PTXAS, refused_by_ptxas, text_of
 
 from gridlane import cuda
-from gridlane.core.errors import CompileError
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.ptx import PtxSource, parse_ptx
 from gridlane.launch import current
@@ -202,8 +201,17 @@ def product(device: str, shape: str, a: str, b: str, c: str, limited: str = "", 
     return made, np.array([[want[p] for p in row] for row in places])
 
 
-@pytest.mark.parametrize("device", NATIVE)
-@pytest.mark.parametrize("shape, a, b, c", SHAPES)
+ON_SHADERS = [SHAPES[n] for n in (0, 5, 6, 9, 11, 15, 17)]
+"""One of each kind of factors: the devices' compilers take most of the time."""
+
+
+@pytest.mark.parametrize(
+    "device, shape, a, b, c",
+    [
+        *((device, *each) for device in NATIVE for each in SHAPES),
+        *((device, *each) for device in SHADERS for each in ON_SHADERS),
+    ],
+)
 def test_products(device, shape, a, b, c):
     made, want = product(device, shape, a, b, c)
     if device == "cuda" and a in EIGHT and c == "f16":  # whose sums GPUs round on the way
@@ -222,7 +230,7 @@ def test_ptxas_accepts_what_is_made_of_them(tmp_path: Path):
     checked_by_ptxas(made, "sm_90", tmp_path)
 
 
-@pytest.mark.parametrize("device", NATIVE)
+@pytest.mark.parametrize("device", ALL)
 def test_sums_that_are_limited(device):
     scale = (1 << 31) // 10 + 4000
     made, want = product(device, "m16n8k16", "s8", "s8", "s32", ".satfinite", scale)
@@ -237,7 +245,7 @@ def test_sums_of_halves_are_rounded_once():
     first, second = np.zeros((16, 8)), np.zeros((8, 8))
     first[:, 0], first[:, 1], second[0], second[1] = 2.0**12, 2.0**-12, 2.0**12, 2.0**-12
     third = padded(np.full((32, 4), -(2.0**24), np.float32))
-    for device in ("interp", "cpu"):
+    for device in (each for each in ALL if each != "cuda"):
         lines = third.copy()
         run(
             device,
@@ -250,10 +258,32 @@ def test_sums_of_halves_are_rounded_once():
         assert (lines[:, :4] == np.float32(2.0**-24)).all()
 
 
-@pytest.mark.parametrize("device", SHADERS)
-def test_shaders_refuse_products(device):
-    with pytest.raises(CompileError, match="mma"):
-        product(device, "m16n8k16", "f16", "f16", "f32")
+def rounded_sums(a: str, b: str, c: str, rows: int, depth: int):
+    """Registers of random numbers, and the sums in the order and the precision of the op ``mma``,
+    over numpy's binary64."""
+    first, second = (
+        RNG.standard_normal(shape).astype(np.float16 if kind == "f16" else ml_dtypes.bfloat16)
+        for kind, shape in ((a, (rows, depth)), (b, (depth, 8)))
+    )
+    third = RNG.standard_normal((rows, 8)).astype(np.float32)
+    total = third.astype(np.float64)
+    for k in range(depth):
+        total += first[:, k, None].astype(np.float64) * second[k].astype(np.float64)
+    return first, second, third, total.astype(np.float32)
+
+
+@pytest.mark.parametrize("device", [each for each in ALL if each != "cuda"])
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_sums_are_rounded_alike(device, kind):
+    """No device rounds otherwise than numpy's binary64, and f32 at the end."""
+    names, body = spelled("m16n8k16", kind, kind, "f32")
+    first, second, third, want = rounded_sums(kind, kind, "f32", 16, 16)
+    want[0, 0] = third[0, 0] = np.inf
+    places = [[sums(l >> 2, l & 3, i) for i in range(4)] for l in range(32)]
+    lines = padded(np.array([[third[p] for p in row] for row in places]))
+    factors = padded(held(first, kind, left(kind, 16))), padded(held(second, kind, right(kind)))
+    run(device, body, names, *factors, lines)
+    assert (lines[:, :4] == np.array([[want[p] for p in row] for row in places])).all()
 
 
 # --- matrices in memory
@@ -359,6 +389,7 @@ WMMA = [
     ("m16n16k16", "s8", "s32"),
     ("m32n8k16", "u8", "s32"),
 ]
+ORDERS = [("row", "col", "row"), ("col", "row", "col")]
 COUNTS = {
     ("f16", 16): 8,
     ("f16", 8): 8,
@@ -407,9 +438,13 @@ def in_memory(matrix: np.ndarray, kind: str, order: str) -> np.ndarray:
     return made.view(np.uint16) if kind == "bf16" else made
 
 
-@pytest.mark.parametrize("device", NATIVE)
-@pytest.mark.parametrize("orders", [("row", "col", "row"), ("col", "row", "col")])
-@pytest.mark.parametrize("shape, kind, total", WMMA)
+@pytest.mark.parametrize(
+    "device, shape, kind, total, orders",
+    [
+        *((d, *each, orders) for d in NATIVE for each in WMMA for orders in ORDERS),
+        *((d, *WMMA[n], ORDERS[n % 2]) for d in SHADERS for n in (2, 8)),
+    ],
+)
 def test_wmma(device, shape, kind, total, orders):
     rows, columns, depth = (int(n) for n in shape[1:].replace("n", "k").split("k"))
     first, second = drawn(kind, (rows, depth)), drawn(kind, (depth, columns))

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from tests.effort import FRAGMENTS_BY_DAY, NIGHTLY
 
 from gridlane.conformance.functions import NAMES, function_case, types_of
 from gridlane.conformance.judging import AT_ONCE, judgements
 from gridlane.conformance.suite import cases
+from gridlane.ir.families import MATRIX
 
 CASES = [
-    *cases(),
+    *(
+        case
+        for case in cases()
+        if NIGHTLY or case.op not in MATRIX or re.fullmatch(FRAGMENTS_BY_DAY, case.label)
+    ),
     *(function_case(name, dtype, 500) for name in NAMES for dtype in types_of(name, "metal")),
 ]
 

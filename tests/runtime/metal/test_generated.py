@@ -41,12 +41,8 @@ def test_some_meet():
 
 # --- examples, as users run them ---
 
-# What is refused by name, of the examples that Metal cannot run.
-REFUSED = {"tensor_matmul": "the metal target has no fragment_fill"}
-
-
 # g++ takes a second or two for each; test_conformance has all ops.
-SOME = ["matmul", "montecarlo_pi", "raytracer", "reduction", "tensor_matmul", "warp_scan"]
+SOME = ["matmul", "montecarlo_pi", "raytracer", "reduction", "warp_scan"]
 
 
 @pytest.mark.parametrize("name", sorted(ARGUMENTS) if NIGHTLY else SOME)
@@ -62,8 +58,5 @@ def test_example(name):
         text=True,
         timeout=300,
     )
-    if name in REFUSED:
-        assert done.returncode == 1 and REFUSED[name] in done.stderr
-        return
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith(f"{name}: ")

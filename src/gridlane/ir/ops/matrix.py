@@ -136,10 +136,11 @@ class FragmentStore(Op):
 
 @operation("fragment_mma")
 class FragmentMma(Op):
-    """The accumulator a @ b + c. Integers are exact and wrap. Products of floats are exact; their
-    sum is rounded to the accumulator's element once. Hardware adds in an order of its own and
-    rounds partial sums (to f32 or f16, some towards zero): its result differs by some rounding
-    steps of the largest partial sum."""
+    """The accumulator a @ b + c, in steps of ``DEPTHS`` of the inner extent, each as the op ``mma``
+    has it: integers are exact and wrap; products of floats are exact and are added one after the
+    other to the sum, in binary64, which is rounded at the end of the step: to f32, and for f16 from
+    that to f16. Hardware adds in an order of its own and rounds partial sums (to f32 or f16, some
+    towards zero): its result differs by some rounding steps of the largest partial sum."""
 
     a: Value
     b: Value

@@ -6,7 +6,7 @@ is true; between exchanges all words are 0, as each lane clears its own bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from gridlane.core.dtypes import DType, b1, i32, u32, u64
@@ -162,14 +162,23 @@ class Lanes:
         all_ = b.eq(true, members)
         return (all_ if op.mode is VoteMode.ALL else b.or_(all_, none),)
 
-    def _shuffle(self, op: warp.Shuffle, operands: list[Value], active: Value) -> tuple[Value, ...]:
-        b, (_, value, lane, width) = self.builder, operands
-        source, inside = source_of(b, op.mode, self.lane, lane, width)
+    def shuffles(
+        self, ops: Sequence[warp.Shuffle], operands: Sequence[list[Value]]
+    ) -> list[tuple[Value, ...]]:
+        """The results of shuffles of one value."""
+        b, value = self.builder, operands[0][1]
+        sources = [
+            source_of(b, op.mode, self.lane, lane, width)
+            for op, (_, _, lane, width) in zip(ops, operands, strict=True)
+        ]
         self._tell(value)
         b.emit(grid.Barrier())
-        made = self._told(b.select(inside, source, self.lane), _scalar(value))
+        made = [
+            (self._told(b.select(inside, source, self.lane), _scalar(value)), inside)
+            for source, inside in sources
+        ]
         b.emit(grid.Barrier())
-        return made, inside
+        return made
 
     def _equal_lanes(self, wanted: Value) -> Value:
         """The u32 of the lanes whose slots have the same bits as a value."""
@@ -235,7 +244,6 @@ class Lanes:
         grid.SyncWarp: _sync,
         warp.ActiveMask: _active_mask,
         warp.Vote: _vote,
-        warp.Shuffle: _shuffle,
         warp.MatchAny: _match_any,
         warp.MatchAll: _match_all,
         warp.WarpReduce: _reduce,

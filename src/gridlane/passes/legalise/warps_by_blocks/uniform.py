@@ -7,6 +7,7 @@ variables of the levels that end become False.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -14,7 +15,7 @@ from gridlane.analysis.crossings import is_left_by
 from gridlane.core.dtypes import b1, i32
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, control, grid, memory
+from gridlane.ir.ops import arith, control, grid, memory, warp
 from gridlane.ir.rewriting import replace_values, uses
 from gridlane.ir.values import Module, Region, Value, Var
 from gridlane.passes.legalise.warps_by_blocks.lanes import Lanes
@@ -34,6 +35,25 @@ def meets(op: Op) -> bool:
     if op.barrier or op.cross_lane:
         return True
     return any(meets(inner) for region in op.regions() for inner in region.ops)
+
+
+def _together(ops: Iterable[Op]) -> Iterator[Sequence[Op]]:
+    """Each op; adjacent shuffles of one value together, where none needs another's result."""
+    group: list[warp.Shuffle] = []
+    made: set[Value] = set()
+    for op in ops:
+        is_shuffle = isinstance(op, warp.Shuffle)
+        fits = is_shuffle and bool(group) and op.value is group[0].value
+        if group and not (fits and made.isdisjoint(op.operands())):
+            yield group
+            group, made = [], set()
+        if is_shuffle:
+            group.append(op)
+            made.update(op.results)
+        else:
+            yield (op,)
+    if group:
+        yield group
 
 
 class Uniform:
@@ -72,14 +92,19 @@ class Uniform:
 
     def _region(self, region: Region) -> None:
         run: list[Op] = []
-        for op in region.ops:
+        for group in _together(region.ops):
+            op = group[0]
             if not meets(op):
                 run.append(op)
                 continue
             self._run(run)
             run = []
             self.builder.loc = op.loc
-            self._meeting(op)
+            shuffles = [each for each in group if isinstance(each, warp.Shuffle)]
+            if shuffles:
+                self._shuffles(shuffles)
+            else:
+                self._meeting(op)
         self._run(run)
 
     def _meeting(self, op: Op) -> None:
@@ -104,6 +129,12 @@ class Uniform:
         else:
             operands = [self._here(value) for value in op.operands()]
             made = self.lanes.exchange(op, operands, self._active())
+            self.values.update(zip(op.results, made, strict=True))
+
+    def _shuffles(self, ops: Sequence[warp.Shuffle]) -> None:
+        """Rewrite shuffles of one value, in one exchange."""
+        operands = [[self._here(value) for value in op.operands()] for op in ops]
+        for op, made in zip(ops, self.lanes.shuffles(ops, operands), strict=True):
             self.values.update(zip(op.results, made, strict=True))
 
     def _counted(self, op: grid.BarrierReduce) -> Value:
