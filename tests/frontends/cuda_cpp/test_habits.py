@@ -16,7 +16,7 @@ from gridlane.launch.devices import get_device
 SOURCE = Path(__file__).parent / "programs" / "habits.cu"
 KERNELS = (
     *("old_sum<float>", "old_sum<double>", "chosen", "parts<float>", "parts<double>"),
-    *("integers", "halves", "copied"),
+    *("integers", "halves", "copied", "vectors"),
 )
 RNG = np.random.default_rng(13)
 
@@ -109,3 +109,18 @@ def test_copies_by_a_group(module):
     count = np.zeros(1, np.int32)
     module.get_function("copied")(1, 64, (values, out, count))
     assert (out[:64] == 2 * values[::-1]).all() and out[64] == 64 and count[0] == 5
+
+
+def test_vectors_of_the_samples(module):
+    p = np.array([[1, -2, 3, 4], [0.5, -1.25, 2, -3]], np.float32)
+    out = np.zeros((4, 4), np.float32)
+    module.get_function("vectors")(1, 1, (p, out))
+    b = p[1, :3]
+    a = np.clip((p[0, :3] + 2 * b) / 4, -1, [1, 2, 0.5])
+    want = [
+        [*(np.cross(a, b) - a), a @ b],
+        (p[0] + (p[1] - p[0]) / 4) * p[1],
+        [*(np.maximum(-np.floor(b), -1) * 3), 5],
+        [*(a - 2 * b * (b @ a)), 0.25**2 * 2.5],
+    ]
+    assert np.allclose(out, want, rtol=1e-6)

@@ -7,6 +7,9 @@
 #include <cuda/atomic>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <helper_cuda.h>
+#include <helper_functions.h>
+#include <helper_math.h>
 #include <thrust/copy.h>
 #include <thrust/device_vector.h>
 
@@ -115,8 +118,29 @@ __global__ void copied(const int *x, int *out, cuda::atomic<int> *count)
     out[block.thread_rank()] = kept[63 - block.thread_rank()] * (int)z.y;
 }
 
-int main()
+__global__ void vectors(const float4 *p, float4 *out)
 {
+    float3 a = make_float3(p[0]), b = make_float3(p[1]);
+    a += 2.0f * b;
+    a = clamp(a / 4.0f, make_float3(-1.0f), make_float3(1.0f, 2.0f, 0.5f));
+    out[0] = make_float4(cross(a, b) - a, dot(a, b));
+    out[1] = lerp(p[0], p[1], 0.25f) * p[1];
+    int3 q = max(-make_int3(floorf(b)), make_int3(-1)) * 3;
+    out[2] = make_float4(make_float3(q), length(make_float2(3.0f, 4.0f)));
+    out[3] = make_float4(reflect(a, b), smoothstep(0.0f, 2.0f, 0.5f));
+}
+
+int main(int argc, char **argv)
+{
+    int device = findCudaDevice(argc, (const char **)argv), cores = _ConvertSMVer2Cores(8, 0);
+    StopWatchInterface *timer = NULL;
+    float *pixels = NULL;
+    unsigned width, height;
+    sdkCreateTimer(&timer);
+    if (checkCmdLineFlag(argc, (const char **)argv, "image"))
+        sdkLoadPGM(sdkFindFilePath("image.pgm", argv[0]), &pixels, &width, &height);
+    checkCudaErrors(cudaSetDevice(device + cores * MIN(1, 2)));
+    getLastCudaError("launch");
     cudaArray *array;
     cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
     cudaBindTextureToArray(&image, array, &format);
