@@ -16,7 +16,7 @@ from gridlane.launch.devices import get_device
 SOURCE = Path(__file__).parent / "programs" / "habits.cu"
 KERNELS = (
     *("old_sum<float>", "old_sum<double>", "chosen", "parts<float>", "parts<double>"),
-    *("integers", "halves", "copied", "vectors"),
+    *("integers", "halves", "copied", "fill", "vectors"),
 )
 RNG = np.random.default_rng(13)
 
@@ -24,7 +24,11 @@ RNG = np.random.default_rng(13)
 @pytest.fixture(params=["interp", "cpu"])
 def module(request):
     current.choose(get_device(request.param))
-    return cuda.RawModule(path=SOURCE, name_expressions=KERNELS, backend="clang")
+    # Options of makefiles that are not the device's compiler's have no effect.
+    options = ["-rdc=true", "-Xcompiler", "-fopenmp", "-gencode", "arch=compute_80,code=sm_80"]
+    return cuda.RawModule(
+        path=SOURCE, name_expressions=KERNELS, backend="clang", options=tuple(options)
+    )
 
 
 @pytest.mark.parametrize("name, kind", [("float", "f4"), ("double", "f8")])
@@ -109,6 +113,12 @@ def test_copies_by_a_group(module):
     count = np.zeros(1, np.int32)
     module.get_function("copied")(1, 64, (values, out, count))
     assert (out[:64] == 2 * values[::-1]).all() and out[64] == 64 and count[0] == 5
+
+
+def test_a_name_of_std(module):
+    out = np.zeros(64, np.uint32)
+    module.get_function("fill")(1, 64, (out,))
+    assert (out == np.arange(64) % 32 + 6400).all()
 
 
 def test_vectors_of_the_samples(module):

@@ -14,6 +14,7 @@
 #include <thrust/device_vector.h>
 
 namespace cg = cooperative_groups;
+using namespace std;
 
 texture<float, 2> image;
 
@@ -116,6 +117,17 @@ __global__ void copied(const int *x, int *out, cuda::atomic<int> *count)
     cuda::std::atomic_thread_fence(cuda::std::memory_order_seq_cst);
     cuDoubleComplex z = cuComplexFloatToDouble(make_cuFloatComplex(1, 2));
     out[block.thread_rank()] = kept[63 - block.thread_rank()] * (int)z.y;
+}
+
+// std has a function of this name. nvcc takes special registers by one % in an assembly.
+__global__ void fill(unsigned *out)
+{
+    unsigned lane, size;
+    asm("mov.u32 %0, %laneid;" : "=r"(lane));
+    asm volatile("{\n\t"
+                 "mov.u32 %0, %ntid.x; }" : "=r"(size));
+    asm volatile("// %laneid");
+    out[threadIdx.x] = lane + 100 * size;
 }
 
 __global__ void vectors(const float4 *p, float4 *out)
