@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gridlane import cuda
+from gridlane.core.errors import PtxError
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -134,3 +135,15 @@ def test_vectors_of_the_samples(module):
         [*(a - 2 * b * (b @ a)), 0.25**2 * 2.5],
     ]
     assert np.allclose(out, want, rtol=1e-6)
+
+
+def test_what_is_not_there():
+    current.choose(get_device("cpu"))
+    code = """#include <cooperative_groups.h>
+__global__ void whole(int *x) { cooperative_groups::this_grid().sync(); *x = 1; }"""
+    module = cuda.RawModule(code=code, name_expressions=("whole",), backend="clang")
+    with pytest.raises(PtxError, match="a barrier of the grid is not translated"):
+        module.get_function("whole")(1, 1, (np.zeros(1, np.int32),))
+    unnamed = cuda.RawModule(code=code, backend="clang")
+    with pytest.raises(PtxError, match=r'no kernel whole .* name_expressions=\("whole",\)'):
+        unnamed.get_function("whole")(1, 1, (np.zeros(1, np.int32),))
