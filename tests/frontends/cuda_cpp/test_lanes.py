@@ -35,7 +35,8 @@ EITHER: dict[str, Model] = {
     "setlt": lambda a, b, low, high: a < b,
     "setle": lambda a, b, low, high: a <= b,
     "absdiff": lambda a, b, low, high: abs(a - b),
-    "avg": lambda a, b, low, high: (a + b + 1) >> 1,
+    # A sum below 0 is rounded down, as by vavrg.
+    "avg": lambda a, b, low, high: (a + b + (a + b >= 0)) >> 1,
 }
 SIGNED: dict[str, Model] = {
     "addss": lambda a, b, low, high: np.clip(a + b, low, high),

@@ -11,12 +11,16 @@ from gridlane.core.errors import CompileError
 ARCH = 80
 """The generation that the PTX is for, unless the options say otherwise."""
 _ARCH = re.compile(r"(?:compute|sm|lto)_(\d+[af]?)$")
+_GENERATED = re.compile(r"arch=|,.*")
+"""What -gencode has beside a generation."""
 _WITH_VALUE = {
     "--std": "-std",
     "-std": "-std",
     "--gpu-architecture": "-arch",
     "-arch": "-arch",
     "--cuda-gpu-arch": "-arch",
+    "--generate-code": "-gencode",
+    "-gencode": "-gencode",
     "--define-macro": "-D",
     "-D": "-D",
     "--undefine-macro": "-U",
@@ -36,6 +40,13 @@ _WITH_VALUE = {
     "--maxrregcount": "",
     "-maxrregcount": "",
     "--optimization-level": "-O",
+    **dict.fromkeys(
+        (
+            *("-Xcompiler", "--compiler-options", "-Xptxas", "--ptxas-options", "-Xlinker"),
+            *("--linker-options", "-Xnvlink", "-ccbin", "--compiler-bindir", "-code", "--gpu-code"),
+        ),
+        "",
+    ),
 }
 """Options with a value, after ``=`` or a space, by what they mean; "": nothing for PTX."""
 _FAST = "-ffast-math", "-fcuda-approx-transcendentals", "-fgpu-flush-denormals-to-zero"
@@ -52,6 +63,7 @@ _FLAGS: dict[str, tuple[str, ...]] = {
     "-extended-lambda": (),
     "--relocatable-device-code=false": (),
     "-rdc=false": (),
+    **dict.fromkeys(("--relocatable-device-code=true", "-rdc=true", "-dc", "-m64", "-G"), ()),
 }
 """Options without a value."""
 
@@ -79,13 +91,15 @@ def for_clang(options: Sequence[str]) -> ClangOptions:
 
     >>> for_clang(["--std=c++20", "-arch", "compute_90", "-DN=4"])
     ClangOptions(arch='90', words=('-std=c++20', '-DN=4'), folders=())
+    >>> for_clang(["-gencode", "arch=compute_86,code=sm_86", "-Xptxas", "-v"]).arch
+    '86'
     """
     arch, words, folders = str(ARCH), list[str](), list[str]()
     for name, value in _pairs(options):
-        if name == "-arch":
-            found = _ARCH.match(value)
+        if name in ("-arch", "-gencode"):
+            found = _ARCH.match(_GENERATED.sub("", value) if name == "-gencode" else value)
             if found is None:
-                raise CompileError(f"-arch={value}: a generation, such as compute_80 or sm_90")
+                raise CompileError(f"{name}={value}: a generation, such as compute_80 or sm_90")
             arch = found[1]
         elif name == "-I":
             folders.append(value)

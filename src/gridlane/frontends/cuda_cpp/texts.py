@@ -24,16 +24,42 @@ _ROW = re.compile(
 )
 
 
+_ASSEMBLY = re.compile(
+    r"\b(?:asm|__asm__|__asm)\b\s*(?:(?:volatile|__volatile__)\s*)?\(\s*"
+    r"(?:\"(?:[^\"\\\n]|\\.)*\"\s*)+:"
+)
+"""The text of an assembly with operands."""
+_REGISTER = re.compile(
+    r"(?<!%)(?=%(?:n?tid|n?ctaid|gridid|laneid|n?warpid|n?smid|lanemask_[lg][te]|lanemask_eq"
+    r"|clock(?:64|_hi)?|globaltimer(?:_lo|_hi)?|dynamic_smem_size|total_smem_size)\b)"
+)
+
+
+def _with_registers(assembly: re.Match[str]) -> str:
+    """Special registers by ``%%``: nvcc takes them by one ``%`` as well."""
+    return _REGISTER.sub("%", assembly[0])
+
+
+_NAME = re.compile(r"(?!(?:static|const|reinterpret)_cast\b)[A-Za-z_]\w*\s*(?:<|::|$)")
+
+
 def with_table(source: CppSource) -> str:
     """The text of a source with a table of its name expressions behind it, by its own name."""
     rows = [
         f'#line 1 "the name expression {_quoted(each)}"\n'
-        f'extern "C" __device__ auto {_STEM}{place} = &{each.strip().lstrip("&")};\n'
+        f'extern "C" __device__ auto {_STEM}{place} = &{_global(each.strip().lstrip("&"))};\n'
         for place, each in enumerate(source.expressions)
     ]
     name = source.name.replace("\\", "\\\\").replace('"', '\\"')
     code = source.code.removeprefix("\ufeff")  # a mark of UTF-8, which files begin with
+    code = _ASSEMBLY.sub(_with_registers, code)
     return "\n".join((f'#line 1 "{name}"', code, *rows))
+
+
+def _global(expression: str) -> str:
+    """A name as one of the global namespace, whose own come before those of ``using namespace``,
+    such as std::fill beside a kernel ``fill``."""
+    return f"::{expression}" if _NAME.match(expression) else expression
 
 
 def read_table(ptx: str, expressions: Sequence[str]) -> tuple[str, dict[str, str]]:

@@ -23,6 +23,12 @@ from gridlane.ir.ops import control, graph
 from gridlane.ir.ops.arith import Eq
 from gridlane.ir.values import ErrorSite, Function, Value, Var
 
+_RUNTIME = {
+    "cudaCGSynchronizeGrid": ": a barrier of the grid is not translated",
+    "cudaLaunchDevice": ": launches from kernels are not translated",
+    "cudaLaunchDeviceV2": ": launches from kernels are not translated",
+}
+"""What CUDA's own functions for the device ask for."""
 _TAKEN = re.compile(r"\bmov\.[bu]64\s+[%\w$]+\s*,\s*([A-Za-z_$%][\w$]*)\s*;")
 
 
@@ -100,7 +106,8 @@ class Calls:
         elif target.name in FUNCTIONS:
             self._of_language(callee, arguments, results)
         else:
-            t.fail(f"{target.name} is extern, and nothing defines it")
+            why = _RUNTIME.get(target.name, "")
+            t.fail(f"{target.name} is extern, and nothing defines it{why}")
 
     # --- operands
 

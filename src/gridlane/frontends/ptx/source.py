@@ -25,7 +25,10 @@ class PtxSource:
         entry = module.functions.get(name)
         if entry is None or not entry.is_entry:
             known = ", ".join(module.entries) or "none"
-            module.text.fail(f"there is no kernel {name} here; the kernels are: {known}", 0)
+            hint = ""
+            if any(_mangled(name) in each for each in module.entries):
+                hint = f'; a kernel of C++ has its own name by name_expressions=("{name}",)'
+            module.text.fail(f"there is no kernel {name} here; the kernels are: {known}{hint}", 0)
         self.module, self.entry = module, entry
         self._made: Module | None = None
 
@@ -65,3 +68,9 @@ class PtxSource:
             arrive_first(made)
             self._made = made
         return self._made
+
+
+def _mangled(name: str) -> str:
+    """What the mangled name of a C++ name contains: its last part with a length."""
+    last = name.partition("<")[0].rpartition("::")[2].strip()
+    return f"{len(last)}{last}"

@@ -40,6 +40,11 @@ GRIDLANE_DEVICE int nth_bit(unsigned mask, unsigned n)
 
 class thread_block {
 public:
+    // A thread that arrives waits later: the barrier is whole in the wait, so what a thread does
+    // between the two is seen by all behind it.
+    struct arrival_token {};
+    __device__ static arrival_token barrier_arrive() { return {}; }
+    __device__ static void barrier_wait(arrival_token &&) { __syncthreads(); }
     __device__ static void sync() { __syncthreads(); }
     __device__ static unsigned thread_rank() { return gridlane::rank_in_block(); }
     __device__ static unsigned size() { return gridlane::threads_of_block(); }
@@ -273,6 +278,13 @@ template <typename G_, typename L_> GRIDLANE_DEVICE coalesced_group labeled_part
 }
 
 template <typename G_> GRIDLANE_DEVICE void sync(const G_ &g) { g.sync(); }
+// One thread of the group calls the function.
+template <typename G_, typename F_, typename... A_>
+GRIDLANE_DEVICE void invoke_one(const G_ &g, F_ &&call, A_ &&...each)
+{
+    if (g.thread_rank() == 0)
+        call(static_cast<A_ &&>(each)...);
+}
 template <typename G_> GRIDLANE_DEVICE unsigned thread_rank(const G_ &g) { return (unsigned)g.thread_rank(); }
 template <typename G_> GRIDLANE_DEVICE unsigned group_size(const G_ &g) { return (unsigned)g.size(); }
 

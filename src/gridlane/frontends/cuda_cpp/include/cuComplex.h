@@ -26,5 +26,10 @@ GRIDLANE_COMPLEX(cuDoubleComplex, double, double2, , hypot)
 #undef GRIDLANE_COMPLEX
 GRIDLANE_BOTH cuFloatComplex make_cuFloatComplex(float x, float y) { return {x, y}; }
 GRIDLANE_BOTH cuDoubleComplex make_cuDoubleComplex(double x, double y) { return {x, y}; }
+GRIDLANE_BOTH cuDoubleComplex cuComplexFloatToDouble(cuFloatComplex a) { return {a.x, a.y}; }
+GRIDLANE_BOTH cuFloatComplex cuComplexDoubleToFloat(cuDoubleComplex a)
+{
+    return {(float)a.x, (float)a.y};
+}
 typedef cuFloatComplex cuComplex;
 GRIDLANE_BOTH cuComplex make_cuComplex(float x, float y) { return {x, y}; }

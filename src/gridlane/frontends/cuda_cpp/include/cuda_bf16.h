@@ -36,6 +36,12 @@ GRIDLANE_DEVICE __nv_bfloat16 atomicAdd(__nv_bfloat16 *p, __nv_bfloat16 v)
 
 GRIDLANE_BOTH __nv_bfloat16 __float2bfloat16(float x) { return __nv_bfloat16(x); }
 GRIDLANE_BOTH __nv_bfloat16 __float2bfloat16_rn(float x) { return __nv_bfloat16(x); }
+GRIDLANE_BOTH __nv_bfloat16 __float2bfloat16_rz(float x)
+{
+    unsigned bits = __builtin_bit_cast(unsigned, x);
+    unsigned short kept = (unsigned short)(x != x ? 0x7fff : bits >> 16);
+    return __builtin_bit_cast(__nv_bfloat16, kept);
+}
 GRIDLANE_BOTH __nv_bfloat16 __double2bfloat16(double x) { return __nv_bfloat16(x); }
 GRIDLANE_BOTH float __bfloat162float(__nv_bfloat16 x) { return (float)x; }
 GRIDLANE_BOTH __nv_bfloat16 __int2bfloat16_rn(int x) { return __nv_bfloat16(x); }

@@ -68,12 +68,35 @@ GRIDLANE_BOTH GRIDLANE_H2 operator-(const GRIDLANE_H2 &a) { return GRIDLANE_H2(-
 GRIDLANE_BOTH GRIDLANE_H2 operator+(const GRIDLANE_H2 &a) { return a; }
 GRIDLANE_BOTH GRIDLANE_H &operator++(GRIDLANE_H &a) { return a = a + GRIDLANE_H(1); }
 GRIDLANE_BOTH GRIDLANE_H &operator--(GRIDLANE_H &a) { return a = a - GRIDLANE_H(1); }
+GRIDLANE_BOTH GRIDLANE_H operator++(GRIDLANE_H &a, int)
+{
+    GRIDLANE_H old = a;
+    return ++a, old;
+}
+GRIDLANE_BOTH GRIDLANE_H operator--(GRIDLANE_H &a, int)
+{
+    GRIDLANE_H old = a;
+    return --a, old;
+}
 
 #define GRIDLANE_NAMED(name, op)                                                              \
     GRIDLANE_BOTH GRIDLANE_H name(GRIDLANE_H a, GRIDLANE_H b) { return a op b; }              \
     GRIDLANE_BOTH GRIDLANE_H2 name##2(GRIDLANE_H2 a, GRIDLANE_H2 b) { return a op b; }
 GRIDLANE_NAMED(__hadd, +) GRIDLANE_NAMED(__hsub, -) GRIDLANE_NAMED(__hmul, *)
 #undef GRIDLANE_NAMED
+// Each operation rounds: none is fused with the next.
+#define GRIDLANE_ROUNDS(name, op)                                                             \
+    GRIDLANE_BOTH GRIDLANE_H name##_rn(GRIDLANE_H a, GRIDLANE_H b)                            \
+    {                                                                                         \
+        _Pragma("clang fp contract(off)")                                                     \
+        return GRIDLANE_H(GRIDLANE_N(a.gridlane_value op b.gridlane_value));                  \
+    }                                                                                         \
+    GRIDLANE_BOTH GRIDLANE_H2 name##2_rn(GRIDLANE_H2 a, GRIDLANE_H2 b)                        \
+    {                                                                                         \
+        return GRIDLANE_H2(name##_rn(a.x, b.x), name##_rn(a.y, b.y));                         \
+    }
+GRIDLANE_ROUNDS(__hadd, +) GRIDLANE_ROUNDS(__hsub, -) GRIDLANE_ROUNDS(__hmul, *)
+#undef GRIDLANE_ROUNDS
 GRIDLANE_BOTH GRIDLANE_H __hdiv(GRIDLANE_H a, GRIDLANE_H b) { return a / b; }
 GRIDLANE_BOTH GRIDLANE_H2 __h2div(GRIDLANE_H2 a, GRIDLANE_H2 b) { return a / b; }
 GRIDLANE_BOTH GRIDLANE_H __hneg(GRIDLANE_H a) { return -a; }
@@ -113,6 +136,19 @@ GRIDLANE_DEVICE GRIDLANE_H2 __hmax2(GRIDLANE_H2 a, GRIDLANE_H2 b)
 {
     return GRIDLANE_H2(__hmax(a.x, b.x), __hmax(a.y, b.y));
 }
+// Of a number and a NaN the NaN.
+#define GRIDLANE_EXTREME(name)                                                                  \
+    GRIDLANE_DEVICE GRIDLANE_H name##_nan(GRIDLANE_H a, GRIDLANE_H b)                           \
+    {                                                                                           \
+        bool number = a.gridlane_value == a.gridlane_value && b.gridlane_value == b.gridlane_value; \
+        return number ? name(a, b) : GRIDLANE_H(__builtin_nanf(""));                            \
+    }                                                                                           \
+    GRIDLANE_DEVICE GRIDLANE_H2 name##2_nan(GRIDLANE_H2 a, GRIDLANE_H2 b)                       \
+    {                                                                                           \
+        return GRIDLANE_H2(name##_nan(a.x, b.x), name##_nan(a.y, b.y));                         \
+    }
+GRIDLANE_EXTREME(__hmin) GRIDLANE_EXTREME(__hmax)
+#undef GRIDLANE_EXTREME
 // Within 0 and 1; a NaN becomes 0.
 GRIDLANE_DEVICE GRIDLANE_H gridlane_saturated(GRIDLANE_H a)
 {
@@ -132,6 +168,19 @@ GRIDLANE_SATURATED(__hadd, +) GRIDLANE_SATURATED(__hsub, -) GRIDLANE_SATURATED(_
 GRIDLANE_DEVICE GRIDLANE_H __hfma_sat(GRIDLANE_H a, GRIDLANE_H b, GRIDLANE_H c)
 {
     return gridlane_saturated(__hfma(a, b, c));
+}
+GRIDLANE_DEVICE GRIDLANE_H2 __hfma2_sat(GRIDLANE_H2 a, GRIDLANE_H2 b, GRIDLANE_H2 c)
+{
+    return GRIDLANE_H2(__hfma_sat(a.x, b.x, c.x), __hfma_sat(a.y, b.y, c.y));
+}
+// What is below 0 becomes 0; a NaN stays one.
+GRIDLANE_DEVICE GRIDLANE_H __hfma_relu(GRIDLANE_H a, GRIDLANE_H b, GRIDLANE_H c)
+{
+    return __hmax_nan(__hfma(a, b, c), GRIDLANE_H(0.0f));
+}
+GRIDLANE_DEVICE GRIDLANE_H2 __hfma2_relu(GRIDLANE_H2 a, GRIDLANE_H2 b, GRIDLANE_H2 c)
+{
+    return GRIDLANE_H2(__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y));
 }
 
 // --- comparisons; the ones with u hold for a NaN as well

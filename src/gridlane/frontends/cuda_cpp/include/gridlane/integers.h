@@ -108,3 +108,12 @@ GRIDLANE_CONST unsigned __dp2a_hi(unsigned x, unsigned y, unsigned z)
     return __dp2a_lo(x, y >> 16, z);
 }
 #undef GRIDLANE_BYTE
+
+// The place of the set bit that is so many steps from a place: upwards, downwards for less than 0;
+// 0 steps ask for a bit at the place itself.
+GRIDLANE_CONST unsigned __fns(unsigned mask, unsigned place, int steps)
+{
+    unsigned found;
+    asm("fns.b32 %0, %1, %2, %3;" : "=r"(found) : "r"(mask), "r"(place), "r"(steps));
+    return found;
+}

@@ -115,6 +115,10 @@ GRIDLANE_CONST float ldexp(float x, int n) { return __nv_ldexpf(x, n); }
 GRIDLANE_CONST double ldexp(double x, int n) { return __nv_ldexp(x, n); }
 GRIDLANE_CONST float scalbn(float x, int n) { return __nv_ldexpf(x, n); }
 GRIDLANE_CONST double scalbn(double x, int n) { return __nv_ldexp(x, n); }
+template <typename A, typename B, typename C,
+          typename R = decltype(typename gridlane_promoted<A, B>::type() +
+                                typename gridlane_wide<C>::type())>
+GRIDLANE_CONST R fma(A x, B y, C z) { return fma((R)x, (R)y, (R)z); }
 template <typename A, typename gridlane_when<__is_integral(A)>::type = 0>
 GRIDLANE_CONST double ldexp(A x, int n) { return __nv_ldexp((double)x, n); }
 
@@ -132,4 +136,5 @@ GRIDLANE_CONST long long abs(long long x) { return x < 0 ? -x : x; }
 GRIDLANE_CLASS(isnan) GRIDLANE_CLASS(isinf) GRIDLANE_CLASS(isfinite) GRIDLANE_CLASS(isnormal)
 GRIDLANE_CLASS(signbit)
 #undef GRIDLANE_CLASS
+#include "gridlane/mathematics_parts.h"
 GRIDLANE_END_STD

@@ -39,14 +39,17 @@ GRIDLANE_CONST long long llabs(long long x) { return x < 0 ? -x : x; }
 
 // --- one number of one
 
-GRIDLANE_CONST long lrintf(float x) { return (long)::rintf(x); }
-GRIDLANE_CONST long lrint(double x) { return (long)__builtin_rint(x); }
-GRIDLANE_CONST long long llrintf(float x) { return (long long)::rintf(x); }
-GRIDLANE_CONST long long llrint(double x) { return (long long)__builtin_rint(x); }
-GRIDLANE_CONST long lroundf(float x) { return (long)::roundf(x); }
-GRIDLANE_CONST long lround(double x) { return (long)__nv_round(x); }
-GRIDLANE_CONST long long llroundf(float x) { return (long long)::roundf(x); }
-GRIDLANE_CONST long long llround(double x) { return (long long)__nv_round(x); }
+GRIDLANE_CONST long lrintf(float x) { return ::lrint(x); }
+GRIDLANE_CONST long long llrintf(float x) { return ::llrint(x); }
+GRIDLANE_CONST long lroundf(float x) { return ::lround(x); }
+GRIDLANE_CONST long long llroundf(float x) { return ::llround(x); }
+GRIDLANE_DEVICE float frexpf(float x, int *exponent) { return ::frexp(x, exponent); }
+GRIDLANE_DEVICE float modff(float x, float *whole) { return ::modf(x, whole); }
+GRIDLANE_DEVICE int ilogbf(float x) { return ::ilogb(x); }
+GRIDLANE_DEVICE float logbf(float x) { return ::logb(x); }
+GRIDLANE_CONST float scalblnf(float x, long n) { return ::scalbln(x, n); }
+GRIDLANE_DEVICE float remquof(float x, float y, int *quotient) { return ::remquo(x, y, quotient); }
+GRIDLANE_DEVICE float remainderf(float x, float y) { return ::remainder(x, y); }
 
 GRIDLANE_CONST float rsqrtf(float x) { return __nv_rsqrtf(x); }
 GRIDLANE_CONST double rsqrt(double x) { return __nv_rsqrt(x); }
@@ -127,98 +130,8 @@ GRIDLANE_CONST double rnorm4d(double x, double y, double z, double w)
     return 1.0 / norm4d(x, y, z, w);
 }
 
-// --- by the bits
-
-GRIDLANE_DEVICE double frexp(double x, int *exponent)
-{
-    long long bits = __builtin_bit_cast(long long, x);
-    int field = (int)(bits >> 52 & 0x7ff), shift = 0;
-    if (field == 0 && x != 0.0) {
-        bits = __builtin_bit_cast(long long, x * 18014398509481984.0);  // 2^54
-        field = (int)(bits >> 52 & 0x7ff), shift = 54;
-    }
-    if (x == 0.0 || field == 0x7ff)
-        return *exponent = 0, x;
-    *exponent = field - 1022 - shift;
-    return __builtin_bit_cast(double, (bits & ~(0x7ffll << 52)) | 1022ll << 52);
-}
-GRIDLANE_DEVICE float frexpf(float x, int *exponent) { return (float)frexp((double)x, exponent); }
-GRIDLANE_DEVICE float frexp(float x, int *exponent) { return frexpf(x, exponent); }
-GRIDLANE_DEVICE double modf(double x, double *whole)
-{
-    *whole = __builtin_trunc(x);
-    return __builtin_copysign(__builtin_isinf(x) ? 0.0 : x - *whole, x);
-}
-GRIDLANE_DEVICE float modff(float x, float *whole)
-{
-    *whole = __builtin_truncf(x);
-    return __builtin_copysignf(__builtin_isinf(x) ? 0.0f : x - *whole, x);
-}
-GRIDLANE_DEVICE float modf(float x, float *whole) { return modff(x, whole); }
-GRIDLANE_DEVICE int ilogb(double x)
-{
-    int exponent;
-    if (x == 0.0)
-        return -2147483647 - 1;
-    if (!__builtin_isfinite(x))
-        return __builtin_isnan(x) ? -2147483647 - 1 : 2147483647;
-    frexp(x, &exponent);
-    return exponent - 1;
-}
-GRIDLANE_DEVICE int ilogbf(float x) { return ilogb((double)x); }
-GRIDLANE_DEVICE double logb(double x)
-{
-    if (x == 0.0)
-        return -__builtin_inf();
-    return __builtin_isfinite(x) ? (double)ilogb(x) : x * x;
-}
-GRIDLANE_DEVICE float logbf(float x) { return (float)logb((double)x); }
-GRIDLANE_CONST float scalblnf(float x, long n)
-{
-    return __nv_ldexpf(x, n > 100000 ? 100000 : n < -100000 ? -100000 : (int)n);
-}
-GRIDLANE_CONST double scalbln(double x, long n)
-{
-    return __nv_ldexp(x, n > 100000 ? 100000 : n < -100000 ? -100000 : (int)n);
-}
 GRIDLANE_CONST double nan(const char *) { return __builtin_nan(""); }
 GRIDLANE_CONST float nanf(const char *) { return __builtin_nanf(""); }
-
-// The remainder of the quotient that is rounded to the nearest even.
-GRIDLANE_DEVICE double remquo(double x, double y, int *quotient)
-{
-    double ax = __builtin_fabs(x), ay = __builtin_fabs(y);
-    int count = 0;
-    *quotient = 0;
-    if (!(ay > 0.0) || !__builtin_isfinite(x) || __builtin_isnan(y))
-        return __builtin_nan("");
-    if (__builtin_isinf(y))
-        return x;
-    if (ay < 1e307)
-        ax = __nv_fmod(ax, 8.0 * ay);
-    if (ay < 2e307 && ax >= 4.0 * ay)
-        ax -= 4.0 * ay, count += 4;
-    if (ay < 4e307 && ax >= 2.0 * ay)
-        ax -= 2.0 * ay, count += 2;
-    if (ax >= ay)
-        ax -= ay, count += 1;
-    double rest = ay - ax;  // exact, as ax is at least half of ay where it matters
-    bool up = ax > rest || (ax == rest && (count & 1));
-    if (up)
-        ax -= ay, count += 1;
-    *quotient = __builtin_signbit(x) != __builtin_signbit(y) ? -(count & 7) : count & 7;
-    return __builtin_signbit(x) ? -ax : ax;
-}
-GRIDLANE_DEVICE double remainder(double x, double y)
-{
-    int quotient;
-    return remquo(x, y, &quotient);
-}
-GRIDLANE_DEVICE float remquof(float x, float y, int *quotient)
-{
-    return (float)remquo((double)x, (double)y, quotient);
-}
-GRIDLANE_DEVICE float remainderf(float x, float y) { return (float)remainder(x, y); }
 
 GRIDLANE_DEVICE void sincosf(float x, float *s, float *c) { *s = ::sinf(x), *c = ::cosf(x); }
 GRIDLANE_DEVICE void sincos(double x, double *s, double *c) { *s = __nv_sin(x), *c = __nv_cos(x); }

@@ -44,6 +44,7 @@
 #include "gridlane/warps.h"
 #include "gridlane/atomics.h"
 #include "gridlane/simd.h"
+#include "gridlane/dpx.h"
 #include "gridlane/language.h"
 #include "gridlane/host.h"
 #include "gridlane/texture_host.h"

@@ -49,7 +49,6 @@ typedef short gridlane_s16x2 __attribute__((ext_vector_type(2)));
                    __builtin_elementwise_max(a, b) - __builtin_elementwise_min(a, b))    \
     GRIDLANE_LANES(__vhaddu##n, U, (a & b) + ((a ^ b) >> (unsigned char)1))              \
     GRIDLANE_LANES(__vavgu##n, U, (a | b) - ((a ^ b) >> (unsigned char)1))               \
-    GRIDLANE_LANES(__vavgs##n, S, (a | b) - ((a ^ b) >> (signed char)1))                 \
     GRIDLANE_CONST unsigned __vneg##n(unsigned x) { return __vsub##n(0, x); }            \
     GRIDLANE_CONST unsigned __vnegss##n(unsigned x) { return __vsubss##n(0, x); }        \
     GRIDLANE_CONST unsigned __vabs##n(unsigned x)                                        \
@@ -62,6 +61,19 @@ GRIDLANE_WIDTH(4, gridlane_u8x4, gridlane_s8x4)
 GRIDLANE_WIDTH(2, gridlane_u16x2, gridlane_s16x2)
 #undef GRIDLANE_WIDTH
 #undef GRIDLANE_LANES
+// (a + b + (a + b >= 0)) >> 1
+GRIDLANE_CONST unsigned __vavgs4(unsigned x, unsigned y)
+{
+    unsigned mean;
+    asm("vavrg4.s32.s32.s32 %0, %1, %2, 0;" : "=r"(mean) : "r"(x), "r"(y));
+    return mean;
+}
+GRIDLANE_CONST unsigned __vavgs2(unsigned x, unsigned y)
+{
+    unsigned mean;
+    asm("vavrg2.s32.s32.s32 %0, %1, %2, 0;" : "=r"(mean) : "r"(x), "r"(y));
+    return mean;
+}
 
 GRIDLANE_CONST unsigned __vsadu4(unsigned x, unsigned y)
 {

@@ -142,3 +142,13 @@ cudaError_t cudaBindSurfaceToArray(const surface<void, shape> &reference, cudaAr
 template <int shape>
 cudaError_t cudaBindSurfaceToArray(const surface<void, shape> &reference, cudaArray_const_t array,
                                    const cudaChannelFormatDesc &format);
+
+// By the plain reference that each texture has.
+cudaError_t cudaBindTexture(size_t *offset, const textureReference *reference, const void *memory,
+                            const cudaChannelFormatDesc *format, size_t bytes = 0xFFFFFFFF);
+cudaError_t cudaBindTexture2D(size_t *offset, const textureReference *reference, const void *memory,
+                              const cudaChannelFormatDesc *format, size_t width, size_t height,
+                              size_t pitch);
+cudaError_t cudaBindTextureToArray(const textureReference *reference, cudaArray_const_t array,
+                                   const cudaChannelFormatDesc *format);
+cudaError_t cudaUnbindTexture(const textureReference *reference);

@@ -125,16 +125,20 @@ template <typename... A_> struct first_iterator { using type = int *; };
 template <typename A_, typename... B_> struct first_iterator<A_, B_...>
     : std::conditional_t<is_iterator<A_>::value, last_iterator<A_>, first_iterator<B_...>> {};
 }  // namespace gridlane
+namespace gridlane {
+// Of no value: nothing calls the host's side.
+template <typename T> T made() { return *static_cast<T *>(nullptr); }
+}  // namespace gridlane
 #define GRIDLANE_LAST(name)                                                        \
     template <typename... A_>                                                      \
     typename gridlane::last_iterator<int *, std::decay_t<A_>...>::type name(const A_ &...)       \
     {                                                                              \
-        return typename gridlane::last_iterator<int *, std::decay_t<A_>...>::type();             \
+        return gridlane::made<typename gridlane::last_iterator<int *, std::decay_t<A_>...>::type>();  \
     }
 #define GRIDLANE_ITERATOR(name)                                                    \
     template <typename... A_> auto name(const A_ &...)                             \
     {                                                                              \
-        return typename gridlane::first_iterator<std::decay_t<A_>...>::type();                   \
+        return gridlane::made<typename gridlane::first_iterator<std::decay_t<A_>...>::type>();       \
     }
 GRIDLANE_LAST(copy) GRIDLANE_LAST(copy_if) GRIDLANE_LAST(copy_n) GRIDLANE_LAST(transform)
 GRIDLANE_LAST(inclusive_scan) GRIDLANE_LAST(exclusive_scan) GRIDLANE_LAST(transform_inclusive_scan)

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "thrust/version.h"
+
 namespace thrust {
 
 // --- values

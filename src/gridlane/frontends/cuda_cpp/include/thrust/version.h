@@ -1,2 +1,5 @@
 #pragma once
-#include "thrust/gridlane_algorithms.h"
+#define THRUST_VERSION 200800
+#define THRUST_MAJOR_VERSION 2
+#define THRUST_MINOR_VERSION 8
+#define THRUST_SUBMINOR_VERSION 0
