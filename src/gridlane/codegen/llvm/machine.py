@@ -133,7 +133,7 @@ def _named(text: str) -> Machine:
         triple, library = _TRIPLES[architecture], False
     if len(changes) != len(choice.changes):
         library = f"+{LIBMVEC}" in choice.changes
-    if architecture == X86:  # all processors but the first of 64 bits swap 16 bytes at once
+    if architecture == X86 and not own:  # all but the first of 64 bits swap 16 bytes at once
         changes.insert(0, "+cx16")
     features = ",".join([here.features, *changes] if own else changes)
     processor = here.processor if own else choice.processor
