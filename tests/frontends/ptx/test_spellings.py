@@ -132,6 +132,10 @@ def test_a_policy_that_nothing_names(run):
         ("-1 < 1 ? 6 : 7", 6),
         ("((((4))))", 4),
         ("1 << 63 >> 63", -1),
+        ("(1 << 4) | ((3 > 2) ? 0x100 : 7) + (WARP_SZ * 2)", 0x150),
+        ("WARP_SZ - 1", 31),
+        ("(1.5 + .5) * -4e1 / 0f40000000", -40.0),
+        ("2.5 > 1.5 ? .5 : 3.0", 0.5),
     ],
 )
 def test_constant_expressions(text, value):
@@ -140,7 +144,8 @@ def test_constant_expressions(text, value):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "(", "1 +", "1 2", "4 / 0", "1.5 + 2", "x + 1", "(" * 400 + ")" * 400]
+    "text",
+    ["", "(", "1 +", "1 2", "4 / 0", "1.5 + 2", "x + 1", "~1.5", "09", "(" * 400 + ")" * 400],
 )
 def test_no_constant_expressions(text):
     assert evaluate(text) is None
@@ -173,6 +178,13 @@ def test_operands_that_are_expressions(run):
         mov.u32 %r3, (3 + 4 * 5) << 2;
         add.u32 %r3, %r3, (1);
         add.u32 %r3, %r3, 2 * 3;
+        .reg .b32 %more<0x10>; .shared .align 0x8 .b8 wide[8];
+        sub.u32 %more15, %r3, WARP_SZ | 1;
+        add.u32 %r3, %more15, (32) | 1;
+        cvt.rn.f32.u32 %f1, %r3;
+        add.f32 %f1, %f1, (1.5 - 2.5);
+        cvt.rzi.u32.f32 %r3, %f1;
+        add.u32 %r3, %r3, 1;
         add.s64 %rd2, %rd2, %rd3;
         st.global.u32 [%rd2], %r3;""")
     assert (y == 99).all()
@@ -223,6 +235,30 @@ def test_registers_of_vectors(run):
         st.global.u32 [%rd2], %r4;""")
     pairs = x.reshape(-1, 2)
     assert (y == np.repeat(pairs[:, 1] * 100 + pairs[:, 0], 2)).all()
+
+
+@pytest.mark.parametrize(
+    "code, told",
+    [
+        ("mov.f32 %f1, 1;", "a float is written 1.0 or 0f3F800000, not 1"),
+        ("add.f32 %f1, %f1, 0x3f800000;", "a float is written 1.0"),
+        ("add.u32 %rd1, %rd1, 4;", "64 bits, not the 32"),
+        (".reg .f64 %d; ld.global.f32 %d, [%rd1];", "%d is .f64, and the result is .f32"),
+        (".reg .f64 %d; mov.f64 %d, 1.0; st.global.f32 [%rd1], %d;", "is .f64, not .f32"),
+        ("mov.u32 %r3, 09;", "no operand: 09"),
+    ],
+)
+def test_operands_of_another_type(run, code, told):
+    with pytest.raises(PtxError, match=told):
+        run(code)
+
+
+def test_a_pragma_before_the_body(run):
+    head = HEAD.replace(".param .u32 n) {", '.param .u32 n)\n.maxntid 32 .pragma "a; {";\n{')
+    x, y = np.zeros(32, np.uint32), np.zeros(32, np.uint32)
+    kernel = cuda.RawModule(code=head + "st.global.u32 [%rd2], 7; ret; }").get_function("k")
+    kernel(1, 32, (x, y, 0))
+    assert y[0] == 7
 
 
 @pytest.mark.parametrize(

@@ -358,8 +358,6 @@ class Variables:
             return self.handed("gridid")
         if name == "%laneid":
             return t.b.cast(t.emit(grid.LaneId()), u32)
-        if name == "WARP_SZ":
-            return t.b.const(32, u32)
         if name in ("%warpid", "%nwarpid"):
             return self._warp(t, name)
         if stem.startswith("%lanemask_"):
