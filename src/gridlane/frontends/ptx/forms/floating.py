@@ -203,8 +203,9 @@ def extreme_of(t: Values, m: Match, first: Value, second: Value) -> Value:
     made = b.binary(op, first, second)
     if m.has("abs"):
         made = b.binary(math.Copysign, made, b.bitcast(signs, kind))
-    if m.has("NaN"):
-        made = b.select(is_number, made, b.const(float("nan"), kind))
+    if m.has("NaN"):  # the canonical one
+        nan = b.const(word.max >> 1, word)
+        made = b.bitcast(b.select(is_number, b.bitcast(made, word), nan), kind)
     return made
 
 
