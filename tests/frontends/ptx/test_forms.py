@@ -27,6 +27,7 @@ OTHERS = {
     "memory": "ld ldu st prefetch prefetchu discard applypriority createpolicy isspacep cp cvta",
     "atomics": "atom red",
     "threads": "mbarrier bar barrier membar fence nanosleep pmevent brkpt setmaxnreg",
+    "clusters": "mapa getctarank griddepcontrol",
     "matrices": "mma wmma ldmatrix stmatrix movmatrix",
     "textures": "tex tld4 txq suld sust sured suq",
     "warps": "shfl vote activemask match redux elect",

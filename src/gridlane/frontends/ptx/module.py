@@ -25,6 +25,7 @@ _FILE = re.compile(r'\.file\s+(\d+)\s+"((?:[^"\\\n]|\\.)*)"[^\n]*')
 _SKIPPED = re.compile(r"\.pragma\b[^;]*;|\.loc\b[^\n]*")
 _ALIAS = re.compile(rf"\.alias\s+(?P<name>{_NAME})\s*,\s*(?P<of>{_NAME})\s*;")
 _SECTION = re.compile(r"\.section\s+[^\s{]+\s*\{")
+_CLUSTERS = re.compile(r"\.(?:reqnctapercluster|explicitcluster)\b")
 _LINKING = re.compile(r"\.(extern|visible|weak|common)\b\s*")
 _PRAGMA = r'\.pragma\b(?:"[^"]*"|[^;"])*;'
 _FUNCTION = re.compile(
@@ -126,6 +127,11 @@ class PtxModule:
     variables: dict[str, Declared]
     files: dict[int, str]
     notes: tuple[str, ...] = ()
+
+    @property
+    def has_clusters(self) -> bool:
+        """Whether a kernel asks for clusters of several blocks."""
+        return _CLUSTERS.search(self.text.code) is not None
 
     @property
     def entries(self) -> tuple[str, ...]:

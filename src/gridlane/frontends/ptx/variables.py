@@ -44,7 +44,6 @@ _ABSENT = {
     "%aggr_smem_size": "the shared memory of a block differs between devices",
 }
 _CLUSTER = {"%cluster_ctaid": 0, "%cluster_nctaid": 1}
-_CLUSTERS = re.compile(r"\.(?:reqnctapercluster|explicitcluster)\b")
 _READINGS = {
     "%clock": (grid.Reading.CYCLES, 0, u32),
     "%clock_hi": (grid.Reading.CYCLES, 32, u32),
@@ -346,7 +345,7 @@ class Variables:
     def special(self, t: Translating, name: str) -> Value:
         """The value of a special register."""
         stem, _, axis = name.partition(".")
-        if "cluster" in stem and _CLUSTERS.search(self.module.text.code):
+        if "cluster" in stem and self.module.has_clusters:
             t.fail("clusters of more blocks than one are not translated")
         if stem in _QUERIES and axis in _AXES:
             return t.b.cast(t.emit(_QUERIES[stem](_AXES[axis])), u32)
