@@ -331,3 +331,21 @@ def test_hints_of_loads_that_have_no_use_for_them(run):
         n=9,
     )
     assert (y == x + 18).all()
+
+
+def test_parameters_of_128_bits(run):
+    head = HEAD.replace(".param .u32 n)", ".param .align 16 .b8 n[48])").replace(
+        "ld.param.u32 %r1, [n];", ""
+    )
+    code = """
+        .reg .b128 %q<2>;
+        ld.param.b128 %q0, [n + 16];
+        mov.b64 %rd4, n; cvta.param::entry.u64 %rd4, %rd4;
+        ld.b128 %q1, [%rd4 + 32];
+        mov.b128 {%rd5, %rd6}, %q0; mov.b128 {%rd7, %rd8}, %q1;
+        sub.u64 %rd6, %rd6, %rd7;
+        st.global.u64 [%rd2], %rd6; ret; }"""
+    y = np.zeros(32, np.uint32)
+    bytes_ = np.array([1, 2, 3, 400, 50, 6], np.uint64).tobytes()
+    cuda.RawModule(code=head + code).get_function("k")(1, 32, (y, y, bytes_))
+    assert y[0] == 350

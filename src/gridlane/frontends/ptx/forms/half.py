@@ -156,6 +156,8 @@ def _compared(t: Values, m: Match, o: Operands) -> list[Value]:
 
 @form(f"set .{COMPARISONS} [.ftz] .u16|s16|u32|s32|f16 .f16", "d, a, b")
 @form(f"set .{COMPARISONS} .and|or|xor [.ftz] .u16|s16|u32|s32|f16 .f16", "d, a, b, c")
+@form(f"set .{COMPARISONS} .bf16 .f16", "d, a, b")
+@form(f"set .{COMPARISONS} .and|or|xor .bf16 .f16", "d, a, b, c")
 @form(f"set .{COMPARISONS} .u16|s16|u32|s32|bf16 .bf16", "d, a, b")
 @form(f"set .{COMPARISONS} .and|or|xor .u16|s16|u32|s32|bf16 .bf16", "d, a, b, c")
 @form(f"set .{COMPARISONS} [.ftz] .u32|s32|f16x2 .f16x2", "d, a, b")
