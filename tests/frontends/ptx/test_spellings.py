@@ -346,6 +346,6 @@ def test_parameters_of_128_bits(run):
         sub.u64 %rd6, %rd6, %rd7;
         st.global.u64 [%rd2], %rd6; ret; }"""
     y = np.zeros(32, np.uint32)
-    bytes_ = np.array([1, 2, 3, 400, 50, 6], np.uint64).tobytes()
-    cuda.RawModule(code=head + code).get_function("k")(1, 32, (y, y, bytes_))
+    words = np.array([1, 2, 3, 400, 50, 6], np.uint64)  # a struct by value
+    cuda.RawModule(code=head + code).get_function("k")(1, 32, (y, y, words))
     assert y[0] == 350
