@@ -74,6 +74,22 @@ def twice(counts, values, out):
     out[i] = place
 
 
+@cuda.jit
+def counting(counts, values, out):
+    """Atomics, on places of each thread and on one of all, and a loop that one of them ends."""
+    i = cuda.grid(1)
+    left = counts[i]
+    while left > 0:
+        if values[(left + i) % values.size] & 1:
+            cuda.atomic.add(out, (left * i) % out.size, left)
+        cuda.atomic.add(out, 0, left)
+        left -= 1
+    left = counts[i]
+    while left > 0:
+        left -= cuda.atomic.add(counts, i, 3) & 1
+        left -= 1
+
+
 COUNTS = {
     "all": lambda n: np.full(n, 9),
     "none": lambda n: np.zeros(n),
@@ -84,7 +100,9 @@ COUNTS = {
 }
 
 
-@pytest.mark.parametrize("kernel", [counted, guarded, ended, twice], ids=lambda k: k.__name__)
+@pytest.mark.parametrize(
+    "kernel", [counted, guarded, ended, twice, counting], ids=lambda k: k.__name__
+)
 @pytest.mark.parametrize("counts", COUNTS)
 def test_lanes_that_agree_or_not(kernel: Any, counts: str) -> None:
     values = np.random.default_rng(2).integers(0, 30, 51).astype(np.int64)
@@ -108,5 +126,5 @@ def loops(kernel: Any) -> list[str]:
 
 
 def test_a_loop_is_copied_where_its_exit_becomes_uniform() -> None:
-    assert loops(counted) and loops(guarded)
+    assert loops(counted) and loops(guarded) and loops(counting)
     assert not loops(ended)

@@ -30,6 +30,7 @@ needs_mode = pytest.mark.skipif(
 ALONE = re.compile(
     r"(add|sub|mul|mad|fma|div|rcp|sqrt|rsqrt)(\.rn|\.approx|\.full)?\.ftz(\.sat)?\.f32"
     r"|(abs|neg|min|max)\.ftz(\.NaN)?\.f32|setp?\.\w+(\.and)?\.ftz(\.s32)?\.f32"
+    r"|(mad|fma)\.r[zmp]\.ftz(\.sat)?\.f32|(ex2|lg2)\.approx\.ftz\.f32"
     r"|cvt\.r[nzmp]i\.ftz\.(s32\.f32|f32\.f32)"
 )
 FORMS = [use for use in USES if ALONE.fullmatch(use.spelling)]
@@ -87,6 +88,14 @@ ESCAPES = {
     "fma.rn.ftz.f32 %f3, %f4, 0f7F000000, 0f3F000000; add.ftz.f32 %f3, %f1, %f3;",
     "raw numbers compared": "setp.lt.ftz.f32 %p1, %f1, %f2; selp.f32 %f4, %f1, %f2, %p1;"
     "mul.ftz.f32 %f3, %f4, 0f3F800000;",
+    "an fma downwards of a small constant": "mov.b32 %r3, 0x80400000; mov.b32 %f4, %r3;"
+    "fma.rm.ftz.f32 %f3, %f4, 0f3F800000, %f4; fma.rm.ftz.f32 %f3, %f1, %f2, %f3;",
+    "an fma upwards": "fma.rp.ftz.f32 %f4, %f1, %f2, %f1; mul.ftz.f32 %f3, %f4, 0f3F800000;",
+    "f64 of an integer": "cvt.rn.f64.u32 %d1, %r2; mul.f64 %d2, %d1, 0d3C10000000000000;"
+    "cvt.rn.f32.f64 %f4, %d2; fma.rn.ftz.f32 %f3, %f1, %f2, %f4;",
+    "a larger number compared": "max.ftz.f32 %f4, %f1, %f2; cvt.rn.f32.s32 %f5, %r2;"
+    "setp.gt.ftz.f32 %p1, %f4, %f5; selp.f32 %f3, %f1, %f4, %p1; fma.rn.ftz.f32 %f4, %f1, %f2, %f4;"
+    "setp.eq.ftz.f32 %p1, %f4, 0f40000000; @%p1 mov.f32 %f3, %f4;",
     "a loop": "mov.f32 %f3, 0f00000000; L: fma.rn.ftz.f32 %f3, %f1, 0f3F000000, %f3;"
     "add.s32 %r2, %r2, -1; setp.gt.s32 %p1, %r2, 0; @%p1 bra L;",
 }
@@ -108,7 +117,10 @@ MIXED = {
     "the lesser in a branch": "mul.ftz.f32 %f4, %f1, %f2; mov.f32 %f3, %f1; setp.lt.ftz.f32 %p1,"
     "%f2, %f1; @!%p1 bra E; mov.f32 %f3, %f2; E: setp.eq.ftz.f32 %p2, %f4, 0f40000000;"
     "@%p2 mov.f32 %f3, %f4;",
-    "a function": "ex2.approx.ftz.f32 %f4, %f1; mul.ftz.f32 %f3, %f4, %f2;",
+    "a function": "sin.approx.ftz.f32 %f4, %f1; mul.ftz.f32 %f3, %f4, %f2;",
+    "small f64": "mul.ftz.f32 %f4, %f1, %f2; cvt.rn.f64.u32 %d1, %r2;"
+    "mul.f64 %d2, %d1, 0d3810000000000000; mul.f64 %d3, %d2, 0d3FD0000000000000;"
+    "cvt.rn.f32.f64 %f5, %d3; add.ftz.f32 %f6, %f4, %f5; mov.f32 %f3, %f5;",
 }
 SUBNORMAL = np.uint32(0x00400000).view(np.float32)
 

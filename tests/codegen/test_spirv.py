@@ -169,6 +169,17 @@ def test_who_comes_to_barriers(features: str, together: bool) -> None:
     assert any(map(BlockUniformity(kernel).divergent, barriers)) is not together
 
 
+@pytest.mark.parametrize("features", ["", "lone_barriers"])
+def test_all_come_to_barriers_of_some_threads(features: str) -> None:
+    """Barriers that are CUDA's would join warps that wait apart."""
+    case = next(case for case in effects() if str(case) == "barrier_part-count-apart-aligned")
+    target = Target("vulkan", features=features_named(f"{EVERYTHING} {features}"))
+    kernel = lowered(case.module, target, KernelOptions())[1].kernel
+    barriers = [op for op in kernel.body.walk() if op.barrier]
+    assert len(barriers) > 1
+    assert not any(map(BlockUniformity(kernel).divergent, barriers))
+
+
 @pytest.mark.usefixtures("device")
 @pytest.mark.parametrize("case", ATOMICS, ids=str)
 def test_atomics_of_the_least_device(case: Case) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gridlane.backends import passes, reasons
 from gridlane.backends.formats import ASM, IR, LLVM, OBJECT
 from gridlane.backends.record import Backend, Fact
-from gridlane.ir.families import MACHINE, PRODUCTS
+from gridlane.ir.families import MACHINE, PAIRS, PRODUCTS
 
 BACKEND = Backend(
     name="cpu",
@@ -24,6 +24,7 @@ BACKEND = Backend(
         # The vectoriser works on one function; forwarding follows inlining, which makes
         # variables.
         passes.INLINE,
+        passes.TAKE_TURNS,
         passes.END_SPINS,
         passes.RELEASE_FIRST,
         passes.COPY_AT_ONCE,
@@ -32,7 +33,7 @@ BACKEND = Backend(
         passes.DIVIDE_WHOLE,
         passes.RETURN_LAST,
     ),
-    legal=MACHINE | PRODUCTS,
+    legal=MACHINE | PAIRS | PRODUCTS,
     reasons={**reasons.WITHOUT_GRIDS, **reasons.REPORT},
     formats=(IR, LLVM, ASM, OBJECT),
     shaped=True,

@@ -17,6 +17,9 @@ INLINE_OTHERS = _pass("structure.inline.inline_others")
 RELEASE_FIRST = _pass("structure.release_first.release_first")
 """Where the threads of a warp, or of a block, run in lockstep."""
 
+TAKE_TURNS = _pass("structure.take_turns.take_turns")
+"""Where the warps of a block run one after the other."""
+
 END_SPINS = _pass("structure.end_spins.end_spins")
 """Where blocks run one after the other, and a clock can be read."""
 
@@ -27,6 +30,7 @@ PROMOTE = _pass("optimise.promote.promote_variables")
 DIVIDE_WHOLE = _pass("optimise.whole_divisions.divide_whole")
 COPY_AT_ONCE = _pass("legalise.copy_at_once.copy_at_once")
 WHOLE_BARRIERS = _pass("legalise.whole_barriers.whole_barriers")
+WHOLE_BARRIERS_TOGETHER = _pass("legalise.whole_barriers.whole_barriers_together")
 COUNTED_BARRIERS = _pass("legalise.whole_barriers.counted_barriers")
 NARROW = _pass("optimise.narrow.narrow_integers")
 COARSEN = _pass("optimise.coarsen.coarsen_blocks")

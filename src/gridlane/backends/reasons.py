@@ -17,6 +17,7 @@ SHADERS = {
     "threads wait at a barrier of the block (bar.sync)",
     "mma": "its language has no products of matrices; multiply the elements in its place",
     "machine": "its language reads no clock and no number of a multiprocessor; measure on the host",
+    "atomic_cas_pair": "its atomics have at most 64 bits; guard the 16 bytes by a lock",
     "barrier_arrive": "its threads run in no order that the program gives; let all threads wait "
     "(bar.sync) at one place of the program",
 }

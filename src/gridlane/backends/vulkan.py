@@ -37,7 +37,8 @@ BACKEND = Backend(
         passes.INLINE,
         passes.RELEASE_FIRST,
         passes.COPY_AT_ONCE,
-        passes.WHOLE_BARRIERS,
+        passes.WHOLE_BARRIERS.unless(Feature.LONE_BARRIERS),
+        passes.WHOLE_BARRIERS_TOGETHER.when(Feature.LONE_BARRIERS),
         passes.PROMOTE,
         # Threads that meet in a block: the variables that this makes are forwarded again.
         passes.WARPS_BY_BLOCKS.unless(Feature.SUBGROUP32),

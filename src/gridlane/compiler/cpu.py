@@ -9,6 +9,7 @@ from gridlane.backends.record import Fact
 from gridlane.codegen.llvm import machine
 from gridlane.codegen.llvm.cpu import emit_kernel
 from gridlane.codegen.llvm.cpu.flushing import has_mode
+from gridlane.codegen.llvm.cpu.turns import frame_bytes
 from gridlane.codegen.llvm.machine import Machine
 from gridlane.codegen.llvm.vector_library import has_vector_library
 from gridlane.compiler import pipeline
@@ -34,7 +35,10 @@ def generate(module: Module, target: Target, options: KernelOptions) -> Artifact
     level = 2 if options.opt else 0
     if "asm" in dump:
         print(machine.assembly(code.text, made, level), file=sys.stderr)
-    return artifact(machine.object_code(code.text, made, level))
+    if not code.turns:
+        return artifact(machine.object_code(code.text, made, level), 0)
+    object_code, optimised = machine.object_and_text(code.text, made, level)
+    return artifact(object_code, frame_bytes(optimised, code.turn, code.turns))
 
 
 def text(module: Module, target: Target, options: KernelOptions, stage: str) -> str:
@@ -65,7 +69,7 @@ def _emit(module: Module, target: Target, made: Machine, options: KernelOptions)
     pipeline.run(module, record, given, options)
     code = emit_kernel(module, slots, block, made)
 
-    def artifact(object_code: bytes) -> Artifact:
+    def artifact(object_code: bytes, frames: int) -> Artifact:
         return Artifact(
             target=target.name,
             format="object",
@@ -76,7 +80,7 @@ def _emit(module: Module, target: Target, made: Machine, options: KernelOptions)
             param_bytes=size,
             static_shared=code.static_shared,
             block=block,
-            scratch=code.scratch,
+            scratch=code.scratch + frames,
             errors=error_sites(module, own),
             prints=print_sites(code.prints),
             work=min(code.work, MOST_WORK),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, Flag
 from functools import partial
 from itertools import product
 from typing import get_type_hints
@@ -192,9 +192,10 @@ def listed(cls: type[Op]) -> Iterator[Case]:
 
 
 def choices(cls: type[Op]) -> list[dict[str, Enum]]:
-    """Each choice of the attributes of an op that are members of an Enum, by name."""
+    """Each choice of the attributes of an op that are members of an Enum, not flags, by name."""
     hints = get_type_hints(cls)
     names = [name for name in cls.PLAIN_FIELDS if issubclass(hints[name], Enum)]
+    names = [name for name in names if not issubclass(hints[name], Flag)]
     members = product(*[hints[name] for name in names])
     return [dict(zip(names, each, strict=True)) for each in members]
 

@@ -75,6 +75,26 @@ def _cas(
     return _update(frame, mask, pointer, change, desired.dtype)
 
 
+def _cas_pair(
+    frame: Frame,
+    op: Op,
+    mask: Array,
+    pointer: Array,
+    *words: Array,
+) -> tuple[Array, Array]:
+    """One lane after the other."""
+    memory = frame.block.launch.memory
+    memory.check(pointer[mask], 16, 16)
+    results = np.zeros((2, len(mask)), np.uint64)
+    for lane in np.flatnonzero(mask):
+        places = pointer[lane] + np.array([0, 8], pointer.dtype)
+        old = memory.gather(places, np.dtype(np.uint64))
+        results[:, lane] = old
+        expected, desired = np.array([word[lane] for word in words]).reshape(2, 2)
+        memory.scatter(places, desired if (old == expected).all() else old)
+    return results[0], results[1]
+
+
 def _exchange(old: Array, operand: Array) -> Array:
     return operand
 
@@ -114,4 +134,5 @@ STORED: dict[Kind, Callable[[Array, Array], Array]] = {
 OBSERVE: dict[type[Op], Callable[..., Lanes | None]] = {
     atomic.Atomic: _atomic,
     atomic.AtomicCas: _cas,
+    atomic.AtomicCasPair: _cas_pair,
 }

@@ -96,7 +96,10 @@ def _call(frame: Frame, op: control.Call, mask: Array) -> Array:
     block = frame.block
     callee = block.launch.module.functions[op.callee]
     arguments = tuple(frame.values[value] for value in op.arguments)
-    results = block.launch.run_function(block, callee, arguments, mask)
+    inner = None if frame.tracker is None else frame.tracker.entered(op, callee)
+    results = block.launch.run_function(block, callee, arguments, mask, inner)
+    if frame.tracker is not None:
+        frame.tracker.left(op, inner, mask)
     for value, new in zip(op.results, results, strict=True):
         old = frame.values.get(value)
         old = filled(value.type, block.lanes) if old is None else old

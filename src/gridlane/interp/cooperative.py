@@ -27,9 +27,9 @@ class _Stopped(BaseException):
     """Unwind a waiting block after the grid has failed."""
 
 
-class _Seat:
-    """A block's thread: ``go`` resumes it, ``back`` returns control. ``waiting`` is the op at which
-    the block waits, ``error`` the exception that it ended with."""
+class Seat:
+    """The thread of a block, or of a warp: ``go`` resumes it, ``back`` returns control.
+    ``waiting`` is the op at which it waits, ``error`` the exception that it ended with."""
 
     def __init__(self, index: Shape, run: Callable[[Shape], None]) -> None:
         self.index = index
@@ -78,7 +78,7 @@ class Meeting:
 
     def __init__(self, launch: Launch, run_block: Callable[[Shape], None]) -> None:
         self.launch, self.run_block = launch, run_block
-        self.seats: dict[Shape, _Seat] = {}
+        self.seats: dict[Shape, Seat] = {}
         launch.meet = lambda index, op: self.seats[index].wait(op)
 
     def run(self, indices: list[Shape]) -> None:
@@ -88,7 +88,7 @@ class Meeting:
             KernelError: some wait for blocks that have ended.
         """
         for index in indices:
-            self.seats[index] = _Seat(index, self.run_block)
+            self.seats[index] = Seat(index, self.run_block)
         running = list(self.seats.values())
         try:
             while running:
@@ -99,7 +99,7 @@ class Meeting:
                 if not seat.done:
                     seat.stop()
 
-    def _round(self, running: list[_Seat]) -> list[_Seat]:
+    def _round(self, running: list[Seat]) -> list[Seat]:
         """Run each block until it waits or ends; return the waiting ones."""
         for seat in running:
             seat.turn()
@@ -112,7 +112,7 @@ class Meeting:
         return waiting
 
 
-def _missed(waiting: _Seat, ended: _Seat) -> KernelError:
+def _missed(waiting: Seat, ended: Seat) -> KernelError:
     op = waiting.waiting
     assert op is not None
     text = (

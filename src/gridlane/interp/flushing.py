@@ -26,6 +26,42 @@ PLAIN: dict[type[Op], Callable[..., Lanes]] = {floating.Flush: flushed}
 """The function of each op."""
 
 
+def _fma_towards(op: floating.FmaTowards, a: Array, b: Array, c: Array) -> Array:
+    """a * b + c, rounded once in a direction; with FTZ of and to numbers that are flushed."""
+    ftz = floating.flushes(op)
+    operands = [flushed(operand) if ftz else operand for operand in (a, b, c)]
+    with np.errstate(all="ignore"):
+        wide = [operand.astype(np.float64) for operand in operands]
+        product = wide[0] * wide[1]  # exact
+        made = _sum_towards(op.towards, product, wide[2])
+        scale = np.float64(_SCALE)
+        small = np.abs(_sum_towards(op.towards, product * scale, wide[2] * scale)) < _LEAST
+    return np.where(small, np.copysign(np.float32(0), made), made) if ftz else made
+
+
+def _sum_towards(towards: floating.Towards, a: Array, b: Array) -> Array:
+    """The exact sum of two f64 as an f32: the nearest one, or its neighbour."""
+    total: Array = a + b
+    back = total - a
+    error = (a - (total - back)) + (b - back)  # exact: Knuth's TwoSum
+    if towards is floating.Towards.DOWN:
+        total = np.where((total == 0) & (np.signbit(a) | np.signbit(b)), -0.0, total)
+    near = total.astype(np.float32)
+    wide = near.astype(np.float64)
+    more = (total > wide) | ((total == wide) & (error > 0))
+    less = (total < wide) | ((total == wide) & (error < 0))
+    up, down = (np.nextafter(near, np.float32(end)) for end in (np.inf, -np.inf))
+    match towards:
+        case floating.Towards.UP:
+            return np.where(more, up, near)
+        case floating.Towards.DOWN:
+            return np.where(less, down, near)
+        case floating.Towards.ZERO:
+            below = np.signbit(total)
+            outside = (below & more) | (~below & less)
+            return np.where(outside, np.nextafter(near, np.float32(0)), near)
+
+
 def computed(op: type[Op], function: Callable[..., Any], operands: list[Array]) -> Array:
     """What an f32 op that flushes gives: for operands that are flushed, a result that is flushed if
     it is subnormal when rounded to the 24 bits of a normal number."""
@@ -50,6 +86,9 @@ def _quotient(a: Array, b: Array) -> Array:
 def _fma(a: Array, b: Array, c: Array) -> Array:
     return fused(a * _SCALE, b, c * _SCALE)
 
+
+WITH_OP: dict[type[Op], Callable[..., Lanes]] = {floating.FmaTowards: _fma_towards}
+"""The function of each op that has attributes."""
 
 _SCALED: dict[type[Op], Callable[..., Array]] = {
     arith.Mul: _product,

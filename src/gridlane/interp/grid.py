@@ -58,6 +58,8 @@ def _barrier(frame: Frame, op: Op, mask: Array) -> None:
     missing = block.threads & ~block.ended & ~mask
     if missing.any():
         block.passed_by, block.passed = block.passed_by | missing, op
+    if block.wait is not None:
+        block.wait(op)
 
 
 def _grid_sync(frame: Frame, op: grid.GridSync, mask: Array) -> Array:
@@ -117,6 +119,8 @@ def _of_part(frame: Frame, op: Op, number: int, text: str) -> KernelError:
 
 def _run_others(frame: Frame, op: grid.RunOthers, mask: Array) -> Array:
     frame.block.launch.check()
+    if frame.block.wait is not None:
+        frame.block.wait(op)
     return np.full(frame.block.lanes, config().spin_milliseconds, np.int32)
 
 

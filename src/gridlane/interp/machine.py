@@ -33,7 +33,10 @@ from gridlane.interp import (
 )
 from gridlane.interp.cooperative import Meeting, waits_for_grid
 from gridlane.interp.memory import POISON, Fault, Memory
-from gridlane.interp.state import Block, Frame, Launch, Shape
+from gridlane.interp.poison import Poison, has_undefined
+from gridlane.interp.shadow import ShadowMemory
+from gridlane.interp.state import Block, Frame, Launch, Shape, Tracker, warps_of
+from gridlane.interp.turns import run_by_turns, warps_take_turns
 from gridlane.interp.values import Array, Lanes, filled, merged, numpy_of
 from gridlane.ir.op import Op
 from gridlane.ir.ops.arith import Const
@@ -47,7 +50,7 @@ COMPUTE: dict[type[Op], Callable[..., Lanes]] = (
 """Ops whose results follow from the operands alone."""
 
 COMPUTE_WITH_OP: dict[type[Op], Callable[..., Lanes]] = (
-    arith.WITH_OP | integer.WITH_OP | access.WITH_OP
+    arith.WITH_OP | flushing.WITH_OP | integer.WITH_OP | access.WITH_OP
 )
 """Ops whose results follow from the operands and attributes."""
 
@@ -93,12 +96,16 @@ def run(
         unwanted: whether the grid is to end early; asked per iteration of each loop.
 
     Raises:
-        KernelError: a bad memory access, threads or blocks that wait at different barriers, or an
-            early end.
+        KernelError: a bad memory access, an undefined value that is stored or decides a branch,
+            threads or blocks that wait at different barriers, or an early end.
     """
     launch = Launch(module, _three(grid), _three(block), memory, dynamic_shared, run_function)
+    launch.turns = warps_take_turns(module)
     result = RunResult()
     launch.prints, launch.unwanted = result.prints, unwanted
+    if has_undefined(module):
+        shadow = ShadowMemory(memory)
+        launch.tracker = lambda: Poison(shadow)
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _frames_needed(module)))
     constants = [_global(launch, name) for name in _globals_in(module, Space.CONSTANT)]
@@ -168,25 +175,37 @@ def run_block(launch: Launch, index: Shape, params: list[int | float | bool]) ->
     memory = launch.memory
     shared = [_global(launch, name) for name in _globals_in(launch.module, Space.SHARED)]
     shared.append(memory.allocate(launch.dynamic_shared, "dynamic shared memory", POISON))
-    block = Block(launch, index, shared[-1])
-    kernel = launch.module.kernel
-    arguments = tuple(
-        np.full(block.lanes, value, numpy_of(param.value.type))
-        for param, value in zip(kernel.params, params, strict=True)
-    )
-    try:
+    kernel, count = launch.module.kernel, warps_of(launch.shape)
+
+    def run_threads(block: Block) -> None:
+        arguments = tuple(
+            np.full(block.lanes, value, numpy_of(param.value.type))
+            for param, value in zip(kernel.params, params, strict=True)
+        )
         with np.errstate(all="ignore"):
-            run_function(block, kernel, arguments, block.threads)
+            tracker = launch.tracker and launch.tracker()
+            run_function(block, kernel, arguments, block.threads, tracker)
+
+    try:
+        if count > 1 and launch.turns:
+            warps = [Block(launch, index, shared[-1], warp) for warp in range(count)]
+            run_by_turns(warps, run_threads)
+        else:
+            run_threads(Block(launch, index, shared[-1]))
     finally:
         for address in shared:
             memory.free(address)
 
 
 def run_function(
-    block: Block, function: Function, arguments: tuple[Lanes, ...], mask: Array
+    block: Block,
+    function: Function,
+    arguments: tuple[Lanes, ...],
+    mask: Array,
+    tracker: Tracker | None = None,
 ) -> tuple[Lanes, ...]:
     """Run a function for the lanes in ``mask``; return its results."""
-    frame = Frame(block, function, run_region)
+    frame = Frame(block, function, run_region, tracker)
     for param, argument in zip(function.params, arguments, strict=True):
         frame.values[param.value] = argument
     try:
@@ -201,7 +220,10 @@ def run_region(frame: Frame, region: Region, mask: Array) -> Array:
     """Run the ops of a region for the lanes in ``mask``; return the lanes that reach its end."""
     if not mask.any():
         return mask
+    tracker = frame.tracker
     for op in region.ops:
+        if tracker is not None:
+            tracker.track(frame, op, mask)
         change = CONTROL.get(type(op))
         if change is None:
             run_op(frame, op, mask)

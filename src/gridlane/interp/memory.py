@@ -41,6 +41,7 @@ class Allocation:
     pitch: int = 0
     used: int = 0
     views: dict[np.dtype[Any], Array] = field(default_factory=dict[np.dtype[Any], Array])
+    beside: Allocation | None = None
 
     @property
     def end(self) -> int:
@@ -54,6 +55,13 @@ class Allocation:
         if found is None and self.base % size == 0:
             found = self.views[dtype] = self.data[: len(self.data) // size * size].view(dtype)
         return found
+
+    def shadow(self) -> Allocation:
+        """An allocation at the same address that notes something of each byte; at first zeros."""
+        if self.beside is None:
+            data = np.zeros_like(self.data)
+            self.beside = Allocation(self.base, data, self.label, True, self.pitch, self.used)
+        return self.beside
 
     def __str__(self) -> str:
         return f"{self.label or 'memory'} of {len(self.data)} bytes at {self.base:#x}"
@@ -112,7 +120,7 @@ class Memory:
 
     def bytes_at(self, address: int, size: int) -> Array:
         """``size`` bytes of one allocation, as an array that shares its memory."""
-        ((item, _),) = self._groups(np.array([address], ADDRESS), size, 1)
+        ((item, _),) = self.groups(np.array([address], ADDRESS), size, 1)
         return item.data[address - item.base : address - item.base + size]
 
     def gather(self, addresses: Array, dtype: np.dtype[Any], align: int = 0) -> Array:
@@ -122,7 +130,7 @@ class Memory:
             Fault: an address is misaligned or out of bounds.
         """
         result = np.empty(len(addresses), dtype)
-        for item, lanes in self._groups(addresses, dtype.itemsize, align):
+        for item, lanes in self.groups(addresses, dtype.itemsize, align):
             offsets = (addresses[lanes] - ADDRESS.type(item.base)).astype(np.int64)
             result[lanes] = _read(item, offsets, dtype)
         return result
@@ -133,7 +141,7 @@ class Memory:
         Raises:
             Fault: an address is misaligned, out of bounds or read-only.
         """
-        for item, lanes in self._groups(addresses, values.dtype.itemsize, align):
+        for item, lanes in self.groups(addresses, values.dtype.itemsize, align):
             if not item.writable:
                 first = int(np.arange(len(addresses))[lanes][0])
                 raise Fault(first, f"a write to read-only {item}")
@@ -146,13 +154,17 @@ class Memory:
         Raises:
             Fault: an address is misaligned or out of bounds.
         """
-        for _ in self._groups(addresses, size, align):
+        for _ in self.groups(addresses, size, align):
             pass
 
-    def _groups(
+    def groups(
         self, addresses: Array, size: int, align: int
     ) -> Iterator[tuple[Allocation, Array | slice]]:
-        """The accessed allocations, each with its lanes."""
+        """The accessed allocations, each with its lanes.
+
+        Raises:
+            Fault: an address is misaligned or out of bounds.
+        """
         misaligned = addresses % ADDRESS.type(align or size) != 0
         if misaligned.any():
             first = int(misaligned.argmax())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,18 +13,39 @@ from gridlane.interp.in_flight import Copies
 from gridlane.interp.memory import Memory
 from gridlane.interp.values import WARP, Array, Lanes, filled
 from gridlane.ir.op import Op
+from gridlane.ir.ops import control
 from gridlane.ir.values import Function, Module, Region, Value, Var
 
 Shape = tuple[int, int, int]
 RunRegion = Callable[["Frame", Region, Array], Array]
-RunFunction = Callable[["Block", Function, tuple[Lanes, ...], Array], tuple[Lanes, ...]]
+RunFunction = Callable[
+    ["Block", Function, tuple[Lanes, ...], Array, "Tracker | None"], tuple[Lanes, ...]
+]
+
+
+class Tracker(Protocol):
+    """What follows undefined values through a call of a function; see poison.py."""
+
+    def track(self, frame: Frame, op: Op, mask: Array) -> None:
+        """Note what an op does, before it runs."""
+        ...
+
+    def entered(self, op: control.Call, callee: Function) -> Any:
+        """The tracker of a call that begins."""
+        ...
+
+    def left(self, op: control.Call, inner: Any, mask: Array) -> None:
+        """Note what a call has returned, whose tracker ``entered`` has made."""
+        ...
 
 
 @dataclass(slots=True, eq=False)
 class Launch:
     """A grid. ``run_function`` runs calls; ``globals`` has the addresses of the globals; ``meet``
     makes a block wait for the others of its grid, at an op; ``unwanted`` says whether an early end
-    of the grid is requested, and ``stopped`` that it ends."""
+    of the grid is requested, and ``stopped`` that it ends; ``turns`` whether the warps of a block
+    wait for each other; ``tracker`` makes the tracker of a block where the module has undefined
+    values."""
 
     module: Module
     grid: Shape
@@ -34,7 +55,9 @@ class Launch:
     run_function: RunFunction
     meet: Callable[[Shape, Op], None] | None = None
     unwanted: Callable[[], bool] | None = None
+    tracker: Callable[[], Tracker] | None = None
     stopped: bool = False
+    turns: bool = False
     globals: dict[str, int] = field(default_factory=dict[str, int])
     prints: list[str] = field(default_factory=list[str])
     error: tuple[int, Shape, Shape] | None = None
@@ -49,7 +72,8 @@ class Launch:
 
 
 class Block:
-    """A block: its lanes, full warps of them, of which ``threads`` are threads.
+    """A block: its lanes, full warps of them, of which ``threads`` are threads. Where warps take
+    turns it is one of them, and ``wait`` lets the others run.
 
     ``ended`` are the lanes that have returned from the kernel or raised; ``copies`` the copies in
     flight; ``passed_by`` the lanes that did not reach a barrier where others were; ``passed`` is
@@ -57,13 +81,15 @@ class Block:
     and count there.
     """
 
-    def __init__(self, launch: Launch, index: Shape, dynamic_shared: int) -> None:
+    def __init__(
+        self, launch: Launch, index: Shape, dynamic_shared: int, warp: int | None = None
+    ) -> None:
         x, y, z = launch.shape
         self.launch = launch
         self.index = index
         self.dynamic_shared = dynamic_shared
-        self.lanes = -(-x * y * z // WARP) * WARP
-        number = np.arange(self.lanes, dtype=np.int32)
+        self.lanes = WARP if warp is not None else warps_of(launch.shape) * WARP
+        number = np.arange(self.lanes, dtype=np.int32) + (warp or 0) * WARP
         self.threads = number < x * y * z
         self.lane = number % WARP
         self.thread_index = (number % x, number // x % y, number // (x * y))
@@ -72,6 +98,7 @@ class Block:
         self.passed: Op | None = None
         self.arrived: dict[int, int] = {}
         self.copies = Copies(self.lanes)
+        self.wait: Callable[[Op], None] | None = None
 
     def thread(self, lane: int) -> Shape:
         """The 3-d index of the thread on a lane."""
@@ -83,11 +110,20 @@ class Block:
         self.ended = self.ended | mask
 
 
+def warps_of(shape: Shape) -> int:
+    """The warps of a block of some threads."""
+    x, y, z = shape
+    return -(-x * y * z // WARP)
+
+
 class Frame:
     """One call of a function."""
 
-    def __init__(self, block: Block, function: Function, run_region: RunRegion) -> None:
+    def __init__(
+        self, block: Block, function: Function, run_region: RunRegion, tracker: Tracker | None
+    ) -> None:
         self.block = block
+        self.tracker = tracker
         self.function = function
         self.run_region = run_region
         self.values: dict[Value, Lanes] = {}

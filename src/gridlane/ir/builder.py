@@ -72,6 +72,10 @@ class Builder:
         parts = tuple([self.zero(part) for part in memory.part_types(type_)])
         return self.value(memory.Pack(parts, type_))  # type: ignore[arg-type]  # no array values
 
+    def undefined(self, type_: DType) -> Value:
+        """A value that the program has not given."""
+        return self.value(arith.Const(rounded(0, type_), type_, undefined=True))
+
     # ---- arithmetic
 
     def binary(self, op: type[Op], lhs: Value, rhs: Value) -> Value:
@@ -260,8 +264,9 @@ class Builder:
 
 
 def constant(value: Value) -> Number | None:
-    """The Python value of a constant, or None."""
-    return value.op.value if isinstance(value.op, arith.Const) else None
+    """The Python value of a constant, or None; also of an undefined value."""
+    op = value.op
+    return op.value if isinstance(op, arith.Const) and not op.undefined else None
 
 
 def is_integer_constant(value: Value, number: int) -> bool:

@@ -14,6 +14,8 @@ MEMORY = frozenset((
 
 ATOMIC = frozenset(("atomic", "atomic_cas"))
 
+PAIRS = frozenset(("atomic_cas_pair",))
+
 COOPERATIVE = frozenset(("grid_sync",))
 
 PARTS = frozenset(("barrier_part", "barrier_arrive"))

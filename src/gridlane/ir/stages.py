@@ -19,6 +19,7 @@ from gridlane.ir.families import (
     MACHINE,
     MATRIX,
     MEMORY,
+    PAIRS,
     PARTS,
     PRODUCTS,
     REPORTS,
@@ -35,8 +36,8 @@ ARITHMETIC = frozenset(cls.name for cls in REGISTRY.values() if cls.elementwise)
 COMMON = ARITHMETIC | MATH | MEMORY | ATOMIC | GRID | WARP | CONTROL
 """Ops that every target emits."""
 
-KERNEL = (
-    COMMON | PARTS | MACHINE | PRODUCTS | COOPERATIVE | COPIES | MATRIX | REPORTS | CALLS | EXITS
+KERNEL = COMMON.union(
+    *(PARTS, MACHINE, PRODUCTS, COOPERATIVE, COPIES, MATRIX, REPORTS, CALLS, EXITS, PAIRS)
 )
 """Ops that frontends make, and all passes but the last."""
 

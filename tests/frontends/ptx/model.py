@@ -30,6 +30,8 @@ class Case:
     compute: Callable[..., tuple[Result, ...]]
     part: str = ""
     """The part of the result's register that is written, as ``.h0``."""
+    target: str = "sm_90"
+    """A processor that has the form."""
 
 
 Modifiers = tuple[str, ...]
@@ -61,6 +63,8 @@ def cases(spelling: str) -> list[Case]:
 
 def bits_of(name: str) -> int:
     """The width of a type by its name."""
+    if name == "f32x2":
+        return 64
     return 32 if name.endswith("x2") else int(name.lstrip("usbf"))
 
 

@@ -46,7 +46,9 @@ def convert(root: str, m: Modifiers) -> Case:
     if source in EIGHT:
         return _from_eight(m, EIGHT[source])
     if target == "tf32":
-        return Case(("f32",), ("f32",), lambda a: (_to_tf32(a, m),))
+        newer = "satfinite" in m and "rna" not in m
+        processor = "sm_100a" if newer else "sm_90"
+        return Case(("f32",), ("f32",), lambda a: (_to_tf32(a, m),), target=processor)
     if target.endswith("x2"):
         return _packed(m, target, source)
     into, out = FORMATS.get(target), FORMATS.get(source)

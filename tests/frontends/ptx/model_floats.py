@@ -152,6 +152,35 @@ def _function(root_: str, m: Modifiers, of: Format) -> tuple[int, Float]:
     }[root_]
 
 
+@model("add", "sub", "fma")
+def mixed(root_: str, m: Modifiers) -> Case | None:
+    """Halves and an f32 as the last operand, which a result is as well."""
+    if len(m) < 2 or m[-2] != "f32":
+        return None
+    half, mode = FORMATS[m[-1]], mode_of(m)
+
+    def compute(*sources: int) -> tuple[int]:
+        *halves, last = sources
+        wide = [_as_f32(each, half) for each in halves]
+        if root_ == "sub":
+            last ^= F32.sign
+        made = fused(wide[0], wide[1] if root_ == "fma" else F32.one, last, F32, mode)
+        return (saturated(made, F32) if "sat" in m else made,)
+
+    count = 2 if root_ == "fma" else 1
+    return Case((m[-1],) * count + ("f32",), ("f32",), compute, target="sm_100a")
+
+
+def _as_f32(bits: int, half: Format) -> int:
+    """A half as an f32, which has every number of it."""
+    if is_nan(bits, half):
+        return F32.nan
+    sign = F32.sign if is_negative(bits, half) else 0
+    if is_infinite(bits, half):
+        return F32.infinity | sign
+    return rounded(value(bits, half), F32, zero=sign)
+
+
 _ROOTS = "add", "sub", "mul", "fma", "mad", "div", "rcp", "sqrt", "abs", "neg", "min", "max"
 
 
@@ -170,10 +199,12 @@ def arithmetic(root_: str, m: Modifiers) -> Case | None:
         return Case((name,) * count, (name,), lambda *x: (apply(*x),))
 
     def both(*words: int) -> tuple[int]:
-        low, high = apply(*(x & mask(16) for x in words)), apply(*(x >> 16 for x in words))
-        return (low | high << 16,)
+        bits = of.bits
+        low, high = apply(*(x & mask(bits) for x in words)), apply(*(x >> bits for x in words))
+        return (low | high << bits,)
 
-    return Case((name,) * count, (name,), both)
+    target = "sm_100a" if of is F32 else "sm_90"
+    return Case((name,) * count, (name,), both, target=target)
 
 
 def _tiny_flushed(apply: Float, wide: Float) -> Float:

@@ -82,7 +82,7 @@ def operand(random_: random.Random, kind: str) -> int:
         return (common if random_.random() < 0.85 else _integer(random_, 32)) & mask(32)
     if kind.endswith("x2"):
         of = FORMATS[kind.removesuffix("x2")]
-        return _float(random_, of) | _float(random_, of) << 16
+        return _float(random_, of) | _float(random_, of) << of.bits
     return _float(random_, FORMATS[kind]) if kind in FORMATS else _integer(random_, bits_of(kind))
 
 
@@ -288,8 +288,9 @@ def _agrees(kind: str, got: int, want: object) -> bool:
     if kind.endswith("x2"):
         assert isinstance(want, int)
         half = kind.removesuffix("x2")
-        low = _agrees(half, got & mask(16), want & mask(16))
-        return low and _agrees(half, got >> 16, want >> 16)
+        bits = FORMATS[half].bits
+        low = _agrees(half, got & mask(bits), want & mask(bits))
+        return low and _agrees(half, got >> bits, want >> bits)
     of = FORMATS.get(kind)
     if of is not None:
         got &= mask(of.bits)

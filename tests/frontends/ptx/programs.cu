@@ -234,3 +234,25 @@ extern "C" __global__ void kept(const int *x, int *y)
         sum = sum * 2 + x[threadIdx.x];
     y[threadIdx.x] = sum;
 }
+
+// Variables without an initial value: compilers leave their registers unwritten.
+extern "C" __global__ void states(const int *in, int *out, int count)
+{
+    int i = threadIdx.x, last, x, y, state = 0, sum = 0;
+    bool known = false;
+    for (int n = 0; n < count; n++) {
+        int v = in[(i + n) & 31];
+        if (known && last > v)
+            sum += last - v;
+        if (v & 1)
+            last = v, known = true;
+        if (state == 0)
+            x = v;
+        else if (state == 1)
+            y = 3 * x;
+        else
+            sum += x + y;
+        state = (state + 1) % 3;
+    }
+    out[i] = sum;
+}

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.devices import DEVICES
+from tests.frontends.ptx.bodies import text_of
 
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError, PtxError
@@ -194,3 +195,24 @@ def test_initial_values(declared, wanted):
 def test_malformed_initial_values(declared, told):
     with pytest.raises(PtxError, match=told.replace("+", r"\+")):
         ModuleData(parse_ptx(f"{HEAD}.global {declared};\n.global .b64 w[2];\n")).initial(0)
+
+
+SIZES = """
+.shared .align 4 .b8 a[132]; .shared .align 16 .b8 b[20];
+st.shared.u32 [a], %t; st.shared.u32 [b], %t;
+call f, ();
+mov.u32 %r1, %total_smem_size; mov.u32 %r2, %aggr_smem_size; mov.u32 %r3, %dynamic_smem_size;
+mad.lo.u32 %result, %r1, 65536, %r3; setp.ne.u32 %p1, %r1, %r2; @%p1 trap;
+"""
+CALLED = ".func f() { .shared .align 8 .b8 c[40]; st.shared.u32 [c], 1; ret; }"
+
+
+@pytest.mark.parametrize("device", ["interp", *(each for each in DEVICES if each != "cuda")])
+@pytest.mark.parametrize("dynamic, total", [(48, 256), (64, 384)])
+def test_the_size_of_shared_memory(device, dynamic, total):
+    """Variables of 132 bytes, 20 from 144 on and 40 from 168 on; in steps of 128 bytes."""
+    current.choose(get_device(device))
+    made = np.zeros(32, np.uint32)
+    kernel = cuda.RawModule(code=text_of(SIZES, CALLED)).get_function("k")
+    kernel(1, 32, (np.zeros(1, np.uint32), made), shared_mem=dynamic)
+    assert set(made.tolist()) == {total << 16 | dynamic}

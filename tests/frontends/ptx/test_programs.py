@@ -226,6 +226,20 @@ def kept(k):
     return y, 48 + 15 * x
 
 
+@program
+def states(k):
+    x = RNG.integers(0, 99, 32).astype(np.int32)
+    y = np.zeros_like(x)
+    k(1, 32, (x, y, 11))
+    want = []
+    for thread in range(32):
+        values = np.roll(x, -thread)[:11].tolist()
+        odd = [max((m for m in range(n) if values[m] & 1), default=None) for n in range(11)]
+        falls = [values[m] - v for v, m in zip(values, odd, strict=True) if m is not None]
+        want.append(sum(fall for fall in falls if fall > 0) + sum(4 * v for v in values[0:9:3]))
+    return y, want
+
+
 SLOW = {*(("doubles", device) for device in WORDS), ("floats", "opengl")}
 """Binary64's sin, exp and pow by integers: minutes of a software device's compiler."""
 

@@ -12,7 +12,7 @@ from tests.frontends.ptx.bodies import PTXAS, refused_by_ptxas, results, text_of
 
 from gridlane import cuda
 from gridlane.core.config import config
-from gridlane.core.errors import PtxError, TargetError
+from gridlane.core.errors import TargetError
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -136,19 +136,6 @@ def test_registers_of_128_bits(device):
     given = words.copy()
     assert list(results(device, WIDE, source=given)) == list(words[2::4])
     assert (given == words).all()
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        "atom.global.exch.b128 %q0, [%own], %q1;",
-        "atom.acq_rel.gpu.global.cas.b128 %q0, [%own], %q1, %q2;",
-        "ld.relaxed.gpu.global.b128 %q0, [%own];",
-    ],
-)
-def test_atomics_of_128_bits_are_refused(body):
-    with pytest.raises(PtxError, match=r"the form .*b128 .*is not translated"):
-        results("interp", f".reg .b128 %q<3>; {body}")
 
 
 SPACES = """

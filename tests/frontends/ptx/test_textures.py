@@ -252,7 +252,7 @@ def test_an_object_of_another_shape(device):
 
 
 def test_an_access_with_no_room(device):
-    wide = LOAD.replace("b32.trap %r2", "v2.b64.clamp {%rd4, %rd5}")
+    wide = LOAD.replace("b32.trap %r2", "v2.b64.clamp {%rd4, %rd5}").replace("], %r2", "], %r1")
     thin = texture.CUDAarray(FORM, 3, 3, flags=FLAGS)
     refused("16 bytes are not at such an x", wide, surface(thin))
     odd = LOAD.replace("r1, 0", "r1, 6")

@@ -12,7 +12,7 @@ def narrow_fma(body: Body, operands: list[str], own: DType, lanes: int) -> str:
     rounded to odd, so that only the last rounding counts."""
     a, b, c = [scalars.convert(body, v, own, f64, lanes) for v in operands]
     product = body.op(f"fmul {widen('double', lanes)} {a}, {b}")
-    total = _sum_to_odd(body, product, c, lanes)
+    total = sum_to_odd(body, product, c, lanes)
     return scalars.convert(body, total, f64, own, lanes)
 
 
@@ -90,7 +90,7 @@ def _fused_sum(body: Body, a: str, b: str, c: str, lanes: int) -> str:
     product, low = _product(body, a, b, lanes)
     high, left = _sum(body, c, low, lanes)
     total, rest = _sum(body, product, high, lanes)
-    return op("fadd", total, _sum_to_odd(body, left, rest, lanes))
+    return op("fadd", total, sum_to_odd(body, left, rest, lanes))
 
 
 def _sum(body: Body, a: str, b: str, lanes: int) -> tuple[str, str]:
@@ -124,7 +124,7 @@ def _halves(body: Body, value: str, lanes: int) -> tuple[str, str]:
     return high, body.op(f"fsub {real} {value}, {high}")
 
 
-def _sum_to_odd(body: Body, a: str, b: str, lanes: int) -> str:
+def sum_to_odd(body: Body, a: str, b: str, lanes: int) -> str:
     """The f64 sum rounded to odd; Knuth's two-sum gives the error."""
     real, whole, mask = widen("double", lanes), widen("i64", lanes), widen("i1", lanes)
     total, error = _sum(body, a, b, lanes)

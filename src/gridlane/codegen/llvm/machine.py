@@ -133,6 +133,8 @@ def _named(text: str) -> Machine:
         triple, library = _TRIPLES[architecture], False
     if len(changes) != len(choice.changes):
         library = f"+{LIBMVEC}" in choice.changes
+    if architecture == X86:  # all processors but the first of 64 bits swap 16 bytes at once
+        changes.insert(0, "+cx16")
     features = ",".join([here.features, *changes] if own else changes)
     processor = here.processor if own else choice.processor
     asked = processors.FEATURES.get(architecture, ())
@@ -204,6 +206,19 @@ def _made(text: str, machine: Machine, level: int) -> tuple[llvm.ModuleRef, llvm
 def object_code(text: str, machine: Machine, level: int = 2) -> bytes:
     """Compile to a relocatable object file."""
     module, target = _made(text, machine, level)
+    return _emitted(module, target, text, machine, level)
+
+
+def object_and_text(text: str, machine: Machine, level: int = 2) -> tuple[bytes, str]:
+    """The same, and the optimised LLVM IR that it is made of."""
+    module, target = _made(text, machine, level)
+    optimised = str(module)  # emission changes the module
+    return _emitted(module, target, text, machine, level), optimised
+
+
+def _emitted(
+    module: llvm.ModuleRef, target: llvm.TargetMachine, text: str, machine: Machine, level: int
+) -> bytes:
     code = target.emit_object(module)
     if machine.architecture == X86 and is_suspect(code):
         code = target.emit_object(_without_merging(text, machine, level))

@@ -200,7 +200,8 @@ class Code(Assembler):
 
     def hidden_minus_zero(self, value: int, dtype: DType) -> int:
         """A float computed from constants, which may be -0, hidden from the compiler."""
-        # By an or, which a second hiding by exclusive or does not cancel.
+        # By an or with another zero, which a second hiding by exclusive or does not cancel: of a
+        # constant 0 with the same one nothing would be left.
         return self._with_zero(self.minus_zero, Opcode.BitwiseOr, value, dtype)
 
     def _with_zero(

@@ -106,13 +106,14 @@ def thread_number(state: Emission) -> int:
     return _input(state, BuiltIn.LocalInvocationIndex, state.code.scalar(u32))
 
 
-def unknown_zero(state: Emission, bits: int) -> int:
-    """An unsigned integer that is 0, of which no compiler knows any bit."""
-    code, low = state.code, push_constant(state, "zero")
+def unknown_zero(state: Emission, bits: int, first: int = 0) -> int:
+    """An unsigned integer that is 0, of which no compiler knows any bit. That of the other
+    ``first`` word, 0 or 1, is another to the compiler."""
+    code, low = state.code, push_constant(state, "zero", first)
     if bits < 64:
         return code.unsigned_resized(low, 32, bits)
     # It is loaded at its use: lavapipe miscompiles a u64 from the entry.
-    high = code.unsigned_resized(push_constant(state, "zero", 1), 32, 64)
+    high = code.unsigned_resized(push_constant(state, "zero", 1 - first), 32, 64)
     upper = code.shifted_up(u64, high, 32)
     return code.op(Opcode.BitwiseOr, u64, upper, code.unsigned_resized(low, 32, 64))
 

@@ -76,7 +76,7 @@ def emit_kernel(
     if state.has("folds_halves"):
         code.half_zero = partial(gridops.unknown_zero, state)
     if state.has("folds_zeros") or state.has("loses_minus_zero"):
-        code.minus_zero = partial(gridops.unknown_zero, state)
+        code.minus_zero = partial(gridops.unknown_zero, state, first=1)
     if state.has("folds_wide"):
         code.wide_zero = partial(gridops.unknown_zero, state)
     if state.has("flushes32") and not options.fastmath:

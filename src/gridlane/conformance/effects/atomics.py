@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from gridlane.conformance.cases import Case, takes
-from gridlane.conformance.effects.making import case, out, stretched
+from gridlane.conformance.effects.making import THREADS, case, out, stretched
 from gridlane.conformance.kernels import Kernel
-from gridlane.core.dtypes import ALL, i32
+from gridlane.core.dtypes import ALL, i32, u64
 from gridlane.ir.ops import atomic, grid, memory
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import Global
@@ -82,3 +82,21 @@ def atomics() -> Iterator[Case]:
             return [stretched(dtype), expected_, np.roll(expected_, 7), out(dtype)]
 
         yield case("atomic_cas", str(dtype), compare)
+
+    def pairs(kernel: Kernel) -> list[np.ndarray]:
+        """Pairs that differ in no word, one of them or both."""
+        b = kernel.builder
+        at = kernel.own(kernel.array(u64), 2)
+        expected = kernel.load(u64), kernel.load(u64)
+        desired = kernel.load(u64), kernel.load(u64)
+        op = atomic.AtomicCasPair(at, *expected, *desired)
+        b.emit(op)
+        for result in op.results:
+            kernel.store(result)
+        held = np.arange(4 * THREADS, dtype=np.uint64) << np.uint64(40)
+        low, high = held[::2].copy(), held[1::2].copy()
+        low[::3] ^= np.uint64(1)
+        high[::4] ^= np.uint64(1) << np.uint64(63)
+        return [held, low, high, ~low, ~high, out(u64), out(u64)]
+
+    yield case("atomic_cas_pair", "", pairs)

@@ -62,12 +62,16 @@ class Numbering:
         cycles: the functions that call themselves, also by others.
         frames: whether such functions have local variables: each call has its own, in the first
             part of local memory.
+        asks: whether the kernel asks for the size of its shared memory.
+        size: bytes of its variables in shared memory, if it asks.
     """
 
     spaces: set[Space]
     places: set[Place]
     cycles: set[str] = field(default_factory=set[str])
     frames: bool = False
+    asks: bool = False
+    size: int = 0
 
     def candidates(self, space: Space) -> list[Place]:
         """Where the memory at a number may be."""

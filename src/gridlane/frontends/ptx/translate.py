@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import NoReturn
 
 from gridlane.core.config import config
@@ -16,8 +18,9 @@ from gridlane.frontends.ptx.calls import Calls
 from gridlane.frontends.ptx.data import ModuleData
 from gridlane.frontends.ptx.forms.table import FORMS, Match
 from gridlane.frontends.ptx.module import Declared, PtxFunction, PtxModule
-from gridlane.frontends.ptx.operands import Reg, Register, Special, Symbol, Tuple
+from gridlane.frontends.ptx.operands import Reg, Special, Symbol, Tuple
 from gridlane.frontends.ptx.parameters import Parameters
+from gridlane.frontends.ptx.registers import registers
 from gridlane.frontends.ptx.types import TYPES, unsigned
 from gridlane.frontends.ptx.values import Values
 from gridlane.frontends.ptx.variables import SEGMENT, Segments, Variables
@@ -80,8 +83,11 @@ class _Translation:
         self.module, self.entry, self.numbering = module, entry, numbering
         self.made = Module()
         self.data = ModuleData(module)
-        self.found = Numbering(
-            set(numbering.spaces), set(numbering.places), set(numbering.cycles), numbering.frames
+        self.found = replace(
+            numbering,
+            spaces=set(numbering.spaces),
+            places=set(numbering.places),
+            cycles=set(numbering.cycles),
         )
         self.segments = Segments(config().stack if numbering.frames else 0)
         self._waiting: list[PtxFunction] = []
@@ -92,6 +98,7 @@ class _Translation:
         """Whether another attempt would be the same."""
         known, found = self.numbering, self.found
         same = found.spaces == known.spaces and (not found.spaces or found.places == known.places)
+        same = same and (found.asks, found.size) == (known.asks, known.size)
         return same and found.cycles == known.cycles and found.frames == known.frames
 
     def run(self) -> Module:
@@ -104,6 +111,8 @@ class _Translation:
         if Space.SHARED in self.numbering.spaces:
             words = 4 * self.segments.words(Place.SHARED)
             self.made.globals[SEGMENT] = Global(SEGMENT, u32, words, Space.SHARED, 16, None)
+        if self.found.asks:
+            self.found.size = _end(self.made.globals.values())
         return self.made
 
     def function(self, function: PtxFunction) -> Function:
@@ -171,6 +180,15 @@ class _Translation:
         first.body.ops[:0] = [array, start]
 
 
+def _end(variables: Iterable[Global]) -> int:
+    """Where the last variable of shared memory ends, if they lie one after the other."""
+    end = 0
+    for each in variables:
+        if each.space is Space.SHARED:
+            end = -(-end // each.align) * each.align + each.size
+    return end
+
+
 class _FunctionTranslation:
     def __init__(self, whole: _Translation, function: PtxFunction, made: Function) -> None:
         self.whole, self.module, self.function, self.made = whole, whole.module, function, made
@@ -187,7 +205,8 @@ class _FunctionTranslation:
             if each.root not in _CONTROL
         ]
         params = function.params if function.is_entry else ()
-        handed = {*self.body.named.values(), *self._results_of_calls()}
+        self.registers = registers(function, self.body, self.matches, self.edges, self.tree)
+        handed = self.registers.handed
         types = pointers.infer(reads, params, handed, whole.numbering, whole.found)
         self.parameters = Parameters(function, types.pointers, self._stored(reads))
         self.builder = Builder(whole.made, made)
@@ -195,9 +214,9 @@ class _FunctionTranslation:
         self.variables = Variables(
             whole, self.body, function.name, addressed, is_entry=function.is_entry
         )
-        mutable = self._mutable(reads) | handed
         self.values = Values(
-            self.builder, self.text, self.variables, self.parameters, types.registers, mutable
+            *(self.builder, self.text, self.variables, self.parameters, types.registers),
+            self.registers.variables,
         )
         self.calls = Calls(self)
         self._whole_graph = graph.Graph(Region())
@@ -282,44 +301,6 @@ class _FunctionTranslation:
             told = f"the form {made.spelling} with {count} operands is not translated"
         self.text.fail(told, made.at, len(made.spelling))
 
-    def _mutable(self, reads: list[tuple[Instruction, Match]]) -> set[Register]:
-        """The registers that are variables: written twice or under a guard, or read where their one
-        definition may not have been."""
-        where: dict[Register, tuple[int, int]] = {}
-        mutable: set[Register] = set()
-        place: dict[int, tuple[int, int]] = {}
-        for number in self.reachable:
-            for index, each in enumerate(self.body.blocks[number].instructions):
-                place[each.at] = number, index
-        for each, match in reads:
-            for register in pointers.results_of(each, match):
-                if register in where or each.guard is not None:
-                    mutable.add(register)
-                where[register] = place[each.at]
-        for each, match in self._uses(reads):
-            number, index = place[each.at]
-            for register in match:
-                defined = where.get(register)
-                if defined is None or register in mutable:
-                    continue
-                inside = defined[0] == number
-                if (inside and defined[1] >= index) or not self.tree.dominates(defined[0], number):
-                    mutable.add(register)
-        return mutable
-
-    def _uses(
-        self, reads: list[tuple[Instruction, Match]]
-    ) -> list[tuple[Instruction, list[Register]]]:
-        made = [(each, pointers.sources_of(each, match)) for each, match in reads]
-        for number in self.reachable:
-            for each in self.body.blocks[number].instructions:
-                if each.root in _CONTROL:
-                    used = pointers.registers_of(each.operands)
-                    if each.guard is not None:
-                        used.append(each.guard.register)
-                    made.append((each, used))
-        return made
-
     def _stored(self, reads: list[tuple[Instruction, Match]]) -> dict[Declared, list[range]]:
         """The bytes of parameters that instructions and calls write."""
         made = pointers.stored(reads)
@@ -330,16 +311,6 @@ class _FunctionTranslation:
                         if isinstance(part, Symbol) and part.variable is not None:
                             made[part.variable].append(range(part.variable.size))
         return made
-
-    def _results_of_calls(self) -> list[Register]:
-        """The registers that calls write."""
-        return [
-            register
-            for number in self.reachable
-            for each in self.body.blocks[number].instructions
-            if each.root == "call" and each.operands and isinstance(each.operands[0], Tuple)
-            for register in pointers.registers_of(each.operands[:1])
-        ]
 
     # --- translation
 
@@ -353,6 +324,7 @@ class _FunctionTranslation:
             if number == 0:
                 self._place(self._first())
                 self.variables.begin(self.values)
+                self.values.begin(self.registers.unwritten)
                 self._take_registers()
             for each in block.instructions:
                 self._place(each)

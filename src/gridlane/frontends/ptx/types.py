@@ -12,8 +12,8 @@ TYPES: dict[str, DType] = {
     **{f"b{bits}": dtype(f"u{bits}") for bits in (8, 16, 32, 64)},
     **{"f16": f16, "bf16": bf16, "f32": f32, "f64": f64, "pred": b1},
     **{"f16x2": dtype("u32"), "bf16x2": dtype("u32"), "tf32": dtype("u32")},
-    **{"u16x2": dtype("u32"), "s16x2": dtype("u32")},
     "f32x2": dtype("u64"),
+    **{"u16x2": dtype("u32"), "s16x2": dtype("u32")},
     **{"e4m3x2": dtype("u16"), "e5m2x2": dtype("u16")},
 }
 """The type of a value in a register. Bits without a type are an unsigned integer."""

@@ -79,6 +79,16 @@ class Values:
         made = self.instruction
         self.text.fail(f"{made.spelling}: {message}", made.at, len(made.spelling))
 
+    def begin(self, unwritten: Sequence[Register]) -> None:
+        """Note at the function's entry that registers have no value yet. An address begins as 0,
+        where no memory is."""
+        for register in unwritten:
+            type_ = self._type(register)
+            if isinstance(type_, DType):
+                value = self.b.undefined(type_)
+                value.name = self._name(register)
+                self.b.write(self._var(register), value)
+
     # --- reading
 
     def read(self, operand: Operand, dtype: DType, narrows: bool = False) -> Value:
@@ -102,11 +112,10 @@ class Values:
         return self.as_type(value, dtype, narrows)
 
     def of(self, register: Register) -> Value:
-        """The value of a register, as a scalar or a pointer. One that is never written is 0."""
+        """The value of a register, as a scalar or a pointer."""
         if register in self._mutable:
             return self.b.read(self._var(register))
-        found = self._values.get(register)
-        return self.b.zero(self._type(register)) if found is None else found
+        return self._values[register]
 
     def as_type(self, value: Value, dtype: DType, narrows: bool = False) -> Value:
         """The bits of a value as a type; an address as the integer."""
@@ -217,9 +226,13 @@ class Values:
     def _var(self, register: Register) -> Var:
         found = self._vars.get(register)
         if found is None:
-            name = register.name.lstrip("%").replace("$", "_")
+            name = self._name(register)
             found = self._vars[register] = self.b.variable(name, self._type(register))
         return found
+
+    @staticmethod
+    def _name(register: Register) -> str:
+        return register.name.lstrip("%").replace("$", "_")
 
     def _type(self, register: Register) -> Type:
         return self._types.get(register, register.type)

@@ -39,10 +39,8 @@ _QUERIES: dict[str, Callable[[Axis], Op]] = {
     "%clusterid": grid.BlockIdx,
     "%nclusterid": grid.GridDim,
 }
-_ABSENT = {
-    "%total_smem_size": "the shared memory of a block differs between devices",
-    "%aggr_smem_size": "the shared memory of a block differs between devices",
-}
+_SHARED_STEP = 128
+"""Bytes in which the shared memory of a block is counted."""
 _CLUSTER = {"%cluster_ctaid": 0, "%cluster_nctaid": 1}
 _READINGS = {
     "%clock": (grid.Reading.CYCLES, 0, u32),
@@ -363,6 +361,8 @@ class Variables:
             return self._lanemask(t, stem[10:])
         if name == "%dynamic_smem_size":
             return t.b.cast(t.emit(grid.DynamicSharedSize()), u32)
+        if name in ("%total_smem_size", "%aggr_smem_size"):  # nothing is reserved for a system
+            return self._shared_size(t)
         if name in _READINGS:
             kind, shift, dtype = _READINGS[name]
             value = t.emit(grid.Machine(kind))
@@ -375,9 +375,16 @@ class Variables:
             return t.b.const(False, b1)
         if stem in _CLUSTER and axis in _AXES:
             return t.b.const(_CLUSTER[stem], u32)
-        if stem in _ABSENT:
-            t.fail(f"{name} is not translated: {_ABSENT[stem]}")
         t.fail(f"{name} is neither declared nor a special register that is translated")
+
+    def _shared_size(self, t: Translating) -> Value:
+        """Bytes of the block's shared memory, static and dynamic. How many the variables take is
+        known when all functions are translated."""
+        self.whole.found.asks = True
+        b, most = t.b, _SHARED_STEP - 1
+        dynamic = b.cast(t.emit(grid.DynamicSharedSize()), u32)
+        end = b.add(dynamic, b.const(self.whole.numbering.size + most, u32))
+        return b.and_(end, b.const(_WORD.max - most, u32))
 
     @staticmethod
     def _warp(t: Translating, name: str) -> Value:

@@ -17,10 +17,16 @@ from gridlane.ir.values import Value
 @operation("const")
 class Const(Op):
     """A compile-time scalar: bool for b1, int in range for integers, float for floats; 0 for a
-    null pointer. A float is stored rounded to its type; there is one NaN."""
+    null pointer. A float is stored rounded to its type; there is one NaN.
+
+    ``undefined``: it stands for a value that the program has not given, as that of a register of
+    PTX which is read before it is written. The value is 0; the interpreter reports where such a
+    value, or one computed from it, reaches a store, an address or a branch (``interp/poison.py``).
+    """
 
     value: bool | int | float
     type: Type
+    undefined: bool = False
     pure = True
     elementwise = True
 
@@ -34,6 +40,8 @@ class Const(Op):
 
     def check(self, scope: Scope) -> None:
         kind, value = self.type, self.value
+        zero = not value and not self.is_negative_zero
+        self.require(zero or not self.undefined, f"an undefined value is 0, not {value!r}")
         if isinstance(kind, PointerType):
             self.require(value == 0 and type(value) is int, "a constant pointer is 0")
             return

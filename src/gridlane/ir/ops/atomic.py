@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from gridlane.core.dtypes import DType
+from gridlane.core.dtypes import DType, u64
 from gridlane.ir.op import Op, Scope, operation
 from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
 from gridlane.ir.ops.memory import element_of
@@ -81,6 +81,29 @@ class AtomicCas(Op):
     def check(self, scope: Scope) -> None:
         check_atomic(self, self.pointer, self.desired)
         self.require(self.expected.type == self.desired.type, "operand types differ")
+
+
+@operation("atomic_cas_pair")
+class AtomicCasPair(Op):
+    """Compare and swap of 16 bytes: two u64, of which the first has the lower address. Store the
+    ``desired`` pair where memory holds the ``expected`` one, in one step; the results are the old
+    pair. The address is a multiple of 16, or what happens is undefined."""
+
+    pointer: Value
+    expected_low: Value
+    expected_high: Value
+    desired_low: Value
+    desired_high: Value
+    order: MemoryOrder = MemoryOrder.RELAXED
+    scope: MemoryScope = MemoryScope.DEVICE
+
+    def result_types(self) -> tuple[Type, ...]:
+        return (u64, u64)
+
+    def check(self, scope: Scope) -> None:
+        for value in (self.expected_low, self.expected_high, self.desired_low, self.desired_high):
+            check_atomic(self, self.pointer, value)
+        self.require(self.desired_low.type is u64, "the words are u64")
 
 
 def check_atomic(op: Op, pointer: Value, value: Value) -> None:

@@ -11,13 +11,18 @@ LLVM knows of the mode, but not everywhere. Of a comparison and a choice of the 
 an instruction that flushes the choice. So a kernel with comparisons of numbers that are not flushed
 does not qualify if the bits of any such number count. And LLVM computes square roots and fused
 products of constants without the mode, so what may be one is flushed explicitly for them.
+
+The mode is that of f64 as well. A kernel may have f64 that is computed of integers and constants,
+if its size shows that neither it nor the f32 that is made of it can be a subnormal number.
 """
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import DType, f32
+from math import isfinite
+
+from gridlane.core.dtypes import DType, f32, f64
 from gridlane.ir.builder import constant
-from gridlane.ir.op import Op
+from gridlane.ir.op import FastMath, Op
 from gridlane.ir.ops import arith, control, floating, grid, math, memory, warp
 from gridlane.ir.ops.floating import flushes
 from gridlane.ir.ops.memory import part_types
@@ -33,8 +38,13 @@ _MOVES = (
 )
 """Ops on the bits of floats, and those that give 0 of its sign for a subnormal number, flushed or
 not."""
-_ARITHMETIC = (arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma, math.Sqrt, math.Rsqrt)
+_ARITHMETIC = (
+    *(arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma, math.Sqrt, math.Rsqrt),
+    floating.FmaTowards,
+)
 """Ops that processors have. Functions of a library may need subnormal numbers inside."""
+_INLINE = (math.Exp2, math.Log2)
+"""Functions that the code generator computes by arithmetic where they may be rough."""
 _OTHER_CODE = (control.Print, control.Call, grid.RunOthers)
 """Ops that leave the kernel."""
 _SIGNS = (arith.Neg, arith.Abs)
@@ -42,7 +52,7 @@ _INTEGRAL = (math.Trunc, math.Rint, math.Floor, math.Ceil)
 _OF_VALUES = (memory.WriteVar, arith.Select, arith.Cast, *_SIGNS, *_INTEGRAL, floating.Flush)
 """Ops that hand on a number, whose bits count where the result's do, or that flush it."""
 _ORDERS = (arith.Lt, arith.Le, arith.Gt, arith.Ge)
-_FOLDED = (arith.Fma, math.Sqrt, math.Rsqrt)
+_FOLDED = (arith.Fma, math.Sqrt, math.Rsqrt, floating.FmaTowards)
 """Ops whose results of constants LLVM computes without the mode."""
 _OF_BITS = (arith.Const, arith.Bitcast, arith.Select, *_SIGNS, math.Copysign)
 """Ops that may give constants which are not flushed."""
@@ -72,10 +82,12 @@ class _Flow:
         flushed: values that count so.
         late: those whose bits may still be subnormal numbers.
         constants: values that LLVM may know, as subnormal numbers.
+        grains: see ``_grains``.
     """
 
     def __init__(self, kernel: Function) -> None:
         self.ops = list(kernel.body.walk())
+        self.grains = _grains(self.ops)
         self.lazy = {var for var in kernel.variables if var.type is f32}
         while True:
             self.flushed: set[Value] = set()
@@ -101,8 +113,11 @@ class _Flow:
         if flushes(op) or (isinstance(op, memory.ReadVar) and op.var in self.lazy):
             self.flushed.update(op.results)
             self.late.update(op.results)
-        elif isinstance(op, (floating.Flush, *_INTEGRAL)):
+        elif isinstance(op, (floating.Flush, *_INTEGRAL)) or self._converts_normal(op):
             self.flushed.update(op.results)
+        elif isinstance(op, arith.Min | arith.Max):
+            if all(map(self.is_flushed, op.operands())):
+                self.flushed.update(op.results)
         elif isinstance(op, (arith.Select, *_SIGNS)):
             sources = [value for value in op.operands() if value.type is f32]
             if sources and all(map(self.is_flushed, sources)):
@@ -112,15 +127,28 @@ class _Flow:
         if self._may_be_constant(op):
             self.constants.update(op.results)
 
+    def _converts_normal(self, op: Op) -> bool:
+        """Whether an op makes an f32 of what has no subnormal one: integers, and some f64."""
+        if not isinstance(op, arith.Cast) or op.type is not f32:
+            return False
+        source = op.value.type
+        assert isinstance(source, DType)
+        return source.is_integer or self.grains.get(op.value, _FINEST) <= _FINEST_OF_F32
+
     def suits(self, op: Op) -> bool:
         """Whether an op does the same in the mode, or flushes."""
-        types = {value.type for value in (*op.operands(), *op.results)}
+        values = (*op.operands(), *op.results)
+        types = {value.type for value in values if value not in self.grains}
+        if isinstance(op, arith.Cast) and op.value in self.grains and op.type is f32:
+            return self._converts_normal(op)
         if isinstance(op, _OTHER_CODE) or any(map(_holds_other_floats, types)):
             return False
         if not any(map(_holds_f32, types)):
             return True
         if flushes(op):
-            return isinstance(op, _ARITHMETIC)
+            return isinstance(op, _ARITHMETIC) or (
+                isinstance(op, _INLINE) and bool(op.fast & FastMath.ROUGH)
+            )
         if isinstance(op, arith.Cast):
             return not op.type.is_bool or self.is_flushed(op.value)
         if isinstance(op, arith.Compare | arith.Min | arith.Max | math.Floor | math.Ceil):
@@ -184,6 +212,38 @@ class _Flow:
         if isinstance(op, memory.WriteVar):
             return op.var in self.lazy
         return any(value in self.late for value in op.results)
+
+
+_FINEST, _FINEST_OF_F32 = 1022, 126
+"""The normal numbers of f64 and of f32 are multiples of 2 to the minus these."""
+
+
+def _grains(ops: list[Op]) -> dict[Value, int]:
+    """f64 that are multiples of 2^-n, or infinite, or no numbers, with n, at most 1022: they are no
+    subnormal numbers. Rounding makes no multiple another one."""
+    found: dict[Value, int] = {}
+    for op in ops:
+        grain = _grain(op, found) if op.results and op.results[0].type is f64 else None
+        if grain is not None and grain <= _FINEST:
+            found[op.results[0]] = grain
+    return found
+
+
+def _grain(op: Op, known: dict[Value, int]) -> int | None:
+    if isinstance(op, arith.Const):
+        if not isfinite(op.value):
+            return 0
+        return float(op.value).as_integer_ratio()[1].bit_length() - 1
+    if isinstance(op, arith.Cast):
+        assert isinstance(op.value.type, DType)
+        return 0 if op.value.type.is_integer else None
+    parts = [known.get(value) for value in op.operands()]
+    sizes = [part for part in parts if part is not None]
+    if len(sizes) < len(parts):
+        return None
+    if isinstance(op, arith.Mul):
+        return sum(sizes)
+    return max(sizes) if isinstance(op, arith.Add | arith.Sub | arith.Neg) else None
 
 
 def _floats(type_: Type) -> set[DType]:

@@ -24,7 +24,7 @@ def is_normal_constant(value: Value) -> bool:
 
 OF_NVPTX: frozenset[type[Op]] = frozenset((
     *(arith.Add, arith.Sub, arith.Mul, arith.Div, arith.Fma, math.Sqrt, math.Rsqrt),
-    *(math.Sin, math.Cos, math.Exp2, math.Log2, math.Tanh),
+    *(math.Sin, math.Cos, math.Exp2, math.Log2, math.Tanh, floating.FmaTowards),
 ))  # fmt: skip
 """The ops with an instruction of NVIDIA's that flushes."""
 
@@ -51,22 +51,28 @@ def up(b: Builder, value: Value) -> Value:
     return b.mul(value, b.const(SCALE, value.type))
 
 
-def _product(b: Builder, x: Value, y: Value) -> Value:
+def _product(b: Builder, op: Op, x: Value, y: Value) -> Value:
     return b.mul(up(b, x), y)
 
 
-def _quotient(b: Builder, x: Value, y: Value) -> Value:
+def _quotient(b: Builder, op: Op, x: Value, y: Value) -> Value:
     return b.div(up(b, x), y)
 
 
-def _fma(b: Builder, x: Value, y: Value, z: Value) -> Value:
+def _fma(b: Builder, op: Op, x: Value, y: Value, z: Value) -> Value:
     return b.fma(up(b, x), y, up(b, z))
+
+
+def _fma_towards(b: Builder, op: Op, x: Value, y: Value, z: Value) -> Value:
+    assert isinstance(op, floating.FmaTowards)
+    return b.value(floating.FmaTowards(up(b, x), y, up(b, z), op.towards))
 
 
 _SCALED: dict[type[Op], Callable[..., Value]] = {
     arith.Mul: _product,
     arith.Div: _quotient,
     arith.Fma: _fma,
+    floating.FmaTowards: _fma_towards,
 }
 """The result times 2^24. Tiny sums are exact, and functions approximate."""
 
@@ -111,7 +117,7 @@ class _Expansion:
             result = b.value(floating.Flush(made.results[0]))
         else:
             operands = (given[value] for value in op.operands())
-            result = tiny_flushed(b, made.results[0], scaled(b, *operands))
+            result = tiny_flushed(b, made.results[0], scaled(b, op, *operands))
         self.normal.add(result)
         self.new[op.results[0]] = result
 

@@ -16,6 +16,7 @@ from gridlane.ir.ops.grid import Barrier, BarrierArrive, BarrierPart, BarrierRed
 from gridlane.ir.rewriting import replace_values
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import ErrorSite, Function, Global, Module, Region, Value
+from gridlane.passes.legalise.warps_by_blocks import barriers_by_blocks
 
 NUMBERS = 16
 """The barriers of a block."""
@@ -27,6 +28,15 @@ def whole_barriers(module: Module) -> None:
     """Lower the numbered barriers of a module where no thread arrives without waiting."""
     if not any(isinstance(op, BarrierArrive) for op in _ops(module)):
         _lower(module, False)
+
+
+def whole_barriers_together(module: Module) -> None:
+    """The same, where a barrier waits for the threads that have not ended, as CUDA's, wherever they
+    are: two parts of the block that wait apart would meet, so all come to each barrier."""
+    parts = any(isinstance(op, BarrierPart) for op in _ops(module))
+    whole_barriers(module)
+    if parts:
+        barriers_by_blocks(module)
 
 
 def counted_barriers(module: Module) -> None:

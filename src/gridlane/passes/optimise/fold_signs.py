@@ -174,7 +174,8 @@ _SAME: dict[type[Op], Callable[[Any, Known], Value | int | None]] = {
 
 
 def _const(op: arith.Const, known: Known) -> int | None:
-    return op.value if type(op.value) is int and op.value >= 0 else None
+    value = constant(op.result)
+    return value if type(value) is int and value >= 0 else None
 
 
 def _cast(op: arith.Cast, known: Known) -> int | None:

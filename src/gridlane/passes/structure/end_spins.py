@@ -25,7 +25,7 @@ def end_spins(module: Module) -> None:
     if not limit:
         return
     for function in module.functions.values():
-        if any(is_spin(op) for op in function.body.walk()):
+        if any(is_spin(op, of_warps=True) for op in function.body.walk()):
             _Limits(module, Builder(module, function), limit).region(function.body)
 
 
@@ -38,7 +38,7 @@ class _Limits:
         for loop in list(region.ops):
             for inner in loop.regions():
                 self.region(inner)
-            if isinstance(loop, control.Loop) and is_spin(loop):
+            if isinstance(loop, control.Loop) and is_spin(loop, of_warps=True):
                 self._limit(region, loop)
 
     def _limit(self, region: Region, loop: control.Loop) -> None:

@@ -18,18 +18,20 @@ from gridlane.core.dtypes import b1
 from gridlane.ir.builder import Builder
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control, grid, matrix, memory, warp
-from gridlane.ir.ops.atomic import Atomic, AtomicCas
+from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicCasPair
 from gridlane.ir.rewriting import Labels, replace_values
 from gridlane.ir.values import Module, Region, Value, Var
 from gridlane.passes.structure.inline import inline_calls
 
+_OF_BLOCKS = grid.Barrier, grid.BarrierReduce, grid.BarrierPart, grid.BarrierArrive, grid.GridSync
+"""Ops at which threads of a block meet."""
 _MEETS = (
-    *(grid.Barrier, grid.BarrierReduce, grid.BarrierPart, grid.BarrierArrive, grid.GridSync),
+    *_OF_BLOCKS,
     *(grid.SyncWarp, warp.Shuffle, warp.Vote, warp.MatchAny, warp.MatchAll, warp.ActiveMask),
     *(warp.WarpReduce, matrix.FragmentLoad, matrix.FragmentStore, matrix.FragmentMma),
 )
 """Ops at which threads meet, or see which of them have come."""
-_ACTS = (memory.Store, Atomic, AtomicCas, control.Call)
+_ACTS = (memory.Store, Atomic, AtomicCas, AtomicCasPair, control.Call)
 """Ops that other threads may wait for."""
 _EXITS = (control.Break, control.Leave, control.Return, control.Exit)
 
@@ -45,22 +47,29 @@ def release_first(module: Module) -> None:
     _Moves(Builder(module, kernel), labels).region(kernel.body)
 
 
-def is_spin(loop: Op) -> bool:
-    """Whether an op is a loop that waits for other threads."""
+def is_spin(loop: Op, of_warps: bool = False) -> bool:
+    """Whether an op is a loop that waits for other threads.
+
+    Args:
+        of_warps: also one in which lanes of a warp meet, who wait together.
+    """
     if not isinstance(loop, control.Loop):
         return False
     ops = [*loop.body.walk(), *loop.step.walk()]
     asks = [op for op in ops if _asks(op)]
-    if not asks or any(isinstance(op, (*_MEETS, control.Call)) for op in ops):
+    meets = _OF_BLOCKS if of_warps else _MEETS
+    if not asks or any(isinstance(op, (*meets, control.Call)) for op in ops):
         return False
     changing = _changing(ops)
     if any(value in changing for op in asks for value in op.operands()):
         return False
-    return _ends_by(loop, asks) and not any(is_spin(op) for op in ops)
+    return _ends_by(loop, asks) and not any(is_spin(op, of_warps) for op in ops)
 
 
 def _asks(op: Op) -> bool:
-    return isinstance(op, Atomic | AtomicCas) or (isinstance(op, memory.Load) and op.volatile)
+    if isinstance(op, memory.Load):
+        return op.volatile
+    return isinstance(op, Atomic | AtomicCas | AtomicCasPair)
 
 
 def _changing(ops: Sequence[Op]) -> set[Value]:

@@ -18,7 +18,7 @@ from gridlane.codegen.llvm.cpu.shapes import CHUNK, Shape, Shapes
 from gridlane.codegen.llvm.text import scalar_name, widen
 from gridlane.core.dtypes import DType
 from gridlane.ir.op import Op
-from gridlane.ir.ops import atomic, control, memory
+from gridlane.ir.ops import control, memory
 from gridlane.ir.types import PointerType, Type
 from gridlane.ir.values import Function, Region, Value, Var
 
@@ -86,7 +86,7 @@ def agreement(state: Emission, loop: control.Loop) -> Agreement | None:
 def _is_foreign(around: Shapes, loop: control.Loop, op: Op) -> bool:
     """Whether an op of a loop forbids its copy: it leaves more than the loop, is a loop itself, or
     acts on other lanes."""
-    if isinstance(op, control.Loop | control.Return | control.Raise | atomic.Atomic):
+    if isinstance(op, control.Loop | control.Return | control.Raise):
         return True
     if isinstance(op, control.Leave):
         target, _ = around.places.target(op)

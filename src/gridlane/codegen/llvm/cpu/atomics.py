@@ -18,8 +18,8 @@ from gridlane.codegen.llvm.cpu.dispatch import emits
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform, Varying
 from gridlane.codegen.llvm.cpu.perlane import Operand, for_each_lane
 from gridlane.codegen.llvm.text import Body, literal, mangle, scalar_name, widen
-from gridlane.core.dtypes import DType, i32
-from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicKind
+from gridlane.core.dtypes import DType, i32, u64
+from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicCasPair, AtomicKind
 from gridlane.ir.ops.memory import Offset
 from gridlane.ir.types import PointerType, Space
 from gridlane.ir.values import Value
@@ -102,7 +102,7 @@ def _indexed(state: Emission, op: Offset, base: str) -> Callable[[str], str]:
     return address
 
 
-def _order(op: Atomic | AtomicCas) -> str:
+def _order(op: Atomic | AtomicCas | AtomicCasPair) -> str:
     """LLVM's name of the ordering; "" for memory that only this worker accesses."""
     private = _space(op.pointer) in (Space.SHARED, Space.LOCAL)
     return "" if private else ORDERS[op.order]
@@ -187,3 +187,33 @@ def compare_and_swap(state: Emission, op: AtomicCas) -> None:
     operands = [operand(value) for value in (op.pointer, op.expected, op.desired)]
     results = for_each_lane(state, operands, [type_], emit)  # type: ignore[arg-type]  # reps and types
     state.set(op.results[0], Varying(results[0]))
+
+
+@emits(AtomicCasPair)
+def compare_and_swap_pair(state: Emission, op: AtomicCasPair) -> None:
+    """Emit a compare and swap of 16 bytes for each running lane."""
+    order, body = _order(op), state.body
+
+    def joined(low: str, high: str) -> str:
+        low, high = (body.op(f"zext i64 {each} to i128") for each in (low, high))
+        return body.op(f"or i128 {low}, {body.op(f'shl i128 {high}, 64')}")
+
+    def emit(scalars: list[str], lane: str) -> list[str]:
+        pointer, expected, desired = scalars[0], joined(*scalars[1:3]), joined(*scalars[3:])
+        if order:
+            words = f"i128 {expected}, i128 {desired}"
+            pair = body.op(f"cmpxchg ptr {pointer}, {words} {order} monotonic, align 16")
+            old = body.op(f"extractvalue {{i128, i1}} {pair}, 0")
+        else:
+            old = body.op(f"load i128, ptr {pointer}, align 8")
+            same = body.op(f"icmp eq i128 {old}, {expected}")
+            stored = body.op(f"select i1 {same}, i128 {desired}, i128 {old}")
+            body.do(f"store i128 {stored}, ptr {pointer}, align 8")
+        upper = body.op(f"lshr i128 {old}, 64")
+        return [body.op(f"trunc i128 {each} to i64") for each in (old, upper)]
+
+    operands: list[Operand] = [(state.rep(value), value.type) for value in op.operands()]
+    for result, made in zip(
+        op.results, for_each_lane(state, operands, [u64, u64], emit), strict=True
+    ):
+        state.set(result, Varying(made))

@@ -126,7 +126,7 @@ class Blocks:
         if not self.several and sum(sizes) <= _MOST_STACK:
             return
         for op, size in zip(found, sizes, strict=True):
-            if self.several:
+            if self.several or state.turns:
                 self.array_places[op] = state.take(size)
             else:
                 offset = -(-state.scratch // 64) * 64
@@ -174,8 +174,8 @@ class Blocks:
         state, body = self.state, self.state.body
         end = body.label("chunk_end")
         count = state.layout.chunks
-        if count == 1:
-            state.known["chunk"] = "0"
+        if count == 1 or state.turns:
+            state.known["chunk"] = "%chunk" if state.turns else "0"
             yield end
             body.branch(end)
             body.start(end)

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gridlane.codegen.llvm.cpu import atomics, flushing, gridops, mathlib, memory, products, warps
+from gridlane.analysis.turns import takes_turns
+from gridlane.codegen.llvm.cpu import (
+    atomics,
+    directed,
+    flushing,
+    gridops,
+    mathlib,
+    memory,
+    products,
+    turns,
+    warps,
+)
 from gridlane.codegen.llvm.cpu.blocks import Blocks
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform
 from gridlane.codegen.llvm.cpu.layout import Layout, choose
@@ -21,7 +32,7 @@ from gridlane.ir.ops.floating import flushes
 from gridlane.ir.ops.memory import DynamicShared
 from gridlane.ir.values import Module
 
-FAMILIES = (atomics, gridops, mathlib, memory, products, warps)
+FAMILIES = (atomics, directed, gridops, mathlib, memory, products, turns, warps)
 """Imported for the emitters that they register."""
 
 MOST_REPEATED_LOOPS = 32
@@ -46,7 +57,8 @@ _PARAMETERS = {
 
 @dataclass(frozen=True, slots=True)
 class KernelCode:
-    """The LLVM IR of a kernel and the facts that the runtime needs."""
+    """The LLVM IR of a kernel and the facts that the runtime needs. Where warps take turns the
+    frames of ``turns`` add to its scratch: so many, of the coroutine ``turn``."""
 
     text: str
     entry: str
@@ -57,6 +69,12 @@ class KernelCode:
     symbols: tuple[str, ...]
     layout: Layout
     uses_dynamic_shared: bool
+    turns: int
+
+    @property
+    def turn(self) -> str:
+        """The coroutine's name."""
+        return turns.coroutine_of(self.entry)
 
 
 def emit_kernel(
@@ -90,12 +108,16 @@ def _emitted(
     ops = shapes.places.order
     loops = sum(isinstance(op, Loop) for op in ops)
     state.repeats_loops = loops <= MOST_REPEATED_LOOPS
-    state.body.piece = PIECE if len(ops) > LARGE else 0
+    state.turns = len(ops) <= turns.MOST and takes_turns(ops)
+    state.body.piece = PIECE if len(ops) > LARGE and not state.turns else 0
     state.used = {value for op in ops for value in op.operands()}
     _prologue(state, slots)
-    planner = Planner(shapes)
+    planner = Planner(shapes, whole=state.turns)
     blocks = Blocks(state, planner)
-    _each_block(state, blocks)
+    if state.turns:
+        _one_block(state, blocks)
+    else:
+        _each_block(state, blocks)
     functions = _outlined(state, kernel.name)
     scratch = -(-state.scratch // 64) * 64
     return KernelCode(
@@ -108,6 +130,7 @@ def _emitted(
         symbols=tuple(sorted(state.symbols)),
         layout=layout,
         uses_dynamic_shared=any(isinstance(op, DynamicShared) for op in ops),
+        turns=layout.chunks if state.turns else 0,
     )
 
 
@@ -137,13 +160,35 @@ def _prologue(state: Emission, slots: tuple[ParamSlot, ...]) -> None:
 
 def _each_block(state: Emission, blocks: Blocks) -> None:
     """Emit the loop over the blocks of this call."""
-    body, known = state.body, state.known
+    body = state.body
     counter = body.alloca("i64")
     body.do(f"store i64 %first, ptr {counter}")
     head, done = body.label("block"), body.label("end")
     body.branch(head)
     body.start(head)
     number = body.op(f"load i64, ptr {counter}", "block")
+    _find_block(state, number)
+    blocks.emit()
+    if state.open:
+        following = body.op(f"add i64 {number}, 1")
+        body.do(f"store i64 {following}, ptr {counter}")
+        more = body.op(f"icmp ult i64 {following}, %last")
+        body.branch_if(more, head, done)
+        body.start(done)
+    body.do("ret void")
+
+
+def _one_block(state: Emission, blocks: Blocks) -> None:
+    """Emit the work of a chunk of the block that a coroutine is given."""
+    _find_block(state, "%block")
+    blocks.emit()
+    if state.open:
+        state.body.branch("finished")
+
+
+def _find_block(state: Emission, number: str) -> None:
+    """Find a block's place in the grid."""
+    body, known = state.body, state.known
     known["block"] = number
     gx, gy = [body.op(f"zext i32 {known[f'grid.{axis}']} to i64") for axis in "xy"]
     row = body.op(f"udiv i64 {number}, {gx}")
@@ -153,14 +198,6 @@ def _each_block(state: Emission, blocks: Blocks) -> None:
         ("z", body.op(f"udiv i64 {row}, {gy}")),
     ):
         known[f"block.{axis}"] = body.op(f"trunc i64 {value} to i32")
-    blocks.emit()
-    if state.open:
-        following = body.op(f"add i64 {number}, 1")
-        body.do(f"store i64 {following}, ptr {counter}")
-        more = body.op(f"icmp ult i64 {following}, %last")
-        body.branch_if(more, head, done)
-        body.start(done)
-    body.do("ret void")
 
 
 def _outlined(state: Emission, entry: str) -> list[str]:
@@ -186,6 +223,11 @@ def _module_text(state: Emission, entry: str, functions: list[str], scratch: int
         if item.data is not None
     ]
     lines = [line.replace(_SCRATCH, str(scratch)) for line in state.body.lines]
+    allocas = state.body.allocas
+    if state.turns:
+        turn = turns.coroutine_of(entry)
+        functions = [*functions, *turns.coroutine(turn, allocas, lines)]
+        allocas, lines = [], turns.scheduler(turn, state.layout.chunks)
     parameters = ", ".join(f"{type_} {name}" for name, type_ in _PARAMETERS.items())
     width = state.machine.vector_bytes * 8
     attributes = (
@@ -204,7 +246,7 @@ def _module_text(state: Emission, entry: str, functions: list[str], scratch: int
             *constants,
             *head,
             "entry:",
-            *state.body.allocas,
+            *allocas,
             *lines,
             "}",
             *functions,

@@ -1,7 +1,8 @@
 """Mathematical functions: glibc's vector library where it has them, else libm lane by lane.
 
 Where there is no such library and the machine has fused multiply-add, ``legalize_math`` has already
-expanded functions into other ops. On other machines fast exp and log are inline.
+expanded functions into other ops. On other machines fast exp and log are inline. So are exp2 and
+log2 that may be rough, on each machine.
 
 glibc documents at most 4 ulp for libmvec; tests/ops measure the error here. f16 and bf16 compute in
 f32 and round once; f32 computes in f64, which makes nearly every result correctly rounded, unless
@@ -14,7 +15,7 @@ from gridlane.codegen.llvm import floats, scalars
 from gridlane.codegen.llvm.cpu.dispatch import emits
 from gridlane.codegen.llvm.cpu.lanes import Emission, Uniform, Varying
 from gridlane.codegen.llvm.cpu.perlane import for_each_lane
-from gridlane.codegen.llvm.cpu.polynomials import FUNCTIONS
+from gridlane.codegen.llvm.cpu.polynomials import FUNCTIONS, ROUGH
 from gridlane.codegen.llvm.text import flags, literal, mangle, scalar_name, splat, widen
 from gridlane.codegen.llvm.vector_library import vector_function
 from gridlane.core.dtypes import DType, f32, f64
@@ -40,6 +41,10 @@ def function(state: Emission, op: Op) -> None:
     uniform = state.shapes.of(op.results[0]).uniform
     lanes = 0 if uniform else state.lanes
     held = state.uniform if uniform else state.vector
+    if is_inline(op):
+        made = ROUGH[op.name](state.body, held(next(op.operands())), lanes)
+        state.set(op.results[0], Uniform(made) if uniform else Varying(made))
+        return
     wide = _precision(type_, getattr(op, "fast", FastMath.NONE))
     operands = [
         scalars.convert(state.body, held(value), type_, wide, lanes) for value in op.operands()
@@ -47,6 +52,12 @@ def function(state: Emission, op: Op) -> None:
     made = _call(state, op.name, scalar_name(wide), lanes, operands)
     result = scalars.convert(state.body, made, wide, type_, lanes)
     state.set(op.results[0], Uniform(result) if uniform else Varying(result))
+
+
+def is_inline(op: Op) -> bool:
+    """Whether an op is emitted as arithmetic on each machine, as it may be rough."""
+    rough = getattr(op, "fast", FastMath.NONE) & FastMath.ROUGH
+    return bool(rough) and op.name in ROUGH and op.results[0].type is f32
 
 
 def _precision(type_: DType, fast: FastMath) -> DType:

@@ -39,13 +39,16 @@ Plan = list[Segment | Skeleton]
 class Planner:
     """Makes the plan.
 
+    Args:
+        whole: whether it is one segment with the barriers in it.
+
     Attributes:
         scalar: ops that run once for the block, because the skeleton's branches need them.
         block_variables: variables that live once for the block.
         segment_of: for each op in a segment, nested ones included, the segment.
     """
 
-    def __init__(self, shapes: Shapes) -> None:
+    def __init__(self, shapes: Shapes, whole: bool = False) -> None:
         self.shapes = shapes
         self.scalar: set[Op] = set()
         self.block_variables: set[Var] = set()
@@ -55,8 +58,9 @@ class Planner:
         for op in shapes.places.order:
             if isinstance(op, memory.WriteVar):
                 self._writes.setdefault(op.var, []).append(op)
-        self._find_skeleton()
-        self._find_scalars()
+        if not whole:
+            self._find_skeleton()
+            self._find_scalars()
         self.plan = self._region(shapes.function.body)
 
     # ---- what runs once for the block

@@ -1,9 +1,14 @@
-"""Inline exp and log of f32 vectors, for fast-math kernels on machines without a vector library or
-a fused multiply-add, and where the library lacks functions.
+"""Inline functions of f32: exp and log for fast-math kernels on machines without a vector library
+or a fused multiply-add, and where the library lacks functions; exp2 and log2 where they may be
+rough (``FastMath.ROUGH``), on each machine.
 
 Argument reduction by powers of two, then a polynomial through the Chebyshev nodes of the reduced
-range (fitted for this file in 50-digit arithmetic). Within 2 ulp where the result is normal. The
-limits (0, infinity, overflow, underflow) are exact; NaN and negative arguments of log give NaN.
+range (fitted for this file in 50-digit arithmetic). Where the result is normal it is within 2 ulp,
+that of log2 within 2^-23 for arguments from 1/2 to 2, else within as much of the result. The limits
+(0, infinity, overflow, underflow) are exact; NaN and negative arguments of log give NaN.
+
+All may run in the processor's mode that flushes subnormal numbers (``flushing.py``): arguments and
+results are then 0 for them, and nothing between is one whose loss shows.
 """
 
 from __future__ import annotations
@@ -29,9 +34,22 @@ _LOG = (
 )
 """(log(1 + f) - f + f**2 / 2) / f**3 for sqrt(1/2) <= 1 + f <= sqrt(2), lowest power first."""
 
+_EXP2 = (
+    *(0.6931471824645996, 0.24022650718688965, 0.055503569543361664, 0.009618083015084267),
+    *(0.0013390863314270973, 0.00015453163359779865),
+)
+"""(2**r - 1) / r for |r| <= 1/2, lowest power first."""
+
+_LOG2 = (
+    *(1.4426950216293335, -0.721347451210022, 0.4809107482433319, -0.3606932759284973),
+    *(0.2879032492637634, -0.2391698807477951, 0.21607822179794312, -0.2058618813753128),
+    0.12310968339443207,
+)
+"""log2(1 + f) / f for sqrt(1/2) <= 1 + f <= sqrt(2), lowest power first."""
+
 
 class _Vector:
-    """Short names for the instructions of these functions."""
+    """Short names for the instructions of these functions. ``lanes`` may be 0, for a scalar."""
 
     def __init__(self, body: Body, lanes: int) -> None:
         self.body, self.lanes = body, lanes
@@ -71,12 +89,53 @@ class _Vector:
         bits = self.int_op("shl", biased, self.int(23))
         return self.body.op(f"bitcast {self.whole} {bits} to {self.real}")
 
+    def scaled(self, value: str, n: str) -> str:
+        """A number about 1 times 2 to an integral number, which is at most 256 in size, in two
+        factors, as it may exceed the exponents. A NaN stays one."""
+        whole = self.body.op(f"fptosi {self.real} {n} to {self.whole}")
+        whole = self.body.op(f"freeze {self.whole} {whole}")  # of a NaN any number
+        half = self.int_op("ashr", whole, self.int(1))
+        rest = self.int_op("sub", whole, half)
+        value = self.real_op("fmul", value, self.power_of_two(half))
+        return self.real_op("fmul", value, self.power_of_two(rest))
+
+    def clamped(self, x: str, low: float, high: float) -> str:
+        """A number within limits; a NaN stays one."""
+        least, most = self.const(low), self.const(high)
+        x = self.choose(f"fcmp olt {self.real} {x}, {least}", least, x)
+        return self.choose(f"fcmp ogt {self.real} {x}, {most}", most, x)
+
+    def parts(self, x: str) -> tuple[str, str]:
+        """(e as a float, f) with x = 2**e (1 + f) and sqrt(1/2) <= 1 + f <= sqrt(2), for positive
+        finite x."""
+        tiny = self.body.op(f"fcmp olt {self.real} {x}, {self.const(2.0**-126)}")
+        up = self.real_op("fmul", x, self.const(2.0**23))
+        normal = self.body.op(f"select {self.mask} {tiny}, {self.real} {up}, {self.real} {x}")
+        bits = self.body.op(f"bitcast {self.real} {normal} to {self.whole}")
+        # Relative to sqrt(1/2), the exponent field is e and the mantissa that of 1 + f.
+        shifted = self.int_op("sub", bits, self.int(0x3F3504F3))
+        e = self.int_op("ashr", shifted, self.int(23))
+        mantissa = self.int_op("sub", bits, self.int_op("shl", e, self.int(23)))
+        m = self.body.op(f"bitcast {self.whole} {mantissa} to {self.real}")
+        lowered = self.int_op("sub", e, self.int(23))
+        whole = self.whole
+        exponent = self.body.op(f"select {self.mask} {tiny}, {whole} {lowered}, {whole} {e}")
+        n = self.body.op(f"sitofp {whole} {exponent} to {self.real}")
+        return n, self.real_op("fsub", m, self.const(1.0))
+
+    def logarithm(self, x: str, value: str) -> str:
+        """The logarithm of x: ``value`` where x is positive and finite."""
+        infinity = self.const(float("inf"))
+        value = self.choose(f"fcmp ueq {self.real} {x}, {infinity}", x, value)
+        zero, minus = self.const(0.0), self.const(float("-inf"))
+        value = self.choose(f"fcmp oeq {self.real} {x}, {zero}", minus, value)
+        return self.choose(f"fcmp olt {self.real} {x}, {zero}", self.const(float("nan")), value)
+
 
 def exp(body: Body, x: str, lanes: int) -> str:
-    """e to the x: x = n ln 2 + r, and 2 to the n in two factors, as n may exceed the exponents."""
+    """e to the x: x = n ln 2 + r."""
     v = _Vector(body, lanes)
-    low = v.choose(f"fcmp olt {v.real} {x}, {v.const(-104.0)}", v.const(-104.0), x)
-    clamped = v.choose(f"fcmp ogt {v.real} {low}, {v.const(90.0)}", v.const(90.0), low)
+    clamped = v.clamped(x, -104.0, 90.0)
     scaled = v.real_op("fmul", clamped, v.const(_LOG2_E))
     n = body.intrinsic("rint", "float", lanes, [scaled])
     r = v.fma(n, v.const(-_LN2_HIGH), clamped)
@@ -84,40 +143,36 @@ def exp(body: Body, x: str, lanes: int) -> str:
     tail = v.polynomial(r, _EXP)
     square = v.real_op("fmul", r, r)
     value = v.real_op("fadd", v.fma(tail, square, r), v.const(1.0))
-    # A NaN converts to an arbitrary number; the value is NaN already.
-    whole = body.op(f"freeze {v.whole} {body.op(f'fptosi {v.real} {n} to {v.whole}')}")
-    half = v.int_op("ashr", whole, v.int(1))
-    rest = v.int_op("sub", whole, half)
-    value = v.real_op("fmul", value, v.power_of_two(half))
-    return v.real_op("fmul", value, v.power_of_two(rest))
+    return v.scaled(value, n)
+
+
+def exp2(body: Body, x: str, lanes: int) -> str:
+    """2 to the x: x = n + r; exact for integers."""
+    v = _Vector(body, lanes)
+    clamped = v.clamped(x, -152.0, 130.0)
+    n = body.intrinsic("rint", "float", lanes, [clamped])
+    r = v.real_op("fsub", clamped, n)
+    return v.scaled(v.fma(v.polynomial(r, _EXP2), r, v.const(1.0)), n)
 
 
 def log(body: Body, x: str, lanes: int) -> str:
-    """The natural logarithm: x = 2**e (1 + f) with 1 + f between sqrt(1/2) and sqrt(2)."""
+    """The natural logarithm."""
     v = _Vector(body, lanes)
-    tiny = body.op(f"fcmp olt {v.real} {x}, {v.const(2.0**-126)}")
-    up = v.real_op("fmul", x, v.const(2.0**23))
-    normal = body.op(f"select {v.mask} {tiny}, {v.real} {up}, {v.real} {x}")
-    bits = body.op(f"bitcast {v.real} {normal} to {v.whole}")
-    # Relative to sqrt(1/2), the exponent field is e and the mantissa that of 1 + f.
-    shifted = v.int_op("sub", bits, v.int(0x3F3504F3))
-    e = v.int_op("ashr", shifted, v.int(23))
-    mantissa = v.int_op("sub", bits, v.int_op("shl", e, v.int(23)))
-    m = body.op(f"bitcast {v.whole} {mantissa} to {v.real}")
-    f = v.real_op("fsub", m, v.const(1.0))
-    lowered = v.int_op("sub", e, v.int(23))
-    exponent = body.op(f"select {v.mask} {tiny}, {v.whole} {lowered}, {v.whole} {e}")
-    n = body.op(f"sitofp {v.whole} {exponent} to {v.real}")
+    n, f = v.parts(x)
     square = v.real_op("fmul", f, f)
     cube = v.real_op("fmul", square, f)
     tail = v.real_op("fmul", v.polynomial(f, _LOG), cube)
     tail = v.fma(n, v.const(_LN2_LOW), tail)
     tail = v.fma(square, v.const(-0.5), tail)
-    value = v.fma(n, v.const(_LN2_HIGH), v.real_op("fadd", f, tail))
-    infinity = v.const(float("inf"))
-    value = v.choose(f"fcmp ueq {v.real} {x}, {infinity}", x, value)
-    value = v.choose(f"fcmp oeq {v.real} {x}, {v.const(0.0)}", v.const(float("-inf")), value)
-    return v.choose(f"fcmp olt {v.real} {x}, {v.const(0.0)}", v.const(float("nan")), value)
+    return v.logarithm(x, v.fma(n, v.const(_LN2_HIGH), v.real_op("fadd", f, tail)))
+
+
+def log2(body: Body, x: str, lanes: int) -> str:
+    """The logarithm to base 2; exact for powers of 2."""
+    v = _Vector(body, lanes)
+    n, f = v.parts(x)
+    return v.logarithm(x, v.fma(v.polynomial(f, _LOG2), f, n))
 
 
 FUNCTIONS = {"exp": exp, "log": log}
+ROUGH = {"exp2": exp2, "log2": log2}

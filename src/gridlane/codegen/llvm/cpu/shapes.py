@@ -364,6 +364,7 @@ _RULES: dict[type[Op], Callable[[Shapes, Any], tuple[Shape, ...]]] = {
     grid.RunOthers: _block,
     atomic.Atomic: _varying,
     atomic.AtomicCas: _varying,
+    atomic.AtomicCasPair: _varying,
     warp.Shuffle: _varying,
     warp.MatchAny: _varying,
     warp.MatchAll: _warp_uniform,

@@ -22,7 +22,7 @@ from gridlane.codegen.llvm.gpu.trace import traced
 from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core.dtypes import DType
 from gridlane.ir.ops import grid
-from gridlane.ir.ops.atomic import Atomic, AtomicCas
+from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicCasPair
 from gridlane.ir.ops.grid import MemoryOrder
 from gridlane.ir.ops.memory import space_of
 from gridlane.ir.types import Space
@@ -32,7 +32,7 @@ _ACQUIRES = (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CST)
 
 
 @contextmanager
-def ordered(state: Emission, op: Atomic | AtomicCas) -> Generator[None]:
+def ordered(state: Emission, op: Atomic | AtomicCas | AtomicCasPair) -> Generator[None]:
     """Emit a relaxed atomic between the fences that give it its order."""
     scope = state.overlay.scopes[op.scope]
     with traced(state, op, op.pointer):
@@ -44,7 +44,7 @@ def ordered(state: Emission, op: Atomic | AtomicCas) -> Generator[None]:
             state.body.do(f"fence {scope}acq_rel")
 
 
-def is_own(op: Atomic | AtomicCas) -> bool:
+def is_own(op: Atomic | AtomicCas | AtomicCasPair) -> bool:
     """Whether an atomic is on the thread's own memory, for which GPUs have no atomics: LLVM lowers
     them only where it optimises, and no other thread can intervene."""
     return space_of(op.pointer) is Space.LOCAL

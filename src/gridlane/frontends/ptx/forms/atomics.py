@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 Operands = tuple[Operand, ...]
 
 _RED = "[.relaxed|release] [.cta|cluster|gpu|sys]"
-_ATOM = "[.relaxed|acquire|release|acq_rel] [.cta|cluster|gpu|sys]"
-_HINT = "[.L2::cache_hint]"
+ATOM = "[.relaxed|acquire|release|acq_rel] [.cta|cluster|gpu|sys]"
+HINT = "[.L2::cache_hint]"
 
 
 def _rows(head: str, tail: str, operands: str) -> Callable[[Build], Build]:
@@ -30,7 +30,7 @@ def _rows(head: str, tail: str, operands: str) -> Callable[[Build], Build]:
     op, types = tail.rsplit(" ", 1)
 
     def declare(build: Build) -> Build:
-        form(f"{head} [.global] {op} {_HINT} {types}", f"{operands}, policy?")(build)
+        form(f"{head} [.global] {op} {HINT} {types}", f"{operands}, policy?")(build)
         return form(f"{head} .shared|shared::cta {op} {types}", operands)(build)
 
     return declare
@@ -56,7 +56,8 @@ _ORDERS = {
 }
 
 
-def _how(m: Match) -> tuple[MemoryOrder, MemoryScope]:
+def how(m: Match) -> tuple[MemoryOrder, MemoryScope]:
+    """The order and the scope that a form names."""
     order = _ORDERS[m.one_of("relaxed", "acquire", "release", "acq_rel")]
     return order, SCOPES.get(m.one_of(*SCOPES), MemoryScope.DEVICE)
 
@@ -66,21 +67,21 @@ def _atomic(t: Values, m: Match, address: Operand, operand: Operand) -> Value:
     if kind in (AtomicKind.INC, AtomicKind.DEC) and dtype.is_signed:
         t.fail("inc and dec take .u32")
     value = t.read(operand, dtype)
-    return t.emit(Atomic(kind, t.target(address, dtype, space_of(m)), value, *_how(m)))
+    return t.emit(Atomic(kind, t.target(address, dtype, space_of(m)), value, *how(m)))
 
 
-@_rows(f"atom {_ATOM}", ".and|or|xor|exch .b32|b64", "d, a, b")
-@_rows(f"atom {_ATOM}", ".add .u32|s32|u64", "d, a, b")
-@_rows(f"atom {_ATOM}", ".min|max .u32|s32|u64|s64", "d, a, b")
-@_rows(f"atom {_ATOM}", ".inc|dec .u32", "d, a, b")
-@_rows(f"atom {_ATOM}", ".add .f32|f64", "d, a, b")
-@_rows(f"atom {_ATOM}", ".add .noftz .f16", "d, a, b")
+@_rows(f"atom {ATOM}", ".and|or|xor|exch .b32|b64", "d, a, b")
+@_rows(f"atom {ATOM}", ".add .u32|s32|u64", "d, a, b")
+@_rows(f"atom {ATOM}", ".min|max .u32|s32|u64|s64", "d, a, b")
+@_rows(f"atom {ATOM}", ".inc|dec .u32", "d, a, b")
+@_rows(f"atom {ATOM}", ".add .f32|f64", "d, a, b")
+@_rows(f"atom {ATOM}", ".add .noftz .f16", "d, a, b")
 def atom(t: Values, m: Match, o: Operands) -> None:
     """A change of memory; the result is the old value."""
     t.write(o[0], _atomic(t, m, o[1], o[2]))
 
 
-@_rows(f"atom {_ATOM}", ".add .noftz .f16x2|bf16|bf16x2", "d, a, b")
+@_rows(f"atom {ATOM}", ".add .noftz .f16x2|bf16|bf16x2", "d, a, b")
 def atom_halves(t: Values, m: Match, o: Operands) -> None:
     """A change of numbers of 16 bits; the result is the old word."""
     t.write(o[0], _sum_of_halves(t, m, o[1], o[2]))
@@ -120,7 +121,7 @@ def _changed_halves(t: Values, m: Match, pointer: Value, operand: Value, kind: D
             )
             half = b.cast(b.bitcast(b.binary(op, first, second), u16), word)
             made = b.or_(made, b.binary(arith.Shl, half, place))
-        got = t.emit(AtomicCas(pointer, seen, made, *_how(m)))
+        got = t.emit(AtomicCas(pointer, seen, made, *how(m)))
         b.write(known, got)
         b.break_if(b.eq(got, seen))
     return b.read(known)
@@ -133,9 +134,9 @@ _VECTORS = (
 )
 
 
-@form(f"atom {_ATOM} [.global] {_VECTORS[0]}", "d, a, b, policy?")
-@form(f"atom {_ATOM} [.global] {_VECTORS[1]}", "d, a, b, policy?")
-@form(f"atom {_ATOM} [.global] {_VECTORS[2]}", "d, a, b, policy?")
+@form(f"atom {ATOM} [.global] {_VECTORS[0]}", "d, a, b, policy?")
+@form(f"atom {ATOM} [.global] {_VECTORS[1]}", "d, a, b, policy?")
+@form(f"atom {ATOM} [.global] {_VECTORS[2]}", "d, a, b, policy?")
 def atom_vector(t: Values, m: Match, o: Operands) -> None:
     """A change of each element; the results are the old ones."""
     made = _elements(t, m, o[1], o[2])
@@ -162,7 +163,7 @@ def _elements(t: Values, m: Match, address: Operand, operand: Operand) -> list[V
         pointer = t.b.offset(start, t.b.const(number, i32))
         value = t.read(part, word)
         if word is f32:
-            made.append(t.emit(Atomic(AtomicKind.ADD, pointer, value, *_how(m))))
+            made.append(t.emit(Atomic(AtomicKind.ADD, pointer, value, *how(m))))
         else:
             made.append(_changed_halves(t, m, pointer, value, kind))
     return made
@@ -179,10 +180,10 @@ def red(t: Values, m: Match, o: Operands) -> None:
     _atomic(t, m, o[0], o[1])
 
 
-@form(f"atom {_ATOM} [.global|shared|shared::cta] .cas .b16|b32|b64", "d, a, b, c")
+@form(f"atom {ATOM} [.global|shared|shared::cta] .cas .b16|b32|b64", "d, a, b, c")
 def cas(t: Values, m: Match, o: Operands) -> None:
     """Compare and swap; the result is the old value."""
     dtype: DType = m.type
     pointer = t.target(o[1], dtype, space_of(m))
     parts = t.read(o[2], dtype), t.read(o[3], dtype)
-    t.write(o[0], t.emit(AtomicCas(pointer, *parts, *_how(m))))
+    t.write(o[0], t.emit(AtomicCas(pointer, *parts, *how(m))))

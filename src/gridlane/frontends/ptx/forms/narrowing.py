@@ -199,7 +199,7 @@ def _source(t: Values, m: Match, operand: Operand, kind: DType) -> Value:
 
 def _half(t: Values, m: Match, value: Value, target: DType) -> Value:
     """A source as a float, rounded as the form says."""
-    b, layout, mode = t.b, LAYOUTS[target], m.one_of(*_MODES)
+    b, layout, mode = t.b, LAYOUTS[target], m.one_of(*_MODES) or "rn"
     assert isinstance(value.type, DType)
     is_wide = target is f64 and value.type.bits < 64
     exact = is_wide or (target is f32 and value.type in (f16, bf16))
@@ -243,8 +243,8 @@ def positive(t: Values, value: Value) -> Value:
 @form("cvt .rz|rm|rp [.ftz] .bf16 .f32", "d, a")
 @form("cvt .rz|rm|rp .bf16 .f64", "d, a")
 @form("cvt .rn .bf16 .f64", "d, a")
-@form("cvt .rn|rz|rm|rp .bf16 .f16", "d, a")
-@form("cvt .rn|rz|rm|rp .f16 .bf16", "d, a")
+@form("cvt [.rn|rz|rm|rp] .bf16 .f16", "d, a")  # without a mode as ptxas has it, to nearest
+@form("cvt [.rn|rz|rm|rp] .f16 .bf16", "d, a")
 @form("cvt .rn|rz|rm|rp [.ftz] .f32 .bf16", "d, a")
 @form("cvt .ftz .f32 .bf16", "d, a")
 @form("cvt .rn|rz|rm|rp .f64 .bf16", "d, a")
@@ -277,7 +277,7 @@ def joined(t: Values, low: Value, high: Value) -> Value:
     return t.b.or_(t.b.cast(low, wide), shifted)
 
 
-@form("cvt .rn|rz [.relu] .tf32 .f32", "d, a")
+@form("cvt .rn|rz [.satfinite] [.relu] .tf32 .f32", "d, a")
 @form("cvt .rna [.satfinite] .tf32 .f32", "d, a")
 def to_tf32(t: Values, m: Match, o: Operands) -> None:
     """An f32 whose lower 13 bits are 0."""

@@ -1,24 +1,31 @@
-"""Arithmetic of f32 rounded towards zero, minus or plus infinity.
-
-The exact result is the sum of two f64: a product of f32 is exact in f64, and the error of a sum is
-a float (D. E. Knuth, "The Art of Computer Programming", volume 2, theorem 4.2.2 B). The nearest f32
-is the result, or its neighbour.
-"""
+"""Arithmetic of f32 rounded towards zero, minus or plus infinity, by f64 but for ``fma``."""
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import f32, f64, u32, u64
-from gridlane.frontends.ptx.forms.floating import result, source
+from gridlane.core.dtypes import f32, f64, u32
+from gridlane.frontends.ptx.forms.floating import computed, result, source
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.ops import math
-from gridlane.ir.ops.arith import Ge, Gt, Ne
+from gridlane.ir.ops.arith import Ne
+from gridlane.ir.ops.floating import (
+    FmaTowards,
+    Towards,
+    neighbour_towards,
+    rounded_towards,
+    sum_towards,
+)
 from gridlane.ir.values import Value
 from gridlane.passes.legalise.flushing import up
 
 Operands = tuple[Operand, ...]
-_MODES = "rz", "rm", "rp"
+WAYS = {"rz": Towards.ZERO, "rm": Towards.DOWN, "rp": Towards.UP}
+
+
+def way_of(m: Match) -> Towards:
+    """The direction that a form names."""
+    return WAYS[m.one_of(*WAYS)]
 
 
 @form("add .rz|rm|rp [.ftz] [.sat] .f32", "d, a, b")
@@ -28,7 +35,7 @@ def add(t: Values, m: Match, o: Operands) -> None:
     first, second = (t.b.cast(source(t, m, each), f64) for each in o[1:3])
     if m.form.root == "sub":
         second = t.b.neg(second)
-    result(t, m, o[0], rounded_sum(t, m.one_of(*_MODES), first, second))
+    result(t, m, o[0], sum_towards(t.b, way_of(m), first, second))
 
 
 @form("mul .rz|rm|rp [.ftz] [.sat] .f32", "d, a, b")
@@ -38,7 +45,7 @@ def mul(t: Values, m: Match, o: Operands) -> None:
 
     def product(first: Value) -> Value:
         made = t.b.mul(first, second)
-        return towards(t, m.one_of(*_MODES), made, made, t.b.const(0.0, f64))
+        return rounded_towards(t.b, way_of(m), made, made, t.b.const(0.0, f64))
 
     result(t, m, o[0], product(first), lambda: product(up(t.b, first)))
 
@@ -47,12 +54,11 @@ def mul(t: Values, m: Match, o: Operands) -> None:
 @form("mad .rz|rm|rp [.ftz] [.sat] .f32", "d, a, b, c")
 def fma(t: Values, m: Match, o: Operands) -> None:
     """A product and a sum."""
-    first, second, third = (t.b.cast(source(t, m, each), f64) for each in o[1:4])
 
-    def made(first: Value, third: Value) -> Value:
-        return rounded_sum(t, m.one_of(*_MODES), t.b.mul(first, second), third)
+    def made(x: Value, y: Value, z: Value) -> Value:
+        return t.b.value(FmaTowards(x, y, z, way_of(m), t.b.fast))
 
-    result(t, m, o[0], made(first, third), lambda: made(up(t.b, first), up(t.b, third)))
+    computed(t, m, o[0], made, *o[1:])
 
 
 @form("div .rz|rm|rp [.ftz] .f32", "d, a, b")
@@ -62,12 +68,12 @@ def div(t: Values, m: Match, o: Operands) -> None:
     one = t.b.const(1.0, f32)
     first = source(t, m, o[1]) if m.form.root == "div" else one
     second = source(t, m, o[2] if m.form.root == "div" else o[1])
-    dividend, divisor, mode = t.b.cast(first, f64), t.b.cast(second, f64), m.one_of(*_MODES)
-    made = _quotient(t, mode, dividend, divisor)
-    result(t, m, o[0], made, lambda: _quotient(t, mode, up(t.b, dividend), divisor))
+    dividend, divisor, way = t.b.cast(first, f64), t.b.cast(second, f64), way_of(m)
+    made = _quotient(t, way, dividend, divisor)
+    result(t, m, o[0], made, lambda: _quotient(t, way, up(t.b, dividend), divisor))
 
 
-def _quotient(t: Values, mode: str, first: Value, second: Value) -> Value:
+def _quotient(t: Values, way: Towards, first: Value, second: Value) -> Value:
     """A quotient of f64 that have the bits of f32, as an f32. The nearest one times the divisor is
     exact in f64: compared with the dividend it tells on which side the quotient is."""
     b = t.b
@@ -80,7 +86,7 @@ def _quotient(t: Values, mode: str, first: Value, second: Value) -> Value:
     # An infinite or zero quotient of finite numbers is off by more than a comparison shows.
     plain = b.and_(_is_finite(t, made), b.binary(Ne, made, b.zero(f32)))
     error = b.select(plain, error, b.sub(near, b.cast(made, f64)))
-    return _neighbour(t, mode, made, near, error)
+    return neighbour_towards(b, way, made, near, error)
 
 
 @form("sqrt .rz|rm|rp [.ftz] .f32", "d, a")
@@ -90,58 +96,7 @@ def sqrt(t: Values, m: Match, o: Operands) -> None:
     made = b.unary(math.Sqrt, value)
     wide = b.cast(made, f64)
     error = b.sub(b.cast(value, f64), b.mul(wide, wide))
-    result(t, m, o[0], _neighbour(t, m.one_of(*_MODES), made, wide, error))
-
-
-def rounded_sum(t: Values, mode: str, first: Value, second: Value) -> Value:
-    """The sum of two f64, as an f32."""
-    b = t.b
-    total = b.add(first, second)
-    part = b.sub(total, first)
-    error = b.add(b.sub(first, b.sub(total, part)), b.sub(second, part))
-    if mode == "rm":  # an exact 0 is -0, unless both are +0
-        bits = b.or_(b.bitcast(first, u64), b.bitcast(second, u64))
-        positive = b.eq(bits, b.zero(u64))
-        zero = b.select(positive, b.const(0.0, f64), b.const(-0.0, f64))
-        total = b.select(b.eq(total, b.const(0.0, f64)), zero, total)
-    return towards(t, mode, total, total, error)
-
-
-def towards(t: Values, mode: str, near: Value, sign: Value, error: Value) -> Value:
-    """The sum of ``near`` and a small ``error``, both f64, as an f32."""
-    b = t.b
-    made = b.cast(near, f32)
-    off = b.sub(near, b.cast(made, f64))
-    whole = b.select(b.eq(off, b.const(0.0, f64)), error, off)
-    return _neighbour(t, mode, made, sign, whole)
-
-
-def _neighbour(t: Values, mode: str, made: Value, sign: Value, error: Value) -> Value:
-    """The nearest f32, or its neighbour towards the mode's direction where ``error``, what the
-    exact result has more, says that it was passed."""
-    b, zero = t.b, t.b.const(0.0, f64)
-    above, below = b.binary(Gt, error, zero), b.lt(error, zero)
-    down, up = _step(t, made, -1), _step(t, made, 1)
-    if mode == "rm":
-        return b.select(below, down, made)
-    if mode == "rp":
-        return b.select(above, up, made)
-    positive = b.binary(Ge, sign, zero)
-    lower = b.select(b.and_(positive, below), down, made)
-    return b.select(b.and_(b.not_(positive), above), up, lower)
-
-
-def _step(t: Values, value: Value, direction: int) -> Value:
-    """The next f32 in a direction."""
-    b = t.b
-    bits = b.bitcast(value, u32)
-    one = b.const(1, u32)
-    is_negative = b.binary(Ge, bits, b.const(0x80000000, u32))
-    grows = is_negative if direction < 0 else b.not_(is_negative)
-    moved = b.select(grows, b.add(bits, one), b.sub(bits, one))
-    least = b.const(0x80000001 if direction < 0 else 1, u32)
-    is_zero = b.eq(b.and_(bits, b.const(0x7FFFFFFF, u32)), b.zero(u32))
-    return b.bitcast(b.select(is_zero, least, moved), f32)
+    result(t, m, o[0], neighbour_towards(b, way_of(m), made, wide, error))
 
 
 def _is_finite(t: Values, value: Value) -> Value:

@@ -35,7 +35,7 @@ _ROUGH: Ops = frozenset((math.Sin, math.Cos, math.Exp2, math.Log2))
 NVPTX = Natives(_NVPTX, _NVPTX, _NVPTX, _ROUGH)
 """An NVIDIA GPU without libdevice. The approximate instructions for sin, cos, exp2 and log2 are
 not accurate enough to count."""
-CPU = Natives(_NVPTX, _NVPTX, _NVPTX)
+CPU = Natives(_NVPTX, _NVPTX, _NVPTX, frozenset((math.Exp2, math.Log2)))
 """A CPU without a vector math library."""
 NOTHING = Natives(frozenset(), frozenset(), frozenset())
 """A target that has only arithmetic, sqrt and the rounding functions."""

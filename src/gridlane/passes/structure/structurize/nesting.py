@@ -124,4 +124,6 @@ def _meets(op: Op) -> bool:
 def _waits(op: Op) -> bool:
     """Whether an op may see what another thread of the warp does meanwhile."""
     is_volatile = isinstance(op, memory.Load) and op.volatile
-    return is_volatile or isinstance(op, atomic.Atomic | atomic.AtomicCas | control.Call)
+    return is_volatile or isinstance(
+        op, atomic.Atomic | atomic.AtomicCas | atomic.AtomicCasPair | control.Call
+    )

@@ -8,10 +8,10 @@ from __future__ import annotations
 from gridlane.codegen.llvm.atomics import as_bits, from_bits
 from gridlane.codegen.llvm.gpu import atomics
 from gridlane.codegen.llvm.gpu.emission import Emission
-from gridlane.codegen.llvm.gpu.nvptx.overlay import emits
+from gridlane.codegen.llvm.gpu.nvptx.overlay import emits, require
 from gridlane.codegen.llvm.text import scalar_name
 from gridlane.core.dtypes import DType
-from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicKind
+from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicCasPair, AtomicKind
 from gridlane.ir.ops.grid import MemoryScope
 from gridlane.ir.ops.memory import space_of
 from gridlane.ir.types import Space
@@ -50,6 +50,51 @@ def cas(state: Emission, op: AtomicCas) -> None:
         system = op.scope is MemoryScope.SYSTEM and not atomics.is_own(op)
         old = _swap_for_the_system(state, op) if system else atomics.swap(state, op)
     state.set(op.results[0], old)
+
+
+_SCOPES = {
+    MemoryScope.WARP: "cta",
+    MemoryScope.BLOCK: "cta",
+    MemoryScope.DEVICE: "gpu",
+    MemoryScope.SYSTEM: "sys",
+}
+
+
+@emits(AtomicCasPair)
+def cas_pair(state: Emission, op: AtomicCasPair) -> None:
+    """Emit atom.cas.b128; a thread's own memory is compared and written by words."""
+    require(state, 90, op, "an atomic of 128 bits")
+    words = [state.name(each) for each in [*op.operands()][1:]]
+    with atomics.ordered(state, op):
+        old = _own_pair(state, op, words) if atomics.is_own(op) else _swapped(state, op, words)
+    for result, made in zip(op.results, old, strict=True):
+        state.set(result, made)
+
+
+def _swapped(state: Emission, op: AtomicCasPair, words: list[str]) -> list[str]:
+    width, letter, where, address = _address(state, op.pointer)
+    text = (
+        "{ .reg .b128 %old, %expected, %desired; mov.b128 %expected, {$3, $4}; "
+        f"mov.b128 %desired, {{$5, $6}}; atom.relaxed.{_SCOPES[op.scope]}{where}.cas.b128 %old, "
+        "[$2], %expected, %desired; mov.b128 {$0, $1}, %old; }"
+    )
+    arguments = ", ".join((f"{width} {address}", *(f"i64 {word}" for word in words)))
+    constraints = f"=l,=l,{letter},l,l,l,l,~{{memory}}"
+    pair = state.body.op(f'call {{i64, i64}} asm sideeffect "{text}", "{constraints}"({arguments})')
+    return [state.body.op(f"extractvalue {{i64, i64}} {pair}, {place}") for place in (0, 1)]
+
+
+def _own_pair(state: Emission, op: AtomicCasPair, words: list[str]) -> list[str]:
+    body, kind = state.body, state.register_name(op.pointer.type)
+    second = body.op(f"getelementptr i64, {state.typed(op.pointer)}, i32 1")
+    places = state.typed(op.pointer), f"{kind} {second}"
+    old = [body.op(f"load i64, {place}, align 8") for place in places]
+    same = [body.op(f"icmp eq i64 {a}, {b}") for a, b in zip(old, words, strict=False)]
+    both = body.op(f"and i1 {same[0]}, {same[1]}")
+    for place, was, desired in zip(places, old, words[2:], strict=True):
+        new = body.op(f"select i1 {both}, i64 {desired}, i64 {was}")
+        body.do(f"store i64 {new}, {place}, align 8")
+    return old
 
 
 # ---- system scope
@@ -128,11 +173,7 @@ def _assembly(
     state: Emission, pointer: Value, word: str, suffix: str, operands: list[tuple[str, str, str]]
 ) -> str:
     """Emit ``atom.relaxed.sys``; operands: (constraint, type, value); result as the first."""
-    space = space_of(pointer)
-    shared = space is Space.SHARED
-    width, letter = ("i32", "r") if shared else ("i64", "l")
-    where = {Space.GLOBAL: ".global", Space.SHARED: ".shared"}.get(space, "")
-    address = state.body.op(f"ptrtoint {state.typed(pointer)} to {width}")
+    width, letter, where, address = _address(state, pointer)
     names = ", ".join(f"${n + 2}" for n in range(len(operands)))
     text = f"atom.relaxed.sys{where}.{word}.{suffix} $0, [$1], {names};"
     constraints = ",".join((f"={operands[0][0]}", letter, *(c for c, _, _ in operands)))
@@ -140,3 +181,11 @@ def _assembly(
     return state.body.op(
         f'call {operands[0][1]} asm sideeffect "{text}", "{constraints},~{{memory}}"({arguments})'
     )
+
+
+def _address(state: Emission, pointer: Value) -> tuple[str, str, str, str]:
+    """The type of an address in assembly, its constraint, its space and the number."""
+    space = space_of(pointer)
+    width, letter = ("i32", "r") if space is Space.SHARED else ("i64", "l")
+    where = {Space.GLOBAL: ".global", Space.SHARED: ".shared"}.get(space, "")
+    return width, letter, where, state.body.op(f"ptrtoint {state.typed(pointer)} to {width}")

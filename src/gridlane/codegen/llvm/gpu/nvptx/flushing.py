@@ -89,6 +89,18 @@ def arithmetic(state: Emission, op: Op) -> None:
     state.set(op.results[0], made)
 
 
+_TOWARDS = {floating.Towards.ZERO: "rz", floating.Towards.DOWN: "rm", floating.Towards.UP: "rp"}
+
+
+@emits(floating.FmaTowards)
+def fused_towards(state: Emission, op: floating.FmaTowards) -> None:
+    """Emit the instruction, which is as old as ``fma.rn``."""
+    suffix = ".ftz.f" if floating.flushes(op) else ".f"
+    arguments = [("float", state.name(value)) for value in op.operands()]
+    name = f"llvm.nvvm.fma.{_TOWARDS[op.towards]}{suffix}"
+    state.set(op.results[0], state.body.call("float", name, arguments))
+
+
 @emits(floating.Flush)
 def flush(state: Emission, op: floating.Flush) -> None:
     """Emit a product with 1, which flushes."""

@@ -169,7 +169,18 @@ def _rewritten(text: str) -> str:
     """
     for found, put in _REWRITTEN:
         text = found.sub(put, text)
+    if ".b128" in text:  # assembly of ours has them
+        text = _VERSION.sub(lambda found: max(found[0], _WIDE, key=_number), text, count=1)
     return text
+
+
+_VERSION = re.compile(r"^\.version \d+\.\d+", re.MULTILINE)
+_WIDE = ".version 8.4"
+"""The first version of PTX with atomics of 128 bits of every scope."""
+
+
+def _number(line: str) -> tuple[int, ...]:
+    return tuple(map(int, line.split()[1].split(".")))
 
 
 def optimised_text(*how: Any) -> str:

@@ -1,0 +1,69 @@
+"""Run the warps of a block by turns, where some wait in loops for others.
+
+One warp runs at a time, in order, until it waits: at ``run_others`` for its next turn, at a barrier
+until all warps that have not ended wait at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gridlane.analysis.turns import takes_turns
+from gridlane.core.errors import KernelError
+from gridlane.core.source import describe
+from gridlane.interp.cooperative import Seat
+from gridlane.interp.state import Block
+from gridlane.ir.op import Op
+from gridlane.ir.ops.grid import Barrier
+from gridlane.ir.values import Module
+
+
+def warps_take_turns(module: Module) -> bool:
+    """Whether warps of the kernel's blocks wait for each other."""
+    return takes_turns([op for f in module.functions.values() for op in f.body.walk()])
+
+
+def run_by_turns(warps: list[Block], run: Callable[[Block], None]) -> None:
+    """Run the warps of a block to their ends.
+
+    Raises:
+        KernelError: they wait at different barriers, or one of them has failed.
+    """
+    seats = [Seat(warp.index, lambda _, warp=warp: run(warp)) for warp in warps]
+    for warp, seat in zip(warps, seats, strict=True):
+        warp.wait = seat.wait
+    running = seats
+    try:
+        while running:
+            _round(running)
+            running = [seat for seat in running if not seat.done]
+    finally:
+        if running:
+            warps[0].launch.stopped = True  # also for a warp in an endless loop
+        for seat in running:
+            if not seat.done:
+                seat.stop()
+
+
+def _round(running: list[Seat]) -> None:
+    """Run each warp that does not wait at a barrier, or all, until it waits or ends."""
+    ready = [seat for seat in running if not isinstance(seat.waiting, Barrier)]
+    if not ready:
+        _check(running)
+    for seat in ready or running:
+        seat.turn()
+        if seat.error is not None:
+            raise seat.error
+
+
+def _check(running: list[Seat]) -> None:
+    places = list(dict.fromkeys(seat.waiting for seat in running))
+    if len(places) == 1:
+        return
+    first, second = places[:2]
+    assert isinstance(first, Op) and isinstance(second, Op)
+    text = (
+        f"{second.name}: not all threads of block {running[0].index} come to the same barrier: "
+        f"some wait at that at {first.loc}, others at this one (at {second.loc})"
+    )
+    raise KernelError("\n".join(filter(None, (text, describe(second.loc), describe(first.loc)))))
