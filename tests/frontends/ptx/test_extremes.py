@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ def test_three_operands(device, spelling):
     compute = cases(spelling.replace(".abs", ""))[0].compute
     magnitude = 0x7FFFFFFF if ".abs" in spelling else 0xFFFFFFFF
     got = results(device, BODY.format(spelling=spelling), 256, source).view(np.float32)
-    wanted: list[int] = []
+    wanted: list[Any] = []
     for row in source.reshape(-1, 3).tolist():
         first, second, third = (word & magnitude for word in row)
         wanted += compute(compute(first, second)[0], third)
