@@ -27,6 +27,7 @@ OTHERS = {
     "memory": "ld ldu st prefetch prefetchu discard applypriority createpolicy isspacep cp cvta",
     "atomics": "atom red",
     "threads": "mbarrier bar barrier membar fence nanosleep pmevent brkpt setmaxnreg",
+    "clusters": "mapa getctarank griddepcontrol",
     "matrices": "mma wmma ldmatrix stmatrix movmatrix",
     "textures": "tex tld4 txq suld sust sured suq",
     "warps": "shfl vote activemask match redux elect",
@@ -36,13 +37,15 @@ OTHERS = {
 ROOTS = [root for root in FORMS if root not in " ".join(OTHERS.values()).split()]
 _VECTORS = "mov.v2", "mov.v4", "mov.b128"
 """Copies of several registers, which test_spellings runs."""
+_THREE = re.compile(r"(min|max)\.(ftz\.)?(NaN\.)?abs\.f32")
+"""Forms of three operands, which test_extremes runs."""
 SPELLINGS = list(
     dict.fromkeys(
         spelling
         for root in ROOTS
         for row in FORMS[root]
         for spelling in row.spellings()
-        if not spelling.startswith(_VECTORS)
+        if not spelling.startswith(_VECTORS) and not _THREE.fullmatch(spelling)
     )
 )
 USES = list(uses(SPELLINGS))

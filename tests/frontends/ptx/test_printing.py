@@ -109,3 +109,21 @@ def test_texts_of_the_module(device, capfd):
 def test_a_text_that_is_not_known(body, told):
     with pytest.raises(PtxError, match=told):
         results("interp", body, module=MODULE)
+
+
+@pytest.mark.parametrize("device", ["interp", "cpu"])
+def test_registers_that_are_used_anew(device, capfd):
+    results(
+        device,
+        """.local .align 8 .b8 buffer[8];
+        mov.u64 %rd1, buffer; st.local.u32 [%rd1], %t; cvta.local.u64 %rd1, %rd1;
+        mov.u64 %rd2, %rd1; mov.u64 %rd1, text; cvta.global.u64 %rd1, %rd1; add.u64 %rd1, %rd1, 1;
+        { .param .b64 a; .param .b64 b; .param .b32 c;
+        st.param.b64 [a], %rd1; st.param.b64 [b], %rd2;
+        call (c), vprintf, (a, b); ld.param.b32 %result, [c]; }""",
+        threads=1,
+        module=".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
+        ".global .b8 text[6] = {35, 116, 37, 100, 10, 0};",
+    )
+    cuda.synchronize()
+    assert capfd.readouterr().out == "t0\n"

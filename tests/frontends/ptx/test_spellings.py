@@ -132,6 +132,10 @@ def test_a_policy_that_nothing_names(run):
         ("-1 < 1 ? 6 : 7", 6),
         ("((((4))))", 4),
         ("1 << 63 >> 63", -1),
+        ("(1 << 4) | ((3 > 2) ? 0x100 : 7) + (WARP_SZ * 2)", 0x150),
+        ("WARP_SZ - 1", 31),
+        ("(1.5 + .5) * -4e1 / 0f40000000", -40.0),
+        ("2.5 > 1.5 ? .5 : 3.0", 0.5),
     ],
 )
 def test_constant_expressions(text, value):
@@ -140,7 +144,8 @@ def test_constant_expressions(text, value):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "(", "1 +", "1 2", "4 / 0", "1.5 + 2", "x + 1", "(" * 400 + ")" * 400]
+    "text",
+    ["", "(", "1 +", "1 2", "4 / 0", "1.5 + 2", "x + 1", "~1.5", "09", "(" * 400 + ")" * 400],
 )
 def test_no_constant_expressions(text):
     assert evaluate(text) is None
@@ -173,6 +178,13 @@ def test_operands_that_are_expressions(run):
         mov.u32 %r3, (3 + 4 * 5) << 2;
         add.u32 %r3, %r3, (1);
         add.u32 %r3, %r3, 2 * 3;
+        .reg .b32 %more<0x10>; .shared .align 0x8 .b8 wide[8];
+        sub.u32 %more15, %r3, WARP_SZ | 1;
+        add.u32 %r3, %more15, (32) | 1;
+        cvt.rn.f32.u32 %f1, %r3;
+        add.f32 %f1, %f1, (1.5 - 2.5);
+        cvt.rzi.u32.f32 %r3, %f1;
+        add.u32 %r3, %r3, 1;
         add.s64 %rd2, %rd2, %rd3;
         st.global.u32 [%rd2], %r3;""")
     assert (y == 99).all()
@@ -223,6 +235,30 @@ def test_registers_of_vectors(run):
         st.global.u32 [%rd2], %r4;""")
     pairs = x.reshape(-1, 2)
     assert (y == np.repeat(pairs[:, 1] * 100 + pairs[:, 0], 2)).all()
+
+
+@pytest.mark.parametrize(
+    "code, told",
+    [
+        ("mov.f32 %f1, 1;", "a float is written 1.0 or 0f3F800000, not 1"),
+        ("add.f32 %f1, %f1, 0x3f800000;", "a float is written 1.0"),
+        ("add.u32 %rd1, %rd1, 4;", "64 bits, not the 32"),
+        (".reg .f64 %d; ld.global.f32 %d, [%rd1];", "%d is .f64, and the result is .f32"),
+        (".reg .f64 %d; mov.f64 %d, 1.0; st.global.f32 [%rd1], %d;", "is .f64, not .f32"),
+        ("mov.u32 %r3, 09;", "no operand: 09"),
+    ],
+)
+def test_operands_of_another_type(run, code, told):
+    with pytest.raises(PtxError, match=told):
+        run(code)
+
+
+def test_a_pragma_before_the_body(run):
+    head = HEAD.replace(".param .u32 n) {", '.param .u32 n)\n.maxntid 32 .pragma "a; {";\n{')
+    x, y = np.zeros(32, np.uint32), np.zeros(32, np.uint32)
+    kernel = cuda.RawModule(code=head + "st.global.u32 [%rd2], 7; ret; }").get_function("k")
+    kernel(1, 32, (x, y, 0))
+    assert y[0] == 7
 
 
 @pytest.mark.parametrize(
@@ -295,3 +331,21 @@ def test_hints_of_loads_that_have_no_use_for_them(run):
         n=9,
     )
     assert (y == x + 18).all()
+
+
+def test_parameters_of_128_bits(run):
+    head = HEAD.replace(".param .u32 n)", ".param .align 16 .b8 n[48])").replace(
+        "ld.param.u32 %r1, [n];", ""
+    )
+    code = """
+        .reg .b128 %q<2>;
+        ld.param.b128 %q0, [n + 16];
+        mov.b64 %rd4, n; cvta.param::entry.u64 %rd4, %rd4;
+        ld.b128 %q1, [%rd4 + 32];
+        mov.b128 {%rd5, %rd6}, %q0; mov.b128 {%rd7, %rd8}, %q1;
+        sub.u64 %rd6, %rd6, %rd7;
+        st.global.u64 [%rd2], %rd6; ret; }"""
+    y = np.zeros(32, np.uint32)
+    words = np.array([1, 2, 3, 400, 50, 6], np.uint64)  # a struct by value
+    cuda.RawModule(code=head + code).get_function("k")(1, 32, (y, y, words))
+    assert y[0] == 350

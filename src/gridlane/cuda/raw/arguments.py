@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -58,6 +59,23 @@ def on_device(args: tuple[Any, ...], back: Writebacks) -> tuple[Any, ...]:
     for value in found:
         convert = converter(value, _UNKNOWN) if _is_array(value) else None
         made.append(convert(value, back) if convert else value)
+    return tuple(made)
+
+
+def structs_as_bytes(args: tuple[Any, ...], sizes: Mapping[int, int]) -> tuple[Any, ...]:
+    """The arguments with the bytes of those host arrays that are structs by value.
+
+    Args:
+        sizes: of the parameters that are arrays of bytes. One of 8 may hold an address, which an
+            array stands for.
+    """
+    if not sizes:
+        return args
+    made = list(args)
+    for number, size in sizes.items():
+        value = args[number] if number < len(args) else None
+        if isinstance(value, np.ndarray) and value.ndim and value.nbytes == size != 8:
+            made[number] = value.tobytes()
     return tuple(made)
 
 

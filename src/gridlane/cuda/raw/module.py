@@ -18,7 +18,14 @@ from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.host.streams import AnyStream
 from gridlane.cuda.kernels.overlaps import Writebacks
-from gridlane.cuda.raw.arguments import Layout, layout, on_device, packed, refuse_textures
+from gridlane.cuda.raw.arguments import (
+    Layout,
+    layout,
+    on_device,
+    packed,
+    refuse_textures,
+    structs_as_bytes,
+)
 from gridlane.cuda.raw.code import RawCode, compiled, decoded
 from gridlane.cuda.raw.heap import heap
 from gridlane.cuda.texture.references import Reference
@@ -166,6 +173,8 @@ class RawKernel(ProcessBound):
         self._source = PtxSource(code.module, name)
         # Where PTX says f64 it means binary64, also on devices without it.
         options_ = KernelOptions(fp64="exact")
+        params = enumerate(self._source.entry.params)
+        self._structs = {number: each.size for number, each in params if each.is_array}
         self._kernel = Kernel(self._source, (), options_)
         self._native = code.native.kernel(self._source, options_)
         self._plans: dict[tuple[Any, Dim3], tuple[Kernel, Plan]] = {}
@@ -228,7 +237,7 @@ class RawKernel(ProcessBound):
         back = Writebacks()
         if kernel is self._native:
             refuse_textures(self.name, args)
-        given = on_device(args, back)
+        given = on_device(structs_as_bytes(args, self._structs), back)
         params, given = self._packed(plan, threads, given)
         native = stream.native if isinstance(stream, AnyStream) else None
         if stream is not None and native is None:

@@ -39,7 +39,7 @@ _STATEMENT = re.compile(
     )""",
     re.VERBOSE,
 )
-_RANGE = re.compile(r"([A-Za-z_$%][\w$]*)<(\d{1,10})>")
+_RANGE = re.compile(r"([A-Za-z_$%][\w$]*)<(\d{1,10}|0[xX][\da-fA-F]{1,8})>")
 _ADDRESS = re.compile(r"\[\s*([^\s\[\]+]+)?\s*(?:\+?\s*([^\[\]{},]+?))?\s*\]")
 _NAME = re.compile(r"[A-Za-z_$%][\w$]*")
 _PLUS = re.compile(r"([A-Za-z_$%][\w$]*)\s*([+-])\s*(.+)")
@@ -252,7 +252,7 @@ class _Reader:
         names = self.scopes[-1][1]
         for name in words[1:]:
             if found := _RANGE.fullmatch(name):
-                count = int(found[2])
+                count = int(found[2], 16 if found[2][1:2] in ("x", "X") else 10)
                 if count > _MOST_REGISTERS:
                     self.text.fail(f"{name}: more than 2^24 registers", at)
                 if found[1] in names.ranges:
@@ -343,8 +343,9 @@ class _Reader:
         first = part[0]
         if first == "[":
             return self._texel(part, at) if "," in part else self._address(part, at)
-        if first == "(" and (constant := evaluate(part)) is not None and not self.in_call:
-            return constant
+        is_expression = first in "-+~!0123456789" or part.startswith("WARP_SZ")
+        if (is_expression or (first == "(" and not self.in_call)) and (made := _constant(part)):
+            return made
         if first == "{" and part[-1] != "}" and "|" in part:
             left, _, right = part.rpartition("|")
             return Pair(self._operand(left.strip(), at), self._operand(right.strip(), at))
@@ -364,14 +365,8 @@ class _Reader:
             if isinstance(inner, Reg) and inner.register.type is b1 and not inner.negated:
                 return Reg(inner.register, True)
             self.text.fail(f"{part}: only a predicate is negated so", at, len(part))
-        value = number(part)
-        if value is None and (first == "-" or "." in part):
-            chosen = self._chosen(part)
-            if chosen is not None:
-                return chosen
-        if value is None and first in "-+~!(0123456789":
-            value = evaluate(part)
-        return value if value is not None else self._named(part, at)
+        chosen = self._chosen(part) if first == "-" or "." in part else None
+        return chosen if chosen is not None else self._named(part, at)
 
     def _chosen(self, part: str) -> Part | None:
         """Some bytes or halves of a register, or its negation."""
@@ -397,7 +392,7 @@ class _Reader:
             return self._element(match[1], match[2], at)
         if part in _RESERVED:
             return Symbol(part, _RESERVED[part])
-        if part[0] == "%" or part == "WARP_SZ":
+        if part[0] == "%":
             return Special(part)
         if match := _PLUS.fullmatch(part):
             variable, value = self._find(match[1]), evaluate(match[3])
@@ -442,6 +437,11 @@ class _Reader:
         if isinstance(target, Symbol) and target.variable is not None:
             return Address(target, int(offset.value))
         self.text.fail(f"{base[:40]} is not declared", at + 1, len(base))
+
+
+def _constant(part: str) -> Number | None:
+    found = number(part)
+    return evaluate(part) if found is None else found
 
 
 __all__ = ["Block", "Body", "Instruction", "Number", "parse_body"]

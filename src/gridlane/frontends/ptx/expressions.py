@@ -1,33 +1,37 @@
-"""Constant expressions. PTX ISA 9.0, "Constant Expressions": integers of 64 bits.
+"""Constant expressions. PTX ISA 9.0, "Constant Expressions": integers of 64 bits, or f64.
 
 An expression of numbers without a sign suffix is signed; ``U``, 2^63 and above, and an operand of
-these make it unsigned.
+these make it unsigned. Floats have sums, products and orders among themselves.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 from gridlane.frontends.ptx.operands import Number, number
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<cast>\(\s*\.(?P<kind>[su])64\s*\))|(?P<number>\d\w*)"
+    r"\s*(?:(?P<cast>\(\s*\.(?P<kind>[su])64\s*\))|(?P<number>0[fFdD][0-9a-fA-F]+|(?:\d+\.\d*|\.\d+|\d+(?=[eE]))"
+    r"(?:[eE][+-]?\d+)?|\d\w*|WARP_SZ\b)"
     r"|(?P<operator><<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>&^|!~?:()]))"
 )
 _MOST_TOKENS = 1000
 _DEPTH = 50
 _BITS = (1 << 64) - 1
 
-_Typed = tuple[int, bool]
+_Typed = tuple[int | float, bool]
 """A value, and whether it is unsigned."""
 
 
-def _divided(a: int, b: int) -> int:
+def _divided(a: Any, b: Any) -> Any:
+    if isinstance(a, float):
+        return a / b
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
-_LEVELS: tuple[dict[str, Callable[[int, int], int]], ...] = (
+_LEVELS: tuple[dict[str, Callable[[Any, Any], Any]], ...] = (
     {"||": lambda a, b: int(bool(a or b))},
     {"&&": lambda a, b: int(bool(a and b))},
     {"|": lambda a, b: a | b},
@@ -45,6 +49,7 @@ _LEVELS: tuple[dict[str, Callable[[int, int], int]], ...] = (
 """The binary operators, those that bind least first."""
 
 _ORDERS = frozenset(["==", "!=", "<", ">", "<=", ">=", "&&", "||"])
+_OF_FLOATS = frozenset(["+", "-", "*", "/", "==", "!=", "<", ">", "<=", ">="])
 
 
 def evaluate(text: str) -> Number | None:
@@ -57,7 +62,9 @@ def evaluate(text: str) -> Number | None:
         value, _ = reader.choice(0)
     except (_NoneError, ZeroDivisionError):
         return None
-    return Number(value) if reader.at == len(tokens) else None
+    if reader.at < len(tokens):
+        return None
+    return Number(value, 0 if isinstance(value, float) else -1)
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
@@ -110,6 +117,13 @@ class _Reader:
         value, is_unsigned = self._binary(level + 1, depth)
         while operator := self._next(*_LEVELS[level]):
             other, also = self._binary(level + 1, depth)
+            if isinstance(value, float) or isinstance(other, float):
+                if not isinstance(value, float) or type(other) is not type(value):
+                    raise _NoneError  # of an integer and a float the ISA says nothing
+                if operator not in _OF_FLOATS:
+                    raise _NoneError
+                value = _LEVELS[level][operator](value, other)
+                continue
             together = is_unsigned if operator in ("<<", ">>") else is_unsigned or also
             first, second = _wrapped(value, together), _wrapped(other, together)
             is_unsigned = together and operator not in _ORDERS
@@ -126,15 +140,24 @@ class _Reader:
                     raise _NoneError
                 return inner
             value, is_unsigned = self._unary(depth + 1)
+            if isinstance(value, float):
+                if operator not in "+-":
+                    raise _NoneError
+                return (-value if operator == "-" else value), False
             made = {"+": value, "-": -value, "!": int(not value), "~": ~value}[operator]
             return _wrapped(made, is_unsigned), is_unsigned and operator != "!"
         kind, text = self.tokens[self.at]
         self.at += 1
         if kind == "cast":
-            return _wrapped(self._unary(depth + 1)[0], text == "u"), text == "u"
-        known = number(text) if kind == "number" else None
-        if known is None or known.is_float:
+            value, _ = self._unary(depth + 1)
+            if isinstance(value, float):
+                raise _NoneError
+            return _wrapped(value, text == "u"), text == "u"
+        known = number("32" if text == "WARP_SZ" else text) if kind == "number" else None
+        if known is None:
             raise _NoneError
+        if known.is_float:
+            return float(known.value), False
         value = int(known.value)
         return value, text[-1] in "uU" or value >> 63 > 0
 

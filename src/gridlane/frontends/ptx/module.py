@@ -25,10 +25,12 @@ _FILE = re.compile(r'\.file\s+(\d+)\s+"((?:[^"\\\n]|\\.)*)"[^\n]*')
 _SKIPPED = re.compile(r"\.pragma\b[^;]*;|\.loc\b[^\n]*")
 _ALIAS = re.compile(rf"\.alias\s+(?P<name>{_NAME})\s*,\s*(?P<of>{_NAME})\s*;")
 _SECTION = re.compile(r"\.section\s+[^\s{]+\s*\{")
+_CLUSTERS = re.compile(r"\.(?:reqnctapercluster|explicitcluster)\b")
 _LINKING = re.compile(r"\.(extern|visible|weak|common)\b\s*")
+_PRAGMA = r'\.pragma\b(?:"[^"]*"|[^;"])*;'
 _FUNCTION = re.compile(
     rf"\.(?P<kind>entry|func)\b\s*(?:\((?P<results>[^()]*)\)\s*)?(?P<name>{_NAME})\s*"
-    rf"(?:\((?P<params>[^()]*)\)\s*)?(?P<tuning>[^{{;]*)(?P<end>[{{;])"
+    rf"(?:\((?P<params>[^()]*)\)\s*)?(?P<tuning>(?>{_PRAGMA}|[^{{;])*)(?P<end>[{{;])"
 )
 _VARIABLE = re.compile(
     r"\.(?P<space>global|const|shared|local|tex|param)\b(?P<rest>[^;={]*)(?:=\s*(?P<value>[^;]*))?;"
@@ -37,12 +39,12 @@ _REFERENCE = re.compile(r"\.global\s+\.(?:texref|surfref)\s+(?P<rest>[^;={]*)(?:
 _SAMPLER = re.compile(r"\.global\s+\.samplerref\b[^;]*;")
 """Samplers apart from textures. Kernels that use them are refused."""
 _DECLARED = re.compile(
-    rf"\s*(?:\.attribute\s*\([^()]*\)\s*)?(?:\.align\s+(?P<align>\d+)\s*)?(?:\.v(?P<vector>[24])\s*)?\.(?P<type>\w+)\s+"
+    rf"\s*(?:\.attribute\s*\([^()]*\)\s*)?(?:\.align\s+(?P<align>\w+)\s*)?(?:\.v(?P<vector>[24])\s*)?\.(?P<type>\w+)\s+"
     rf"(?P<attributes>(?:\.\w+(?:\s+\d+)?\s+)*)(?P<name>{_NAME})\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)$"
 )
-_TUNING = re.compile(r"\.(\w+)\s*((?:\d+\s*,?\s*)*)")
+_TUNING = re.compile(rf"{_PRAGMA}|\.(\w+)\s*((?:\d+\s*,?\s*)*)")
 _KNOWN_TUNING = frozenset((
-    *("maxntid", "reqntid", "minnctapersm", "maxnreg", "noreturn", "pragma", "maxnctapersm"),
+    *("maxntid", "reqntid", "minnctapersm", "maxnreg", "noreturn", "maxnctapersm"),
     *("reqnctapercluster", "explicitcluster", "maxclusterrank", "attribute", "blocksareclusters"),
     *("abi_preserve", "abi_preserve_control"),
 ))  # fmt: skip
@@ -125,6 +127,11 @@ class PtxModule:
     variables: dict[str, Declared]
     files: dict[int, str]
     notes: tuple[str, ...] = ()
+
+    @property
+    def has_clusters(self) -> bool:
+        """Whether a kernel asks for clusters of several blocks."""
+        return _CLUSTERS.search(self.text.code) is not None
 
     @property
     def entries(self) -> tuple[str, ...]:
@@ -284,12 +291,15 @@ class _Index:
         made: dict[str, tuple[int, ...]] = {}
         end = 0
         for found in _TUNING.finditer(text):
-            if text[end : found.start()].strip() or found[1] not in _KNOWN_TUNING:
+            if text[end : found.start()].strip():
+                break
+            if found[1] is None:  # a pragma
+                end = found.end()
+                continue
+            if found[1] not in _KNOWN_TUNING:
                 break
             made[found[1]] = tuple(int(each[:9]) for each in re.findall(r"\d+", found[2]))
             end = found.end()
-            if found[1] == "pragma":
-                end = text.index(";", end) + 1 if ";" in text[end:] else len(text)
         if text[end:].strip():
             self.text.fail(f"no directive of a function: {text[end:].strip()[:40]}", at + end)
         return made
@@ -358,11 +368,11 @@ def declared(text: Text, part: str, space: str, at: int) -> Declared:
         text.fail(f"{name} has more than 2^40 bytes", at + found.start("name"), len(name))
     pointer = re.search(r"\.ptr\b(?:\s*\.(\w+))?", found["attributes"])
     where = "" if pointer is None or pointer[1] in (None, "align") else pointer[1]
-    align = (
-        int(found["align"][:9]) if found["align"] else TYPES[kind].size * int(found["vector"] or 1)
-    )
-    if align < 1 or align & align - 1:
-        text.fail(f"an alignment is a power of two, not {align}", start)
+    align, given = TYPES[kind].size * int(found["vector"] or 1), found["align"]
+    if given:
+        align = int(given, 0) if re.fullmatch(r"0[xX][\da-fA-F]{1,8}|[1-9]\d{0,8}", given) else 0
+    if not 0 < align < 1 << 30 or align & align - 1:
+        text.fail(f"an alignment is a power of two, not {given or align}", start)
     return Declared(
         *(name, kind, space, count, align, at + found.start("name"), bool(sizes)),
         None if pointer is None else where,

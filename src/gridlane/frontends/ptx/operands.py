@@ -123,13 +123,13 @@ class Sink:
 Operand = Reg | Number | Special | Symbol | Address | Texel | Vector | Tuple | Pair | Part | Sink
 
 _INTEGER = re.compile(
-    r"(?P<sign>-?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<binary>[01]+)|(?P<octal>0[0-7]+)|(?P<decimal>\d+))[uU]?"
+    r"(?P<sign>-?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<binary>[01]+)|(?P<octal>0[0-7]+)|(?P<decimal>0|[1-9]\d*))[uU]?"
 )
 _MOST_DIGITS = 100
 """The most characters of an integer: 64 binary digits with some zeros in front. Python refuses to
 read numbers of thousands."""
 _BITS = re.compile(r"0[fF](?P<single>[0-9a-fA-F]{8})|0[dD](?P<double>[0-9a-fA-F]{16})")
-_DECIMALS = re.compile(r"-?(?:\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)")
+_DECIMALS = re.compile(r"-?(?:(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)")
 
 
 def number(text: str) -> Number | None:

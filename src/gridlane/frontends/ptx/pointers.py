@@ -216,7 +216,8 @@ def _note(
             source.sums += ((operands[1], operands[0]),)
     elif root == "ld" and made.modifiers[0] == "param" and isinstance(operands[1], Address):
         base = operands[1].base
-        if isinstance(base, Symbol) and base.variable is not None and match.type.bits == 64:
+        is_wide = match.has("b128") or match.type.bits == 64
+        if isinstance(base, Symbol) and base.variable is not None and is_wide:
             source.roots += ((base.variable, operands[1].offset + 8 * number),)
         else:
             source.other = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import NoReturn
@@ -34,6 +35,7 @@ FURTHER = "data", "heap", "gridid"
 """What a kernel gets behind its own arguments, each under its number there: the module's memory,
 that of malloc, and the number of the launch."""
 
+_CLUSTER = re.compile(r"^mapa|^getctarank|^barrier\.cluster|::cluster")
 _CONTROL = {
     "bra": ((), ("uni",)),
     "brx": (("idx",), ("idx", "uni")),
@@ -277,7 +279,14 @@ class _FunctionTranslation:
         return found
 
     def _match(self, made: Instruction) -> Match:
-        found = forms.find(made.root, made.modifiers, len(made.operands))
+        modifiers = made.modifiers
+        if _CLUSTER.search(made.spelling):
+            if self.module.has_clusters:
+                told = "clusters of more blocks than one are not translated"
+                self.text.fail(told, made.at, len(made.spelling))
+            # The shared memory of a cluster of one block is the block's.
+            modifiers = tuple(each.replace("::cluster", "::cta") for each in modifiers)
+        found = forms.find(made.root, modifiers, len(made.operands))
         if found is None:
             self._unknown(made)
         self.matches[made.at] = found

@@ -131,6 +131,8 @@ class Values:
                 return value
             self.fail(f"an operand is .{'pred' if have is b1 else have}, not {_shown(dtype)}")
         if have.bits > dtype.bits and narrows:
+            if have.is_float and dtype.is_float:
+                self.fail(f"an operand is {_shown(have)}, not {_shown(dtype)}")
             value = b.cast(self.bits(value), unsigned(dtype.bits))
         elif have.bits != dtype.bits:
             self.fail(f"an operand has {have.bits} bits, not the {dtype.bits} of {_shown(dtype)}")
@@ -157,8 +159,10 @@ class Values:
         if dtype is b1:
             return self.b.const(bool(value), b1)
         if not operand.is_float:
+            if dtype.is_float and value:
+                self.fail(f"a float is written 1.0 or 0f3F800000, not {value}")
             if dtype.is_float:
-                return self.b.bitcast(self.b.const(int(value), unsigned(dtype.bits)), dtype)
+                return self.b.zero(dtype)
             return self.b.const(int(value), dtype)
         if dtype.is_float:
             if operand.float_bits not in (0, dtype.bits) and dtype.bits < 64:
@@ -212,6 +216,9 @@ class Values:
         if not isinstance(operand, Reg) or operand.register.type.bits <= value.type.bits:
             return value
         wide = operand.register.type.bits
+        if value.type.is_float and operand.register.type.is_float:
+            have, name = operand.register.type, operand.register.name
+            self.fail(f"{name} is {_shown(have)}, and the result is {_shown(value.type)}")
         if value.type.is_float:
             return self.b.cast(self.bits(value), unsigned(wide))
         return self.b.cast(value, _width(value.type, wide))
@@ -385,9 +392,9 @@ class Values:
         is_pointer = isinstance(self._types.get(operand.register), PointerType)
         return self.of(operand.register) if is_pointer else None
 
-    def wants_pointer(self, operand: Operand) -> bool:
-        """Whether a result is kept as a pointer."""
-        if not isinstance(operand, Reg):
+    def wants_pointer(self, operand: Operand, bits: int) -> bool:
+        """Whether a result of so many bits is kept as a pointer."""
+        if not isinstance(operand, Reg) or operand.register.type.bits != bits:
             return False
         return isinstance(self._types.get(operand.register), PointerType)
 

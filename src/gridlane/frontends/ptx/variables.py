@@ -42,7 +42,6 @@ _QUERIES: dict[str, Callable[[Axis], Op]] = {
 _SHARED_STEP = 128
 """Bytes in which the shared memory of a block is counted."""
 _CLUSTER = {"%cluster_ctaid": 0, "%cluster_nctaid": 1}
-_CLUSTERS = re.compile(r"\.(?:reqnctapercluster|explicitcluster)\b")
 _READINGS = {
     "%clock": (grid.Reading.CYCLES, 0, u32),
     "%clock_hi": (grid.Reading.CYCLES, 32, u32),
@@ -344,7 +343,7 @@ class Variables:
     def special(self, t: Translating, name: str) -> Value:
         """The value of a special register."""
         stem, _, axis = name.partition(".")
-        if "cluster" in stem and _CLUSTERS.search(self.module.text.code):
+        if "cluster" in stem and self.module.has_clusters:
             t.fail("clusters of more blocks than one are not translated")
         if stem in _QUERIES and axis in _AXES:
             return t.b.cast(t.emit(_QUERIES[stem](_AXES[axis])), u32)
@@ -356,8 +355,6 @@ class Variables:
             return self.handed("gridid")
         if name == "%laneid":
             return t.b.cast(t.emit(grid.LaneId()), u32)
-        if name == "WARP_SZ":
-            return t.b.const(32, u32)
         if name in ("%warpid", "%nwarpid"):
             return self._warp(t, name)
         if stem.startswith("%lanemask_"):

@@ -3,6 +3,8 @@
 from gridlane.frontends.ptx.forms import (
     atomics,
     bits,
+    bulk,
+    clusters,
     conversion,
     floating,
     half,
@@ -37,6 +39,8 @@ __all__ = ["FORMS", "Form", "Match", "find"]
 _FAMILIES = (
     atomics,
     bits,
+    bulk,
+    clusters,
     conversion,
     floating,
     half,

@@ -36,7 +36,7 @@ def _rows(head: str, tail: str, operands: str) -> Callable[[Build], Build]:
     return declare
 
 
-_KINDS = {
+KINDS = {
     "add": AtomicKind.ADD,
     "and": AtomicKind.AND,
     "or": AtomicKind.OR,
@@ -63,7 +63,7 @@ def how(m: Match) -> tuple[MemoryOrder, MemoryScope]:
 
 
 def _atomic(t: Values, m: Match, address: Operand, operand: Operand) -> Value:
-    kind, dtype = _KINDS[m.one_of(*_KINDS)], m.type
+    kind, dtype = KINDS[m.one_of(*KINDS)], m.type
     if kind in (AtomicKind.INC, AtomicKind.DEC) and dtype.is_signed:
         t.fail("inc and dec take .u32")
     value = t.read(operand, dtype)
@@ -106,7 +106,7 @@ _HALVES = {AtomicKind.ADD: arith.Add, AtomicKind.MIN: arith.Min, AtomicKind.MAX:
 def _changed_halves(t: Values, m: Match, pointer: Value, operand: Value, kind: DType) -> Value:
     """Change each half of a word by compare and swap. The word changes as a whole, which the ISA
     leaves open."""
-    b, word, op = t.b, operand.type, _HALVES[_KINDS[m.one_of(*_KINDS)]]
+    b, word, op = t.b, operand.type, _HALVES[KINDS[m.one_of(*KINDS)]]
     assert isinstance(word, DType)
     known = b.variable("old", word)
     b.write(known, b.load(pointer, True))

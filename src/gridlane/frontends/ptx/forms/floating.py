@@ -187,6 +187,16 @@ def extreme(t: Values, m: Match, o: Operands) -> None:
     result(t, m, o[0], extreme_of(t, m, *(t.read(each, m.type) for each in o[1:])))
 
 
+@form("min [.ftz] [.NaN] [.abs] .f32", "d, a, b, c")
+@form("max [.ftz] [.NaN] [.abs] .f32", "d, a, b, c")
+def extreme_of_three(t: Values, m: Match, o: Operands) -> None:
+    """The smallest or largest of three; with .abs of the magnitudes."""
+    first, second, third = (t.read(each, m.type) for each in o[1:])
+    if m.has("abs"):
+        first, second, third = (t.b.unary(arith.Abs, each) for each in (first, second, third))
+    result(t, m, o[0], extreme_of(t, m, extreme_of(t, m, first, second), third))
+
+
 def extreme_of(t: Values, m: Match, first: Value, second: Value) -> Value:
     """The smaller or larger; of a number and a NaN the number, or with .NaN a NaN. With
     .xorsign.abs of the magnitudes, with the product's sign."""
@@ -198,13 +208,14 @@ def extreme_of(t: Values, m: Match, first: Value, second: Value) -> Value:
     if m.has("ftz"):
         first, second = flushed(t, first), flushed(t, second)
     is_number = b.and_(b.eq(first, first), b.eq(second, second))
-    if m.has("abs"):
+    if m.has("xorsign"):
         first, second = (b.unary(arith.Abs, each) for each in (first, second))
     made = b.binary(op, first, second)
-    if m.has("abs"):
+    if m.has("xorsign"):
         made = b.binary(math.Copysign, made, b.bitcast(signs, kind))
-    if m.has("NaN"):
-        made = b.select(is_number, made, b.const(float("nan"), kind))
+    if m.has("NaN"):  # the canonical one
+        nan = b.const(word.max >> 1, word)
+        made = b.bitcast(b.select(is_number, b.bitcast(made, word), nan), kind)
     return made
 
 

@@ -29,7 +29,7 @@ def add(t: Values, m: Match, o: Operands) -> None:
     """The sum; of a pointer and an integer a pointer."""
     if m.type.bits >= 32:
         first, second = t.pointer_in(o[1]), t.pointer_in(o[2])
-        if (first is None) != (second is None) and t.wants_pointer(o[0]):
+        if (first is None) != (second is None) and t.wants_pointer(o[0], m.type.bits):
             base, index = (first, o[2]) if first is not None else (second, o[1])
             assert base is not None
             t.write(o[0], t.b.offset(base, t.read(index, signed(m.type.bits))))
@@ -41,7 +41,7 @@ def add(t: Values, m: Match, o: Operands) -> None:
 def sub(t: Values, m: Match, o: Operands) -> None:
     """The difference; of a pointer and an integer a pointer."""
     base = t.pointer_in(o[1]) if m.type.bits >= 32 else None
-    if base is not None and t.pointer_in(o[2]) is None and t.wants_pointer(o[0]):
+    if base is not None and t.pointer_in(o[2]) is None and t.wants_pointer(o[0], m.type.bits):
         t.write(o[0], t.b.offset(base, t.b.neg(t.read(o[2], signed(m.type.bits)))))
         return
     binary(t, m, o, arith.Sub)
@@ -124,7 +124,7 @@ def mad(t: Values, m: Match, o: Operands) -> None:
     """A product and a sum."""
     made = product(t, m, o)
     base = t.pointer_in(o[3])
-    if base is not None and t.wants_pointer(o[0]):
+    if base is not None and t.wants_pointer(o[0], m.type.bits):
         assert isinstance(made.type, DType)
         t.write(o[0], t.b.offset(base, t.as_type(made, signed(made.type.bits))))
         return

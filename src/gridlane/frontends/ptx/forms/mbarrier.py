@@ -101,10 +101,19 @@ def arrive(t: Values, m: Match, o: Operands) -> None:
 @form(f"mbarrier .expect_tx|complete_tx [.relaxed] [.cta|cluster] {_STATE} .b64", "a, bytes")
 def expect(t: Values, m: Match, o: Operands) -> None:
     """So many bytes more, or fewer, are to come."""
-    none, bytes_ = t.b.zero(u64), t.b.cast(t.read(o[1], u32), u64)
+    pointer, bytes_ = t.target(o[0], u64, space_of(m)), t.read(o[1], u32)
     if m.has("complete_tx"):
-        bytes_ = t.b.sub(none, bytes_)
-    _changed(t, t.target(o[0], u64, space_of(m)), lambda old: _step(t, old, none, bytes_))
+        transferred(t, pointer, bytes_)
+        return
+    none, more = t.b.zero(u64), t.b.cast(bytes_, u64)
+    _changed(t, pointer, lambda old: _step(t, old, none, more))
+
+
+def transferred(t: Values, pointer: Value, bytes_: Value) -> None:
+    """Tell a barrier that so many bytes have come."""
+    none = t.b.zero(u64)
+    fewer = t.b.sub(none, t.b.cast(bytes_, u64))
+    _changed(t, pointer, lambda old: _step(t, old, none, fewer))
 
 
 @form(f"mbarrier .test_wait {_SEEN} {_STATE} .b64", "d, a, state")

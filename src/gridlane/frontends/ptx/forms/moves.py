@@ -88,8 +88,8 @@ def unpack(t: Values, target: Vector, value: Value) -> None:
         t.write(part, t.b.cast(bits, unsigned(width)))
 
 
-@form("cvta .global|shared|local|const|param|shared::cta .u64|u32", "d, a")
-@form("cvta .to .global|shared|local|const|param|shared::cta .u64|u32", "d, a")
+@form("cvta .global|shared|local|const|param|param::entry|shared::cta .u64|u32", "d, a")
+@form("cvta .to .global|shared|local|const|param|param::entry|shared::cta .u64|u32", "d, a")
 def cvta(t: Values, m: Match, o: Operands) -> None:
     """An address of a space as a generic one, or back. A pointer is the same in both, and so is a
     number with a tag; one of 32 bits gets the tag of its space here."""
@@ -112,6 +112,7 @@ _TAGGED = {
     "shared::cta": Place.SHARED,
     "local": Place.LOCAL,
     "param": Place.LOCAL,
+    "param::entry": Place.LOCAL,
 }
 
 
@@ -131,6 +132,18 @@ def ld_param(t: Values, m: Match, o: Operands) -> None:
     for place, target in enumerate(targets):
         value = t.parameters.load(t, variable, at + place * m.type.size, m.type)
         t.write(target, t.widen(target, value) if isinstance(value.type, DType) else value)
+
+
+@form("ld [.weak] .param|param::entry|param::func .b128", "d, a")
+def ld_param_wide(t: Values, m: Match, o: Operands) -> None:
+    """Read 128 bits, which are two registers of 64."""
+    address = o[1]
+    if isinstance(address, Address) and isinstance(address.base, Register):
+        load(t, m, o)
+        return
+    variable, at = _param(t, address)
+    for place, target in enumerate(t.parts(o[0], 2)):
+        t.write(target, t.as_type(t.parameters.load(t, variable, at + 8 * place, u64), u64))
 
 
 @form("st .param|param::func [.v2|v4] .<any>|f16|bf16|f32|f64", "a, b")

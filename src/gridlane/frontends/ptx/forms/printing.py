@@ -109,15 +109,23 @@ def _type(part: Conversion) -> DType:
 # --- what is known of an address
 
 
-def _resolved(value: Value) -> tuple[Value, int]:
+def _resolved(t: Values, value: Value) -> tuple[Value, int]:
     """The address that another one is a number of bytes behind."""
     offset = 0
     while True:
         op = value.op
-        if isinstance(op, memory.Recast | memory.Address | memory.FromAddress):
+        if isinstance(op, memory.ReadVar):
+            written = _written(t, op)
+            if written is None:
+                return value, offset
+            value = written
+        elif isinstance(op, memory.Recast | memory.Address | memory.FromAddress):
             value = next(iter(op.operands()))
         elif isinstance(op, arith.Cast | arith.Bitcast):
             value = op.value
+        elif isinstance(op, arith.Add) and (known := constant(op.rhs)) is not None:
+            value = op.lhs
+            offset += int(known)
         elif isinstance(op, memory.Offset):
             count = constant(op.index)
             if count is None:
@@ -129,9 +137,22 @@ def _resolved(value: Value) -> tuple[Value, int]:
             return value, offset
 
 
+def _written(t: Values, read: memory.ReadVar) -> Value | None:
+    """What the block has written last into a register that has several values."""
+    is_before = False
+    for op in reversed(t.b.region.ops):
+        if not is_before:
+            is_before = op is read
+        elif op.REGION_FIELDS:
+            return None
+        elif isinstance(op, memory.WriteVar) and op.var is read.var:
+            return op.value
+    return None
+
+
 def _text(t: Values, address: Value, what: str) -> str:
     """The text at an address of the module's memory."""
-    base, offset = _resolved(address)
+    base, offset = _resolved(t, address)
     data = t.variables.whole.data
     if base is not t.variables.data or not 0 <= offset < data.size:
         t.fail(f"{what} is not a constant of the module")
@@ -141,13 +162,13 @@ def _text(t: Values, address: Value, what: str) -> str:
 
 def _stored(t: Values, buffer: Value, at: int) -> Value | None:
     """What the block has stored at an offset of local memory, last."""
-    base, start = _resolved(buffer)
+    base, start = _resolved(t, buffer)
     for op in reversed(t.b.region.ops):
         if op.REGION_FIELDS or isinstance(op, control.Call):
             return None
         if not isinstance(op, memory.Store):
             continue
-        where, offset = _resolved(op.pointer)
+        where, offset = _resolved(t, op.pointer)
         size = op.value.type.size
         if where is base and offset == start + at and size == 8:
             return op.value
@@ -172,7 +193,7 @@ def assertfail(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
 
 
 def _known(t: Values, address: Value) -> str | None:
-    base, offset = _resolved(address)
+    base, offset = _resolved(t, address)
     if base is not t.variables.data or not 0 <= offset < t.variables.whole.data.size:
         return None
     return _text(t, address, "")

@@ -108,9 +108,14 @@ def fence(t: Values, m: Match, o: Operands) -> None:
 @form("membar .proxy .alias")
 @form("fence .proxy .alias|async")
 @form("fence .proxy .async .global|shared::cta")
-@form("fence .mbarrier_init .release .cluster")
 def fence_of_ways(t: Values, m: Match, o: Operands) -> None:
-    """Order accesses by several ways to the same memory. There is one way here."""
+    """Order a thread's accesses by several ways to the same memory. There is one way here."""
+
+
+@form("fence .mbarrier_init .release .cluster")
+@form("fence .acquire|release .sync_restrict::shared::cta .cluster")
+def fence_of_some(t: Values, m: Match, o: Operands) -> None:
+    """Order some of the accesses; this orders all."""
     t.b.emit(Fence(MemoryScope.DEVICE, MemoryOrder.SEQ_CST))
 
 

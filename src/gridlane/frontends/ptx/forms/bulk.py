@@ -1,0 +1,102 @@
+"""Copies of many bytes by one thread: ``cp.async.bulk``, ``cp.reduce.async.bulk``, ``st.async``.
+PTX ISA 9.0, "Data Movement and Conversion Instructions: Asynchronous Copy".
+
+The thread copies at once, which an asynchronous copy may do as well; so there is nothing to wait
+for in groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gridlane.core.dtypes import DType, u32, u64
+from gridlane.frontends.ptx.forms.atomics import KINDS
+from gridlane.frontends.ptx.forms.mbarrier import transferred
+from gridlane.frontends.ptx.forms.table import Match, form
+from gridlane.frontends.ptx.operands import Operand
+from gridlane.frontends.ptx.values import Values
+from gridlane.ir.ops.atomic import Atomic
+from gridlane.ir.ops.grid import MemoryOrder, MemoryScope
+from gridlane.ir.types import Space, VectorType, pointer
+from gridlane.ir.values import Value
+
+Operands = tuple[Operand, ...]
+
+_HINT = "[.L2::cache_hint]"
+_INTO = ".shared::cta .global .mbarrier::complete_tx::bytes"
+_OUT = ".global .shared::cta .bulk_group"
+
+
+def _each(t: Values, count: Value, change: Callable[[Value], None]) -> None:
+    """Do something for each number below a count."""
+    b = t.b
+    at = b.variable("element", u32)
+    b.write(at, b.zero(u32))
+    with b.loop():
+        number = b.read(at)
+        b.break_if(b.not_(b.lt(number, count)))
+        change(number)
+        b.write(at, b.add(number, b.const(1, u32)))
+
+
+def _copy(t: Values, o: Operands, to: Space, source: Space) -> Value:
+    """Copy words; the bytes."""
+    b, size = t.b, t.read(o[2], u32)
+    target, origin = t.target(o[0], u32, to), t.pointer(o[1], u32, source)
+    words = b.div(size, b.const(4, u32))
+    _each(t, words, lambda n: b.store(b.offset(target, n), b.load(b.offset(origin, n))))
+    return size
+
+
+@form(f"cp .async .bulk {_INTO} {_HINT}", "a, b, size, bar, policy?")
+def copy_in(t: Values, m: Match, o: Operands) -> None:
+    """Copy to shared memory, and tell an mbarrier."""
+    size = _copy(t, o, Space.SHARED, Space.GLOBAL)
+    transferred(t, t.target(o[3], u64, Space.SHARED), size)
+
+
+@form(f"cp .async .bulk {_OUT} {_HINT}", "a, b, size, policy?")
+def copy_out(t: Values, m: Match, o: Operands) -> None:
+    """Copy to global memory."""
+    _copy(t, o, Space.GLOBAL, Space.SHARED)
+
+
+@form(f"cp .reduce .async .bulk {_OUT} {_HINT} .add .u32|s32|u64|f32|f64", "a, b, size, policy?")
+@form(f"cp .reduce .async .bulk {_OUT} {_HINT} .min|max .u32|s32|u64|s64", "a, b, size, policy?")
+@form(f"cp .reduce .async .bulk {_OUT} {_HINT} .inc|dec .u32", "a, b, size, policy?")
+@form(f"cp .reduce .async .bulk {_OUT} {_HINT} .and|or|xor .b32|b64", "a, b, size, policy?")
+def reduce_out(t: Values, m: Match, o: Operands) -> None:
+    """Change each element of global memory atomically."""
+    b, kind, size = t.b, m.type, t.read(o[2], u32)
+    target, origin = t.target(o[0], kind, Space.GLOBAL), t.pointer(o[1], kind, Space.SHARED)
+    change = KINDS[m.one_of(*KINDS)]
+
+    def step(number: Value) -> None:
+        value, place = b.load(b.offset(origin, number)), b.offset(target, number)
+        t.emit(Atomic(change, place, value, MemoryOrder.RELAXED, MemoryScope.DEVICE))
+
+    _each(t, b.div(size, b.const(kind.size, u32)), step)
+
+
+@form("cp .async .bulk .commit_group")
+@form("cp .async .bulk .wait_group [.read]", "n")
+@form(f"cp .async .bulk .prefetch .L2 .global {_HINT}", "a, size, policy?")
+def group(t: Values, m: Match, o: Operands) -> None:
+    """Nothing: the copies are done."""
+
+
+_TOLD = "st .async [.weak] .shared::cta .mbarrier::complete_tx::bytes"
+
+
+@form(f"{_TOLD} [.v2|v4] .b32|u32|s32|f32|b64|u64|s64|f64", "a, b, bar")
+def store(t: Values, m: Match, o: Operands) -> None:
+    """Write memory, and tell an mbarrier."""
+    kind: DType = m.type
+    count = int((m.one_of("v2", "v4") or "v1")[1:])
+    sources = t.parts(o[1], count) if count > 1 else (o[1],)
+    element = kind if count == 1 else VectorType(kind, count)
+    target = t.b.recast(t.target(o[0], element, Space.SHARED), pointer(kind, Space.SHARED))
+    for number, part in enumerate(sources):
+        t.b.store(t.b.offset(target, t.b.const(number, u32)), t.read(part, kind))
+    bar = t.target(o[2], u64, Space.SHARED)
+    transferred(t, bar, t.b.const(kind.size * count, u32))
