@@ -106,7 +106,9 @@ def _same(kind: str, a: int, b: int) -> bool:
     a, b = a & mask, b & mask
     if kind.endswith("x2"):
         half = kind.removesuffix("x2")
-        return _same(half, a & 0xFFFF, b & 0xFFFF) and _same(half, a >> 16, b >> 16)
+        bits = width(kind) // 2
+        low = (1 << bits) - 1
+        return _same(half, a & low, b & low) and _same(half, a >> bits, b >> bits)
     of = FORMATS.get(kind)
     return a == b or (of is not None and is_nan(a, of) and is_nan(b, of))
 

@@ -16,7 +16,7 @@ import numpy as np
 from tests.frontends.ptx.model import bits_of
 from tests.frontends.ptx.oracle import SPELLED, Operands, Use, uses
 
-KINDS = ("b16", "b32", "b64", "f16", "bf16", "f32", "f64", "f16x2", "bf16x2")
+KINDS = ("b16", "b32", "b64", "f16", "bf16", "f32", "f64", "f16x2", "bf16x2", "f32x2")
 EACH = 3
 """Registers of each kind, and predicates."""
 STEPS = 24
