@@ -68,6 +68,8 @@ class Emission:
     inputs: dict[str, int] = field(default_factory=dict[str, int])
     """The launch's values that a thread has loaded, by name; see gridops.py."""
     reports: bool = False
+    asks_shared: bool = False
+    """Whether it asks for the size of the dynamic shared memory."""
 
     def name(self, value: Value) -> int:
         """The id of a value."""

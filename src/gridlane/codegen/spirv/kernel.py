@@ -98,7 +98,7 @@ def emit_kernel(
         kernel.name,
         tuple(state.prints),
         sum(place.size for place in shared),
-        dynamic,
+        dynamic or state.asks_shared,
         state.reports,
     )
 

@@ -196,6 +196,7 @@ def dynamic_shared(state: Emission, op: memory.DynamicShared) -> None:
 @emits(grid.DynamicSharedSize)
 def dynamic_shared_size(state: Emission, op: grid.DynamicSharedSize) -> None:
     """Emit a constant of the pipeline."""
+    state.asks_shared = True
     state.set(op.results[0], dynamic_bytes(state))
 
 

@@ -248,7 +248,7 @@ def dynamic_bytes(state: Emission) -> int:
 def _dynamic_length(state: Emission, place: Place) -> int:
     """Words of a place with dynamic shared memory at its end; one at least."""
     code, type_ = state.code, state.code.scalar(u32)
-    spare = place.bits // 8 if not place.size else 0
+    spare = place.bits // 8 - bool(place.size)  # rounds up
     whole = code.const(place.size + spare, u32)
     total = code.spec_op(type_, Opcode.IAdd, dynamic_bytes(state), whole)
     return code.spec_op(type_, Opcode.UDiv, total, code.const(place.bits // 8, u32))

@@ -173,7 +173,7 @@ def arrays_of_the_kernel() -> Iterator[Case]:
         kernel.store(kernel.builder.value(grid.DynamicSharedSize()))
         return [out(i32)]
 
-    yield case("dynamic_shared_size", "", dynamic_size, shared=4 * THREADS)
+    yield case("dynamic_shared_size", "", dynamic_size, shared=4 * THREADS + 5)
 
     for type_ in (i8, f64, vector(f32, 2)):
 

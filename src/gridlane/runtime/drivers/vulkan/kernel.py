@@ -25,7 +25,6 @@ from gridlane.runtime.host_driven_kernel import (
 from gridlane.runtime.protocol import Block
 
 WARP = 32
-SHARED_STEP = 16
 _FULL_SUBGROUPS = 0x2  # VkPipelineShaderStageCreateFlagBits
 
 
@@ -83,14 +82,15 @@ class VulkanKernel(HostDrivenKernel[Device]):
     # --- pipelines ---
 
     def pipeline(self, block: Block, shared: int) -> Any:
-        """The pipeline for a block shape and bytes of dynamic shared memory.
+        """The pipeline for a block shape and bytes of dynamic shared memory, which kernels may ask
+        for.
 
         Raises:
             DeviceError: the device cannot run such blocks.
         """
         self.ready()
         self._check(block, shared)
-        room = max(SHARED_STEP, -(-shared // SHARED_STEP) * SHARED_STEP)
+        room = shared if self.artifact.uses_dynamic_shared else 0
         made = self.pipelines.get((block, room))
         if made is None:
             with self.context.lock:
