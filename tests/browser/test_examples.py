@@ -10,10 +10,10 @@ import sys
 
 import pytest
 from tests.browser.chromium import Chromium
-from tests.examples.test_examples import ARGUMENTS, REFUSED, ROOT
+from tests.examples.test_examples import ARGUMENTS, ROOT
 from tests.on_shaders import found
 
-NAMES = sorted(name for name in ARGUMENTS if (name, "webgpu") not in REFUSED)
+NAMES = sorted(ARGUMENTS)
 STARTS = re.compile(r"^(?=@group\(0\) @binding\(0\))", re.M)
 
 
