@@ -18,6 +18,7 @@ BACKEND = Backend(
     dialects=(Pass("gridlane.codegen.clike.msl.Metal"),),
     pipeline=(
         passes.INLINE,
+        passes.COUNT_SPINS,
         passes.RELEASE_FIRST,
         passes.COPY_AT_ONCE,
         passes.FRAGMENTS_BY_LOOPS,

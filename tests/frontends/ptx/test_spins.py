@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.devices import DEVICES
+from tests.devices import DEVICES, run_on
 
 from gridlane import cuda
+from gridlane.compiler import generate
 from gridlane.core.config import Config, config
-from gridlane.core.options import KernelOptions
+from gridlane.core.options import KernelOptions, Target
 from gridlane.frontends.ptx import PtxSource, parse_ptx
 from gridlane.ir.printer import print_module
 from gridlane.launch import current
@@ -75,6 +76,34 @@ def test_a_wait_without_end(device, monkeypatch):
     current.choose(get_device(device))
     with pytest.raises(RuntimeError, match=r"has waited in this loop for 0.2 s .*_SPIN_LIMIT"):
         run(cuda.RawModule(path=SOURCE), "blocks_in_reverse", 32, 32)
+
+
+WAITS = """.version 8.0 .target sm_80 .address_size 64
+.entry waits(.param .u64 p) {
+    .reg .u64 %q; .reg .u32 %r; .reg .pred %p1;
+    ld.param.u64 %q, [p];
+AGAIN: ld.volatile.global.u32 %r, [%q]; setp.eq.u32 %p1, %r, 0; @%p1 bra AGAIN;
+    st.global.u32 [%q+4], %r; ret;
+}"""
+
+
+@pytest.mark.parametrize("first, raises", [(0, True), (5, False)])
+def test_a_wait_is_counted_where_there_is_no_clock(monkeypatch, first, raises):
+    monkeypatch.setattr(Config, "spin_nanoseconds", 30_000)
+    made = PtxSource(parse_ptx(WAITS), "waits").translate((), KernelOptions())
+    end_spins.count_spins(made)
+    words = np.array([first, 0], np.uint32)
+    outcome = run_on("interp", made, (1, 1, 1), (1, 1, 1), [words])
+    assert outcome.raised == raises
+    assert raises or list(outcome.arrays[0].view(np.uint32)[:2]) == [5, 5]
+
+
+@pytest.mark.parametrize("target", ["vulkan", "webgpu", "opengl", "metal"])
+def test_shaders_count(target):
+    """Those whose drivers do not end all loops early."""
+    made = PtxSource(parse_ptx(WAITS), "waits").translate((), KernelOptions())
+    text = [site.message for site in generate(made, Target(target, (32, 1, 1))).errors]
+    assert any("has waited in this loop for 10 s" in each for each in text), text
 
 
 def test_what_is_no_spin_loop(module):

@@ -56,11 +56,26 @@ line = texture.TextureObject(resource, texture.TextureDescriptor(filterMode=1))
 out = np.zeros(3, np.float32)
 cuda.RawKernel(code, "between")(1, 3, (line, out))
 assert list(out) == [1.5, 3, 4]
+
+waits = """
+extern "C" __global__ void waits(volatile int *x)
+{
+    while (x[0] == 0)
+        ;
+    x[1] = 1;
+}"""
+try:
+    cuda.RawKernel(waits, "waits")(1, 32, (np.zeros(2, np.int32),))
+except RuntimeError as error:
+    assert "has waited in this loop for 0.001 s" in str(error), error
+else:
+    raise AssertionError("the wait has ended")
 print(cuda.get_current_device().name.decode())
 '''
 
 
 def test_a_program(tmp_path: Path) -> None:
     environment = {**os.environ, "GRIDLANE_DEVICE": "metal", "GRIDLANE_METAL": "emulated"}
+    environment["GRIDLANE_SPIN_LIMIT"] = "0.001"
     done = programs.run(["-c", PROGRAM], tmp_path, environment)
     assert done.returncode == 0 and done.stdout.strip(), done.stderr
