@@ -86,6 +86,10 @@ ESCAPES = {
     "an fma of a small fma": "mul.ftz.f32 %f1, %f1, %f2; mov.b32 %r3, 0x00800000;"
     "mov.b32 %f4, %r3; fma.rn.ftz.f32 %f4, %f4, 0f3F000000, 0f80000000;"
     "fma.rn.ftz.f32 %f3, %f4, 0f7F000000, 0f3F000000; add.ftz.f32 %f3, %f1, %f3;",
+    "a quotient by 2^-127": "mov.b32 %f4, 0x00400000; div.rn.ftz.f32 %f3, %f1, %f4;",
+    "a root of a stored constant": "mul.ftz.f32 %f1, %f1, %f2; mov.u32 %r3, 3;"
+    "st.global.u32 [%rd3], %r3; ld.global.f32 %f4, [%rd3]; sqrt.rn.ftz.f32 %f3, %f4;"
+    "add.ftz.f32 %f3, %f1, %f3;",
     "raw numbers compared": "setp.lt.ftz.f32 %p1, %f1, %f2; selp.f32 %f4, %f1, %f2, %p1;"
     "mul.ftz.f32 %f3, %f4, 0f3F800000;",
     "an fma downwards of a small constant": "mov.b32 %r3, 0x80400000; mov.b32 %f4, %r3;"

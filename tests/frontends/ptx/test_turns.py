@@ -101,6 +101,17 @@ def test_two_sides_that_wait_by_mbarrier(device, producer):
     assert (made[1 - producer // 32] == sum(n * n for n in range(9))).all()
 
 
+def test_a_kernel_of_3000_ops():
+    """Compilers that do not optimise make such ones of a page of code."""
+    long = "mov.u32 %r40, 1;" + "mad.lo.u32 %r40, %r40, %t, 3;\n" * 1500
+    body = PIPELINE.replace("PRODUCER", "0") + "add.u32 %result, %result, %r40;"
+    own, wanted = np.arange(64, dtype=np.uint32), np.ones(64, np.uint32)
+    for _ in range(1500):
+        wanted = wanted * own + np.uint32(3)
+    wanted[32:] += sum(n * n for n in range(9))
+    assert (results("cpu", long + body, 64) == wanted).all()
+
+
 @pytest.mark.parametrize("device", ["interp", "cpu"])
 @pytest.mark.parametrize("producer", [0, 1])
 def test_a_wait_that_nobody_ends(monkeypatch, device, producer):

@@ -10,7 +10,8 @@ conversion to an integer does it itself.
 LLVM knows of the mode, but not everywhere. Of a comparison and a choice of the same values it makes
 an instruction that flushes the choice. So a kernel with comparisons of numbers that are not flushed
 does not qualify if the bits of any such number count. And LLVM computes square roots and fused
-products of constants without the mode, so what may be one is flushed explicitly for them.
+products of constants without the mode, and makes of a quotient by 2^-127 a product by 2^127, so
+what may be a constant is flushed explicitly for them.
 
 The mode is that of f64 as well. A kernel may have f64 that is computed of integers and constants,
 if its size shows that neither it nor the f32 that is made of it can be a subnormal number.
@@ -21,7 +22,6 @@ from __future__ import annotations
 from math import isfinite
 
 from gridlane.core.dtypes import DType, f32, f64
-from gridlane.ir.builder import constant
 from gridlane.ir.op import FastMath, Op
 from gridlane.ir.ops import arith, control, floating, grid, math, memory, warp
 from gridlane.ir.ops.floating import flushes
@@ -30,6 +30,7 @@ from gridlane.ir.rewriting import erase_dead
 from gridlane.ir.types import Type
 from gridlane.ir.values import Function, Module, Region, Value, Var
 from gridlane.passes.legalise.flushing import expand_flushing, is_normal_constant
+from gridlane.passes.legalise.subnormal_constants import subnormal_constants
 
 _MOVES = (
     *(arith.Const, arith.Select, arith.Bitcast, arith.Neg, arith.Abs, math.Copysign),
@@ -52,10 +53,8 @@ _INTEGRAL = (math.Trunc, math.Rint, math.Floor, math.Ceil)
 _OF_VALUES = (memory.WriteVar, arith.Select, arith.Cast, *_SIGNS, *_INTEGRAL, floating.Flush)
 """Ops that hand on a number, whose bits count where the result's do, or that flush it."""
 _ORDERS = (arith.Lt, arith.Le, arith.Gt, arith.Ge)
-_FOLDED = (arith.Fma, math.Sqrt, math.Rsqrt, floating.FmaTowards)
+_FOLDED = (arith.Fma, arith.Div, math.Sqrt, math.Rsqrt, floating.FmaTowards)
 """Ops whose results of constants LLVM computes without the mode."""
-_OF_BITS = (arith.Const, arith.Bitcast, arith.Select, *_SIGNS, math.Copysign)
-"""Ops that may give constants which are not flushed."""
 
 
 def flush_by_mode(module: Module) -> None:
@@ -81,7 +80,7 @@ class _Flow:
         lazy: variables whose values all count as flushed.
         flushed: values that count so.
         late: those whose bits may still be subnormal numbers.
-        constants: values that LLVM may know, as subnormal numbers.
+        constants: see ``subnormal_constants``.
         grains: see ``_grains``.
     """
 
@@ -92,7 +91,6 @@ class _Flow:
         while True:
             self.flushed: set[Value] = set()
             self.late: set[Value] = set()
-            self.constants: set[Value] = set()
             raw: set[Var] = set()
             for op in self.ops:
                 if isinstance(op, memory.WriteVar) and op.var in self.lazy:
@@ -103,6 +101,7 @@ class _Flow:
             if not raw:
                 break
             self.lazy -= raw
+        self.constants = subnormal_constants(self.ops, self.lazy, _FOLDED)
 
     def is_flushed(self, value: Value) -> bool:
         """Whether a value counts as flushed."""
@@ -124,8 +123,6 @@ class _Flow:
                 self.flushed.update(op.results)
                 if not self.late.isdisjoint(sources):
                     self.late.update(op.results)
-        if self._may_be_constant(op):
-            self.constants.update(op.results)
 
     def _converts_normal(self, op: Op) -> bool:
         """Whether an op makes an f32 of what has no subnormal one: integers, and some f64."""
@@ -194,14 +191,6 @@ class _Flow:
         flush = floating.Flush(value, loc=user.loc)
         region.ops.append(flush)
         return flush.results[0]
-
-    def _may_be_constant(self, op: Op) -> bool:
-        """Whether LLVM may know an op's result as a subnormal number."""
-        if isinstance(op, memory.ReadVar):
-            return op.var not in self.lazy
-        if isinstance(op, _FOLDED):
-            return all(v in self.constants or constant(v) is not None for v in op.operands())
-        return isinstance(op, _OF_BITS) and not is_normal_constant(op.results[0])
 
     def _flushes(self, op: Op) -> bool:
         """Whether an op takes 0 for subnormal operands, in the mode."""

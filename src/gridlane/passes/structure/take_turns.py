@@ -14,8 +14,9 @@ from gridlane.ir.ops.grid import RunOthers
 from gridlane.ir.values import Module, Region
 from gridlane.passes.structure.release_first import is_spin
 
-MOST = 2048
-"""The most ops of a kernel whose warps take turns: it is one function, which is not split."""
+MOST = 4096
+"""The most ops of a kernel whose warps take turns: it is one function, which is not split, as
+larger kernels are."""
 
 
 def take_turns(module: Module) -> None:
