@@ -23,8 +23,8 @@ TAKE_TURNS = _pass("structure.take_turns.take_turns")
 END_SPINS = _pass("structure.end_spins.end_spins")
 """Where blocks run one after the other, and a clock can be read."""
 
-COUNT_SPINS = _pass("structure.end_spins.count_spins").unless(Feature.SHORT_LOOPS)
-"""Where no clock can be read. Devices that end all loops early report it themselves."""
+COUNT_SPINS = _pass("structure.end_spins.count_spins")
+"""Where no clock can be read, and the device does not end all loops early, which is reported."""
 
 RETURN_LAST = _pass("structure.return_last.return_last")
 """Where code knows which threads of a block have ended."""
@@ -93,7 +93,7 @@ COMPACT = NARROW.when(Fact.COMPACT)
 
 WORDS: tuple[Pass, ...] = (
     INLINE,
-    COUNT_SPINS,
+    COUNT_SPINS.unless(Feature.SHORT_LOOPS),
     RELEASE_FIRST,
     # After inlining, as library functions stay; f64's functions come later, and allow rough
     # quotients.

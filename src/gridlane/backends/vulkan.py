@@ -37,7 +37,7 @@ BACKEND = Backend(
         passes.FUNCTIONS,
         passes.FUSE_F64.unless(Feature.FMA),
         passes.INLINE,
-        passes.COUNT_SPINS,
+        passes.COUNT_SPINS.unless(Feature.SHORT_LOOPS),
         passes.RELEASE_FIRST,
         passes.COPY_AT_ONCE,
         passes.WHOLE_BARRIERS.unless(Feature.LONE_BARRIERS),
