@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -131,3 +135,29 @@ def test_shared_memory_that_is_no_number(kernels, shared):
             kernels[0](2, 1, (np.uint32(3), out, np.float64(2)), shared_mem=good)
         with pytest.raises(TypeError, match="shared must be a number of bytes"):
             kernels[0](2, 1, (np.uint32(3), out, np.float64(2)), shared_mem=shared)
+
+
+FIRST = """
+import sys
+import numpy as np
+from gridlane import cuda
+
+text = ".version 8.0 .target sm_80 .address_size 64 .entry k(.param .u64 p) { .reg .b64 %q;" \
+    " ld.param.u64 %q, [p]; st.global.u32 [%q], 7; ret; }"
+x = np.zeros(1, np.uint32)
+cuda.RawKernel(text, "k")(1, 1, (x,))
+print(x[0], *(name for name in sys.modules if name.startswith(("gridlane.ir.ops", "gridlane.pas"))))
+"""
+
+
+def test_a_cached_kernel_is_launched_without_the_compiler(tmp_path):
+    """Its imports take longer than all the rest."""
+    environment = {**os.environ, "GRIDLANE_DEVICE": "cpu", "GRIDLANE_CACHE_DIR": str(tmp_path)}
+    said = []
+    for _ in range(2):
+        command = [sys.executable, "-c", FIRST]  # one that has imported nothing
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout.split())
+    assert said[0][0] == "7" and len(said[0]) > 1
+    assert said[1] == ["7"]

@@ -9,10 +9,10 @@ import pytest
 from tests.devices import DEVICES
 
 from gridlane import cuda
+from gridlane.core import heap_layout
 from gridlane.core.config import config
 from gridlane.core.errors import TargetError
 from gridlane.cuda.raw import heap as memory
-from gridlane.frontends.ptx.forms import heap
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -97,10 +97,10 @@ def run(module, name: str, *args: object, threads: int = 1, blocks: int = 1) -> 
 
 def bits_in_use() -> int:
     """The pieces that blocks hold."""
-    words, first = heap.layout(SIZE)
+    words, first = heap_layout.layout(SIZE)
     data = memory.heap().copy_to_host().view(np.uint32)
     assert list(data[:2]) == first[:2]
-    return int(np.bitwise_count(data[heap.HEADER : heap.HEADER + words]).sum())
+    return int(np.bitwise_count(data[heap_layout.HEADER : heap_layout.HEADER + words]).sum())
 
 
 def test_lists_that_another_launch_frees(module):
@@ -123,7 +123,7 @@ def test_blocks_of_many_sizes_are_apart(module):
 
 @pytest.mark.parametrize("bytes_", [600, 1008, 1009, 5000, SIZE - 4096])
 def test_null_when_full(module, bytes_):
-    words, _ = heap.layout(SIZE)
+    words, _ = heap_layout.layout(SIZE)
     pieces = -(-(bytes_ + 16) // 32)
     fit = words * (32 // pieces) if pieces <= 32 else words // -(-pieces // 32)
     out = np.zeros(fit + 3, np.uint64)

@@ -7,9 +7,9 @@ import threading
 import numpy as np
 
 from gridlane.core.config import config
+from gridlane.core.heap_layout import layout
 from gridlane.cuda.arrays.creation import device_array
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
-from gridlane.frontends.ptx.forms.heap import layout
 from gridlane.launch import current
 
 _lock = threading.Lock()

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from gridlane.core.dtypes import DType, u32, u64
+from gridlane.core.heap_layout import HEADER, NEXT, PIECE, PIECES, WORDS
 from gridlane.frontends.ptx.forms.functions import function
 from gridlane.frontends.ptx.types import unsigned
 from gridlane.frontends.ptx.values import Values
@@ -22,12 +23,8 @@ from gridlane.ir.ops.atomic import Atomic, AtomicCas, AtomicKind
 from gridlane.ir.types import Space, pointer
 from gridlane.ir.values import ErrorSite, Function, Module, Param, Value
 
-PIECE, OWN = 32, 16
-"""Bytes of a piece, and those of a block that are not its user's."""
-
-WORDS, PIECES, NEXT, HEADER = 0, 1, 2, 16
-"""The word with the number of words of bits, that with the offset of the pieces in bytes, that with
-the word of bits where the search begins; and how many words these and unused ones are."""
+OWN = 16
+"""Bytes of a block that are not its user's."""
 
 _LIVE = 0x6C6C6163
 """What the first word of a block holds until it is freed; the second has its number of pieces."""
@@ -36,17 +33,6 @@ _NONE = 0xFFFFFFFF
 _BYTE = unsigned(8)
 _SHIFTS = arith.Shl, arith.Shr
 _MALLOC, _FREE = "malloc", "free"
-
-
-def layout(size: int) -> tuple[int, list[int]]:
-    """The words of bits in a memory of so many bytes, and its first words.
-
-    >>> layout(1 << 20)
-    (1019, [1019, 4160, 0])
-    """
-    words = (size - 4 * HEADER - PIECE) // (32 * PIECE + 4)
-    start = 4 * (HEADER + words)
-    return words, [words, -(-start // PIECE) * PIECE, 0]
 
 
 @function(_MALLOC)
