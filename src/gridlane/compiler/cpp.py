@@ -15,6 +15,7 @@ from pathlib import Path
 
 from gridlane.compiler.cache import DiskCache, default_cache, make_key
 from gridlane.core.artifact import Artifact
+from gridlane.core.config import of_others
 from gridlane.frontends.cuda_cpp import Compiled, CppCompiler, CppSource, choose
 
 _TARGET = "cuda_cpp"
@@ -48,7 +49,7 @@ def compile_cpp(source: CppSource, backend: str = "", cache: DiskCache | None = 
 
 
 def _source_key(source: CppSource, compiler: CppCompiler) -> str:
-    around = {name: os.environ.get(name) for name in _ENVIRONMENT}
+    around = of_others(_ENVIRONMENT)
     lists = json.dumps((source.options, source.expressions, os.getcwd(), around))
     return make_key("cuda_cpp", compiler.identity(), source.name, source.code, lists)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -82,6 +82,11 @@ class Config:
     def spin_milliseconds(self) -> int:
         """``spin_limit`` in milliseconds, 24 days at the most."""
         return min(-(-self.spin_nanoseconds // 10**6), 2**31 - 1)
+
+
+def of_others(names: Iterable[str]) -> dict[str, str | None]:
+    """Variables that other programs read, such as compilers of C++; None for those not set."""
+    return {name: os.environ.get(name) for name in names}
 
 
 def read(environment: Mapping[str, str] = os.environ) -> Config:
