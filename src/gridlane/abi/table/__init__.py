@@ -1,0 +1,27 @@
+"""The table of CUDA's interface: its functions, enumerations, structures and other names.
+
+Everything else here is made from it: the Python functions, the headers, the C libraries, the page
+of what exists. The rows are text files, read when first asked for.
+"""
+
+from gridlane.abi.table.functions import Function, Parameter, functions
+from gridlane.abi.table.layout import Field, Layout, layout
+from gridlane.abi.table.names import Callback, Enum, aliases, callbacks, constants, enums
+from gridlane.abi.table.types import CType, ctype
+
+__all__ = [
+    "CType",
+    "Callback",
+    "Enum",
+    "Field",
+    "Function",
+    "Layout",
+    "Parameter",
+    "aliases",
+    "callbacks",
+    "constants",
+    "ctype",
+    "enums",
+    "functions",
+    "layout",
+]

@@ -1,0 +1,98 @@
+"""The functions of the table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from gridlane.abi.table.reading import declared, lines, split_outside
+
+Api = Literal["driver", "runtime", "nvrtc"]
+_ROW = re.compile(
+    r"(?P<name>\w+) (?P<since>[\d.]+)(?:-(?P<until>\d+))? \((?P<params>.*)\)"
+    r"(?: : (?P<result>[^-]+?))?(?: -> (?P<outs>[\w, ]+?)| (?P<hidden>-))?(?: (?P<own>pt[sd][sz]))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a function: its type as in C, and its name."""
+
+    type: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function that a library exports.
+
+    Attributes:
+        api: the library.
+        name: as it is exported: ``cuMemAlloc_v2``.
+        family: the heading that it is under.
+        since: the CUDA that has it first, (major, minor); of the runtime 12 is the first that is
+            told apart.
+        until: the last major version that has it; None for one that all later versions have.
+        result: the type of what it returns; "" for the API's error code.
+        outs: the parameters that Python's caller gets back; None if Python does not know this
+            version of the function.
+        per_thread: the suffix of its form for the default stream of a thread: ``ptsz`` for those
+            that take a stream, ``ptds`` for those that do not; "" if there is none.
+    """
+
+    api: Api
+    name: str
+    family: str
+    since: tuple[int, int]
+    until: int | None
+    parameters: tuple[Parameter, ...]
+    result: str
+    outs: tuple[str, ...] | None
+    per_thread: str
+
+    @property
+    def base(self) -> str:
+        """Its name in programs: ``cuMemAlloc``."""
+        return re.sub(r"_v\d$", "", self.name)
+
+
+@cache
+def functions(api: Api) -> Mapping[str, Function]:
+    """The functions of a library by their exported names. One that CUDA 12 and 13 have with
+    different parameters is ``NAME`` of 13 and ``NAME@12``.
+
+    >>> row = functions("driver")["cuMemAlloc_v2"]
+    >>> row.base, row.since, row.outs, row.parameters[0]
+    ('cuMemAlloc', (3, 2), ('dptr',), Parameter(type='CUdeviceptr *', name='dptr'))
+    """
+    found: dict[str, Function] = {}
+    family = ""
+    for line in lines(api):
+        if line.startswith("["):
+            family = line.strip("[]")
+            continue
+        row = _ROW.fullmatch(line)
+        if row is None:
+            raise ValueError(f"{api}.txt has no function here: {line}")
+        made = _function(api, family, row)
+        found[made.name if made.name not in found else f"{made.name}@12"] = made
+    return found
+
+
+def _function(api: Api, family: str, row: re.Match[str]) -> Function:
+    major, _, minor = row["since"].partition(".")
+    outs = tuple(row["outs"].split(", ")) if row["outs"] else ()
+    return Function(
+        api=api,
+        name=row["name"],
+        family=family,
+        since=(int(major), int(minor or 0)),
+        until=int(row["until"]) if row["until"] else None,
+        parameters=tuple(Parameter(*declared(each)) for each in split_outside(row["params"])),
+        result=row["result"] or "",
+        outs=None if row["hidden"] else outs,
+        per_thread=row["own"] or "",
+    )

@@ -1,0 +1,89 @@
+"""The enumerations, the other names of types, the callbacks and the constants of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from gridlane.abi.table.reading import lines
+
+
+@dataclass(frozen=True, slots=True)
+class Enum:
+    """An enumeration.
+
+    Attributes:
+        names: its tag, then its other names.
+        values: by name, in the order of the header.
+    """
+
+    names: tuple[str, ...]
+    values: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Callback:
+    """A pointer to a function of the caller's, by its prototype in C."""
+
+    name: str
+    prototype: str
+
+
+@cache
+def enums() -> Mapping[str, Enum]:
+    """The enumerations by each of their names.
+
+    >>> enums()["CUresult"].values["CUDA_ERROR_NOT_FOUND"]
+    500
+    """
+    found: dict[str, Enum] = {}
+    values: dict[str, int] = {}
+    for line in lines("enums"):
+        if line.startswith("  "):
+            name, value = line.split()
+            values[name] = int(value)
+        else:
+            values = {}
+            made = Enum(tuple(line.split()[1:]), values)
+            found.update(dict.fromkeys(made.names, made))
+    return found
+
+
+@cache
+def _others() -> tuple[Mapping[str, str], Mapping[str, Callback], Mapping[str, int]]:
+    named: dict[str, str] = {}
+    called: dict[str, Callback] = {}
+    numbers: dict[str, int] = {}
+    known = {name: value for each in enums().values() for name, value in each.values.items()}
+    for line in lines("names"):
+        kind, _, rest = line.partition(" ")
+        if kind == "callback":
+            name = rest.partition("(*")[2].partition(")")[0]
+            called[name] = Callback(name, rest)
+            continue
+        name, _, what = rest.partition(" ")
+        if kind == "type":
+            named[name] = what
+        else:
+            numbers[name] = known[what] if what in known else int(what)
+    return named, called, numbers
+
+
+def aliases() -> Mapping[str, str]:
+    """The types that names stand for: ``CUdevice`` for ``int``, ``CUcontext`` for a handle."""
+    return _others()[0]
+
+
+def callbacks() -> Mapping[str, Callback]:
+    """The callbacks by name."""
+    return _others()[1]
+
+
+def constants() -> Mapping[str, int]:
+    """The numbers that headers define as macros.
+
+    >>> constants()["CU_MEMHOSTALLOC_DEVICEMAP"]
+    2
+    """
+    return _others()[2]
