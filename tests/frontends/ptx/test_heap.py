@@ -12,9 +12,9 @@ from gridlane import cuda
 from gridlane.core import heap_layout
 from gridlane.core.config import config
 from gridlane.core.errors import TargetError
-from gridlane.cuda.raw import heap as memory
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
+from gridlane.modules import heap as memory
 
 CODE = r"""
 struct Node { Node *next; int value; };
@@ -98,7 +98,9 @@ def run(module, name: str, *args: object, threads: int = 1, blocks: int = 1) -> 
 def bits_in_use() -> int:
     """The pieces that blocks hold."""
     words, first = heap_layout.layout(SIZE)
-    data = memory.heap().copy_to_host().view(np.uint32)
+    buffer = memory.heap(current.device())
+    data = np.empty(buffer.size // 4, np.uint32)
+    current.device().download(data.view(np.uint8).data, buffer.address)
     assert list(data[:2]) == first[:2]
     return int(np.bitwise_count(data[heap_layout.HEADER : heap_layout.HEADER + words]).sum())
 
@@ -168,8 +170,8 @@ def test_a_memory_for_each_device(text):
     made = []
     for device in ("interp", "cpu", "interp"):
         current.choose(get_device(device))
-        made.append(memory.heap())
-        assert made[-1].nbytes == config().heap
+        made.append(memory.heap(current.device()))
+        assert made[-1].size == config().heap
     assert made[0] is made[2] is not made[1]
 
 

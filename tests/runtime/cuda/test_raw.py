@@ -11,8 +11,8 @@ import pytest
 from gridlane import cuda
 from gridlane.core.errors import ArgumentError, DeviceError, PtxError
 from gridlane.cuda import texture
-from gridlane.cuda.raw import heap as memory_of_malloc
 from gridlane.launch import current
+from gridlane.modules import heap as memory_of_malloc
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 TEXT = (
@@ -81,7 +81,7 @@ def test_through_the_ir(machine):
 )
 def test_what_the_driver_lacks_comes_through_the_ir(machine, line):
     text = f"{HEAD}{line}\n.visible .entry k(.param .u64 data) {{\n    ret;\n}}\n"
-    code = cuda.RawModule(code=text).get_function("k")._code
+    code = cuda.RawModule(code=text)._code
     assert not code.goes_to_driver(current.device())
     cuda.RawKernel(text, "k")(1, 1, (0,))
     cuda.RawKernel(text, "k", via="driver")(1, 1, (0,))
@@ -152,12 +152,15 @@ def test_after_a_fault_memory_of_the_ir_is_new(machine, device):
     module = cuda.RawModule(code=text, via="ir")
     kernel = module.get_function("k")
     kernel(1, 1, (cuda.device_array(4, np.uint64),))
-    heaps = [memory_of_malloc.heap()]
+    heaps = [memory_of_malloc.heap(current.device())]
     machine.fault(700)
     with pytest.raises(DeviceError):
         device.synchronize()
     device.reset()
     kernel(1, 1, (cuda.device_array(4, np.uint64),))
-    heaps.append(memory_of_malloc.heap())
-    assert heaps[0] is not heaps[1] and heaps[1].copy_to_host().any()
+    heaps.append(memory_of_malloc.heap(current.device()))
+    assert heaps[0] is not heaps[1]
+    words = np.zeros(4, np.uint32)
+    device.download(words.view(np.uint8).data, heaps[1].address)
+    assert words.any()
     assert module.get_global("count").view(np.uint32).copy_to_host() == [7]

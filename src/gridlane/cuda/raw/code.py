@@ -1,5 +1,4 @@
-"""The text of raw kernels: PTX, or CUDA C++ that a compiler makes PTX of; and its two ways to a
-device, the IR and the device's own driver."""
+"""The text of raw kernels: PTX, or CUDA C++ that a compiler makes PTX of."""
 
 from __future__ import annotations
 
@@ -7,67 +6,35 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gridlane.core.errors import ArgumentError, TargetError
+from gridlane.core.errors import ArgumentError
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
-from gridlane.cuda.raw.memory import ModuleMemory
-from gridlane.cuda.raw.native import NativeModule, compiles_ptx
 from gridlane.cuda.texture.references import Reference
 from gridlane.frontends.ptx import PtxModule, parse_ptx
 from gridlane.launch import current
-from gridlane.runtime.protocol import Device
+from gridlane.modules import Code
 
 if TYPE_CHECKING:
     from gridlane.frontends.cuda_cpp import Compiled
 
 _PTX = re.compile(r"(?:\s|//[^\n]*|/\*[\s\S]*?\*/)*\.version\b")
 _CPP = re.compile(r"__global__|__device__|#\s*include")
-_WAYS = "", "ir", "driver"
 
 
-class RawCode:
-    """What the kernels of a module share.
-
-    Args:
-        via: ``ir``, ``driver``, or "" for the driver where it compiles PTX and the module names
-            nothing that it lacks.
-
-    Attributes:
-        memory: the variables of the kernels that come through the IR.
-        native: the module as drivers load it.
-    """
+class RawCode(Code):
+    """A module, with its variables as device arrays and its references to textures."""
 
     def __init__(self, module: PtxModule, via: str) -> None:
-        if via not in _WAYS:
-            raise ArgumentError(f'via is "ir" or "driver", not {via!r:.40}')
-        self.module, self._via = module, via
-        self.memory, self.native = ModuleMemory(module), NativeModule(module)
+        super().__init__(module, via)
         self._references: dict[str, Reference] = {}
 
-    def goes_to_driver(self, device: Device) -> bool:
-        """Whether the text goes to the driver of a device as it came.
-
-        Raises:
-            TargetError: it was asked to, and the driver compiles no PTX.
-        """
-        if self._via == "driver" and not compiles_ptx(device):
-            raise TargetError(
-                f'the driver of the device {device.name} compiles no PTX: leave out via="driver", '
-                "and the module comes through the IR"
-            )
-        if self._via:
-            return self._via == "driver"
-        return compiles_ptx(device) and self.native.suits
-
-    def variable(self, name: str) -> DeviceNDArray:
+    def array(self, name: str) -> DeviceNDArray:
         """The bytes of a variable on the current device.
 
         Raises:
             ArgumentError: the module has no such variable; the message lists those it has.
         """
-        device = current.device()
-        if self.goes_to_driver(device):
-            return self.native.variable(name, device)
-        return self.memory.variable(name)
+        buffer = self.variable(name, current.device())
+        return DeviceNDArray(buffer.size, None, "u1", 0, buffer)
 
     def reference(self, name: str) -> Reference:
         """A reference to a texture or surface; the same object at each call.
@@ -89,7 +56,7 @@ class RawCode:
                 f"{name}: the module goes to the driver, which knows no texture of gridlane: make "
                 'it with via="ir"'
             )
-        return self.memory.variable(name)
+        return self.array(name)
 
 
 def decoded(code: str | bytes) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from gridlane.core import trace
-from gridlane.core.compact import ANY
-from gridlane.core.errors import ArgumentError, LaunchError
-from gridlane.core.options import KernelOptions
+from gridlane.core.errors import ArgumentError
 from gridlane.core.process_bound import ProcessBound
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.host.streams import AnyStream
@@ -27,19 +24,15 @@ from gridlane.cuda.raw.arguments import (
     structs_as_bytes,
 )
 from gridlane.cuda.raw.code import RawCode, compiled, decoded
-from gridlane.cuda.raw.heap import heap
 from gridlane.cuda.texture.references import Reference
-from gridlane.frontends.ptx import PtxSource
 from gridlane.launch import current
 from gridlane.launch.dimensions import Dim3, dim3
-from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
+from gridlane.memory.resource import Buffer
 
 _SHAPES = frozenset({int, tuple})
 _MOST_READY = 256
 """How many shapes of launches are kept ready."""
-_launches = itertools.count(1)
-"""The numbers of launches, which kernels read as ``%gridid``."""
 
 
 class RawModule:
@@ -128,7 +121,7 @@ class RawModule:
         >>> RawModule(code=text).get_global("count").view(np.uint32).copy_to_host()
         array([7], dtype=uint32)
         """
-        return self._code.variable(self._lowered.get(name, name))
+        return self._code.array(self._lowered.get(name, name))
 
     def get_texref(self, name: str) -> Reference:
         """A reference to a texture or surface, as ``texture<float, 2>`` of CUDA C++, by its name in
@@ -169,22 +162,16 @@ class RawKernel(ProcessBound):
             module, lowered = compiled(decoded(code), "", options, (), backend)
             name = lowered.get(name, name)
             code = RawCode(module, via)
-        self._code = code
-        self._source = PtxSource(code.module, name)
-        # Where PTX says f64 it means binary64, also on devices without it.
-        options_ = KernelOptions(fp64="exact")
-        params = enumerate(self._source.entry.params)
+        self._kernel = code.kernel(name)
+        params = enumerate(self._kernel.source.entry.params)
         self._structs = {number: each.size for number, each in params if each.is_array}
-        self._kernel = Kernel(self._source, (), options_)
-        self._native = code.native.kernel(self._source, options_)
-        self._plans: dict[tuple[Any, Dim3], tuple[Kernel, Plan]] = {}
         self._layouts: dict[tuple[Any, Dim3, tuple[type, ...]], Layout | None] = {}
         self._ready: dict[Any, tuple[Plan, Dim3, Layout]] = {}
 
     @property
     def name(self) -> str:
         """Its name in the PTX."""
-        return self._source.name
+        return self._kernel.name
 
     def __call__(
         self,
@@ -226,16 +213,15 @@ class RawKernel(ProcessBound):
                 found = key = None
             if found is not None and _again(*found, shared_mem, args):
                 return
-        names = self._source.parameters
+        names = self._kernel.source.parameters
         if len(args) != len(names):
             raise ArgumentError(
                 f"{self.name} takes {len(names)} arguments ({', '.join(names)}), not {len(args)}"
             )
         threads = dim3(block, "block")
-        self._check_bounds(threads)
-        kernel, plan = self._plan(threads)
+        kernel, plan = self._kernel.plan(threads, current.device())
         back = Writebacks()
-        if kernel is self._native:
+        if self._kernel.is_native(kernel):
             refuse_textures(self.name, args)
         given = on_device(structs_as_bytes(args, self._structs), back)
         params, given = self._packed(plan, threads, given)
@@ -263,45 +249,16 @@ class RawKernel(ProcessBound):
         found = self._layouts.get(key)
         if found is not None:
             return found.packed(args), args
-        count = len(args)
-        used = {slot.argument - count for slot in artifact.params if slot.argument >= count}
+        further = self._kernel.further(artifact, plan.device)
         if key not in self._layouts:
             self._layouts[key] = (
-                None if used else layout(artifact.params, artifact.param_bytes, args)
+                None if further else layout(artifact.params, artifact.param_bytes, args)
             )
-        types = tuple(param.type for param in self._source.entry.params)
-        if used:
-            # The order of frontends/ptx/translate.py FURTHER.
-            further = self._code.memory.here, heap, _launches.__next__
-            args += tuple(get() if n in used else 0 for n, get in enumerate(further))
-            types += ("u64",) * len(further)
-        return packed(self.name, types, artifact.params, artifact.param_bytes, args), args
-
-    def _plan(self, block: Dim3) -> tuple[Kernel, Plan]:
-        device = current.device()
-        found = self._plans.get((device, block))
-        if found is None:
-            kernel = self._native if self._code.goes_to_driver(device) else self._kernel
-            found = self._plans[device, block] = kernel, kernel.plan(block, ANY, device)
-            for note in self._source.module.notes:
-                trace.event("note", kernel=self.name, note=f'"{note}"')
-        return found
-
-    def _check_bounds(self, block: Dim3) -> None:
-        """Raise if the PTX names another block shape, or fewer threads."""
-        tuning = self._source.entry.tuning
-        wanted, most = tuning.get("reqntid"), tuning.get("maxntid")
-        threads = block[0] * block[1] * block[2]
-        if wanted and block != (*wanted, 1, 1)[:3]:
-            raise LaunchError(f"{self.name} is for blocks of {wanted} (.reqntid), not {block}")
-        if most:
-            bound = 1
-            for each in most:
-                bound *= each
-            if threads > bound:
-                raise LaunchError(
-                    f"{self.name} is for at most {bound} threads a block (.maxntid), not {threads}"
-                )
+        types = tuple(param.type for param in self._kernel.source.entry.params)
+        types += ("u64",) * len(further)
+        given = args + tuple(each.address if isinstance(each, Buffer) else each for each in further)
+        made = packed(self.name, types, artifact.params, artifact.param_bytes, given)
+        return made, args + further
 
 
 def _again(plan: Plan, shape: Dim3, found: Layout, shared: int, args: tuple[Any, ...]) -> bool:

@@ -1,6 +1,6 @@
 """The memory of a module: its variables of global and constant memory, in one array of bytes.
 
-Each device has one such array for a module, which all kernels of it share; see cuda/raw/memory.py.
+Each device has one such array for a module, which all kernels of it share; see modules/memory.py.
 PTX ISA 9.0, "Initializers".
 """
 

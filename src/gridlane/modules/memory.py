@@ -6,11 +6,10 @@ import threading
 from typing import Any
 
 from gridlane.core.errors import ArgumentError
-from gridlane.cuda.arrays.creation import device_array
-from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.frontends.ptx import ModuleData, PtxModule
-from gridlane.launch import current
 from gridlane.memory.device_memory import DeviceMemory
+from gridlane.memory.resource import Buffer
+from gridlane.runtime.protocol import Device
 
 
 def no_variable(name: str, known: list[str]) -> ArgumentError:
@@ -32,28 +31,27 @@ class ModuleMemory:
         self._data = ModuleData(module)
         self._lock = threading.Lock()
         # By the memory of devices, as one that was lost has another after a reset.
-        self._arrays: dict[DeviceMemory[Any], DeviceNDArray] = {}
+        self._buffers: dict[DeviceMemory[Any], Buffer] = {}
 
-    def here(self) -> DeviceNDArray:
-        """The bytes on the current device.
+    def on(self, device: Device) -> Buffer:
+        """The bytes on a device.
 
         Raises:
             PtxError: an initial value is malformed.
-            MemoryError: the device has no room for them.
+            DeviceError: OUT_OF_MEMORY, the device has no room for them.
         """
-        device = current.device()
         with self._lock:
-            found = self._arrays.get(device.memory)
+            found = self._buffers.get(device.memory)
             if found is None:
-                made = device_array(max(1, self._data.size), "u1")
+                made = device.allocate(max(1, self._data.size))
                 if self._data.size:
-                    made.copy_to_device(self._data.initial(made.address))
+                    device.upload(made.address, self._data.initial(made.address).data)
                 device.default_stream.synchronize()  # before launches on any other stream
-                found = self._arrays[device.memory] = made
+                found = self._buffers[device.memory] = made
             return found
 
-    def variable(self, name: str) -> DeviceNDArray:
-        """The bytes of a variable on the current device.
+    def variable(self, name: str, device: Device) -> Buffer:
+        """The bytes of a variable on a device; they keep those of the whole module alive.
 
         Raises:
             ArgumentError: the module has no such variable; the message lists those it has.
@@ -61,4 +59,5 @@ class ModuleMemory:
         start = self._data.offsets.get(name)
         if start is None:
             raise no_variable(name, list(self._data.offsets))
-        return self.here()[start : start + self._data.size_of(name)]
+        whole = self.on(device)
+        return Buffer(whole.address + start, self._data.size_of(name), whole, device)

@@ -8,31 +8,29 @@ import numpy as np
 
 from gridlane.core.config import config
 from gridlane.core.heap_layout import layout
-from gridlane.cuda.arrays.creation import device_array
-from gridlane.cuda.arrays.devicearray import DeviceNDArray
-from gridlane.launch import current
+from gridlane.memory.resource import Buffer
+from gridlane.runtime.protocol import Device
 
 _lock = threading.Lock()
 _NAME = "malloc"
 
 
-def heap() -> DeviceNDArray:
-    """The bytes on the current device, made at the first call. All modules share them, and what a
-    launch allocates stays until a launch frees it.
+def heap(device: Device) -> Buffer:
+    """The bytes on a device, made at the first call. All modules share them, and what a launch
+    allocates stays until a launch frees it.
 
     Raises:
-        MemoryError: the device has no room for them.
+        DeviceError: OUT_OF_MEMORY, the device has no room for them.
     """
-    device = current.device()
     with _lock:
-        found: DeviceNDArray | None = device.memory.kept.get(_NAME)
+        found: Buffer | None = device.memory.kept.get(_NAME)
         if found is None:
             words, first = layout(config().heap)
-            made = device_array(config().heap, "u1")
+            made = device.allocate(config().heap)
             start = np.zeros(first[1], np.uint8)  # the pieces need no values
             start.view(np.uint32)[: len(first)] = first
             assert words > 0
-            made[: len(start)].copy_to_device(start)
+            device.upload(made.address, start.data)
             device.default_stream.synchronize()  # before launches on any other stream
             found = device.memory.kept[_NAME] = made
         return found

@@ -14,12 +14,11 @@ from gridlane.core.artifact import Artifact, ParamSlot
 from gridlane.core.device_errors import NOT_FOUND
 from gridlane.core.errors import DeviceError, TargetError
 from gridlane.core.options import KernelOptions, Target
-from gridlane.cuda.arrays.devicearray import DeviceNDArray
-from gridlane.cuda.raw.memory import no_variable
 from gridlane.frontends.ptx import PtxModule, PtxSource
 from gridlane.frontends.ptx.pieces import pieces
 from gridlane.launch.kernel import Kernel
 from gridlane.memory.resource import Buffer
+from gridlane.modules.memory import no_variable
 from gridlane.runtime.protocol import Device, LoadedKernel, LoadedModule, ModuleDevice
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class NativeModule:
         """A kernel of the module."""
         return Kernel(source, (), options, self._compile, self._load)
 
-    def variable(self, name: str, device: Device) -> DeviceNDArray:
+    def variable(self, name: str, device: Device) -> Buffer:
         """The bytes of a variable on a device.
 
         Raises:
@@ -81,7 +80,7 @@ class NativeModule:
             found = self.module.variables.values()
             known = [each.name for each in found if each.space in ("global", "const")]
             raise no_variable(name, known) from None
-        return DeviceNDArray(size, None, "u1", 0, Buffer(address, size, module, device))
+        return Buffer(address, size, module, device)
 
     def _on(self, device: Device) -> LoadedModule:
         with self._lock:

@@ -1,0 +1,6 @@
+"""PTX modules on devices: their kernels, their variables, and the memory of ``malloc``."""
+
+from gridlane.modules.code import Code
+from gridlane.modules.kernel import ModuleKernel
+
+__all__ = ["Code", "ModuleKernel"]

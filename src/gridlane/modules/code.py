@@ -1,0 +1,78 @@
+"""A PTX module on devices, and its two ways there: the IR and the device's own driver."""
+
+from __future__ import annotations
+
+import threading
+
+from gridlane.core.errors import ArgumentError, TargetError
+from gridlane.frontends.ptx import PtxModule
+from gridlane.memory.resource import Buffer
+from gridlane.modules.kernel import ModuleKernel
+from gridlane.modules.memory import ModuleMemory
+from gridlane.modules.native import NativeModule, compiles_ptx
+from gridlane.runtime.protocol import Device
+
+_WAYS = "", "ir", "driver"
+
+
+class Code:
+    """A module. Its kernels share its variables. Any thread may use it.
+
+    Args:
+        via: ``ir``, ``driver``, or "" for the driver where it compiles PTX and the module names
+            nothing that it lacks.
+
+    Attributes:
+        memory: the variables of the kernels that come through the IR.
+        native: the module as drivers load it.
+
+    Raises:
+        ArgumentError: ``via`` is none of these.
+    """
+
+    def __init__(self, module: PtxModule, via: str = "") -> None:
+        if via not in _WAYS:
+            raise ArgumentError(f'via is "ir" or "driver", not {via!r:.40}')
+        self.module, self._via = module, via
+        self.memory, self.native = ModuleMemory(module), NativeModule(module)
+        self._kernels: dict[str, ModuleKernel] = {}
+        self._lock = threading.Lock()
+
+    def goes_to_driver(self, device: Device) -> bool:
+        """Whether the text goes to the driver of a device as it came.
+
+        Raises:
+            TargetError: it was asked to, and the driver compiles no PTX.
+        """
+        if self._via == "driver" and not compiles_ptx(device):
+            raise TargetError(
+                f'the driver of the device {device.name} compiles no PTX: leave out via="driver", '
+                "and the module comes through the IR"
+            )
+        if self._via:
+            return self._via == "driver"
+        return compiles_ptx(device) and self.native.suits
+
+    def kernel(self, name: str) -> ModuleKernel:
+        """A kernel; the same object at each call.
+
+        Raises:
+            PtxError: there is no such kernel; the message lists those there are.
+        """
+        with self._lock:
+            found = self._kernels.get(name)
+            if found is None:
+                found = self._kernels[name] = ModuleKernel(
+                    self.module, name, self.memory, self.native, self.goes_to_driver
+                )
+            return found
+
+    def variable(self, name: str, device: Device) -> Buffer:
+        """The bytes of a variable on a device.
+
+        Raises:
+            ArgumentError: the module has no such variable; the message lists those it has.
+        """
+        if self.goes_to_driver(device):
+            return self.native.variable(name, device)
+        return self.memory.variable(name, device)
