@@ -14,7 +14,10 @@ Api = Literal["driver", "runtime", "nvrtc"]
 _ROW = re.compile(
     r"(?P<name>\w+) (?P<since>[\d.]+)(?:-(?P<until>\d+))? \((?P<params>.*)\)"
     r"(?: : (?P<result>[^-]+?))?(?: -> (?P<outs>[\w, ]+?)| (?P<hidden>-))?(?: (?P<own>pt[sd][sz]))?"
+    r"(?: @(?P<needs>\w+))?(?: ! (?P<refused>.+))?"
 )
+_HEADING = re.compile(r"\[(?P<family>.+)\] needs (?P<needs>\w+)(?:, refused: (?P<refused>.+))?")
+Needs = Literal["nothing", "driver", "context"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,9 @@ class Function:
             version of the function.
         per_thread: the suffix of its form for the default stream of a thread: ``ptsz`` for those
             that take a stream, ``ptds`` for those that do not; "" if there is none.
+        needs: the state that it needs: ``driver`` for one that is initialised, ``context`` for a
+            current context, which the runtime makes itself.
+        refused: why gridlane does not have it; "" for what it has.
     """
 
     api: Api
@@ -52,6 +58,8 @@ class Function:
     result: str
     outs: tuple[str, ...] | None
     per_thread: str
+    needs: Needs
+    refused: str
 
     @property
     def base(self) -> str:
@@ -69,30 +77,34 @@ def functions(api: Api) -> Mapping[str, Function]:
     ('cuMemAlloc', (3, 2), ('dptr',), Parameter(type='CUdeviceptr *', name='dptr'))
     """
     found: dict[str, Function] = {}
-    family = ""
+    heading: re.Match[str] | None = None
     for line in lines(api):
         if line.startswith("["):
-            family = line.strip("[]")
+            heading = _HEADING.fullmatch(line)
             continue
         row = _ROW.fullmatch(line)
-        if row is None:
+        if row is None or heading is None:
             raise ValueError(f"{api}.txt has no function here: {line}")
-        made = _function(api, family, row)
+        made = _function(api, heading, row)
         found[made.name if made.name not in found else f"{made.name}@12"] = made
     return found
 
 
-def _function(api: Api, family: str, row: re.Match[str]) -> Function:
+def _function(api: Api, heading: re.Match[str], row: re.Match[str]) -> Function:
     major, _, minor = row["since"].partition(".")
     outs = tuple(row["outs"].split(", ")) if row["outs"] else ()
+    needs = row["needs"] or heading["needs"]
+    assert needs in ("nothing", "driver", "context"), row[0]
     return Function(
         api=api,
         name=row["name"],
-        family=family,
+        family=heading["family"],
         since=(int(major), int(minor or 0)),
         until=int(row["until"]) if row["until"] else None,
         parameters=tuple(Parameter(*declared(each)) for each in split_outside(row["params"])),
         result=row["result"] or "",
         outs=None if row["hidden"] else outs,
         per_thread=row["own"] or "",
+        needs=needs,
+        refused=row["refused"] or heading["refused"] or "",
     )

@@ -1,0 +1,1 @@
+"""What the functions of CUDA's interface do, a module for each family."""

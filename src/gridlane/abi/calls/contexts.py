@@ -1,0 +1,229 @@
+"""Contexts and their limits."""
+
+from __future__ import annotations
+
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import (
+    INVALID_CONTEXT,
+    INVALID_VALUE,
+    PRIMARY_CONTEXT_ACTIVE,
+    UNSUPPORTED_LIMIT,
+    fail,
+)
+from gridlane.abi.state import contexts
+from gridlane.abi.state.contexts import Context, check_flags
+from gridlane.abi.struct import Struct
+from gridlane.abi.table import enums
+from gridlane.core.config import config
+
+_FLAGS = 0x1FF
+"""The bits of CUctx_flags."""
+
+_LIMITS = enums()["CUlimit"].values
+_STACK, _PRINTF, _HEAP = (
+    _LIMITS[f"CU_LIMIT_{name}"] for name in ("STACK_SIZE", "PRINTF_FIFO_SIZE", "MALLOC_HEAP_SIZE")
+)
+
+
+@implements("cuDevicePrimaryCtxRetain")
+def retain(ordinal: int) -> int:
+    """Hold the primary context of a device."""
+    return contexts.primary(ordinal).retain().handle
+
+
+@implements("cuDevicePrimaryCtxRelease_v2")
+def release(ordinal: int) -> None:
+    """Let the primary context of a device go."""
+    contexts.primary(ordinal).release()
+
+
+@implements("cuDevicePrimaryCtxReset_v2")
+def reset(ordinal: int) -> None:
+    """End the primary context of a device."""
+    contexts.primary(ordinal).reset()
+
+
+@implements("cuDevicePrimaryCtxSetFlags_v2")
+def set_primary_flags(ordinal: int, flags: int) -> None:
+    """Set the flags of a device's primary context."""
+    check_flags(flags, _FLAGS)
+    contexts.primary(ordinal).flags = flags
+
+
+@implements("cuDevicePrimaryCtxGetState")
+def primary_state(ordinal: int) -> tuple[int, int]:
+    """The flags of a device's primary context, and whether it exists."""
+    found = contexts.primary(ordinal)
+    return found.flags, int(found.context is not None and bool(found.context.handle))
+
+
+def _created(flags: int, ordinal: int) -> int:
+    check_flags(flags, _FLAGS)
+    made = Context(ordinal, flags)
+    contexts.stack().append(made)
+    return made.handle
+
+
+@implements("cuCtxCreate_v4")
+def create(params: Struct | None, flags: int, ordinal: int) -> int:
+    """Create a context and make it current."""
+    if params is not None and (params.numExecAffinityParams or params.cigParams):
+        fail(INVALID_VALUE, "a context has no part of a device to itself here")
+    return _created(flags, ordinal)
+
+
+@implements("cuCtxCreate_v2")
+def create_2(flags: int, ordinal: int) -> int:
+    """Create a context and make it current."""
+    return _created(flags, ordinal)
+
+
+@implements("cuCtxDestroy_v2")
+def destroy(handle: int) -> None:
+    """End a context; it leaves this thread's stack if it is current."""
+    found = contexts.of_handle(handle) if handle else fail(INVALID_CONTEXT, "no context")
+    if any(contexts.primary(n).context is found for n in (found.ordinal,)):
+        fail(PRIMARY_CONTEXT_ACTIVE, "a primary context ends by cuDevicePrimaryCtxRelease")
+    if contexts.top() is found:
+        contexts.stack().pop()
+    found.end()
+
+
+@implements("cuCtxPushCurrent_v2")
+def push(handle: int) -> None:
+    """Make a context current, above the present one."""
+    if not handle:
+        fail(INVALID_CONTEXT, "no context")
+    contexts.stack().append(contexts.of_handle(handle))
+
+
+@implements("cuCtxPopCurrent_v2")
+def pop() -> int:
+    """Take the current context off the stack."""
+    if not contexts.stack():
+        fail(INVALID_CONTEXT, "no context is current on this thread")
+    return contexts.stack().pop().handle
+
+
+@implements("cuCtxSetCurrent")
+def set_current(handle: int) -> None:
+    """Replace the current context."""
+    contexts.make_current(contexts.of_handle(handle) if handle else None)
+
+
+@implements("cuCtxGetCurrent")
+def get_current() -> int:
+    """The current context, or 0."""
+    found = contexts.top()
+    return found.handle if found is not None else 0
+
+
+@implements("cuCtxGetDevice")
+def get_device() -> int:
+    """The device of the current context."""
+    return contexts.current().ordinal
+
+
+@implements("cuCtxGetDevice_v2")
+def get_device_of(handle: int) -> int:
+    """The device of a context."""
+    return contexts.of_handle(handle).ordinal
+
+
+@implements("cuCtxGetFlags")
+def get_flags() -> int:
+    """The flags of the current context."""
+    return contexts.current().flags
+
+
+@implements("cuCtxSetFlags")
+def set_flags(flags: int) -> None:
+    """Set the flags of the current context."""
+    check_flags(flags, _FLAGS)
+    contexts.current().flags = flags
+
+
+@implements("cuCtxGetId")
+def get_id(handle: int) -> int:
+    """A number that no other context has."""
+    return contexts.of_handle(handle).handle
+
+
+@implements("cuCtxSynchronize")
+def synchronize() -> None:
+    """Wait for all work of the current context."""
+    contexts.current().synchronize()
+
+
+@implements("cuCtxSynchronize_v2")
+def synchronize_of(handle: int) -> None:
+    """Wait for all work of a context."""
+    contexts.of_handle(handle).check().synchronize()
+
+
+@implements("cuCtxGetApiVersion")
+def api_version(handle: int) -> int:
+    """The version of the interface that a context has."""
+    contexts.of_handle(handle)
+    return 3020
+
+
+def default_limits() -> dict[int, int]:
+    """The limits before a program sets them, as gridlane's settings have them."""
+    return {_STACK: config().stack, _PRINTF: 1 << 20, _HEAP: config().heap}
+
+
+@implements("cuCtxGetLimit")
+def get_limit(limit: int) -> int:
+    """A limit of the current context."""
+    known = default_limits() | contexts.current().limits
+    if limit not in known:
+        fail(UNSUPPORTED_LIMIT, f"the limit {limit} does not apply to gridlane's devices")
+    return known[limit]
+
+
+@implements("cuCtxSetLimit")
+def set_limit(limit: int, value: int) -> None:
+    """Ask for a limit. Those of gridlane are settings of the process: one that they meet is noted,
+    a larger one is refused."""
+    context, known = contexts.current(), default_limits()
+    if limit not in known:
+        fail(UNSUPPORTED_LIMIT, f"the limit {limit} does not apply to gridlane's devices")
+    if value > known[limit] and limit != _PRINTF:
+        variable = "GRIDLANE_STACK" if limit == _STACK else "GRIDLANE_HEAP"
+        fail(INVALID_VALUE, f"{value} bytes: set {variable}={value} before the program starts")
+    context.limits[limit] = value
+
+
+@implements("cuCtxGetCacheConfig")
+def get_cache_config() -> int:
+    """The preference for shared memory or cache, as it was set."""
+    return contexts.current().kept.get("cache", 0)
+
+
+@implements("cuCtxSetCacheConfig")
+def set_cache_config(preference: int) -> None:
+    """Note a preference for shared memory or cache; devices choose themselves."""
+    if preference not in enums()["CUfunc_cache"].values.values():
+        fail(INVALID_VALUE, f"no preference has the number {preference}")
+    contexts.current().kept["cache"] = preference
+
+
+@implements("cuCtxGetSharedMemConfig")
+def get_shared_config() -> int:
+    """The width of shared memory's banks, as it was set."""
+    return contexts.current().kept.get("banks", 1)
+
+
+@implements("cuCtxSetSharedMemConfig")
+def set_shared_config(width: int) -> None:
+    """Note a width of shared memory's banks, which no device lets programs choose."""
+    if width not in enums()["CUsharedconfig"].values.values():
+        fail(INVALID_VALUE, f"no width has the number {width}")
+    contexts.current().kept["banks"] = width
+
+
+@implements("cuCtxResetPersistingL2Cache")
+def reset_cache() -> None:
+    """Do nothing: no device keeps lines of its cache for a program."""
+    contexts.current()

@@ -1,0 +1,232 @@
+"""Copies and fills of linear memory."""
+
+from __future__ import annotations
+
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
+from gridlane.abi.state import contexts, copying, streams
+from gridlane.abi.state.copying import Rows, check_device, side
+from gridlane.abi.state.streams import Stream
+from gridlane.abi.struct import Struct
+from gridlane.abi.table import enums
+
+_TYPES = enums()["CUmemorytype"].values
+HOST, DEVICE, ARRAY, UNIFIED = (
+    _TYPES[f"CU_MEMORYTYPE_{name}"] for name in ("HOST", "DEVICE", "ARRAY", "UNIFIED")
+)
+
+
+def _finished(stream: Stream) -> None:
+    """Wait for a copy, unless the stream did it."""
+    if not stream.native.inline:
+        streams.wait(stream)
+
+
+def to_device(to: int, source: int, size: int, stream: int) -> Stream:
+    """Append a copy from the host."""
+    found = streams.stream(stream)
+    check_device(to, size, found.context)
+    copying.copy(found, Rows(to, True), Rows(source, False), size)
+    return found
+
+
+def to_host(to: int, source: int, size: int, stream: int) -> Stream:
+    """Append a copy to the host."""
+    found = streams.stream(stream)
+    check_device(source, size, found.context)
+    copying.copy(found, Rows(to, False), Rows(source, True), size)
+    return found
+
+
+def within(to: int, source: int, size: int, stream: int) -> Stream:
+    """Append a copy from device to device."""
+    found = streams.stream(stream)
+    check_device(to, size, found.context)
+    check_device(source, size, found.context)
+    copying.copy(found, Rows(to, True), Rows(source, True), size)
+    return found
+
+
+def by_address(to: int, source: int, size: int, stream: int) -> Stream:
+    """Append a copy whose sides the addresses tell."""
+    found = streams.stream(stream)
+    target, start = (Rows(each, side(each, size, found.context)) for each in (to, source))
+    copying.copy(found, target, start, size)
+    return found
+
+
+@implements("cuMemcpyHtoD_v2")
+def copy_to_device(to: int, source: int, size: int) -> None:
+    """Copy from the host."""
+    _finished(to_device(to, source, size, 0))
+
+
+@implements("cuMemcpyDtoH_v2")
+def copy_to_host(to: int, source: int, size: int) -> None:
+    """Copy to the host."""
+    _finished(to_host(to, source, size, 0))
+
+
+@implements("cuMemcpyDtoD_v2")
+def copy_within(to: int, source: int, size: int) -> None:
+    """Copy from device to device."""
+    within(to, source, size, 0)
+
+
+@implements("cuMemcpy")
+def copy(to: int, source: int, size: int) -> None:
+    """Copy between any two addresses."""
+    _finished(by_address(to, source, size, 0))
+
+
+@implements("cuMemcpyHtoDAsync_v2")
+def copy_to_device_async(to: int, source: int, size: int, stream: int) -> None:
+    """Copy from the host, in a stream."""
+    to_device(to, source, size, stream)
+
+
+@implements("cuMemcpyDtoHAsync_v2")
+def copy_to_host_async(to: int, source: int, size: int, stream: int) -> None:
+    """Copy to the host, in a stream."""
+    to_host(to, source, size, stream)
+
+
+@implements("cuMemcpyDtoDAsync_v2")
+def copy_within_async(to: int, source: int, size: int, stream: int) -> None:
+    """Copy from device to device, in a stream."""
+    within(to, source, size, stream)
+
+
+@implements("cuMemcpyAsync")
+def copy_async(to: int, source: int, size: int, stream: int) -> None:
+    """Copy between any two addresses, in a stream."""
+    by_address(to, source, size, stream)
+
+
+def _peer(
+    to: int, to_context: int, source: int, from_context: int, size: int, stream: int
+) -> Stream:
+    there, here = contexts.of_handle(to_context), contexts.of_handle(from_context)
+    if there.device is not here.device:
+        fail(NOT_SUPPORTED, "copies between two devices go through the host: copy there first")
+    return within(to, source, size, stream)
+
+
+@implements("cuMemcpyPeer")
+def copy_peer(to: int, to_context: int, source: int, from_context: int, size: int) -> None:
+    """Copy between contexts of one device."""
+    _finished(_peer(to, to_context, source, from_context, size, 0))
+
+
+@implements("cuMemcpyPeerAsync")
+def copy_peer_async(
+    to: int, to_context: int, source: int, from_context: int, size: int, stream: int
+) -> None:
+    """Copy between contexts of one device, in a stream."""
+    _peer(to, to_context, source, from_context, size, stream)
+
+
+# --- rows and planes ---
+
+
+def _rows(box: Struct, end: str, stream: Stream, is_3d: bool) -> Rows:
+    """One end, ``src`` or ``dst``, of a copy of rows."""
+    kind = getattr(box, f"{end}MemoryType")
+    pitch = getattr(box, f"{end}Pitch")
+    height = getattr(box, f"{end}Height") if is_3d else 0
+    if kind == ARRAY:
+        fail(NOT_SUPPORTED, "copies of arrays")
+    if kind not in (HOST, DEVICE, UNIFIED):
+        fail(INVALID_VALUE, f"no kind of memory has the number {kind}")
+    start = getattr(box, f"{end}Host" if kind == HOST else f"{end}Device")
+    rows, planes = max(1, box.Height), max(1, box.Depth) if is_3d else 1
+    pitch = pitch or getattr(box, f"{end}XInBytes") + box.WidthInBytes
+    height = height or getattr(box, f"{end}Y") + rows
+    if pitch < box.WidthInBytes + getattr(box, f"{end}XInBytes"):
+        fail(INVALID_VALUE, f"rows of {box.WidthInBytes} bytes, {pitch} bytes apart")
+    first = Rows(start, False, pitch, height)
+    plane = getattr(box, f"{end}Z") if is_3d else 0
+    begin = first.at(getattr(box, f"{end}Y"), plane) + getattr(box, f"{end}XInBytes")
+    last = pitch * (rows - 1 + height * (planes - 1)) + box.WidthInBytes
+    is_device = kind == DEVICE or (kind == UNIFIED and side(begin, last, stream.context))
+    if kind == DEVICE:
+        check_device(begin, last, stream.context)
+    return Rows(begin, is_device, pitch, height)
+
+
+def box_copy(box: Struct | None, stream: int, is_3d: bool) -> Stream:
+    """Append a copy of rows, or of planes of rows."""
+    found = streams.stream(stream)
+    if box is None:
+        fail(INVALID_VALUE, "no description of the copy")
+    if not box.WidthInBytes or not box.Height or (is_3d and not box.Depth):
+        return found
+    to, source = _rows(box, "dst", found, is_3d), _rows(box, "src", found, is_3d)
+    copying.copy(found, to, source, box.WidthInBytes, box.Height, box.Depth if is_3d else 1)
+    return found
+
+
+@implements("cuMemcpy2D_v2", "cuMemcpy2DUnaligned_v2")
+def copy_2d(box: Struct | None) -> None:
+    """Copy rows."""
+    _finished(box_copy(box, 0, False))
+
+
+@implements("cuMemcpy2DAsync_v2")
+def copy_2d_async(box: Struct | None, stream: int) -> None:
+    """Copy rows, in a stream."""
+    box_copy(box, stream, False)
+
+
+@implements("cuMemcpy3D_v2")
+def copy_3d(box: Struct | None) -> None:
+    """Copy planes of rows."""
+    _finished(box_copy(box, 0, True))
+
+
+@implements("cuMemcpy3DAsync_v2")
+def copy_3d_async(box: Struct | None, stream: int) -> None:
+    """Copy planes of rows, in a stream."""
+    box_copy(box, stream, True)
+
+
+# --- fills ---
+
+
+def _fill(to: int, pitch: int, value: int, size: int, width: int, height: int, stream: int) -> None:
+    """Append a fill of rows with a value of ``size`` bytes."""
+    found = streams.stream(stream)
+    if to % size or (height > 1 and (pitch % size or pitch < width * size)):
+        fail(INVALID_VALUE, f"{size}-byte values at {to:#x}, rows {pitch} bytes apart")
+    if not width or not height:
+        return
+    check_device(to, pitch * (height - 1) + width * size, found.context)
+    pattern = (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+    copying.fill(found, Rows(to, True, pitch), pattern, width, height)
+
+
+def _declare(size: int) -> None:
+    """Declare the four functions of a size of value."""
+    bits = 8 * size
+
+    @implements(f"cuMemsetD{bits}_v2")
+    def once(to: int, value: int, count: int) -> None:
+        _fill(to, 0, value, size, count, 1, 0)
+
+    @implements(f"cuMemsetD{bits}Async")
+    def in_stream(to: int, value: int, count: int, stream: int) -> None:
+        _fill(to, 0, value, size, count, 1, stream)
+
+    @implements(f"cuMemsetD2D{bits}_v2")
+    def rows(to: int, pitch: int, value: int, width: int, height: int) -> None:
+        _fill(to, pitch, value, size, width, height, 0)
+
+    @implements(f"cuMemsetD2D{bits}Async")
+    def rows_in_stream(
+        to: int, pitch: int, value: int, width: int, height: int, stream: int
+    ) -> None:
+        _fill(to, pitch, value, size, width, height, stream)
+
+
+for _size in (1, 2, 4):
+    _declare(_size)

@@ -1,0 +1,133 @@
+"""Devices: their number, names, attributes and memory."""
+
+from __future__ import annotations
+
+import uuid
+
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import INVALID_DEVICE, INVALID_VALUE, fail
+from gridlane.abi.state import devices
+from gridlane.abi.struct import Struct
+from gridlane.abi.table import enums
+from gridlane.core.errors import GridlaneError
+
+_PREFIX = "CU_DEVICE_ATTRIBUTE_"
+
+
+@implements("cuDeviceGetCount")
+def count() -> int:
+    """The number of devices."""
+    return devices.count()
+
+
+@implements("cuDeviceGet")
+def get(ordinal: int) -> int:
+    """A device by its number, which is its handle as well."""
+    devices.device(ordinal)
+    return ordinal
+
+
+def title(ordinal: int) -> bytes:
+    """The name of a device that people read."""
+    device = devices.device(ordinal)
+    facts = device.describe()
+    told = facts.get("name") or facts.get("processor") or ""
+    return f"gridlane {device.name}{f' ({told})' if told else ''}".encode("ascii", "replace")
+
+
+def cut(text: bytes, room: int) -> bytes:
+    """A text with a NUL behind it, in so many bytes."""
+    if room <= 0:
+        fail(INVALID_VALUE, f"{room} bytes for a text")
+    return text[: room - 1] + b"\0"
+
+
+@implements("cuDeviceGetName")
+def name(room: int, ordinal: int) -> bytes:
+    """The name of a device."""
+    return cut(title(ordinal), room)
+
+
+@implements("cuDeviceGetUuid_v2")
+def get_uuid(ordinal: int) -> Struct:
+    """The identity of a device, which differs between machines."""
+    made = Struct("CUuuid")
+    made.bytes = identity(ordinal)
+    return made
+
+
+def identity(ordinal: int) -> bytes:
+    """The 16 bytes of a device's UUID; made of its name where the driver has none."""
+    device = devices.device(ordinal)
+    told = str(device.describe().get("uuid", "")).removeprefix("GPU-")
+    try:
+        first = uuid.UUID(told)
+    except ValueError:
+        first = uuid.uuid5(uuid.NAMESPACE_OID, f"{told} {device.name}")
+    return first.bytes if not ordinal else uuid.uuid5(first, str(ordinal)).bytes
+
+
+@implements("cuDeviceTotalMem_v2")
+def total_memory(ordinal: int) -> int:
+    """Bytes of its memory."""
+    return devices.device(ordinal).memory_info()[1]
+
+
+def attributes(ordinal: int) -> dict[int, int]:
+    """The attributes of a device by their numbers. Each that CUDA documents has a value: what a
+    device does not report is 0, which says that it is not there."""
+    device = devices.device(ordinal)
+    known = device.attributes()
+    found: dict[int, int] = {}
+    for long, number in enums()["CUdevice_attribute"].values.items():
+        short = long.removeprefix(_PREFIX)
+        if short != "MAX":
+            found[number] = known.get(short, found.get(number, 0))
+    return found
+
+
+@implements("cuDeviceGetAttribute")
+def attribute(number: int, ordinal: int) -> int:
+    """One attribute."""
+    found = attributes(ordinal).get(number)
+    if found is None:
+        fail(INVALID_VALUE, f"no attribute has the number {number}")
+    return found
+
+
+@implements("cuDeviceComputeCapability")
+def compute_capability(ordinal: int) -> tuple[int, int]:
+    """The generation of NVIDIA device that kernels find."""
+    return devices.device(ordinal).compute_capability
+
+
+@implements("cuDeviceGetPCIBusId")
+def bus_id(room: int, ordinal: int) -> bytes:
+    """The place of the device on the bus; the number of the device where there is no bus."""
+    return cut(place(ordinal), room)
+
+
+def place(ordinal: int) -> bytes:
+    """A device's place in words."""
+    known = devices.device(ordinal).attributes()
+    domain, bus, slot = (known.get(f"PCI_{n}_ID", 0) for n in ("DOMAIN", "BUS", "DEVICE"))
+    return f"{domain:04X}:{bus:02X}:{slot if slot or bus else ordinal:02X}.0".encode()
+
+
+@implements("cuDeviceGetByPCIBusId")
+def by_bus_id(text: bytes) -> int:
+    """The device at a place."""
+    wanted = text.upper() if text.count(b":") == 2 else b"0000:" + text.upper()
+    for ordinal in range(devices.count()):
+        if place(ordinal) in (wanted, wanted + b".0"):
+            return ordinal
+    fail(INVALID_DEVICE, f"no device is at {text!r}")
+
+
+def opens(ordinal: int) -> bool:
+    """Whether a device can be used."""
+    try:
+        devices.device(ordinal)
+    except GridlaneError:
+        return False
+    return True

@@ -1,0 +1,70 @@
+"""Events."""
+
+from __future__ import annotations
+
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import INVALID_HANDLE, INVALID_VALUE, NOT_READY, NOT_SUPPORTED, fail
+from gridlane.abi.state import contexts, streams
+from gridlane.core.errors import GridlaneError
+
+_BLOCKING, _NO_TIMING, _INTERPROCESS = 1, 2, 4
+
+
+@implements("cuEventCreate")
+def create(flags: int) -> int:
+    """Create an event."""
+    if flags & ~(_BLOCKING | _NO_TIMING | _INTERPROCESS):
+        fail(INVALID_VALUE, f"an event with the flags {flags:#x}")
+    if flags & _INTERPROCESS:
+        fail(NOT_SUPPORTED, "events are of one process")
+    return streams.new_event(contexts.current(), flags, not flags & _NO_TIMING).handle
+
+
+@implements("cuEventDestroy_v2")
+def destroy(handle: int) -> None:
+    """End an event."""
+    streams.forget(streams.event(handle))
+
+
+@implements("cuEventRecord")
+def record(handle: int, stream: int) -> None:
+    """Record an event after the work that is in a stream."""
+    record_with_flags(handle, stream, 0)
+
+
+@implements("cuEventRecordWithFlags")
+def record_with_flags(handle: int, stream: int, flags: int) -> None:
+    """Record an event after the work that is in a stream."""
+    if flags & ~1:
+        fail(INVALID_VALUE, f"recording with the flags {flags}")
+    event, found = streams.event(handle), streams.stream(stream)
+    if event.context is not found.context:
+        fail(INVALID_HANDLE, "the event and the stream are of two contexts")
+    event.native.record(found.native)
+    event.recorded = True
+
+
+@implements("cuEventQuery")
+def query(handle: int) -> None:
+    """Fail with NOT_READY until the recorded work is done."""
+    if not streams.event(handle).native.query():
+        fail(NOT_READY, "the event has not happened")
+
+
+@implements("cuEventSynchronize")
+def synchronize(handle: int) -> None:
+    """Wait until the recorded work is done."""
+    event = streams.event(handle)
+    try:
+        event.native.synchronize()
+    except GridlaneError as error:
+        raise streams.faulted(event.context, error) from None
+
+
+@implements("cuEventElapsedTime_v2", "cuEventElapsedTime")
+def elapsed(start: int, end: int) -> float:
+    """Milliseconds from one event to another."""
+    first, last = streams.event(start), streams.event(end)
+    if (first.flags | last.flags) & _NO_TIMING or not (first.recorded and last.recorded):
+        fail(INVALID_HANDLE, "both events have to be recorded, and be made to tell the time")
+    return first.native.elapsed_ms(last.native)

@@ -1,0 +1,134 @@
+"""Memory: of devices, of the host for copies, and of both."""
+
+from __future__ import annotations
+
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import (
+    INVALID_VALUE,
+    fail,
+)
+from gridlane.abi.state import contexts, memory
+from gridlane.abi.state.memory import Allocation
+from gridlane.abi.table import constants
+from gridlane.memory.resource import HostMemory
+
+ALREADY_REGISTERED, NOT_REGISTERED = 712, 713
+PITCH = 512
+"""Rows of pitched memory begin at multiples of so many bytes, as on NVIDIA's devices."""
+_MAPPED = constants()["CU_MEMHOSTALLOC_DEVICEMAP"]
+
+
+@implements("cuMemAlloc_v2")
+def allocate(size: int) -> int:
+    """Memory of the current context's device."""
+    return memory.allocate(contexts.current(), size).address
+
+
+@implements("cuMemAllocPitch_v2")
+def allocate_pitched(width: int, height: int, element: int) -> tuple[int, int]:
+    """Memory for rows, each at a multiple of ``PITCH``: its address, and bytes from row to row."""
+    if element not in (4, 8, 16) or width <= 0 or height <= 0:
+        fail(INVALID_VALUE, f"{height} rows of {width} bytes, in elements of {element}")
+    pitch = -(-width // PITCH) * PITCH
+    return memory.allocate(contexts.current(), pitch * height).address, pitch
+
+
+@implements("cuMemFree_v2")
+def free(address: int) -> None:
+    """Free memory of a device, or managed memory."""
+    context = contexts.current()
+    if address:
+        memory.free(memory.starting_at(address, context.ordinal, "device", "managed"))
+
+
+@implements("cuMemGetInfo_v2")
+def info() -> tuple[int, int]:
+    """Bytes of the device's memory that are free, and all."""
+    return contexts.current().device.memory_info()
+
+
+@implements("cuMemAllocManaged")
+def allocate_managed(size: int, flags: int) -> int:
+    """Memory that host and device use by one address.
+
+    Raises:
+        DeviceError: NOT_SUPPORTED, the device's memory is not the host's.
+    """
+    context = contexts.current()
+    if flags not in (1, 2) or size <= 0:
+        fail(INVALID_VALUE, f"{size} bytes of managed memory with the flags {flags}")
+    buffer = context.device.allocate_host(size, "managed")
+    return memory.add(Allocation(buffer.address, size, "managed", context, buffer, flags)).address
+
+
+def host_memory(size: int, flags: int) -> int:
+    """Memory of the host for copies, and for kernels if the device uses the host's."""
+    context = contexts.current()
+    if size <= 0 or flags & ~7:
+        fail(INVALID_VALUE, f"{size} bytes of host memory with the flags {flags}")
+    wants_both = bool(flags & _MAPPED) and not context.device.host_visible
+    kind: HostMemory = "mapped" if wants_both else "pinned"
+    buffer = context.device.allocate_host(size, kind)
+    return memory.add(Allocation(buffer.address, size, "host", context, buffer, flags)).address
+
+
+@implements("cuMemHostAlloc")
+def host_allocate(size: int, flags: int) -> int:
+    """Memory of the host for copies."""
+    return host_memory(size, flags)
+
+
+@implements("cuMemAllocHost_v2")
+def host_allocate_plain(size: int) -> int:
+    """Memory of the host for copies."""
+    return host_memory(size, _MAPPED if contexts.current().device.host_visible else 0)
+
+
+@implements("cuMemFreeHost")
+def host_free(address: int) -> None:
+    """Free memory of the host."""
+    context = contexts.current()
+    if address:
+        memory.free(memory.starting_at(address, context.ordinal, "host"))
+
+
+@implements("cuMemHostGetDevicePointer_v2")
+def device_pointer(address: int, flags: int) -> int:
+    """The address by which kernels use memory of the host."""
+    context = contexts.current()
+    found = memory.find(address, 1, context.ordinal)
+    if flags or found is None or found.kind == "device":
+        fail(INVALID_VALUE, f"{address:#x} is not memory of the host for a device")
+    if not context.device.host_visible:
+        fail(INVALID_VALUE, f"kernels of the device {context.device.name} cannot use the host's")
+    return address
+
+
+@implements("cuMemHostGetFlags")
+def host_flags(address: int) -> int:
+    """The flags that memory of the host was made with."""
+    found = memory.find(address, 1, contexts.current().ordinal)
+    if found is None or found.kind not in ("host", "registered"):
+        fail(INVALID_VALUE, f"{address:#x} is not memory of the host for a device")
+    return found.flags
+
+
+@implements("cuMemHostRegister_v2")
+def register(address: int, size: int, flags: int) -> None:
+    """Make the program's own memory fit for copies."""
+    context = contexts.current()
+    if not address or size <= 0 or flags & ~15:
+        fail(INVALID_VALUE, f"{size} bytes at {address:#x} with the flags {flags}")
+    if memory.find(address, 1, context.ordinal) is not None:
+        fail(ALREADY_REGISTERED, f"{address:#x} is registered, or an allocation")
+    pinned = context.device.register_host(address, size)
+    memory.add(Allocation(address, size, "registered", context, pinned, flags))
+
+
+@implements("cuMemHostUnregister")
+def unregister(address: int) -> None:
+    """End what ``register`` began."""
+    found = memory.find(address, 1, contexts.current().ordinal)
+    if found is None or found.kind != "registered" or found.address != address:
+        fail(NOT_REGISTERED, f"{address:#x} is not registered")
+    memory.free(found)

@@ -1,0 +1,138 @@
+"""Streams."""
+
+from __future__ import annotations
+
+import ctypes
+
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import INVALID_HANDLE, INVALID_VALUE, NOT_PERMITTED, NOT_READY, fail
+from gridlane.abi.state import contexts, streams
+from gridlane.abi.state.streams import PER_THREAD
+from gridlane.core.errors import GridlaneError
+
+_NON_BLOCKING = 1
+LEAST, GREATEST = 0, -5
+"""The priorities of streams, as NVIDIA's devices have them. Devices here do not use them."""
+
+
+@implements("cuStreamCreate")
+def create(flags: int) -> int:
+    """Create a stream."""
+    return create_with_priority(flags, 0)
+
+
+@implements("cuStreamCreateWithPriority")
+def create_with_priority(flags: int, priority: int) -> int:
+    """Create a stream with a priority, which is kept within the known ones."""
+    if flags & ~_NON_BLOCKING:
+        fail(INVALID_VALUE, f"a stream with the flags {flags:#x}")
+    within = max(GREATEST, min(LEAST, priority))
+    return streams.new_stream(contexts.current(), flags, within).handle
+
+
+@implements("cuStreamDestroy_v2")
+def destroy(handle: int) -> None:
+    """End a stream. The work that is in it is still done."""
+    if handle <= PER_THREAD:
+        fail(INVALID_HANDLE, "a default stream cannot be destroyed")
+    streams.forget(streams.stream(handle))
+
+
+@implements("cuStreamSynchronize")
+def synchronize(handle: int) -> None:
+    """Wait for the work of a stream."""
+    streams.wait(streams.stream(handle))
+
+
+@implements("cuStreamQuery")
+def query(handle: int) -> None:
+    """Fail with NOT_READY while a stream has work."""
+    found = streams.stream(handle)
+    try:
+        done = found.native.query()
+    except GridlaneError as error:
+        raise streams.faulted(found.context, error) from None
+    if not done:
+        fail(NOT_READY, "the stream has work")
+    streams.wait(found)
+
+
+@implements("cuStreamWaitEvent")
+def wait_event(handle: int, event: int, flags: int) -> None:
+    """Let later work of a stream wait for an event."""
+    if flags & ~1:
+        fail(INVALID_VALUE, f"waiting with the flags {flags}")
+    found = streams.event(event)
+    stream = streams.stream(handle)
+    if found.recorded:
+        found.native.wait(stream.native)
+
+
+@implements("cuStreamGetFlags")
+def get_flags(handle: int) -> int:
+    """The flags of a stream."""
+    return streams.stream(handle).flags
+
+
+@implements("cuStreamGetPriority")
+def get_priority(handle: int) -> int:
+    """The priority of a stream."""
+    return streams.stream(handle).priority
+
+
+@implements("cuStreamGetId")
+def get_id(handle: int) -> int:
+    """A number that no other stream of the process has."""
+    return streams.stream(handle).number
+
+
+@implements("cuStreamGetCtx")
+def get_context(handle: int) -> int:
+    """The context of a stream."""
+    return streams.stream(handle).context.handle
+
+
+@implements("cuStreamGetDevice")
+def get_device(handle: int) -> int:
+    """The device of a stream."""
+    return streams.stream(handle).context.ordinal
+
+
+@implements("cuCtxGetStreamPriorityRange")
+def priority_range() -> tuple[int, int]:
+    """The least and the greatest priority."""
+    contexts.current()
+    return LEAST, GREATEST
+
+
+_host_function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_stream_callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+
+
+@implements("cuLaunchHostFunc")
+def host_function(handle: int, function: int, data: int) -> None:
+    """Call a function of the host after the work so far."""
+    if not function:
+        fail(INVALID_VALUE, "no function")
+    call = _host_function(function)
+    streams.stream(handle).native.submit(lambda: call(data))
+
+
+@implements("cuStreamAddCallback")
+def add_callback(handle: int, function: int, data: int, flags: int) -> None:
+    """Call a function of the host after the work so far, with the stream and its status."""
+    if not function or flags:
+        fail(INVALID_VALUE, f"a callback at {function:#x} with the flags {flags}")
+    found = streams.stream(handle)
+    if found.native.capturing:
+        fail(NOT_PERMITTED, "a stream that is captured takes no callbacks: use cuLaunchHostFunc")
+    call = _stream_callback(function)
+    found.native.submit(lambda: call(handle, 0, data), always=True)
+
+
+@implements("cuStreamAttachMemAsync")
+def attach(handle: int, address: int, size: int, flags: int) -> None:
+    """Note which stream uses managed memory: all may, here."""
+    if flags not in (1, 2, 4):
+        fail(INVALID_VALUE, f"attaching with the flags {flags}")
+    streams.stream(handle)

@@ -1,0 +1,202 @@
+"""The functions of a library in Python, made of the table's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from gridlane.abi.calls.registry import Call, calls
+from gridlane.abi.errors import UNDONE, called
+from gridlane.abi.python.parameters import kernel_parameters
+from gridlane.abi.python.values import address_of, class_of, enum_class, record_of, wrapped
+from gridlane.abi.struct import Struct
+from gridlane.abi.table import CType, aliases, constants, ctype, enums, functions
+from gridlane.abi.table.functions import Api, Function, Parameter
+from gridlane.abi.table.structs import nodes
+
+_ERRORS: dict[Api, str] = {"driver": "CUresult", "runtime": "cudaError_t", "nvrtc": "nvrtcResult"}
+_PREFIXES: dict[Api, tuple[str, ...]] = {
+    "driver": ("CU", "cuu"),
+    "runtime": ("cuda", "CU", "lib"),
+    "nvrtc": ("nvrtc",),
+}
+_KEYWORDS = {
+    "type": "typename",
+    "len": "length",
+    "format": "pformat",
+    "bytes": "numbytes",
+    "from": "from_",
+    "input": "input_",
+}
+"""Names of parameters that NVIDIA's bindings change, as Python uses them itself."""
+
+_NAMES = {"cuGraphInstantiateWithFlags": "cuGraphInstantiate"}
+"""Names that the headers of CUDA 12 and later give to other functions."""
+
+Reader = Callable[[Any], tuple[Any, Any]]
+"""From a value of Python's to the call's, and what keeps it valid during the call."""
+
+
+@cache
+def names_of(api: Api) -> frozenset[str]:
+    """What a module of this library has: functions, types and constants."""
+    found = set(_rows(api))
+    for names in (enums(), aliases(), constants(), nodes()):
+        found |= {each for each in names if each.startswith(_PREFIXES[api]) and "@" not in each}
+    if api != "nvrtc":
+        for one in enums().values():
+            found |= set(one.values) if one.names[0].startswith(_PREFIXES[api]) else set()
+    return frozenset(found)
+
+
+def resolve(api: Api, name: str) -> Any:
+    """What a name is: a function, a class, a number.
+
+    Raises:
+        AttributeError: CUDA has no such name.
+    """
+    row = _rows(api).get(name)
+    if row is not None:
+        return _function(api, row)
+    found = class_of(name)
+    if found is not None:
+        return found
+    if name in constants():
+        return constants()[name]
+    for each in enums().values():
+        if name in each.values:
+            return enum_class(each.names[-1])(each.values[name])
+    raise AttributeError(f"CUDA's {api} interface has no {name!r}")
+
+
+@cache
+def _rows(api: Api) -> dict[str, Function]:
+    """The functions that Python knows, by the names that programs use."""
+    found: dict[str, Function] = {}
+    for row in functions(api).values():
+        if row.outs is not None:
+            found[_NAMES.get(row.name, row.base)] = row
+    return found
+
+
+def _function(api: Api, row: Function) -> Callable[..., Any]:
+    """A function of Python for a row."""
+    call = calls(api).get(row.name)
+    outs = [each for each in row.parameters if each.name in (row.outs or ())]
+    ins = [each for each in row.parameters if each.name not in (row.outs or ())]
+    readers = [_reader(row, each) for each in ins]
+    writers = [_writer(each) for each in outs]
+    names = [_KEYWORDS.get(each.name, each.name) for each in ins]
+    error = enum_class(_ERRORS[api])
+    failed = (None,) * len(outs)
+
+    def function(*args: Any, **named: Any) -> tuple[Any, ...]:
+        if named:
+            args = _in_order(row.base, names, args, named)
+        if len(args) != len(readers):
+            raise TypeError(f"{row.base} takes ({', '.join(names)}), not {len(args)} arguments")
+        read = [reader(value) for reader, value in zip(readers, args)]
+        number, made = called(row, call, [value for value, _ in read])
+        if number:
+            return (error(number), *failed)
+        return (error(number), *(write(each) for write, each in zip(writers, made)))
+
+    function.__name__ = function.__qualname__ = row.base
+    function.__doc__ = _doc(row, names, call)
+    return function
+
+
+def _doc(row: Function, names: list[str], call: Call | None) -> str:
+    about = (call.__doc__ or "") if call else f"Refused: {row.refused or UNDONE}."
+    given = ", ".join((_ERRORS[row.api], *(row.outs or ())))
+    return f"{row.base}({', '.join(names)}) -> ({given})\n\n{about}"
+
+
+def _in_order(
+    function: str, names: list[str], args: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[Any, ...]:
+    given = dict(zip(names, args)) | named
+    unknown = set(named) - set(names)
+    if unknown or len(given) != len(args) + len(named):
+        raise TypeError(f"{function} takes ({', '.join(names)})")
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise TypeError(f"{function} lacks the arguments {', '.join(missing)}")
+    return tuple(given[name] for name in names)
+
+
+# --- from Python to the call ---
+
+
+def _reader(row: Function, parameter: Parameter) -> Reader:
+    kind = ctype(parameter.type)
+    if parameter.name in ("kernelParams", "args") and kind.to == "void *":
+        return kernel_parameters
+    if kind.kind == "pointer":
+        target = kind.to.replace("const", "").strip()
+        if target == "char" and "const" in kind.to:
+            return _text
+        if not target.endswith("*") and target != "void" and _is_record(target):
+            return lambda value: _record(value, target)
+        return lambda value: address_of(value, kind)
+    if kind.kind == "float":
+        return lambda value: (float(value), None)
+    if kind.kind == "struct":
+        return lambda value: (value._struct, value)
+    return lambda value: (_number(value, kind, row, parameter), None)
+
+
+def _is_record(name: str) -> bool:
+    try:
+        return ctype(name).kind == "struct"
+    except ValueError:
+        return False
+
+
+def _text(value: Any) -> tuple[bytes | None, Any]:
+    if value is None or isinstance(value, bytes):
+        return value, None
+    if isinstance(value, str):
+        return value.encode(), None
+    raise TypeError(f"a text is bytes, not {type(value).__name__}")
+
+
+def _record(value: Any, name: str) -> tuple[Struct | None, Any]:
+    if value is None or (isinstance(value, int) and not value):
+        return None, None
+    number, held = address_of(value, ctype(f"{name} *"))
+    return Struct(name, number, held), held
+
+
+def _number(value: Any, kind: CType, row: Function, parameter: Parameter) -> int:
+    if value is None:
+        if kind.kind != "handle":
+            raise TypeError(f"{row.base}: {parameter.name} is None, and {kind.name} is no handle")
+        return 0
+    number = int(value)
+    bits = 8 * kind.size
+    low, high = (-(1 << bits - 1), 1 << bits - 1) if kind.signed else (0, 1 << bits)
+    if kind.kind == "enum":
+        low, high = -(1 << 31), 1 << 32
+    if not low <= number < high:
+        raise OverflowError(f"{row.base}: {parameter.name} is {number}, which {kind.name} lacks")
+    return number
+
+
+# --- from the call to Python ---
+
+
+def _writer(parameter: Parameter) -> Callable[[Any], Any]:
+    kind = ctype(ctype(parameter.type).to) if ctype(parameter.type).to != "void" else None
+
+    def write(value: Any) -> Any:
+        if isinstance(value, Struct):
+            return record_of(value, kind.name if kind else "")
+        if isinstance(value, (list, tuple)):
+            return [write(each) for each in value]
+        if value is None or isinstance(value, (bytes, float)) or kind is None:
+            return value
+        return wrapped(value, kind)
+
+    return write

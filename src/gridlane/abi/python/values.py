@@ -1,0 +1,226 @@
+"""Values of CUDA's interface in Python: enumerations, handles and structures."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gridlane.abi.struct import Struct, members
+from gridlane.abi.table import CType, aliases, ctype, enums, layout
+from gridlane.abi.table.layout import Field
+from gridlane.abi.table.structs import is_struct
+
+
+class Handle:
+    """A handle or a number with a type of its own. ``int`` gives its value, ``getPtr`` the address
+    where it lies, for parameters of kernels.
+
+    Args:
+        init_value: the value.
+    """
+
+    __slots__ = ("_cell",)
+
+    def __init__(self, init_value: Any = 0, _ptr: int = 0) -> None:
+        size = ctype(type(self).__name__).size
+        kind = ctypes.c_uint64 if size == 8 else ctypes.c_int32
+        self._cell: Any = kind.from_address(_ptr) if _ptr else kind(int(init_value))
+
+    def __int__(self) -> int:
+        return self._cell.value
+
+    __index__ = __int__
+
+    def __bool__(self) -> bool:
+        return bool(self._cell.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and int(self) == int(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, int(self)))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {int(self):#x}>"
+
+    def getPtr(self) -> int:
+        """The address of the value."""
+        return ctypes.addressof(self._cell)
+
+
+class Record:
+    """A structure. Its members are attributes; ``getPtr`` gives its address."""
+
+    __slots__ = ("_held", "_struct")
+
+    def __init__(self, _ptr: int = 0, _struct: Struct | None = None) -> None:
+        made = _struct if _struct is not None else Struct(type(self).__name__, _ptr)
+        object.__setattr__(self, "_struct", made)
+        object.__setattr__(self, "_held", {})
+
+    def getPtr(self) -> int:
+        """The address of its first byte."""
+        return self._struct.address
+
+    def __bytes__(self) -> bytes:
+        return bytes(self._struct)
+
+    def __getattr__(self, name: str) -> Any:
+        field = members(self._struct).get(name)
+        if field is None:
+            raise AttributeError(f"{type(self).__name__} has no member {name!r}")
+        return shown(getattr(self._struct, name), field, self._held.get(name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        field = members(self._struct).get(name)
+        if field is None:
+            raise AttributeError(f"{type(self).__name__} has no member {name!r}")
+        if field.type.kind in ("pointer", "handle") and not field.type.count:
+            number, held = address_of(value, field.type)
+            self._held[name] = held
+            setattr(self._struct, name, number)
+        else:
+            setattr(self._struct, name, stored(value, field))
+
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *members(self._struct)]
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name} : {getattr(self, name)}" for name in members(self._struct))
+
+
+def shown(value: Any, field: Field, held: Any = None) -> Any:
+    """A member as programs see it."""
+    kind = field.type
+    if isinstance(value, Struct):
+        return record_of(value, kind.name)
+    if isinstance(value, tuple):
+        if kind.kind == "struct":
+            return [record_of(each, kind.name) for each in value]
+        return list(value)
+    if kind.kind == "pointer" and isinstance(held, (list, tuple)):
+        return list(held)
+    return wrapped(value, kind)
+
+
+def stored(value: Any, field: Field) -> Any:
+    """A member's value as the structure stores it."""
+    if field.inner is not None:
+        return list(value) if field.type.count else value
+    if field.type.count:
+        return value if field.type.size == 1 else [int(each) for each in value]
+    return float(value) if field.type.kind == "float" else int(value)
+
+
+def record_of(value: Struct, name: str) -> Record:
+    """A structure with the class of its name; one without a name has a class of its own."""
+    made = record_class(name) if name else Record
+    return made(_struct=value)
+
+
+def wrapped(value: Any, kind: CType) -> Any:
+    """A number as the type that it has in CUDA."""
+    if kind.kind == "enum":
+        cls = enum_class(kind.name)
+        try:
+            return cls(value)
+        except ValueError:
+            return value
+    if kind.kind == "handle" or (kind.kind == "int" and kind.name in aliases()):
+        return handle_class(kind.name)(value)
+    return value
+
+
+@cache
+def enum_class(name: str) -> type[enum.IntEnum]:
+    """An enumeration by one of its names."""
+    made: Any = enum.IntEnum(name, dict(enums()[name].values), module="gridlane.abi.python")
+    return made
+
+
+@cache
+def handle_class(name: str) -> type[Handle]:
+    """The class of a handle, or of a number with a type of its own."""
+    return type(name, (Handle,), {"__slots__": (), "__module__": "gridlane.abi.python"})
+
+
+@cache
+def record_class(name: str) -> type[Record]:
+    """The class of a structure by one of its names."""
+    tag = layout(name).names[0]
+    base = Record if name == tag else record_class(tag)
+    made: Any = type(name, (base,), {"__slots__": (), "__module__": "gridlane.abi.python"})
+    return made
+
+
+def class_of(name: str) -> type | None:
+    """The class with a name of CUDA's headers, if there is one."""
+    if name in enums():
+        return enum_class(name)
+    if is_struct(name):
+        return record_class(name)
+    if name in aliases():
+        kind = ctype(name)
+        if kind.kind == "struct":
+            return record_class(name)
+        return enum_class(aliases()[name]) if kind.kind == "enum" else handle_class(name)
+    return None
+
+
+def address_of(value: Any, kind: CType) -> tuple[int, Any]:
+    """The address that a value of Python's stands for, and what keeps it valid.
+
+    Args:
+        kind: of the parameter, whose target tells what the elements of a list are.
+
+    Raises:
+        TypeError: it stands for none.
+    """
+    if value is None:
+        return 0, None
+    if isinstance(value, Record):
+        return value.getPtr(), value
+    if isinstance(value, (list, tuple)):
+        return _array(value, kind)
+    if isinstance(value, str):
+        value = value.encode()
+    if isinstance(value, bytes):
+        cell = ctypes.c_char_p(value)
+        return ctypes.cast(cell, ctypes.c_void_p).value or 0, (cell, value)
+    if isinstance(value, (int, Handle, np.integer)):
+        return int(value), None
+    if callable(getattr(value, "getPtr", None)):
+        return value.getPtr(), value
+    if isinstance(value, (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)):
+        return ctypes.addressof(value), value
+    if isinstance(value, ctypes._Pointer):
+        return ctypes.cast(value, ctypes.c_void_p).value or 0, value
+    try:
+        data = np.frombuffer(value, np.uint8)
+    except (TypeError, ValueError, BufferError):
+        raise TypeError(
+            f"an address is an int, a buffer or a structure, not {type(value).__name__}"
+        ) from None
+    return data.ctypes.data, data
+
+
+def _array(values: list[Any] | tuple[Any, ...], kind: CType) -> tuple[int, Any]:
+    """The elements of a list, one behind the other."""
+    if not values:
+        return 0, None
+    target = kind.to.replace("const", "").strip()
+    if target.endswith("*") or target == "void":  # pointers, or what is of any type
+        found = [address_of(each, ctype("void *")) for each in values]
+        cells = (ctypes.c_uint64 * len(found))(*(number for number, _ in found))
+        return ctypes.addressof(cells), (cells, found)
+    of = ctype(target)
+    if of.kind == "struct":
+        data = ctypes.create_string_buffer(b"".join(bytes(each) for each in values))
+        return ctypes.addressof(data), (data, values)
+    cell = {1: ctypes.c_uint8, 4: ctypes.c_int32, 8: ctypes.c_int64}[of.size]
+    numbers = (cell * len(values))(*(int(each) for each in values))
+    return ctypes.addressof(numbers), numbers

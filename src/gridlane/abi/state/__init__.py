@@ -1,0 +1,1 @@
+"""What CUDA's interface remembers: contexts, the threads' choice of one, and handles."""

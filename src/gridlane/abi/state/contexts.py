@@ -1,0 +1,209 @@
+"""Contexts: what a program allocates and loads on a device, and each thread's stack of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from gridlane.abi.failure import (
+    CONTEXT_IS_DESTROYED,
+    INVALID_CONTEXT,
+    INVALID_VALUE,
+    Failure,
+    fail,
+    failure_of,
+)
+from gridlane.abi.state import devices
+from gridlane.abi.state.handles import Handles
+from gridlane.core.errors import GridlaneError
+from gridlane.memory.resource import Buffer
+from gridlane.runtime.protocol import Device
+
+handles: Handles[Context] = Handles("context")
+
+
+class Context:
+    """A context. All of a device share its memory and its kernels' code.
+
+    Attributes:
+        ordinal: of the device.
+        flags: as it was created with.
+        handle: its number; 0 after its end.
+        buffers: what was allocated in it, by address.
+        limits: those that the program set, by their number of CUlimit.
+        kept: what else lives as long as it, by its owner's name.
+        ends: functions that its end calls, in reverse order.
+    """
+
+    def __init__(self, ordinal: int, flags: int = 0) -> None:
+        self.ordinal, self.flags = ordinal, flags
+        self.device: Device = devices.device(ordinal)
+        self.buffers: dict[int, Buffer] = {}
+        self.limits: dict[int, int] = {}
+        self.kept: dict[str, Any] = {}
+        self.ends: list[Callable[[], object]] = []
+        self._fault: Failure | None = None
+        self.handle = handles.add(self)
+
+    def check(self) -> Context:
+        """Return the context.
+
+        Raises:
+            Failure: the fault of a kernel, which stays until the context ends; or
+                CONTEXT_IS_DESTROYED.
+        """
+        if not self.handle:
+            fail(CONTEXT_IS_DESTROYED, "the context was destroyed")
+        if self._fault is not None:
+            raise self._fault
+        return self
+
+    def fault(self, error: BaseException) -> Failure:
+        """Note that a kernel failed: each later call in the context fails with the same number."""
+        failure = failure_of(error)
+        if self._fault is None:
+            self._fault = failure
+        return failure
+
+    def synchronize(self) -> None:
+        """Wait for all work of the device.
+
+        Raises:
+            Failure: of the first kernel that failed.
+        """
+        try:
+            self.device.synchronize()
+        except GridlaneError as error:
+            raise self.fault(error) from None
+
+    def end(self) -> None:
+        """Wait for its work, and free what is in it."""
+        with suppress(GridlaneError):
+            self.device.synchronize()
+        if self._fault is not None:
+            with suppress(GridlaneError):
+                self.device.reset()
+        for end in reversed(self.ends):
+            end()
+        self.ends.clear()
+        self.kept.clear()
+        self.buffers.clear()
+        handles.discard(self.handle)
+        self.handle = 0
+
+
+# --- the primary context of each device ---
+
+
+class Primary:
+    """The context of a device that the runtime and its users share, and who holds it."""
+
+    def __init__(self, ordinal: int) -> None:
+        self.ordinal, self.flags, self.holders = ordinal, 0, 0
+        self.context: Context | None = None
+
+    def retain(self) -> Context:
+        """Hold it; create it for its first holder."""
+        with _lock:
+            if self.context is None or not self.context.handle:
+                self.context = Context(self.ordinal, self.flags)
+            self.holders += 1
+            return self.context
+
+    def release(self) -> None:
+        """Let it go; end it with its last holder.
+
+        Raises:
+            Failure: INVALID_CONTEXT, nobody holds it.
+        """
+        with _lock:
+            if not self.holders:
+                fail(INVALID_CONTEXT, "the primary context is not retained")
+            self.holders -= 1
+            if not self.holders:
+                self.reset()
+
+    def reset(self) -> None:
+        """End the context; its holders get a new one."""
+        with _lock:
+            if self.context is not None and self.context.handle:
+                self.context.end()
+            self.context = None
+
+
+_lock = threading.RLock()
+_primaries: dict[int, Primary] = {}
+
+
+def primary(ordinal: int) -> Primary:
+    """That of a device.
+
+    Raises:
+        Failure: INVALID_DEVICE, there is no such device.
+    """
+    devices.device(ordinal)
+    with _lock:
+        return _primaries.setdefault(ordinal, Primary(ordinal))
+
+
+# --- the stack of a thread ---
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[Context] = []
+
+
+_thread = _Thread()
+
+
+def stack() -> list[Context]:
+    """The contexts of this thread; the last is the current one."""
+    return _thread.stack
+
+
+def top() -> Context | None:
+    """The current context of this thread, whatever its state."""
+    return _thread.stack[-1] if _thread.stack else None
+
+
+def current() -> Context:
+    """The current context of this thread, fit for work.
+
+    Raises:
+        Failure: INVALID_CONTEXT, there is none; CONTEXT_IS_DESTROYED; or the fault of a kernel.
+    """
+    found = top()
+    if found is None:
+        fail(INVALID_CONTEXT, "no context is current on this thread")
+    return found.check()
+
+
+def make_current(context: Context | None) -> None:
+    """Replace the current context; None takes it off the stack."""
+    if _thread.stack:
+        _thread.stack.pop()
+    if context is not None:
+        _thread.stack.append(context)
+
+
+def of_handle(number: int) -> Context:
+    """A context by its handle; 0 is the current one.
+
+    Raises:
+        Failure: INVALID_CONTEXT, there is none; INVALID_VALUE, it was destroyed.
+    """
+    if not number:
+        return current()
+    found = handles.find(number)
+    if found is None:
+        fail(INVALID_CONTEXT, f"{number:#x} is no context")
+    return found
+
+
+def check_flags(flags: int, known: int) -> None:
+    """Raise INVALID_VALUE for bits that no flag has."""
+    if flags & ~known:
+        fail(INVALID_VALUE, f"the flags {flags:#x}; known are {known:#x}")

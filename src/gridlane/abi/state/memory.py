@@ -1,0 +1,132 @@
+"""What programs allocate, by address: memory of devices, and of the host for devices."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from gridlane.abi.failure import INVALID_VALUE, fail
+from gridlane.abi.state.contexts import Context
+from gridlane.core.errors import GridlaneError
+from gridlane.memory.addresses import AddressMap
+
+Kind = Literal["device", "managed", "host", "registered"]
+
+
+@dataclass(slots=True, eq=False)
+class Allocation:
+    """A piece of memory.
+
+    Attributes:
+        address, size: as programs use it, in bytes.
+        kind: ``device`` memory; ``managed``, which host and device use; the ``host``'s own, for
+            copies; or the program's own, ``registered`` for copies.
+        context: that it was made in.
+        owner: keeps the memory alive.
+        flags: as it was made with.
+        number: no two have the same.
+        managed: whether a program may use it on both sides.
+    """
+
+    address: int
+    size: int
+    kind: Kind
+    context: Context
+    owner: Any = field(repr=False)
+    flags: int = 0
+    number: int = 0
+    pool: Any = None
+
+
+_lock = threading.RLock()
+_host: AddressMap[Allocation] = AddressMap()
+_of_devices: dict[int, AddressMap[Allocation]] = {}
+_count = 0
+
+
+def _map(kind: Kind, ordinal: int) -> AddressMap[Allocation]:
+    if kind in ("host", "registered"):
+        return _host
+    return _of_devices.setdefault(ordinal, AddressMap())
+
+
+def add(made: Allocation) -> Allocation:
+    """Note an allocation; its context frees it at its end."""
+    global _count
+    with _lock:
+        _count += 1
+        made.number = _count
+        _map(made.kind, made.context.ordinal).add(made.address, made.size, made)
+        made.context.kept.setdefault("memory", {})[made.number] = made
+        if len(made.context.kept["memory"]) == 1:
+            context = made.context
+            context.ends.append(lambda: _end(context))
+    return made
+
+
+def _end(context: Context) -> None:
+    """Forget all memory of a context that ends."""
+    for made in list(context.kept.get("memory", {}).values()):
+        with suppress(KeyError):
+            remove(made)
+
+
+def remove(made: Allocation) -> None:
+    """Forget an allocation. Its memory ends with its owner."""
+    with _lock:
+        del made.context.kept["memory"][made.number]
+        _map(made.kind, made.context.ordinal).discard(made.address, made)
+
+
+def find(address: int, size: int = 1, ordinal: int = 0) -> Allocation | None:
+    """The allocation that holds bytes; of the device with the number first."""
+    with _lock:
+        maps = [_of_devices[ordinal]] if ordinal in _of_devices else []
+        maps += [each for number, each in _of_devices.items() if number != ordinal]
+        for each in (*maps, _host):
+            found = each.find(address, size)
+            if found is not None:
+                return found[0]
+    return None
+
+
+def starting_at(address: int, ordinal: int, *kinds: Kind) -> Allocation:
+    """The allocation that begins at an address.
+
+    Raises:
+        Failure: INVALID_VALUE, none of these kinds does.
+    """
+    found = find(address, 0, ordinal)
+    if found is None or found.address != address or found.kind not in kinds:
+        fail(INVALID_VALUE, f"{address:#x} is not what an allocation returned, or was freed")
+    return found
+
+
+def allocate(context: Context, size: int) -> Allocation:
+    """Memory of a context's device.
+
+    Raises:
+        Failure: INVALID_VALUE for no bytes.
+        DeviceError: OUT_OF_MEMORY.
+    """
+    if size <= 0:
+        fail(INVALID_VALUE, f"an allocation of {size} bytes")
+    buffer = context.device.allocate(size)
+    return add(Allocation(buffer.address, size, "device", context, buffer))
+
+
+def free(made: Allocation) -> None:
+    """Free memory after the work that may use it."""
+    with suppress(GridlaneError):
+        made.context.device.synchronize()
+    remove(made)
+
+
+def is_device(address: int, size: int, context: Context) -> bool:
+    """Whether bytes are in memory of the context's device: allocated, or variables of modules."""
+    found = find(address, 1, context.ordinal)
+    if found is not None and found.kind in ("device", "managed"):
+        return True
+    return context.device.memory.find(address, 1) is not None

@@ -1,0 +1,153 @@
+"""Modules and the kernels in them, by their handles."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+from gridlane.abi.failure import INVALID_VALUE, NOT_FOUND, fail
+from gridlane.abi.state.contexts import Context
+from gridlane.abi.state.handles import Handles
+from gridlane.core.errors import ArgumentError
+from gridlane.frontends.ptx import parse_ptx
+from gridlane.frontends.ptx.module import Declared
+from gridlane.launch.kernel import Kernel
+from gridlane.launch.plan import Plan
+from gridlane.memory.resource import Buffer
+from gridlane.modules import Code, ModuleKernel
+
+_MOST_PARAMETERS = 32764
+"""Bytes of parameters that a kernel may have."""
+
+
+@dataclass(slots=True, eq=False)
+class Module:
+    """A module that is loaded in a context."""
+
+    code: Code
+    context: Context
+    handle: int = 0
+    functions: dict[str, Function] = field(default_factory=dict[str, "Function"])
+
+
+class Function:
+    """A kernel of a module.
+
+    Attributes:
+        kernel: on gridlane's devices.
+        params: as the PTX declares them.
+        offsets: of each in the block that CUDA packs; ``size``: bytes of it.
+        attributes: that a program set, by their numbers.
+    """
+
+    def __init__(self, module: Module, kernel: ModuleKernel) -> None:
+        self.module, self.kernel = module, kernel
+        self.params: tuple[Declared, ...] = tuple(kernel.source.entry.params)
+        self.offsets: list[int] = []
+        end = 0
+        for each in self.params:
+            start = -(-end // each.align) * each.align
+            self.offsets.append(start)
+            end = start + each.size
+        self.size = end
+        self.attributes: dict[int, int] = {}
+        self.handle = functions.add(self)
+        self._copies: dict[int, tuple[tuple[int, int, int], ...]] = {}
+
+    def packed(self, kernel: Kernel, plan: Plan, block: bytes) -> tuple[bytes, tuple[Any, ...]]:
+        """The parameter block of the code, and what the launch keeps alive.
+
+        Args:
+            block: the parameters, as CUDA packs them.
+        """
+        artifact = plan.kernel.artifact
+        further = self.kernel.further(artifact, plan.device)
+        made = bytearray(artifact.param_bytes)
+        count = len(self.params)
+        for slot in artifact.params:
+            if slot.argument >= count:
+                value = further[slot.argument - count]
+                number = value.address if isinstance(value, Buffer) else value
+                made[slot.offset : slot.end] = number.to_bytes(slot.size, "little")
+                continue
+            path = slot.path[0] if slot.path else 0
+            assert isinstance(path, int)
+            start = self.offsets[slot.argument] + path
+            made[slot.offset : slot.end] = block[start : start + slot.size]
+        return bytes(made), further
+
+
+modules: Handles[Module] = Handles("module")
+functions: Handles[Function] = Handles("function")
+_lock = threading.RLock()
+
+
+def load(context: Context, text: str, name: str = "") -> Module:
+    """Load PTX; nothing is compiled before a kernel is launched or asked about.
+
+    Raises:
+        PtxError: the text is no module.
+    """
+    made = Module(Code(parse_ptx(text, name)), context)
+    made.handle = modules.add(made)
+    with _lock:
+        if "modules" not in context.kept:
+            context.kept["modules"] = set[int]()
+            owned: set[int] = context.kept["modules"]
+            context.ends.append(lambda: [_forget(each) for each in tuple(owned)])
+        context.kept["modules"].add(made.handle)
+    return made
+
+
+def unload(handle: int) -> None:
+    """End a module and its functions. Launches that run keep its code.
+
+    Raises:
+        Failure: INVALID_HANDLE, there is no such module.
+    """
+    found = modules.get(handle)
+    found.context.kept["modules"].discard(handle)
+    _forget(handle)
+
+
+def _forget(handle: int) -> None:
+    found = modules.find(handle)
+    if found is not None:
+        for each in found.functions.values():
+            functions.discard(each.handle)
+        modules.discard(handle)
+
+
+def function(module: Module, name: str) -> Function:
+    """A kernel of a module by its name in the PTX.
+
+    Raises:
+        Failure: NOT_FOUND, there is none.
+    """
+    with _lock:
+        found = module.functions.get(name)
+        if found is None:
+            if name not in module.code.module.entries:
+                known = ", ".join(module.code.module.entries) or "none"
+                fail(NOT_FOUND, f"there is no kernel {name}; the kernels are: {known}")
+            found = module.functions[name] = Function(module, module.code.kernel(name))
+        return found
+
+
+def variable(module: Module, name: str) -> Buffer:
+    """A variable of a module on its context's device.
+
+    Raises:
+        Failure: NOT_FOUND, there is none.
+    """
+    try:
+        return module.code.variable(name, module.context.device)
+    except ArgumentError as error:
+        fail(NOT_FOUND, str(error))
+
+
+def check_parameters(size: int) -> None:
+    """Raise INVALID_VALUE for more bytes of parameters than a kernel may have."""
+    if size > _MOST_PARAMETERS:
+        fail(INVALID_VALUE, f"{size} bytes of parameters; kernels take {_MOST_PARAMETERS}")

@@ -1,0 +1,40 @@
+"""The device of a test, with CUDA's interface as a program finds it: nothing initialised."""
+
+from __future__ import annotations
+
+import pytest
+from tests.devices import DEVICES
+
+from gridlane.abi.state import contexts, devices
+from gridlane.launch import current
+from gridlane.launch.devices import get_device
+
+
+def forget() -> None:
+    """End all contexts, and the initialisation."""
+    contexts.stack().clear()
+    for context in list(contexts.handles._objects.values()):
+        context.end()
+    contexts._primaries.clear()
+    devices._driver.process = 0
+
+
+@pytest.fixture(params=DEVICES)
+def device(request):
+    """Each device here in turn, as the current one."""
+    found = get_device(request.param)
+    before = current.choose(found)
+    forget()
+    yield found
+    forget()
+    current.choose(before)
+
+
+@pytest.fixture
+def cpu():
+    """The CPU as the current device."""
+    before = current.choose(get_device("cpu"))
+    forget()
+    yield current.device()
+    forget()
+    current.choose(before)
