@@ -1,0 +1,94 @@
+"""Compile the C libraries, for the Python that runs this."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+from gridlane.abi.library.stubs import stubs
+from gridlane.abi.table.functions import Api
+from gridlane.core.errors import CompileError
+
+_ROOM = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A library that is built.
+
+    Attributes:
+        api: the functions that it has.
+        major: the version of CUDA that it is of.
+        file: its name, which is its soname as well.
+        sources: what is compiled beside the stubs.
+    """
+
+    api: Api
+    major: int
+    file: str
+    sources: tuple[str, ...]
+
+
+LIBRARIES = (Library("driver", 13, "libcuda.so.1", ("bridge.c", "proc_address.c")),)
+
+
+def compiler() -> list[str]:
+    """The command of a C compiler: cc, else that of the ``ziglang`` package.
+
+    Raises:
+        CompileError: there is neither.
+    """
+    found = shutil.which("cc")
+    if found:
+        return [found]
+    try:
+        import ziglang  # noqa: F401  # pyright: ignore  # an extra
+    except ImportError:
+        raise CompileError("no C compiler: install cc, or pip install gridlane[cpp]") from None
+    return [sys.executable, "-m", "ziglang", "cc"]
+
+
+def build(library: Library, folder: Path) -> Path:
+    """Compile a library into a folder; return its path.
+
+    Raises:
+        CompileError: the compiler's own messages, or that there is none.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    text = folder / f"{library.file}.c"
+    text.write_text(stubs(library.api, library.major))
+    made = folder / library.file
+    defined = {
+        "GL_LIBPYTHON": _libpython(),
+        "GL_VERSION": "{}.{}".format(*sys.version_info),
+        "GL_SITE": str(_site()),
+    }
+    command = [
+        *compiler(),
+        *("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra"),
+        *("-Wno-missing-field-initializers", f"-I{_ROOM}"),
+        *(f'-D{name}="{value}"' for name, value in defined.items()),
+        *(str(_ROOM / each) for each in library.sources),
+        str(text),
+        *("-o", str(made), f"-Wl,-soname,{library.file}", "-ldl", "-lpthread", "-lm"),
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    if run.returncode:
+        raise CompileError(f"{library.file} does not compile:\n{run.stderr}")
+    return made
+
+
+def _libpython() -> Path | str:
+    """The shared libpython of this Python; its name where it has none."""
+    folder, name = sysconfig.get_config_vars("LIBDIR", "INSTSONAME")
+    path = Path(str(folder)) / str(name)
+    return path if path.is_file() else str(name)
+
+
+def _site() -> Path:
+    """The folder to import gridlane from: that of the packages that it needs."""
+    return Path(sysconfig.get_paths()["purelib"])
