@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from gridlane.backends import names
+from gridlane.cli import library_commands
 
 app = typer.Typer(
     name="gridlane",
@@ -372,3 +373,6 @@ def cache(
     from gridlane.cli.cache import show
 
     show(clear)
+
+
+library_commands.add_to(app)

@@ -222,7 +222,12 @@ static object *resolved(struct gl_slot *slot)
     return slot->call;
 }
 
-/* Call with the GIL, in the floating-point environment that a program starts with. */
+__attribute__((weak)) void gl_before(uint64_t (*enter)(struct gl_slot *, const uint64_t *, int))
+{
+    (void)enter;
+}
+
+/* Call with the GIL. */
 static uint64_t enter(struct gl_slot *slot, const uint64_t *arguments, int count)
 {
     int known = __atomic_load_n(&ready, __ATOMIC_ACQUIRE);
@@ -259,7 +264,8 @@ uint64_t gl_enter(struct gl_slot *slot, const uint64_t *arguments, int count)
     int error = errno;
     fenv_t floats;
     fegetenv(&floats);
-    fesetenv(FE_DFL_ENV);
+    fesetenv(FE_DFL_ENV); /* that of a program at its start, for kernels on the host */
+    gl_before(enter);
     uint64_t code = enter(slot, arguments, count);
     fesetenv(&floats);
     errno = error;

@@ -26,6 +26,9 @@ struct gl_symbol {
 /* Call a function with its arguments, each as 64 bits. The error code, or a pointer. */
 uint64_t gl_enter(struct gl_slot *slot, const uint64_t *arguments, int count);
 
+/* What a library does in Python before each of its calls; most have nothing to do. */
+void gl_before(uint64_t (*enter)(struct gl_slot *, const uint64_t *, int));
+
 static inline uint64_t gl_of_float(float value)
 {
     union { float number; uint32_t bits; } cell = { .number = value };

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 import sys
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from gridlane.abi.library.stubs import stubs
 from gridlane.abi.table.functions import Api
@@ -36,6 +38,18 @@ class Library:
 LIBRARIES = (Library("driver", 13, "libcuda.so.1", ("bridge.c", "proc_address.c")),)
 
 
+def digest() -> str:
+    """What the libraries are made of: their text, and the Python that they open."""
+    made = hashlib.sha256()
+    for each in LIBRARIES:
+        made.update(stubs(each.api, each.major).encode())
+        for name in each.sources:
+            made.update((_ROOM / name).read_bytes())
+    for word in (_libpython(), _site(), sys.version_info[:2]):
+        made.update(f"{word}\0".encode())
+    return made.hexdigest()
+
+
 def compiler() -> list[str]:
     """The command of a C compiler: cc, else that of the ``ziglang`` package.
 
@@ -59,9 +73,17 @@ def build(library: Library, folder: Path) -> Path:
         CompileError: the compiler's own messages, or that there is none.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    text = folder / f"{library.file}.c"
-    text.write_text(stubs(library.api, library.major))
     made = folder / library.file
+    with TemporaryDirectory(dir=folder) as room:  # a reader finds the old library or the new one
+        built = Path(room) / library.file
+        _compile(library, Path(room), built)
+        built.replace(made)
+    return made
+
+
+def _compile(library: Library, room: Path, made: Path) -> None:
+    text = room / "stubs.c"
+    text.write_text(stubs(library.api, library.major))
     defined = {
         "GL_LIBPYTHON": _libpython(),
         "GL_VERSION": "{}.{}".format(*sys.version_info),
@@ -79,7 +101,6 @@ def build(library: Library, folder: Path) -> Path:
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if run.returncode:
         raise CompileError(f"{library.file} does not compile:\n{run.stderr}")
-    return made
 
 
 def _libpython() -> Path | str:
