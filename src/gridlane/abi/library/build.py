@@ -23,31 +23,44 @@ class Library:
     """A library that is built.
 
     Attributes:
-        api: the functions that it has.
+        api: the functions that it has; None for one that enters no Python.
         major: the version of CUDA that it is of.
         file: its name, which is its soname as well.
         sources: what is compiled beside the stubs.
+        versioned: whether its symbols have its name as their version.
     """
 
-    api: Api
+    api: Api | None
     major: int
     file: str
     sources: tuple[str, ...]
+    versioned: bool = False
 
 
-LIBRARIES = (Library("driver", 13, "libcuda.so.1", ("bridge.c", "proc_address.c")),)
+_RUNTIME = "bridge.c", "registration.c"
+PRELOADED = "libgridlane_preload.so"
+LIBRARIES = (
+    Library("driver", 13, "libcuda.so.1", ("bridge.c", "proc_address.c")),
+    Library("runtime", 12, "libcudart.so.12", _RUNTIME, versioned=True),
+    Library("runtime", 13, "libcudart.so.13", _RUNTIME, versioned=True),
+    Library(None, 13, PRELOADED, ("preload.c",)),
+)
 
 
 def digest() -> str:
     """What the libraries are made of: their text, and the Python that they open."""
     made = hashlib.sha256()
     for each in LIBRARIES:
-        made.update(stubs(each.api, each.major).encode())
+        made.update(_text(each).encode())
         for name in each.sources:
             made.update((_ROOM / name).read_bytes())
     for word in (_libpython(), _site(), sys.version_info[:2]):
         made.update(f"{word}\0".encode())
     return made.hexdigest()
+
+
+def _text(library: Library) -> str:
+    return stubs(library.api, library.major) if library.api else ""
 
 
 def compiler() -> list[str]:
@@ -82,12 +95,14 @@ def build(library: Library, folder: Path) -> Path:
 
 
 def _compile(library: Library, room: Path, made: Path) -> None:
-    text = room / "stubs.c"
-    text.write_text(stubs(library.api, library.major))
+    text, versions = room / "stubs.c", room / "versions"
+    text.write_text(_text(library))
+    versions.write_text(f"{library.file} {{ global: cuda*; __cuda*; local: *; }};\n")
     defined = {
         "GL_LIBPYTHON": _libpython(),
         "GL_VERSION": "{}.{}".format(*sys.version_info),
         "GL_SITE": str(_site()),
+        "GL_MAJOR": str(library.major),
     }
     command = [
         *compiler(),
@@ -97,6 +112,7 @@ def _compile(library: Library, room: Path, made: Path) -> None:
         *(str(_ROOM / each) for each in library.sources),
         str(text),
         *("-o", str(made), f"-Wl,-soname,{library.file}", "-ldl", "-lpthread", "-lm"),
+        *([f"-Wl,--version-script={versions}"] if library.versioned else []),
     ]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if run.returncode:

@@ -14,7 +14,7 @@ from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import called
 from gridlane.abi.failure import UNKNOWN
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import CType, ctype, functions, layout
+from gridlane.abi.table import CType, ctype, functions
 from gridlane.abi.table.functions import Api, Function, Parameter
 from gridlane.core import trace
 from gridlane.core.embedding import enter
@@ -79,7 +79,7 @@ def _entry(api: Api, row: Function, per_thread: bool) -> Entry:
         try:
             number, made = called(row, call, [read(given[n]) for n, read in readers])
             if result is not None:
-                return result(made[0] if made else None)
+                return result(made[0] if made else None, given)
             if not number:
                 for (n, write), value in zip(writers, made):
                     if given[n]:
@@ -158,12 +158,16 @@ def lasting(text: bytes | None) -> int:
     return ctypes.addressof(cell)
 
 
-def _writer_of_result(row: Function) -> Callable[[Any], int]:
+def _writer_of_result(row: Function) -> Callable[[Any, tuple[int, ...]], int]:
+    """What makes C's result of a function that returns no error code."""
     if row.result.endswith("*"):
-        return lasting
-    return lambda value: int(value or 0)
+        return lambda value, given: lasting(value)
+    if ctype(row.result).kind == "struct":
 
+        def write(value: Any, given: tuple[int, ...]) -> int:
+            if value is not None:
+                raw.put(given[-1], bytes(value))
+            return 0
 
-def size_of(kind: CType) -> int:
-    """The bytes of a parameter that is a structure."""
-    return layout(kind.name).size
+        return write
+    return lambda value, given: int(value or 0)

@@ -28,7 +28,7 @@ def rows(api: Api, major: int) -> list[Function]:
 
 def stubs(api: Api, major: int) -> str:
     """The C text of a library."""
-    lines = ['#include "bridge.h"', ""]
+    lines = ['#include "bridge.h"', "", *_structs(rows(api, major)), ""]
     for row in rows(api, major):
         if row.name not in WRITTEN:
             lines += _stub(row, "")
@@ -48,8 +48,14 @@ def _stub(row: Function, suffix: str) -> Iterator[str]:
     yield f'static struct gl_slot slot_{name} = {{ "{row.api}:{name}", 0 }};'
     yield f"GL_EXPORT {result} {name}({given})"
     yield "{"
-    yield f"    const uint64_t words[] = {{ {passed} }};"
-    yield f"    return ({result})gl_enter(&slot_{name}, words, {len(kinds)});"
+    if result.startswith("struct"):  # Python writes it behind the address that comes last
+        yield f"    {result} made = {{ {{ 0 }} }};"
+        yield f"    const uint64_t words[] = {{ {passed}, (uint64_t)(uintptr_t)&made }};"
+        yield f"    gl_enter(&slot_{name}, words, {len(kinds) + 1});"
+        yield "    return made;"
+    else:
+        yield f"    const uint64_t words[] = {{ {passed} }};"
+        yield f"    return ({result})gl_enter(&slot_{name}, words, {len(kinds)});"
     yield "}"
 
 
@@ -66,9 +72,22 @@ def c_type(kind: CType) -> str:
     if kind.kind == "float":
         return "float" if kind.size == 4 else "double"
     if kind.kind == "struct":
-        return f"struct {{ uint32_t words[{-(-layout(kind.name).size // 4)}]; }}"
+        return f"struct words_{words_of(kind)}"
     prefix = "" if kind.kind == "enum" or kind.signed else "u"
     return prefix + _INTEGERS[kind.size]
+
+
+def words_of(kind: CType) -> int:
+    """How many words of 32 bits a structure by value is."""
+    return -(-layout(kind.name).size // 4)
+
+
+def _structs(found: list[Function]) -> Iterator[str]:
+    """The structures that functions take or return by value, without their members."""
+    kinds = [ctype(each.type) for row in found for each in row.parameters]
+    kinds += [ctype(row.result) for row in found if row.result]
+    for count in sorted({words_of(kind) for kind in kinds if kind.kind == "struct"}):
+        yield f"struct words_{count} {{ uint32_t words[{count}]; }};"
 
 
 def _as_word(kind: CType, name: str) -> str:
