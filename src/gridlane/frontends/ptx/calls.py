@@ -106,7 +106,8 @@ class Calls:
         elif target.name in FUNCTIONS:
             self._of_language(callee, arguments, results)
         else:
-            why = _RUNTIME.get(target.name, "")
+            hint = self._caller.module.hints.get(target.name, "")
+            why = _RUNTIME.get(target.name, hint)
             t.fail(f"{target.name} is extern, and nothing defines it{why}")
 
     # --- operands

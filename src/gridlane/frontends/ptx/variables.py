@@ -288,7 +288,8 @@ class Variables:
         if place is Place.SHARED:
             return self._shared(t, variable)
         if variable.name not in self.whole.data.offsets:
-            t.fail(f"{variable.name} is extern, and nothing defines it")
+            hint = self.module.hints.get(variable.name, "")
+            t.fail(f"{variable.name} is extern, and nothing defines it{hint}")
         return t.offset(self._data(), self.whole.data.offsets[variable.name])
 
     def handed(self, kind: str) -> Value:
