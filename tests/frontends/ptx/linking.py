@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -208,8 +209,10 @@ def refused_by_nvlink(units: Sequence[str], folder: Path) -> str:
 
 
 def refused_by_ptxas(text: str, folder: Path, *options: str) -> str:
-    """What NVIDIA's assembler says of a linked text; "" where it takes it."""
+    """What NVIDIA's assembler says of a linked text; "" where it takes it. The text may be of a
+    compiler that is newer."""
     source = folder / "linked.ptx"
+    text = re.sub(r"^\.version 9\.\d", ".version 9.0", text)
     source.write_text(text)
     made = str(folder / "linked.cubin")
     return _told(["ptxas", "-arch=sm_80", *options, str(source), "-o", made])

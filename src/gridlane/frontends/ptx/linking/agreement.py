@@ -9,6 +9,12 @@ Made = PtxFunction | Declared | None
 """A function or a variable; None of a sampler."""
 
 
+_CLANG = (
+    "; clang keeps a __device__ variable that is const in .const where it knows the value: leave "
+    "out const, or say __constant__ in both units"
+)
+
+
 def disagreement(declared: Made, defined: Made) -> str:
     """What differs so that they are not one symbol; "" if nothing does. A definition may have
     more alignment than a declaration asks for, and a size where that has none."""
@@ -25,7 +31,8 @@ def disagreement(declared: Made, defined: Made) -> str:
         return ""
     if isinstance(declared, Declared) and isinstance(defined, Declared):
         if declared.space != defined.space:
-            return f"one is in .{declared.space} memory, the other in .{defined.space}"
+            told = f"one is in .{declared.space} memory, the other in .{defined.space}"
+            return told + _CLANG * ({declared.space, defined.space} == {"global", "const"})
         if declared.is_reference != defined.is_reference:
             return "one is a reference to a texture"
         if None not in (declared.count, defined.count) and declared.size != defined.size:
