@@ -143,17 +143,17 @@ def _check_lists(*given: Sequence[str]) -> None:
         raise ArgumentError("options and name_expressions are tuples or lists of texts")
 
 
-def _is_cpp(text: str) -> bool:
+def _is_cpp(text: str, name: str) -> bool:
     """Whether a text is CUDA C++. One that is neither is no PTX, of which ``parse_ptx`` says what
     is missing."""
-    return not _PTX.match(text) and _CPP.search(text) is not None
+    return not _PTX.match(text) and (name.endswith(".cu") or _CPP.search(text) is not None)
 
 
 def compiled(
     text: str, name: str, options: Sequence[str], expressions: Sequence[str], backend: str
 ) -> tuple[PtxModule, dict[str, str]]:
     """The module, and the name in it of each name expression."""
-    if _is_cpp(text):
+    if _is_cpp(text, name):
         made = _by_compiler(text, name, options, expressions, backend)
         return parse_ptx(made.ptx), made.names
     if expressions and _PTX.match(text):
@@ -171,7 +171,7 @@ def linked(
     expression. CUDA C++ is compiled as relocatable device code, unless the options say otherwise.
     """
     _check_lists(options, expressions)
-    sources = {n: unit for n, unit in enumerate(units) if _is_cpp(unit[0])}
+    sources = {n: unit for n, unit in enumerate(units) if _is_cpp(*unit)}
     if expressions and not sources:
         raise ArgumentError("name_expressions are of CUDA C++, and the code is PTX")
     made = dict(zip(sources, _by_compiler_each(sources, options, expressions, backend)))
