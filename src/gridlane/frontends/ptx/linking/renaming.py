@@ -16,8 +16,11 @@ from gridlane.frontends.ptx.linking.assembly import Edit
 from gridlane.frontends.ptx.module import Item, PtxFunction, PtxModule
 from gridlane.frontends.ptx.text import Text
 
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|(?<![\w$%.])(?!generic\s*\()([A-Za-z_$%][\w$]*+)(?!\s*<)')
-"""A string, or a name: no number, directive, or part behind a dot."""
+_TOKEN = re.compile(
+    r'"(?:[^"\\\n]|\\.)*"|(?<![\w$%.])([A-Za-z_$%][\w$]*+)(?!\s*<)(?P<opens>\s*\()?'
+)
+"""A string, or a name: no number, directive, or part behind a dot. In initial values ``generic`` in
+front of a parenthesis is an operator."""
 _LINES = re.compile(
     r'"(?:[^"\\\n]|\\.)*"|\.(?:loc|file)\s+(?P<file>\d+)|(?P<inlined>,\s*function_name\b[^\n]*)'
 )
@@ -73,7 +76,8 @@ def renamed(text: Text, item: Item, names: dict[str, str]) -> Iterator[Edit]:
     made = item.made
     has_body = isinstance(made, PtxFunction) and made.has_body
     head = made.start if isinstance(made, PtxFunction) and has_body else item.end
-    yield from _tokens(text, item.start, head, names, _Hidden())
+    is_value = item.kind == "variable"
+    yield from _tokens(text, item.start, head, names, _Hidden(), is_value)
     if isinstance(made, PtxFunction) and has_body:
         yield from _in_body(text, made, names)
 
@@ -111,11 +115,17 @@ class _Hidden:
 
 
 def _tokens(
-    text: Text, start: int, end: int, names: dict[str, str], hidden: _Hidden
+    text: Text,
+    start: int,
+    end: int,
+    names: dict[str, str],
+    hidden: _Hidden,
+    is_value: bool = False,
 ) -> Iterator[Edit]:
     for found in _TOKEN.finditer(text.code, start, end):
         new = names.get(found[1]) if found[1] else None
-        if new is not None and found[1] not in hidden:
+        is_operator = is_value and found[1] == "generic" and found["opens"]
+        if new is not None and not is_operator and found[1] not in hidden:
             yield (*found.span(1), new)
 
 
