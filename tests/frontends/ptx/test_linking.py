@@ -158,6 +158,36 @@ def test_what_is_a_units_own_stays_apart(tmp_path):
         assert refused_by_ptxas(made.module.text.text, tmp_path) == ""
 
 
+def test_aliases_of_a_units_own(tmp_path):
+    unit = """.func (.param .b32 r) g() {{ st.param.b32 [r], {n}; ret; }}
+    .func (.param .b32 r) f(); .alias f, g;
+    .visible .entry k{n}(.param .u64 p) {{
+      .reg .b32 %r<2>; .reg .b64 %d<2>; ld.param.u64 %d1, [p];
+      {{ .param .b32 r; call (r), f; ld.param.b32 %r1, [r]; }}
+      st.global.u32 [%d1], %r1; ret;
+    }}"""
+    made = linked(unit.format(n=1), unit.format(n=2))
+    assert [ran(made, each) for each in ("k1", "k2")] == [[1], [2]]
+    if NVLINK:
+        assert refused_by_ptxas(made.text.text, tmp_path) == ""
+
+
+def test_lists_of_names_and_lines_of_windows():
+    unit = """.global .u32 own = {n};
+    .func (.param .b32 r) one() {{ st.param.b32 [r], {n}; ret; }}
+    .global .u64 table[1] = {{one}};
+    .visible .entry k{n}(.param .u64 p) {{ // own
+      .reg .b32 %r<3>; .reg .b64 %d<3>; ld.param.u64 %d1, [p];
+      ld.global.u64 %d2, [table];
+      {{ .param .b32 r; list: .calltargets one; call (r), %d2, (), list; ld.param.b32 %r1, [r]; }}
+      ld.global.u32 %r2, [own+0]; add.u32 %r1, %r1, %r2;
+      st.global.u32 [%d1], %r1; ret;
+    }}"""
+    unit = unit.replace("\n", "\r\n")
+    made = linked(unit.format(n=1), unit.format(n=2))
+    assert [ran(made, each) for each in ("k1", "k2")] == [[2], [4]]
+
+
 def test_new_names_are_no_units(tmp_path):
     more = _OWN.format(value=4, kernel="k4")
     made = link([linked(*[_OWN.format(value=n, kernel=f"k{n}") for n in (1, 2)]), *parsed([more])])

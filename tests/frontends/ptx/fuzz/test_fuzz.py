@@ -41,8 +41,10 @@ def test_changed_units(seed):
 
 
 @pytest.mark.skipif(not NVLINK, reason="ptxas or nvlink of CUDA is not installed")
-def test_nvlink_takes_random_units(tmp_path):
-    """What is defined in all units; their linked text is one that ptxas takes."""
+def test_nvlink_takes_random_units(tmp_path, monkeypatch):
+    """What is defined in all units; their linked text is one that ptxas takes. That of CUDA 13.0
+    loses functions that registers of functions in front of them are called as."""
+    monkeypatch.setattr(units._Writer, "_hidden", lambda *_: "")
     seen = 0
     for seed in range(60):
         program = units.units(seed)
