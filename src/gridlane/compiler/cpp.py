@@ -19,7 +19,7 @@ from gridlane.compiler.cache import DiskCache, default_cache, make_key
 from gridlane.core.artifact import Artifact
 from gridlane.core.config import of_others
 from gridlane.core.errors import CompileError
-from gridlane.frontends.cuda_cpp import Compiled, CppCompiler, CppSource, choose, unknown
+from gridlane.frontends.cuda_cpp import Compiled, CppCompiler, CppSource, choose, defines, unknown
 
 _TARGET = "cuda_cpp"
 _ENVIRONMENT = (
@@ -49,8 +49,8 @@ def compile_units(
     backend: str = "",
     cache: DiskCache | None = None,
 ) -> list[Compiled]:
-    """The PTX of each of several sources. A name expression is of the first source that has what
-    it names.
+    """The PTX of each of several sources. A name expression is of the first source that defines
+    what it names.
 
     Raises:
         ArgumentError: no compiler has this name.
@@ -65,26 +65,30 @@ def compile_units(
         made.append(_through(cache or default_cache(), compiler, asked, known, "known names"))
         rest = tuple(each for each in rest if each not in made[-1].names)
     if rest:
-        told = "it names something else"
+        told = "they declare it alone"
         try:
             compiler.compile(replace(sources[0], expressions=rest[:1]))
         except CompileError as error:
             told = f"of the first:\n{error}"
-        raise CompileError(f"no unit has what the name expression {rest[0]!r} names; {told}")
+        raise CompileError(f"no unit defines what the name expression {rest[0]!r} names; {told}")
     return made
 
 
 def _compile_known(compiler: CppCompiler, source: CppSource) -> Compiled:
-    """Compile a source with those of its name expressions that it knows."""
+    """Compile a source with those of its name expressions whose kernels and variables it defines.
+    Others would be declared in the PTX, and a kernel not as one."""
     while True:
         try:
-            return compiler.compile(source)
+            made = compiler.compile(source)
+            missing = {each for each, name in made.names.items() if not defines(made.ptx, name)}
         except CompileError as error:
-            missing = unknown(str(error), source.expressions)
+            made, missing = None, set(unknown(str(error), source.expressions))
             if not missing:
                 raise
-            rest = tuple(each for each in source.expressions if each not in missing)
-            source = replace(source, expressions=rest)
+        if made is not None and not missing:
+            return made
+        rest = tuple(each for each in source.expressions if each not in missing)
+        source = replace(source, expressions=rest)
 
 
 def _through(

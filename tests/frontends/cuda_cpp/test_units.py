@@ -93,7 +93,7 @@ def test_names_of_any_unit(compiler):
     assert own.copy_to_host() == [1]
     own.copy_to_device(np.array([5], np.int32))
     assert ran(module, "plain", 1)[0] == 5 + 2000
-    with pytest.raises(CompileError, match="no unit has what the name expression 'quux'"):
+    with pytest.raises(CompileError, match="no unit defines what the name expression 'quux'"):
         made(compiler, name_expressions=("plus<int>", "quux"))
 
 
@@ -143,6 +143,34 @@ def test_units_of_several_compilers(compilers, tmp_path):
         assert refused_by_ptxas(module._code.module.text.text, tmp_path) == ""
 
 
+@pytest.mark.parametrize("compilers", [*itertools.permutations(COMPILERS, 2)], ids="-".join)
+def test_what_units_of_several_compilers_call(compilers, capsys):
+    """The formats and the functions of the language; each unit has texts of its own."""
+    current.choose(get_device("cpu"))
+    unit = """
+    #ifndef __CUDACC_RTC__
+    #include <cassert>
+    #include <cstdio>
+    #endif
+    extern "C" __global__ void kN(int *x) {
+        assert(x[0] > -N);
+        int *p = (int *)malloc(4);
+        *p = N;
+        printf("unit N: %d %s\\n", *p + x[0], "text N");
+        free(p);
+    }"""
+    units = [
+        cuda.compile_cpp(unit.replace("N", str(n)), backend=compiler, options=("-dc",))
+        for n, compiler in enumerate(compilers, 1)
+    ]
+    module = cuda.RawModule(code=units)
+    for n in (1, 2):
+        module.get_function(f"k{n}")(1, 1, (np.array([10], np.int32),))
+        assert capsys.readouterr().out == f"unit {n}: {10 + n} text {n}\n"
+        with pytest.raises(AssertionError, match=rf"x\[0\] > -{n}"):
+            module.get_function(f"k{n}")(1, 1, (np.array([-10], np.int32),))
+
+
 # --- refusals
 
 FUNCTION = 'extern __device__ int f(int); extern "C" __global__ void k(int *x) { *x = f(1); }'
@@ -155,6 +183,34 @@ def test_what_nothing_defines(compiler):
     with pytest.raises(PtxError, match="_Z1fi is extern, and nothing defines it") as caught:
         ran(module, "k", 1)
     assert "<unit1.cu: ptx " in str(caught.value) or "<unit 1: ptx " in str(caught.value)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_names_that_units_declare(compiler):
+    """A kernel, a template and a variable that the first unit declares, and the second defines."""
+    current.choose(get_device("interp"))
+    header = """template <class T> __global__ void k(T *x);
+    __global__ void plain(float *x);
+    extern __device__ int y;
+    """
+    more = """template <class T> __global__ void k(T *x) { *x = 2 + y; }
+    __global__ void plain(float *x) { *x = 3; }
+    __device__ int y = 5;
+    """
+    first = "__device__ int *where() { return &y; }"
+    names = ("k<float>", "plain", "&y")
+    units = [header + first, header + more]
+    module = cuda.RawModule(code=units, backend=compiler, name_expressions=names)
+    x = np.zeros(1, np.float32)
+    module.get_function("k<float>")(1, 1, (x,))
+    assert x == [7]
+    module.get_function("plain")(1, 1, (x,))
+    assert x == [3]
+    assert module.get_global("&y").view(np.int32).copy_to_host() == [5]
+    with pytest.raises(
+        CompileError, match="no unit defines what the name expression 'plain' names"
+    ):
+        cuda.RawModule(code=units[:1] * 2, backend=compiler, name_expressions=("plain",))
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
@@ -186,15 +242,20 @@ def test_an_error_of_a_unit_names_its_file(tmp_path):
         cuda.RawModule(code=[FUNCTION, (tmp_path / "b.cu").read_bytes()], backend="clang")
 
 
-def test_lists_that_are_none():
+def test_lists_that_are_none(tmp_path):
     with pytest.raises(ArgumentError, match="takes the text"):
         cuda.RawModule(code=[])
     with pytest.raises(ArgumentError, match="takes the text"):
         cuda.RawModule(code=[FUNCTION], path=UNITS)
-    with pytest.raises(ArgumentError, match="not an object of type int"):
+    with pytest.raises(ArgumentError, match="unit 2 is text, not an object of type int"):
         cuda.RawModule(code=[FUNCTION, 3])
-    with pytest.raises(ArgumentError, match="the code is no text"):
+    with pytest.raises(ArgumentError, match="unit 2 is no text"):
         cuda.RawModule(code=[FUNCTION, FUNCTION.encode("utf-16")])
+    (tmp_path / "wide.ptx").write_text(".version 8.0", encoding="utf-16")
+    with pytest.raises(ArgumentError, match=r"wide\.ptx is no text"):
+        cuda.RawModule(path=[UNITS[0], tmp_path / "wide.ptx"])
+    with pytest.raises(FileNotFoundError):
+        cuda.RawModule(path=[UNITS[0], tmp_path / "absent.ptx"])
     with pytest.raises(PtxError, match=r"begins with \.version"):
         cuda.RawModule(code=[FUNCTION, "int x;"], backend="clang")
     with pytest.raises(ArgumentError, match="of CUDA C\\+\\+, and the code is PTX"):

@@ -93,16 +93,17 @@ class RawCode:
         return self.memory.variable(name)
 
 
-def decoded(code: str | bytes) -> str:
+def decoded(code: str | bytes, what: str = "the code") -> str:
+    """The text of a code; ``what`` it is, for errors."""
     if isinstance(code, bytes):
         try:
             return code.rstrip(b"\0").decode()
         except UnicodeDecodeError as error:
             raise ArgumentError(
-                f"the code is no text ({error}); a cubin or fatbin is not read: pass the PTX"
+                f"{what} is no text ({error}); a cubin or fatbin is not read: pass the PTX"
             ) from error
     if not isinstance(code, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"code is text, not an object of type {type(code).__name__}")
+        raise ArgumentError(f"{what} is text, not an object of type {type(code).__name__}")
     return code
 
 

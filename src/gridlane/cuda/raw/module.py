@@ -99,10 +99,12 @@ class RawModule:
             raise ArgumentError("RawModule takes the text as code=, or a file as path=")
         if path:
             paths = list(path) if isinstance(path, list | tuple) else [path]
-            units = [(decoded(Path(each).read_bytes()), os.fspath(each)) for each in paths]
+            names = [os.fspath(each) for each in paths]
+            units = [(decoded(Path(each).read_bytes(), each), each) for each in names]
+        elif isinstance(code, list | tuple):
+            units = [(decoded(each, f"unit {n}"), "") for n, each in enumerate(code, 1)]
         else:
-            texts = list(code) if isinstance(code, list | tuple) else [code]
-            units = [(decoded(each), "") for each in texts]
+            units = [(decoded(code), "")]
         how = options, name_expressions, backend
         if len(units) == 1:
             module, self._lowered = compiled(*units[0], *how)

@@ -93,6 +93,13 @@ def unknown(told: str, expressions: Sequence[str]) -> tuple[str, ...]:
     return tuple(each for each in expressions if found & {each.strip(), _quoted(each)})
 
 
+def defines(ptx: str, name: str) -> bool:
+    """Whether the PTX of a compiler defines a kernel or variable, and does not only declare it."""
+    head = r"^\s*(?:\.(?:visible|weak|common)\s+)?\.(?:entry|func|global|const|shared)\b[^\n;=]*?"
+    pattern = rf"{head}(?<![\w$]){re.escape(name)}(?![\w$])"
+    return re.search(pattern, ptx, re.MULTILINE) is not None
+
+
 _STATIC = re.compile(r"(?<![\w$])[A-Za-z_$][\w$]*?(?=__(?:static|intern)__[0-9a-f]{16}\b)")
 _WORD = re.compile(r"[A-Za-z_$%][\w$]*")
 
