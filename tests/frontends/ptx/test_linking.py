@@ -329,6 +329,29 @@ def test_lines_of_source_files(tmp_path):
         assert refused_by_ptxas(made.text.text, tmp_path, "-lineinfo") == ""
 
 
+UNKNOWN = {
+    "variable": "{ .reg .b32 %a; ld.global.u32 %a, [x]; }",
+    "address": "{ .reg .b64 %a; mov.u64 %a, x; }",
+    "function": "call f;",
+    "address of a function": "{ .reg .b64 %a; mov.u64 %a, f; }",
+}
+
+
+@pytest.mark.parametrize("linking", [".visible", ".weak", ""])
+@pytest.mark.parametrize("use", UNKNOWN)
+def test_names_that_a_unit_does_not_declare(use, linking, tmp_path):
+    other = f"{linking} .global .u32 x; {linking} .func f() {{ ret; }}"
+    unit = f".visible .entry k() {{\n{UNKNOWN[use]}\nret; }}"
+    with pytest.raises(PtxError) as caught:
+        translate(linked(other, unit), "k")
+    assert 'File "2.ptx", line 5' in str(caught.value)
+    if NVLINK:
+        assert refused_by_nvlink((other, unit), tmp_path)
+    declared = ".extern .global .u32 x; .extern .func f();"
+    if linking:
+        translate(linked(other, declared + unit), "k")
+
+
 # --- versions and targets
 
 

@@ -302,7 +302,8 @@ class _Reader:
             if known and is_number and int(digits) < known[1]:
                 made = names.registers[name] = self._several(name, known[0], known[2])
                 return made
-        return self.module.variables.get(name)
+        found = self.module.variables.get(name)
+        return found if found and self.module.sees(self.function.name, name) else None
 
     # --- instructions
 

@@ -145,6 +145,7 @@ class PtxModule:
         items: all directives behind ``.target``.
         notes: what was read other than to the letter.
         hints: by names that nothing defines, what an error says of them.
+        known: by functions of linked units, the names that their unit has. Others see all.
     """
 
     text: Text
@@ -157,6 +158,12 @@ class PtxModule:
     items: tuple[Item, ...] = ()
     notes: tuple[str, ...] = ()
     hints: dict[str, str] = field(default_factory=dict[str, str])
+    known: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+
+    def sees(self, function: str, name: str) -> bool:
+        """Whether the unit of a function declares a function or variable."""
+        known = self.known.get(function)
+        return known is None or name in known
 
     @property
     def has_clusters(self) -> bool:

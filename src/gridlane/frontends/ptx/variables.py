@@ -216,7 +216,7 @@ class Variables:
         variable = symbol.variable
         if variable is None:
             found = code_address(self.module, symbol.name)
-            if found is None:
+            if found is None or not self.module.sees(self.function, symbol.name):
                 t.fail(f"{symbol.name} is no variable")
             return t.b.const(found + symbol.offset, unsigned(64))
         if variable.is_reference:

@@ -51,20 +51,24 @@ class _Linker:
         self.units = units
         self.made = Assembly()
         self.files = Files()
+        self.seen: list[frozenset[str]] = []
         self.names: tuple[dict[str, str], ...] = tuple({} for _ in units)
         self.resolved: dict[str, Resolved] = {}
         self.hints: dict[str, str] = {}
         self.aliases: list[tuple[int, Item]] = []
+        self.known: dict[str, frozenset[str]] = {}
         self.notes: list[str] = []
 
     def linked(self) -> Linked:
         """Link."""
         self.made.write(targets.head(self.units))
-        found = symbols.by_name(
-            symbols.symbols_of(number, unit) for number, unit in enumerate(self.units)
-        )
-        for name, each in found.items():
+        tables = [symbols.symbols_of(number, unit) for number, unit in enumerate(self.units)]
+        for name, each in symbols.by_name(tables).items():
             self._settle(name, each)
+        self.seen = [
+            frozenset(new.get(name, name) for name in table)
+            for table, new in zip(tables, self.names, strict=True)
+        ]
         for each in self.resolved.values():
             if each.is_early:
                 self._declare(each)
@@ -76,7 +80,8 @@ class _Linker:
         text = self.made.done([unit.text for unit in self.units])
         module = index(text)
         notes = (*module.notes, *self.notes)
-        return Linked(replace(module, notes=notes, hints=self.hints), self.names)
+        module = replace(module, notes=notes, hints=self.hints, known=self.known)
+        return Linked(module, self.names)
 
     def _settle(self, name: str, found: list[Symbol]) -> None:
         """Find what a name stands for, and give those new names that units keep to themselves."""
@@ -151,6 +156,8 @@ class _Linker:
         self.made.write(f"{head}[{made.count}];\n", Origin(text, resolved.item.start, False))
 
     def _copy(self, number: int, item: Item) -> None:
+        if item.kind in ("function", "alias"):
+            self.known[self.names[number].get(item.name, item.name)] = self.seen[number]
         text = self.units[number].text
         self.made.copy(text, item.start, item.end, sorted(self._edits(number, item)))
         self.made.write("\n")
