@@ -19,6 +19,7 @@ from gridlane.launch.devices import get_device
 
 HERE = Path(__file__).parent / "units"
 UNITS = [HERE / f"{name}.cu" for name in ("main", "shapes", "tables")]
+ALL = ["interp", *DEVICES]
 NAMES = ("times<float>", "plus<int>", "&own")
 FACTORS = np.array([2, 3, 5, 7])
 
@@ -45,7 +46,7 @@ def ran(module: cuda.RawModule, name: str, count: int = 32) -> np.ndarray:
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("device", ["interp", *DEVICES])
+@pytest.mark.parametrize("device", ALL)
 def test_a_program(compiler, device):
     current.choose(get_device(device))
     module, i = made(compiler), np.arange(32)
@@ -66,6 +67,25 @@ def test_a_program(compiler, device):
 def test_recursion(compiler, device):
     current.choose(get_device(device))
     assert (ran(made(compiler), "recursive") == 1 + np.arange(32) % 2).all()
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("device", [each for each in ALL if each not in ("webgpu", "opengl")])
+def test_what_units_of_a_language_share(compiler, device):
+    """Classes, structs by value, arguments of each size, inline functions, namespaces."""
+    current.choose(get_device(device))
+    units = [HERE / "language" / f"{each}.cu" for each in ("kernels", "functions", "more")]
+    for order in (units, units[::-1]):
+        module, i = made(compiler, order), np.arange(8)
+        out = np.zeros((8, 8), np.int32)
+        module.get_function("integers")(1, 8, (out,), shared_mem=64)
+        columns = [8, i + 100, 42, i + 17, i + 7, 2 * (1.5 + i), 8, i * i + i + 10 + 10 * (i % 2)]
+        want = np.stack([np.broadcast_to(each, 8) for each in columns], 1)
+        assert (out == want).all()
+        results = np.zeros(8, np.float32)
+        module.get_function("floats")(1, 8, (results,))
+        assert (results == np.array([1, 2, 4])[i % 3] + np.where(i % 2, i - 2, i + 2)).all()
+        assert list(ran(module, "other", 2)[:2]) == [241, 17]
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
