@@ -30,7 +30,7 @@ from gridlane.frontends.ptx.operands import (
 )
 from gridlane.frontends.ptx.types import TYPES
 
-_STATEMENT = re.compile(
+STATEMENT = re.compile(
     r"""\s*(?:
     (?P<loc>\.loc\b[^\n]*)
     |(?P<label>[A-Za-z_$%][\w$]*)\s*:(?!:)
@@ -39,7 +39,9 @@ _STATEMENT = re.compile(
     )""",
     re.VERBOSE,
 )
-_RANGE = re.compile(r"([A-Za-z_$%][\w$]*)<(\d{1,10}|0[xX][\da-fA-F]{1,8})>")
+"""A statement of a body: a line of ``.loc``, a label, a brace, or a directive or instruction."""
+RANGE = re.compile(r"([A-Za-z_$%][\w$]*)<(\d{1,10}|0[xX][\da-fA-F]{1,8})>")
+"""Registers that are declared together: ``%r<4>``."""
 _ADDRESS = re.compile(r"\[\s*([^\s\[\]+]+)?\s*(?:\+?\s*([^\[\]{},]+?))?\s*\]")
 _NAME = re.compile(r"[A-Za-z_$%][\w$]*")
 _PLUS = re.compile(r"([A-Za-z_$%][\w$]*)\s*([+-])\s*(.+)")
@@ -166,7 +168,7 @@ class _Reader:
     def read(self) -> Body:
         """Read all statements."""
         at, end, code = self.function.start, self.function.end, self.code
-        match = _STATEMENT.match
+        match = STATEMENT.match
         while True:
             found = match(code, at, end)
             if found is None:
@@ -251,7 +253,7 @@ class _Reader:
             self.text.fail(f"no registers of type .{kind} are translated", at, 4)
         names = self.scopes[-1][1]
         for name in words[1:]:
-            if found := _RANGE.fullmatch(name):
+            if found := RANGE.fullmatch(name):
                 count = int(found[2], 16 if found[2][1:2] in ("x", "X") else 10)
                 if count > _MOST_REGISTERS:
                     self.text.fail(f"{name}: more than 2^24 registers", at)
@@ -300,7 +302,8 @@ class _Reader:
             if known and is_number and int(digits) < known[1]:
                 made = names.registers[name] = self._several(name, known[0], known[2])
                 return made
-        return self.module.variables.get(name)
+        found = self.module.variables.get(name)
+        return found if found and self.module.sees(self.function.name, name) else None
 
     # --- instructions
 

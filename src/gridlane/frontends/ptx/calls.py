@@ -91,7 +91,7 @@ class Calls:
         if not isinstance(target, Symbol):
             t.fail("a function is called by its name or by its address in a register")
         callee = self._caller.module.functions.get(target.name)
-        if callee is None:
+        if not callee or not self._caller.module.sees(self._caller.function.name, target.name):
             t.fail(f"no function {target.name} is declared")
         if callee.is_entry:
             t.fail(f"{target.name} is a kernel")
@@ -106,7 +106,8 @@ class Calls:
         elif target.name in FUNCTIONS:
             self._of_language(callee, arguments, results)
         else:
-            why = _RUNTIME.get(target.name, "")
+            hint = self._caller.module.hints.get(target.name, "")
+            why = _RUNTIME.get(target.name, hint)
             t.fail(f"{target.name} is extern, and nothing defines it{why}")
 
     # --- operands

@@ -26,6 +26,7 @@ _SKIPPED = re.compile(r"\.pragma\b[^;]*;|\.loc\b[^\n]*")
 _ALIAS = re.compile(rf"\.alias\s+(?P<name>{_NAME})\s*,\s*(?P<of>{_NAME})\s*;")
 _SECTION = re.compile(r"\.section\s+[^\s{]+\s*\{")
 _CLUSTERS = re.compile(r"\.(?:reqnctapercluster|explicitcluster)\b")
+_OPEN = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|(/\*)")
 _LINKING = re.compile(r"\.(extern|visible|weak|common)\b\s*")
 _PRAGMA = r'\.pragma\b(?:"[^"]*"|[^;"])*;'
 _FUNCTION = re.compile(
@@ -36,7 +37,7 @@ _VARIABLE = re.compile(
     r"\.(?P<space>global|const|shared|local|tex|param)\b(?P<rest>[^;={]*)(?:=\s*(?P<value>[^;]*))?;"
 )
 _REFERENCE = re.compile(r"\.global\s+\.(?:texref|surfref)\s+(?P<rest>[^;={]*)(?:=[^;]*)?;")
-_SAMPLER = re.compile(r"\.global\s+\.samplerref\b[^;]*;")
+_SAMPLER = re.compile(rf"\.global\s+\.samplerref\s+(?P<name>{_NAME})[^;]*;")
 """Samplers apart from textures. Kernels that use them are refused."""
 _DECLARED = re.compile(
     rf"\s*(?:\.attribute\s*\([^()]*\)\s*)?(?:\.align\s+(?P<align>\w+)\s*)?(?:\.v(?P<vector>[24])\s*)?\.(?P<type>\w+)\s+"
@@ -91,6 +92,7 @@ class PtxFunction:
 
     Attributes:
         start, end: of the body, without the braces; both 0 of a declaration.
+        number: among the functions of the module, from 1.
         tuning: the numbers of each performance-tuning directive.
     """
 
@@ -101,6 +103,7 @@ class PtxFunction:
     start: int
     end: int
     at: int
+    number: int
     tuning: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
 
     @property
@@ -110,23 +113,57 @@ class PtxFunction:
 
 
 @dataclass(frozen=True, slots=True)
+class Item:
+    """A directive of a module, in the order of the text.
+
+    Attributes:
+        kind: ``function``, ``variable``, ``sampler``, ``alias``, ``file``, ``section``, ``size``
+            (of addresses) or "" for others.
+        start, end: of its text, with its linking directive.
+        linking: ``extern``, ``visible``, ``weak``, ``common`` or "".
+        made: what a function or variable is declared as.
+        of: the function that an alias is of.
+    """
+
+    kind: str
+    start: int
+    end: int
+    name: str = ""
+    linking: str = ""
+    made: PtxFunction | Declared | None = None
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PtxModule:
     """A module.
 
     Attributes:
         version: of the ISA that the text names.
-        target: ``sm_80`` and the like.
+        target: ``sm_80`` and the like; ``options``: what ``.target`` names beside it.
         files: the source files that ``.loc`` numbers.
+        items: all directives behind ``.target``.
         notes: what was read other than to the letter.
+        hints: by names that nothing defines, what an error says of them.
+        known: by functions of linked units, the names that their unit has. Others see all.
     """
 
     text: Text
     version: tuple[int, int]
     target: str
+    options: tuple[str, ...]
     functions: dict[str, PtxFunction]
     variables: dict[str, Declared]
     files: dict[int, str]
+    items: tuple[Item, ...] = ()
     notes: tuple[str, ...] = ()
+    hints: dict[str, str] = field(default_factory=dict[str, str])
+    known: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+
+    def sees(self, function: str, name: str) -> bool:
+        """Whether the unit of a function declares a function or variable."""
+        known = self.known.get(function)
+        return known is None or name in known
 
     @property
     def has_clusters(self) -> bool:
@@ -149,7 +186,16 @@ def parse_ptx(text: str, name: str = "") -> PtxModule:
         PtxError: the text is no PTX module; located.
     """
     # C strings come with the zero byte at their end.
-    return _Index(Text(text.rstrip("\0"), name)).module()
+    return index(Text(text.rstrip("\0"), name))
+
+
+def index(text: Text) -> PtxModule:
+    """The index of a text that knows its places.
+
+    Raises:
+        PtxError: the text is no PTX module; located.
+    """
+    return _Index(text).module()
 
 
 class _Index:
@@ -158,18 +204,24 @@ class _Index:
         self.functions: dict[str, PtxFunction] = {}
         self.variables: dict[str, Declared] = {}
         self.files: dict[int, str] = {}
+        self.items: list[Item] = []
         self.notes: list[str] = []
 
     def module(self) -> PtxModule:
         """Read everything but the bodies."""
         version, at = self._version()
-        target, at = self._target(at)
+        target, options, at = self._target(at)
+        for found in _OPEN.finditer(self.code, at):
+            if found[1]:
+                self.text.fail("this comment is not closed", found.start())
         at = self._skip(at)
         while at < len(self.code):
-            at = self._skip(self._item(at))
+            made = self._item(at)
+            self.items.append(made)
+            at = self._skip(made.end)
         return PtxModule(
-            *(self.text, version, target, self.functions, self.variables, self.files),
-            tuple(self.notes),
+            *(self.text, version, target, options, self.functions, self.variables, self.files),
+            *(tuple(self.items), tuple(self.notes)),
         )
 
     def _skip(self, at: int) -> int:
@@ -191,7 +243,7 @@ class _Index:
             self.notes.append(f"PTX ISA {found[1]}.{found[2]} is read as {NEWEST[0]}.{NEWEST[1]}")
         return version, found.end()
 
-    def _target(self, at: int) -> tuple[str, int]:
+    def _target(self, at: int) -> tuple[str, tuple[str, ...], int]:
         at = self._skip(at)
         found = _TARGET.match(self.code, at)
         if found is None:
@@ -201,25 +253,26 @@ class _Index:
         if len(targets) != 1:
             said = f"{len(targets)} targets" if targets else f"the target {found[1].strip()!r}"
             self.text.fail(f"{said}; one is named, as in `.target sm_80`", at, len(found[0]))
-        return targets[0], found.end()
+        options = tuple(word for word in words if word not in targets)
+        return targets[0], options, found.end()
 
-    def _item(self, at: int) -> int:
-        """Read one directive; returns its end."""
+    def _item(self, at: int) -> Item:
+        """Read one directive."""
         code, linking, start = self.code, "", at
         if found := _LINKING.match(code, at):
             linking, at = found[1], found.end()
         if found := _FUNCTION.match(code, at):
-            return self._function(found, start)
+            return self._function(found, start, linking)
         if found := _REFERENCE.match(code, at):
             made = self._declared(f".b64 {found['rest']}", "global", found.start("rest") - 5)
-            self._define_variable(replace(made, is_reference=True), linking, "")
-            return found.end()
+            made = self._define_variable(replace(made, is_reference=True), linking, "")
+            return Item("variable", start, found.end(), made.name, linking, made)
         if found := _SAMPLER.match(code, at):
-            return found.end()
+            return Item("sampler", start, found.end(), found["name"], linking)
         if found := _VARIABLE.match(code, at):
             declared = self._declared(found["rest"], found["space"], found.start("rest"))
-            self._define_variable(declared, linking, (found["value"] or "").strip())
-            return found.end()
+            made = self._define_variable(declared, linking, (found["value"] or "").strip())
+            return Item("variable", start, found.end(), made.name, linking, made)
         if found := _SIZE.match(code, at):
             if found[1] != "64":
                 self.text.fail(
@@ -228,23 +281,23 @@ class _Index:
                     at,
                     len(found[0]),
                 )
-            return found.end()
+            return Item("size", start, found.end())
         if found := _FILE.match(code, at):
             self.files[int(found[1][:9])] = found[2]
-            return found.end()
+            return Item("file", start, found.end())
         if found := _SKIPPED.match(code, at):
-            return found.end()
+            return Item("", start, found.end())
         if found := _ALIAS.match(code, at):
             self._alias(found)
-            return found.end()
+            return Item("alias", start, found.end(), found["name"], linking, of=found["of"])
         if found := _SECTION.match(code, at):
-            return self._closed(found.end())
+            return Item("section", start, self._closed(found.end()))
         if code.startswith((".version", ".target"), at):
             self.text.fail("a second module in one text; give each a text of its own", at)
         word = re.compile(r"\S{1,40}").match(code, at)
         self.text.fail(f"no directive of a module: {word[0] if word else ''}", at)
 
-    def _function(self, found: re.Match[str], at: int) -> int:
+    def _function(self, found: re.Match[str], at: int, linking: str) -> Item:
         name = found["name"]
         params = self._params(found["params"], found.start("params"))
         results = self._params(found["results"], found.start("results"))
@@ -256,13 +309,16 @@ class _Index:
         if found["end"] == "{":
             start, after = after, self._closed(after)
             end = after - 1
-        made = PtxFunction(name, found["kind"] == "entry", params, results, start, end, at, tuning)
         known = self.functions.get(name)
+        number = known.number if known else len(self.functions) + 1
+        made = PtxFunction(
+            name, found["kind"] == "entry", params, results, start, end, at, number, tuning
+        )
         if known is not None and known.has_body and made.has_body:
             self.text.fail(f"{name} is defined a second time", found.start("name"), len(name))
         if made.has_body or known is None:
             self.functions[name] = made
-        return after
+        return Item("function", at, after, name, linking, made)
 
     def _alias(self, found: re.Match[str]) -> None:
         """Give a function that is declared the body of another one."""
@@ -273,7 +329,8 @@ class _Index:
         if known is not None and known.has_body:
             told = f"{found['name']} is defined a second time"
             self.text.fail(told, found.start("name"), len(found["name"]))
-        self.functions[found["name"]] = replace(made, name=found["name"])
+        number = known.number if known else len(self.functions) + 1
+        self.functions[found["name"]] = replace(made, name=found["name"], number=number)
 
     def _closed(self, at: int) -> int:
         """The end of a brace's block, behind the opening brace at ``at`` - 1."""
@@ -324,19 +381,21 @@ class _Index:
     def _declared(self, text: str, space: str, at: int) -> Declared:
         return declared(self.text, text, space, at)
 
-    def _define_variable(self, made: Declared, linking: str, value: str) -> None:
+    def _define_variable(self, made: Declared, linking: str, value: str) -> Declared:
         known = self.variables.get(made.name)
         if known is not None and known.linking != "extern" and linking != "extern":
             self.text.fail(f"{made.name} is defined a second time", made.at, len(made.name))
         count = made.count
         if count is None and value:
             count = len(words_of(value))
+        made = Declared(
+            *(made.name, made.type, made.space, count, made.align, made.at),
+            *(made.is_array, made.pointer, value, linking),
+            *(made.is_reference, made.rows),
+        )
         if known is None or linking != "extern":
-            self.variables[made.name] = Declared(
-                *(made.name, made.type, made.space, count, made.align, made.at),
-                *(made.is_array, made.pointer, value, linking),
-                *(made.is_reference, made.rows),
-            )
+            self.variables[made.name] = made
+        return made
 
 
 _LARGEST = 1 << 40

@@ -44,8 +44,7 @@ class PtxSource:
 
     def key(self) -> bytes:
         """A digest of the text and the kernel's name."""
-        text = self.module.text
-        parts = "ptx", self.name, text.name, text.text
+        parts = "ptx", self.name, self.module.text.identity
         return hashlib.sha256("\0".join(parts).encode()).digest()
 
     def translate(self, types: tuple[Any, ...], options: KernelOptions) -> Module:

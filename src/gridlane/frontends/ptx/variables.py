@@ -216,7 +216,7 @@ class Variables:
         variable = symbol.variable
         if variable is None:
             found = code_address(self.module, symbol.name)
-            if found is None:
+            if found is None or not self.module.sees(self.function, symbol.name):
                 t.fail(f"{symbol.name} is no variable")
             return t.b.const(found + symbol.offset, unsigned(64))
         if variable.is_reference:
@@ -288,7 +288,8 @@ class Variables:
         if place is Place.SHARED:
             return self._shared(t, variable)
         if variable.name not in self.whole.data.offsets:
-            t.fail(f"{variable.name} is extern, and nothing defines it")
+            hint = self.module.hints.get(variable.name, "")
+            t.fail(f"{variable.name} is extern, and nothing defines it{hint}")
         return t.offset(self._data(), self.whole.data.offsets[variable.name])
 
     def handed(self, kind: str) -> Value:
