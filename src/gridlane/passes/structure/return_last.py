@@ -1,4 +1,5 @@
-"""Replaces returns behind the last barrier by branches around the rest of the kernel.
+"""Replaces returns behind the last barrier by branches around the rest of the kernel, and those of
+a loop at its end by breaks.
 
 ``if c: return`` in front of the work is how compilers write ``if not c: work``, for which there is
 a copy without masks. And a kernel with a return has to know at each barrier which threads run, even
@@ -47,9 +48,22 @@ def _end(ops: list[Op], depth: int) -> list[Op]:
             break
     if made and isinstance(made[-1], control.Return):
         made.pop()
-    if made and isinstance(made[-1], control.If) and depth < DEEPEST:
-        made[-1:] = _branch(made[-1], depth + 1)
+    last = made[-1] if made and depth < DEEPEST else None
+    if isinstance(last, control.If):
+        made[-1:] = _branch(last, depth + 1)
+    elif isinstance(last, control.Loop):
+        _break_off(last.body)
     return made
+
+
+def _break_off(region: Region) -> None:
+    """Leave a loop at the end of the kernel by breaks, which cross neither loops nor scopes."""
+    if region.ops and isinstance(region.ops[-1], control.Return):
+        region.ops[-1] = control.Break(loc=region.ops[-1].loc)
+    for op in region.ops:
+        if isinstance(op, control.If):
+            for inner in op.regions():
+                _break_off(inner)
 
 
 def _branch(op: control.If, depth: int) -> list[Op]:
