@@ -65,7 +65,22 @@ ALONG = """
 DIAGONAL = ALONG.replace("%p, %k", "%p, %diagonal").replace(
     "\n", "\n    %diagonal: i64 = mul %k, %n\n", 1
 )
+MORE = "".join(
+    f"    %f{n}: ptr<f32, global> = offset %farther, %w\n    %g{n}: f32 = load %f{n}\n"
+    for n in range(3)
+)
+CHAIN = (
+    ALONG
+    + MORE
+    + "    %t0: f32 = read $total\n"
+    + "".join(
+        f"    %t{n}: f32 = {op} %t{n - 1}, %g0\n" for n, op in enumerate(("mul", "add") * 3, 1)
+    )
+    + "    write $total, %t6\n"
+)
 BODIES = {
+    "sums that wait": (CHAIN, False),
+    "sums that do not": (CHAIN.replace("read $total", "mul %y, %z"), True),
     "along rows": (ALONG, True),
     "across rows": (DIAGONAL, False),
     "few loads": ("    %a: ptr<f32, global> = offset %p, %k\n    %v: f32 = load %a\n", False),

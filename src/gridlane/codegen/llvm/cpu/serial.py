@@ -11,7 +11,7 @@ lanes, by atomics or fences, or through shared memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -22,11 +22,11 @@ from gridlane.codegen.llvm.cpu.lanes import Emission, Linear, Rep, Uniform, Vary
 from gridlane.codegen.llvm.cpu.perlane import for_each_lane
 from gridlane.codegen.llvm.cpu.shapes import CHUNK, Shape
 from gridlane.codegen.llvm.text import scalar_name
-from gridlane.core.dtypes import DType
+from gridlane.core.dtypes import FLOATS, DType
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, control, memory
+from gridlane.ir.ops import arith, control, math, memory
 from gridlane.ir.types import PointerType, Space, Type
-from gridlane.ir.values import Region, Value, Var
+from gridlane.ir.values import Value, Var
 
 GATHER, NARROW_GATHER = 1.5, 4.0
 """Cycles of a gather or scatter for each lane: 1.4 on Zen 5 by 32-bit indices, 2 by addresses. For
@@ -38,11 +38,17 @@ START = 25.0
 SCALAR, ACCESS, BRANCH = 0.3, 0.5, 3.0
 """Cycles of a scalar op, a load or store, and a branch that goes either way."""
 
+LOADED, FLOAT, DIVIDED = 5.0, 4.0, 13.0
+"""Cycles until the result of a load, of an op on floats, of a division or root is there."""
+
 TRIPS, NESTED_TRIPS = 8, 4
 """The trip counts of the loop and of loops in it that the estimate assumes."""
 
 WAIT = 1.5
 """The iterations of the lane with most of them, for one of all lanes on average."""
+
+TAKEN = 0.5
+"""How much of a branch's sides one lane runs, where vectors run both."""
 
 _FREE = (arith.Const, arith.Cast, arith.Bitcast, memory.Recast, memory.ReadVar, memory.WriteVar)
 
@@ -112,22 +118,20 @@ _CONTROL = (
 
 def _is_cheaper(state: Emission, loop: control.Loop) -> bool:
     """Whether lanes one after the other take less time than all together."""
-    together, alone = 0.0, 0.0
-    for region in loop.regions():
-        for op, times in _weighted(region, 1):
-            together += times * _together(state, op)
-            alone += times * _alone(op)
-    return state.lanes * (START + TRIPS * alone) < WAIT * TRIPS * together
+    together, alone = _cycles(state, loop, TRIPS)
+    return state.lanes * (START + alone) < together
 
 
-def _weighted(region: Region, times: int) -> Iterator[tuple[Op, int]]:
-    """The ops of a region, with how often each runs in an iteration."""
-    for op in region.ops:
-        yield op, times
-        for inner in op.regions():
-            yield from _weighted(
-                inner, times * (NESTED_TRIPS if isinstance(op, control.Loop) else 1)
-            )
+def _cycles(state: Emission, op: Op, trips: int = NESTED_TRIPS) -> tuple[float, float]:
+    """Cycles of an op with all in it, for all lanes together and for one alone."""
+    inner = [_cycles(state, each) for region in op.regions() for each in region.ops]
+    together, alone = sum(each for each, _ in inner), sum(each for _, each in inner)
+    if isinstance(op, control.Loop):
+        waits = WAIT if state.shapes.is_varying_loop(op) else 1.0
+        return together * trips * waits, max(alone, _chain(op)) * trips
+    if isinstance(op, control.If) and state.shapes.condition_level(op) >= Kind.LINEAR:
+        alone *= TAKEN
+    return together + _together(state, op), alone + _alone(op)
 
 
 def _together(state: Emission, op: Op) -> float:
@@ -150,6 +154,39 @@ def _alone(op: Op) -> float:
         exits = any(inner.terminator for side in op.regions() for inner in side.ops)
         return SCALAR if exits else BRANCH
     return SCALAR if op.pure and not isinstance(op, _FREE) else 0.0
+
+
+def _chain(loop: control.Loop) -> float:
+    """Cycles that scalar code waits in an iteration for what the last one carried on; vectors wait
+    once for all lanes. Floats often make each other, integers rarely."""
+    ops = [op for region in loop.regions() for op in region.walk()]
+    written = dict.fromkeys(op.var for op in ops if isinstance(op, memory.WriteVar))
+    floats = {var for var in written if var.type in FLOATS}
+    alone = [_wait(ops, {var}) for var in written if var not in floats]
+    return max([_wait(ops, floats), *alone])
+
+
+def _wait(ops: list[Op], carried: set[Var]) -> float:
+    """Cycles from the values of variables at an iteration's start to those at its end."""
+    times: dict[Value | Var, float] = dict.fromkeys(carried, 0.0)
+    for op in ops:
+        given = [op.var] if isinstance(op, memory.ReadVar) else op.operands()
+        waits = [times[each] for each in given if each in times]
+        if waits and isinstance(op, memory.WriteVar):
+            times[op.var] = max(waits)
+        elif waits and op.results:
+            times |= dict.fromkeys(op.results, max(waits) + _latency(op))
+    return max((times[var] for var in carried), default=0.0)
+
+
+def _latency(op: Op) -> float:
+    """Cycles until a result is there."""
+    if isinstance(op, memory.Load):
+        return LOADED
+    if isinstance(op, arith.Div | math.Sqrt):
+        return DIVIDED
+    type_ = op.results[0].type
+    return 0.0 if isinstance(op, _FREE) else FLOAT if type_ in FLOATS else 1.0
 
 
 # ---- the code
