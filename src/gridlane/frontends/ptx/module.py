@@ -35,7 +35,7 @@ _FUNCTION = re.compile(
 _VARIABLE = re.compile(
     r"\.(?P<space>global|const|shared|local|tex|param)\b(?P<rest>[^;={]*)(?:=\s*(?P<value>[^;]*))?;"
 )
-_REFERENCE = re.compile(r"\.global\s+\.(?:texref|surfref)\s+(?P<rest>[^;={]*)(?:=[^;]*)?;")
+_REFERENCE = re.compile(r"\.global\s+\.(?P<kind>texref|surfref)\s+(?P<rest>[^;={]*)(?:=[^;]*)?;")
 _SAMPLER = re.compile(r"\.global\s+\.samplerref\b[^;]*;")
 """Samplers apart from textures. Kernels that use them are refused."""
 _DECLARED = re.compile(
@@ -62,8 +62,8 @@ class Declared:
         value: the text of the initial value, or "".
         rows: of an array of several dimensions, the elements of what each inner one is of.
         linking: ``extern``, ``visible``, ``weak``, ``common`` or "".
-        is_reference: whether it holds the handle of a texture or surface, which its name stands
-            for.
+        reference: ``texref`` or ``surfref`` of a variable that holds the handle of a texture or
+            surface, which its name stands for; else "".
     """
 
     name: str
@@ -76,13 +76,18 @@ class Declared:
     pointer: str | None = None
     value: str = ""
     linking: str = ""
-    is_reference: bool = False
+    reference: str = ""
     rows: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
         """Its bytes; 0 without a size."""
         return TYPES[self.type].size * (self.count or 0)
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether its name stands for the handle of a texture or surface."""
+        return self.reference != ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +217,7 @@ class _Index:
             return self._function(found, start)
         if found := _REFERENCE.match(code, at):
             made = self._declared(f".b64 {found['rest']}", "global", found.start("rest") - 5)
-            self._define_variable(replace(made, is_reference=True), linking, "")
+            self._define_variable(replace(made, reference=found["kind"]), linking, "")
             return found.end()
         if found := _SAMPLER.match(code, at):
             return found.end()
@@ -335,7 +340,7 @@ class _Index:
             self.variables[made.name] = Declared(
                 *(made.name, made.type, made.space, count, made.align, made.at),
                 *(made.is_array, made.pointer, value, linking),
-                *(made.is_reference, made.rows),
+                *(made.reference, made.rows),
             )
 
 

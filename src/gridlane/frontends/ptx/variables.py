@@ -55,6 +55,13 @@ _READINGS = {
 """Each with the lowest of its bits, and its type."""
 
 
+_REFUSED = {
+    r"%envreg([12]?\d|3[01])": "the driver of a GPU sets it, to what only that driver knows",
+    r"%pm[0-7](_64)?": "it is a counter of performance, which only a GPU has; use %clock64",
+}
+"""Special registers without a meaning elsewhere."""
+
+
 class Whole(Protocol):
     """What the functions of a translation share; see translate.py."""
 
@@ -64,6 +71,10 @@ class Whole(Protocol):
     numbering: Numbering
     found: Numbering
     segments: Segments
+
+    def addressed_parameters(self) -> Sequence[Declared]:
+        """The parameters of the kernel whose address is taken."""
+        ...
 
 
 class Segments:
@@ -375,6 +386,9 @@ class Variables:
             return t.b.const(False, b1)
         if stem in _CLUSTER and axis in _AXES:
             return t.b.const(_CLUSTER[stem], u32)
+        for pattern, why in _REFUSED.items():
+            if re.fullmatch(pattern, name):
+                t.fail(f"{name} is refused: {why}")
         t.fail(f"{name} is neither declared nor a special register that is translated")
 
     def _shared_size(self, t: Translating) -> Value:
