@@ -22,6 +22,7 @@ class Row:
     body: str
     wanted: Callable[[int], int]
     module: str = ""
+    target: str = "sm_90"
 
 
 def _looked_up(t: int, table: int) -> int:
@@ -47,6 +48,46 @@ TABLES = """
 .const .u16 halves[4] = {9, 8, 7, 6};
 """
 INDEX = "and.b32 %r1, %t, 3; "
+SUM = """
+.func (.param .b32 r) sum (.param .b32 n, .param .align 8 .b8 given[])
+{ .reg .b32 %a<6>; .reg .b64 %at; .reg .pred %p; ld.param.b32 %a1, [n]; mov.b64 %at, given;
+mov.u32 %a2, 0; mov.u32 %a3, 0;
+NEXT: ld.local.b32 %a4, [%at]; add.u32 %a2, %a2, %a4; add.u64 %at, %at, 4; add.u32 %a3, %a3, 1;
+setp.lt.u32 %p, %a3, %a1; @%p bra NEXT;
+st.param.b32 [r], %a2; ret; }
+"""
+SUMS = """
+.param .b32 n; .param .b32 r;
+{ .param .align 8 .b8 given[4]; st.param.b32 [given], %t; st.param.b32 [n], 1;
+  CALL (r), FUNCTION, (n, given)WITH; ld.param.b32 %r1, [r]; }
+{ .param .align 8 .b8 given[12]; st.param.b32 [given], %t; st.param.b32 [given + 4], 7;
+  st.param.b32 [given + 8], 9; st.param.b32 [n], 3; CALL (r), FUNCTION, (n, given)WITH;
+  ld.param.b32 %r2, [r]; }
+mad.lo.u32 %result, %r1, 100, %r2;
+"""
+PROTOTYPE = (
+    "mov.u64 %rd1, sum; kind: .callprototype (.param .b32 _) _ (.param .b32 _, "
+    ".param .align 8 .b8 _[]);"
+)
+
+
+def _sums(function: str, last: str = "") -> str:
+    made = SUMS.replace("CALL", "call").replace("FUNCTION", function)
+    return made.replace("WITH", last)
+
+
+LEAST = """
+mul.lo.u32 %r1, %t, 37; and.b32 %r1, %r1, 31; sub.s32 %r1, %r1, 16; cvt.rn.f32.s32 %f1, %r1;
+setp.eq.u32 %p1, %t, 9; selp.f32 %f2, 0f7FFFFFFF, %f1, %p1; mov.f32 %f3, 0fFFC00000;
+setp.lt.u32 %p2, %t, 7; selp.f32 %f4, 0f80000000, 0f00000000, %p2;
+redux.sync.KIND.f32 %f5, SOURCE, 0xffffffff; mov.b32 %result, %f5;
+"""
+
+
+def _reduced(kind: str, source: str, bits: int) -> Row:
+    body = LEAST.replace("KIND", kind).replace("SOURCE", source)
+    return Row(body, lambda t: bits, target="sm_100a")
+
 
 ROWS = {
     "an element at a register": Row(
@@ -108,6 +149,40 @@ ROWS = {
         ".func (.reg .u32 %result) asks (.param .u64 given) { .reg .pred %p1; .reg .b32 %r1;"
         ".reg .b64 %at; mov.b64 %at, given; cvta.local.u64 %at, %at; " + _spaces("%at") + "ret; }",
     ),
+    "arrays for a parameter without a size": Row(_sums("sum"), lambda t: 100 * t + t + 16, SUM),
+    "the same by an address": Row(
+        PROTOTYPE + _sums("%rd1", ", kind"), lambda t: 100 * t + t + 16, SUM
+    ),
+    # Numbers -16.0 to 15.0 but for one that is NaN, NaN alone, and zeros of both signs.
+    "the least float": _reduced("min", "%f2", 0xC1800000),
+    "the greatest size": _reduced("max.abs", "%f1", 0x41800000),
+    "a NaN among floats": _reduced("max.NaN", "%f2", 0x7FFFFFFF),
+    "no number": _reduced("min", "%f3", 0x7FFFFFFF),
+    "the least zero": _reduced("min", "%f4", 0x80000000),
+    "the greatest zero": _reduced("max", "%f4", 0),
+    "fences of tensors' descriptions": Row(
+        "fence.proxy.tensormap::generic.release.gpu;"
+        "fence.proxy.tensormap::generic.acquire.sys [%source], 128; mov.u32 %result, 3;",
+        lambda t: 3,
+    ),
+    "no reserved memory": Row(
+        "mov.u32 %r1, %reserved_smem_offset_begin; mov.u32 %r2, %reserved_smem_offset_cap;"
+        "mov.u32 %r3, %reserved_smem_offset_end; sub.u32 %result, %r3, %r1;",
+        lambda t: 0,
+    ),
+    "a float that begins with a point": Row(
+        "mov.f32 %f1, .25; mul.f32 %f1, %f1, 8.0; cvt.rzi.u32.f32 %result, %f1;", lambda t: 2
+    ),
+    "sizes in octal": Row(
+        ".shared .align 1 .b8 tile[0200]; st.shared.u8 [tile + 127], %t;"
+        "mov.u32 %result, %total_smem_size;",
+        lambda t: 128,
+    ),
+    "sizes in warps": Row(
+        ".local .align 4 .b8 own[WARP_SZ]; st.local.u32 [own + 28], %t;"
+        "ld.local.u32 %result, [own + 28];",
+        lambda t: t,
+    ),
     "the type of no handle": Row(
         "istypep.texref %p1, %source; selp.u32 %result, 1, 0, %p1;",
         lambda t: 0,
@@ -121,13 +196,15 @@ T = range(32)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_programs(device, row: Row):
     wanted = np.array([row.wanted(t) & 0xFFFFFFFF for t in T], np.uint32)
-    assert list(results(device, row.body, module=row.module)) == list(wanted)
+    made = results(device, row.body, module=row.module, target=row.target)
+    assert list(made) == list(wanted)
 
 
 @pytest.mark.skipif(not PTXAS, reason="ptxas of CUDA is not installed")
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_ptxas_accepts_them(tmp_path: Path, row: Row):
-    assert refused_by_ptxas(text_of(row.body, row.module), tmp_path) == []
+    text = text_of(row.body, row.module, row.target, "8.8")
+    assert refused_by_ptxas(text, tmp_path, row.target) == []
 
 
 @pytest.mark.parametrize(
@@ -138,6 +215,7 @@ def test_ptxas_accepts_them(tmp_path: Path, row: Row):
         ("mov.u32 %result, %envreg32;", "neither declared nor a special register"),
         ("lop3.b32 %result, %t, %t, %t, 1.5;", "the table is an integer constant"),
         ("ld.global.u32 %result, words[2 * %t];", "no element of an array"),
+        (".shared .b8 own[09];", r"\[09\]: the size of an array is a number"),
     ],
 )
 def test_refusals(body, told):

@@ -349,7 +349,7 @@ class _Reader:
         first = part[0]
         if first == "[":
             return self._texel(part, at) if "," in part else self._address(part, at)
-        is_expression = first in "-+~!0123456789" or part.startswith("WARP_SZ")
+        is_expression = first in "-+~!.0123456789" or part.startswith("WARP_SZ")
         if (is_expression or (first == "(" and not self.in_call)) and (made := _constant(part)):
             return made
         if first == "{" and part[-1] != "}" and "|" in part:

@@ -41,6 +41,8 @@ _QUERIES: dict[str, Callable[[Axis], Op]] = {
 }
 _SHARED_STEP = 128
 """Bytes in which the shared memory of a block is counted."""
+_RESERVED = tuple(f"%reserved_smem_offset_{end}" for end in ("begin", "end", "cap"))
+"""Of the shared memory that a system reserves, which is none."""
 _CLUSTER = {"%cluster_ctaid": 0, "%cluster_nctaid": 1}
 _READINGS = {
     "%clock": (grid.Reading.CYCLES, 0, u32),
@@ -372,6 +374,8 @@ class Variables:
             return self._lanemask(t, stem[10:])
         if name == "%dynamic_smem_size":
             return t.b.cast(t.emit(grid.DynamicSharedSize()), u32)
+        if name in _RESERVED:
+            return t.b.const(0, u32)
         if name in ("%total_smem_size", "%aggr_smem_size"):  # nothing is reserved for a system
             return self._shared_size(t)
         if name in _READINGS:

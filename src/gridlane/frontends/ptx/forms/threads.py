@@ -146,6 +146,12 @@ def fence_of_ways(t: Values, m: Match, o: Operands) -> None:
     """Order a thread's accesses by several ways to the same memory. There is one way here."""
 
 
+@form("fence .proxy .tensormap::generic .release .cta|cluster|gpu|sys")
+@form("fence .proxy .tensormap::generic .acquire .cta|cluster|gpu|sys", "a, size")
+def fence_of_tensors(t: Values, m: Match, o: Operands) -> None:
+    """Order accesses to the descriptions of tensors, of which there are none."""
+
+
 @form("fence .mbarrier_init .release .cluster")
 @form("fence .acquire|release .sync_restrict::shared::cta .cluster")
 def fence_of_some(t: Values, m: Match, o: Operands) -> None:
