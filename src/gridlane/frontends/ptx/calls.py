@@ -269,7 +269,7 @@ def _param(operand: Operand) -> Declared | None:
 def _fits(operands: Sequence[Operand], wanted: Sequence[Declared]) -> bool:
     """Whether operands have the sizes of parameters or results."""
     return len(operands) == len(wanted) and all(
-        (size := _size(operand)) is None or size == each.size
+        (size := _size(operand)) is None or size == each.size or (each.is_open and size < each.size)
         for operand, each in zip(operands, wanted, strict=True)
     )
 

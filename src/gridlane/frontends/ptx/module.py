@@ -36,11 +36,14 @@ _FUNCTION = re.compile(
 _VARIABLE = re.compile(
     r"\.(?P<space>global|const|shared|local|tex|param)\b(?P<rest>[^;={]*)(?:=\s*(?P<value>[^;]*))?;"
 )
-_REFERENCE = re.compile(r"\.global\s+\.(?:texref|surfref)\s+(?P<rest>[^;={]*)(?:=[^;]*)?;")
+_ARRAY = re.compile(r"\.param\s+(?:\.align\s+\w+\s*)?\.(\w+)\s+[\w$%]+\s*\[\s*(\d+)\s*\]")
+_MOST_OPEN = 1024
+"""The most bytes of an array that is handed to a parameter without a size."""
+_REFERENCE = re.compile(r"\.global\s+\.(?P<kind>texref|surfref)\s+(?P<rest>[^;={]*)(?:=[^;]*)?;")
 _SAMPLER = re.compile(rf"\.global\s+\.samplerref\s+(?P<name>{_NAME})[^;]*;")
 """Samplers apart from textures. Kernels that use them are refused."""
 _DECLARED = re.compile(
-    rf"\s*(?:\.attribute\s*\([^()]*\)\s*)?(?:\.align\s+(?P<align>\w+)\s*)?(?:\.v(?P<vector>[24])\s*)?\.(?P<type>\w+)\s+"
+    rf"\s*(?:\.attribute\s*\((?:[^()]|\([^()]*\))*\)\s*)?(?:\.align\s+(?P<align>\w+)\s*)?(?:\.v(?P<vector>[24])\s*)?\.(?P<type>\w+)\s+"
     rf"(?P<attributes>(?:\.\w+(?:\s+\d+)?\s+)*)(?P<name>{_NAME})\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)$"
 )
 _TUNING = re.compile(rf"{_PRAGMA}|\.(\w+)\s*((?:\d+\s*,?\s*)*)")
@@ -62,9 +65,11 @@ class Declared:
         pointer: the space that a parameter's ``.ptr`` names ("" for generic), or None.
         value: the text of the initial value, or "".
         rows: of an array of several dimensions, the elements of what each inner one is of.
+        is_open: whether it is a parameter without a size, which takes arrays of any; ``count`` is
+            the most that the module's calls can hand in.
         linking: ``extern``, ``visible``, ``weak``, ``common`` or "".
-        is_reference: whether it holds the handle of a texture or surface, which its name stands
-            for.
+        reference: ``texref`` or ``surfref`` of a variable that holds the handle of a texture or
+            surface, which its name stands for; else "".
     """
 
     name: str
@@ -77,13 +82,19 @@ class Declared:
     pointer: str | None = None
     value: str = ""
     linking: str = ""
-    is_reference: bool = False
+    reference: str = ""
     rows: tuple[int, ...] = ()
+    is_open: bool = False
 
     @property
     def size(self) -> int:
         """Its bytes; 0 without a size."""
         return TYPES[self.type].size * (self.count or 0)
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether its name stands for the handle of a texture or surface."""
+        return self.reference != ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,10 +230,37 @@ class _Index:
             made = self._item(at)
             self.items.append(made)
             at = self._skip(made.end)
+        self._close_parameters()
         return PtxModule(
             *(self.text, version, target, options, self.functions, self.variables, self.files),
             *(tuple(self.items), tuple(self.notes)),
         )
+
+    def _close_parameters(self) -> None:
+        """Give parameters without a size that of the largest array that may be handed in."""
+        largest = 0
+        for function in list(self.functions.values()):
+            if function.is_entry or all(each.count is not None for each in function.params):
+                continue
+            largest = largest or self._largest_argument()
+            closed = tuple(
+                each
+                if each.count is not None
+                else replace(each, count=largest // TYPES[each.type].size, is_open=True)
+                for each in function.params
+            )
+            self.functions[function.name] = replace(function, params=closed)
+
+    def _largest_argument(self) -> int:
+        """Bytes of the largest array in parameter space."""
+        sizes = [4]
+        for found in _ARRAY.finditer(self.code):
+            size = TYPES[found[1]].size * int(found[2][:9]) if found[1] in TYPES else 0
+            if size % 4 or size > _MOST_OPEN:
+                told = f"beside a parameter without a size, a size is up to {_MOST_OPEN} and a "
+                self.text.fail(f"{told}multiple of 4, not {size}", found.start())
+            sizes.append(size)
+        return max(sizes)
 
     def _skip(self, at: int) -> int:
         found = _SPACE.match(self.code, at)
@@ -265,7 +303,7 @@ class _Index:
             return self._function(found, start, linking)
         if found := _REFERENCE.match(code, at):
             made = self._declared(f".b64 {found['rest']}", "global", found.start("rest") - 5)
-            made = self._define_variable(replace(made, is_reference=True), linking, "")
+            made = self._define_variable(replace(made, reference=found["kind"]), linking, "")
             return Item("variable", start, found.end(), made.name, linking, made)
         if found := _SAMPLER.match(code, at):
             return Item("sampler", start, found.end(), found["name"], linking)
@@ -391,7 +429,7 @@ class _Index:
         made = Declared(
             *(made.name, made.type, made.space, count, made.align, made.at),
             *(made.is_array, made.pointer, value, linking),
-            *(made.is_reference, made.rows),
+            *(made.reference, made.rows),
         )
         if known is None or linking != "extern":
             self.variables[made.name] = made
@@ -419,10 +457,10 @@ def declared(text: Text, part: str, space: str, at: int) -> Declared:
     for size in sizes:
         if not size:
             count = None
-        elif not re.fullmatch(r"0[xX][0-9a-fA-F]{1,20}|\d{1,20}", size):
+        elif _size(size) is None:
             text.fail(f"[{size}]: the size of an array is a number", start)
         elif count is not None:
-            count *= int(size, 0) if not size.isdigit() else int(size)
+            count *= _size(size) or 0
     if count is not None and count * TYPES[kind].size > _LARGEST:
         text.fail(f"{name} has more than 2^40 bytes", at + found.start("name"), len(name))
     pointer = re.search(r"\.ptr\b(?:\s*\.(\w+))?", found["attributes"])
@@ -439,8 +477,25 @@ def declared(text: Text, part: str, space: str, at: int) -> Declared:
     )
 
 
+def _size(text: str) -> int | None:
+    """A number of elements: decimal, octal or hexadecimal, or the size of a warp; None if the text
+    is none.
+
+    >>> _size("10"), _size("010"), _size("0x10"), _size("WARP_SZ"), _size("09")
+    (10, 8, 16, 32, None)
+    """
+    if text == "WARP_SZ":
+        return 32
+    for pattern, base in ((r"0[xX][\da-fA-F]{1,20}", 16), (r"0[0-7]{0,20}", 8), (r"\d{1,20}", 10)):
+        if re.fullmatch(pattern, text):
+            return int(text, base)
+        if base == 8 and text[0] == "0":
+            return None
+    return None
+
+
 def _rows(sizes: list[str], vector: int) -> tuple[int, ...]:
     """The elements of a row of each inner dimension; a vector is the innermost."""
-    inner = [int(size, 0) if not size.isdigit() else int(size) for size in sizes[1:] if size]
+    inner = [_size(size) or 0 for size in sizes[1:] if size]
     inner += [vector] if vector > 1 and sizes else []
     return tuple(math.prod(inner[at:]) for at in range(len(inner)))

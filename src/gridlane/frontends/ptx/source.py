@@ -56,7 +56,6 @@ class PtxSource:
         if self._made is None:
             from gridlane.frontends.ptx.translate import translate
             from gridlane.passes.optimise.fold_signs import fold_signs
-            from gridlane.passes.structure.arrive_first import arrive_first
             from gridlane.passes.structure.recursion import remove_recursion
             from gridlane.passes.structure.structurize import structurize
 
@@ -64,7 +63,6 @@ class PtxSource:
             remove_recursion(made, config().stack)
             structurize(made)
             fold_signs(made)
-            arrive_first(made)
             self._made = made
         return self._made
 

@@ -33,8 +33,8 @@ def disagreement(declared: Made, defined: Made) -> str:
         if declared.space != defined.space:
             told = f"one is in .{declared.space} memory, the other in .{defined.space}"
             return told + _CLANG * ({declared.space, defined.space} == {"global", "const"})
-        if declared.is_reference != defined.is_reference:
-            return "one is a reference to a texture"
+        if declared.reference != defined.reference:
+            return "one is a reference to a texture or surface of another kind"
         if None not in (declared.count, defined.count) and declared.size != defined.size:
             return f"one has {declared.size} bytes, the other {defined.size}"
         if declared.align > defined.align:
@@ -45,7 +45,8 @@ def disagreement(declared: Made, defined: Made) -> str:
 
 def _shape(param: Declared) -> tuple[object, ...]:
     """What callers and callees must agree on."""
-    return param.space, _kind(param), param.count, param.is_array, param.align
+    count = None if param.is_open else param.count  # the linked text closes it anew
+    return param.space, _kind(param), count, param.is_array, param.align
 
 
 def _kind(param: Declared) -> str:
