@@ -341,7 +341,9 @@ HEADERS = (
     *("cuda/atomic", "cuda/barrier", "cuda/pipeline", "cuda/std/array", "cuda/std/tuple"),
     *("cuda/std/optional", "cuda/std/limits", "cuda/std/span", "cuda/std/bit", "cuda_pipeline.h"),
     *("cub/cub.cuh", "thrust/complex.h", "thrust/tuple.h", "thrust/device_vector.h"),
-    *("thrust/sort.h", "thrust/random.h", "complex", "cuda_runtime.h", "cuda.h"),
+    *("thrust/sort.h", "thrust/random.h", "complex", "cuda_runtime.h", "cuda.h", "nvml.h"),
+    *("nvrtc.h", "cuda_gl_interop.h", "math_constants.h", "cublas_v2.h", "cufft.h", "curand.h"),
+    *("cusparse.h", "cusolverDn.h"),
 )
 
 
