@@ -343,7 +343,8 @@ HEADERS = (
     *("cub/cub.cuh", "thrust/complex.h", "thrust/tuple.h", "thrust/device_vector.h"),
     *("thrust/sort.h", "thrust/random.h", "complex", "cuda_runtime.h", "cuda.h", "nvml.h"),
     *("nvrtc.h", "cuda_gl_interop.h", "math_constants.h", "cublas_v2.h", "cufft.h", "curand.h"),
-    *("cusparse.h", "cusolverDn.h"),
+    *("cusparse.h", "cusolverDn.h", "cuda/latch", "cuda/semaphore", "cuda/functional"),
+    *("cuda/annotated_ptr", "cuda/cmath", "cuda/std/string_view", "nv/target"),
 )
 
 
