@@ -24,7 +24,6 @@ from gridlane.ir.ops.arith import Eq
 from gridlane.ir.values import ErrorSite, Function, Value, Var
 
 _RUNTIME = {
-    "cudaCGSynchronizeGrid": ": a barrier of the grid is not translated",
     "cudaLaunchDevice": ": launches from kernels are not translated",
     "cudaLaunchDeviceV2": ": launches from kernels are not translated",
 }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from gridlane.core.dtypes import b1, i32, u32
+from gridlane.frontends.ptx.forms.functions import function
 from gridlane.frontends.ptx.forms.memory import SCOPES
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Number, Operand
@@ -19,6 +21,7 @@ from gridlane.ir.ops.grid import (
     BarrierReduce,
     BlockDim,
     Fence,
+    GridSync,
     MemoryOrder,
     MemoryScope,
     Reduction,
@@ -178,3 +181,10 @@ def breakpoint_(t: Values, m: Match, o: Operands) -> None:
 @form("setmaxnreg .inc|dec .sync .aligned .u32", "n")
 def registers(t: Values, m: Match, o: Operands) -> None:
     """A hint of how many registers the warp needs."""
+
+
+@function("cudaCGSynchronizeGrid")
+def grid_sync(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
+    """The barrier of cooperative groups, where a call asks CUDA's library for it."""
+    t.b.emit(GridSync())
+    return [t.b.const(0, u32)]
