@@ -5,6 +5,11 @@ from __future__ import annotations
 import ctypes
 import struct
 
+from gridlane.abi.failure import INVALID_VALUE, fail
+
+END = 1 << 56
+"""No program has memory from here on: the largest address space of a 64-bit Linux."""
+
 
 def view(address: int, size: int) -> memoryview:
     """Writable bytes at an address. They are the caller's, who keeps them alive."""
@@ -34,3 +39,9 @@ def put_words(address: int, values: list[int] | tuple[int, ...]) -> None:
 def put(address: int, data: bytes) -> None:
     """Write bytes."""
     view(address, len(data))[:] = data
+
+
+def check_range(address: int, size: int) -> None:
+    """Raise INVALID_VALUE for bytes that no program has."""
+    if not address or address + size > END:
+        fail(INVALID_VALUE, f"{size} bytes at {address:#x} of the host")

@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from gridlane.abi.struct import Struct, members
-from gridlane.abi.table import CType, aliases, ctype, enums, layout
+from gridlane.abi.table import CType, aliases, callbacks, ctype, enums, layout
 from gridlane.abi.table.layout import Field
 from gridlane.abi.table.structs import is_struct
+
+_FUNCTION: type = type(ctypes.CFUNCTYPE(None)()).__mro__[1]
+"""The base of ctypes' functions, which has no public name."""
 
 
 class Handle:
@@ -102,6 +105,8 @@ def shown(value: Any, field: Field, held: Any = None) -> Any:
         if kind.kind == "struct":
             return [record_of(each, kind.name) for each in value]
         return list(value)
+    if field.name == "name" and isinstance(value, bytes):
+        return value.partition(b"\0")[0]  # a text, as NVIDIA's bindings give it
     if kind.kind == "pointer" and isinstance(held, (list, tuple)):
         return list(held)
     return wrapped(value, kind)
@@ -163,6 +168,8 @@ def class_of(name: str) -> type | None:
         return enum_class(name)
     if is_struct(name):
         return record_class(name)
+    if name in callbacks():
+        return handle_class(name)
     if name in aliases():
         kind = ctype(name)
         if kind.kind == "struct":
@@ -197,7 +204,7 @@ def address_of(value: Any, kind: CType) -> tuple[int, Any]:
         return value.getPtr(), value
     if isinstance(value, (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)):
         return ctypes.addressof(value), value
-    if isinstance(value, ctypes._Pointer):
+    if isinstance(value, (ctypes._Pointer, _FUNCTION)):
         return ctypes.cast(value, ctypes.c_void_p).value or 0, value
     try:
         data = np.frombuffer(value, np.uint8)
