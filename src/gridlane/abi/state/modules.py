@@ -10,7 +10,7 @@ from gridlane.abi.failure import INVALID_VALUE, NOT_FOUND, fail
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.handles import Handles
 from gridlane.core.errors import ArgumentError
-from gridlane.frontends.ptx import parse_ptx
+from gridlane.frontends.ptx import PtxModule
 from gridlane.frontends.ptx.module import Declared
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
@@ -83,13 +83,9 @@ functions: Handles[Function] = Handles("function")
 _lock = threading.RLock()
 
 
-def load(context: Context, text: str, name: str = "") -> Module:
-    """Load PTX; nothing is compiled before a kernel is launched or asked about.
-
-    Raises:
-        PtxError: the text is no module.
-    """
-    made = Module(Code(parse_ptx(text, name)), context)
+def load(context: Context, module: PtxModule) -> Module:
+    """Load PTX; nothing is compiled before a kernel is launched or asked about."""
+    made = Module(Code(module), context)
     made.handle = modules.add(made)
     with _lock:
         if "modules" not in context.kept:
