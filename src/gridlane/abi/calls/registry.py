@@ -27,9 +27,11 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "streams",
         "events",
         "modules",
+        "libraries",
+        "functions",
         "launches",
     ),
-    "runtime": (),
+    "runtime": ("libraries", "functions"),
     "nvrtc": (),
 }
 """The modules of this package with the functions of each library."""
