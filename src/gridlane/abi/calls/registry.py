@@ -29,9 +29,11 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "modules",
         "libraries",
         "functions",
+        "occupancy",
         "launches",
+        "old_launches",
     ),
-    "runtime": ("libraries", "functions"),
+    "runtime": ("libraries", "functions", "occupancy", "runtime_launches"),
     "nvrtc": (),
 }
 """The modules of this package with the functions of each library."""

@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 
 from gridlane.abi.struct import Struct, members
-from gridlane.abi.table import CType, aliases, ctype, enums, layout
+from gridlane.abi.table import CType, aliases, callbacks, ctype, enums, layout
 from gridlane.abi.table.layout import Field
 from gridlane.abi.table.structs import is_struct
+
+_CALLED_AT_ONCE = {"CUoccupancyB2DSize": ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_int)}
+"""Callbacks that are called during the call that takes them: any callable may be one. What is
+called later is a function of C, which the program keeps."""
 
 
 class Handle:
@@ -163,6 +167,8 @@ def class_of(name: str) -> type | None:
         return enum_class(name)
     if is_struct(name):
         return record_class(name)
+    if name in callbacks():
+        return handle_class(name)
     if name in aliases():
         kind = ctype(name)
         if kind.kind == "struct":
@@ -197,8 +203,11 @@ def address_of(value: Any, kind: CType) -> tuple[int, Any]:
         return value.getPtr(), value
     if isinstance(value, (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)):
         return ctypes.addressof(value), value
-    if isinstance(value, ctypes._Pointer):
+    if isinstance(value, (ctypes._Pointer, ctypes._CFuncPtr)):  # pyright: ignore[reportAttributeAccessIssue]
         return ctypes.cast(value, ctypes.c_void_p).value or 0, value
+    if kind.name in _CALLED_AT_ONCE and callable(value):
+        called = _CALLED_AT_ONCE[kind.name](value)
+        return ctypes.cast(called, ctypes.c_void_p).value or 0, called
     try:
         data = np.frombuffer(value, np.uint8)
     except (TypeError, ValueError, BufferError):
