@@ -34,7 +34,7 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "old_launches",
     ),
     "runtime": ("libraries", "functions", "occupancy", "runtime_launches"),
-    "nvrtc": (),
+    "nvrtc": ("programs",),
 }
 """The modules of this package with the functions of each library."""
 

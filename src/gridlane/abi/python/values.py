@@ -197,6 +197,8 @@ def address_of(value: Any, kind: CType) -> tuple[int, Any]:
     if isinstance(value, bytes):
         cell = ctypes.c_char_p(value)
         return ctypes.cast(cell, ctypes.c_void_p).value or 0, (cell, value)
+    if isinstance(value, Handle) and kind.to == type(value).__name__:
+        return value.getPtr(), value
     if isinstance(value, (int, Handle, np.integer)):
         return int(value), None
     if callable(getattr(value, "getPtr", None)):
