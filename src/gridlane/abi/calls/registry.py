@@ -30,7 +30,11 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "attributes",
         "events",
         "modules",
+        "libraries",
+        "functions",
+        "occupancy",
         "launches",
+        "old_launches",
     ),
     "runtime": (
         "runtime.initialisation",
@@ -45,9 +49,12 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "runtime.symbols",
         "runtime.streams",
         "attributes",
+        "libraries",
+        "functions",
+        "occupancy",
         "runtime.launches",
     ),
-    "nvrtc": (),
+    "nvrtc": ("programs",),
 }
 """The modules of this package with the functions of each library."""
 
