@@ -91,6 +91,20 @@ def test_common_variables_get_the_largest_size_and_alignment():
     assert (made.size, made.align, made.linking) == (36, 16, "common")
 
 
+def test_common_variables_have_the_one_value(tmp_path):
+    for units in (ACCEPTED["common with a value"], ACCEPTED["common with a value"][::-1]):
+        made = linked(*units)
+        x = made.variables["x"]
+        assert (x.size, x.align, x.value) == (8, 16, "{5, 6}")
+        assert ran(made) == [5]
+    own = ".global .u32 own; .common .global .align 8 .u64 x = generic(own);"
+    made = linked(own, ".global .u32 own; .common .global .align 32 .b8 x[8];")
+    x = made.variables["x"]
+    assert (x.size, x.align, x.value) == (8, 32, "generic(own$unit1$)")
+    if NVLINK:
+        assert refused_by_ptxas(made.text.text, tmp_path) == ""
+
+
 def test_dynamic_shared_memory_gets_the_largest_alignment():
     assert linked(*ACCEPTED["dynamic shared memory"]).variables["s"].align == 16
 
