@@ -424,6 +424,9 @@ def test_the_same_unit_twice():
         linked(*ACCEPTED["function"], ACCEPTED["function"][0])
     unit = f"{EXTERN_F} .weak .func (.param .b32 r) g() {{ ret; }} .global .u32 x;"
     assert len(linked(unit, unit, unit).variables) == 3
+    (once,) = parsed([unit])
+    assert len(link([once, once]).module.variables) == 2
+    assert ran(link([*parsed(ACCEPTED["weak variables"][:1]), once, once]).module) == [1]
 
 
 @pytest.mark.parametrize("unit", ["{ /* }", "} /*", "/*/"])

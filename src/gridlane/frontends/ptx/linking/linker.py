@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from gridlane.frontends.ptx.linking import symbols, targets
 from gridlane.frontends.ptx.linking.assembly import Assembly, Edit, Origin
@@ -98,14 +99,11 @@ class _Linker:
         for each in own:
             if name in _NEVER_RENAMED:
                 each.place().fail(f"{name} is in several units, and is no name to tell apart")
-            self.names[each.unit][name] = f"{name}$unit{each.unit + 1}{self._ending()}"
+            self.names[each.unit][name] = f"{name}$unit{each.unit + 1}{self._ending}"
 
+    @cached_property
     def _ending(self) -> str:
-        if not self._found_ending:
-            self._found_ending = ending(self.units)
-        return self._found_ending
-
-    _found_ending = ""
+        return ending(self.units)
 
     # --- the text
 
@@ -139,7 +137,7 @@ class _Linker:
             return
         found = self.resolved.get(item.name) if item.name else None
         is_own = item.name in self.names[number] or found is None
-        if found is not None and not is_own and found.kept.definition is not item:
+        if found is not None and not is_own and not found.keeps(number, item):
             return
         if item.kind == "alias":
             self.aliases.append((number, item))
@@ -155,10 +153,10 @@ class _Linker:
 
     def _edits(self, number: int, item: Item) -> Iterator[Edit]:
         text, names = self.units[number].text, self.names[number]
-        if names:
+        if names and item.name:
             yield from renamed(text, item, names)
         found = self.resolved.get(item.name)
-        if found is not None and found.item is item and found.align:
+        if found is not None and found.align and found.keeps(number, item):
             yield _aligned(text, item, found.align)
         yield from self.files.edits(number, text, item.start, item.end)
 

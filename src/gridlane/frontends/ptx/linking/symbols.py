@@ -78,6 +78,10 @@ class Resolved:
     is_early: bool
     align: int = 0
 
+    def keeps(self, unit: int, item: Item) -> bool:
+        """Whether the definition is this one. One module may be several units."""
+        return self.kept.unit == unit and self.kept.definition is item
+
 
 def symbols_of(unit: int, module: PtxModule) -> dict[str, Symbol]:
     """The names of a unit.
