@@ -8,7 +8,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from gridlane.frontends.ptx import PtxModule, link, parse_ptx
+from gridlane.frontends.ptx import PtxModule, parse_ptx
+from gridlane.frontends.ptx.linking import link
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 NVLINK = shutil.which("ptxas") is not None and shutil.which("nvlink") is not None

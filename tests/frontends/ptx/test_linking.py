@@ -25,7 +25,8 @@ from tests.frontends.ptx.linking import (
 from gridlane.core.errors import PtxError
 from gridlane.cuda.raw.code import RawCode
 from gridlane.cuda.raw.module import RawKernel
-from gridlane.frontends.ptx import PtxModule, PtxSource, link, parse_ptx
+from gridlane.frontends.ptx import PtxModule, PtxSource, parse_ptx
+from gridlane.frontends.ptx.linking import link
 from gridlane.frontends.ptx.translate import translate
 from gridlane.launch import current
 from gridlane.launch.devices import get_device

@@ -13,7 +13,7 @@ from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.raw.memory import ModuleMemory
 from gridlane.cuda.raw.native import NativeModule, compiles_ptx
 from gridlane.cuda.texture.references import Reference
-from gridlane.frontends.ptx import PtxModule, link, parse_ptx
+from gridlane.frontends.ptx import PtxModule, parse_ptx
 from gridlane.launch import current
 from gridlane.runtime.protocol import Device
 
@@ -171,6 +171,8 @@ def linked(
     """The module of several units, each a text and its name or "", and the name in it of each name
     expression. CUDA C++ is compiled as relocatable device code, unless the options say otherwise.
     """
+    from gridlane.frontends.ptx.linking import link  # few programs need it
+
     _check_lists(options, expressions)
     sources = {n: unit for n, unit in enumerate(units) if _is_cpp(*unit)}
     if expressions and not sources:
