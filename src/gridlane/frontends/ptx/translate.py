@@ -109,7 +109,7 @@ class _Translation:
         self._find_cycles()
         self._pass_on()
         if Space.SHARED in self.numbering.spaces:
-            words = 4 * self.segments.words(Place.SHARED)
+            words = 4 * max(1, self.segments.words(Place.SHARED))
             self.made.globals[SEGMENT] = Global(SEGMENT, u32, words, Space.SHARED, 16, None)
         if self.found.asks:
             self.found.size = _end(self.made.globals.values())

@@ -27,7 +27,7 @@ SEGMENT = "shared.segment."
 """The array of shared memory whose addresses are numbers."""
 
 FIRST = 16
-"""The first offset of variables whose addresses are numbers."""
+"""The first offset of local variables whose addresses are numbers."""
 
 _BYTE, _WORD = unsigned(8), unsigned(32)
 _AXES = {"x": Axis.X, "y": Axis.Y, "z": Axis.Z}
@@ -92,8 +92,9 @@ class Segments:
     def __init__(self, frames: int) -> None:
         self.names: dict[Declared, str] = {}
         self._offsets: dict[Declared, int] = {}
-        # No variable lies at 0, which is null.
-        self.sizes = {Place.SHARED: FIRST, Place.LOCAL: FIRST + frames}
+        # Shared memory begins at 0, as on GPUs: a block may have variables in all of it. The tag
+        # keeps its generic addresses from null.
+        self.sizes = {Place.SHARED: 0, Place.LOCAL: FIRST + frames}
         self.end_of_frames = self.sizes[Place.LOCAL]
 
     def offset(self, place: Place, variable: Declared) -> int:
