@@ -27,6 +27,7 @@ from gridlane.frontends.ptx.operands import (
     Vector,
 )
 from gridlane.frontends.ptx.parameters import Parameters
+from gridlane.frontends.ptx.specials import special
 from gridlane.frontends.ptx.text import Text
 from gridlane.frontends.ptx.types import unsigned
 from gridlane.frontends.ptx.variables import Variables
@@ -104,7 +105,7 @@ class Values:
             if operand.negated:
                 return self.b.not_(value)
         elif isinstance(operand, Special):
-            value = self.variables.special(self, operand.name)
+            value = special(self, self.variables, operand.name)
         elif isinstance(operand, Symbol):
             value = self.variables.value(self, operand, dtype.bits)
         else:
