@@ -8,7 +8,7 @@ from typing import Protocol
 
 from gridlane.core.dtypes import b1, i32, u32, u64
 from gridlane.frontends.ptx.addresses import Numbering
-from gridlane.frontends.ptx.module import PtxModule
+from gridlane.frontends.ptx.module import Declared, PtxModule
 from gridlane.frontends.ptx.translating import Translating
 from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, grid
@@ -28,6 +28,14 @@ _SHARED_STEP = 128
 """Bytes in which the shared memory of a block is counted."""
 _RESERVED = tuple(f"%reserved_smem_offset_{end}" for end in ("begin", "end", "cap"))
 """Of the shared memory that a system reserves, which is none."""
+RESERVED_PARTS = {
+    f"%reserved_smem_offset_{n}": Declared(
+        *(f"reserved_smem_offset_{n}", "b8", "shared", 512, 16, 0), is_array=True
+    )
+    for n in range(2)
+}
+"""Parts of a block's shared memory that the system keeps for libraries: groups of several warps
+meet there."""
 _CLUSTER = {"%cluster_ctaid": 0, "%cluster_nctaid": 1}
 _READINGS = {
     "%clock": (grid.Reading.CYCLES, 0, u32),

@@ -13,10 +13,11 @@ from gridlane.core.errors import PtxError
 from gridlane.core.source import Loc
 from gridlane.frontends.ptx import forms, pointers
 from gridlane.frontends.ptx.addresses import Numbering, Place, Split
-from gridlane.frontends.ptx.body import Body, Instruction, parse_body
+from gridlane.frontends.ptx.body import parse_body
 from gridlane.frontends.ptx.calls import Calls
 from gridlane.frontends.ptx.data import ModuleData
 from gridlane.frontends.ptx.forms.table import FORMS, Match
+from gridlane.frontends.ptx.instructions import Body, Instruction
 from gridlane.frontends.ptx.module import Declared, PtxFunction, PtxModule
 from gridlane.frontends.ptx.operands import Reg, Special, Symbol, Tuple
 from gridlane.frontends.ptx.parameters import Parameters

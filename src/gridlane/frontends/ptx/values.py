@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from gridlane.core.dtypes import DType, b1, f32, u32, u64
 from gridlane.frontends.ptx.addresses import DYNAMIC_BIT, SPACE_OF, TAG_SHIFT, Place, Split
-from gridlane.frontends.ptx.body import Instruction
+from gridlane.frontends.ptx.instructions import Instruction
 from gridlane.frontends.ptx.operands import (
     Address,
     Number,
