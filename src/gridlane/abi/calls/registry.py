@@ -30,6 +30,7 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "attributes",
         "events",
         "modules",
+        "links",
         "libraries",
         "functions",
         "occupancy",
