@@ -20,6 +20,7 @@ F = TypeVar("F", bound=Call)
 _ROOMS: dict[Api, tuple[str, ...]] = {
     "driver": (
         "initialisation",
+        "entry_points",
         "devices",
         "contexts",
         "profiler",
@@ -39,6 +40,7 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
     ),
     "runtime": (
         "runtime.initialisation",
+        "entry_points",
         "runtime.devices",
         "runtime.contexts",
         "profiler",
