@@ -1,6 +1,8 @@
 """The runtime's state: devices of threads, contexts, the last error, and faults of kernels."""
 
 import ctypes
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -9,6 +11,7 @@ from tests.abi.runtime import OK, called, error, good
 
 from gridlane.abi.state import devices
 from gridlane.abi.table import enums
+from gridlane.core import trace
 from gridlane.core.config import read
 from gridlane.cuda import driver as cu
 from gridlane.cuda import runtime as rt
@@ -305,11 +308,30 @@ def test_functions_that_are_refused_say_so(device):
     assert rt.cudaGetLastError() == (E.cudaErrorNotSupported,)
 
 
-def test_the_profiler_is_not_there(device, capsys):
-    good(rt.cudaProfilerStart())
-    good(rt.cudaProfilerStop())
-    good(cu.cuProfilerStart())
-    good(cu.cuProfilerStop())
+def test_the_profiler_is_a_line_of_the_trace(cpu, capsys, monkeypatch):
+    good(rt.cudaFree(0))
+    monkeypatch.setattr(trace, "enabled", lambda: True)
+    for each in (rt.cudaProfilerStart, rt.cudaProfilerStop, cu.cuProfilerStart, cu.cuProfilerStop):
+        good(each())
+        assert "no profiler" in capsys.readouterr().err
+
+
+FORKS = """
+import os
+from gridlane.cuda import runtime as rt
+rt.cudaFree(0)
+child = os.fork()
+if not child:
+    os._exit(rt.cudaMalloc(4)[0] + 10 * rt.cudaGetDeviceCount()[0])
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), int(rt.cudaMalloc(4)[0]))
+"""
+
+
+def test_a_fork_after_the_beginning_is_an_error():
+    run = subprocess.run(
+        [sys.executable, "-c", FORKS], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert run.stdout.split() == ["33", "0"]  # cudaErrorInitializationError, in the child alone
 
 
 @pytest.mark.parametrize(
