@@ -31,6 +31,8 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "events",
         "modules",
         "launches",
+        "peer_boxes",
+        "older",
     ),
     "runtime": (
         "runtime.initialisation",
