@@ -156,6 +156,39 @@ def test_each_thread_has_its_own_device(device, monkeypatch):
     assert in_thread(lambda: good(rt.cudaGetDevice())) == 1
 
 
+def test_threads_that_begin_at_once(device):
+    kinds, kind, wrong = rt.cudaMemcpyKind, current.device(), []
+
+    def run(number):
+        current.choose(kind)
+        for turn in range(8):
+            x, stream = good(rt.cudaMalloc(1000)), good(rt.cudaStreamCreate())
+            values = np.full(1000, 7 * number + turn, np.uint8)
+            back = np.zeros_like(values)
+            good(rt.cudaMemcpyAsync(x, values, 1000, kinds.cudaMemcpyHostToDevice, stream))
+            good(rt.cudaMemcpyAsync(back, x, 1000, kinds.cudaMemcpyDefault, stream))
+            good(rt.cudaStreamSynchronize(stream))
+            expected = rt.cudaSetDevice(99) if number % 2 else rt.cudaMalloc(1 << 63)
+            right = (back == values).all() and rt.cudaGetLastError()[0] == expected[0]
+            good(rt.cudaFree(x))
+            good(rt.cudaStreamDestroy(stream))
+            if not right:
+                wrong.append((number, turn))
+
+    def work(number):
+        try:
+            run(number)
+        except BaseException as failed:
+            wrong.append(failed)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert wrong == []
+
+
 def test_errors_of_the_driver_are_not_the_runtimes_last(device):
     good(rt.cudaFree(0))
     assert cu.cuMemAlloc(0)[0] == cu.CUresult.CUDA_ERROR_INVALID_VALUE
