@@ -6,6 +6,7 @@ import pytest
 from tests.devices import DEVICES
 
 from gridlane.abi.state import contexts, devices, threads
+from gridlane.cuda import driver
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -39,3 +40,13 @@ def cpu():
     yield current.device()
     forget()
     current.choose(before)
+
+
+@pytest.fixture
+def primary(device):
+    """The primary context of the device, as this thread's current one."""
+    assert driver.cuInit(0) == (0,)
+    error, made = driver.cuDevicePrimaryCtxRetain(0)
+    assert not error and driver.cuCtxSetCurrent(made) == (0,)
+    yield made
+    driver.cuDevicePrimaryCtxRelease(0)

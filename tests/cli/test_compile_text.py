@@ -295,3 +295,62 @@ def test_the_words_of_the_command_line(cpp, gridlane):
     done = gridlane(*words)
     assert done.returncode == 0, done.stderr
     assert "kernel @plain(" in done.stdout
+
+
+# --- several units
+
+
+@pytest.fixture
+def units(here):
+    Path("a.ptx").write_text(
+        HEAD
+        + """.extern .func (.param .b32 r) f();
+.visible .entry k(.param .u64 p)
+{
+    .reg .b32 %r<2>; .reg .b64 %d<2>;
+    ld.param.u64 %d1, [p];
+    { .param .b32 r; call (r), f; ld.param.b32 %r1, [r]; }
+    st.global.u32 [%d1], %r1;
+    ret;
+}"""
+    )
+    Path("b.cu").write_text(
+        """extern "C" __device__ int f() { return SEVEN; }
+template <class T> __global__ void fill(T *x) { *x = f(); }
+"""
+    )
+    return CppOptions(defines=("SEVEN=7",))
+
+
+def test_units_to_a_stage(units, made):
+    assert "@compute" in made("a.ptx:k", more=("b.cu",), stage="wgsl", cpp=units)
+    assert "kernel @k(" in made("b.cu", more=("a.ptx",), cpp=units)
+    printed = made("b.cu", more=("a.ptx",), entry="fill<float>", cpp=units)
+    assert "kernel @_Z4fillIfEvPT_(" in printed and "kernel @k(" not in printed
+    printed = made("a.ptx", more=("b.cu:fill<int>",), lists=True, cpp=units)
+    assert printed.startswith("_Z4fillIiEvPT_(param_0: u64)\n")
+    printed = made("a.ptx:k", more=("b.cu",), lists=True, cpp=units)
+    assert printed.startswith("k(p: u64)\n") and "  calls    f\n" in printed
+
+
+def test_the_linked_text_is_kept(units, made):
+    made("a.ptx", more=("b.cu",), output="out/", saves=True, cpp=units)
+    names = sorted(file.name for file in Path("out").iterdir())
+    assert "a.linked.ptx" in names and "k.ir" in names
+    assert "kernel @k(" in made("out/a.linked.ptx")
+
+
+def test_units_that_are_refused(units, refused):
+    assert "a.ptx, k.ptx has no kernel 'q'" in refused("a.ptx", more=("k.ptx",), entry="q")
+    assert "several kernels are named, k, q" in refused("a.ptx:k", more=("b.cu",), entry="q")
+    assert "k.py is no unit of a program" in refused("a.ptx", more=("k.py",))
+    assert "there is no file 'c.ptx'" in refused("a.ptx", more=("c.ptx",))
+    assert "-D is for CUDA C++" in refused("a.ptx", more=("k.ptx",), cpp=units)
+    assert "'b.cu' is the file" in refused("a.ptx", more=("b.cu",), output="b.cu", cpp=units)
+    assert "k is defined a second time" in refused("a.ptx", 1, more=("a.ptx",))
+    assert "SEVEN" in refused("a.ptx", 1, more=("b.cu",))
+
+
+def test_the_command_takes_several_files(units, gridlane):
+    done = gridlane("compile", "--list", "a.ptx", "b.cu", "-D", "SEVEN=7")
+    assert done.returncode == 0 and done.stdout.startswith("k(p: u64)\n")

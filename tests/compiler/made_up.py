@@ -51,7 +51,9 @@ BACKEND = Backend(
     reasons=reasons.WITHOUT_GRIDS,
     refused=reasons.WORD_ATOMICS,
     formats=(IR, WGSL),
-    features=frozenset((Feature.ROUNDS, Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS)),
+    features=frozenset(
+        (Feature.ROUNDS, Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS, Feature.MISREADS_UNITS)
+    ),
     shaped=True,
     float64=False,
     subnormals=Subnormals.LEFT_OPEN,

@@ -16,7 +16,7 @@ from gridlane.passes.optimise.promote import promote_variables
 from gridlane.passes.optimise.whole_divisions import divide_whole
 from gridlane.passes.structure.branch_out_of_scopes import branch_out_of_scopes
 from gridlane.passes.structure.inline import inline_calls
-from gridlane.passes.structure.return_last import return_last
+from gridlane.passes.structure.return_last import DEEPEST, MOST_COPIED, return_last
 from gridlane.passes.structure.structurize import structurize
 
 PASSES = {
@@ -49,3 +49,21 @@ def test_pass(path: Path) -> None:
 
 def test_every_pass_has_a_file() -> None:
     assert {path.stem.split("-")[0] for path in FILES} == set(PASSES)
+
+
+def test_returns_nest_to_a_limit() -> None:
+    early = "  if %c {\n    return\n  }\n  store %p, %n\n"
+    text = f"kernel @k(%p: ptr<i32, global>, %c: b1, %n: i32) {{\n{early * 40}}}\n"
+    module = parse_module(text)
+    return_last(module)
+    verify(module)
+    returns = sum(type(op).name == "return" for op in module.kernel.body.walk())
+    assert returns == 40 - DEEPEST
+
+
+def test_returns_of_long_kernels_stay() -> None:
+    early, many = "  if %c {\n    return\n  }\n", "  store %p, %n\n" * MOST_COPIED
+    text = f"kernel @k(%p: ptr<i32, global>, %c: b1, %n: i32) {{\n{early}{many}}}"
+    module = parse_module(text)
+    return_last(module)
+    assert print_module(module).strip() == normal(text)

@@ -25,11 +25,12 @@ BACKEND = Backend(
         # variables.
         passes.INLINE,
         passes.FRAGMENTS,
+        passes.BARRIERS_BY_TURNS,
         passes.TAKE_TURNS,
         passes.END_SPINS,
         passes.RELEASE_FIRST,
         passes.COPY_AT_ONCE,
-        passes.COUNTED_BARRIERS,
+        passes.WHOLE_BARRIERS,
         passes.PROMOTE,
         passes.DIVIDE_WHOLE,
         passes.RETURN_LAST,

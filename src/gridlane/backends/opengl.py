@@ -33,7 +33,15 @@ BACKEND = Backend(
     ),
     formats=(IR, GLSL),
     features=frozenset(
-        (*(Feature.ES, Feature.ROUNDS, Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS),)
+        (
+            *(
+                Feature.ES,
+                Feature.ROUNDS,
+                Feature.SHORT_LOOPS,
+                Feature.SWAPS_SELECTS,
+                Feature.MISREADS_UNITS,
+            ),
+        )
     ),
     shaped=True,
     # Of what any launch takes there are more tests.

@@ -20,6 +20,9 @@ RELEASE_FIRST = _pass("structure.release_first.release_first")
 TAKE_TURNS = _pass("structure.take_turns.take_turns")
 """Where the warps of a block run one after the other."""
 
+BARRIERS_BY_TURNS = _pass("structure.barriers_by_turns.barriers_by_turns")
+"""The same, in front of it."""
+
 END_SPINS = _pass("structure.end_spins.end_spins")
 """Where blocks run one after the other, and a clock can be read."""
 
@@ -38,7 +41,6 @@ PRODUCTS = _pass("legalise.products.products_by_shuffles")
 PRODUCTS_WITHOUT_F64 = _pass("legalise.products.products_by_shuffles", options=("fp64",))
 WHOLE_BARRIERS = _pass("legalise.whole_barriers.whole_barriers")
 WHOLE_BARRIERS_TOGETHER = _pass("legalise.whole_barriers.whole_barriers_together")
-COUNTED_BARRIERS = _pass("legalise.whole_barriers.counted_barriers")
 NARROW = _pass("optimise.narrow.narrow_integers")
 COARSEN = _pass("optimise.coarsen.coarsen_blocks")
 UNROLL = _pass("optimise.unroll.hint_unrolling")

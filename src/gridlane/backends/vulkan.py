@@ -21,7 +21,7 @@ _OTHERS = frozenset((
     *(Feature.SUBGROUP32, Feature.FLOAT32_ATOMIC_ADD, Feature.FMA),
     *(Feature.DENORM16, Feature.DENORM32, Feature.DENORM64),
     *(Feature.SOFTWARE, Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS),
-    *(Feature.LONE_BARRIERS, Feature.FENCES_WAIT),
+    *(Feature.LONE_BARRIERS, Feature.FENCES_WAIT, Feature.MISREADS_UNITS),
 ))  # fmt: skip
 
 BACKEND = Backend(

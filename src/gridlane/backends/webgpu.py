@@ -28,7 +28,9 @@ BACKEND = Backend(
         *reasons.WORD_ATOMICS,
     ),
     formats=(IR, WGSL),
-    features=frozenset((Feature.ROUNDS, Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS)),
+    features=frozenset(
+        (Feature.ROUNDS, Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS, Feature.MISREADS_UNITS)
+    ),
     shaped=True,
     # Of what any launch takes there are more tests.
     compared=(Variant(compact=True),),

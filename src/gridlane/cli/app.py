@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from gridlane.backends import names
+from gridlane.cli import library_commands
 
 app = typer.Typer(
     name="gridlane",
@@ -81,8 +82,13 @@ def run(
 
 @app.command(name="compile")
 def compile_(
-    place: Annotated[
-        str, typer.Argument(metavar="FILE.{py,cu,ptx,ir}[:KERNEL]", show_default=False)
+    places: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE.{py,cu,ptx,ir}[:KERNEL]...",
+            help="Several of cu and ptx are units of one program.",
+            show_default=False,
+        ),
     ],
     sig: Annotated[
         str | None,
@@ -192,8 +198,9 @@ def compile_(
     from gridlane.cli.inputs import CppOptions
 
     cpp = CppOptions(tuple(includes or ()), tuple(defines or ()), standard)
+    place, *more = places
     request = Request(place, sig, target, arch, block, variant, output, explain, entry, cpp)
-    request = replace(request, level=level, saves=saves, lists=lists)
+    request = replace(request, level=level, saves=saves, lists=lists, more=tuple(more))
     compile_file(request)
 
 
@@ -372,3 +379,6 @@ def cache(
     from gridlane.cli.cache import show
 
     show(clear)
+
+
+library_commands.add_to(app)

@@ -18,7 +18,9 @@ from gridlane.cli.inputs import (
     CppOptions,
     Input,
     Place,
+    linked_of,
     of_ir,
+    of_module,
     of_ptx,
     of_python,
     optimised,
@@ -26,6 +28,7 @@ from gridlane.cli.inputs import (
     text_of,
 )
 from gridlane.cli.inputs import IR as IR_FILE
+from gridlane.cli.inputs import PTX as PTX_FILE
 from gridlane.cli.listing import listed
 from gridlane.cli.temporaries import Temporaries, file_name, make_folder, of_llvm, write
 from gridlane.cli.wording import counted
@@ -56,7 +59,11 @@ def stages() -> dict[str, tuple[Format, list[Backend]]]:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The command line. None: the option was not given."""
+    """The command line. None: the option was not given.
+
+    Attributes:
+        more: further units of the program of ``place``.
+    """
 
     place: str
     signature: str | None = None
@@ -71,6 +78,7 @@ class Request:
     level: int | None = None
     saves: bool = False
     lists: bool = False
+    more: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +92,8 @@ class Made:
 def compile_file(request: Request) -> None:
     """Compile the file; report errors in words."""
     check_settings()
-    place = Place.of(request.place, request.entry)
-    _check_options(request, place)
+    place, *units = _places(request)
+    _check_options(request, place, units)
     if request.explain:
         _explain(request, place)
         return
@@ -97,13 +105,13 @@ def compile_file(request: Request) -> None:
         fail(f"compile: a {request.stage} is no text: -o FILE or -o DIR says where to write it")
     try:
         if request.lists:
-            print("\n\n".join(listed(_inputs(request, place, None))))
+            print("\n\n".join(listed(_inputs(request, place, units, None))))
             return
         if place.suffix == LLVM:
             _write_or_print(of_llvm(place, stage, target, request.level), request.output)
             return
         temporaries = Temporaries(_folder(request.output)) if request.saves else None
-        inputs = _inputs(request, place, temporaries)
+        inputs = _inputs(request, place, units, temporaries)
         made = [Made(each, _code(each, stage, target, request, temporaries)) for each in inputs]
     except CompileError as error:
         fail(error, 1)
@@ -112,13 +120,33 @@ def compile_file(request: Request) -> None:
     _hand_over(made, stage, request.output)
 
 
-def _check_options(request: Request, place: Place) -> None:
+def _places(request: Request) -> list[Place]:
+    """The file, with the kernel that is asked for, and the further units."""
+    if not request.more:
+        return [Place.of(request.place, request.entry)]
+    texts = request.place, *request.more
+    places = [Place.of(each, None) for each in texts]
+    kernels = [each.kernel for each in places if each.kernel]
+    if request.entry is not None:
+        kernels.append(request.entry)
+    if len(kernels) > 1:
+        fail(f"compile: several kernels are named, {', '.join(kernels)}: name one, or none for all")
+    for each in places:
+        if each.suffix not in (PTX_FILE, CPP):
+            fail(f"compile: {each.file} is no unit of a program of several: these are .cu and .ptx")
+    first, *others = places
+    return [replace(first, kernel="".join(kernels)), *others]
+
+
+def _check_options(request: Request, place: Place, units: list[Place]) -> None:
     """Fail for options that have no part in a file of this kind."""
-    if place.suffix != CPP and (given := request.cpp.given()):
+    is_cpp = any(each.suffix == CPP for each in (place, *units))
+    if not is_cpp and (given := request.cpp.given()):
         fail(f"compile: {given} is for CUDA C++, and {place.file} is none: its name ends in .cu")
-    output, file = Path(request.output or ""), Path(place.file)
-    if output.is_file() and file.is_file() and output.samefile(file):
-        fail(f"compile: -o {request.output!r} is the file that is compiled")
+    output = Path(request.output or "")
+    for file in (Path(each.file) for each in (place, *units)):
+        if output.is_file() and file.is_file() and output.samefile(file):
+            fail(f"compile: -o {request.output!r} is the file that is compiled")
     if place.suffix != ".py" and request.signature is not None:
         fail("compile: --sig is for Python; other files state the types of parameters")
     if place.suffix != ".py" and request.explain:
@@ -150,8 +178,16 @@ def _explain(request: Request, place: Place) -> None:
         fail(error, 1)
 
 
-def _inputs(request: Request, place: Place, temporaries: Temporaries | None) -> list[Input]:
+def _inputs(
+    request: Request, place: Place, units: list[Place], temporaries: Temporaries | None
+) -> list[Input]:
     """The kernels that are asked for."""
+    if units:
+        linked, kernel = linked_of([place, *units], request.cpp, request.arch)
+        if temporaries:
+            temporaries.keep(f"{Path(place.file).stem}.linked.ptx", linked.text.text)
+        where = ", ".join(each.file for each in (place, *units))
+        return optimised(of_module(linked, where, kernel), request.level)
     if place.suffix == ".py":
         return optimised(of_python(place, request.signature), request.level)
     if place.suffix == IR_FILE:

@@ -170,11 +170,32 @@ def ptx_of(place: Place, options: CppOptions, arch: str | None) -> tuple[str, st
     """
     from gridlane.compiler.cpp import CppSource, compile_cpp
 
-    is_expression = bool(place.kernel) and not _NAME.fullmatch(place.kernel)
-    expressions = (place.kernel,) if is_expression else ()
+    expressions = _expressions(place)
     words = tuple(options.words(Path(place.file), arch))
     made = compile_cpp(CppSource(text_of(place), words, place.file, expressions))
     return made.ptx, made.names.get(place.kernel, place.kernel)
+
+
+def _expressions(place: Place) -> tuple[str, ...]:
+    """The kernel that is asked for, if it is named as C++ names it."""
+    is_expression = bool(place.kernel) and not _NAME.fullmatch(place.kernel)
+    return (place.kernel,) if is_expression else ()
+
+
+def linked_of(places: list[Place], options: CppOptions, arch: str | None) -> tuple[PtxModule, str]:
+    """The module of several units, and the name there of the kernel that the first one asks for.
+
+    Raises:
+        PtxError: the units do not go together; located.
+        CompileError: the compiler's own messages, or that there is none.
+    """
+    from gridlane.cuda.raw.code import linked
+
+    kernel = places[0].kernel
+    words = options.words(Path(places[0].file), arch)
+    units = [(text_of(each), each.file) for each in places]
+    module, names = linked(units, words, _expressions(places[0]), "")
+    return module, names.get(kernel, kernel)
 
 
 def of_ptx(text: str, place: Place, kernel: str) -> list[Input]:
@@ -183,18 +204,29 @@ def of_ptx(text: str, place: Place, kernel: str) -> list[Input]:
     Raises:
         PtxError: the text is no PTX module; located.
     """
-    from gridlane.frontends.ptx import PtxSource, parse_ptx
+    from gridlane.frontends.ptx import parse_ptx
 
     module = parse_ptx(text, place.file if place.suffix == PTX else "")
+    return of_module(module, place.file, kernel)
+
+
+def of_module(module: PtxModule, where: str, kernel: str) -> list[Input]:
+    """The kernels of a module, or the one that is named.
+
+    Args:
+        where: the file or files, for errors.
+    """
+    from gridlane.frontends.ptx import PtxSource
+
     if kernel and kernel not in module.entries:
         known = ", ".join(module.entries) or "none"
         fail(
-            f"compile: {place.file} has no kernel {kernel!r}{likely(kernel, module.entries)}. It "
+            f"compile: {where} has no kernel {kernel!r}{likely(kernel, module.entries)}. It "
             f"has: {known}"
         )
     names = [kernel] if kernel else list(module.entries)
     if not names:
-        fail(f"compile: {place.file} has no kernel: there is no .entry in it")
+        fail(f"compile: {where} has no kernel: there is no .entry in it")
     # Where PTX says f64 it means binary64, also on devices without it.
     options = KernelOptions(fp64="exact")
     return [

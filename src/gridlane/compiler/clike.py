@@ -84,6 +84,7 @@ def _emit(
     given = pipeline.conditions(target, options)
     module.gathers_loops = Feature.SHORT_LOOPS in given
     module.hides_bit_selects = Feature.SWAPS_SELECTS in given
+    module.hides_units = Feature.MISREADS_UNITS in given
     module.buffers = target.variant.buffers if dialect.numbers_buffers else ()
     known = module.known = kept_functions(dialect, options, module)
     notes = pipeline.run(module, record, given, options)

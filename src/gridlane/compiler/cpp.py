@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from gridlane.compiler.cache import DiskCache, default_cache, make_key
 from gridlane.core.artifact import Artifact
 from gridlane.core.config import of_others
-from gridlane.frontends.cuda_cpp import Compiled, CppCompiler, CppSource, choose
+from gridlane.core.errors import CompileError
+from gridlane.frontends.cuda_cpp import Compiled, CppCompiler, CppSource, choose, defines, unknown
 
 _TARGET = "cuda_cpp"
 _ENVIRONMENT = (
@@ -37,13 +40,73 @@ def compile_cpp(source: CppSource, backend: str = "", cache: DiskCache | None = 
         CompileError: the compiler's own messages, or that there is none.
     """
     compiler = choose(backend)
-    cache = cache or default_cache()
+    return _through(cache or default_cache(), compiler, source, compiler.compile, "")
+
+
+def compile_units(
+    sources: Sequence[CppSource],
+    expressions: tuple[str, ...],
+    backend: str = "",
+    cache: DiskCache | None = None,
+) -> list[Compiled]:
+    """The PTX of each of several sources. A name expression is of the first source that defines
+    what it names.
+
+    Raises:
+        ArgumentError: no compiler has this name.
+        CompileError: the compiler's own messages, that there is none, or that no source has a name.
+    """
+    compiler = choose(backend)
+    made: list[Compiled] = []
+    rest = expressions
+    for source in sources:
+        asked = replace(source, expressions=rest)
+        known = partial(_compile_known, compiler)
+        made.append(_through(cache or default_cache(), compiler, asked, known, "known names"))
+        rest = tuple(each for each in rest if each not in made[-1].names)
+    if rest:
+        told = "they declare it alone"
+        try:
+            compiler.compile(replace(sources[0], expressions=rest[:1]))
+        except CompileError as error:
+            told = f"of the first:\n{error}"
+        raise CompileError(f"no unit defines what the name expression {rest[0]!r} names; {told}")
+    return made
+
+
+def _compile_known(compiler: CppCompiler, source: CppSource) -> Compiled:
+    """Compile a source with those of its name expressions whose kernels and variables it defines.
+    Others would be declared in the PTX, and a kernel not as one."""
+    while True:
+        try:
+            made = compiler.compile(source)
+            missing = {each for each, name in made.names.items() if not defines(made.ptx, name)}
+        except CompileError as error:
+            made, missing = None, set(unknown(str(error), source.expressions))
+            if not missing:
+                raise
+        if made is not None and not missing:
+            return made
+        rest = tuple(each for each in source.expressions if each not in missing)
+        source = replace(source, expressions=rest)
+
+
+def _through(
+    cache: DiskCache | None,
+    compiler: CppCompiler,
+    source: CppSource,
+    make: Callable[[CppSource], Compiled],
+    how: str,
+) -> Compiled:
+    """What is made of a source, from the cache if it has it; ``how`` it is made, if otherwise than
+    by the compiler alone."""
     if cache is None:
-        return compiler.compile(source)
+        return make(source)
     key = _source_key(source, compiler)
+    key = make_key(key, how) if how else key
     found = _find(cache, key)
     if found is None:
-        found = compiler.compile(source)
+        found = make(source)
         _keep(cache, key, found, compiler.searched(source))
     return found
 

@@ -48,6 +48,10 @@ class Feature(StrEnum):
     """The device's compiler wrongly fuses a bit select with the select after it; see
     codegen/joined_bits.py."""
 
+    MISREADS_UNITS = "misreads_units"
+    """A defect: the device's compiler misreads a select of -1.0 and 0.0, or of 1.0 and -0.0; see
+    codegen/chosen_units.py."""
+
     LONE_BARRIERS = "lone_barriers"
     """A barrier does not wait for threads that have ended or diverged, as in CUDA."""
 

@@ -247,6 +247,7 @@ class Module:
     of library functions that need no body, as the code generator has their compiled form.
     ``gathers_loops``: all loops must be in the kernel, where a pass watches them.
     ``hides_bit_selects``: the code generator hides the ops that ``codegen/joined_bits.py`` finds.
+    ``hides_units``: it hides the constants that ``codegen/chosen_units.py`` finds.
     ``buffers``, ``untraced``: as in ``core.artifact.Artifact``. ``stack``: what needs a stack for
     each thread, in words, and its place: a function that calls itself, or an alloca.
     """
@@ -258,6 +259,7 @@ class Module:
     known: Container[str] = ()
     gathers_loops: bool = False
     hides_bit_selects: bool = False
+    hides_units: bool = False
     buffers: tuple[int, ...] = ()
     untraced: bool = False
     stack: tuple[str, Loc] | None = None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from gridlane.core import trace
@@ -13,16 +15,25 @@ from gridlane.core.errors import LaunchError
 from gridlane.core.options import KernelOptions
 from gridlane.frontends.ptx import PtxModule, PtxSource
 from gridlane.launch.dimensions import Dim3
-from gridlane.launch.kernel import Kernel
+from gridlane.launch.kernel import Compile, Kernel, compile_for
 from gridlane.launch.plan import Plan
 from gridlane.memory.resource import Buffer
 from gridlane.modules.heap import heap
 from gridlane.modules.memory import ModuleMemory
 from gridlane.modules.native import NativeModule
-from gridlane.runtime.protocol import Device
+from gridlane.runtime.protocol import Device, LoadedKernel
 
 _launches = itertools.count(1)
 """The numbers of launches, which kernels read as ``%gridid``."""
+
+
+def _cooperative(compile: Compile) -> Compile:
+    """A compilation to code whose blocks may wait for each other."""
+
+    def waiting(*args: Any) -> Artifact:
+        return replace(compile(*args), cooperative=True)
+
+    return waiting
 
 
 class ModuleKernel:
@@ -49,7 +60,12 @@ class ModuleKernel:
         self._memory, self._goes_to_driver = memory, goes_to_driver
         self._kernel = Kernel(self.source, (), options)
         self._native = native.kernel(self.source, options)
-        self._plans: dict[tuple[Device, Dim3], tuple[Kernel, Plan]] = {}
+        # Code whose blocks may wait for each other differs by how it is launched.
+        self._waiting = (
+            Kernel(self.source, (), options, _cooperative(compile_for)),
+            native.kernel(self.source, options, _cooperative),
+        )
+        self._plans: dict[tuple[Device, Dim3, bool], tuple[Kernel, Plan]] = {}
 
     @property
     def name(self) -> str:
@@ -58,24 +74,61 @@ class ModuleKernel:
 
     def is_native(self, kernel: Kernel) -> bool:
         """Whether a kernel of ``plan`` is the driver's own code."""
-        return kernel is self._native
+        return kernel is self._native or kernel is self._waiting[1]
 
-    def plan(self, block: Dim3, device: Device) -> tuple[Kernel, Plan]:
+    def plan(self, block: Dim3, device: Device, cooperative: bool = False) -> tuple[Kernel, Plan]:
         """The kernel by its way to a device, and its plan for blocks of a shape.
+
+        Args:
+            cooperative: whether blocks of the launch may wait for each other.
 
         Raises:
             LaunchError: the PTX names another block shape, or fewer threads.
             PtxError: the kernel has what is not translated; located.
             TargetError: the device lacks what the kernel needs.
         """
-        found = self._plans.get((device, block))
+        found = self._plans.get((device, block, cooperative))
         if found is None:
             self._check_bounds(block)
-            kernel = self._native if self._goes_to_driver(device) else self._kernel
-            found = self._plans[device, block] = kernel, kernel.plan(block, ANY, device)
+            native = self._goes_to_driver(device)
+            kernel = self._native if native else self._kernel
+            if cooperative:
+                kernel = self._waiting[native]
+            found = kernel, kernel.plan(block, ANY, device)
+            self._plans[device, block, cooperative] = found
             for note in self.source.module.notes:
                 trace.event("note", kernel=self.name, note=f'"{note}"')
         return found
+
+    def loaded(self, device: Device) -> LoadedKernel:
+        """The code for some block shape; compiled if there is none yet.
+
+        Raises: see ``plan``.
+        """
+        for (there, *_), (kernel, _) in self._plans.items():
+            if there is device:
+                return kernel.loaded(device)
+        kernel, _ = self.plan(self._some_block(device), device)
+        return kernel.loaded(device)
+
+    def is_loaded(self, device: Device) -> bool:
+        """Whether there is code for some block shape."""
+        return any(there is device for there, *_ in self._plans)
+
+    @property
+    def most_threads(self) -> int | None:
+        """The most threads of a block that the PTX allows; None if it names none."""
+        tuning = self.source.entry.tuning
+        bounds = tuning.get("reqntid") or tuning.get("maxntid")
+        return math.prod(bounds) if bounds else None
+
+    def _some_block(self, device: Device) -> Dim3:
+        """A shape of blocks that the kernel is for."""
+        wanted = self.source.entry.tuning.get("reqntid")
+        if wanted:
+            x, y, z = (*wanted, 1, 1)[:3]
+            return x, y, z
+        return min(device.limits.warp_size, self.most_threads or device.limits.max_threads), 1, 1
 
     def further(self, artifact: Artifact, device: Device) -> tuple[Buffer | int, ...]:
         """What code takes beside the kernel's own parameters, in the order of the frontend's
@@ -99,15 +152,11 @@ class ModuleKernel:
 
     def _check_bounds(self, block: Dim3) -> None:
         tuning = self.source.entry.tuning
-        wanted, most = tuning.get("reqntid"), tuning.get("maxntid")
-        threads = block[0] * block[1] * block[2]
+        wanted, most = tuning.get("reqntid"), self.most_threads
+        threads = math.prod(block)
         if wanted and block != (*wanted, 1, 1)[:3]:
             raise LaunchError(f"{self.name} is for blocks of {wanted} (.reqntid), not {block}")
-        if most:
-            bound = 1
-            for each in most:
-                bound *= each
-            if threads > bound:
-                raise LaunchError(
-                    f"{self.name} is for at most {bound} threads a block (.maxntid), not {threads}"
-                )
+        if most is not None and threads > most:
+            raise LaunchError(
+                f"{self.name} is for at most {most} threads a block (.maxntid), not {threads}"
+            )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -16,7 +17,7 @@ from gridlane.core.errors import DeviceError, TargetError
 from gridlane.core.options import KernelOptions, Target
 from gridlane.frontends.ptx import PtxModule, PtxSource
 from gridlane.frontends.ptx.pieces import pieces
-from gridlane.launch.kernel import Kernel
+from gridlane.launch.kernel import Compile, Kernel
 from gridlane.memory.resource import Buffer
 from gridlane.modules.memory import no_variable
 from gridlane.runtime.protocol import Device, LoadedKernel, LoadedModule, ModuleDevice
@@ -61,9 +62,19 @@ class NativeModule:
             and not _TEXTURES.search(self.module.text.text)
         )
 
-    def kernel(self, source: PtxSource, options: KernelOptions) -> Kernel:
-        """A kernel of the module."""
-        return Kernel(source, (), options, self._compile, self._load)
+    def kernel(
+        self,
+        source: PtxSource,
+        options: KernelOptions,
+        around: Callable[[Compile], Compile] | None = None,
+    ) -> Kernel:
+        """A kernel of the module.
+
+        Args:
+            around: what changes its compilation.
+        """
+        compile = around(self._compile) if around is not None else self._compile
+        return Kernel(source, (), options, compile, self._load)
 
     def variable(self, name: str, device: Device) -> Buffer:
         """The bytes of a variable on a device.

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from gridlane.core.features import Feature
 
-_FEATURES_BY_NAME = {"llvmpipe": frozenset((Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS))}
+_SOFTWARE = frozenset((Feature.SHORT_LOOPS, Feature.SWAPS_SELECTS, Feature.MISREADS_UNITS))
+_MESA = "mesa", "radv", "radeonsi", "intel", "nvk", "turnip", "v3d", "virgl", "zink"
+_FEATURES_BY_NAME = {
+    "llvmpipe": _SOFTWARE,
+    **{word: frozenset((Feature.MISREADS_UNITS,)) for word in _MESA},
+}
 """Words in a device's name and the ``Target.features`` that they imply (Mesa's llvmpipe also runs
-lavapipe); see passes/structure/watch_loops.py and codegen/joined_bits.py."""
+lavapipe); see passes/structure/watch_loops.py, codegen/joined_bits.py, codegen/chosen_units.py."""
 
 
 def workarounds(name: str) -> frozenset[Feature]:
     """The ``Target.features`` that work around defects of a device, by its name.
 
-    >>> sorted(workarounds("llvmpipe (LLVM 15.0.6, 256 bits)")), sorted(workarounds("NVIDIA H200"))
-    ([<Feature.SHORT_LOOPS: 'short_loops'>, <Feature.SWAPS_SELECTS: 'swaps_selects'>], [])
+    >>> [str(each) for each in sorted(workarounds("llvmpipe (LLVM 15.0.6, 256 bits)"))]
+    ['misreads_units', 'short_loops', 'swaps_selects']
+    >>> sorted(workarounds("NVIDIA H200"))
+    []
     """
     none: frozenset[Feature] = frozenset()
     return none.union(*(found for word, found in _FEATURES_BY_NAME.items() if word in name.lower()))

@@ -32,6 +32,19 @@ __double2uint_rd(u) __double2ll_rn(u) __double2ll_rz(u) __double2ull_ru(u) __dou
 (int)isfinite(u) (int)signbit(u) lrintf(x) lrint(u) llrint(u) lroundf(x) llround(u) ilogb(u)
 ilogbf(x) warpSize (int)threadIdx.x (int)blockDim.y
 make_uint4(a, b, c, 7).z (int)make_char2(a, b).y (int)make_short3(a, b, c).x
+__nv_bswap16((unsigned short)a) __nv_bswap32(a) __nv_bswap64(l) ullmin(l, m) ullmax(l, m)
+placed(__vibmax_s16x2, a, b) placed(__vibmin_u16x2, a, b)
+"""
+HALVES = """
+__heq2_mask(g, f) __hltu2_mask(g, f) __hneu2_mask(g, f) (int)__hbne2(g, f) (int)__hbleu2(g, f)
+(int)(g != f) bits(__hgtu2(g, f)) bits(__hcmadd(g, f, g)) __half2char_rz(h) __half2uchar_rz(h)
+__half2ushort_rd(h) bits(__int2half_ru((int)a)) bits(__ll2half_rz(l)) bits(__ushort2half_rd(c))
+bits(__short2half_ru((short)c)) bits(__ull2half_rd(a)) bits(__uint2half_rz(c & 0xffff))
+__heq2_mask(k, j) (int)__hbgeu2(k, j) bits(__hcmadd(k, j, k)) bits(__float2bfloat16_ru(x))
+bits(__float2bfloat16_rd(x)) bits(__float2bfloat16_rz(x)) bits(__int2bfloat16_rn((int)a))
+bits(__int2bfloat16_ru((int)a)) bits(__ll2bfloat16_rn(l)) bits(__ull2bfloat16_rd(l))
+bits(__ushort2bfloat16_rz(c)) __bfloat162int_ru(e) __bfloat162ushort_rn(e) __bfloat162ll_rd(e)
+__bfloat162char_rz(e) __bfloat162uchar_rz(e) bits(__lows2bfloat162(k, j))
 """
 FLOATS = """
 fabsf(x) floorf(x) ceilf(x) truncf(x) rintf(x) nearbyintf(x) roundf(x) fminf(x, y) fmaxf(x, y)
@@ -41,7 +54,9 @@ floor(x) ceil(x) sqrt(fabsf(x)) abs(x) fmod(x, y) __saturatef(x) __int_as_float(
 __fadd_rn(x, y) __fadd_rz(x, y) __fadd_ru(x, y) __fadd_rd(x, y) __fsub_rz(x, y) __fmul_rn(x, y)
 __fmul_rz(x, y) __fmul_ru(x, y) __fmul_rd(x, y) __fmaf_rn(x, y, z) __fmaf_rz(x, y, z)
 __fmaf_ru(x, y, z) __fmaf_rd(x, y, z) __fdiv_rn(x, y) __fdiv_rz(x, y) __frcp_rn(x) __frcp_ru(x)
-__fsqrt_rn(fabsf(x)) __fsqrt_rd(fabsf(x)) __int2float_rn((int)a)
+__fsqrt_rn(fabsf(x)) __fsqrt_rd(fabsf(x)) __int2float_rn((int)a) __frsqrt_rn(fabsf(x))
+__frsqrt_rn(__int_as_float(0x403a18e3)) __frsqrt_rn(-0.0f) __frsqrt_rn(1e-41f * p)
+__fmaf_ieee_rz(x, y, z)
 __ll2float_rn(l) __double2float_rn(u)
 __double2float_rz(u) __double2float_ru(u) __double2float_rd(u)
 
@@ -61,14 +76,16 @@ log10f(p) log1pf(p) powf(p, q) asinf(q) acosf(q) atanf(x) atan2f(x, y) sinhf(q) 
 asinhf(x) acoshf(p + 1.0f) atanhf(q * 0.9f) cbrtf(x) hypotf(x, y) erff(q) erfcf(q) tgammaf(p)
 lgammaf(p + 3.0f) rsqrtf(p) rcbrtf(p) sinpif(x) cospif(x) normcdff(q) rhypotf(x, y)
 norm3df(x, y, z) norm4df(x, y, z, q) rnorm3df(x, y, z) erfinvf(q * 0.9f) erfcinvf(p * 0.1f)
-normcdfinvf(p * 0.05f) sin(x) exp(x) log(p) pow(p, q)
+normcdfinvf(p * 0.05f) sin(x) exp(x) log(p) pow(p, q) rcbrt(x) sinpi(x) cospi(x) erfinv(q * 0.9f)
+erfcinv(p * 0.1f) normcdf(q) normcdfinv(p * 0.05f) erfcx(p) cyl_bessel_i0(p) cyl_bessel_i1(p)
 """
 CLOSE_DOUBLES = """
 sin(u) cos(u) tan(u * 0.1) exp(u) exp2(u) exp10(u * 0.1) expm1(u) log(r) log2(r) log10(r) log1p(r)
 pow(r, t) asin(t) acos(t) atan(u) atan2(u, v) sinh(t) cosh(t) tanh(u) asinh(u) acosh(r + 1.0)
 atanh(t * 0.9) cbrt(u) hypot(u, v) erf(t) erfc(t) tgamma(r) lgamma(r + 3.0) rsqrt(r) rcbrt(r)
 sinpi(u) cospi(u) normcdf(t) norm3d(u, v, w) rnorm4d(u, v, w, t) erfinv(t * 0.9) erfcinv(r * 0.1)
-normcdfinv(r * 0.05)
+normcdfinv(r * 0.05) normcdf(-6.0 * r) erfcinv(exp10(-100.0 * r)) normcdfinv(0.5 + t * 1e-9)
+erfcinv(1.0) normcdfinv(0.5) fdivide(u, v)
 """
 QUICK = """
 __sinf(q) __cosf(q) __tanf(q) __expf(q) __exp10f(q) __logf(p + 1.5f) __log2f(p + 1.5f)
@@ -76,6 +93,8 @@ __log10f(p + 1.5f) __powf(p, q) __fdividef(x, y)
 """
 COUNT = 64
 HEAD = """
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 __device__ unsigned long long bits(float v) { return __float_as_uint(v); }
 __device__ unsigned long long bits(double v) { return __double_as_longlong(v); }
 __device__ unsigned long long bits(int v) { return (unsigned)v; }
@@ -83,6 +102,16 @@ __device__ unsigned long long bits(unsigned v) { return v; }
 __device__ unsigned long long bits(long v) { return v; }
 __device__ unsigned long long bits(long long v) { return v; }
 __device__ unsigned long long bits(unsigned long long v) { return v; }
+__device__ unsigned bits(__half v) { return __half_as_ushort(v); }
+__device__ unsigned bits(__nv_bfloat16 v) { return __bfloat16_as_ushort(v); }
+__device__ unsigned bits(__half2 v) { return bits(v.x) | bits(v.y) << 16; }
+__device__ unsigned bits(__nv_bfloat162 v) { return bits(v.x) | bits(v.y) << 16; }
+template <typename F> __device__ unsigned long long placed(F call, unsigned a, unsigned b)
+{
+    bool high, low;
+    unsigned made = call(a, b, &high, &low);
+    return made | (unsigned long long)high << 33 | (unsigned long long)low << 32;
+}
 """
 KERNEL = """
 extern "C" __global__ void NAME(const unsigned *words, const long long *longs, const float *floats,
@@ -95,11 +124,15 @@ extern "C" __global__ void NAME(const unsigned *words, const long long *longs, c
     double u = doubles[3 * i], v = doubles[3 * i + 1], w = doubles[3 * i + 2];
     float p = fabsf(x) * 0.3f + 0.1f, q = y * 0.1f;
     double r = fabs(u) * 0.3 + 0.1, t = v * 0.1;
+    __half h = __float2half(x * 40.0f);
+    __half2 g = __floats2half2_rn(x, y), f = __floats2half2_rn(x, z);
+    __nv_bfloat16 e = __float2bfloat16(x * 40.0f);
+    __nv_bfloat162 k = __floats2bfloat162_rn(x, y), j = __floats2bfloat162_rn(x, z);
     BODY
 }
 """
 LISTS = {
-    "integers": INTEGERS, "floats": FLOATS, "doubles": DOUBLES,
+    "integers": INTEGERS, "floats": FLOATS, "doubles": DOUBLES, "halves": HALVES,
     "close_floats": CLOSE_FLOATS, "close_doubles": CLOSE_DOUBLES, "quick": QUICK,
 }  # fmt: skip
 ULP = {"close_floats": 12, "close_doubles": 16, "quick": 2**11}
@@ -145,6 +178,8 @@ def test_functions(modules, name):
     if name not in ULP:  # integral, halves, and large
         floats[0:4, 0] = doubles[0:4, 0] = -2.5, 3.5, 0.5, -0.0
         floats[4:6, 0] = doubles[4:6, 0] = 1e9, -3e9
+    if name == "halves":
+        floats[6:9, 1] = np.nan, np.inf, -0.0
     each = expressions(LISTS[name])
     results = []
     for backend in ("clang", "nvrtc"):

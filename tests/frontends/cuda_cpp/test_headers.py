@@ -95,6 +95,22 @@ def test_matrices_of_another_shape():
         )
 
 
+@pytest.mark.parametrize("device", ["interp", "cpu"])
+def test_exchange_before_volta(load, device):
+    current.choose(get_device(device))
+    (exchanged,) = load("warps", "exchanged")
+    v, lane = RNG.integers(0, 100, 32).astype(np.int32), np.arange(32)
+    out = np.zeros((32, 8), np.int32)
+    exchanged(1, 32, (v, out))
+    down, up = np.minimum(lane + 3, 31), np.where(lane % 8 >= 2, lane - 2, lane)
+    want = [v[np.where(lane + 3 < 32, down, lane)], v[up], v[lane ^ 5], v[[7] * 32]]
+    want.append(v[lane // 16 * 16 + 9])
+    assert (out[:, :5] == np.stack(want, 1)).all()
+    odd = v[1::2]
+    votes = [(1 << np.arange(1, 32, 2)[odd > 50]).sum(), 10 * (odd > 98).any() + 1, v[3]]
+    assert (out[1::2, 5:].astype(np.uint32) == np.array(votes).astype(np.uint32)).all()
+
+
 def test_eights(load):
     edges = [0, -0.0, np.inf, -np.inf, np.nan, 448, 464, 465, 463.9, 57344, 61440, 61439, 2**-10,
              1.5 * 2**-9, 2**-17, 3 * 2**-18, -1e-30, 1e30, 1.0625, 1.1875, 1e-42]  # fmt: skip
@@ -325,7 +341,10 @@ HEADERS = (
     *("cuda/atomic", "cuda/barrier", "cuda/pipeline", "cuda/std/array", "cuda/std/tuple"),
     *("cuda/std/optional", "cuda/std/limits", "cuda/std/span", "cuda/std/bit", "cuda_pipeline.h"),
     *("cub/cub.cuh", "thrust/complex.h", "thrust/tuple.h", "thrust/device_vector.h"),
-    *("thrust/sort.h", "thrust/random.h", "complex", "cuda_runtime.h", "cuda.h"),
+    *("thrust/sort.h", "thrust/random.h", "complex", "cuda_runtime.h", "cuda.h", "nvml.h"),
+    *("nvrtc.h", "cuda_gl_interop.h", "math_constants.h", "cublas_v2.h", "cufft.h", "curand.h"),
+    *("cusparse.h", "cusolverDn.h", "cuda/latch", "cuda/semaphore", "cuda/functional"),
+    *("cuda/annotated_ptr", "cuda/cmath", "cuda/std/string_view", "nv/target"),
 )
 
 

@@ -24,7 +24,8 @@ from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
 OTHERS = {
-    "memory": "ld ldu st prefetch prefetchu discard applypriority createpolicy isspacep cp cvta",
+    "memory": "ld ldu st prefetch prefetchu discard applypriority createpolicy cp cvta",
+    "addresses": "isspacep istypep",
     "atomics": "atom red",
     "threads": "mbarrier bar barrier membar fence nanosleep pmevent brkpt setmaxnreg",
     "clusters": "mapa getctarank griddepcontrol",

@@ -200,6 +200,21 @@ def test_references(device):
     assert list(out) == list(3 * PIXELS[1])
 
 
+def test_the_type_of_a_handle(device):
+    body = """mov.u64 %rd2, image; mov.u64 %rd4, canvas;
+    istypep.texref %p1, %rd2; istypep.surfref %p2, %rd2; istypep.surfref %p3, %rd4;
+    selp.u32 %r1, 1, 0, %p1; selp.u32 %r2, 2, 0, %p2; selp.u32 %r3, 4, 0, %p3;
+    add.u32 %r1, %r1, %r2; add.u32 %r1, %r1, %r3; st.global.u32 [%rd1], %r1; ret; }"""
+    head = REFERENCES[: REFERENCES.index("mov.u32 %r0")] + ".reg .pred %p<4>;"
+    module = cuda.RawModule(code=head + body)
+    resource = texture.ResourceDescriptor(0, cuArr=pixels())
+    texture.TextureReference(module.get_texref("image"), resource, texture.TextureDescriptor())
+    module.get_texref("canvas").bind(surface(pixels(FLAGS)))
+    out = np.zeros(1, np.uint32)
+    module.get_function("k")(1, 1, (out,))
+    assert out[0] == 5
+
+
 def test_bad_references():
     current.choose(get_device("cpu"))
     module = cuda.RawModule(code=REFERENCES)

@@ -205,3 +205,37 @@ def test_a_copy_that_ends_in_zeros(device, copy, size, given):
     source = np.random.default_rng(3).integers(0, 2**32, 128, np.uint32)
     made = results(device, COPY.format(copy=copy), source=source, via=via)
     assert (made == copied(given, size, source)).all()
+
+
+def reduction(between: str, memory: str = "shared") -> str:
+    """A sum over the warp, whose lanes read what others have written."""
+    steps = (
+        f"ld.{memory}.u32 %r3, [%r1]; ld.{memory}.u32 %r4, [%r1 + {4 * step}]; "
+        f"add.u32 %r3, %r3, %r4; {between} st.{memory}.u32 [%r1], %r3; {between}"
+        for step in (16, 8, 4, 2, 1)
+    )
+    return f"""
+    .shared .b32 tile[128]; mov.u32 %r1, tile; shr.u32 %r5, %t, 5; and.b32 %r6, %t, 31;
+    mad.lo.u32 %r5, %r5, 64, %r6; shl.b32 %r5, %r5, 2; add.u32 %r1, %r1, %r5;
+    st.{memory}.u32 [%r1 + 128], 0; st.{memory}.u32 [%r1], %t; {between}
+    {"".join(steps)}
+    shl.b32 %r6, %r6, 2; sub.u32 %r1, %r1, %r6; ld.{memory}.u32 %result, [%r1];"""
+
+
+SUMS = np.repeat([sum(range(32)), sum(range(32, 64))], 32)
+
+
+@pytest.mark.parametrize("device", ALL)
+def test_lanes_that_wait_for_each_other(device):
+    assert (results(device, reduction("bar.warp.sync 0xffffffff;"), 64) == SUMS).all()
+
+
+@pytest.mark.parametrize("device", ["interp", "cpu"])
+@pytest.mark.parametrize(
+    "between, memory",
+    [("membar.cta;", "shared"), ("fence.acq_rel.cta;", "shared"), ("", "volatile")],
+)
+def test_lanes_in_lockstep(device, between, memory):
+    """Kernels older than the barrier of a warp have no more than this between lanes."""
+    memory = "volatile.shared" if memory == "volatile" else memory
+    assert (results(device, reduction(between, memory), 64) == SUMS).all()

@@ -46,6 +46,21 @@ def test_a_module_comes_as_it_is(machine):
     assert machine.calls.count("cuModuleLoadData") == machine.calls.count("cuLinkAddData") == 1
 
 
+def test_units_come_as_one_text(machine):
+    units = [
+        HEAD + ".extern .func f(); .extern .global .align 4 .b8 table[8]; .global .u32 own;\n"
+        ".visible .entry k(.param .u32 n) { call f; ret; }",
+        HEAD + ".visible .func f() { ret; } .visible .global .align 4 .b8 table[8];\n"
+        ".global .u32 own;",
+    ]
+    module = cuda.RawModule(code=units)
+    module.get_function("k")((1,), (32,), (5,))
+    (launch,) = machine.launches
+    assert (launch.name, launch.params) == ("k", struct.pack("<I", 5))
+    assert module.get_global("table").size == 8
+    assert machine.calls.count("cuModuleLoadData") == machine.calls.count("cuLinkAddData") == 1
+
+
 def test_each_module_has_its_variables(machine):
     modules = [cuda.RawModule(code=TEXT) for _ in range(2)]
     tables = [module.get_global("table") for module in modules]

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import math
+
 from gridlane.abi import raw
+from gridlane.abi.calls.function_attributes import CLUSTER, MAX_DYNAMIC_SHARED, attributes
+from gridlane.abi.calls.launch_attributes import Chosen, attributes_of
+from gridlane.abi.calls.occupancy import blocks
 from gridlane.abi.calls.registry import implements
-from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
-from gridlane.abi.state import modules, streams
+from gridlane.abi.failure import (
+    COOPERATIVE_LAUNCH_TOO_LARGE,
+    INVALID_VALUE,
+    NOT_SUPPORTED,
+    fail,
+)
+from gridlane.abi.state import libraries, streams
 from gridlane.abi.state.modules import Function
 from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import constants, enums, layout
+from gridlane.abi.table import constants
 from gridlane.core.errors import DeviceError, KernelError
 from gridlane.launch.dimensions import Dim3
+from gridlane.modules.native import compiles_ptx
 
 _BUFFER = constants()["CU_LAUNCH_PARAM_BUFFER_POINTER"]
 _SIZE = constants()["CU_LAUNCH_PARAM_BUFFER_SIZE"]
@@ -54,9 +65,18 @@ def from_extra(function: Function, extra: int) -> bytes:
 
 
 def start(
-    function: Function, grid: Dim3, block: Dim3, shared: int, stream: Stream, params: bytes
+    function: Function,
+    grid: Dim3,
+    block: Dim3,
+    shared: int,
+    stream: Stream,
+    params: bytes,
+    chosen: Chosen | None = None,
 ) -> None:
     """Append a launch to a stream.
+
+    Args:
+        chosen: what its attributes ask for.
 
     Raises:
         Failure: no such launch exists, or the kernel cannot be compiled for the device. That a
@@ -64,10 +84,16 @@ def start(
     """
     if min(*grid, *block) <= 0 or shared < 0:
         fail(INVALID_VALUE, f"a grid of {grid} blocks of {block} threads, {shared} shared bytes")
-    context = stream.context
+    context, chosen = stream.context, chosen or Chosen()
     if function.module.context.device is not context.device:
         fail(INVALID_VALUE, "the kernel and the stream are of two devices")
-    kernel, plan = function.kernel.plan(block, context.device)
+    _check_clusters(function)
+    if chosen.cooperative:
+        check_cooperative(function, grid, block, shared)
+    waits = chosen.cooperative and compiles_ptx(context.device)
+    kernel, plan = function.kernel.plan(block, context.device, waits)
+    if shared:
+        check_shared(function, shared)
     packed, keep = function.packed(kernel, plan, params)
     plan = kernel.fitting(plan, grid, packed)
     try:
@@ -76,17 +102,73 @@ def start(
         context.fault(error)
     except DeviceError as error:
         raise streams.faulted(context, error) from None
+    for event in chosen.events:
+        event.native.record(stream.native)
+        event.recorded = True
+
+
+def check_shared(function: Function, shared: int) -> None:
+    """Raise INVALID_VALUE for more dynamic shared memory than the function has. A program sets it
+    with CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES."""
+    most = attributes(function).read(MAX_DYNAMIC_SHARED)
+    if shared > most:
+        fail(
+            INVALID_VALUE,
+            f"{shared} bytes of dynamic shared memory; {function.kernel.name} has {most}: for more "
+            "set CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES with cuFuncSetAttribute",
+        )
+
+
+def check_cooperative(function: Function, grid: Dim3, block: Dim3, shared: int) -> None:
+    """Raise unless all blocks of a grid run at once on the function's device.
+
+    Raises:
+        Failure: NOT_SUPPORTED, the device runs them one after the other; or
+            COOPERATIVE_LAUNCH_TOO_LARGE.
+    """
+    device, count = function.device, math.prod(grid)
+    if not compiles_ptx(device):
+        if count > 1:
+            fail(
+                NOT_SUPPORTED,
+                f"a cooperative launch of {count} blocks: the device {device.name} runs blocks one "
+                "after the other, so only a grid of one block can wait for all of its blocks",
+            )
+        return
+    held = blocks(function, math.prod(block), shared) * device.limits.multiprocessors
+    if count > held:
+        fail(
+            COOPERATIVE_LAUNCH_TOO_LARGE,
+            f"{count} blocks; the device {device.name} holds {held} at once",
+        )
+    if any(each.is_array for each in function.params):
+        fail(NOT_SUPPORTED, "cooperative launches of kernels with parameters of several values")
+
+
+def _check_clusters(function: Function) -> None:
+    """Raise NOT_SUPPORTED if a program asked for clusters of several blocks."""
+    known = function.inherited | function.attributes
+    if any(known.get(number, 0) > 1 for number in CLUSTER):
+        fail(NOT_SUPPORTED, "clusters of several blocks; a cluster has one block here")
 
 
 def launch(
-    handle: int, grid: Dim3, block: Dim3, shared: int, stream: int, pointers: int, extra: int
+    handle: int,
+    grid: Dim3,
+    block: Dim3,
+    shared: int,
+    stream: int,
+    pointers: int,
+    extra: int,
+    chosen: Chosen | None = None,
 ) -> None:
     """Append a launch with parameters in one of the two forms."""
-    function = modules.functions.get(handle)
+    found = streams.stream(stream)
+    function = libraries.function_of(handle, found.context)
     if pointers and extra:
         fail(INVALID_VALUE, "parameters by pointers and packed ones at once")
     params = from_extra(function, extra) if extra else from_pointers(function, pointers)
-    start(function, grid, block, shared, streams.stream(stream), params)
+    start(function, grid, block, shared, found, params, chosen)
 
 
 @implements("cuLaunchKernel")
@@ -112,24 +194,28 @@ def launch_with_config(config: Struct | None, function: int, pointers: int, extr
     """Launch a kernel with attributes."""
     if config is None:
         fail(INVALID_VALUE, "no configuration")
-    check_attributes(config.attrs, config.numAttrs)
+    chosen = attributes_of(config.attrs, config.numAttrs)
     grid = config.gridDimX, config.gridDimY, config.gridDimZ
     block = config.blockDimX, config.blockDimY, config.blockDimZ
-    launch(function, grid, block, config.sharedMemBytes, config.hStream, pointers, extra)
+    shared, stream = config.sharedMemBytes, config.hStream
+    launch(function, grid, block, shared, stream, pointers, extra, chosen)
 
 
-def check_attributes(address: int, count: int) -> None:
-    """Raise NOT_SUPPORTED for an attribute of a launch that changes what the kernel does."""
-    values = enums()["CUlaunchAttributeID"].values
-    names = {number: name for name, number in values.items()}
-    step = layout("CUlaunchAttribute").size
-    for n in range(count):
-        each = Struct("CUlaunchAttribute", address + n * step)
-        name = names.get(each.id, "")
-        value = each.value
-        if name == "CU_LAUNCH_ATTRIBUTE_COOPERATIVE" and value.cooperative:
-            fail(NOT_SUPPORTED, "cooperative launches")
-        if name == "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION":
-            size = value.clusterDim
-            if (size.x, size.y, size.z) not in ((0, 0, 0), (1, 1, 1)):
-                fail(NOT_SUPPORTED, "clusters of several blocks")
+@implements("cuLaunchCooperativeKernel")
+def launch_cooperative(
+    function: int,
+    gx: int,
+    gy: int,
+    gz: int,
+    bx: int,
+    by: int,
+    bz: int,
+    shared: int,
+    stream: int,
+    pointers: int,
+) -> None:
+    """Launch a kernel whose blocks may wait for each other."""
+    found = streams.stream(stream)
+    kernel = libraries.function_of(function, found.context)
+    params = from_pointers(kernel, pointers)
+    start(kernel, (gx, gy, gz), (bx, by, bz), shared, found, params, Chosen(cooperative=True))

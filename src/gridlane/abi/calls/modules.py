@@ -1,75 +1,61 @@
-"""Modules: PTX that is loaded, its kernels and variables."""
+"""Modules: images that are loaded, their kernels and variables."""
 
 from __future__ import annotations
 
 import itertools
+import os
 from pathlib import Path
 
-from gridlane.abi import raw
+from gridlane.abi import images
+from gridlane.abi.calls import jit
 from gridlane.abi.calls.registry import implements
-from gridlane.abi.failure import (
-    FILE_NOT_FOUND,
-    INVALID_IMAGE,
-    INVALID_VALUE,
-    NO_BINARY_FOR_GPU,
-    fail,
-)
+from gridlane.abi.failure import FILE_NOT_FOUND, INVALID_VALUE, fail
+from gridlane.abi.images import Units
 from gridlane.abi.state import contexts, modules
 
-_ELF = b"\x7fELF"
-_FATBIN = b"\x50\xed\x55\xba"
+
+def loaded(units: Units, options: jit.Options, name: str = "") -> int:
+    """Load images into the current context; what is wrong with them goes to the log as well."""
+    context = contexts.current()
+    with options.logged() as log:
+        module = images.module(units, context.device, name)
+        log.extend(module.notes)
+        return modules.load(context, module).handle
 
 
-def text_of(image: bytes) -> str:
-    """The PTX of an image.
-
-    Raises:
-        Failure: NO_BINARY_FOR_GPU for machine code; INVALID_IMAGE for what is no text.
-    """
-    if image.startswith(_ELF):
-        fail(
-            NO_BINARY_FOR_GPU,
-            "the image is machine code of one NVIDIA GPU (a cubin): compile with "
-            "-gencode arch=compute_80,code=compute_80, so that it holds PTX",
-        )
-    if image.startswith(_FATBIN):
-        fail(INVALID_IMAGE, "the image is a fatbin, which this version does not read: pass the PTX")
-    try:
-        return image.rstrip(b"\0").decode()
-    except UnicodeDecodeError as error:
-        fail(INVALID_IMAGE, f"the image is no text: {error}")
-
-
-def at(address: int) -> bytes:
-    """The image at an address: up to a NUL for text."""
-    if not address:
-        fail(INVALID_VALUE, "no image")
-    start = bytes(raw.view(address, 4))
-    return start if start in (_ELF, _FATBIN) else raw.text(address)
-
-
-@implements("cuModuleLoadData")
+@implements("cuModuleLoadData", "cuModuleLoadFatBinary")
 def load_data(image: int) -> int:
     """Load an image from memory."""
-    return modules.load(contexts.current(), text_of(at(image))).handle
+    return loaded(images.at(image), jit.Options())
 
 
 @implements("cuModuleLoadDataEx")
 def load_data_with_options(image: int, count: int, options: int, values: int) -> int:
-    """Load an image from memory; options of the vendor's compiler have no meaning here."""
-    if count and not (options and values):
-        fail(INVALID_VALUE, f"{count} options without their values")
-    return load_data(image)
+    """Load an image from memory; see ``jit`` for what the options do."""
+    read = jit.Options(count, options, values)
+    with read.logged():
+        units = images.at(image)
+    return loaded(units, read)
 
 
 @implements("cuModuleLoad")
 def load(path: bytes) -> int:
     """Load an image from a file."""
+    return loaded((file(path),), jit.Options(), path.decode(errors="replace"))
+
+
+def file(path: bytes | None) -> bytes:
+    """The image in a file.
+
+    Raises:
+        Failure: INVALID_VALUE, there is no name; FILE_NOT_FOUND, no such file.
+    """
+    if not path:
+        fail(INVALID_VALUE, "no name of a file")
     try:
-        image = Path(path.decode()).read_bytes()
-    except OSError as error:
+        return Path(os.fsdecode(path)).read_bytes()
+    except (OSError, ValueError) as error:
         fail(FILE_NOT_FOUND, str(error))
-    return modules.load(contexts.current(), text_of(image), path.decode()).handle
 
 
 @implements("cuModuleUnload")

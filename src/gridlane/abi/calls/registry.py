@@ -30,9 +30,13 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "attributes",
         "events",
         "modules",
+        "libraries",
+        "functions",
+        "occupancy",
         "launches",
         "peer_boxes",
         "older",
+        "old_launches",
     ),
     "runtime": (
         "runtime.initialisation",
@@ -47,9 +51,12 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "runtime.symbols",
         "runtime.streams",
         "attributes",
+        "libraries",
+        "functions",
+        "occupancy",
         "runtime.launches",
     ),
-    "nvrtc": (),
+    "nvrtc": ("programs",),
 }
 """The modules of this package with the functions of each library."""
 

@@ -16,6 +16,9 @@ from gridlane.abi.table.structs import is_struct
 
 _FUNCTION: type = type(ctypes.CFUNCTYPE(None)()).__mro__[1]
 """The base of ctypes' functions, which has no public name."""
+_CALLED_AT_ONCE = {"CUoccupancyB2DSize": ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_int)}
+"""Callbacks that are called during the call that takes them: any callable may be one. What is
+called later is a function of C, which the program keeps."""
 
 
 class Handle:
@@ -198,6 +201,8 @@ def address_of(value: Any, kind: CType) -> tuple[int, Any]:
     if isinstance(value, bytes):
         cell = ctypes.c_char_p(value)
         return ctypes.cast(cell, ctypes.c_void_p).value or 0, (cell, value)
+    if isinstance(value, Handle) and kind.to == type(value).__name__:
+        return value.getPtr(), value
     if isinstance(value, (int, Handle, np.integer)):
         return int(value), None
     if callable(getattr(value, "getPtr", None)):
@@ -206,6 +211,9 @@ def address_of(value: Any, kind: CType) -> tuple[int, Any]:
         return ctypes.addressof(value), value
     if isinstance(value, (ctypes._Pointer, _FUNCTION)):
         return ctypes.cast(value, ctypes.c_void_p).value or 0, value
+    if kind.name in _CALLED_AT_ONCE and callable(value):
+        called = _CALLED_AT_ONCE[kind.name](value)
+        return ctypes.cast(called, ctypes.c_void_p).value or 0, called
     try:
         data = np.frombuffer(value, np.uint8)
     except (TypeError, ValueError, BufferError):

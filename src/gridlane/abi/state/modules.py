@@ -10,12 +10,13 @@ from gridlane.abi.failure import INVALID_VALUE, NOT_FOUND, fail
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.handles import Handles
 from gridlane.core.errors import ArgumentError
-from gridlane.frontends.ptx import parse_ptx
+from gridlane.frontends.ptx import PtxModule
 from gridlane.frontends.ptx.module import Declared
 from gridlane.launch.kernel import Kernel
 from gridlane.launch.plan import Plan
 from gridlane.memory.resource import Buffer
 from gridlane.modules import Code, ModuleKernel
+from gridlane.runtime.protocol import Device
 
 _MOST_PARAMETERS = 32764
 """Bytes of parameters that a kernel may have."""
@@ -39,21 +40,25 @@ class Function:
         params: as the PTX declares them.
         offsets: of each in the block that CUDA packs; ``size``: bytes of it.
         attributes: that a program set, by their numbers.
+        next: of its next launch in the old way, ``old_launches.Next``.
+        inherited: those that a program set for the kernel of its library on this device.
     """
 
     def __init__(self, module: Module, kernel: ModuleKernel) -> None:
         self.module, self.kernel = module, kernel
         self.params: tuple[Declared, ...] = tuple(kernel.source.entry.params)
-        self.offsets: list[int] = []
-        end = 0
-        for each in self.params:
-            start = -(-end // each.align) * each.align
-            self.offsets.append(start)
-            end = start + each.size
-        self.size = end
+        self.offsets = [start for _, start in placed(self.params)]
+        self.size = self.offsets[-1] + self.params[-1].size if self.params else 0
         self.attributes: dict[int, int] = {}
+        self.inherited: dict[int, int] = {}
+        self.next: Any = None
         self.handle = functions.add(self)
         self._copies: dict[int, tuple[tuple[int, int, int], ...]] = {}
+
+    @property
+    def device(self) -> Device:
+        """That of its context."""
+        return self.module.context.device
 
     def packed(self, kernel: Kernel, plan: Plan, block: bytes) -> tuple[bytes, tuple[Any, ...]]:
         """The parameter block of the code, and what the launch keeps alive.
@@ -78,18 +83,25 @@ class Function:
         return bytes(made), further
 
 
+def placed(params: tuple[Declared, ...]) -> list[tuple[Declared, int]]:
+    """Parameters with their offsets in the block that CUDA packs."""
+    made: list[tuple[Declared, int]] = []
+    end = 0
+    for each in params:
+        start = -(-end // each.align) * each.align
+        made.append((each, start))
+        end = start + each.size
+    return made
+
+
 modules: Handles[Module] = Handles("module")
 functions: Handles[Function] = Handles("function")
 _lock = threading.RLock()
 
 
-def load(context: Context, text: str, name: str = "") -> Module:
-    """Load PTX; nothing is compiled before a kernel is launched or asked about.
-
-    Raises:
-        PtxError: the text is no module.
-    """
-    made = Module(Code(parse_ptx(text, name)), context)
+def load(context: Context, module: PtxModule) -> Module:
+    """Load PTX; nothing is compiled before a kernel is launched or asked about."""
+    made = Module(Code(module), context)
     made.handle = modules.add(made)
     with _lock:
         if "modules" not in context.kept:

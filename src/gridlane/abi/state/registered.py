@@ -11,16 +11,17 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gridlane.abi.failure import NOT_FOUND, Failure, fail
-from gridlane.abi.state import modules
+from gridlane.abi.failure import INVALID_DEVICE_FUNCTION, INVALID_SYMBOL, NOT_FOUND, Failure, fail
+from gridlane.abi.state import libraries, modules
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.modules import Function, Module
-from gridlane.abi.table import enums
+from gridlane.frontends.ptx import PtxModule
+from gridlane.memory.addresses import AddressMap
 from gridlane.memory.resource import Buffer
+from gridlane.runtime.protocol import Device
 
-_ERRORS = enums()["cudaError_t"].values
-INVALID_SYMBOL = _ERRORS["cudaErrorInvalidSymbol"]
-INVALID_FUNCTION = _ERRORS["cudaErrorInvalidDeviceFunction"]
+Image = Callable[[Device], PtxModule]
+"""Gives the PTX of an image for a device, when it is first needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,46 +30,44 @@ class Symbol:
 
     image: int
     name: str
+    address: int
 
 
 _lock = threading.RLock()
 _numbers = itertools.count(1)
-_images: dict[int, Callable[[], str]] = {}
+_images: dict[int, Image] = {}
 _kernels: dict[int, Symbol] = {}
-_variables: dict[int, Symbol] = {}
+_variables: AddressMap[Symbol] = AddressMap()
 
 
-def add_image(text: Callable[[], str]) -> int:
-    """Register an image, and return its number.
-
-    Args:
-        text: gives its PTX, when it is first needed.
-    """
+def add_image(image: Image) -> int:
+    """Register an image, and return its number."""
     with _lock:
         number = next(_numbers)
-        _images[number] = text
+        _images[number] = image
         return number
 
 
 def add_kernel(address: int, image: int, name: str) -> None:
     """Register a host function that stands for a kernel."""
     with _lock:
-        _kernels[address] = Symbol(image, name)
+        _kernels[address] = Symbol(image, name, address)
 
 
-def add_variable(address: int, image: int, name: str) -> None:
-    """Register a host variable that stands for one of the device."""
+def add_variable(address: int, size: int, image: int, name: str) -> None:
+    """Register a host variable of some bytes that stands for one of the device."""
     with _lock:
-        _variables[address] = Symbol(image, name)
+        _variables.add(address, max(1, size), Symbol(image, name, address))
 
 
 def remove_image(image: int) -> None:
     """Forget an image and all that stands for something of it."""
     with _lock:
         _images.pop(image, None)
-        for table in (_kernels, _variables):
-            for address in [a for a, symbol in table.items() if symbol.image == image]:
-                del table[address]
+        for symbol in [each for each in _kernels.values() if each.image == image]:
+            del _kernels[symbol.address]
+        for symbol in [each for each in _variables.pieces() if each.image == image]:
+            _variables.remove(symbol.address)
 
 
 def _module(image: int, context: Context) -> Module:
@@ -76,7 +75,7 @@ def _module(image: int, context: Context) -> Module:
     with _lock:
         loaded: dict[int, Module] = context.kept.setdefault("images", {})
         if image not in loaded:
-            loaded[image] = modules.load(context, _images[image]())
+            loaded[image] = modules.load(context, _images[image](context.device))
         return loaded[image]
 
 
@@ -89,31 +88,40 @@ def function(address: int, context: Context) -> Function:
     """The kernel that a host address stands for, or that has it as its handle.
 
     Raises:
-        Failure: cudaErrorInvalidDeviceFunction, there is none.
+        Failure: cudaErrorInvalidDeviceFunction, there is none; why its image cannot be loaded.
     """
     symbol = _kernels.get(address)
     if symbol is None:
-        found = modules.functions.find(address)
-        return found or fail(INVALID_FUNCTION, f"{address:#x} is no kernel")
+        return libraries.function_of(address, context, INVALID_DEVICE_FUNCTION)
     try:
         return modules.function(_module(symbol.image, context), symbol.name)
     except Failure as error:
         if error.number != NOT_FOUND:
             raise
-        fail(INVALID_FUNCTION, error.what)
+        fail(INVALID_DEVICE_FUNCTION, error.what)
 
 
-def variable(address: int, context: Context) -> Buffer:
-    """The variable of the device that a host address stands for.
+def variable(address: int, context: Context) -> tuple[Buffer, int]:
+    """The variable of the device that a host address is in, and the offset of the address there.
 
     Raises:
-        Failure: cudaErrorInvalidSymbol, there is none.
+        Failure: cudaErrorInvalidSymbol, there is none; why its image cannot be loaded.
     """
-    symbol = _variables.get(address)
-    if symbol is None:
+    found = _variables.find(address, 0)
+    if found is None:
         fail(INVALID_SYMBOL, f"no variable of a device is registered for {address:#x}")
+    symbol, offset = found
+    return image_variable(symbol.image, symbol.name, context), offset
+
+
+def image_variable(image: int, name: str, context: Context) -> Buffer:
+    """A variable of an image.
+
+    Raises:
+        Failure: cudaErrorInvalidSymbol, there is none; why the image cannot be loaded.
+    """
     try:
-        return modules.variable(_module(symbol.image, context), symbol.name)
+        return modules.variable(_module(image, context), name)
     except Failure as error:
         if error.number != NOT_FOUND:
             raise

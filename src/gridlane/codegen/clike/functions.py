@@ -30,7 +30,9 @@ def kept_functions(
 ) -> Functions:
     """The cached library functions of a language. The key includes the options and the module's
     settings, as passes rewrite a function by these."""
-    asked = (module.gathers_loops, module.hides_bit_selects) if module else (False, False)
+    asked = (False, False, False)
+    if module is not None:
+        asked = module.gathers_loops, module.hides_bit_selects, module.hides_units
     return _KEPT.setdefault((dialect, options, *asked), {})
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from math import frexp, isfinite
 
+from gridlane.codegen.chosen_units import is_misread
 from gridlane.codegen.clike.emission import Emission
 from gridlane.codegen.joined_bits import may_select_bits
 from gridlane.core.dtypes import DType, f32, u32
@@ -98,6 +99,8 @@ def hidden_constant(state: Emission, op: arith.Const, dtype: DType) -> str:
     none, and fold ``x < infinity`` to true. -0 is hidden too: Mesa's compiler folds a select of 1
     and -0 to one of 1 and 0."""
     text = state.literal(op.value, dtype)
+    if state.module.hides_units and is_misread(op, state.folding.users):
+        return _hidden_word(state, text, dtype)
     known = isfinite(op.value) and not op.is_negative_zero
     if not state.dialect.folds_zeros or dtype is not f32 or known:
         return text
@@ -134,6 +137,17 @@ def hidden_bits(state: Emission, text: str) -> str:
         return text
     state.uses.add("zero")
     return f"(({text}) ^ zero)"
+
+
+def _hidden_word(state: Emission, text: str, dtype: DType) -> str:
+    """A constant of 32 bits, hidden from the compiler; shorter ones have 32 bits in registers."""
+    if dtype is f32:
+        return _hidden(state, text, "|")
+    if dtype.bits != 32 or not dtype.is_integer:
+        return text
+    state.uses.add("zero")
+    zero = "zero" if dtype is u32 else state.dialect.convert(dtype, "zero")
+    return f"(({text}) ^ {zero})"
 
 
 def hidden_select(state: Emission, op: Op, text: str) -> str:

@@ -166,6 +166,10 @@ def _shift(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
         moved = f"({resized(state, value, dtype, wide)} {symbol} {known}u)"
         return state.let(dtype, resized(state, moved, wide, dtype))
     raw = state.let(unsigned, resized(state, amount, kind, unsigned))
+    if _is_masked(op.amount, last):  # type: ignore[attr-defined]
+        small = state.let(u32, resized(state, raw, unsigned, u32))
+        moved = f"({resized(state, value, dtype, wide)} {symbol} {small})"
+        return state.let(dtype, resized(state, moved, wide, dtype))
     past = state.let(b1, f"{raw} > {state.literal(last, unsigned)}")
     small = state.let(u32, f"{resized(state, raw, unsigned, u32)} & {last}u")
     if right and dtype.is_signed:
@@ -175,6 +179,12 @@ def _shift(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:
     if right and dtype.is_signed:
         return made
     return state.dialect.choose(past, state.literal(0, dtype), made)
+
+
+def _is_masked(amount: Value, most: int) -> bool:
+    """Whether an amount is masked to at most ``most``."""
+    masks = map(constant, amount.op.operands()) if isinstance(amount.op, arith.And) else ()
+    return any(type(mask) is int and 0 <= mask <= most for mask in masks)
 
 
 def _unequal(state: Emission, op: Op, dtype: DType, operands: list[str]) -> str:

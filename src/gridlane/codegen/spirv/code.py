@@ -61,6 +61,7 @@ class Code(Assembler):
         """The same, where the compiler misuses known bits of 64-bit integers."""
         self.minus_zero: Callable[[int], int] | None = None
         """The same, where the compiler folds a select of 1 and -0 to one of 1 and 0."""
+        self.unit_zero: Callable[[int], int] | None = None
         self.select_zero: Callable[[int], int] | None = None
         """The same, where the compiler miscompiles a select between a bit select and its operand;
         see ``codegen/joined_bits.py``."""
@@ -232,6 +233,10 @@ class Code(Assembler):
     def settled_bits(self, whole: DType, bits: int) -> int:
         """An integer that joins bits of two, hidden from compilers that miscompile such a join."""
         return self._with_zero(self.select_zero, Opcode.BitwiseXor, bits, whole)
+
+    def hidden_unit(self, value: int, dtype: DType) -> int:
+        """A constant, hidden from compilers that misread a select of it."""
+        return self._with_zero(self.unit_zero, Opcode.BitwiseOr, value, dtype)
 
     def joined(self, whole: DType, one: int, other: int) -> int:
         """The union of the bits of two integers whose bits are disjoint."""

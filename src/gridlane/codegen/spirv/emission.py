@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gridlane.analysis.crossings import Crossings
+from gridlane.codegen.chosen_units import Users, is_misread
 from gridlane.codegen.emitters import Emitters
 from gridlane.codegen.spirv import scalars
 from gridlane.codegen.spirv.code import Code
@@ -67,6 +68,8 @@ class Emission:
     """For pointers into places, the offset from the start in words, where it is known."""
     inputs: dict[str, int] = field(default_factory=dict[str, int])
     """The launch's values that a thread has loaded, by name; see gridops.py."""
+    users: Users = field(default_factory=dict[Value, list[Op]])
+    """Of constants, where a compiler misreads some of these."""
     reports: bool = False
     asks_shared: bool = False
     """Whether it asks for the size of the dynamic shared memory."""
@@ -122,4 +125,6 @@ def const(state: Emission, op: Const) -> None:
     made = state.code.const(op.value, dtype)
     if op.is_negative_zero:
         made = state.code.hidden_minus_zero(made, dtype)
+    if is_misread(op, state.users):
+        made = state.code.hidden_unit(made, dtype)
     state.set(op.results[0], made)

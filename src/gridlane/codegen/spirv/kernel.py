@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from gridlane.analysis.crossings import Crossings
+from gridlane.codegen.chosen_units import users_of_constants
 from gridlane.codegen.spirv import atomics, control, fused, gridops, memory, report, warps
 from gridlane.codegen.spirv.emission import Emission, address_type
 from gridlane.codegen.spirv.opcodes import Access, Capability, Mode, Opcode
@@ -73,6 +74,9 @@ def emit_kernel(
         code.unknown_zero = partial(gridops.unknown_zero, state)
     if state.has("swaps_selects"):
         code.select_zero = partial(gridops.unknown_zero, state)
+    if state.has("misreads_units"):
+        code.unit_zero = partial(gridops.unknown_zero, state)
+        state.users = users_of_constants(module)
     if state.has("folds_halves"):
         code.half_zero = partial(gridops.unknown_zero, state)
     if state.has("folds_zeros") or state.has("loses_minus_zero"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from gridlane.core.errors import ArgumentError
 from gridlane.cuda.arrays.devicearray import DeviceNDArray
 from gridlane.cuda.texture.references import Reference
-from gridlane.frontends.ptx import PtxModule, parse_ptx
+from gridlane.frontends.ptx import PtxModule, link, parse_ptx
 from gridlane.launch import current
 from gridlane.modules import Code
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from gridlane.frontends.cuda_cpp import Compiled
 
 _PTX = re.compile(r"(?:\s|//[^\n]*|/\*[\s\S]*?\*/)*\.version\b")
-_CPP = re.compile(r"__global__|__device__|#\s*include")
+_CPP = re.compile(r"__global__|__device__|__constant__|#\s*include")
 
 
 class RawCode(Code):
@@ -59,16 +60,17 @@ class RawCode(Code):
         return self.array(name)
 
 
-def decoded(code: str | bytes) -> str:
+def decoded(code: str | bytes, what: str = "the code") -> str:
+    """The text of a code; ``what`` it is, for errors."""
     if isinstance(code, bytes):
         try:
             return code.rstrip(b"\0").decode()
         except UnicodeDecodeError as error:
             raise ArgumentError(
-                f"the code is no text ({error}); a cubin or fatbin is not read: pass the PTX"
+                f"{what} is no text ({error}); a cubin or fatbin is not read: pass the PTX"
             ) from error
     if not isinstance(code, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"code is text, not an object of type {type(code).__name__}")
+        raise ArgumentError(f"{what} is text, not an object of type {type(code).__name__}")
     return code
 
 
@@ -99,21 +101,82 @@ def _by_compiler(
 ) -> Compiled:
     from gridlane.compiler import cpp  # few programs need it
 
-    if isinstance(options, str) or isinstance(expressions, str):
-        raise ArgumentError("options and name_expressions are tuples or lists of texts")
+    _check_lists(options, expressions)
     given = tuple(options), name or "kernel.cu", tuple(expressions)
     return cpp.compile_cpp(cpp.CppSource(text, *given), backend)
+
+
+def _check_lists(*given: Sequence[str]) -> None:
+    if any(isinstance(each, str) for each in given):
+        raise ArgumentError("options and name_expressions are tuples or lists of texts")
+
+
+def _is_cpp(text: str, name: str) -> bool:
+    """Whether a text is CUDA C++. One that is neither is no PTX, of which ``parse_ptx`` says what
+    is missing."""
+    return not _PTX.match(text) and (name.endswith(".cu") or _CPP.search(text) is not None)
 
 
 def compiled(
     text: str, name: str, options: Sequence[str], expressions: Sequence[str], backend: str
 ) -> tuple[PtxModule, dict[str, str]]:
     """The module, and the name in it of each name expression."""
-    if _PTX.match(text):
-        if expressions:
-            raise ArgumentError("name_expressions are of CUDA C++, and the code is PTX")
-        return parse_ptx(text, name), {}
-    if not _CPP.search(text):
-        return parse_ptx(text, name), {}  # which says what is missing
-    made = _by_compiler(text, name, options, expressions, backend)
-    return parse_ptx(made.ptx), made.names
+    if _is_cpp(text, name):
+        made = _by_compiler(text, name, options, expressions, backend)
+        return parse_ptx(made.ptx), made.names
+    if expressions and _PTX.match(text):
+        raise ArgumentError("name_expressions are of CUDA C++, and the code is PTX")
+    return parse_ptx(text, name), {}
+
+
+def linked(
+    units: Sequence[tuple[str, str]],
+    options: Sequence[str],
+    expressions: Sequence[str],
+    backend: str,
+) -> tuple[PtxModule, dict[str, str]]:
+    """The module of several units, each a text and its name or "", and the name in it of each name
+    expression. CUDA C++ is compiled as relocatable device code, unless the options say otherwise.
+    """
+    _check_lists(options, expressions)
+    sources = {n: unit for n, unit in enumerate(units) if _is_cpp(*unit)}
+    if expressions and not sources:
+        raise ArgumentError("name_expressions are of CUDA C++, and the code is PTX")
+    made = dict(zip(sources, _by_compiler_each(sources, options, expressions, backend)))
+    modules: list[PtxModule] = []
+    for n, (text, name) in enumerate(units):
+        text = made[n].ptx if n in made else text
+        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        if n in made or not name:
+            name = f"<{name or f'unit {n + 1}'}: ptx {digest}>"
+        modules.append(parse_ptx(text, name))
+    found = link(modules)
+    lowered = {
+        expression: found.names[n].get(lowered, lowered)
+        for n, each in made.items()
+        for expression, lowered in each.names.items()
+    }
+    return found.module, lowered
+
+
+_RELOCATABLE = "-rdc=true"
+"""The option of nvcc and NVRTC that lets a unit use what another one defines."""
+_SAYS = re.compile(r"-rdc\b|-dc$|--device-c$|--relocatable-device-code\b|-f(?:no-)?gpu-rdc$")
+
+
+def _by_compiler_each(
+    units: dict[int, tuple[str, str]],
+    options: Sequence[str],
+    expressions: Sequence[str],
+    backend: str,
+) -> list[Compiled]:
+    if not units:
+        return []
+    from gridlane.compiler import cpp  # few programs need it
+
+    says = any(map(_SAYS.match, options))
+    given = tuple(options) if says else (_RELOCATABLE, *options)
+    sources = [
+        cpp.CppSource(text, given, name or f"unit{n + 1}.cu") for n, (text, name) in units.items()
+    ]
+    return cpp.compile_units(sources, tuple(expressions), backend)

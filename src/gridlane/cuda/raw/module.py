@@ -23,13 +23,15 @@ from gridlane.cuda.raw.arguments import (
     refuse_textures,
     structs_as_bytes,
 )
-from gridlane.cuda.raw.code import RawCode, compiled, decoded
+from gridlane.cuda.raw.code import RawCode, compiled, decoded, linked
 from gridlane.cuda.texture.references import Reference
 from gridlane.launch import current
 from gridlane.launch.dimensions import Dim3, dim3
 from gridlane.launch.plan import Plan
 from gridlane.memory.resource import Buffer
 
+_Text = str | bytes
+_Path = str | os.PathLike[str]
 _SHAPES = frozenset({int, tuple})
 _MOST_READY = 256
 """How many shapes of launches are kept ready."""
@@ -39,8 +41,9 @@ class RawModule:
     """A module of PTX or CUDA C++.
 
     Args:
-        code: the text; PTX begins with ``.version``, all else is CUDA C++.
-        path: of a file with the text, in place of ``code``.
+        code: the text; PTX begins with ``.version``, all else is CUDA C++. Or a list of several:
+            translation units, which use each other's functions and variables.
+        path: of a file with the text, in place of ``code``, or a list of such.
         options: for the compiler of CUDA C++: ``("-DN=4", "--std=c++17")``.
         name_expressions: kernels of CUDA C++ by their names there, such as ``scale<float>``.
         backend: the compiler of CUDA C++: ``clang``, ``nvcc`` or ``nvrtc``; "" is the first of
@@ -50,7 +53,7 @@ class RawModule:
             that the module calls, and the IR elsewhere.
 
     Raises:
-        PtxError: the text is no PTX module; located.
+        PtxError: the text is no PTX module, or units do not go together; located.
         CompileError: the compiler's own messages, or that there is none.
 
     >>> text = '''
@@ -78,8 +81,8 @@ class RawModule:
     def __init__(
         self,
         *,
-        code: str | bytes = "",
-        path: str | os.PathLike[str] = "",
+        code: _Text | list[_Text] | tuple[_Text, ...] = "",
+        path: _Path | list[_Path] | tuple[_Path, ...] = "",
         options: Sequence[str] = (),
         name_expressions: Sequence[str] = (),
         backend: str = "",
@@ -87,9 +90,19 @@ class RawModule:
     ) -> None:
         if bool(code) == bool(path):
             raise ArgumentError("RawModule takes the text as code=, or a file as path=")
-        name = os.fspath(path) if path else ""
-        text = decoded(Path(path).read_bytes() if path else code)
-        module, self._lowered = compiled(text, name, options, name_expressions, backend)
+        if path:
+            paths = list(path) if isinstance(path, list | tuple) else [path]
+            names = [os.fspath(each) for each in paths]
+            units = [(decoded(Path(each).read_bytes(), each), each) for each in names]
+        elif isinstance(code, list | tuple):
+            units = [(decoded(each, f"unit {n}"), "") for n, each in enumerate(code, 1)]
+        else:
+            units = [(decoded(code), "")]
+        how = options, name_expressions, backend
+        if len(units) == 1:
+            module, self._lowered = compiled(*units[0], *how)
+        else:
+            module, self._lowered = linked(units, *how)
         self._code = RawCode(module, via)
         self._kernels: dict[str, RawKernel] = {}
 

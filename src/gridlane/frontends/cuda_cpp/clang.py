@@ -6,6 +6,7 @@ headers are named one by one, for one host (Linux on x86-64), so that every mach
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -25,6 +26,7 @@ from gridlane.frontends.cuda_cpp.texts import (
     prerequisites,
     read_table,
     settled,
+    with_statics,
     with_table,
 )
 
@@ -120,6 +122,7 @@ class Clang:
                     *_ALWAYS,
                     f"--cuda-gpu-arch=sm_{given.arch}",
                     f"--cuda-feature=+ptx{_isa(given.arch)}",
+                    *((f"-cuid={_digest(source)}",) if given.is_relocatable else ()),
                     *given.words,
                     *("-iquote", str(Path(source.name).parent)),
                     *("-isystem", str(INCLUDE), *self.host),
@@ -131,11 +134,19 @@ class Clang:
             )
             if status:
                 raise CompileError(f"clang does not compile {source.name}:\n{told.strip()}")
-            ptx, names = read_table(made_ptx(made, "clang"), source.expressions)
+            whole = made_ptx(made, "clang")
+            ptx, names = read_table(with_statics(whole), source.expressions)
             headers = tuple(prerequisites(read.read_text())) if read.is_file() else None
         if headers is not None:
             headers = settled(source, headers, (str(INCLUDE), *_folders(self.host)))
         return Compiled(ptx, told, names, headers)
+
+
+def _digest(source: CppSource) -> str:
+    """What is in the names of static kernels and variables of relocatable code: clang's own
+    digest is of its temporary files."""
+    parts = source.name, source.code, *source.options
+    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:16]
 
 
 def _folders(words: tuple[str, ...]) -> list[str]:

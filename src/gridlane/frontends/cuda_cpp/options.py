@@ -37,6 +37,8 @@ _WITH_VALUE = {
     "-prec-div": "-prec-div",
     "--prec-sqrt": "-prec-sqrt",
     "-prec-sqrt": "-prec-sqrt",
+    "--relocatable-device-code": "-rdc",
+    "-rdc": "-rdc",
     "--maxrregcount": "",
     "-maxrregcount": "",
     "--optimization-level": "-O",
@@ -61,9 +63,8 @@ _FLAGS: dict[str, tuple[str, ...]] = {
     "--expt-extended-lambda": (),
     "--extended-lambda": (),
     "-extended-lambda": (),
-    "--relocatable-device-code=false": (),
-    "-rdc=false": (),
-    **dict.fromkeys(("--relocatable-device-code=true", "-rdc=true", "-dc", "-m64", "-G"), ()),
+    **dict.fromkeys(("--device-c", "-dc"), ("-fgpu-rdc",)),
+    **dict.fromkeys(("-m64", "-G"), ()),
 }
 """Options without a value."""
 
@@ -81,6 +82,12 @@ class ClangOptions:
     arch: str
     words: tuple[str, ...]
     folders: tuple[str, ...]
+
+    @property
+    def is_relocatable(self) -> bool:
+        """Whether names of the device are those of other units, as nvcc's ``-rdc=true`` says."""
+        said = [each for each in self.words if each in ("-fgpu-rdc", "-fno-gpu-rdc")]
+        return said[-1:] == ["-fgpu-rdc"]
 
 
 def for_clang(options: Sequence[str]) -> ClangOptions:
@@ -118,6 +125,7 @@ _SWITCHES = {
     "-ftz": {True: "-fgpu-flush-denormals-to-zero", False: ""},
     "-prec-div": {True: "", False: ""},
     "-prec-sqrt": {True: "", False: ""},
+    "-rdc": {True: "-fgpu-rdc", False: "-fno-gpu-rdc"},
 }
 """Options whose value is true or false. Quotients and roots are exact, whatever is asked."""
 

@@ -80,6 +80,39 @@ def read_table(ptx: str, expressions: Sequence[str]) -> tuple[str, dict[str, str
     return _ROW.sub("", ptx) if expressions else ptx, names
 
 
+_OF_TABLE = re.compile(
+    r"^the name expression (?P<own>.*?)(?::\d+:\d+|\(\d+\)): (?:fatal )?error\b"
+    r"|^\s*#pragma nv_mangled_name\s+(?P<nvrtc>.*?)\s*$",
+    re.MULTILINE,
+)
+
+
+def unknown(told: str, expressions: Sequence[str]) -> tuple[str, ...]:
+    """The name expressions that a compiler's errors are about: a source has not what they name."""
+    found = {row["own"] or row["nvrtc"] for row in _OF_TABLE.finditer(told)}
+    return tuple(each for each in expressions if found & {each.strip(), _quoted(each)})
+
+
+def defines(ptx: str, name: str) -> bool:
+    """Whether the PTX of a compiler defines a kernel or variable, and does not only declare it."""
+    head = r"^\s*(?:\.(?:visible|weak|common)\s+)?\.(?:entry|func|global|const|shared)\b[^\n;=]*?"
+    pattern = rf"{head}(?<![\w$]){re.escape(name)}(?![\w$])"
+    return re.search(pattern, ptx, re.MULTILINE) is not None
+
+
+_STATIC = re.compile(r"(?<![\w$])[A-Za-z_$][\w$]*?(?=__(?:static|intern)__[0-9a-f]{16}\b)")
+_WORD = re.compile(r"[A-Za-z_$%][\w$]*")
+
+
+def with_statics(ptx: str) -> str:
+    """The PTX of relocatable code with one name for each static variable. Clang gives those that
+    the host uses a new name, and code that it has compiled before it sees the use has the old."""
+    if "__static__" not in ptx and "__intern__" not in ptx:
+        return ptx
+    ends = {found[0]: ptx[found.end() : found.end() + 26] for found in _STATIC.finditer(ptx)}
+    return _WORD.sub(lambda word: word[0] + ends.get(word[0], ""), ptx)
+
+
 def made_ptx(made: Path, compiler: str) -> str:
     """The text of the PTX that a compiler wrote.
 

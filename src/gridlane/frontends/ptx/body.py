@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field
 
 from gridlane.core.dtypes import b1
+from gridlane.frontends.ptx.elements import INDEXED, Element, steps_to
 from gridlane.frontends.ptx.expressions import evaluate
 from gridlane.frontends.ptx.module import Declared, PtxFunction, PtxModule, declared
 from gridlane.frontends.ptx.operands import (
@@ -30,7 +31,7 @@ from gridlane.frontends.ptx.operands import (
 )
 from gridlane.frontends.ptx.types import TYPES
 
-_STATEMENT = re.compile(
+STATEMENT = re.compile(
     r"""\s*(?:
     (?P<loc>\.loc\b[^\n]*)
     |(?P<label>[A-Za-z_$%][\w$]*)\s*:(?!:)
@@ -39,11 +40,14 @@ _STATEMENT = re.compile(
     )""",
     re.VERBOSE,
 )
-_RANGE = re.compile(r"([A-Za-z_$%][\w$]*)<(\d{1,10}|0[xX][\da-fA-F]{1,8})>")
+"""A statement of a body: a line of ``.loc``, a label, a brace, or a directive or instruction."""
+RANGE = re.compile(r"([A-Za-z_$%][\w$]*)<(\d{1,10}|0[xX][\da-fA-F]{1,8})>")
+"""Registers that are declared together: ``%r<4>``."""
 _ADDRESS = re.compile(r"\[\s*([^\s\[\]+]+)?\s*(?:\+?\s*([^\[\]{},]+?))?\s*\]")
 _NAME = re.compile(r"[A-Za-z_$%][\w$]*")
 _PLUS = re.compile(r"([A-Za-z_$%][\w$]*)\s*([+-])\s*(.+)")
 _ELEMENT = re.compile(r"([A-Za-z_$%][\w$]*)\s*\[(.+)\]")
+_INDEX = re.compile(r"([A-Za-z_$%][\w$]*)\s*(?:\+\s*(.+))?")
 _TABLE = re.compile(r"\s*\.(?:callprototype|branchtargets|calltargets)\b")
 _PART = re.compile(
     r"(?P<sign>-?)\s*(?P<name>[A-Za-z_$%][\w$]*)(?:\.(?P<chosen>h[0-3]{1,2}|b[0-7]{1,4}))?"
@@ -166,7 +170,7 @@ class _Reader:
     def read(self) -> Body:
         """Read all statements."""
         at, end, code = self.function.start, self.function.end, self.code
-        match = _STATEMENT.match
+        match = STATEMENT.match
         while True:
             found = match(code, at, end)
             if found is None:
@@ -251,7 +255,7 @@ class _Reader:
             self.text.fail(f"no registers of type .{kind} are translated", at, 4)
         names = self.scopes[-1][1]
         for name in words[1:]:
-            if found := _RANGE.fullmatch(name):
+            if found := RANGE.fullmatch(name):
                 count = int(found[2], 16 if found[2][1:2] in ("x", "X") else 10)
                 if count > _MOST_REGISTERS:
                     self.text.fail(f"{name}: more than 2^24 registers", at)
@@ -300,7 +304,8 @@ class _Reader:
             if known and is_number and int(digits) < known[1]:
                 made = names.registers[name] = self._several(name, known[0], known[2])
                 return made
-        return self.module.variables.get(name)
+        found = self.module.variables.get(name)
+        return found if found and self.module.sees(self.function.name, name) else None
 
     # --- instructions
 
@@ -317,6 +322,10 @@ class _Reader:
             self.in_call = root == "call"
             for part, where in split_operands(rest):
                 operand = self.decoded.get(part)
+                if operand is None and root in INDEXED and (element := self._indexed(part)):
+                    register = self._computed(element, found)
+                    operands.append(Address(register, 0) if root != "mov" else Reg(register))
+                    continue
                 if operand is None:
                     operand = self.decoded[part] = self._operand(part, start + where)
                 if root in _MEMORY and isinstance(operand, Symbol) and part[-1] == "]":
@@ -343,7 +352,7 @@ class _Reader:
         first = part[0]
         if first == "[":
             return self._texel(part, at) if "," in part else self._address(part, at)
-        is_expression = first in "-+~!0123456789" or part.startswith("WARP_SZ")
+        is_expression = first in "-+~!.0123456789" or part.startswith("WARP_SZ")
         if (is_expression or (first == "(" and not self.in_call)) and (made := _constant(part)):
             return made
         if first == "{" and part[-1] != "}" and "|" in part:
@@ -409,6 +418,33 @@ class _Reader:
         if not isinstance(variable, Declared) or value is None or value.value < 0:
             self.text.fail(f"no element of an array: {name[:40]}[{index[:20]}]", at, len(name))
         return Symbol(name, variable, TYPES[variable.type].size * int(value.value))
+
+    def _indexed(self, part: str) -> Element | None:
+        """An element of an array at a register and perhaps a constant."""
+        found = _ELEMENT.fullmatch(part)
+        index = _INDEX.fullmatch(found[2].strip()) if found else None
+        if not found or not index:
+            return None
+        variable, register = self._find(found[1]), self._find(index[1])
+        plus = evaluate(index[2] or "0")
+        if not isinstance(variable, Declared) or not variable.is_array or plus is None:
+            return None
+        if not isinstance(register, Register) or register.type is b1 or plus.is_float:
+            return None
+        return Element(found[1], variable, register, int(plus.value))
+
+    def _computed(self, element: Element, found: re.Match[str]) -> Register:
+        """The register with the address of an element, which instructions in front compute. They
+        need no guard."""
+        at, bits = found.start("op"), 64
+        if found["op"] in ("mov.u32", "mov.b32", "mov.s32"):
+            bits = 32
+        register, steps = steps_to(element, bits, lambda kind: self._register("%element", kind))
+        # Each has a place of its own, by which instructions are known.
+        for place, (root, modifiers, operands) in enumerate(steps, at + 1):
+            made = Instruction(root, modifiers, operands, None, place, self.line)
+            self.body.blocks[-1].instructions.append(made)
+        return register
 
     def _texel(self, part: str, at: int) -> Texel:
         """A place in a texture or surface."""

@@ -24,7 +24,6 @@ from gridlane.ir.ops.arith import Eq
 from gridlane.ir.values import ErrorSite, Function, Value, Var
 
 _RUNTIME = {
-    "cudaCGSynchronizeGrid": ": a barrier of the grid is not translated",
     "cudaLaunchDevice": ": launches from kernels are not translated",
     "cudaLaunchDeviceV2": ": launches from kernels are not translated",
 }
@@ -91,7 +90,7 @@ class Calls:
         if not isinstance(target, Symbol):
             t.fail("a function is called by its name or by its address in a register")
         callee = self._caller.module.functions.get(target.name)
-        if callee is None:
+        if not callee or not self._caller.module.sees(self._caller.function.name, target.name):
             t.fail(f"no function {target.name} is declared")
         if callee.is_entry:
             t.fail(f"{target.name} is a kernel")
@@ -106,7 +105,8 @@ class Calls:
         elif target.name in FUNCTIONS:
             self._of_language(callee, arguments, results)
         else:
-            why = _RUNTIME.get(target.name, "")
+            hint = self._caller.module.hints.get(target.name, "")
+            why = _RUNTIME.get(target.name, hint)
             t.fail(f"{target.name} is extern, and nothing defines it{why}")
 
     # --- operands
@@ -268,7 +268,7 @@ def _param(operand: Operand) -> Declared | None:
 def _fits(operands: Sequence[Operand], wanted: Sequence[Declared]) -> bool:
     """Whether operands have the sizes of parameters or results."""
     return len(operands) == len(wanted) and all(
-        (size := _size(operand)) is None or size == each.size
+        (size := _size(operand)) is None or size == each.size or (each.is_open and size < each.size)
         for operand, each in zip(operands, wanted, strict=True)
     )
 

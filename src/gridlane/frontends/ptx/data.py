@@ -39,6 +39,7 @@ class Reference:
         at: its offset in the memory; ``size``: its bytes.
         name: of the variable or function; ``plus``: what is added.
         mask: the bits of the address that are stored, shifted to the lowest; 0 for all.
+        place: of the variable in the code, for errors.
     """
 
     at: int
@@ -46,6 +47,7 @@ class Reference:
     name: str
     plus: int
     mask: int
+    place: int
 
 
 class ModuleData:
@@ -71,7 +73,7 @@ class ModuleData:
                 self.size = at + each.size
             if space == "const":
                 self.constants = self.size
-        self._references: list[Reference] = []
+        self._references: dict[Reference, None] = {}
 
     def size_of(self, name: str) -> int:
         """The bytes of a variable."""
@@ -102,8 +104,10 @@ class ModuleData:
             return start + self.offsets[reference.name] + reference.plus
         found = code_address(self.module, reference.name)
         if found is None:
+            hint = self.module.hints.get(reference.name, "")
             self.module.text.fail(
-                f"an initial value names {reference.name}, which is not defined here", 0
+                f"an initial value names {reference.name}, which is not defined here{hint}",
+                reference.place,
             )
         return found + reference.plus
 
@@ -162,9 +166,7 @@ class ModuleData:
             self._fail(variable, f"{word[:40]} is an address, which has 8 bytes")
         added = int(plus.value) if plus else 0
         added = -added if found["sign"] == "-" else added
-        made = Reference(at, size, found["name"], added, mask)
-        if made not in self._references:
-            self._references.append(made)
+        self._references[Reference(at, size, found["name"], added, mask, variable.at)] = None
 
     def _fail(self, variable: Declared, what: str) -> NoReturn:
         self.module.text.fail(f"{variable.name}: {what}", variable.at, len(variable.name))
@@ -172,6 +174,5 @@ class ModuleData:
 
 def code_address(module: PtxModule, name: str) -> int | None:
     """The address of a function: a number that calls take, the same on every device."""
-    if name not in module.functions:
-        return None
-    return CODE_START + 16 * (1 + list(module.functions).index(name))
+    found = module.functions.get(name)
+    return None if found is None else CODE_START + 16 * found.number

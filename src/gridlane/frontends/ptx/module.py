@@ -26,6 +26,7 @@ _SKIPPED = re.compile(r"\.pragma\b[^;]*;|\.loc\b[^\n]*")
 _ALIAS = re.compile(rf"\.alias\s+(?P<name>{_NAME})\s*,\s*(?P<of>{_NAME})\s*;")
 _SECTION = re.compile(r"\.section\s+[^\s{]+\s*\{")
 _CLUSTERS = re.compile(r"\.(?:reqnctapercluster|explicitcluster)\b")
+_OPEN = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|(/\*)")
 _LINKING = re.compile(r"\.(extern|visible|weak|common)\b\s*")
 _PRAGMA = r'\.pragma\b(?:"[^"]*"|[^;"])*;'
 _FUNCTION = re.compile(
@@ -35,11 +36,14 @@ _FUNCTION = re.compile(
 _VARIABLE = re.compile(
     r"\.(?P<space>global|const|shared|local|tex|param)\b(?P<rest>[^;={]*)(?:=\s*(?P<value>[^;]*))?;"
 )
-_REFERENCE = re.compile(r"\.global\s+\.(?:texref|surfref)\s+(?P<rest>[^;={]*)(?:=[^;]*)?;")
-_SAMPLER = re.compile(r"\.global\s+\.samplerref\b[^;]*;")
+_ARRAY = re.compile(r"\.param\s+(?:\.align\s+\w+\s*)?\.(\w+)\s+[\w$%]+\s*\[\s*(\d+)\s*\]")
+_MOST_OPEN = 1024
+"""The most bytes of an array that is handed to a parameter without a size."""
+_REFERENCE = re.compile(r"\.global\s+\.(?P<kind>texref|surfref)\s+(?P<rest>[^;={]*)(?:=[^;]*)?;")
+_SAMPLER = re.compile(rf"\.global\s+\.samplerref\s+(?P<name>{_NAME})[^;]*;")
 """Samplers apart from textures. Kernels that use them are refused."""
 _DECLARED = re.compile(
-    rf"\s*(?:\.attribute\s*\([^()]*\)\s*)?(?:\.align\s+(?P<align>\w+)\s*)?(?:\.v(?P<vector>[24])\s*)?\.(?P<type>\w+)\s+"
+    rf"\s*(?:\.attribute\s*\((?:[^()]|\([^()]*\))*\)\s*)?(?:\.align\s+(?P<align>\w+)\s*)?(?:\.v(?P<vector>[24])\s*)?\.(?P<type>\w+)\s+"
     rf"(?P<attributes>(?:\.\w+(?:\s+\d+)?\s+)*)(?P<name>{_NAME})\s*(?P<sizes>(?:\[[^\]]*\]\s*)*)$"
 )
 _TUNING = re.compile(rf"{_PRAGMA}|\.(\w+)\s*((?:\d+\s*,?\s*)*)")
@@ -61,9 +65,11 @@ class Declared:
         pointer: the space that a parameter's ``.ptr`` names ("" for generic), or None.
         value: the text of the initial value, or "".
         rows: of an array of several dimensions, the elements of what each inner one is of.
+        is_open: whether it is a parameter without a size, which takes arrays of any; ``count`` is
+            the most that the module's calls can hand in.
         linking: ``extern``, ``visible``, ``weak``, ``common`` or "".
-        is_reference: whether it holds the handle of a texture or surface, which its name stands
-            for.
+        reference: ``texref`` or ``surfref`` of a variable that holds the handle of a texture or
+            surface, which its name stands for; else "".
     """
 
     name: str
@@ -76,13 +82,19 @@ class Declared:
     pointer: str | None = None
     value: str = ""
     linking: str = ""
-    is_reference: bool = False
+    reference: str = ""
     rows: tuple[int, ...] = ()
+    is_open: bool = False
 
     @property
     def size(self) -> int:
         """Its bytes; 0 without a size."""
         return TYPES[self.type].size * (self.count or 0)
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether its name stands for the handle of a texture or surface."""
+        return self.reference != ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +103,7 @@ class PtxFunction:
 
     Attributes:
         start, end: of the body, without the braces; both 0 of a declaration.
+        number: among the functions of the module, from 1.
         tuning: the numbers of each performance-tuning directive.
     """
 
@@ -101,6 +114,7 @@ class PtxFunction:
     start: int
     end: int
     at: int
+    number: int
     tuning: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
 
     @property
@@ -110,23 +124,57 @@ class PtxFunction:
 
 
 @dataclass(frozen=True, slots=True)
+class Item:
+    """A directive of a module, in the order of the text.
+
+    Attributes:
+        kind: ``function``, ``variable``, ``sampler``, ``alias``, ``file``, ``section``, ``size``
+            (of addresses) or "" for others.
+        start, end: of its text, with its linking directive.
+        linking: ``extern``, ``visible``, ``weak``, ``common`` or "".
+        made: what a function or variable is declared as.
+        of: the function that an alias is of.
+    """
+
+    kind: str
+    start: int
+    end: int
+    name: str = ""
+    linking: str = ""
+    made: PtxFunction | Declared | None = None
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PtxModule:
     """A module.
 
     Attributes:
         version: of the ISA that the text names.
-        target: ``sm_80`` and the like.
+        target: ``sm_80`` and the like; ``options``: what ``.target`` names beside it.
         files: the source files that ``.loc`` numbers.
+        items: all directives behind ``.target``.
         notes: what was read other than to the letter.
+        hints: by names that nothing defines, what an error says of them.
+        known: by functions of linked units, the names that their unit has. Others see all.
     """
 
     text: Text
     version: tuple[int, int]
     target: str
+    options: tuple[str, ...]
     functions: dict[str, PtxFunction]
     variables: dict[str, Declared]
     files: dict[int, str]
+    items: tuple[Item, ...] = ()
     notes: tuple[str, ...] = ()
+    hints: dict[str, str] = field(default_factory=dict[str, str])
+    known: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+
+    def sees(self, function: str, name: str) -> bool:
+        """Whether the unit of a function declares a function or variable."""
+        known = self.known.get(function)
+        return known is None or name in known
 
     @property
     def has_clusters(self) -> bool:
@@ -149,7 +197,16 @@ def parse_ptx(text: str, name: str = "") -> PtxModule:
         PtxError: the text is no PTX module; located.
     """
     # C strings come with the zero byte at their end.
-    return _Index(Text(text.rstrip("\0"), name)).module()
+    return index(Text(text.rstrip("\0"), name))
+
+
+def index(text: Text) -> PtxModule:
+    """The index of a text that knows its places.
+
+    Raises:
+        PtxError: the text is no PTX module; located.
+    """
+    return _Index(text).module()
 
 
 class _Index:
@@ -158,19 +215,52 @@ class _Index:
         self.functions: dict[str, PtxFunction] = {}
         self.variables: dict[str, Declared] = {}
         self.files: dict[int, str] = {}
+        self.items: list[Item] = []
         self.notes: list[str] = []
 
     def module(self) -> PtxModule:
         """Read everything but the bodies."""
         version, at = self._version()
-        target, at = self._target(at)
+        target, options, at = self._target(at)
+        for found in _OPEN.finditer(self.code, at):
+            if found[1]:
+                self.text.fail("this comment is not closed", found.start())
         at = self._skip(at)
         while at < len(self.code):
-            at = self._skip(self._item(at))
+            made = self._item(at)
+            self.items.append(made)
+            at = self._skip(made.end)
+        self._close_parameters()
         return PtxModule(
-            *(self.text, version, target, self.functions, self.variables, self.files),
-            tuple(self.notes),
+            *(self.text, version, target, options, self.functions, self.variables, self.files),
+            *(tuple(self.items), tuple(self.notes)),
         )
+
+    def _close_parameters(self) -> None:
+        """Give parameters without a size that of the largest array that may be handed in."""
+        largest = 0
+        for function in list(self.functions.values()):
+            if function.is_entry or all(each.count is not None for each in function.params):
+                continue
+            largest = largest or self._largest_argument()
+            closed = tuple(
+                each
+                if each.count is not None
+                else replace(each, count=largest // TYPES[each.type].size, is_open=True)
+                for each in function.params
+            )
+            self.functions[function.name] = replace(function, params=closed)
+
+    def _largest_argument(self) -> int:
+        """Bytes of the largest array in parameter space."""
+        sizes = [4]
+        for found in _ARRAY.finditer(self.code):
+            size = TYPES[found[1]].size * int(found[2][:9]) if found[1] in TYPES else 0
+            if size % 4 or size > _MOST_OPEN:
+                told = f"beside a parameter without a size, a size is up to {_MOST_OPEN} and a "
+                self.text.fail(f"{told}multiple of 4, not {size}", found.start())
+            sizes.append(size)
+        return max(sizes)
 
     def _skip(self, at: int) -> int:
         found = _SPACE.match(self.code, at)
@@ -191,7 +281,7 @@ class _Index:
             self.notes.append(f"PTX ISA {found[1]}.{found[2]} is read as {NEWEST[0]}.{NEWEST[1]}")
         return version, found.end()
 
-    def _target(self, at: int) -> tuple[str, int]:
+    def _target(self, at: int) -> tuple[str, tuple[str, ...], int]:
         at = self._skip(at)
         found = _TARGET.match(self.code, at)
         if found is None:
@@ -201,25 +291,26 @@ class _Index:
         if len(targets) != 1:
             said = f"{len(targets)} targets" if targets else f"the target {found[1].strip()!r}"
             self.text.fail(f"{said}; one is named, as in `.target sm_80`", at, len(found[0]))
-        return targets[0], found.end()
+        options = tuple(word for word in words if word not in targets)
+        return targets[0], options, found.end()
 
-    def _item(self, at: int) -> int:
-        """Read one directive; returns its end."""
+    def _item(self, at: int) -> Item:
+        """Read one directive."""
         code, linking, start = self.code, "", at
         if found := _LINKING.match(code, at):
             linking, at = found[1], found.end()
         if found := _FUNCTION.match(code, at):
-            return self._function(found, start)
+            return self._function(found, start, linking)
         if found := _REFERENCE.match(code, at):
             made = self._declared(f".b64 {found['rest']}", "global", found.start("rest") - 5)
-            self._define_variable(replace(made, is_reference=True), linking, "")
-            return found.end()
+            made = self._define_variable(replace(made, reference=found["kind"]), linking, "")
+            return Item("variable", start, found.end(), made.name, linking, made)
         if found := _SAMPLER.match(code, at):
-            return found.end()
+            return Item("sampler", start, found.end(), found["name"], linking)
         if found := _VARIABLE.match(code, at):
             declared = self._declared(found["rest"], found["space"], found.start("rest"))
-            self._define_variable(declared, linking, (found["value"] or "").strip())
-            return found.end()
+            made = self._define_variable(declared, linking, (found["value"] or "").strip())
+            return Item("variable", start, found.end(), made.name, linking, made)
         if found := _SIZE.match(code, at):
             if found[1] != "64":
                 self.text.fail(
@@ -228,23 +319,23 @@ class _Index:
                     at,
                     len(found[0]),
                 )
-            return found.end()
+            return Item("size", start, found.end())
         if found := _FILE.match(code, at):
             self.files[int(found[1][:9])] = found[2]
-            return found.end()
+            return Item("file", start, found.end())
         if found := _SKIPPED.match(code, at):
-            return found.end()
+            return Item("", start, found.end())
         if found := _ALIAS.match(code, at):
             self._alias(found)
-            return found.end()
+            return Item("alias", start, found.end(), found["name"], linking, of=found["of"])
         if found := _SECTION.match(code, at):
-            return self._closed(found.end())
+            return Item("section", start, self._closed(found.end()))
         if code.startswith((".version", ".target"), at):
             self.text.fail("a second module in one text; give each a text of its own", at)
         word = re.compile(r"\S{1,40}").match(code, at)
         self.text.fail(f"no directive of a module: {word[0] if word else ''}", at)
 
-    def _function(self, found: re.Match[str], at: int) -> int:
+    def _function(self, found: re.Match[str], at: int, linking: str) -> Item:
         name = found["name"]
         params = self._params(found["params"], found.start("params"))
         results = self._params(found["results"], found.start("results"))
@@ -256,13 +347,16 @@ class _Index:
         if found["end"] == "{":
             start, after = after, self._closed(after)
             end = after - 1
-        made = PtxFunction(name, found["kind"] == "entry", params, results, start, end, at, tuning)
         known = self.functions.get(name)
+        number = known.number if known else len(self.functions) + 1
+        made = PtxFunction(
+            name, found["kind"] == "entry", params, results, start, end, at, number, tuning
+        )
         if known is not None and known.has_body and made.has_body:
             self.text.fail(f"{name} is defined a second time", found.start("name"), len(name))
         if made.has_body or known is None:
             self.functions[name] = made
-        return after
+        return Item("function", at, after, name, linking, made)
 
     def _alias(self, found: re.Match[str]) -> None:
         """Give a function that is declared the body of another one."""
@@ -273,7 +367,8 @@ class _Index:
         if known is not None and known.has_body:
             told = f"{found['name']} is defined a second time"
             self.text.fail(told, found.start("name"), len(found["name"]))
-        self.functions[found["name"]] = replace(made, name=found["name"])
+        number = known.number if known else len(self.functions) + 1
+        self.functions[found["name"]] = replace(made, name=found["name"], number=number)
 
     def _closed(self, at: int) -> int:
         """The end of a brace's block, behind the opening brace at ``at`` - 1."""
@@ -324,19 +419,21 @@ class _Index:
     def _declared(self, text: str, space: str, at: int) -> Declared:
         return declared(self.text, text, space, at)
 
-    def _define_variable(self, made: Declared, linking: str, value: str) -> None:
+    def _define_variable(self, made: Declared, linking: str, value: str) -> Declared:
         known = self.variables.get(made.name)
         if known is not None and known.linking != "extern" and linking != "extern":
             self.text.fail(f"{made.name} is defined a second time", made.at, len(made.name))
         count = made.count
         if count is None and value:
             count = len(words_of(value))
+        made = Declared(
+            *(made.name, made.type, made.space, count, made.align, made.at),
+            *(made.is_array, made.pointer, value, linking),
+            *(made.reference, made.rows),
+        )
         if known is None or linking != "extern":
-            self.variables[made.name] = Declared(
-                *(made.name, made.type, made.space, count, made.align, made.at),
-                *(made.is_array, made.pointer, value, linking),
-                *(made.is_reference, made.rows),
-            )
+            self.variables[made.name] = made
+        return made
 
 
 _LARGEST = 1 << 40
@@ -360,10 +457,10 @@ def declared(text: Text, part: str, space: str, at: int) -> Declared:
     for size in sizes:
         if not size:
             count = None
-        elif not re.fullmatch(r"0[xX][0-9a-fA-F]{1,20}|\d{1,20}", size):
+        elif _size(size) is None:
             text.fail(f"[{size}]: the size of an array is a number", start)
         elif count is not None:
-            count *= int(size, 0) if not size.isdigit() else int(size)
+            count *= _size(size) or 0
     if count is not None and count * TYPES[kind].size > _LARGEST:
         text.fail(f"{name} has more than 2^40 bytes", at + found.start("name"), len(name))
     pointer = re.search(r"\.ptr\b(?:\s*\.(\w+))?", found["attributes"])
@@ -380,8 +477,25 @@ def declared(text: Text, part: str, space: str, at: int) -> Declared:
     )
 
 
+def _size(text: str) -> int | None:
+    """A number of elements: decimal, octal or hexadecimal, or the size of a warp; None if the text
+    is none.
+
+    >>> _size("10"), _size("010"), _size("0x10"), _size("WARP_SZ"), _size("09")
+    (10, 8, 16, 32, None)
+    """
+    if text == "WARP_SZ":
+        return 32
+    for pattern, base in ((r"0[xX][\da-fA-F]{1,20}", 16), (r"0[0-7]{0,20}", 8), (r"\d{1,20}", 10)):
+        if re.fullmatch(pattern, text):
+            return int(text, base)
+        if base == 8 and text[0] == "0":
+            return None
+    return None
+
+
 def _rows(sizes: list[str], vector: int) -> tuple[int, ...]:
     """The elements of a row of each inner dimension; a vector is the innermost."""
-    inner = [int(size, 0) if not size.isdigit() else int(size) for size in sizes[1:] if size]
+    inner = [_size(size) or 0 for size in sizes[1:] if size]
     inner += [vector] if vector > 1 and sizes else []
     return tuple(math.prod(inner[at:]) for at in range(len(inner)))

@@ -155,8 +155,8 @@ class Parameters:
     def argument(self, t: Translating, given: Declared, wanted: Declared) -> list[Value]:
         """The pieces of a callee's parameter, from what st.param wrote; an address may be a
         pointer. What the function writes nowhere has no value, as compilers leave it that do not
-        need it; it is 0."""
-        if given.size != wanted.size:
+        need it; it is 0, as what a parameter without a size is not given."""
+        if given.size != wanted.size and not (wanted.is_open and given.size < wanted.size):
             t.fail(f"{given.name} has {given.size} bytes, and {wanted.name} has {wanted.size}")
         written = self.stored.get(given, [])
         for at, dtype in pieces(given):
@@ -164,7 +164,10 @@ class Parameters:
                 each.start < at + dtype.size and at < each.stop for each in written
             ):
                 self._written[given, at] = t.b.zero(dtype)
-        return [self.load(t, given, at, dtype) for at, dtype in pieces(wanted)]
+        return [
+            self.load(t, given, at, dtype) if at < given.size else t.b.zero(dtype)
+            for at, dtype in pieces(wanted)
+        ]
 
     def keep(self, param: Declared, at: int, value: Value) -> None:
         """Keep a piece of what a call returned."""

@@ -21,7 +21,7 @@ def pieces(param: Declared) -> list[Piece]:
     if not param.is_array:
         return [(0, TYPES[param.type])]
     made: list[Piece] = []
-    at, step = 0, min(8, param.align)
+    at, step = 0, min(4 if param.is_open else 8, param.align)
     while at < param.size:
         while at + step > param.size or at % step:
             step //= 2

@@ -44,8 +44,7 @@ class PtxSource:
 
     def key(self) -> bytes:
         """A digest of the text and the kernel's name."""
-        text = self.module.text
-        parts = "ptx", self.name, text.name, text.text
+        parts = "ptx", self.name, self.module.text.identity
         return hashlib.sha256("\0".join(parts).encode()).digest()
 
     def translate(self, types: tuple[Any, ...], options: KernelOptions) -> Module:
@@ -57,7 +56,6 @@ class PtxSource:
         if self._made is None:
             from gridlane.frontends.ptx.translate import translate
             from gridlane.passes.optimise.fold_signs import fold_signs
-            from gridlane.passes.structure.arrive_first import arrive_first
             from gridlane.passes.structure.recursion import remove_recursion
             from gridlane.passes.structure.structurize import structurize
 
@@ -65,7 +63,6 @@ class PtxSource:
             remove_recursion(made, config().stack)
             structurize(made)
             fold_signs(made)
-            arrive_first(made)
             self._made = made
         return self._made
 

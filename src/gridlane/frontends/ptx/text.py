@@ -32,6 +32,15 @@ class Text:
         self.code = _COMMENT.sub(_blanked, text)
         self._starts: list[int] = []
 
+    @property
+    def identity(self) -> str:
+        """All that places and meaning depend on."""
+        return f"{self.name}\0{self.text}"
+
+    def origin(self, at: int) -> tuple[Text, int]:
+        """The text that a user wrote, and the place in it of a character."""
+        return self, at
+
     def line(self, at: int) -> int:
         """The number of the line with a character, from 1."""
         if not self._starts:
@@ -39,10 +48,11 @@ class Text:
         return bisect_right(self._starts, at)
 
     def loc(self, at: int, length: int = 1) -> Loc:
-        """The place of some characters of a line."""
-        line = self.line(at)
-        column = at - self._starts[line - 1] + 1
-        return Loc(self.name, line, column, column + length)
+        """The place of some characters of a line, in the text that a user wrote."""
+        text, at = self.origin(at)
+        line = text.line(at)
+        column = at - text._starts[line - 1] + 1
+        return Loc(text.name, line, column, column + length)
 
     def fail(self, message: str, at: int, length: int = 1) -> NoReturn:
         """Raise PtxError with the line and a caret.
@@ -51,9 +61,10 @@ class Text:
             PtxError: always.
         """
         loc = self.loc(min(at, max(0, len(self.code) - 1)), length)
-        if self.name.startswith("<"):
-            lines = self.text.splitlines(keepends=True)
-            linecache.cache[self.name] = (len(self.text), None, lines, self.name)
+        if loc.file.startswith("<"):
+            text, _ = self.origin(at)
+            lines = text.text.splitlines(keepends=True)
+            linecache.cache[loc.file] = (len(text.text), None, lines, loc.file)
         raise PtxError(message, loc)
 
 

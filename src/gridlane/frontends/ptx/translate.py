@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
@@ -127,6 +127,10 @@ class _Translation:
         part.declare()
         self._waiting.append(function)
         return made
+
+    def addressed_parameters(self) -> Sequence[Declared]:
+        """The parameters of the kernel whose address is taken."""
+        return self._parts[self.entry.name].variables.addressed
 
     def error(self, site: ErrorSite) -> int:
         """The number of an error in the module's table."""

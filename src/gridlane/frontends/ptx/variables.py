@@ -41,6 +41,8 @@ _QUERIES: dict[str, Callable[[Axis], Op]] = {
 }
 _SHARED_STEP = 128
 """Bytes in which the shared memory of a block is counted."""
+_RESERVED = tuple(f"%reserved_smem_offset_{end}" for end in ("begin", "end", "cap"))
+"""Of the shared memory that a system reserves, which is none."""
 _CLUSTER = {"%cluster_ctaid": 0, "%cluster_nctaid": 1}
 _READINGS = {
     "%clock": (grid.Reading.CYCLES, 0, u32),
@@ -55,6 +57,13 @@ _READINGS = {
 """Each with the lowest of its bits, and its type."""
 
 
+_REFUSED = {
+    r"%envreg([12]?\d|3[01])": "the driver of a GPU sets it, to what only that driver knows",
+    r"%pm[0-7](_64)?": "it is a counter of performance, which only a GPU has; use %clock64",
+}
+"""Special registers without a meaning elsewhere."""
+
+
 class Whole(Protocol):
     """What the functions of a translation share; see translate.py."""
 
@@ -64,6 +73,10 @@ class Whole(Protocol):
     numbering: Numbering
     found: Numbering
     segments: Segments
+
+    def addressed_parameters(self) -> Sequence[Declared]:
+        """The parameters of the kernel whose address is taken."""
+        ...
 
 
 class Segments:
@@ -216,7 +229,7 @@ class Variables:
         variable = symbol.variable
         if variable is None:
             found = code_address(self.module, symbol.name)
-            if found is None:
+            if found is None or not self.module.sees(self.function, symbol.name):
                 t.fail(f"{symbol.name} is no variable")
             return t.b.const(found + symbol.offset, unsigned(64))
         if variable.is_reference:
@@ -288,7 +301,8 @@ class Variables:
         if place is Place.SHARED:
             return self._shared(t, variable)
         if variable.name not in self.whole.data.offsets:
-            t.fail(f"{variable.name} is extern, and nothing defines it")
+            hint = self.module.hints.get(variable.name, "")
+            t.fail(f"{variable.name} is extern, and nothing defines it{hint}")
         return t.offset(self._data(), self.whole.data.offsets[variable.name])
 
     def handed(self, kind: str) -> Value:
@@ -361,6 +375,8 @@ class Variables:
             return self._lanemask(t, stem[10:])
         if name == "%dynamic_smem_size":
             return t.b.cast(t.emit(grid.DynamicSharedSize()), u32)
+        if name in _RESERVED:
+            return t.b.const(0, u32)
         if name in ("%total_smem_size", "%aggr_smem_size"):  # nothing is reserved for a system
             return self._shared_size(t)
         if name in _READINGS:
@@ -375,6 +391,9 @@ class Variables:
             return t.b.const(False, b1)
         if stem in _CLUSTER and axis in _AXES:
             return t.b.const(_CLUSTER[stem], u32)
+        for pattern, why in _REFUSED.items():
+            if re.fullmatch(pattern, name):
+                t.fail(f"{name} is refused: {why}")
         t.fail(f"{name} is neither declared nor a special register that is translated")
 
     def _shared_size(self, t: Translating) -> Value:

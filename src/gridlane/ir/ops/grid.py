@@ -168,8 +168,9 @@ class BarrierPart(Op):
     ``barrier.red``.
 
     The threads that reach it, and those that ``barrier_arrive`` has counted since it was last
-    reached, are ``count`` when rounded up to whole warps, or it is an error of the kernel:
-    NVIDIA's hardware waits for those that come later.
+    reached, are ``count`` when rounded up to whole warps, or it is an error of the kernel.
+    NVIDIA's hardware waits for those that come later, and so do devices whose warps take turns; see
+    passes/structure/barriers_by_turns.py.
 
     Attributes:
         number, count: u32; the latter is a multiple of 32.

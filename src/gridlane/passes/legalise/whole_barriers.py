@@ -2,8 +2,9 @@
 
 Control flow is structured: the threads that a numbered barrier joins reach the same op, so a
 barrier of those that reach it joins them. Whether they are as many as the kernel says is tested, as
-others may be meant that reach another op. Threads that arrive without waiting are counted in shared
-memory; that takes a device whose threads run up to a barrier in the order of the program.
+others may be meant that reach another op. Where threads arrive without waiting, or come to one
+barrier at several places, structure/barriers_by_turns.py lowers them before, on devices whose warps
+take turns.
 """
 
 from __future__ import annotations
@@ -11,23 +12,25 @@ from __future__ import annotations
 from gridlane.core.dtypes import b1, i32, u32
 from gridlane.ir.builder import Builder, constant
 from gridlane.ir.op import Op
-from gridlane.ir.ops import arith, atomic, control, grid, memory
-from gridlane.ir.ops.grid import Barrier, BarrierArrive, BarrierPart, BarrierReduce, Reduction
+from gridlane.ir.ops import arith, control
+from gridlane.ir.ops.grid import BarrierArrive, BarrierPart, BarrierReduce, Reduction
 from gridlane.ir.rewriting import replace_values
-from gridlane.ir.types import Space, pointer
-from gridlane.ir.values import ErrorSite, Function, Global, Module, Region, Value
+from gridlane.ir.values import ErrorSite, Function, Module, Region, Value
 from gridlane.passes.legalise.warps_by_blocks import barriers_by_blocks
 
 NUMBERS = 16
 """The barriers of a block."""
 
-_ARRIVED = "barrier.arrived"
-
 
 def whole_barriers(module: Module) -> None:
     """Lower the numbered barriers of a module where no thread arrives without waiting."""
-    if not any(isinstance(op, BarrierArrive) for op in _ops(module)):
-        _lower(module, False)
+    ops = _ops(module)
+    if not any(isinstance(op, BarrierPart) for op in ops):
+        return
+    if any(isinstance(op, BarrierArrive) for op in ops):
+        return
+    for function in module.functions.values():
+        _Lowering(module, function).run()
 
 
 def whole_barriers_together(module: Module) -> None:
@@ -39,28 +42,13 @@ def whole_barriers_together(module: Module) -> None:
         barriers_by_blocks(module)
 
 
-def counted_barriers(module: Module) -> None:
-    """Lower them all."""
-    arrives = any(isinstance(op, BarrierArrive) for op in _ops(module))
-    _lower(module, arrives)
-
-
 def _ops(module: Module) -> list[Op]:
     return [op for function in module.functions.values() for op in function.body.walk()]
 
 
-def _lower(module: Module, counts: bool) -> None:
-    if not any(isinstance(op, BarrierPart | BarrierArrive) for op in _ops(module)):
-        return
-    if counts:
-        module.globals[_ARRIVED] = Global(_ARRIVED, u32, NUMBERS, Space.SHARED)
-    for function in module.functions.values():
-        _Lowering(module, function, counts).run()
-
-
 class _Lowering:
-    def __init__(self, module: Module, function: Function, counts: bool) -> None:
-        self.module, self.function, self.counts = module, function, counts
+    def __init__(self, module: Module, function: Function) -> None:
+        self.module, self.function = module, function
         self.builder = Builder(module, function)
         self.values: dict[Value, Value] = {}
 
@@ -69,47 +57,19 @@ class _Lowering:
         self._region(self.function.body)
         if self.values:
             replace_values(self.function.body, self.values)
-        if self.counts and self.function.is_kernel:
-            with self.builder.inside(Region()) as start:
-                self._begin()
-            self.function.body.ops[:0] = start.ops
-
-    def _begin(self) -> None:
-        """No thread has arrived: the first one says so, and all wait for it."""
-        b = self.builder
-        x, y, z = (b.value(grid.ThreadIdx(axis)) for axis in grid.Axis)
-        with b.if_(b.eq(b.or_(x, b.or_(y, z)), b.const(0, i32))):
-            for number in range(NUMBERS):
-                b.store(self._word(b.const(number, u32)), b.const(0, u32))
-        b.emit(Barrier())
 
     def _region(self, region: Region) -> None:
         ops, region.ops = region.ops, []
         for op in ops:
             for inner in op.regions():
                 self._region(inner)
-            if not isinstance(op, BarrierPart | BarrierArrive):
+            if not isinstance(op, BarrierPart):
                 region.ops.append(op)
                 continue
             self.builder.loc = op.loc
             with self.builder.inside(Region()) as made:
-                if isinstance(op, BarrierArrive):
-                    self._arrive(op)
-                else:
-                    self.values[op.results[0]] = self._part(op)
+                self.values[op.results[0]] = self._part(op)
             region.ops += made.ops
-
-    def _word(self, number: Value) -> Value:
-        b = self.builder
-        words = b.value(memory.GlobalAddress(_ARRIVED, pointer(u32, Space.SHARED)))
-        return b.offset(words, b.cast(number, i32))
-
-    def _arrive(self, op: BarrierArrive) -> None:
-        b = self.builder
-        kind, scope = atomic.AtomicKind.ADD, grid.MemoryScope.BLOCK
-        order = grid.MemoryOrder.RELEASE
-        self._require(b.lt(op.number, b.const(NUMBERS, u32)), "the barrier is none of 0 to 15")
-        b.emit(atomic.Atomic(kind, self._word(op.number), b.const(1, u32), order, scope))
 
     def _part(self, op: BarrierPart) -> Value:
         """The reduction of the threads that reach a barrier."""
@@ -124,18 +84,11 @@ class _Lowering:
         else:
             came, made = self._by_number(op)
         total = b.cast(came, u32)
-        if self.counts:
-            word = self._word(op.number)
-            total = b.add(total, b.load(word, volatile=True))
-            b.emit(Barrier())  # all have read it
-            b.store(word, b.const(0, u32), volatile=True)
-            b.emit(Barrier())
         threads = b.and_(b.add(total, b.const(31, u32)), b.const(~31 & u32.max, u32))
         self._require(
             b.eq(threads, op.count),
             "other threads than the number of this barrier's reach it together; here the threads "
-            "of a numbered barrier wait at the same place of the program, and those that arrive "
-            "without waiting come before",
+            "of a numbered barrier wait at the same place of the program",
         )
         return made
 

@@ -1,7 +1,9 @@
-"""Replaces returns behind the last barrier by branches around the rest of the kernel.
+"""Replaces returns behind the last barrier by branches around the rest of the kernel, and those of
+a loop at its end by breaks.
 
-``if c: return`` in front of the last stores is how compilers write ``if not c: store``. A kernel
-with a return has to know at each barrier which threads run, even those that it passed long before.
+``if c: return`` in front of the work is how compilers write ``if not c: work``, for which there is
+a copy without masks. And a kernel with a return has to know at each barrier which threads run, even
+those that it passed long before.
 """
 
 from __future__ import annotations
@@ -10,14 +12,20 @@ from gridlane.ir.op import Op
 from gridlane.ir.ops import arith, control
 from gridlane.ir.values import Module, Region
 
+DEEPEST = 16
+"""Branches in each other that take the place of returns; behind these, returns stay."""
+
+MOST_COPIED = 2000
+"""The ops of a kernel without barriers that is rewritten: a copy of more is not worth compiling."""
+
 
 def return_last(module: Module) -> None:
-    """Rewrite the kernel, if it has barriers."""
+    """Rewrite the kernel."""
     body = module.kernel.body
     places = [n for n, op in enumerate(body.ops) if _meets(op)]
-    if places:
-        start = places[-1] + 1
-        body.ops[start:] = _wrapped(body.ops[start:])
+    if places or sum(1 for _ in body.walk()) <= MOST_COPIED:
+        start = places[-1] + 1 if places else 0
+        body.ops[start:] = _end(body.ops[start:], 0)
 
 
 def _meets(op: Op) -> bool:
@@ -25,36 +33,55 @@ def _meets(op: Op) -> bool:
     return any(inner.barrier or inner.cross_lane for inner in Region([op]).walk())
 
 
-def _wrapped(ops: list[Op]) -> list[Op]:
-    """Ops without returns of their own: what follows a return's branch is on its other side."""
-    made: list[Op] = []
-    for op in reversed(ops):
-        side = _returning(op) if isinstance(op, control.If) else None
-        if side is None:
-            made.append(op)
-            continue
-        assert isinstance(op, control.If)
-        rest = [*(op.orelse if side is op.then else op.then).ops, *reversed(made)]
-        made = []
-        if not rest:
-            continue
-        condition = op.condition
-        if side is op.then:
-            negated = arith.Not(condition, loc=op.loc)
-            made.append(control.If(negated.result, Region(rest), Region(), loc=op.loc))
-            made.append(negated)
-        else:
-            made.append(control.If(condition, Region(rest), Region(), loc=op.loc))
-    made.reverse()
+def _end(ops: list[Op], depth: int) -> list[Op]:
+    """The ops at the end of the kernel, without returns of their own: what follows a branch that
+    returns is on its other side."""
+    made = list(ops)
+    for number, op in enumerate(ops):
+        side = _returning(op) if isinstance(op, control.If) and depth < DEEPEST else None
+        if side is not None:
+            assert isinstance(op, control.If)
+            other = op.orelse if side is op.then else op.then
+            made[number:] = [op]
+            other.ops = [*other.ops, *ops[number + 1 :]]
+            side.ops.pop()
+            break
     if made and isinstance(made[-1], control.Return):
         made.pop()
+    last = made[-1] if made and depth < DEEPEST else None
+    if isinstance(last, control.If):
+        made[-1:] = _branch(last, depth + 1)
+    elif isinstance(last, control.Loop):
+        _break_off(last.body)
     return made
 
 
+def _break_off(region: Region) -> None:
+    """Leave a loop at the end of the kernel by breaks, which cross neither loops nor scopes."""
+    if region.ops and isinstance(region.ops[-1], control.Return):
+        region.ops[-1] = control.Break(loc=region.ops[-1].loc)
+    for op in region.ops:
+        if isinstance(op, control.If):
+            for inner in op.regions():
+                _break_off(inner)
+
+
+def _branch(op: control.If, depth: int) -> list[Op]:
+    """A branch at the end of the kernel, whose first side is not empty."""
+    then, orelse = [_end(side.ops, depth) for side in (op.then, op.orelse)]
+    condition = op.condition
+    if then:
+        return [control.If(condition, Region(then), Region(orelse), loc=op.loc)]
+    if not orelse:
+        return []
+    negated = arith.Not(condition, loc=op.loc)
+    return [negated, control.If(negated.result, Region(orelse), Region(), loc=op.loc)]
+
+
 def _returning(op: control.If) -> Region | None:
-    """The side of a branch that only returns, where the other one has no exit at its end."""
+    """The side of a branch that returns at its end, where the other one has no exit there."""
     for side, other in ((op.then, op.orelse), (op.orelse, op.then)):
         ends = bool(other.ops) and other.ops[-1].terminator
-        if [type(inner) for inner in side.ops] == [control.Return] and not ends:
+        if side.ops and isinstance(side.ops[-1], control.Return) and not ends:
             return side
     return None

@@ -14,16 +14,12 @@ from gridlane.ir.ops.grid import RunOthers
 from gridlane.ir.values import Module, Region
 from gridlane.passes.structure.release_first import is_spin
 
-MOST = 4096
-"""The most ops of a kernel whose warps take turns: it is one function, which is not split, as
-larger kernels are."""
-
 
 def take_turns(module: Module) -> None:
     """Put an op into each spin loop that lets the other warps run."""
     functions = module.functions.values()
     ops = [op for function in functions for op in function.body.walk()]
-    if len(ops) > MOST or not may_take_turns(ops):
+    if not may_take_turns(ops):
         return
     if not any(is_spin(op, of_warps=True) for op in ops):
         return

@@ -11,6 +11,7 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from gridlane.core.config import config
+from gridlane.core.embedding import is_guest
 from gridlane.core.forks import fork_waits
 from gridlane.core.processors import FAMILIES, available_processors
 from gridlane.runtime.drivers import cpu_pool
@@ -128,7 +129,7 @@ class Pool:
 
     def start(self) -> None:
         """Start the workers: one fewer than the threads, since the caller works too."""
-        main = threading.main_thread().ident or 0
+        main = 0 if is_guest() else threading.main_thread().ident or 0
         self.workers = self._start(self.address, self.threads - 1, main)
 
 

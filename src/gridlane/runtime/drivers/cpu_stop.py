@@ -20,6 +20,7 @@ Ctrl-C does, the launch stops: its context records the exception, and the pool's
 signalled. The monitor parks when there are no launches; a launch wakes it.
 
 If another library has taken SIGURG since, no thread is signalled, and launches run to their end.
+So they do in a program in C, whose signals gridlane leaves alone (``core/embedding.py``).
 """
 
 from __future__ import annotations
@@ -506,8 +507,10 @@ awake:
 }
 
 ; Make the process ready: once, and again in the child of a fork, whose only thread calls this.
+; A main thread of 0 is that of a program whose signals are its own.
 define internal void @start_stopping(i64 %main) {
 entry:
+  %signals = icmp ne i64 %main, 0
   %thread = alloca ptr
   store i64 %main, ptr @main_thread
   store i32 0, ptr @parked
@@ -519,6 +522,8 @@ entry:
 first:
   store i32 1, ptr @keyed
   %k = call i32 @pthread_key_create(ptr @key, ptr @release_record)
+  br i1 %signals, label %take, label %out
+take:
   %old = call ptr @signal(i32 $SIGNAL, ptr @on_signal)
   store ptr %old, ptr @old_handler
   br label %begin
@@ -528,7 +533,7 @@ child:
   store ptr null, ptr @main_record
   %key = load i64, ptr @key
   %s = call i32 @pthread_setspecific(i64 %key, ptr null)
-  br label %begin
+  br i1 %signals, label %begin, label %out
 begin:
   %failed = call i32 @pthread_create(ptr %thread, ptr null, ptr @monitor, ptr null)
   %ok = icmp eq i32 %failed, 0

@@ -24,7 +24,8 @@ MEMORY = 6 << 30
 """Bytes of address space of the process that runs cases."""
 CASE_S = 600.0
 """What a case may take, with its compilation."""
-KINDS = ("program", "change")
+KINDS = ("program", "units", "units-change", "change", "change", "change")
+"""In turn."""
 
 
 def main() -> int:
@@ -53,11 +54,23 @@ def text_of(case: str) -> str:
     from tests.frontends.ptx.fuzz import changes, programs
 
     kind, seed = case.split(":")
+    if kind.startswith("units"):
+        return "\n// the next unit\n".join(units_of(kind, int(seed)))
     if kind == "program":
         return programs.program(int(seed)).text
     texts = [changes.KERNEL.read_text()]
     texts += [programs.program(int(seed) * 7 + n).text for n in range(3)]
     return changes.changed(int(seed), texts)
+
+
+def units_of(kind: str, seed: int) -> list[str]:
+    """The units of a case; one of them is changed where the kind says so."""
+    from tests.frontends.ptx.fuzz import changes, units
+
+    texts = units.units(seed).texts
+    if kind == "units-change":
+        texts[seed % len(texts)] = changes.changed(seed, [texts[seed % len(texts)]])
+    return texts
 
 
 def run(case: str) -> str:
@@ -66,11 +79,15 @@ def run(case: str) -> str:
     Raises:
         Finding: what must not be.
     """
-    from tests.frontends.ptx.fuzz import cases, programs
+    from tests.frontends.ptx.fuzz import cases, programs, units
 
     kind, seed = case.split(":")
     if kind == "program":
         return cases.run_program(programs.program(int(seed)))
+    if kind == "units":
+        return cases.run_units(units.units(int(seed)))
+    if kind == "units-change":
+        return cases.run_changed_units(units_of(kind, int(seed)))
     return cases.run_text(text_of(case))
 
 
@@ -141,7 +158,7 @@ def fuzz(minutes: float, seed: int, out: Path) -> int:
     findings = number = 0
     server = Server()
     while time.monotonic() < end:
-        kind = KINDS[number % 5 != 0]
+        kind = KINDS[number % len(KINDS)]
         case = f"{kind}:{seed * 1_000_000 + number}"
         number += 1
         told = server.run(case)

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 from tests.frontends.ptx.fuzz.programs import Program, width
+from tests.frontends.ptx.fuzz.units import Units
 from tests.frontends.ptx.model_numbers import FORMATS, is_nan
 
 import gridlane
 from gridlane.core.errors import GridlaneError, PtxError
 from gridlane.core.options import KernelOptions
 from gridlane.cuda.raw.module import RawModule
-from gridlane.frontends.ptx import PtxModule, PtxSource, parse_ptx
+from gridlane.frontends.ptx import PtxModule, PtxSource, link, parse_ptx
 from gridlane.ir.types import PointerType
 from gridlane.ir.verifier import verify
 
@@ -53,12 +54,13 @@ def limited(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-def read(text: str) -> PtxModule | None:
-    """The module with all its kernels translated; None where the text is refused."""
+def read(*units: str) -> PtxModule | None:
+    """The module with all its kernels translated; None where the text, or one of several units, is
+    refused."""
     start = time.process_time()
     try:
         with limited(READING_S):
-            module = parse_ptx(text)
+            module = link([parse_ptx(text) for text in units]).module
             for name in module.entries:
                 verify(PtxSource(module, name).translate((), KernelOptions()))
     except PtxError as error:
@@ -111,6 +113,28 @@ def _same(kind: str, a: int, b: int) -> bool:
         return _same(half, a & low, b & low) and _same(half, a >> bits, b >> bits)
     of = FORMATS.get(kind)
     return a == b or (of is not None and is_nan(a, of) and is_nan(b, of))
+
+
+def run_units(program: Units) -> str:
+    """Compare what a program of several units computes with the rules; what came of it."""
+    try:
+        module = link([parse_ptx(text) for text in program.texts]).module
+    except Exception as error:
+        raise Finding(f"{type(error).__name__}: {error}") from error
+    for name, results in program.results.items():
+        out = np.zeros(max(1, len(results or ())), np.uint32)
+        told = _launched("interp", module, name, 1, 1, (out,))
+        if results is None:
+            if "nothing defines it" not in told:
+                raise Finding(f"{name} runs, and what it reads is not defined: {told}")
+        elif told or out[: len(results)].tolist() != results:
+            raise Finding(f"{name}: {out.tolist()}, and not {results} {told}")
+    return "equal"
+
+
+def run_changed_units(texts: list[str]) -> str:
+    """Link units of any text; what came of it."""
+    return "refused" if read(*texts) is None else "linked"
 
 
 def run_text(text: str) -> str:

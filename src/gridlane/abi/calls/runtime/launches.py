@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from gridlane.abi.calls import launches as driver
+from gridlane.abi.calls.launch_attributes import Chosen, attributes_of
 from gridlane.abi.calls.registry import implements
-from gridlane.abi.failure import INVALID_VALUE, fail
+from gridlane.abi.failure import INVALID_CONFIGURATION, INVALID_VALUE, fail
 from gridlane.abi.state import registered, streams
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import enums
 from gridlane.launch.dimensions import Dim3
-
-INVALID_CONFIGURATION = enums()["cudaError_t"].values["cudaErrorInvalidConfiguration"]
 
 
 def _dim3(given: Struct) -> Dim3:
@@ -36,13 +34,21 @@ def check_shape(grid: Dim3, block: Dim3, context: Context) -> None:
         )
 
 
-def launch(function: int, grid: Dim3, block: Dim3, pointers: int, shared: int, stream: int) -> None:
+def launch(
+    function: int,
+    grid: Dim3,
+    block: Dim3,
+    pointers: int,
+    shared: int,
+    stream: int,
+    chosen: Chosen,
+) -> None:
     """Append a launch."""
     found = streams.stream(stream)
     kernel = registered.function(function, found.context)
     check_shape(grid, block, found.context)
     params = driver.from_pointers(kernel, pointers)
-    driver.start(kernel, grid, block, shared, found, params)
+    driver.start(kernel, grid, block, shared, found, params, chosen)
 
 
 @implements("cudaLaunchKernel")
@@ -50,7 +56,16 @@ def launch_kernel(
     function: int, grid: Struct, block: Struct, pointers: int, shared: int, stream: int
 ) -> None:
     """Launch a kernel."""
-    launch(function, _dim3(grid), _dim3(block), pointers, shared, stream)
+    launch(function, _dim3(grid), _dim3(block), pointers, shared, stream, Chosen())
+
+
+@implements("cudaLaunchCooperativeKernel")
+def launch_cooperative(
+    function: int, grid: Struct, block: Struct, pointers: int, shared: int, stream: int
+) -> None:
+    """Launch a kernel whose blocks may wait for each other."""
+    chosen = Chosen(cooperative=True)
+    launch(function, _dim3(grid), _dim3(block), pointers, shared, stream, chosen)
 
 
 @implements("cudaLaunchKernelExC")
@@ -58,6 +73,6 @@ def launch_with_config(config: Struct | None, function: int, pointers: int) -> N
     """Launch a kernel with attributes."""
     if config is None:
         fail(INVALID_VALUE, "no configuration")
-    driver.check_attributes(config.attrs, config.numAttrs)
+    chosen = attributes_of(config.attrs, config.numAttrs)
     grid, block = _dim3(config.gridDim), _dim3(config.blockDim)
-    launch(function, grid, block, pointers, config.dynamicSmemBytes, config.stream)
+    launch(function, grid, block, pointers, config.dynamicSmemBytes, config.stream, chosen)

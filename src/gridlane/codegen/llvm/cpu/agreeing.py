@@ -72,10 +72,10 @@ def agreement(state: Emission, loop: control.Loop) -> Agreement | None:
     ops = [op for region in loop.regions() for op in region.walk()]
     if len(ops) > MOST_OPS or any(_is_foreign(around, loop, op) for op in ops):
         return None
-    entering = _entering(around, loop, ops)
-    assumed = {var: guess for var in entering if (guess := _guess(around, var))}
+    known = entering(around, loop, ops)
+    assumed = {var: guess for var in known if (guess := _guess(around, var))}
     while assumed:
-        shapes = LoopShapes(loop, around, entering | assumed)
+        shapes = LoopShapes(loop, around, known | assumed)
         lost = [var for var in assumed if shapes.variables[var].kind is Kind.VARYING]
         if not lost:
             return Agreement(shapes, assumed) if _is_better(shapes, around, loop, ops) else None
@@ -94,7 +94,7 @@ def _is_foreign(around: Shapes, loop: control.Loop, op: Op) -> bool:
     return op.cross_lane
 
 
-def _entering(around: Shapes, loop: control.Loop, ops: list[Op]) -> dict[Var, Shape]:
+def entering(around: Shapes, loop: control.Loop, ops: list[Op]) -> dict[Var, Shape]:
     """The loop's variables that code outside of it accesses, too, with their shapes."""
     inside = set(ops)
     found: dict[Var, Shape] = {}

@@ -12,6 +12,7 @@ from gridlane.codegen.llvm.cpu.agreeing import agree, agreed, agreement
 from gridlane.codegen.llvm.cpu.dispatch import emit_op, emits
 from gridlane.codegen.llvm.cpu.lanes import Emission
 from gridlane.codegen.llvm.cpu.prefetch import steps_of
+from gridlane.codegen.llvm.cpu.serial import run_serially, serial
 from gridlane.codegen.llvm.cpu.shapes import VARYING
 from gridlane.codegen.llvm.cpu.wholes import all_lanes_pass, is_testable
 from gridlane.ir.op import Op
@@ -235,10 +236,12 @@ def _whole_iterations(state: Emission, op: control.Loop, guard: int) -> None:
 @emits(control.Loop)
 def emit_loop(state: Emission, op: control.Loop) -> None:
     """Emit a loop, and a copy of it for lanes that agree where it starts."""
-    is_plain = state.copies > _MAX_COPIES or _leading_guard(state, op) is not None
-    found = None if is_plain else agreement(state, op)
-    if found is None:
+    if state.copies > _MAX_COPIES or _leading_guard(state, op) is not None:
         _loop(state, op)
+        return
+    found = agreement(state, op)
+    if found is None:
+        _lanes_apart(state, op)
         return
     work, before = state.work, state.mask
     same, apart, met = state.body.label("same"), state.body.label("apart"), state.body.label("met")
@@ -251,10 +254,23 @@ def emit_loop(state: Emission, op: control.Loop) -> None:
     _close(state, met)
     state.work = work
     _open(state, apart)
-    _loop(state, op)
+    _lanes_apart(state, op)
     _close(state, met)
     _open(state, met)
     state.mask = before
+
+
+def _lanes_apart(state: Emission, op: control.Loop) -> None:
+    """Emit a loop whose lanes may do different things, by masks or one lane after the other."""
+    found = serial(state, op)
+    if found is None:
+        _loop(state, op)
+        return
+    work = state.work
+    state.copies += _ALL_COPIES
+    run_serially(state, found, lambda: _loop(state, op))
+    state.copies -= _ALL_COPIES
+    state.work += (state.work - work) * (state.lanes_of_vector - 1)
 
 
 def _loop(state: Emission, op: control.Loop) -> None:

@@ -108,7 +108,7 @@ def _emitted(
     ops = shapes.places.order
     loops = sum(isinstance(op, Loop) for op in ops)
     state.repeats_loops = loops <= MOST_REPEATED_LOOPS
-    state.turns = len(ops) <= turns.MOST and takes_turns(ops)
+    state.turns = takes_turns(ops)
     state.body.piece = PIECE if len(ops) > LARGE and not state.turns else 0
     state.used = {value for op in ops for value in op.operands()}
     _prologue(state, slots)

@@ -41,10 +41,10 @@ def choose(function: Function, block: tuple[int, int, int], vector_bytes: int) -
     """The layout for a kernel: warps where lanes exchange data, else as many lanes as the machine's
     vectors hold of the most common float or integer type, and never more than the block needs.
 
-    By volatile loads the lanes of a warp may exchange data without a barrier, as in reductions that
-    were written before there was one of a warp."""
+    By volatile loads, and by fences, the lanes of a warp may exchange data without a barrier, as in
+    reductions that were written before there was one of a warp."""
     threads = block[0] * block[1] * block[2]
-    if any(op.cross_lane or _is_volatile(op) for op in function.body.walk()):
+    if any(op.cross_lane or _orders_lanes(op) for op in function.body.walk()):
         return Layout(block, WARP)
     lanes = max(4, vector_bytes // _typical_size(function)) * _times(function)
     while lanes > 1 and lanes // 2 >= threads:
@@ -52,8 +52,8 @@ def choose(function: Function, block: tuple[int, int, int], vector_bytes: int) -
     return Layout(block, lanes)
 
 
-def _is_volatile(op: Op) -> bool:
-    return isinstance(op, memory.Load) and op.volatile
+def _orders_lanes(op: Op) -> bool:
+    return isinstance(op, grid.Fence) or (isinstance(op, memory.Load) and op.volatile)
 
 
 _STREAMS = ((16, 128, 16), (40, 1 << 30, 4))

@@ -29,7 +29,7 @@ def for_each_lane(
         return _unrolled(state, operands, results, emit)
     body = state.body
     arrays = [_held(state, rep, type_) for rep, type_ in operands]
-    outputs = [body.alloca(widen(scalar_name(type_), state.lanes), align=64) for type_ in results]
+    outputs = [body.alloca(widen(memory_name(type_), state.lanes), align=64) for type_ in results]
     width = f"i{state.lanes}"
     counter = body.alloca(width)
     body.do(f"store {width} {state.bits(state.mask)}, ptr {counter}")

@@ -16,9 +16,6 @@ from gridlane.core.config import config
 from gridlane.core.errors import GridlaneError
 from gridlane.ir.ops import grid
 
-MOST = 8192
-"""The most ops of a kernel that is one coroutine."""
-
 _ALIGN = 512
 """Of frames: as that of the widest vector, 32 numbers of 64 bits, and more."""
 

@@ -55,6 +55,13 @@ public:
     __device__ static dim3 dim_threads() { return blockDim; }
 };
 GRIDLANE_DEVICE thread_block this_thread_block() { return {}; }
+// Memory for tiles of more than 32 threads, which have their own: see gridlane/wide_tiles.h.
+template <unsigned threads = 1024> struct block_tile_memory { unsigned long long unused; };
+template <unsigned threads>
+GRIDLANE_DEVICE thread_block this_thread_block(block_tile_memory<threads> &)
+{
+    return {};
+}
 
 // --- a grid
 
@@ -63,7 +70,7 @@ extern "C" __device__ __attribute__((convergent)) unsigned cudaCGSynchronizeGrid
 
 class grid_group {
 public:
-    // Refused when a kernel that reaches it is loaded, as nothing defines the function.
+    // A device whose blocks need not all run at once refuses a kernel that reaches it.
     __device__ static void sync() { cudaCGSynchronizeGrid(0, 0); }
     __device__ static bool is_valid() { return true; }
     __device__ static unsigned long long block_rank()
@@ -158,14 +165,16 @@ template <typename Parent> struct whole {
     __device__ static unsigned size() { return threads_of_block(); }
 };
 template <unsigned M_, typename P_> struct whole<thread_block_tile<M_, P_>> {
-    __device__ static unsigned rank() { return lane() & (M_ - 1); }
+    __device__ static unsigned rank() { return (M_ > 32 ? rank_in_block() : lane()) & (M_ - 1); }
     __device__ static unsigned size() { return M_; }
 };
 
 }  // namespace gridlane
 
-template <unsigned N_, typename Parent> class thread_block_tile {
-    static_assert(N_ >= 1 && N_ <= 32 && (N_ & (N_ - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
+namespace gridlane {
+
+template <unsigned N_, typename Parent, bool is_wide = (N_ > 32)> class tile_of {
+    static_assert(N_ >= 1 && (N_ & (N_ - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
 
 public:
     __device__ unsigned gridlane_lanes() const
@@ -216,6 +225,13 @@ private:
     }
 };
 
+}  // namespace gridlane
+
+#include "gridlane/wide_tiles.h"
+
+template <unsigned N_, typename Parent>
+class thread_block_tile : public gridlane::tile_of<N_, Parent> {};
+
 // A tile whose larger group is not in its type.
 template <unsigned N_> class thread_block_tile<N_, void> : public thread_block_tile<N_, thread_block> {
     unsigned meta_rank, meta_size;
@@ -260,6 +276,7 @@ public:
 
 template <unsigned N_, typename G_> GRIDLANE_DEVICE thread_block_tile<N_, G_> tiled_partition(const G_ &)
 {
+    gridlane::begin_tiles<N_, G_>();
     return {};
 }
 GRIDLANE_DEVICE thread_group tiled_partition(const thread_group &, unsigned size)
@@ -284,6 +301,16 @@ GRIDLANE_DEVICE void invoke_one(const G_ &g, F_ &&call, A_ &&...each)
 {
     if (g.thread_rank() == 0)
         call(static_cast<A_ &&>(each)...);
+}
+// And all threads get the result.
+template <typename G_, typename F_, typename... A_>
+GRIDLANE_DEVICE auto invoke_one_broadcast(const G_ &g, F_ &&call, A_ &&...each)
+    -> decltype(call(static_cast<A_ &&>(each)...))
+{
+    decltype(call(static_cast<A_ &&>(each)...)) made{};
+    if (g.thread_rank() == 0)
+        made = call(static_cast<A_ &&>(each)...);
+    return g.shfl(made, 0);
 }
 template <typename G_> GRIDLANE_DEVICE unsigned thread_rank(const G_ &g) { return (unsigned)g.thread_rank(); }
 template <typename G_> GRIDLANE_DEVICE unsigned group_size(const G_ &g) { return (unsigned)g.size(); }

@@ -36,19 +36,46 @@ GRIDLANE_DEVICE __nv_bfloat16 atomicAdd(__nv_bfloat16 *p, __nv_bfloat16 v)
 
 GRIDLANE_BOTH __nv_bfloat16 __float2bfloat16(float x) { return __nv_bfloat16(x); }
 GRIDLANE_BOTH __nv_bfloat16 __float2bfloat16_rn(float x) { return __nv_bfloat16(x); }
-GRIDLANE_BOTH __nv_bfloat16 __float2bfloat16_rz(float x)
+// The upper half of the word, and one more where that is further in the direction.
+GRIDLANE_BOTH __nv_bfloat16 gridlane_bfloat(float x, bool further)
 {
-    unsigned bits = __builtin_bit_cast(unsigned, x);
-    unsigned short kept = (unsigned short)(x != x ? 0x7fff : bits >> 16);
+    unsigned bits = __builtin_bit_cast(unsigned, x), more = further && bits & 0xffff ? 1 : 0;
+    unsigned short kept = (unsigned short)(x != x ? 0x7fff : (bits >> 16) + more);
     return __builtin_bit_cast(__nv_bfloat16, kept);
 }
+GRIDLANE_BOTH __nv_bfloat16 __float2bfloat16_rz(float x) { return gridlane_bfloat(x, false); }
+GRIDLANE_BOTH __nv_bfloat16 __float2bfloat16_ru(float x) { return gridlane_bfloat(x, x > 0); }
+GRIDLANE_BOTH __nv_bfloat16 __float2bfloat16_rd(float x) { return gridlane_bfloat(x, x < 0); }
 GRIDLANE_BOTH __nv_bfloat16 __double2bfloat16(double x) { return __nv_bfloat16(x); }
 GRIDLANE_BOTH float __bfloat162float(__nv_bfloat16 x) { return (float)x; }
-GRIDLANE_BOTH __nv_bfloat16 __int2bfloat16_rn(int x) { return __nv_bfloat16(x); }
-GRIDLANE_BOTH __nv_bfloat16 __uint2bfloat16_rn(unsigned x) { return __nv_bfloat16(x); }
-GRIDLANE_DEVICE int __bfloat162int_rn(__nv_bfloat16 x) { return __float2int_rn(x); }
-GRIDLANE_DEVICE int __bfloat162int_rz(__nv_bfloat16 x) { return __float2int_rz(x); }
-GRIDLANE_DEVICE unsigned __bfloat162uint_rz(__nv_bfloat16 x) { return __float2uint_rz(x); }
+// By a float, whose last bit is set where it is not exact: so both roundings are one.
+#define GRIDLANE_FROM_INTEGER(T, name, by, Wide)                                               \
+    GRIDLANE_CONST __nv_bfloat16 __##name##2bfloat16_rn(T x)                                   \
+    {                                                                                          \
+        float cut = __##by##2float_rz(x);                                                      \
+        unsigned odd = (Wide)cut != (Wide)x;                                                   \
+        return __nv_bfloat16(__uint_as_float(__float_as_uint(cut) | odd));                     \
+    }                                                                                          \
+    GRIDLANE_CONST __nv_bfloat16 __##name##2bfloat16_rz(T x)                                   \
+    {                                                                                          \
+        return __float2bfloat16_rz(__##by##2float_rz(x));                                      \
+    }                                                                                          \
+    GRIDLANE_CONST __nv_bfloat16 __##name##2bfloat16_ru(T x)                                   \
+    {                                                                                          \
+        return __float2bfloat16_ru(__##by##2float_ru(x));                                      \
+    }                                                                                          \
+    GRIDLANE_CONST __nv_bfloat16 __##name##2bfloat16_rd(T x)                                   \
+    {                                                                                          \
+        return __float2bfloat16_rd(__##by##2float_rd(x));                                      \
+    }
+GRIDLANE_FROM_INTEGER(short, short, int, long long)
+GRIDLANE_FROM_INTEGER(unsigned short, ushort, uint, long long)
+GRIDLANE_FROM_INTEGER(int, int, int, long long)
+GRIDLANE_FROM_INTEGER(unsigned, uint, uint, long long)
+GRIDLANE_FROM_INTEGER(long long, ll, ll, long long)
+GRIDLANE_FROM_INTEGER(unsigned long long, ull, ull, unsigned long long)
+#undef GRIDLANE_FROM_INTEGER
+GRIDLANE_INTEGERS(__bfloat16, __nv_bfloat16)
 GRIDLANE_BOTH short __bfloat16_as_short(__nv_bfloat16 x) { return __builtin_bit_cast(short, x); }
 GRIDLANE_BOTH unsigned short __bfloat16_as_ushort(__nv_bfloat16 x)
 {
@@ -83,3 +110,13 @@ GRIDLANE_BOTH __nv_bfloat16 __low2bfloat16(__nv_bfloat162 v) { return v.x; }
 GRIDLANE_BOTH __nv_bfloat16 __high2bfloat16(__nv_bfloat162 v) { return v.y; }
 GRIDLANE_BOTH __nv_bfloat162 __low2bfloat162(__nv_bfloat162 v) { return {v.x, v.x}; }
 GRIDLANE_BOTH __nv_bfloat162 __high2bfloat162(__nv_bfloat162 v) { return {v.y, v.y}; }
+GRIDLANE_BOTH __nv_bfloat162 __lows2bfloat162(__nv_bfloat162 a, __nv_bfloat162 b) { return {a.x, b.x}; }
+GRIDLANE_BOTH __nv_bfloat162 __highs2bfloat162(__nv_bfloat162 a, __nv_bfloat162 b) { return {a.y, b.y}; }
+
+#define CUDART_INF_BF16 __ushort_as_bfloat16((unsigned short)0x7F80u)
+#define CUDART_NAN_BF16 __ushort_as_bfloat16((unsigned short)0x7FFFu)
+#define CUDART_ZERO_BF16 __ushort_as_bfloat16((unsigned short)0x0000u)
+#define CUDART_NEG_ZERO_BF16 __ushort_as_bfloat16((unsigned short)0x8000u)
+#define CUDART_ONE_BF16 __ushort_as_bfloat16((unsigned short)0x3F80u)
+#define CUDART_MAX_NORMAL_BF16 __ushort_as_bfloat16((unsigned short)0x7F7Fu)
+#define CUDART_MIN_DENORM_BF16 __ushort_as_bfloat16((unsigned short)0x0001u)

@@ -51,24 +51,26 @@ GRIDLANE_BOTH __half __ull2half_rn(unsigned long long x) { return __half(x); }
     }
 GRIDLANE_ROUNDED(rz, "rz") GRIDLANE_ROUNDED(ru, "rp") GRIDLANE_ROUNDED(rd, "rm")
 #undef GRIDLANE_ROUNDED
-#define GRIDLANE_TO_INTEGERS(suffix)                                                               \
-    GRIDLANE_DEVICE int __half2int_##suffix(__half x) { return __float2int_##suffix(x); }          \
-    GRIDLANE_DEVICE unsigned __half2uint_##suffix(__half x) { return __float2uint_##suffix(x); }   \
-    GRIDLANE_DEVICE short __half2short_##suffix(__half x)                                          \
-    {                                                                                              \
-        return (short)max(-32768, min(32767, __float2int_##suffix(x)));                            \
-    }                                                                                              \
-    GRIDLANE_DEVICE unsigned short __half2ushort_##suffix(__half x)                                \
-    {                                                                                              \
-        return (unsigned short)min(65535u, __float2uint_##suffix(x));                              \
-    }                                                                                              \
-    GRIDLANE_DEVICE long long __half2ll_##suffix(__half x) { return __float2ll_##suffix(x); }      \
-    GRIDLANE_DEVICE unsigned long long __half2ull_##suffix(__half x)                               \
-    {                                                                                              \
-        return __float2ull_##suffix(x);                                                            \
+#define GRIDLANE_ROUNDED(T, name, suffix, ptx, c)                                   \
+    GRIDLANE_CONST __half __##name##2half_##suffix(T x)                             \
+    {                                                                               \
+        unsigned short y;                                                           \
+        asm("cvt." ptx " %0, %1;" : "=h"(y) : c(x));                                \
+        return __builtin_bit_cast(__half, y);                                       \
     }
-GRIDLANE_TO_INTEGERS(rn) GRIDLANE_TO_INTEGERS(rz) GRIDLANE_TO_INTEGERS(ru) GRIDLANE_TO_INTEGERS(rd)
-#undef GRIDLANE_TO_INTEGERS
+#define GRIDLANE_FROM_INTEGER(T, name, ptx, c)              \
+    GRIDLANE_ROUNDED(T, name, rz, "rz.f16." ptx, c)         \
+    GRIDLANE_ROUNDED(T, name, ru, "rp.f16." ptx, c)         \
+    GRIDLANE_ROUNDED(T, name, rd, "rm.f16." ptx, c)
+GRIDLANE_FROM_INTEGER(short, short, "s16", "h")
+GRIDLANE_FROM_INTEGER(unsigned short, ushort, "u16", "h")
+GRIDLANE_FROM_INTEGER(int, int, "s32", "r")
+GRIDLANE_FROM_INTEGER(unsigned, uint, "u32", "r")
+GRIDLANE_FROM_INTEGER(long long, ll, "s64", "l")
+GRIDLANE_FROM_INTEGER(unsigned long long, ull, "u64", "l")
+#undef GRIDLANE_FROM_INTEGER
+#undef GRIDLANE_ROUNDED
+GRIDLANE_INTEGERS(__half, __half)
 GRIDLANE_BOTH short __half_as_short(__half x) { return __builtin_bit_cast(short, x); }
 GRIDLANE_BOTH unsigned short __half_as_ushort(__half x)
 {
@@ -98,3 +100,5 @@ GRIDLANE_BOTH __half2 __highs2half2(__half2 a, __half2 b) { return __half2(a.y, 
 #define CUDART_ZERO_FP16 __ushort_as_half((unsigned short)0x0000u)
 #define CUDART_ONE_FP16 __ushort_as_half((unsigned short)0x3C00u)
 #define CUDART_MAX_NORMAL_FP16 __ushort_as_half((unsigned short)0x7BFFu)
+#define CUDART_MIN_DENORM_FP16 __ushort_as_half((unsigned short)0x0001u)
+#define CUDART_NEG_ZERO_FP16 __ushort_as_half((unsigned short)0x8000u)

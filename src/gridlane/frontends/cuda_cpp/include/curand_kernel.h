@@ -1,8 +1,10 @@
 // Random numbers in kernels.
 #pragma once
 
+#include "curand.h"
 #include "curand_philox4x32_x.h"
 #include "curand_mrg32k3a.h"
+#include "curand_sobol.h"
 #include "curand_xorwow.h"
 
 // --- numbers above 0, up to and with 1
@@ -124,7 +126,7 @@ GRIDLANE_DEVICE double2 curand_normal2_double(curandStateMRG32k3a *s)
     __device__ inline unsigned curand_poisson(State *s, double mean)                           \
     {                                                                                          \
         if (mean > 4000.0)                                                                     \
-            return (unsigned)(::sqrt(mean) * curand_normal(s) + mean + 0.5);                   \
+            return (unsigned)(::sqrt(mean) * curand_normal_double(s) + mean + 0.5);            \
         unsigned count = 0;                                                                    \
         for (double part; mean > 0.0; mean -= part) {                                          \
             part = mean < 64.0 ? mean : 32.0;                                                  \
@@ -155,3 +157,74 @@ GRIDLANE_DEVICE float4 curand_normal4(curandStatePhilox4_32_10 *s)
     float2 a = gridlane_normals(x.x, x.y), b = gridlane_normals(x.z, x.w);
     return {a.x, a.y, b.x, b.y};
 }
+GRIDLANE_DEVICE float4 curand_log_normal4(curandStatePhilox4_32_10 *s, float mean, float stddev)
+{
+    float4 n = curand_normal4(s);
+    return {::expf(mean + stddev * n.x), ::expf(mean + stddev * n.y), ::expf(mean + stddev * n.z),
+            ::expf(mean + stddev * n.w)};
+}
+GRIDLANE_DEVICE double4 curand_uniform4_double(curandStatePhilox4_32_10 *s)
+{
+    double2 a = curand_uniform2_double(s), b = curand_uniform2_double(s);
+    return {a.x, a.y, b.x, b.y};
+}
+GRIDLANE_DEVICE double4 curand_normal4_double(curandStatePhilox4_32_10 *s)
+{
+    double2 a = curand_normal2_double(s), b = curand_normal2_double(s);
+    return {a.x, a.y, b.x, b.y};
+}
+GRIDLANE_DEVICE double4 curand_log_normal4_double(curandStatePhilox4_32_10 *s, double mean,
+                                                  double stddev)
+{
+    double2 a = curand_log_normal2_double(s, mean, stddev);
+    double2 b = curand_log_normal2_double(s, mean, stddev);
+    return {a.x, a.y, b.x, b.y};
+}
+GRIDLANE_DEVICE uint4 curand_poisson4(curandStatePhilox4_32_10 *s, double mean)
+{
+    if (mean > 4000.0) {
+        double4 n = curand_normal4_double(s);
+        double size = ::sqrt(mean), middle = mean + 0.5;
+        return {(unsigned)(size * n.x + middle), (unsigned)(size * n.y + middle),
+                (unsigned)(size * n.z + middle), (unsigned)(size * n.w + middle)};
+    }
+    unsigned x = curand_poisson(s, mean), y = curand_poisson(s, mean), z = curand_poisson(s, mean);
+    return {x, y, z, curand_poisson(s, mean)};
+}
+
+// --- what needs tables of cuRAND's host library, which is not here: a kernel that reaches one of
+// these is refused by name, as nothing defines the function
+
+struct curandDiscreteDistribution_st;
+typedef curandDiscreteDistribution_st *curandDiscreteDistribution_t;
+extern "C" __device__ unsigned curand_discrete_needs_tables_of_the_host(
+    void *state, curandDiscreteDistribution_t distribution);
+template <typename S_>
+GRIDLANE_DEVICE unsigned curand_discrete(S_ *s, curandDiscreteDistribution_t distribution)
+{
+    return curand_discrete_needs_tables_of_the_host(s, distribution);
+}
+template <typename S_>
+GRIDLANE_DEVICE uint4 curand_discrete4(S_ *s, curandDiscreteDistribution_t distribution)
+{
+    unsigned x = curand_discrete(s, distribution), y = curand_discrete(s, distribution);
+    unsigned z = curand_discrete(s, distribution);
+    return {x, y, z, curand_discrete(s, distribution)};
+}
+
+struct mtgp32_kernel_params;
+typedef mtgp32_kernel_params mtgp32_kernel_params_t;
+struct curandStateMtgp32 {
+    unsigned s[1024];
+    int offset, pIdx;
+    mtgp32_kernel_params *k;
+};
+typedef curandStateMtgp32 curandStateMtgp32_t;
+extern "C" __device__ unsigned curand_mtgp32_needs_tables_of_the_host(curandStateMtgp32 *state);
+GRIDLANE_DEVICE unsigned curand(curandStateMtgp32 *s)
+{
+    return curand_mtgp32_needs_tables_of_the_host(s);
+}
+GRIDLANE_DEVICE float curand_uniform(curandStateMtgp32 *s) { return gridlane_uniform(curand(s)); }
+GRIDLANE_DEVICE double curand_uniform_double(curandStateMtgp32 *s) { return curand_uniform(s); }
+GRIDLANE_DEVICE float curand_normal(curandStateMtgp32 *s) { return curand_uniform(s); }

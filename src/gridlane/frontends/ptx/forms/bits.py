@@ -126,12 +126,10 @@ def prmt(t: Values, m: Match, o: Operands) -> None:
 @form("lop3 .b32", "d, a, b, c, table")
 @form("lop3 .or|and .b32", "d, a, b, c, table, q")
 def lop3(t: Values, m: Match, o: Operands) -> None:
-    """Any function of three bits, by its table of eight."""
-    if not isinstance(o[4], Number):
-        t.fail("the table is a constant")
-    table = int(o[4].value)
-    if not 0 <= table <= 255:
-        t.fail(f"the table is 0 to 255, not {table}")
+    """Any function of three bits, by its table of eight: the low bits of a constant."""
+    if not isinstance(o[4], Number) or o[4].is_float:
+        t.fail("the table is an integer constant")
+    table = int(o[4].value) & 255
     made = logical(t, [t.read(each, u32) for each in o[1:4]], table)
     if len(o) == 6:
         first, second = t.both(o[0])

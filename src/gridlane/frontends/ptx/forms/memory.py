@@ -144,7 +144,8 @@ def policy(t: Values, m: Match, o: Operands) -> None:
 
 @form("isspacep .global|shared|shared::cta|shared::cluster|local|const", "d, a")
 def isspacep(t: Values, m: Match, o: Operands) -> None:
-    """Whether a generic address is of a space."""
+    """Whether a generic address is of a space. Kernel parameters are of global memory, as the ISA
+    says, wherever their copies are."""
     operand, space = o[1], SPACES[m.modifiers[0].replace("cluster", "cta")]
     if not isinstance(operand, Reg):
         t.fail("the source is a register")
@@ -153,10 +154,54 @@ def isspacep(t: Values, m: Match, o: Operands) -> None:
         known: Value = t.b.const(value.type.space is space, b1)
     else:
         known = _is_of(t, operand, space)
+    if space is Space.LOCAL:
+        known = t.b.and_(known, t.b.not_(_is_parameter(t, operand)))
     if space is Space.GLOBAL:
         is_constant = _is_constant(t, value)
         known = t.b.and_(known, is_constant if m.has("const") else t.b.not_(is_constant))
+        if m.has("global"):
+            known = t.b.or_(known, _is_parameter(t, operand))
     t.write(o[0], known)
+
+
+@form("isspacep .param|param::entry", "d, a")
+def is_parameter(t: Values, m: Match, o: Operands) -> None:
+    """Whether a generic address is of a parameter of the kernel."""
+    if not isinstance(o[1], Reg):
+        t.fail("the source is a register")
+    t.write(o[0], _is_parameter(t, o[1]))
+
+
+def _is_parameter(t: Values, operand: Reg) -> Value:
+    """The same: of one whose address is taken, and which lies in local memory therefore."""
+    found: Value = t.b.const(False, b1)
+    value = t.of(operand.register)
+    parameters = t.variables.whole.addressed_parameters()
+    if isinstance(value.type, PointerType):
+        if parameters and value.type.space is Space.LOCAL:
+            t.numbers(Space.LOCAL)  # the next attempt knows where they are
+        return found
+    if not parameters or Place.LOCAL not in t.places(Space.LOCAL):
+        return found
+    segments = t.variables.whole.segments
+    for each in parameters:
+        start = Place.LOCAL.start + segments.offset(Place.LOCAL, each)
+        offset = t.b.sub(t.as_type(value, u64), t.b.const(start, u64))
+        found = t.b.or_(found, t.b.lt(offset, t.b.const(each.size, u64)))
+    return found
+
+
+@form("istypep .texref|surfref|samplerref", "d, a")
+def istypep(t: Values, m: Match, o: Operands) -> None:
+    """Whether a number is the handle of a texture or surface that the module names. There are no
+    samplers apart from textures."""
+    handle = t.read(o[1], u64)
+    found: Value = t.b.const(False, b1)
+    for each in t.variables.whole.module.variables.values():
+        if each.reference == m.modifiers[0]:
+            own = t.variables.value(t, Symbol(each.name, each))
+            found = t.b.or_(found, t.b.eq(handle, own))
+    t.write(o[0], found)
 
 
 def _is_constant(t: Values, value: Value) -> Value:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
 from gridlane.core.dtypes import b1, i32, u32
+from gridlane.frontends.ptx.forms.functions import function
 from gridlane.frontends.ptx.forms.memory import SCOPES
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Number, Operand
 from gridlane.frontends.ptx.values import Values
 from gridlane.ir.ops import arith
 from gridlane.ir.ops.grid import (
+    Axis,
     Barrier,
     BarrierArrive,
     BarrierPart,
     BarrierReduce,
+    BlockDim,
     Fence,
+    GridSync,
     MemoryOrder,
     MemoryScope,
     Reduction,
@@ -45,12 +53,41 @@ def _is_aligned(m: Match) -> bool:
 @form("barrier [.cta] .sync [.aligned]", "a, b?")
 def barrier(t: Values, m: Match, o: Operands) -> None:
     """Wait for the block, or for some threads of it."""
+    false = t.b.const(False, b1)
     if len(o) == 2:
-        false = t.b.const(False, b1)
         t.b.emit(BarrierPart(Reduction.NONE, *_part(t, *o), false, _is_aligned(m)))
         return
-    _number(t, o[0])  # all threads of the block wait at it, whatever it is
-    t.b.emit(Barrier())
+    number = _number(t, o[0])
+    if _may_arrive(t, o[0]):
+        t.b.emit(BarrierPart(Reduction.NONE, number, _all(t), false, _is_aligned(m)))
+        return
+    t.b.emit(Barrier())  # all threads of the block wait at it, whatever its number is
+
+
+_ARRIVALS = re.compile(r"\bbar(?:rier)?(?:\.cta)?\.arrive(?:\.aligned)?\s+([^\s,;]+)")
+
+
+@lru_cache(maxsize=8)
+def _arrivals(code: str) -> frozenset[str]:
+    return frozenset(_ARRIVALS.findall(code))
+
+
+def _may_arrive(t: Values, number: Operand) -> bool:
+    """Whether some threads may come to a barrier of the whole block without waiting at it. Where
+    registers hold numbers, the barrier 0 is taken to be the usual one, at which all wait."""
+    found = _arrivals(t.text.code)
+    if not found or not isinstance(number, Number):
+        return bool(found)
+    others = any(not each.isdigit() for each in found) and number.value != 0
+    return others or str(number.value) in found
+
+
+def _all(t: Values) -> Value:
+    """The threads of the block, in whole warps."""
+    b = t.b
+    x, y, z = (b.cast(b.value(BlockDim(axis)), u32) for axis in Axis)
+    threads = b.add(b.mul(x, b.mul(y, z)), b.const(31, u32))
+    return b.and_(threads, b.const(~31 & u32.max, u32))
 
 
 @form("bar [.cta] .arrive", "a, b")
@@ -112,6 +149,12 @@ def fence_of_ways(t: Values, m: Match, o: Operands) -> None:
     """Order a thread's accesses by several ways to the same memory. There is one way here."""
 
 
+@form("fence .proxy .tensormap::generic .release .cta|cluster|gpu|sys")
+@form("fence .proxy .tensormap::generic .acquire .cta|cluster|gpu|sys", "a, size")
+def fence_of_tensors(t: Values, m: Match, o: Operands) -> None:
+    """Order accesses to the descriptions of tensors, of which there are none."""
+
+
 @form("fence .mbarrier_init .release .cluster")
 @form("fence .acquire|release .sync_restrict::shared::cta .cluster")
 def fence_of_some(t: Values, m: Match, o: Operands) -> None:
@@ -138,3 +181,10 @@ def breakpoint_(t: Values, m: Match, o: Operands) -> None:
 @form("setmaxnreg .inc|dec .sync .aligned .u32", "n")
 def registers(t: Values, m: Match, o: Operands) -> None:
     """A hint of how many registers the warp needs."""
+
+
+@function("cudaCGSynchronizeGrid")
+def grid_sync(t: Values, arguments: Sequence[Value]) -> Sequence[Value]:
+    """The barrier of cooperative groups, where a call asks CUDA's library for it."""
+    t.b.emit(GridSync())
+    return [t.b.const(0, u32)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gridlane.core.dtypes import b1, i32, u32
+from gridlane.core.dtypes import b1, f32, i32, u32
 from gridlane.frontends.ptx.forms.table import Match, form
 from gridlane.frontends.ptx.operands import Operand, Pair, Sink
 from gridlane.frontends.ptx.values import Values
@@ -129,6 +129,31 @@ def match_all(t: Values, m: Match, o: Operands) -> None:
     lanes, same = t.b.emit(warp.MatchAll(t.read(o[2], u32), t.read(o[1], m.type))).results
     t.write(first, lanes)
     t.write(second, same)
+
+
+_NAN = 0x7FFFFFFF
+
+
+@form("redux .sync .min|max [.abs] [.NaN] .f32", "d, a, mask")
+def redux_float(t: Values, m: Match, o: Operands) -> None:
+    """The least or the greatest number of lanes, -0 below 0, as the order of integers. NaN comes
+    first with .NaN, and last without."""
+    b = t.b
+    bits = b.bitcast(t.read(o[1], f32), u32)
+    size = b.and_(bits, b.const(_NAN, u32))
+    sign = b.const(1 << 31, u32)
+    if m.has("abs"):
+        bits = size
+    is_negative = b.binary(arith.Ne, b.and_(bits, sign), b.const(0, u32))
+    place = b.select(is_negative, b.not_(bits), b.or_(bits, sign))
+    of_nan = b.const(0 if m.has("min") == m.has("NaN") else u32.max, u32)
+    place = b.select(b.binary(arith.Gt, size, b.const(0x7F800000, u32)), of_nan, place)
+    kind = warp.WarpReduction(m.modifiers[1])
+    found = t.emit(warp.WarpReduce(kind, t.read(o[2], u32), place))
+    is_negative = b.eq(b.and_(found, sign), b.const(0, u32))
+    made = b.select(is_negative, b.not_(found), b.and_(found, b.const(_NAN, u32)))
+    made = b.select(b.eq(found, of_nan), b.const(_NAN, u32), made)
+    t.write(o[0], b.bitcast(made, f32))
 
 
 @form("redux .sync .add|min|max .u32|s32", "d, a, mask")

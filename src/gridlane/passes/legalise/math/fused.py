@@ -30,7 +30,8 @@ def _up(form: Format) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Wide:
-    """An unsigned integer of two words; shift amounts are signed words below the width."""
+    """An unsigned integer of two words; shift amounts are signed words from 0 to below its width.
+    A shift by a word or more is one of whole words first, so that the rest is below a word."""
 
     high: Expression
     low: Expression
@@ -42,18 +43,19 @@ class Wide:
 
     def down(self, n: Expression) -> Wide:
         """Shift right; the last bit is sticky."""
-        # A shift by a word or more gives 0, as does one by a negative amount, which reads as huge.
-        word, w = self.bits, n.writer
-        low = (self.low >> n) | (self.high << (word - n)) | (self.high >> (n - word))
-        lost = w.select(n >= word, self.low, self.low << (word - n))
-        lost = lost | (self.high << (2 * word - n))
-        return Wide(self.high >> n, low | w.select(lost.differs(0), w.const(1, low.dtype), 0))
+        w, by, back = n.writer, n & (self.bits - 1), ~n & (self.bits - 1)
+        is_far = n >= self.bits
+        high, low = w.select(is_far, 0, self.high), w.select(is_far, self.high, self.low)
+        lost = ((low << 1) << back) | w.select(is_far, self.low, 0)
+        made = (low >> by) | ((high << 1) << back)
+        return Wide(high >> by, made | w.select(lost.differs(0), w.const(1, low.dtype), 0))
 
     def up(self, n: Expression) -> Wide:
         """Shift left."""
-        word = self.bits
-        high = (self.high << n) | (self.low >> (word - n)) | (self.low << (n - word))
-        return Wide(high, self.low << n)
+        w, by, back = n.writer, n & (self.bits - 1), ~n & (self.bits - 1)
+        is_far = n >= self.bits
+        high, low = w.select(is_far, self.low, self.high), w.select(is_far, 0, self.low)
+        return Wide((high << by) | ((low >> 1) >> back), low << by)
 
     def plus(self, other: Wide) -> Wide:
         """The sum, which does not overflow."""
@@ -101,8 +103,8 @@ def _finite(w: Writer, a: Expression, b: Expression, c: Expression, sign: Expres
     distance = e_product - e_other
     product_is_far_below = distance < 0
     shift = abs(distance).least(2 * word - 1)
-    first = _chosen(w, product_is_far_below, product.down(shift), product)
-    second = _chosen(w, product_is_far_below, other, other.down(shift))
+    first = _chosen(w, product_is_far_below, other, product)
+    second = _chosen(w, product_is_far_below, product, other).down(shift)
     exponent = e_product.most(e_other)
 
     c_sign = w.is_negative(c)
@@ -111,7 +113,9 @@ def _finite(w: Writer, a: Expression, b: Expression, c: Expression, sign: Expres
     difference = _chosen(w, less, second.minus(first), first.minus(second))
     total = _chosen(w, differ, difference, first.plus(second))
     nothing = (total.high | total.low).equals(0)
-    negative = w.select(nothing, sign & c_sign, w.select(differ & less, c_sign, sign))
+    # The sign is the larger one's: c's where c is the first and the larger, or neither.
+    is_of_c = differ & (less ^ product_is_far_below)
+    negative = w.select(nothing, sign & c_sign, w.select(is_of_c, c_sign, sign))
     made = _rounded(w, total, exponent)
     return w.from_bits(
         w.select(nothing, w.const(0, form.whole), made)

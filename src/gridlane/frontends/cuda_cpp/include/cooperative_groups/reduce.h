@@ -1,4 +1,4 @@
-// The reduction of a value over a group of one warp; every thread gets it.
+// The reduction of a value over a part of a block; every thread gets it.
 #pragma once
 #include "cooperative_groups.h"
 
@@ -7,11 +7,15 @@ namespace cooperative_groups {
 template <unsigned N_, typename P_, typename T, typename F_>
 GRIDLANE_DEVICE T reduce(const thread_block_tile<N_, P_> &group, const T &value, F_ op)
 {
-    T made = value;
+    if constexpr (N_ > 32) {
+        return group.gridlane_reduced(value, op);
+    } else {
+        T made = value;
 #pragma unroll
-    for (unsigned by = N_ / 2; by > 0; by /= 2)
-        made = op(made, group.shfl_xor(made, (int)by));
-    return made;
+        for (unsigned by = N_ / 2; by > 0; by /= 2)
+            made = op(made, group.shfl_xor(made, (int)by));
+        return made;
+    }
 }
 
 template <typename T, typename F_>

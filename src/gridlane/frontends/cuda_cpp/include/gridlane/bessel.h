@@ -203,3 +203,13 @@ GRIDLANE_DEVICE float ynf(int n, float x) { return (float)yn(n, (double)x); }
 GRIDLANE_DEVICE float cyl_bessel_i0f(float x) { return (float)cyl_bessel_i0((double)x); }
 GRIDLANE_DEVICE float cyl_bessel_i1f(float x) { return (float)cyl_bessel_i1((double)x); }
 GRIDLANE_DEVICE float erfcxf(float x) { return (float)erfcx((double)x); }
+
+// --- of a float by the names of doubles
+
+#define GRIDLANE_F(name) GRIDLANE_DEVICE float name(float x) { return name##f(x); }
+GRIDLANE_F(j0) GRIDLANE_F(j1) GRIDLANE_F(y0) GRIDLANE_F(y1) GRIDLANE_F(cyl_bessel_i0)
+GRIDLANE_F(cyl_bessel_i1) GRIDLANE_F(erfcx) GRIDLANE_F(erfinv) GRIDLANE_F(erfcinv)
+GRIDLANE_F(normcdf) GRIDLANE_F(normcdfinv) GRIDLANE_F(rcbrt) GRIDLANE_F(sinpi) GRIDLANE_F(cospi)
+#undef GRIDLANE_F
+GRIDLANE_DEVICE float jn(int n, float x) { return jnf(n, x); }
+GRIDLANE_DEVICE float yn(int n, float x) { return ynf(n, x); }

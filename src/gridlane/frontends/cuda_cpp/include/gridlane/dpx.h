@@ -49,6 +49,18 @@ GRIDLANE_KIND(unsigned, gridlane_u16x2, gridlane_u16x2, u16x2)
 GRIDLANE_PLACE(int, s32)
 GRIDLANE_PLACE(unsigned, u32)
 #undef GRIDLANE_PLACE
+#define GRIDLANE_PLACES(name, op, T, kind)                                                    \
+    GRIDLANE_DEVICE unsigned name##_##kind(unsigned a, unsigned b, bool *high, bool *low)     \
+    {                                                                                         \
+        T x = __builtin_bit_cast(T, a), y = __builtin_bit_cast(T, b);                         \
+        *low = x.x op y.x, *high = x.y op y.y;                                                \
+        return (*high ? a : b) & 0xffff0000 | (*low ? a : b) & 0xffff;                        \
+    }
+GRIDLANE_PLACES(__vibmax, >=, gridlane_s16x2, s16x2)
+GRIDLANE_PLACES(__vibmin, <=, gridlane_s16x2, s16x2)
+GRIDLANE_PLACES(__vibmax, >=, gridlane_u16x2, u16x2)
+GRIDLANE_PLACES(__vibmin, <=, gridlane_u16x2, u16x2)
+#undef GRIDLANE_PLACES
 #undef GRIDLANE_RELU
 #undef GRIDLANE_KIND
 #undef GRIDLANE_SUM

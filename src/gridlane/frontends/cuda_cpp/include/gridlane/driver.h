@@ -119,3 +119,4 @@ CUresult cuEventDestroy(CUevent event);
 CUresult cuProfilerStart();
 CUresult cuProfilerStop();
 }
+#include "gridlane/driver_more.h"

@@ -183,6 +183,13 @@ GRIDLANE_DEVICE GRIDLANE_H2 __hfma2_relu(GRIDLANE_H2 a, GRIDLANE_H2 b, GRIDLANE_
     return GRIDLANE_H2(__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y));
 }
 
+// The product of complex numbers and a sum, of real and imaginary parts.
+GRIDLANE_DEVICE GRIDLANE_H2 __hcmadd(GRIDLANE_H2 a, GRIDLANE_H2 b, GRIDLANE_H2 c)
+{
+    return GRIDLANE_H2(__hfma(-a.y, b.y, __hfma(a.x, b.x, c.x)),
+                       __hfma(a.y, b.x, __hfma(a.x, b.y, c.y)));
+}
+
 // --- comparisons; the ones with u hold for a NaN as well
 
 #define GRIDLANE_COMPARED(name, op, opposite)                                                    \
@@ -199,13 +206,21 @@ GRIDLANE_DEVICE GRIDLANE_H2 __hfma2_relu(GRIDLANE_H2 a, GRIDLANE_H2 b, GRIDLANE_
     {                                                                                            \
         return opposite;                                                                         \
     }                                                                                            \
+    GRIDLANE_PAIRS(name) GRIDLANE_PAIRS(name##u)
+// Of pairs: both, a number for each, a mask for each.
+#define GRIDLANE_PAIRS(name)                                                                     \
     GRIDLANE_BOTH bool __hb##name##2(GRIDLANE_H2 a, GRIDLANE_H2 b)                               \
     {                                                                                            \
-        return a.x op b.x && a.y op b.y;                                                         \
+        return __h##name(a.x, b.x) && __h##name(a.y, b.y);                                       \
     }                                                                                            \
     GRIDLANE_BOTH GRIDLANE_H2 __h##name##2(GRIDLANE_H2 a, GRIDLANE_H2 b)                         \
     {                                                                                            \
-        return GRIDLANE_H2(GRIDLANE_H(a.x op b.x ? 1 : 0), GRIDLANE_H(a.y op b.y ? 1 : 0));      \
+        return GRIDLANE_H2(GRIDLANE_H(__h##name(a.x, b.x) ? 1 : 0),                              \
+                           GRIDLANE_H(__h##name(a.y, b.y) ? 1 : 0));                             \
+    }                                                                                            \
+    GRIDLANE_BOTH unsigned __h##name##2_mask(GRIDLANE_H2 a, GRIDLANE_H2 b)                       \
+    {                                                                                            \
+        return (__h##name(a.x, b.x) ? 0xffffu : 0u) | (__h##name(a.y, b.y) ? 0xffff0000u : 0u);  \
     }
 GRIDLANE_COMPARED(eq, ==, !(a.gridlane_value < b.gridlane_value || a.gridlane_value > b.gridlane_value))
 GRIDLANE_COMPARED(lt, <, !(a.gridlane_value >= b.gridlane_value))
@@ -222,6 +237,9 @@ GRIDLANE_BOTH bool __hne(GRIDLANE_H a, GRIDLANE_H b)
 {
     return a.gridlane_value < b.gridlane_value || a.gridlane_value > b.gridlane_value;
 }
+GRIDLANE_PAIRS(ne) GRIDLANE_PAIRS(neu)
+#undef GRIDLANE_PAIRS
+GRIDLANE_BOTH bool operator!=(const GRIDLANE_H2 &a, const GRIDLANE_H2 &b) { return __hbneu2(a, b); }
 GRIDLANE_BOTH bool __hisnan(GRIDLANE_H a) { return a.gridlane_value != a.gridlane_value; }
 GRIDLANE_BOTH int __hisinf(GRIDLANE_H a)
 {
@@ -253,6 +271,7 @@ GRIDLANE_FUNCTION(log10, __nv_log10f(x)) GRIDLANE_FUNCTION(sin, __nv_sinf(x))
 GRIDLANE_FUNCTION(cos, __nv_cosf(x)) GRIDLANE_FUNCTION(tanh, __nv_tanhf(x))
 GRIDLANE_FUNCTION(floor, ::floorf(x)) GRIDLANE_FUNCTION(ceil, ::ceilf(x))
 GRIDLANE_FUNCTION(trunc, ::truncf(x)) GRIDLANE_FUNCTION(rint, ::rintf(x))
+GRIDLANE_FUNCTION(tanh_approx, __nv_tanhf(x))
 #undef GRIDLANE_FUNCTION
 
 // --- parts, exchange, atomics
@@ -277,9 +296,51 @@ GRIDLANE_SHUFFLE(__shfl_sync, int) GRIDLANE_SHUFFLE(__shfl_up_sync, unsigned)
 GRIDLANE_SHUFFLE(__shfl_down_sync, unsigned) GRIDLANE_SHUFFLE(__shfl_xor_sync, int)
 #undef GRIDLANE_SHUFFLE
 
+// The names before Volta; see gridlane/warps.h.
+#define GRIDLANE_SHUFFLE(name, Lane)                                                            \
+    GRIDLANE_DEVICE GRIDLANE_H name(GRIDLANE_H v, Lane lane, int width = 32)                    \
+    {                                                                                           \
+        return name##_sync(__activemask(), v, lane, width);                                     \
+    }                                                                                           \
+    GRIDLANE_DEVICE GRIDLANE_H2 name(GRIDLANE_H2 v, Lane lane, int width = 32)                  \
+    {                                                                                           \
+        return name##_sync(__activemask(), v, lane, width);                                     \
+    }
+GRIDLANE_SHUFFLE(__shfl, int) GRIDLANE_SHUFFLE(__shfl_up, unsigned)
+GRIDLANE_SHUFFLE(__shfl_down, unsigned) GRIDLANE_SHUFFLE(__shfl_xor, int)
+#undef GRIDLANE_SHUFFLE
+
 // Each of a pair is atomic by itself.
 GRIDLANE_DEVICE GRIDLANE_H2 atomicAdd(GRIDLANE_H2 *p, GRIDLANE_H2 v)
 {
     GRIDLANE_H low = atomicAdd(&p->x, v.x);
     return GRIDLANE_H2(low, atomicAdd(&p->y, v.y));
 }
+
+#ifndef GRIDLANE_INTEGERS
+// Conversions to integers, which saturate.
+#define GRIDLANE_INTEGERS(name, T)                                                                 \
+    GRIDLANE_ROUNDED_INTEGERS(name, T, rn) GRIDLANE_ROUNDED_INTEGERS(name, T, rz)                  \
+    GRIDLANE_ROUNDED_INTEGERS(name, T, ru) GRIDLANE_ROUNDED_INTEGERS(name, T, rd)                  \
+    GRIDLANE_DEVICE signed char name##2char_rz(T x)                                                \
+    {                                                                                              \
+        return (signed char)max(-128, min(127, __float2int_rz(x)));                                \
+    }                                                                                              \
+    GRIDLANE_DEVICE unsigned char name##2uchar_rz(T x)                                             \
+    {                                                                                              \
+        return (unsigned char)min(255u, __float2uint_rz(x));                                       \
+    }
+#define GRIDLANE_ROUNDED_INTEGERS(name, T, suffix)                                                 \
+    GRIDLANE_DEVICE int name##2int_##suffix(T x) { return __float2int_##suffix(x); }               \
+    GRIDLANE_DEVICE unsigned name##2uint_##suffix(T x) { return __float2uint_##suffix(x); }        \
+    GRIDLANE_DEVICE short name##2short_##suffix(T x)                                               \
+    {                                                                                              \
+        return (short)max(-32768, min(32767, __float2int_##suffix(x)));                            \
+    }                                                                                              \
+    GRIDLANE_DEVICE unsigned short name##2ushort_##suffix(T x)                                     \
+    {                                                                                              \
+        return (unsigned short)min(65535u, __float2uint_##suffix(x));                              \
+    }                                                                                              \
+    GRIDLANE_DEVICE long long name##2ll_##suffix(T x) { return __float2ll_##suffix(x); }           \
+    GRIDLANE_DEVICE unsigned long long name##2ull_##suffix(T x) { return __float2ull_##suffix(x); }
+#endif

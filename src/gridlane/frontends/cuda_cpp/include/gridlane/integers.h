@@ -12,6 +12,12 @@ GRIDLANE_CONST unsigned long long __brevll(unsigned long long x)
 {
     return __builtin_bitreverse64(x);
 }
+GRIDLANE_BOTH unsigned short __nv_bswap16(unsigned short x) { return __builtin_bswap16(x); }
+GRIDLANE_BOTH unsigned __nv_bswap32(unsigned x) { return __builtin_bswap32(x); }
+GRIDLANE_BOTH unsigned long long __nv_bswap64(unsigned long long x)
+{
+    return __builtin_bswap64(x);
+}
 GRIDLANE_CONST unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)
 {
     return __nvvm_prmt(x, y, selector & 0x7777);

@@ -27,7 +27,7 @@ static inline __device__ __attribute__((noreturn)) void __assert_fail(
 #endif
 static inline __device__ __attribute__((noreturn)) void abort()
 {
-    __nvvm_exit();
+    asm volatile("trap;");
     __builtin_unreachable();
 }
 
@@ -54,3 +54,15 @@ inline __device__ void *operator new(size_t, void *p) noexcept { return p; }
 inline __device__ void *operator new[](size_t, void *p) noexcept { return p; }
 inline __device__ void operator delete(void *, void *) noexcept {}
 inline __device__ void operator delete[](void *, void *) noexcept {}
+
+// What the C++ library calls where the host throws: the kernel fails.
+#ifdef _LIBCPP_BEGIN_NAMESPACE_STD
+_LIBCPP_BEGIN_NAMESPACE_STD
+#define GRIDLANE_THROWS(name, ...) \
+    __device__ __attribute__((noreturn)) inline void __throw_##name(__VA_ARGS__) { ::abort(); }
+GRIDLANE_THROWS(out_of_range, const char *) GRIDLANE_THROWS(length_error, const char *)
+GRIDLANE_THROWS(invalid_argument, const char *) GRIDLANE_THROWS(overflow_error, const char *)
+GRIDLANE_THROWS(bad_optional_access) GRIDLANE_THROWS(bad_variant_access)
+#undef GRIDLANE_THROWS
+_LIBCPP_END_NAMESPACE_STD
+#endif

@@ -4,7 +4,7 @@
 #include "gridlane/runtime.h"
 
 #define GRIDLANE_ANY(Status, name) \
-    template <typename... A> Status name(const A &...) { return (Status)0; }
+    template <typename... A_> Status name(const A_ &...) { return (Status)0; }
 // Of float, double, and complex numbers of both.
 #define GRIDLANE_REAL(Status, library, name) \
     GRIDLANE_ANY(Status, library##S##name) GRIDLANE_ANY(Status, library##D##name)

@@ -33,6 +33,8 @@ GRIDLANE_BOTH unsigned umin(unsigned x, unsigned y) { return min(x, y); }
 GRIDLANE_BOTH unsigned umax(unsigned x, unsigned y) { return max(x, y); }
 GRIDLANE_BOTH long long llmin(long long x, long long y) { return min(x, y); }
 GRIDLANE_BOTH long long llmax(long long x, long long y) { return max(x, y); }
+GRIDLANE_BOTH unsigned long long ullmin(unsigned long long x, unsigned long long y) { return min(x, y); }
+GRIDLANE_BOTH unsigned long long ullmax(unsigned long long x, unsigned long long y) { return max(x, y); }
 
 GRIDLANE_CONST long labs(long x) { return x < 0 ? -x : x; }
 GRIDLANE_CONST long long llabs(long long x) { return x < 0 ? -x : x; }
@@ -96,11 +98,20 @@ GRIDLANE_CONST float normcdff(float x)
 {
     return (float)(0.5 * __nv_erfc((double)x * -0.70710678118654752440));
 }
-GRIDLANE_CONST double normcdf(double x) { return 0.5 * __nv_erfc(x * -0.70710678118654752440); }
+// Far from 0 the function takes the rounding of its argument many times; its slope there is -2 t
+// times itself.
+GRIDLANE_CONST double normcdf(double x)
+{
+    double t = x * -0.70710678118654752440;
+    double rest = __builtin_fma(x, -0.70710678118654752440, -t) + x * 4.8336466567264567e-17;
+    double y = __nv_erfc(t);
+    return 0.5 * (t > 1.0 && y > 0.0 ? __builtin_fma(-2.0 * t * rest, y, y) : y);
+}
 
 // --- one number of several
 
 GRIDLANE_CONST float fdividef(float x, float y) { return x / y; }
+GRIDLANE_CONST double fdivide(double x, double y) { return x / y; }
 GRIDLANE_CONST float rhypotf(float x, float y) { return 1.0f / __nv_hypotf(x, y); }
 GRIDLANE_CONST double rhypot(double x, double y) { return 1.0 / __nv_hypot(x, y); }
 GRIDLANE_CONST float norm3df(float x, float y, float z)
@@ -138,11 +149,23 @@ GRIDLANE_DEVICE void sincos(double x, double *s, double *c) { *s = __nv_sin(x), 
 GRIDLANE_DEVICE void sincos(float x, float *s, float *c) { sincosf(x, s, c); }
 GRIDLANE_DEVICE void sincospif(float x, float *s, float *c) { *s = sinpif(x), *c = cospif(x); }
 GRIDLANE_DEVICE void sincospi(double x, double *s, double *c) { *s = sinpi(x), *c = cospi(x); }
+GRIDLANE_DEVICE void sincospi(float x, float *s, float *c) { sincospif(x, s, c); }
 
 // --- inverse error functions: a first guess, then steps of Halley
 
+GRIDLANE_DEVICE double gridlane_small_erfinv(double y)
+{
+    double a = __builtin_fabs(y), x = a * 0.88622692545275801;
+    for (int i = 0; i < 4; i++) {
+        double error = (__nv_erf(x) - a) * 0.88622692545275801 * __nv_exp(x * x);
+        x -= error / (1.0 + x * error);
+    }
+    return __builtin_copysign(x, y);
+}
 GRIDLANE_DEVICE double erfcinv(double y)
 {
+    if (y >= 0.5 && y <= 1.5)
+        return gridlane_small_erfinv(1.0 - y);  // exact
     if (!(y >= 0.0 && y <= 2.0))
         return __builtin_nan("");
     if (y == 0.0 || y == 2.0)
@@ -150,7 +173,7 @@ GRIDLANE_DEVICE double erfcinv(double y)
     double z = y < 1.0 ? y : 2.0 - y;
     double t = __nvvm_sqrt_rn_d(-2.0 * __nv_log(0.5 * z));
     double x = 0.70710678118654752 * (t - (2.30753 + t * 0.27061) / (1.0 + t * (0.99229 + t * 0.04481)));
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         double error = (__nv_erfc(x) - z) * 0.88622692545275801 * __nv_exp(x * x);
         x += error / (1.0 + x * error);
     }
@@ -161,14 +184,7 @@ GRIDLANE_DEVICE double erfinv(double y)
     double a = __builtin_fabs(y);
     if (a > 0.5)
         return y > 0.0 ? erfcinv(1.0 - y) : -erfcinv(1.0 + y);
-    if (!(a <= 0.5))
-        return y;
-    double x = a * 0.88622692545275801;
-    for (int i = 0; i < 4; i++) {
-        double error = (__nv_erf(x) - a) * 0.88622692545275801 * __nv_exp(x * x);
-        x -= error / (1.0 + x * error);
-    }
-    return __builtin_copysign(x, y);
+    return a <= 0.5 ? gridlane_small_erfinv(y) : y;
 }
 GRIDLANE_DEVICE float erfinvf(float y) { return (float)erfinv((double)y); }
 GRIDLANE_DEVICE float erfcinvf(float y) { return (float)erfcinv((double)y); }

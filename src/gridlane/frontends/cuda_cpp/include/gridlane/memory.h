@@ -21,12 +21,17 @@ GRIDLANE_DEVICE bool __isGlobal(const void *p) { return __nvvm_isspacep_global(p
 GRIDLANE_DEVICE bool __isShared(const void *p) { return __nvvm_isspacep_shared(p); }
 GRIDLANE_DEVICE bool __isConstant(const void *p) { return __nvvm_isspacep_const(p); }
 GRIDLANE_DEVICE bool __isLocal(const void *p) { return __nvvm_isspacep_local(p); }
-GRIDLANE_DEVICE size_t __cvta_generic_to_shared(const void *p)
-{
-    return (size_t)(const __attribute__((address_space(3))) void *)p;
-}
-GRIDLANE_DEVICE size_t __cvta_generic_to_global(const void *p)
-{
-    return (size_t)(const __attribute__((address_space(1))) void *)p;
-}
-
+#define GRIDLANE_SPACE(name, number)                                                       \
+    GRIDLANE_DEVICE size_t __cvta_generic_to_##name(const void *p)                         \
+    {                                                                                      \
+        return (size_t)(const __attribute__((address_space(number))) void *)p;             \
+    }                                                                                      \
+    GRIDLANE_DEVICE void *__cvta_##name##_to_generic(size_t p)                             \
+    {                                                                                      \
+        return (void *)(__attribute__((address_space(number))) void *)p;                   \
+    }
+GRIDLANE_SPACE(global, 1)
+GRIDLANE_SPACE(shared, 3)
+GRIDLANE_SPACE(constant, 4)
+GRIDLANE_SPACE(local, 5)
+#undef GRIDLANE_SPACE

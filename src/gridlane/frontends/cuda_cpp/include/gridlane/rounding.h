@@ -30,6 +30,7 @@
     GRIDLANE_UNARY(__frcp_##suffix, float, "rcp." r ".f32", "f")            \
     GRIDLANE_UNARY(__fsqrt_##suffix, float, "sqrt." r ".f32", "f")          \
     GRIDLANE_TERNARY(__fmaf_##suffix, float, "fma." r ".f32", "f")          \
+    GRIDLANE_TERNARY(__fmaf_ieee_##suffix, float, "fma." r ".f32", "f")     \
     GRIDLANE_BINARY(__dadd_##suffix, double, "add." r ".f64", "d")          \
     GRIDLANE_BINARY(__dsub_##suffix, double, "sub." r ".f64", "d")          \
     GRIDLANE_BINARY(__dmul_##suffix, double, "mul." r ".f64", "d")          \
@@ -41,7 +42,9 @@ GRIDLANE_ROUNDED(rn, "rn")
 GRIDLANE_ROUNDED(rz, "rz")
 GRIDLANE_ROUNDED(ru, "rp")
 GRIDLANE_ROUNDED(rd, "rm")
-GRIDLANE_CONST float __frsqrt_rn(float x) { return __nv_rsqrtf(x); }
+// Rounded twice, which makes the nearest float of every float: tests try the one that is nearest to
+// the middle of two.
+GRIDLANE_CONST float __frsqrt_rn(float x) { return (float)(1.0 / __nvvm_sqrt_rn_d((double)x)); }
 #undef GRIDLANE_ROUNDED
 #undef GRIDLANE_BINARY
 #undef GRIDLANE_UNARY

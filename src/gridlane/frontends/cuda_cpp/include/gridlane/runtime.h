@@ -56,3 +56,4 @@
 #include "gridlane/texture_references.h"
 #endif
 #include "gridlane/host_more.h"
+#include "gridlane/host_rare.h"

@@ -24,6 +24,16 @@ GRIDLANE_VOTE(__syncthreads_and, "and")
 GRIDLANE_VOTE(__syncthreads_or, "or")
 #undef GRIDLANE_VOTE
 
+// A barrier by its number, of the block or of a number of its threads.
+GRIDLANE_DEVICE void __barrier_sync(unsigned id)
+{
+    asm volatile("barrier.sync %0;" ::"r"(id) : "memory");
+}
+GRIDLANE_DEVICE void __barrier_sync_count(unsigned id, unsigned threads)
+{
+    asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
 GRIDLANE_DEVICE long long clock64() { return (long long)__nvvm_read_ptx_sreg_clock64(); }
 GRIDLANE_DEVICE int clock() { return (int)__nvvm_read_ptx_sreg_clock(); }
 GRIDLANE_DEVICE void __nanosleep(unsigned ns) { asm volatile("nanosleep.u32 %0;" ::"r"(ns)); }

@@ -160,3 +160,28 @@ GRIDLANE_REDUCE(__reduce_or_sync, unsigned, "or.b32")
 GRIDLANE_REDUCE(__reduce_xor_sync, unsigned, "xor.b32")
 #undef GRIDLANE_REDUCE
 #endif
+
+// The names before Volta, of the lanes that run together. Templates, as programs that still have
+// them may define their own.
+#define GRIDLANE_SHUFFLE(name, Lane)                                                          \
+    template <typename T> GRIDLANE_DEVICE T name(T v, Lane lane, int width = 32)              \
+    {                                                                                         \
+        return name##_sync(__activemask(), v, lane, width);                                   \
+    }
+GRIDLANE_SHUFFLE(__shfl, int)
+GRIDLANE_SHUFFLE(__shfl_up, unsigned)
+GRIDLANE_SHUFFLE(__shfl_down, unsigned)
+GRIDLANE_SHUFFLE(__shfl_xor, int)
+#undef GRIDLANE_SHUFFLE
+template <typename T> GRIDLANE_DEVICE int __any(T predicate)
+{
+    return __any_sync(__activemask(), predicate != 0);
+}
+template <typename T> GRIDLANE_DEVICE int __all(T predicate)
+{
+    return __all_sync(__activemask(), predicate != 0);
+}
+template <typename T> GRIDLANE_DEVICE unsigned __ballot(T predicate)
+{
+    return __ballot_sync(__activemask(), predicate != 0);
+}

@@ -1,0 +1,183 @@
+"""Functions: the kernels of a context."""
+
+from __future__ import annotations
+
+from gridlane.abi.calls.function_attributes import attributes
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import INVALID_DEVICE_FUNCTION, INVALID_VALUE, fail
+from gridlane.abi.state import libraries
+from gridlane.abi.state.modules import Function
+from gridlane.abi.struct import Struct
+from gridlane.abi.table import enums
+
+_CACHES = frozenset(enums()["CUfunc_cache"].values.values())
+_BANKS = frozenset(enums()["CUsharedconfig"].values.values())
+_UNLOADED, _LOADED = 0, 1
+
+
+def named(handle: int) -> Function:
+    """A function for calls that know no wrong handle, only wrong values."""
+    return libraries.function_of(handle, wrong=INVALID_VALUE)
+
+
+def of_runtime(handle: int) -> Function:
+    """A function for the runtime: by the handle of the driver's function, or of a kernel."""
+    return libraries.function_of(handle, wrong=INVALID_DEVICE_FUNCTION)
+
+
+@implements("cuFuncGetAttribute")
+def get_attribute(attribute: int, handle: int) -> int:
+    """One attribute."""
+    return attributes(libraries.function_of(handle)).read(attribute)
+
+
+@implements("cuFuncSetAttribute")
+def set_attribute(handle: int, attribute: int, value: int) -> None:
+    """Set one attribute."""
+    attributes(libraries.function_of(handle)).write(attribute, value)
+
+
+@implements("cuFuncSetCacheConfig")
+def set_cache_config(handle: int, preference: int) -> None:
+    """Take a preference for shared memory or cache; devices choose themselves."""
+    check_cache(preference)
+    named(handle)
+
+
+def check_cache(preference: int) -> None:
+    """Raise INVALID_VALUE for a preference that does not exist."""
+    if preference not in _CACHES:
+        fail(INVALID_VALUE, f"no preference has the number {preference}")
+
+
+@implements("cuFuncSetSharedMemConfig")
+def set_shared_config(handle: int, width: int) -> None:
+    """Take a width of shared memory's banks, which no device lets programs choose."""
+    _check_banks(width)
+    named(handle)
+
+
+def _check_banks(width: int) -> None:
+    if width not in _BANKS:
+        fail(INVALID_VALUE, f"no width of banks has the number {width}")
+
+
+@implements("cuFuncGetModule")
+def get_module(handle: int) -> int:
+    """The module of a function."""
+    return named(handle).module.handle
+
+
+@implements("cuFuncGetName")
+def get_name(handle: int) -> bytes:
+    """The name of a function, as it is in the code."""
+    return named(handle).kernel.name.encode()
+
+
+@implements("cuFuncGetParamInfo")
+def get_parameter(handle: int, index: int) -> tuple[int, int]:
+    """The offset and the size of a parameter."""
+    return parameter(named(handle), index)
+
+
+def parameter(function: Function, index: int) -> tuple[int, int]:
+    """The offset and the size of a parameter.
+
+    Raises:
+        Failure: INVALID_VALUE, there are not so many.
+    """
+    if index >= len(function.params):
+        name, count = function.kernel.name, len(function.params)
+        fail(INVALID_VALUE, f"{name} has {count} parameters, and none of the number {index}")
+    return function.offsets[index], function.params[index].size
+
+
+@implements("cuFuncIsLoaded")
+def is_loaded(handle: int) -> int:
+    """Whether a function is compiled for its device."""
+    found = libraries.function_of(handle)
+    return _LOADED if found.kernel.is_loaded(found.device) else _UNLOADED
+
+
+@implements("cuFuncLoad")
+def load(handle: int) -> None:
+    """Compile a function for its device."""
+    found = libraries.function_of(handle)
+    found.kernel.loaded(found.device)
+
+
+# --- the runtime ---
+
+_MEMBERS = {
+    "sharedSizeBytes": "SHARED_SIZE_BYTES",
+    "constSizeBytes": "CONST_SIZE_BYTES",
+    "localSizeBytes": "LOCAL_SIZE_BYTES",
+    "maxThreadsPerBlock": "MAX_THREADS_PER_BLOCK",
+    "numRegs": "NUM_REGS",
+    "ptxVersion": "PTX_VERSION",
+    "binaryVersion": "BINARY_VERSION",
+    "cacheModeCA": "CACHE_MODE_CA",
+    "maxDynamicSharedSizeBytes": "MAX_DYNAMIC_SHARED_SIZE_BYTES",
+    "preferredShmemCarveout": "PREFERRED_SHARED_MEMORY_CARVEOUT",
+    "clusterDimMustBeSet": "CLUSTER_SIZE_MUST_BE_SET",
+    "requiredClusterWidth": "REQUIRED_CLUSTER_WIDTH",
+    "requiredClusterHeight": "REQUIRED_CLUSTER_HEIGHT",
+    "requiredClusterDepth": "REQUIRED_CLUSTER_DEPTH",
+    "clusterSchedulingPolicyPreference": "CLUSTER_SCHEDULING_POLICY_PREFERENCE",
+    "nonPortableClusterSizeAllowed": "NON_PORTABLE_CLUSTER_SIZE_ALLOWED",
+}
+"""The attribute of the driver that each member of ``cudaFuncAttributes`` is."""
+
+
+@implements("cudaFuncGetAttributes")
+def get_attributes(handle: int) -> Struct:
+    """All attributes."""
+    found = attributes(of_runtime(handle))
+    numbers = enums()["CUfunction_attribute"].values
+    made = Struct("cudaFuncAttributes")
+    for member, name in _MEMBERS.items():
+        setattr(made, member, found.read(numbers[f"CU_FUNC_ATTRIBUTE_{name}"]))
+    return made
+
+
+@implements("cudaFuncSetAttribute")
+def set_runtime_attribute(handle: int, attribute: int, value: int) -> None:
+    """Set one attribute; the numbers are the driver's."""
+    attributes(of_runtime(handle)).write(attribute, value)
+
+
+@implements("cudaFuncSetCacheConfig")
+def set_runtime_cache_config(handle: int, preference: int) -> None:
+    """Take a preference for shared memory or cache; devices choose themselves."""
+    check_cache(preference)
+    of_runtime(handle)
+
+
+@implements("cudaFuncSetSharedMemConfig")
+def set_runtime_shared_config(handle: int, width: int) -> None:
+    """Take a width of shared memory's banks, which no device lets programs choose."""
+    _check_banks(width)
+    of_runtime(handle)
+
+
+@implements("cudaFuncGetName")
+def get_runtime_name(handle: int) -> bytes:
+    """The name of a function, as it is in the code."""
+    return of_runtime(handle).kernel.name.encode()
+
+
+@implements("cudaFuncGetParamInfo")
+def get_runtime_parameter(handle: int, index: int) -> tuple[int, int]:
+    """The offset and the size of a parameter."""
+    return parameter(of_runtime(handle), index)
+
+
+@implements("cudaGetFuncBySymbol")
+def function_by_symbol(handle: int) -> int:
+    """The driver's function of a kernel in the current context."""
+    return of_runtime(handle).handle
+
+
+@implements("cudaSetDoubleForDevice", "cudaSetDoubleForHost")
+def set_double(address: int) -> None:
+    """Leave a double as it is: kernels compute with doubles."""

@@ -1,0 +1,138 @@
+"""The attributes of launches. Both libraries have the same numbers and values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
+from gridlane.abi.state import streams
+from gridlane.abi.state.streams import Event
+from gridlane.abi.struct import Struct
+from gridlane.abi.table import enums, layout
+from gridlane.launch.dimensions import Dim3
+
+_PREFIX = "CU_LAUNCH_ATTRIBUTE_"
+_NUMBERS = {
+    name.removeprefix(_PREFIX): number
+    for name, number in enums()["CUlaunchAttributeID"].values.items()
+}
+_NAMES = {number: name for name, number in _NUMBERS.items() if name != "MAX"}
+_STEP = layout("CUlaunchAttribute").size
+_MOST = 64
+_NO_TIMING = 2
+
+
+@dataclass(slots=True)
+class Chosen:
+    """What attributes ask of a launch.
+
+    Attributes:
+        cooperative: whether its blocks may wait for each other.
+        events: to record after it.
+    """
+
+    cooperative: bool = False
+    events: list[Event] = field(default_factory=list[Event])
+
+
+def attributes_of(address: int, count: int) -> Chosen:
+    """What an array of attributes asks of a launch.
+
+    Raises:
+        Failure: INVALID_VALUE, there is no such attribute, or it has no such value; NOT_SUPPORTED,
+            gridlane does not have it.
+    """
+    if (count and not address) or count > _MOST:
+        fail(INVALID_VALUE, f"{count} attributes of a launch at {address:#x}")
+    made = Chosen()
+    for n in range(count):
+        each = Struct("CUlaunchAttribute", address + n * _STEP)
+        name = _NAMES.get(each.id)
+        if name is None:
+            fail(INVALID_VALUE, f"no attribute of launches has the number {each.id}")
+        reader = _READERS.get(name)
+        if reader is not None:
+            reader(made, each.value)
+    return made
+
+
+def cluster_of(config: Struct) -> Dim3 | None:
+    """The size of clusters that a configuration asks for; None if it names none."""
+    for n in range(config.numAttrs):
+        each = Struct("CUlaunchAttribute", config.attrs + n * _STEP)
+        if each.id == _NUMBERS["CLUSTER_DIMENSION"]:
+            size = each.value.clusterDim
+            return size.x, size.y, size.z
+    return None
+
+
+def _cooperative(made: Chosen, value: Struct) -> None:
+    made.cooperative = bool(value.cooperative)
+
+
+def _cluster(made: Chosen, value: Struct) -> None:
+    size = value.clusterDim.x, value.clusterDim.y, value.clusterDim.z
+    if size == (0, 0, 0):
+        return
+    if min(size) < 1:
+        fail(INVALID_VALUE, f"a cluster of {size} blocks")
+    if size != (1, 1, 1):
+        fail(NOT_SUPPORTED, f"clusters of {size} blocks; a cluster has one block here")
+
+
+def _preferred_cluster(made: Chosen, value: Struct) -> None:
+    # The device may launch the regular clusters instead, and does.
+    size = value.preferredClusterDim
+    if min(size.x, size.y, size.z) < 1:
+        fail(INVALID_VALUE, f"a preferred cluster of {(size.x, size.y, size.z)} blocks")
+
+
+def _programmatic_event(made: Chosen, value: Struct) -> None:
+    _event(made, value.programmaticEvent.event)
+
+
+def _completion_event(made: Chosen, value: Struct) -> None:
+    _event(made, value.launchCompletionEvent.event)
+
+
+def _event(made: Chosen, handle: int) -> None:
+    """Record an event. It may happen as late as the kernel ends, and does."""
+    event = streams.event(handle)
+    if not event.flags & _NO_TIMING:
+        fail(INVALID_VALUE, "the event of a launch is made with CU_EVENT_DISABLE_TIMING")
+    made.events.append(event)
+
+
+def _updatable(made: Chosen, value: Struct) -> None:
+    if value.deviceUpdatableKernelNode.deviceUpdatable:
+        fail(NOT_SUPPORTED, "nodes of graphs that kernels update")
+
+
+def _policy(made: Chosen, value: Struct) -> None:
+    fail(INVALID_VALUE, f"{_PREFIX}SYNCHRONIZATION_POLICY is an attribute of streams")
+
+
+def _carveout(made: Chosen, value: Struct) -> None:
+    if value.sharedMemCarveout > 100:
+        fail(INVALID_VALUE, f"a carveout of {value.sharedMemCarveout} percent")
+
+
+def _domain(made: Chosen, value: Struct) -> None:
+    if value.memSyncDomain not in (0, 1):
+        fail(INVALID_VALUE, f"no domain of memory has the number {value.memSyncDomain}")
+
+
+_READERS: dict[str, Callable[[Chosen, Struct], None]] = {
+    "COOPERATIVE": _cooperative,
+    "CLUSTER_DIMENSION": _cluster,
+    "PREFERRED_CLUSTER_DIMENSION": _preferred_cluster,
+    "PROGRAMMATIC_EVENT": _programmatic_event,
+    "LAUNCH_COMPLETION_EVENT": _completion_event,
+    "DEVICE_UPDATABLE_KERNEL_NODE": _updatable,
+    "SYNCHRONIZATION_POLICY": _policy,
+    "PREFERRED_SHARED_MEMORY_CARVEOUT": _carveout,
+    "MEM_SYNC_DOMAIN": _domain,
+}
+"""What an attribute does. The others are hints, which change no result: the window of the cache,
+scheduling, priority, the domains of memory, overlap with the previous kernel."""

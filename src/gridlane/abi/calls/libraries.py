@@ -1,0 +1,243 @@
+"""Libraries and their kernels, which belong to no context."""
+
+from __future__ import annotations
+
+import itertools
+
+from gridlane.abi import images, raw
+from gridlane.abi.calls import jit
+from gridlane.abi.calls.function_attributes import Attributes
+from gridlane.abi.calls.functions import check_cache
+from gridlane.abi.calls.modules import file
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import (
+    INVALID_DEVICE_FUNCTION,
+    INVALID_VALUE,
+    NOT_FOUND,
+    NOT_SUPPORTED,
+    fail,
+)
+from gridlane.abi.images import Units
+from gridlane.abi.state import contexts, devices, libraries, modules
+from gridlane.abi.state.libraries import Library, LibraryKernel
+from gridlane.abi.table import enums
+
+_OPTIONS = enums()["CUlibraryOption"].values
+_TABLE, _PRESERVED = (
+    _OPTIONS[f"CU_LIBRARY_{name}"]
+    for name in ("HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE", "BINARY_IS_PRESERVED")
+)
+
+
+def _check_options(count: int, numbers: int, values: int) -> None:
+    """Raise for an option that does not exist, or that gridlane does not have."""
+    if count and not (numbers and values):
+        fail(INVALID_VALUE, f"{count} options without their numbers or values")
+    if count > len(_OPTIONS):
+        fail(INVALID_VALUE, f"{count} options; there are {len(_OPTIONS) - 1}")
+    for number in raw.numbers(numbers, count):
+        if number == _TABLE:
+            fail(NOT_SUPPORTED, "tables of functions with one address on host and device")
+        if number != _PRESERVED:  # the code is copied in any case
+            fail(INVALID_VALUE, f"no option of a library has the number {number}")
+
+
+@implements("cuLibraryLoadData", "cudaLibraryLoadData")
+def load_data(
+    code: int,
+    options: int,
+    values: int,
+    count: int,
+    library_options: int,
+    library_values: int,
+    library_count: int,
+) -> int:
+    """Load a library from memory."""
+    _check_options(library_count, library_options, library_values)
+    read = jit.Options(count, options, values)
+    with read.logged():
+        units = images.at(code)
+    return _loaded(units, read)
+
+
+@implements("cuLibraryLoadFromFile", "cudaLibraryLoadFromFile")
+def load_file(
+    path: bytes,
+    options: int,
+    values: int,
+    count: int,
+    library_options: int,
+    library_values: int,
+    library_count: int,
+) -> int:
+    """Load a library from a file."""
+    _check_options(library_count, library_options, library_values)
+    read = jit.Options(count, options, values)
+    return _loaded((file(path),), read, path.decode(errors="replace"))
+
+
+def _loaded(units: Units, options: jit.Options, name: str = "") -> int:
+    with options.logged() as log:
+        made = Library(units, name)
+        log.extend(made.text(0).notes)
+        return made.handle
+
+
+@implements("cuLibraryUnload", "cudaLibraryUnload")
+def unload(handle: int) -> None:
+    """End a library, and its modules in all contexts."""
+    found = libraries.libraries.find(handle)
+    if found is None:
+        fail(INVALID_VALUE, f"{handle:#x} is no library")
+    found.end()
+
+
+def _library(handle: int) -> Library:
+    return libraries.libraries.get(handle)
+
+
+def _kernel(handle: int) -> LibraryKernel:
+    return libraries.kernels.get(handle)
+
+
+@implements("cuLibraryGetKernel", "cudaLibraryGetKernel")
+def get_kernel(handle: int, name: bytes) -> int:
+    """A kernel by its name."""
+    return _library(handle).kernel(_text(name)).handle
+
+
+def _text(name: bytes | None) -> str:
+    return name.decode(errors="replace") if name else fail(INVALID_VALUE, "no name")
+
+
+@implements("cuLibraryGetKernelCount", "cudaLibraryGetKernelCount")
+def kernel_count(handle: int) -> int:
+    """The number of kernels."""
+    return len(_library(handle).text(0).entries)
+
+
+@implements("cuLibraryEnumerateKernels", "cudaLibraryEnumerateKernels")
+def enumerate_kernels(count: int, handle: int) -> list[int]:
+    """The first kernels of a library."""
+    found = _library(handle)
+    names = itertools.islice(found.text(0).entries, count)
+    return [found.kernel(name).handle for name in names]
+
+
+@implements("cuLibraryGetModule")
+def get_module(handle: int) -> int:
+    """The module of a library in the current context."""
+    return _library(handle).module(contexts.current()).handle
+
+
+@implements("cuLibraryGetGlobal", "cudaLibraryGetGlobal")
+def get_global(handle: int, name: bytes) -> tuple[int, int]:
+    """The address and the bytes of a variable in the current context."""
+    found = modules.variable(_library(handle).module(contexts.current()), _text(name))
+    return found.address, found.size
+
+
+@implements("cuLibraryGetManaged", "cudaLibraryGetManaged")
+def get_managed(handle: int, name: bytes) -> tuple[int, int]:
+    """The address and the bytes of a managed variable."""
+    library, context = _library(handle), contexts.current()
+    known = libraries.managed(library.text(context.ordinal))
+    if _text(name) not in known:
+        told = ", ".join(known) or "none"
+        fail(NOT_FOUND, f"there is no managed variable {_text(name)}; there are: {told}")
+    return get_global(handle, name)
+
+
+@implements("cuLibraryGetUnifiedFunction", "cudaLibraryGetUnifiedFunction")
+def get_unified_function(handle: int, name: bytes) -> int:
+    """Refuse: no device shares its functions' addresses with the host."""
+    if libraries.has_unified(_library(handle).text(0)):
+        fail(NOT_SUPPORTED, "functions with one address on host and device")
+    fail(NOT_FOUND, f"there is no unified function {_text(name)}")
+
+
+# --- kernels ---
+
+
+@implements("cuKernelGetFunction")
+def get_function(handle: int) -> int:
+    """The function of a kernel in the current context."""
+    return _kernel(handle).function(contexts.current()).handle
+
+
+@implements("cuKernelGetLibrary")
+def get_library(handle: int) -> int:
+    """The library of a kernel."""
+    return _kernel(handle).library.handle
+
+
+@implements("cuKernelGetName")
+def get_name(handle: int) -> bytes:
+    """The name of a kernel, as it is in the code."""
+    return _known(handle).name.encode()
+
+
+def _known(handle: int) -> LibraryKernel:
+    """A kernel for calls that know no wrong handle, only wrong values."""
+    found = libraries.kernels.find(handle)
+    return found if found is not None else fail(INVALID_VALUE, f"{handle:#x} is no kernel")
+
+
+@implements("cuKernelGetParamInfo")
+def get_parameter(handle: int, index: int) -> tuple[int, int]:
+    """The offset and the size of a parameter."""
+    kernel = _known(handle)
+    placed = modules.placed(kernel.code(0).source.entry.params)
+    if index >= len(placed):
+        told = f"{kernel.name} has {len(placed)} parameters, and none of the number {index}"
+        fail(INVALID_VALUE, told)
+    param, start = placed[index]
+    return start, param.size
+
+
+def _attributes(kernel: LibraryKernel, ordinal: int) -> Attributes:
+    device = devices.device(ordinal)
+    own = kernel.attributes.setdefault(ordinal, {})
+    return Attributes(kernel.code(ordinal), device, own)
+
+
+@implements("cuKernelGetAttribute")
+def get_attribute(attribute: int, handle: int, ordinal: int) -> int:
+    """One attribute of a kernel on a device."""
+    return _attributes(_kernel(handle), ordinal).read(attribute)
+
+
+@implements("cuKernelSetAttribute")
+def set_attribute(attribute: int, value: int, handle: int, ordinal: int) -> None:
+    """Set one attribute of a kernel on a device."""
+    _attributes(_kernel(handle), ordinal).write(attribute, value)
+
+
+@implements("cuKernelSetCacheConfig")
+def set_cache_config(handle: int, preference: int, ordinal: int) -> None:
+    """Take a preference for shared memory or cache; devices choose themselves."""
+    check_cache(preference)
+    devices.device(ordinal)
+    _kernel(handle)
+
+
+# --- the runtime's own ---
+
+
+@implements("cudaKernelSetAttributeForDevice")
+def set_attribute_for_device(handle: int, attribute: int, value: int, ordinal: int) -> None:
+    """Set one attribute of a kernel on a device."""
+    _attributes(_runtime_kernel(handle), ordinal).write(attribute, value)
+
+
+@implements("cudaGetKernel")
+def kernel_of_entry(handle: int) -> int:
+    """The kernel of an entry; here kernels are their own entries."""
+    return _runtime_kernel(handle).handle
+
+
+def _runtime_kernel(handle: int) -> LibraryKernel:
+    found = libraries.kernels.find(handle)
+    if found is None:
+        fail(INVALID_DEVICE_FUNCTION, f"{handle:#x} is no kernel")
+    return found

@@ -1,0 +1,185 @@
+"""Occupancy: how many blocks a device holds at once, by its own figures."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+
+from gridlane.abi.calls.function_attributes import MAX_DYNAMIC_SHARED, attributes
+from gridlane.abi.calls.functions import of_runtime
+from gridlane.abi.calls.launch_attributes import cluster_of
+from gridlane.abi.calls.registry import implements
+from gridlane.abi.failure import INVALID_CLUSTER_SIZE, INVALID_VALUE, fail
+from gridlane.abi.state import libraries, streams
+from gridlane.abi.state.modules import Function
+from gridlane.abi.struct import Struct
+from gridlane.abi.table import enums
+
+_THREADS = enums()["CUfunction_attribute"].values["CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK"]
+_shared_of_block = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_int)
+_SharedOf = Callable[[int], int]
+
+
+def blocks(function: Function, threads: int, shared: int) -> int:
+    """Blocks that a multiprocessor holds at once; 0 of those that cannot be launched."""
+    known = attributes(function)
+    most = function.device.limits.max_dynamic_shared
+    static = known.read(_STATIC)
+    if threads > known.read(_THREADS) or shared + static > most:
+        return 0
+    return function.kernel.loaded(function.device).occupancy(threads, shared)
+
+
+_STATIC = enums()["CUfunction_attribute"].values["CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES"]
+
+
+def _check(threads: int, flags: int = 0) -> None:
+    if threads <= 0 or flags & ~1:
+        fail(INVALID_VALUE, f"occupancy of blocks of {threads} threads, with the flags {flags}")
+
+
+@implements("cuOccupancyMaxActiveBlocksPerMultiprocessor")
+def active_blocks(handle: int, threads: int, shared: int) -> int:
+    """Blocks that a multiprocessor holds at once."""
+    _check(threads)
+    return blocks(libraries.function_of(handle), threads, shared)
+
+
+@implements("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags")
+def active_blocks_with_flags(handle: int, threads: int, shared: int, flags: int) -> int:
+    """Blocks that a multiprocessor holds at once."""
+    _check(threads, flags)
+    return blocks(libraries.function_of(handle), threads, shared)
+
+
+@implements("cudaOccupancyMaxActiveBlocksPerMultiprocessor")
+def runtime_active_blocks(handle: int, threads: int, shared: int) -> int:
+    """Blocks that a multiprocessor holds at once."""
+    _check(threads)
+    return blocks(of_runtime(handle), threads, shared)
+
+
+@implements("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags")
+def runtime_active_blocks_with_flags(handle: int, threads: int, shared: int, flags: int) -> int:
+    """Blocks that a multiprocessor holds at once."""
+    _check(threads, flags)
+    return blocks(of_runtime(handle), threads, shared)
+
+
+@implements("cuOccupancyMaxPotentialBlockSize")
+def potential_block_size(handle: int, callback: int, shared: int, limit: int) -> tuple[int, int]:
+    """Blocks that fill the device, and the threads of each, where most threads run at once."""
+    return _potential(libraries.function_of(handle), callback, shared, limit)
+
+
+@implements("cuOccupancyMaxPotentialBlockSizeWithFlags")
+def potential_block_size_with_flags(
+    handle: int, callback: int, shared: int, limit: int, flags: int
+) -> tuple[int, int]:
+    """Blocks that fill the device, and the threads of each, where most threads run at once."""
+    _check(1, flags)
+    return _potential(libraries.function_of(handle), callback, shared, limit)
+
+
+def _potential(function: Function, callback: int, shared: int, limit: int) -> tuple[int, int]:
+    if limit < 0:
+        fail(INVALID_VALUE, f"blocks of at most {limit} threads")
+    shared_of: _SharedOf = _shared_of_block(callback) if callback else lambda threads: shared
+    device = function.device
+    most = attributes(function).read(_THREADS)
+    most = min(most, limit) if limit else most
+    warp = max(1, device.limits.warp_size)
+    best = size = 0
+    # From large to small, as larger blocks of the same occupancy come first.
+    for threads in sorted({most, *range(warp, most, warp)}, reverse=True):
+        held = blocks(function, threads, shared_of(threads)) * threads
+        if held > best:
+            best, size = held, threads
+    if not size:
+        fail(INVALID_VALUE, f"no block of {function.kernel.name} fits with its shared memory")
+    return best // size * device.limits.multiprocessors, size
+
+
+@implements("cuOccupancyAvailableDynamicSMemPerBlock")
+def available_shared(handle: int, count: int, threads: int) -> int:
+    """The most dynamic shared memory with which a multiprocessor holds so many blocks."""
+    return _available(libraries.function_of(handle), count, threads)
+
+
+@implements("cudaOccupancyAvailableDynamicSMemPerBlock")
+def runtime_available_shared(handle: int, count: int, threads: int) -> int:
+    """The most dynamic shared memory with which a multiprocessor holds so many blocks."""
+    return _available(of_runtime(handle), count, threads)
+
+
+def _available(function: Function, count: int, threads: int) -> int:
+    _check(threads)
+    if count <= 0 or blocks(function, threads, 0) < count:
+        fail(INVALID_VALUE, f"a multiprocessor does not hold {count} blocks of {threads} threads")
+    low, high = 0, attributes(function).read(MAX_DYNAMIC_SHARED)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if blocks(function, threads, middle) >= count:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+# --- clusters, which have one block each ---
+
+
+@implements("cuOccupancyMaxPotentialClusterSize")
+def potential_cluster(handle: int, config: Struct | None) -> int:
+    """The largest cluster: one block."""
+    return _cluster(libraries.function_of(handle), config)
+
+
+@implements("cudaOccupancyMaxPotentialClusterSize")
+def runtime_potential_cluster(handle: int, config: Struct | None) -> int:
+    """The largest cluster: one block."""
+    return _cluster(of_runtime(handle), config)
+
+
+def _cluster(function: Function, config: Struct | None) -> int:
+    _configured(function, config)
+    return 1
+
+
+@implements("cuOccupancyMaxActiveClusters")
+def active_clusters(handle: int, config: Struct | None) -> int:
+    """Clusters that the device holds at once."""
+    function = libraries.function_of(handle)
+    return _active_clusters(function, *_configured(function, config), config)
+
+
+@implements("cudaOccupancyMaxActiveClusters")
+def runtime_active_clusters(handle: int, config: Struct | None) -> int:
+    """Clusters that the device holds at once."""
+    function = of_runtime(handle)
+    return _active_clusters(function, *_configured(function, config), config)
+
+
+def _active_clusters(function: Function, threads: int, shared: int, config: Struct | None) -> int:
+    size = cluster_of(config) if config is not None else None
+    if size is None or min(size) < 1:
+        fail(INVALID_CLUSTER_SIZE, "the configuration does not say how large a cluster is")
+    if size != (1, 1, 1):
+        fail(INVALID_CLUSTER_SIZE, f"clusters of {size} blocks; the largest has one")
+    return blocks(function, threads, shared) * function.device.limits.multiprocessors
+
+
+def _configured(function: Function, config: Struct | None) -> tuple[int, int]:
+    """The threads of a block and its dynamic shared memory, of either library's configuration."""
+    if config is None:
+        fail(INVALID_VALUE, "no configuration")
+    if hasattr(config, "hStream"):
+        size = config.blockDimX, config.blockDimY, config.blockDimZ
+        stream, shared = config.hStream, config.sharedMemBytes
+    else:
+        size = config.blockDim.x, config.blockDim.y, config.blockDim.z
+        stream, shared = config.stream, config.dynamicSmemBytes
+    streams.stream(stream)
+    threads = size[0] * size[1] * size[2]
+    _check(threads)
+    return threads, shared

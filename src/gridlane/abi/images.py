@@ -1,0 +1,115 @@
+"""Images of code, as programs give them: PTX, fatbins, what points to fatbins, and cubins.
+
+An image that a program names by its address says how long it is: PTX by its NUL, the others in
+their headers. What a header says is read only as far as the memory goes.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from gridlane.abi import fatbin, raw
+from gridlane.abi.failure import (
+    INVALID_IMAGE,
+    INVALID_VALUE,
+    NO_BINARY_FOR_GPU,
+    Failure,
+    fail,
+)
+from gridlane.abi.fatbin.choice import ADVICE
+from gridlane.frontends.ptx import PtxModule, link, parse_ptx
+from gridlane.modules.native import compiles_ptx
+from gridlane.runtime.protocol import Device
+
+_ELF = b"\x7fELF"
+_FATBIN = b"\x50\xed\x55\xba"
+_WRAPPER = b"\xb1\x43\x62\x46"
+_MOST_PARTS = 4096
+
+Units = tuple[bytes, ...]
+"""The images of one module; several are linked."""
+
+
+def at(address: int) -> Units:
+    """The images at an address.
+
+    Raises:
+        Failure: INVALID_VALUE, there is no address; INVALID_IMAGE, what is there is no image.
+    """
+    if not address:
+        fail(INVALID_VALUE, "no image")
+    start = raw.copied(address, 4)
+    if start == _WRAPPER:
+        return _wrapped(address)
+    if start == _FATBIN:
+        return (_region(address),)
+    if start == _ELF:
+        return (raw.copied(address, 64),)
+    return (raw.text(address),)
+
+
+def _region(address: int) -> bytes:
+    size = fatbin.region_size(raw.copied(address, fatbin.HEAD))
+    return raw.copied(address, size)
+
+
+def _wrapped(address: int) -> Units:
+    """What a ``__fatBinC_Wrapper_t`` points to: a fatbin, and the parts that were not linked."""
+    version, data, others = struct.unpack_from("<4xIQQ", raw.copied(address, 24))
+    if version not in (1, 2):
+        fail(INVALID_IMAGE, f"a fatbin's wrapper of version {version}; known are 1 and 2")
+    found = [_region(data)] if data else []
+    while version == 2 and others:
+        part = int.from_bytes(raw.copied(others, 8), "little")
+        if not part:
+            break
+        found.append(_region(part))
+        others += 8
+        if len(found) > _MOST_PARTS:
+            fail(INVALID_IMAGE, f"a fatbin's wrapper with more than {_MOST_PARTS} parts")
+    return tuple(found)
+
+
+def module(units: Units, device: Device, name: str = "") -> PtxModule:
+    """The PTX of images for a device.
+
+    Args:
+        name: of the file, for errors.
+
+    Raises:
+        Failure: NO_BINARY_FOR_GPU, there is machine code only; INVALID_IMAGE.
+        PtxError: the PTX is malformed; located.
+    """
+    texts: list[str] = []
+    wrong: Failure | None = None
+    for each in units:
+        try:
+            text = _text(each, device)
+        except Failure as failure:  # of linked machine code the parts have the PTX
+            wrong = wrong or failure
+            continue
+        if text is not None:
+            texts.append(text)
+    if not texts:
+        raise wrong or Failure(NO_BINARY_FOR_GPU, f"the fatbin has no image: {ADVICE}")
+    parts = [parse_ptx(text, f"{name} part {n}" if n else name) for n, text in enumerate(texts)]
+    return link(parts).module
+
+
+def _text(image: bytes, device: Device) -> str | None:
+    """The PTX of an image; None for a fatbin without images."""
+    if image.startswith(_ELF):
+        fail(
+            NO_BINARY_FOR_GPU,
+            f"the image is machine code of one NVIDIA GPU (a cubin): {ADVICE}",
+        )
+    if image.startswith(_FATBIN):
+        inside = fatbin.images(image)
+        if not inside:
+            return None
+        capability = device.compute_capability
+        return fatbin.ptx(fatbin.best(inside, capability, not compiles_ptx(device)))
+    try:
+        return image.rstrip(b"\0").decode()
+    except UnicodeDecodeError as error:
+        fail(INVALID_IMAGE, f"the image is no text: {error}")

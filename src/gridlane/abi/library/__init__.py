@@ -1,0 +1,1 @@
+"""The C libraries: stubs of CUDA's functions, which enter Python."""

@@ -1,0 +1,273 @@
+/* The one way from C into gridlane's Python.
+ *
+ * Nothing here is linked to a libpython. A process that has CPython is entered by its own
+ * PyGILState_Ensure; in any other the libpython that the library was installed with is opened, at
+ * the first call that needs it. Python is never finalized: what runs after main may still call.
+ */
+#define _GNU_SOURCE
+#include "bridge.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fenv.h>
+#include <locale.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef GL_LIBPYTHON
+#error "GL_LIBPYTHON is the libpython to open, GL_VERSION its version, GL_SITE its packages"
+#endif
+
+typedef struct object object; /* PyObject */
+
+/* The functions of CPython that are used: all of its stable ABI, but for the first. */
+static struct {
+    int (*ensure)(void);
+    void (*release)(int);
+    void *(*this_thread)(void);
+    int (*is_initialized)(void);
+    void (*initialize)(int);
+    void *(*save_thread)(void);
+    const char *(*version)(void);
+    object *(*import)(const char *);
+    object *(*call_method)(object *, const char *, const char *, ...);
+    object *(*new_tuple)(intptr_t);
+    int (*set_item)(object *, intptr_t, object *);
+    object *(*of_u64)(unsigned long long);
+    unsigned long long (*to_u64)(object *);
+    object *(*call)(object *, object *, object *);
+    object *(*occurred)(void);
+    void (*clear)(void);
+    void (*print)(void);
+    void (*drop)(object *);
+} py;
+
+static const struct { const char *name; void **place; } names[] = {
+    { "PyGILState_Ensure", (void **)&py.ensure },
+    { "PyGILState_Release", (void **)&py.release },
+    { "PyGILState_GetThisThreadState", (void **)&py.this_thread },
+    { "Py_IsInitialized", (void **)&py.is_initialized },
+    { "Py_InitializeEx", (void **)&py.initialize },
+    { "PyEval_SaveThread", (void **)&py.save_thread },
+    { "Py_GetVersion", (void **)&py.version },
+    { "PyImport_ImportModule", (void **)&py.import },
+    { "PyObject_CallMethod", (void **)&py.call_method },
+    { "PyTuple_New", (void **)&py.new_tuple },
+    { "PyTuple_SetItem", (void **)&py.set_item },
+    { "PyLong_FromUnsignedLongLong", (void **)&py.of_u64 },
+    { "PyLong_AsUnsignedLongLong", (void **)&py.to_u64 },
+    { "PyObject_Call", (void **)&py.call },
+    { "PyErr_Occurred", (void **)&py.occurred },
+    { "PyErr_Clear", (void **)&py.clear },
+    { "PyErr_Print", (void **)&py.print },
+    { "Py_DecRef", (void **)&py.drop },
+};
+
+enum { GIL_WAS_HELD, GIL_WAS_NOT_HELD }; /* PyGILState_STATE */
+
+static pthread_mutex_t beginning = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t at_end_of_thread;
+static object *entry;      /* the module gridlane.abi.library.entry */
+static int ready;          /* 1 when entered, -1 when it cannot be */
+static int forked;         /* this process is the child of one that had entered Python */
+
+static void tell(const char *what, const char *why)
+{
+    fprintf(stderr, "gridlane: %s%s%s\n", what, why ? ": " : "", why ? why : "");
+}
+
+static void in_child(void)
+{
+    if (ready)
+        forked = 1;
+}
+
+/* A thread of the program's keeps one thread state of Python's from its first call to its end, so
+ * that what Python remembers of a thread lives as long. */
+static void end_thread(void *unused)
+{
+    (void)unused;
+    if (forked || !py.is_initialized())
+        return;
+    py.ensure();
+    py.release(GIL_WAS_HELD);
+    py.release(GIL_WAS_NOT_HELD); /* that of begin_thread, which ends the thread state */
+}
+
+static void begin_thread(void)
+{
+    if (py.this_thread())
+        return;
+    py.ensure();
+    py.save_thread();
+    pthread_setspecific(at_end_of_thread, &ready);
+}
+
+static int find_python(void)
+{
+    void *self = dlopen(NULL, RTLD_NOW);
+    if (!dlsym(self, "PyGILState_Ensure")) {
+        self = dlopen(GL_LIBPYTHON, RTLD_NOW | RTLD_GLOBAL);
+        if (!self) {
+            tell("no Python to compile kernels with", dlerror());
+            tell("run \"gridlane install\" again, with the Python that has gridlane", NULL);
+            return 0;
+        }
+    }
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        *names[n].place = dlsym(self, names[n].name);
+        if (!*names[n].place) {
+            tell("this process has a CPython without", names[n].name);
+            return 0;
+        }
+    }
+    if (strncmp(py.version(), GL_VERSION ".", strlen(GL_VERSION) + 1)) {
+        fprintf(stderr,
+                "gridlane: this process has CPython %.6s, and the library was installed for "
+                GL_VERSION ": run \"gridlane install\" with the Python of this process\n",
+                py.version());
+        return 0;
+    }
+    return 1;
+}
+
+/* Make Python ready in a process that had none. Its signals and locale stay as they are. */
+static void initialize(void)
+{
+    char *kept = setlocale(LC_ALL, NULL);
+    kept = kept ? strdup(kept) : NULL;
+    py.initialize(0);
+    if (kept) {
+        setlocale(LC_ALL, kept);
+        free(kept);
+    }
+}
+
+/* Python's own module of signals takes SIGINT where it is first imported, which "begin" does. */
+enum { SIGNALS = 32 };
+
+static void note_handlers(struct sigaction *handlers)
+{
+    for (int n = 1; n < SIGNALS; n++)
+        sigaction(n, NULL, &handlers[n]);
+}
+
+static void restore_handlers(const struct sigaction *handlers)
+{
+    for (int n = 1; n < SIGNALS; n++)
+        if (n != SIGKILL && n != SIGSTOP)
+            sigaction(n, &handlers[n], NULL);
+}
+
+static int enter_first(void)
+{
+    if (!find_python())
+        return 0;
+    int embedded = !py.is_initialized();
+    struct sigaction handlers[SIGNALS];
+    note_handlers(handlers);
+    if (embedded)
+        initialize();
+    int state = embedded ? 0 : py.ensure();
+    object *site = py.import("site");
+    if (site) {
+        object *done = py.call_method(site, "addsitedir", "s", GL_SITE);
+        if (done)
+            py.drop(done);
+        py.drop(site);
+    }
+    py.clear();
+    entry = py.import("gridlane.abi.library.entry");
+    if (entry) {
+        object *done = py.call_method(entry, "begin", "i", embedded);
+        if (done)
+            py.drop(done);
+    }
+    if (py.occurred()) {
+        tell("gridlane cannot be imported from " GL_SITE, NULL);
+        if (getenv("GRIDLANE_TRACE"))
+            py.print();
+        py.clear();
+        entry = NULL;
+    }
+    if (embedded) {
+        restore_handlers(handlers);
+        py.save_thread();
+    } else {
+        py.release(state);
+    }
+    return entry != NULL;
+}
+
+static int enter_once(void)
+{
+    pthread_mutex_lock(&beginning);
+    if (!ready) {
+        pthread_key_create(&at_end_of_thread, end_thread);
+        pthread_atfork(NULL, NULL, in_child);
+        int found = enter_first();
+        __atomic_store_n(&ready, found ? 1 : -1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&beginning);
+    return ready > 0;
+}
+
+static object *resolved(struct gl_slot *slot)
+{
+    if (!slot->call)
+        slot->call = py.call_method(entry, "resolve", "s", slot->name);
+    return slot->call;
+}
+
+__attribute__((weak)) void gl_before(uint64_t (*enter)(struct gl_slot *, const uint64_t *, int))
+{
+    (void)enter;
+}
+
+/* Call with the GIL. */
+static uint64_t enter(struct gl_slot *slot, const uint64_t *arguments, int count)
+{
+    int known = __atomic_load_n(&ready, __ATOMIC_ACQUIRE);
+    if (known < 0 || (!known && !enter_once()))
+        return GL_NO_PYTHON;
+    begin_thread();
+    int state = py.ensure();
+    uint64_t code = GL_NO_PYTHON;
+    object *call = resolved(slot), *given = call ? py.new_tuple(count) : NULL;
+    if (given) {
+        for (int n = 0; n < count; n++)
+            py.set_item(given, n, py.of_u64(arguments[n]));
+        object *made = py.call(call, given, NULL);
+        if (made) {
+            code = py.to_u64(made);
+            py.drop(made);
+        }
+        py.drop(given);
+    }
+    if (py.occurred()) {
+        if (getenv("GRIDLANE_TRACE"))
+            py.print();
+        py.clear();
+        code = GL_UNKNOWN;
+    }
+    py.release(state);
+    return code;
+}
+
+uint64_t gl_enter(struct gl_slot *slot, const uint64_t *arguments, int count)
+{
+    if (forked)
+        return GL_NOT_INITIALIZED;
+    int error = errno;
+    fenv_t floats;
+    fegetenv(&floats);
+    fesetenv(FE_DFL_ENV); /* that of a program at its start, for kernels on the host */
+    gl_before(enter);
+    uint64_t code = enter(slot, arguments, count);
+    fesetenv(&floats);
+    errno = error;
+    return code;
+}

@@ -1,0 +1,131 @@
+"""Compile the C libraries, for the Python that runs this."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from gridlane.abi.library.stubs import stubs
+from gridlane.abi.table.functions import Api
+from gridlane.core.errors import CompileError
+
+_ROOM = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A library that is built.
+
+    Attributes:
+        api: the functions that it has; None for one that enters no Python.
+        major: the version of CUDA that it is of.
+        file: its name, which is its soname as well.
+        sources: what is compiled beside the stubs.
+        versioned: whether its symbols have its name as their version.
+    """
+
+    api: Api | None
+    major: int
+    file: str
+    sources: tuple[str, ...]
+    versioned: bool = False
+
+
+_RUNTIME = "bridge.c", "registration.c"
+PRELOADED = "libgridlane_preload.so"
+LIBRARIES = (
+    Library("driver", 13, "libcuda.so.1", ("bridge.c", "proc_address.c")),
+    Library("runtime", 12, "libcudart.so.12", _RUNTIME, versioned=True),
+    Library("runtime", 13, "libcudart.so.13", _RUNTIME, versioned=True),
+    Library(None, 13, PRELOADED, ("preload.c",)),
+)
+
+
+def digest() -> str:
+    """What the libraries are made of: their text, and the Python that they open."""
+    made = hashlib.sha256()
+    for each in LIBRARIES:
+        made.update(_text(each).encode())
+        for name in each.sources:
+            made.update((_ROOM / name).read_bytes())
+    for word in (_libpython(), _site(), sys.version_info[:2]):
+        made.update(f"{word}\0".encode())
+    return made.hexdigest()
+
+
+def _text(library: Library) -> str:
+    return stubs(library.api, library.major) if library.api else ""
+
+
+def compiler() -> list[str]:
+    """The command of a C compiler: cc, else that of the ``ziglang`` package.
+
+    Raises:
+        CompileError: there is neither.
+    """
+    found = shutil.which("cc")
+    if found:
+        return [found]
+    try:
+        import ziglang  # noqa: F401  # pyright: ignore  # an extra
+    except ImportError:
+        raise CompileError("no C compiler: install cc, or pip install gridlane[cpp]") from None
+    return [sys.executable, "-m", "ziglang", "cc"]
+
+
+def build(library: Library, folder: Path) -> Path:
+    """Compile a library into a folder; return its path.
+
+    Raises:
+        CompileError: the compiler's own messages, or that there is none.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    made = folder / library.file
+    with TemporaryDirectory(dir=folder) as room:  # a reader finds the old library or the new one
+        built = Path(room) / library.file
+        _compile(library, Path(room), built)
+        built.replace(made)
+    return made
+
+
+def _compile(library: Library, room: Path, made: Path) -> None:
+    text, versions = room / "stubs.c", room / "versions"
+    text.write_text(_text(library))
+    versions.write_text(f"{library.file} {{ global: cuda*; __cuda*; local: *; }};\n")
+    defined = {
+        "GL_LIBPYTHON": _libpython(),
+        "GL_VERSION": "{}.{}".format(*sys.version_info),
+        "GL_SITE": str(_site()),
+        "GL_MAJOR": str(library.major),
+    }
+    command = [
+        *compiler(),
+        *("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra"),
+        *("-Wno-missing-field-initializers", f"-I{_ROOM}"),
+        *(f'-D{name}="{value}"' for name, value in defined.items()),
+        *(str(_ROOM / each) for each in library.sources),
+        str(text),
+        *("-o", str(made), f"-Wl,-soname,{library.file}", "-ldl", "-lpthread", "-lm"),
+        *([f"-Wl,--version-script={versions}"] if library.versioned else []),
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    if run.returncode:
+        raise CompileError(f"{library.file} does not compile:\n{run.stderr}")
+
+
+def _libpython() -> Path | str:
+    """The shared libpython of this Python; its name where it has none."""
+    folder, name = sysconfig.get_config_vars("LIBDIR", "INSTSONAME")
+    path = Path(str(folder)) / str(name)
+    return path if path.is_file() else str(name)
+
+
+def _site() -> Path:
+    """The folder to import gridlane from: that of the packages that it needs."""
+    return Path(sysconfig.get_paths()["purelib"])

@@ -1,0 +1,182 @@
+"""The functions of ``calls`` as C calls them: arguments and results as 64-bit numbers."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from gridlane.abi import raw
+from gridlane.abi.calls.registry import calls
+from gridlane.abi.errors import called
+from gridlane.abi.failure import UNKNOWN, Failure, failure_of
+from gridlane.abi.library import registration
+from gridlane.abi.struct import Struct
+from gridlane.abi.table import CType, ctype, functions
+from gridlane.abi.table.functions import Api, Function, Parameter
+from gridlane.core import trace
+from gridlane.core.embedding import enter
+from gridlane.core.errors import GridlaneError
+
+Entry = Callable[..., int]
+_PER_THREAD = 2
+_STREAMS = ("CUstream", "cudaStream_t")
+_texts: dict[bytes, Any] = {}
+"""The texts that C has pointers to; they live as long as the process."""
+
+
+def begin(embedded: int) -> None:
+    """Prepare for calls from C.
+
+    Args:
+        embedded: whether the process had no Python before.
+    """
+    if embedded:
+        sys.argv = ["gridlane"]
+        import_module("signal")  # it takes SIGINT at its first import, which the caller undoes
+        enter()
+
+
+def resolve(symbol: str) -> Entry:
+    """The entry of a function.
+
+    Args:
+        symbol: ``driver:cuMemAlloc_v2``; with ``_ptsz`` or ``_ptds`` behind it for the form whose
+            default stream is the thread's.
+
+    Raises:
+        KeyError: the table has no such function.
+    """
+    api, _, name = symbol.partition(":")
+    assert api in ("driver", "runtime", "nvrtc")
+    if name in _OWN:
+        return _OWN[name]
+    plain = name.removesuffix("_ptsz").removesuffix("_ptds")
+    return _entry(api, functions(api)[plain], plain != name)
+
+
+def _initialise(binary: int) -> int:
+    """``registration.initialise`` with CUDA's number of its error."""
+    try:
+        return registration.initialise(binary)
+    except (Failure, GridlaneError, MemoryError) as error:
+        failure = failure_of(error)
+        print(f"gridlane: {failure.what}", file=sys.stderr)
+        return failure.number
+
+
+_OWN: dict[str, Entry] = {
+    "__register": registration.register,
+    "__initialise_module": _initialise,
+}
+"""What the libraries call beside the functions of CUDA."""
+
+
+def _entry(api: Api, row: Function, per_thread: bool) -> Entry:
+    call = calls(api).get(row.name)
+    outs = row.given
+    ins = [n for n, each in enumerate(row.parameters) if each.name not in outs]
+    readers = [(n, _reader(row.parameters[n], per_thread)) for n in ins]
+    places = {each.name: n for n, each in enumerate(row.parameters)}
+    writers = [(places[name], _writer(row.parameters[places[name]])) for name in outs]
+    result = _writer_of_result(row) if row.result else None
+
+    def enter_call(*given: int) -> int:
+        try:
+            number, made = called(row, call, [read(given[n]) for n, read in readers])
+            if result is not None:
+                return result(made[0] if made else None, given)
+            if not number:
+                for (n, write), value in zip(writers, made):
+                    if given[n]:
+                        write(given[n], value)
+        except Exception as error:  # nothing of Python's may reach a program in C
+            if trace.enabled():
+                print(f"gridlane: {row.base}: {error!r}", file=sys.stderr)
+            return UNKNOWN
+        return number
+
+    return enter_call
+
+
+def _reader(parameter: Parameter, per_thread: bool) -> Callable[[int], Any]:
+    kind = ctype(parameter.type)
+    if per_thread and parameter.type in _STREAMS:
+        return lambda value: value or _PER_THREAD
+    if kind.kind == "pointer":
+        target = kind.to.replace("const", "").strip()
+        if target == "char" and "const" in kind.to:
+            return lambda value: raw.text(value) if value else None
+        if _is_record(target):
+            return lambda value: Struct(target, value) if value else None
+        return lambda value: value
+    if kind.kind == "struct":
+        return lambda value: Struct(kind.name, value)
+    if kind.kind == "float":
+        return lambda value: struct.unpack("<f", value.to_bytes(8, "little")[:4])[0]
+    if kind.kind == "enum" or kind.signed:
+        bits = 8 * kind.size
+        return lambda value: ((value & (1 << bits) - 1) ^ (1 << bits - 1)) - (1 << bits - 1)
+    mask = (1 << 8 * kind.size) - 1
+    return lambda value: value & mask
+
+
+def _is_record(name: str) -> bool:
+    if name.endswith("*") or name == "void":
+        return False
+    try:
+        return ctype(name).kind == "struct"
+    except ValueError:
+        return False
+
+
+def _writer(parameter: Parameter) -> Callable[[int, Any], None]:
+    target = ctype(parameter.type).to
+    if target.replace("const", "").strip() == "char *":
+        return lambda place, value: raw.put(place, struct.pack("<Q", lasting(value)))
+    of = ctype(target) if target != "void" else None
+
+    def write(place: int, value: Any) -> None:
+        if isinstance(value, (list, tuple)):
+            raw.put(place, b"".join(_bytes(each, of) for each in value))
+        else:
+            raw.put(place, _bytes(value, of))
+
+    return write
+
+
+def _bytes(value: Any, kind: CType | None) -> bytes:
+    if isinstance(value, (bytes, Struct)):
+        return bytes(value)
+    if isinstance(value, float):
+        return struct.pack("<f" if kind is not None and kind.size == 4 else "<d", value)
+    size = kind.size if kind is not None else 8
+    return (int(value) & (1 << 8 * size) - 1).to_bytes(size, "little")
+
+
+def lasting(text: bytes | None) -> int:
+    """The address of a text with a NUL behind it, which stays."""
+    if text is None:
+        return 0
+    cell = _texts.get(text)
+    if cell is None:
+        cell = _texts[text] = ctypes.create_string_buffer(text)
+    return ctypes.addressof(cell)
+
+
+def _writer_of_result(row: Function) -> Callable[[Any, tuple[int, ...]], int]:
+    """What makes C's result of a function that returns no error code."""
+    if row.result.endswith("*"):
+        return lambda value, given: lasting(value)
+    if ctype(row.result).kind == "struct":
+
+        def write(value: Any, given: tuple[int, ...]) -> int:
+            if value is not None:
+                raw.put(given[-1], bytes(value))
+            return 0
+
+        return write
+    return lambda value, given: int(value or 0)

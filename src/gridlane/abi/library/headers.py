@@ -1,0 +1,122 @@
+"""CUDA's headers for C and C++, made of the table: types, and the functions of each library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gridlane.abi.library.stubs import rows
+from gridlane.abi.table import aliases, callbacks, constants, enums
+from gridlane.abi.table.functions import Api
+from gridlane.abi.table.structs import Node, nodes
+
+_ERRORS = {"driver": "CUresult", "runtime": "cudaError_t", "nvrtc": "nvrtcResult"}
+_HANDLES = {
+    "CU_STREAM_LEGACY": "CUstream",
+    "CU_STREAM_PER_THREAD": "CUstream",
+    "cudaStreamLegacy": "cudaStream_t",
+    "cudaStreamPerThread": "cudaStream_t",
+    "CU_LAUNCH_PARAM_END": "void *",
+    "CU_LAUNCH_PARAM_BUFFER_POINTER": "void *",
+    "CU_LAUNCH_PARAM_BUFFER_SIZE": "void *",
+}
+"""Constants that are pointers."""
+
+
+def types() -> str:
+    """The types and constants of all libraries."""
+    lines = ["#pragma once", "#include <stddef.h>", "#include <stdint.h>", ""]
+    for parts in (_forward(), _enums(), _aliases(), _callbacks(), _structs(), _constants()):
+        lines += [*parts, ""]
+    return "\n".join(lines)
+
+
+def functions_of(api: Api, major: int) -> str:
+    """The functions of a library."""
+    lines = ["#pragma once", '#include "gridlane_types.h"', ""]
+    number = 1000 * major
+    lines.append(f"#define {'CUDA_VERSION' if api == 'driver' else 'CUDART_VERSION'} {number}")
+    lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif"]
+    for row in rows(api, major):
+        given = ", ".join(_declared(each.type, each.name) for each in row.parameters) or "void"
+        lines.append(f"{row.result or _ERRORS[api]} {row.name}({given});")
+    lines += ["#ifdef __cplusplus", "}", "#endif"]
+    # A plain name means the newest version; the older ones are declared above under their own.
+    for row in rows(api, major):
+        if row.outs is not None and row.name != row.base:
+            lines.append(f"#define {row.base} {row.name}")
+    lines.append("")
+    return "\n".join(lines)
+
+
+def _declared(kind: str, name: str) -> str:
+    if "(*)" in kind:
+        return kind.replace("(*)", f"(*{name})")
+    text, bracket, dims = kind.partition("[")
+    return f"{text}{'' if text.endswith('*') else ' '}{name}{bracket}{dims}"
+
+
+def _forward() -> Iterator[str]:
+    """All tags and names of structures, and those of objects that only the library knows."""
+    done: set[str] = set()
+    for node, names in nodes().values():
+        keyword = node.text.split()[0]
+        for name in names:
+            if "@" not in name and name not in done:
+                done.add(name)
+                yield f"typedef {keyword} {names[0].partition('@')[0]} {name};"
+    for of in aliases().values():
+        tag = of.removesuffix("*").replace("const", "").strip()
+        if of.endswith("*") and tag not in done:
+            done.add(tag)
+            yield f"typedef struct {tag} {tag};"
+
+
+def _enums() -> Iterator[str]:
+    done: set[str] = set()
+    for each in enums().values():
+        tag = each.names[0]
+        if tag in done:
+            continue
+        done.add(tag)
+        yield f"enum {tag} {{"
+        yield from (f"    {name} = {value}," for name, value in each.values.items())
+        yield "};"
+        yield from (f"typedef enum {tag} {name};" for name in each.names)
+
+
+def _aliases() -> Iterator[str]:
+    for name, of in aliases().items():
+        yield f"typedef {of} {name};"
+
+
+def _callbacks() -> Iterator[str]:
+    yield from (f"typedef {each.prototype};" for each in callbacks().values())
+
+
+def _structs() -> Iterator[str]:
+    done: set[str] = set()
+    for node, names in nodes().values():
+        if names[0] in done or "@" in names[0]:
+            continue
+        done.add(names[0])
+        yield from _members(node, names[0], "")
+        yield "};"
+
+
+def _members(node: Node, tag: str, indent: str) -> Iterator[str]:
+    words = node.text.split()
+    stated = next((each for each in words if each.startswith("align(")), "")
+    attribute = f"__attribute__((aligned{stated.removeprefix('align')})) " if stated else ""
+    yield f"{indent}{words[0]} {attribute}{tag}{' ' if tag else ''}{{"
+    for member in node.members:
+        if member.members:
+            yield from _members(member, "", f"{indent}    ")
+            yield f"{indent}    }} {member.text.partition(' ')[2]};"
+        else:
+            yield f"{indent}    {member.text};"
+
+
+def _constants() -> Iterator[str]:
+    for name, value in constants().items():
+        cast = _HANDLES.get(name)
+        yield f"#define {name} {f'(({cast})({value}))' if cast else f'({value})'}"

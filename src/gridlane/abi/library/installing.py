@@ -1,0 +1,163 @@
+"""Install the C libraries where programs find them, and remove them again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from gridlane.abi.library import headers
+from gridlane.abi.library.build import LIBRARIES, build, digest
+from gridlane.core.errors import GridlaneError
+
+_LIST = "installed.txt"
+_ENVIRONMENT = """# Programs that are started from here find gridlane's libcuda and libcudart.
+export LD_LIBRARY_PATH="{lib}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
+"""
+_PACKAGE = """prefix={prefix}
+libdir=${{prefix}}/lib
+includedir=${{prefix}}/include
+
+Name: gridlane-cuda
+Description: CUDA's driver and runtime on gridlane's devices
+Version: 13.0
+Libs: -L${{libdir}} -lcudart
+Cflags: -I${{includedir}}
+"""
+
+
+class InstallError(GridlaneError, OSError):
+    """The libraries cannot be installed or removed; the message says why and what to do."""
+
+
+def default_prefix() -> Path:
+    """Where the libraries go if nobody says: a folder of this Python's own environment."""
+    return Path(sys.prefix) / "share" / "gridlane"
+
+
+def shadowed() -> list[Path]:
+    """NVIDIA's own drivers on this machine, which the libraries would take the place of."""
+    found: list[Path] = []
+    loader = shutil.which("ldconfig") or "/sbin/ldconfig"
+    try:
+        told = subprocess.run([loader, "-p"], capture_output=True, text=True, timeout=30).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        told = ""
+    for line in told.splitlines():
+        name, _, path = line.strip().partition(" => ")
+        if name.startswith("libcuda.so.1 ") and path:
+            found.append(Path(path))
+    return found
+
+
+def install(prefix: Path, force: bool = False) -> list[Path]:
+    """Build the libraries and write them, their headers, ``env.sh`` and a pkg-config file.
+
+    Returns:
+        What was written.
+
+    Raises:
+        InstallError: NVIDIA's driver is here and ``force`` is not given, or a file there is not
+            gridlane's, or the folder cannot be written.
+        CompileError: there is no C compiler.
+    """
+    real = shadowed()
+    if real and not force:
+        raise InstallError(
+            f"this machine has NVIDIA's driver ({real[0]}): programs that read env.sh would get "
+            "gridlane in its place; say --force if that is what you want"
+        )
+    _check_own(prefix)
+    try:
+        written = _write(prefix)
+        listed = "".join(f"{path.relative_to(prefix)}\n" for path in written)
+        (prefix / _LIST).write_text(f"# {digest()}\n{listed}")
+    except OSError as error:
+        raise InstallError(f"{prefix} cannot be written: {error}") from error
+    return written
+
+
+def _check_own(prefix: Path) -> None:
+    """Raise if a file that would be written is there, and is not gridlane's."""
+    own = {prefix / line for line in _listed(prefix)}
+    for path in (prefix / "lib" / each.file for each in LIBRARIES):
+        if path.exists() and path not in own:
+            raise InstallError(
+                f"{path} is there, and gridlane did not write it: choose another --prefix"
+            )
+
+
+def _write(prefix: Path) -> list[Path]:
+    lib, include = prefix / "lib", prefix / "include"
+    include.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    for each in LIBRARIES:
+        written.append(build(each, lib))
+    for name, target in _links().items():
+        link = lib / name
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+        written.append(link)
+    texts = {
+        include / "gridlane_types.h": headers.types(),
+        include / "cuda.h": headers.functions_of("driver", 13),
+        include / "cuda_runtime_api.h": headers.functions_of("runtime", 13),
+        prefix / "env.sh": _ENVIRONMENT.format(lib=lib),
+        lib / "pkgconfig" / "gridlane-cuda.pc": _PACKAGE.format(prefix=prefix),
+    }
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        written.append(path)
+    return written
+
+
+def _links() -> dict[str, str]:
+    """The names that linkers look for: ``libcuda.so`` for the newest ``libcuda.so.N``."""
+    found: dict[str, str] = {}
+    for each in sorted(LIBRARIES, key=lambda each: each.major):
+        found[each.file.partition(".so")[0] + ".so"] = each.file
+    return found
+
+
+def uninstall(prefix: Path) -> list[Path]:
+    """Remove exactly what ``install`` wrote there; return it.
+
+    Raises:
+        InstallError: nothing was installed there.
+    """
+    if not (prefix / _LIST).is_file():
+        raise InstallError(f"gridlane is not installed in {prefix}")
+    removed: list[Path] = []
+    for line in _listed(prefix):
+        path = prefix / line
+        if path.is_symlink() or path.exists():
+            path.unlink()
+            removed.append(path)
+    (prefix / _LIST).unlink()
+    for folder in sorted({path.parent for path in removed} | {prefix}, reverse=True):
+        try:
+            folder.rmdir()
+        except OSError:  # something of the user's is in it
+            continue
+    return removed
+
+
+def _listed(prefix: Path) -> list[str]:
+    try:
+        lines = (prefix / _LIST).read_text().splitlines()
+    except OSError:
+        return []
+    names = (line for line in lines if line and not line.startswith("#"))
+    return [line for line in names if not os.path.isabs(line) and ".." not in line]
+
+
+def is_current(prefix: Path) -> bool:
+    """Whether the libraries of this version, for this Python, are installed there."""
+    try:
+        first = (prefix / _LIST).read_text().partition("\n")[0]
+    except OSError:
+        return False
+    return first == f"# {digest()}" and all((prefix / line).exists() for line in _listed(prefix))

@@ -1,0 +1,240 @@
+/* For programs that nvcc linked with the vendor's static runtime: before their constructors run,
+ * each function of that runtime jumps to the one of libcudart that lies beside this file.
+ *
+ * The runtime's functions are known by the program's own symbol table and the names that libcudart
+ * exports. A function's first bytes become a jump to a near trampoline, which jumps on; pages are
+ * writable only for that.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+enum { JUMP = 5, TRAMPOLINE = 16, REACH = 1 << 30 };
+#elif defined(__aarch64__)
+enum { JUMP = 4, TRAMPOLINE = 16, REACH = 1 << 26 };
+#else
+#error "jumps are written for x86-64 and AArch64"
+#endif
+
+static void *runtime;    /* libcudart, of the program's version */
+static size_t page;
+
+static void refuse(const char *what, const char *why)
+{
+    fprintf(stderr, "gridlane: %s: %s\n", what, why);
+    _exit(127);
+}
+
+/* --- the symbols of a file --- */
+
+struct image {
+    const uint8_t *data;
+    size_t size;
+    const Elf64_Sym *symbols;
+    size_t count;
+    const char *names;
+    size_t name_bytes;
+};
+
+static int contains(const struct image *image, uint64_t start, uint64_t size)
+{
+    return start <= image->size && size <= image->size - start;
+}
+
+static int open_image(const char *path, struct image *image)
+{
+    struct stat facts;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    memset(image, 0, sizeof *image);
+    if (file < 0)
+        return 0;
+    if (!fstat(file, &facts) && facts.st_size >= (off_t)sizeof(Elf64_Ehdr)) {
+        void *data = mmap(NULL, facts.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+        if (data != MAP_FAILED) {
+            image->data = data;
+            image->size = facts.st_size;
+        }
+    }
+    close(file);
+    if (!image->data)
+        return 0;
+    const Elf64_Ehdr *head = (const void *)image->data;
+    if (memcmp(head->e_ident, ELFMAG, SELFMAG) || head->e_ident[EI_CLASS] != ELFCLASS64 ||
+        head->e_shentsize != sizeof(Elf64_Shdr) ||
+        !contains(image, head->e_shoff, (uint64_t)head->e_shnum * sizeof(Elf64_Shdr)))
+        return 1;
+    const Elf64_Shdr *sections = (const void *)(image->data + head->e_shoff);
+    for (int n = 0; n < head->e_shnum; n++) {
+        const Elf64_Shdr *each = &sections[n];
+        if (each->sh_type != SHT_SYMTAB || each->sh_link >= head->e_shnum)
+            continue;
+        const Elf64_Shdr *texts = &sections[each->sh_link];
+        if (!contains(image, each->sh_offset, each->sh_size) ||
+            !contains(image, texts->sh_offset, texts->sh_size) || !texts->sh_size ||
+            image->data[texts->sh_offset + texts->sh_size - 1])
+            continue;
+        image->symbols = (const void *)(image->data + each->sh_offset);
+        image->count = each->sh_size / sizeof(Elf64_Sym);
+        image->names = (const char *)image->data + texts->sh_offset;
+        image->name_bytes = texts->sh_size;
+    }
+    return 1;
+}
+
+static const char *name_of(const struct image *image, const Elf64_Sym *symbol)
+{
+    return symbol->st_name < image->name_bytes ? image->names + symbol->st_name : "";
+}
+
+static int is_function(const Elf64_Sym *symbol)
+{
+    return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF;
+}
+
+static int defines(const struct image *image, const char *name)
+{
+    for (size_t n = 0; n < image->count; n++)
+        if (is_function(&image->symbols[n]) && !strcmp(name_of(image, &image->symbols[n]), name))
+            return 1;
+    return 0;
+}
+
+/* --- jumps --- */
+
+static uint8_t *trampolines; /* the next free one */
+
+/* Pages for trampolines, within reach of an address; the program may not lie there. */
+static uint8_t *make_trampolines(uintptr_t near, size_t size)
+{
+    for (uintptr_t distance = 1 << 24; distance < REACH; distance += 1 << 22) {
+        for (int side = -1; side <= 1; side += 2) {
+            if (side < 0 && near < distance + page)
+                continue;
+            uintptr_t wanted = (near + side * distance) & ~(page - 1);
+            void *found = mmap((void *)wanted, size, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+            if (found == MAP_FAILED)
+                continue;
+            if (found == (void *)wanted)
+                return found;
+            munmap(found, size); /* an old kernel took it as a hint */
+        }
+    }
+    refuse("the program's runtime cannot be replaced", "no memory is free near it");
+    return NULL;
+}
+
+static void jump(uint8_t *from, void *to)
+{
+    uint8_t *through = trampolines;
+    trampolines += TRAMPOLINE;
+#if defined(__x86_64__)
+    static const uint8_t indirect[] = { 0xFF, 0x25, 0, 0, 0, 0 }; /* jmp [rip] */
+    int32_t distance = (int32_t)(through - (from + JUMP));
+    memcpy(through, indirect, sizeof indirect);
+    memcpy(through + sizeof indirect, &to, sizeof to);
+    from[0] = 0xE9;
+    memcpy(from + 1, &distance, sizeof distance);
+#else
+    static const uint32_t indirect[] = { 0x58000050, 0xD61F0200 }; /* ldr x16, .+8; br x16 */
+    uint32_t near = 0x14000000 | (((uint32_t)((through - from) / 4)) & 0x03FFFFFF); /* b */
+    memcpy(through, indirect, sizeof indirect);
+    memcpy(through + sizeof indirect, &to, sizeof to);
+    memcpy(from, &near, sizeof near);
+#endif
+}
+
+static void set_pages(uint8_t *start, size_t size, int access)
+{
+    uintptr_t first = (uintptr_t)start & ~(page - 1);
+    uintptr_t end = ((uintptr_t)start + size + page - 1) & ~(page - 1);
+    if (mprotect((void *)first, end - first, access))
+        refuse("the program's runtime cannot be replaced", "its code cannot be written");
+}
+
+/* Count the functions of a file that are the runtime's, and note the last; with "write", let each
+ * jump to ours. */
+static size_t redirect(const struct image *image, uint8_t *base, int write, uint8_t **last)
+{
+    size_t count = 0;
+    for (size_t n = 0; n < image->count; n++) {
+        const Elf64_Sym *symbol = &image->symbols[n];
+        const char *name = name_of(image, symbol);
+        if (!is_function(symbol) || (strncmp(name, "cuda", 4) && strncmp(name, "__cuda", 6)))
+            continue;
+        void *to = dlsym(runtime, name);
+        if (!to)
+            continue; /* the program's own, or what only the vendor's runtime calls */
+        if (symbol->st_size < JUMP)
+            refuse(name, "its code is too short to be replaced");
+        uint8_t *from = base + symbol->st_value;
+        count++;
+        *last = from;
+        if (write) {
+            set_pages(from, JUMP, PROT_READ | PROT_WRITE | PROT_EXEC);
+            jump(from, to);
+            set_pages(from, JUMP, PROT_READ | PROT_EXEC);
+            __builtin___clear_cache((char *)from, (char *)from + JUMP);
+        }
+    }
+    return count;
+}
+
+/* The libcudart beside this file, of the version that a file was linked with. */
+static void *libcudart(const struct image *image)
+{
+    Dl_info own;
+    char path[4096];
+    /* CUDA 12 alone has this name; 13 gave its parameters to the plain one. */
+    const char *file = defines(image, "cudaGetDeviceProperties_v2") ? "libcudart.so.12"
+                                                                    : "libcudart.so.13";
+    if (!dladdr((void *)(uintptr_t)libcudart, &own) || !own.dli_fname)
+        refuse(file, "its folder is unknown");
+    const char *slash = strrchr(own.dli_fname, '/');
+    int length = slash ? (int)(slash - own.dli_fname) + 1 : 0;
+    if ((size_t)snprintf(path, sizeof path, "%.*s%s", length, own.dli_fname, file) >= sizeof path)
+        refuse(file, "its path is too long");
+    void *found = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!found)
+        refuse(file, dlerror());
+    return found;
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size, (void)unused;
+    const char *path = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
+    const char *last = strrchr(path, '/');
+    struct image image;
+    if (last && !strncmp(last + 1, "libcudart.so", 12))
+        return 0;
+    if (!open_image(path, &image))
+        return 0;
+    if (defines(&image, "__cudaRegisterFatBinary")) {
+        runtime = libcudart(&image);
+        uint8_t *base = (uint8_t *)info->dlpi_addr, *place = base;
+        size_t count = redirect(&image, base, 0, &place);
+        size_t size = (count * TRAMPOLINE + page - 1) / page * page;
+        uint8_t *first = trampolines = make_trampolines((uintptr_t)place, size);
+        redirect(&image, base, 1, &place);
+        set_pages(first, size, PROT_READ | PROT_EXEC);
+    }
+    munmap((void *)image.data, image.size);
+    return 0;
+}
+
+__attribute__((constructor)) static void replace_runtimes(void)
+{
+    page = (size_t)sysconf(_SC_PAGESIZE);
+    dl_iterate_phdr(visit, NULL);
+}

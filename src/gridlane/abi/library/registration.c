@@ -1,0 +1,192 @@
+/* What nvcc's host code tells the runtime before main: the program's fatbins, kernels and
+ * variables. Nothing is read or compiled then: the records wait until Python is entered.
+ */
+#include "bridge.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct dim3 { uint32_t x, y, z; };
+
+enum kind { BINARY = 1, FUNCTION, VARIABLE, MANAGED, TEXTURE, SURFACE, GONE };
+
+struct record {
+    uint64_t kind, binary, host, name, size, flags;
+};
+
+/* A fatbin that a program registered; its address is the handle. */
+struct binary {
+    void *wrapper;
+};
+
+enum { CONSTANT = 1, EXTERNAL = 2 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct record *records;
+static size_t count, room, told;
+
+static void add(enum kind kind, void *binary, const void *host, const char *name, size_t size,
+                int flags)
+{
+    pthread_mutex_lock(&lock);
+    if (count == room) {
+        size_t more = room ? 2 * room : 64;
+        struct record *larger = realloc(records, more * sizeof *records);
+        if (!larger)
+            abort(); /* before main nobody could be told */
+        records = larger;
+        room = more;
+    }
+    records[count++] = (struct record){ kind, (uintptr_t)binary, (uintptr_t)host,
+                                        (uintptr_t)name, size, (uint64_t)flags };
+    pthread_mutex_unlock(&lock);
+}
+
+/* Tell Python what was registered since the last time. */
+void gl_before(uint64_t (*enter)(struct gl_slot *, const uint64_t *, int))
+{
+    static struct gl_slot slot = { "runtime:__register", 0 };
+    if (__atomic_load_n(&told, __ATOMIC_ACQUIRE) == __atomic_load_n(&count, __ATOMIC_ACQUIRE))
+        return;
+    pthread_mutex_lock(&lock);
+    size_t from = told, to = count;
+    struct record *copy = malloc((to - from) * sizeof *copy);
+    if (copy)
+        memcpy(copy, records + from, (to - from) * sizeof *copy);
+    /* Only what is told leaves the list, and it is told once. */
+    __atomic_store_n(&told, copy ? to : from, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
+    if (copy) {
+        uint64_t words[] = { (uintptr_t)copy, to - from };
+        enter(&slot, words, 2);
+        free(copy);
+    }
+}
+
+GL_EXPORT void **__cudaRegisterFatBinary(void *wrapper)
+{
+    struct binary *made = malloc(sizeof *made);
+    if (!made)
+        abort();
+    made->wrapper = wrapper;
+    add(BINARY, made, wrapper, NULL, 0, 0);
+    return (void **)made;
+}
+
+GL_EXPORT void __cudaRegisterFatBinaryEnd(void **binary)
+{
+    (void)binary;
+}
+
+GL_EXPORT void __cudaUnregisterFatBinary(void **binary)
+{
+    add(GONE, binary, NULL, NULL, 0, 0);
+}
+
+GL_EXPORT void __cudaRegisterFunction(void **binary, const char *host, char *device,
+                                      const char *name, int limit, void *tid, void *bid,
+                                      void *block, void *grid, int *warp)
+{
+    (void)device, (void)limit, (void)tid, (void)bid, (void)block, (void)grid, (void)warp;
+    add(FUNCTION, binary, host, name, 0, 0);
+}
+
+GL_EXPORT void __cudaRegisterVar(void **binary, char *host, char *device, const char *name,
+                                 int external, size_t size, int constant, int global)
+{
+    (void)device, (void)global;
+    add(VARIABLE, binary, host, name, size, (constant ? CONSTANT : 0) | (external ? EXTERNAL : 0));
+}
+
+GL_EXPORT void __cudaRegisterManagedVar(void **binary, void **host, char *device, const char *name,
+                                        int external, size_t size, int constant, int global)
+{
+    (void)device, (void)global;
+    add(MANAGED, binary, host, name, size, (constant ? CONSTANT : 0) | (external ? EXTERNAL : 0));
+}
+
+GL_EXPORT void __cudaRegisterTexture(void **binary, const void *host, const void **device,
+                                     const char *name, int dimensions, int normalised, int external)
+{
+    (void)device, (void)dimensions, (void)normalised, (void)external;
+    add(TEXTURE, binary, host, name, 0, 0);
+}
+
+GL_EXPORT void __cudaRegisterSurface(void **binary, const void *host, const void **device,
+                                     const char *name, int dimensions, int external)
+{
+    (void)device, (void)dimensions, (void)external;
+    add(SURFACE, binary, host, name, 0, 0);
+}
+
+GL_EXPORT void __cudaRegisterHostVar(void **binary, const char *name, char *host, size_t size)
+{
+    add(VARIABLE, binary, host, name, size, EXTERNAL);
+}
+
+/* Give managed variables of a program their memory, which their host pointers then show. */
+GL_EXPORT char __cudaInitModule(void **binary)
+{
+    static struct gl_slot slot = { "runtime:__initialise_module", 0 };
+    uint64_t words[] = { (uintptr_t)binary };
+    return gl_enter(&slot, words, 1) == 0;
+}
+
+/* --- launches: <<<grid, block>>> pushes a shape, and the kernel's stub takes it --- */
+
+struct shape {
+    struct dim3 grid, block;
+    size_t shared;
+    void *stream;
+};
+
+enum { DEEPEST = 64, MISSING_CONFIGURATION = 52 };
+static __thread struct shape shapes[DEEPEST];
+static __thread int depth;
+
+GL_EXPORT unsigned __cudaPushCallConfiguration(struct dim3 grid, struct dim3 block, size_t shared,
+                                               void *stream)
+{
+    if (depth == DEEPEST)
+        return 1;
+    shapes[depth++] = (struct shape){ grid, block, shared, stream };
+    return 0;
+}
+
+GL_EXPORT int __cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *block, size_t *shared,
+                                         void *stream)
+{
+    if (!depth)
+        return MISSING_CONFIGURATION;
+    struct shape *top = &shapes[--depth];
+    *grid = top->grid;
+    *block = top->block;
+    *shared = top->shared;
+    memcpy(stream, &top->stream, sizeof top->stream);
+    return 0;
+}
+
+/* A kernel is known by the address of its stub in the program. */
+GL_EXPORT int __cudaGetKernel(void **made, const void *host)
+{
+    *made = (void *)host;
+    return 0;
+}
+
+int cudaLaunchKernel(void *host, struct dim3 grid, struct dim3 block, void *arguments,
+                     size_t shared, void *stream);
+int cudaLaunchKernel_ptsz(void *host, struct dim3 grid, struct dim3 block, void *arguments,
+                          size_t shared, void *stream);
+
+GL_EXPORT int __cudaLaunchKernel(void *kernel, struct dim3 grid, struct dim3 block,
+                                 void **arguments, size_t shared, void *stream)
+{
+    return cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
+}
+
+GL_EXPORT int __cudaLaunchKernel_ptsz(void *kernel, struct dim3 grid, struct dim3 block,
+                                      void **arguments, size_t shared, void *stream)
+{
+    return cudaLaunchKernel_ptsz(kernel, grid, block, arguments, shared, stream);
+}

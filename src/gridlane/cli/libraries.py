@@ -1,0 +1,59 @@
+"""``gridlane install``, ``uninstall`` and ``exec``: CUDA programs with gridlane's libraries."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import NoReturn
+
+from gridlane.abi.library import installing
+from gridlane.abi.library.elf import runtime_in
+from gridlane.abi.library.installing import InstallError
+from gridlane.core.errors import ArgumentError
+
+
+def install(prefix: str | None, force: bool) -> None:
+    """Install the libraries, and say what to do with them."""
+    folder = Path(prefix).expanduser().absolute() if prefix else installing.default_prefix()
+    written = installing.install(folder, force)
+    for path in written:
+        print(path)
+    print(f"\nPrograms find them after:  . {folder / 'env.sh'}\nor by:  gridlane exec PROGRAM")
+
+
+def uninstall(prefix: str | None) -> None:
+    """Remove what was installed."""
+    folder = Path(prefix).expanduser().absolute() if prefix else installing.default_prefix()
+    for path in installing.uninstall(folder):
+        print(f"removed {path}")
+
+
+def execute(program: str, args: list[str], device: str | None, trace: bool) -> NoReturn:
+    """Replace this process by a program that finds the libraries.
+
+    Raises:
+        InstallError: there is no such program, or its runtime cannot be replaced.
+    """
+    found = shutil.which(program)
+    if found is None:
+        raise InstallError(f"there is no program {program}")
+    try:
+        inside = runtime_in(Path(found))
+    except ArgumentError:
+        inside = "none"  # a script, whose programs find the libraries as well
+    if inside in ("static", "stripped"):
+        raise InstallError(
+            f"{program} has NVIDIA's runtime inside: link it with nvcc -cudart shared, and it "
+            "finds gridlane's"
+        )
+    prefix = installing.default_prefix()
+    if not installing.is_current(prefix):
+        installing.install(prefix, force=True)
+    own, before = str(prefix / "lib"), os.environ.get("LD_LIBRARY_PATH")
+    settings = {"LD_LIBRARY_PATH": f"{own}:{before}" if before else own}
+    if device:
+        settings["GRIDLANE_DEVICE"] = device
+    if trace:
+        settings["GRIDLANE_TRACE"] = "1"
+    os.execve(found, [program, *args], os.environ | settings)

@@ -1,0 +1,65 @@
+"""The commands for CUDA programs in C: install, uninstall, exec."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+_PREFIX = typer.Option(
+    metavar="DIR",
+    help="Where to [default: share/gridlane of this Python's environment].",
+    show_default=False,
+)
+_ANYTHING = {
+    "allow_extra_args": True,
+    "ignore_unknown_options": True,
+    "allow_interspersed_args": False,
+}
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to ``gridlane``'s."""
+    app.command()(install)
+    app.command()(uninstall)
+    app.command(name="exec", context_settings=_ANYTHING, options_metavar="[--device D] [--trace]")(
+        execute
+    )
+
+
+def install(
+    prefix: Annotated[str | None, _PREFIX] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also where NVIDIA's driver is installed.")
+    ] = False,
+) -> None:
+    """Build libcuda and libcudart, and write them with headers, env.sh and a pkg-config file."""
+    from gridlane.cli import libraries
+
+    libraries.install(prefix, force)
+
+
+def uninstall(prefix: Annotated[str | None, _PREFIX] = None) -> None:
+    """Remove exactly what install wrote."""
+    from gridlane.cli import libraries
+
+    libraries.uninstall(prefix)
+
+
+def execute(
+    context: typer.Context,
+    program: Annotated[str, typer.Argument(metavar="PROGRAM args...", show_default=False)],
+    device: Annotated[
+        str | None, typer.Option(help="The device; as GRIDLANE_DEVICE.", show_default=False)
+    ] = None,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Say on stderr what fails and what is launched.")
+    ] = False,
+) -> None:
+    """Run a CUDA program; it finds gridlane's libcuda and libcudart.
+
+    Everything after PROGRAM belongs to the program.
+    """
+    from gridlane.cli import libraries
+
+    libraries.execute(program, context.args, device, trace)

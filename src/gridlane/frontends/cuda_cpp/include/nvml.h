@@ -1,0 +1,45 @@
+// The management library for the host, as declarations of what benchmarks measure with it.
+#pragma once
+#include "gridlane/libraries.h"
+
+enum nvmlReturn_t {
+    NVML_SUCCESS, NVML_ERROR_UNINITIALIZED, NVML_ERROR_INVALID_ARGUMENT, NVML_ERROR_NOT_SUPPORTED,
+    NVML_ERROR_NO_PERMISSION, NVML_ERROR_ALREADY_INITIALIZED, NVML_ERROR_NOT_FOUND,
+    NVML_ERROR_INSUFFICIENT_SIZE, NVML_ERROR_UNKNOWN = 999,
+};
+enum nvmlClockType_t {
+    NVML_CLOCK_GRAPHICS, NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_CLOCK_VIDEO, NVML_CLOCK_COUNT,
+};
+enum nvmlTemperatureSensors_t { NVML_TEMPERATURE_GPU, NVML_TEMPERATURE_COUNT };
+enum nvmlEnableState_t { NVML_FEATURE_DISABLED, NVML_FEATURE_ENABLED };
+struct nvmlDevice_st;
+typedef nvmlDevice_st *nvmlDevice_t;
+struct nvmlUtilization_t { unsigned gpu, memory; };
+struct nvmlMemory_t { unsigned long long total, free, used; };
+struct nvmlPciInfo_t {
+    char busIdLegacy[16];
+    unsigned domain, bus, device, pciDeviceId, pciSubSystemId;
+    char busId[32];
+};
+#define NVML_DEVICE_NAME_BUFFER_SIZE 64
+#define NVML_DEVICE_UUID_BUFFER_SIZE 80
+#define NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE 80
+extern "C" const char *nvmlErrorString(nvmlReturn_t result);
+#define GRIDLANE_MANAGEMENT(name) GRIDLANE_ANY(nvmlReturn_t, nvml##name)
+GRIDLANE_MANAGEMENT(Init) GRIDLANE_MANAGEMENT(Init_v2) GRIDLANE_MANAGEMENT(Shutdown)
+GRIDLANE_MANAGEMENT(SystemGetDriverVersion) GRIDLANE_MANAGEMENT(SystemGetCudaDriverVersion)
+GRIDLANE_MANAGEMENT(DeviceGetCount) GRIDLANE_MANAGEMENT(DeviceGetCount_v2)
+GRIDLANE_MANAGEMENT(DeviceGetHandleByIndex) GRIDLANE_MANAGEMENT(DeviceGetHandleByIndex_v2)
+GRIDLANE_MANAGEMENT(DeviceGetHandleByPciBusId) GRIDLANE_MANAGEMENT(DeviceGetHandleByUUID)
+GRIDLANE_MANAGEMENT(DeviceGetName) GRIDLANE_MANAGEMENT(DeviceGetUUID)
+GRIDLANE_MANAGEMENT(DeviceGetPciInfo) GRIDLANE_MANAGEMENT(DeviceGetIndex)
+GRIDLANE_MANAGEMENT(DeviceGetPowerUsage) GRIDLANE_MANAGEMENT(DeviceGetTotalEnergyConsumption)
+GRIDLANE_MANAGEMENT(DeviceGetPowerManagementMode) GRIDLANE_MANAGEMENT(DeviceGetEnforcedPowerLimit)
+GRIDLANE_MANAGEMENT(DeviceGetPowerManagementLimit) GRIDLANE_MANAGEMENT(DeviceSetPersistenceMode)
+GRIDLANE_MANAGEMENT(DeviceGetTemperature) GRIDLANE_MANAGEMENT(DeviceGetFanSpeed)
+GRIDLANE_MANAGEMENT(DeviceGetUtilizationRates) GRIDLANE_MANAGEMENT(DeviceGetMemoryInfo)
+GRIDLANE_MANAGEMENT(DeviceGetClockInfo) GRIDLANE_MANAGEMENT(DeviceGetMaxClockInfo)
+GRIDLANE_MANAGEMENT(DeviceGetApplicationsClock) GRIDLANE_MANAGEMENT(DeviceSetApplicationsClocks)
+GRIDLANE_MANAGEMENT(DeviceResetApplicationsClocks) GRIDLANE_MANAGEMENT(DeviceGetSupportedMemoryClocks)
+GRIDLANE_MANAGEMENT(DeviceGetSupportedGraphicsClocks) GRIDLANE_MANAGEMENT(DeviceGetMemoryBusWidth)
+#undef GRIDLANE_MANAGEMENT

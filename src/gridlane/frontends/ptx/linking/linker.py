@@ -1,0 +1,169 @@
+"""Several units of PTX as one module, by the names of their functions and variables.
+
+The text is one that NVIDIA's tools take: what a name stands for is declared in front, then each
+unit follows with its definitions, without those that another unit's stand for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from gridlane.frontends.ptx.linking import symbols, targets
+from gridlane.frontends.ptx.linking.assembly import Assembly, Edit, Origin
+from gridlane.frontends.ptx.linking.renaming import Files, ending, renamed
+from gridlane.frontends.ptx.linking.symbols import Resolved, Symbol
+from gridlane.frontends.ptx.module import Declared, Item, PtxFunction, PtxModule, index
+
+_LINKING = re.compile(r"\s*\.(?:visible|weak|common|extern)\b")
+_END_OF_HEAD = re.compile(r"[;=]")
+_NEVER_RENAMED = frozenset(("_", "WARP_SZ"))
+"""What operands call by these is no variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """Units that are linked.
+
+    Attributes:
+        names: of each unit, the new names of what is its own and another unit has as well.
+    """
+
+    module: PtxModule
+    names: tuple[dict[str, str], ...]
+
+
+def link(units: Sequence[PtxModule]) -> Linked:
+    """One module of several units. A single one stays as it is.
+
+    Raises:
+        PtxError: two units define one name, or declare it otherwise than it is defined; or their
+            targets do not go together. Located, with both places.
+    """
+    if len(units) == 1:
+        return Linked(units[0], ({},))
+    return _Linker(units).linked()
+
+
+class _Linker:
+    def __init__(self, units: Sequence[PtxModule]) -> None:
+        self.units = units
+        self.made = Assembly()
+        self.files = Files()
+        self.seen: list[frozenset[str]] = []
+        self.names: tuple[dict[str, str], ...] = tuple({} for _ in units)
+        self.resolved: dict[str, Resolved] = {}
+        self.hints: dict[str, str] = {}
+        self.aliases: list[tuple[int, Item]] = []
+        self.known: dict[str, frozenset[str]] = {}
+        self.notes: list[str] = []
+
+    def linked(self) -> Linked:
+        """Link."""
+        self.made.write(targets.head(self.units))
+        tables = [symbols.symbols_of(number, unit) for number, unit in enumerate(self.units)]
+        for name, each in symbols.by_name(tables).items():
+            self._settle(name, each)
+        self.seen = [
+            frozenset(new.get(name, name) for name in table)
+            for table, new in zip(tables, self.names, strict=True)
+        ]
+        for each in self.resolved.values():
+            if each.is_early:
+                self._declare(each)
+        for number, unit in enumerate(self.units):
+            for item in unit.items:
+                self._item(number, item)
+        for number, item in self.aliases:
+            self._copy(number, item)
+        text = self.made.done([unit.text for unit in self.units])
+        module = index(text)
+        notes = (*module.notes, *self.notes)
+        module = replace(module, notes=notes, hints=self.hints, known=self.known)
+        return Linked(module, self.names)
+
+    def _settle(self, name: str, found: list[Symbol]) -> None:
+        """Find what a name stands for, and give those new names that units keep to themselves."""
+        own = [each for each in found if not each.linking]
+        shared = [each for each in found if each.linking]
+        if shared:
+            self.resolved[name] = made = symbols.resolve(shared)
+            if own and made.kept.definition is None:
+                self.hints[name] = f"; {own[0].place()} is of its unit alone: make it .visible"
+        if len(found) == 1:
+            return
+        for each in own:
+            if name in _NEVER_RENAMED:
+                each.place().fail(f"{name} is in several units, and is no name to tell apart")
+            self.names[each.unit][name] = f"{name}$unit{each.unit + 1}{self._ending()}"
+
+    def _ending(self) -> str:
+        if not self._found_ending:
+            self._found_ending = ending(self.units)
+        return self._found_ending
+
+    _found_ending = ""
+
+    # --- the text
+
+    def _declare(self, resolved: Resolved) -> None:
+        """Declare a name in front of all that uses it."""
+        kept, item = resolved.kept, resolved.item
+        text = kept.module.text
+        if kept.definition is None:
+            self.made.copy(text, item.start, item.end)
+            self.made.write("\n")
+            return
+        if item.kind == "alias":
+            (item, *_) = kept.declarations
+        if isinstance(item.made, PtxFunction):
+            end = item.made.start - 1 if item.made.has_body else item.end - 1
+            head = text.code[item.start : end].rstrip()
+        else:
+            found = _LINKING.match(text.code, item.start)
+            end = _END_OF_HEAD.search(text.code, item.start)
+            assert found is not None and end is not None  # the index took them
+            head = ".extern" + text.code[found.end() : end.start()].rstrip()
+        self.made.write(f"{head};\n", Origin(text, item.start, False))
+
+    def _item(self, number: int, item: Item) -> None:
+        """Add a directive of a unit, if it belongs to the whole."""
+        if item.kind == "size":
+            return
+        if item.kind == "section":
+            note = "what units have for debuggers (.section) is left out; .loc stays"
+            self.notes += [note] if note not in self.notes else []
+            return
+        found = self.resolved.get(item.name) if item.name else None
+        is_own = item.name in self.names[number] or found is None
+        if found is not None and not is_own:
+            if found.kept.definition is not item:
+                return
+            if found.align:
+                self._common(found)
+                return
+        if item.kind == "alias":
+            self.aliases.append((number, item))
+            return
+        self._copy(number, item)
+
+    def _common(self, resolved: Resolved) -> None:
+        """Define a ``.common`` variable with the alignment that another unit asks for."""
+        made, text = resolved.item.made, resolved.kept.module.text
+        assert isinstance(made, Declared)
+        head = f".common .{made.space} .align {resolved.align} .{made.type} {made.name}"
+        self.made.write(f"{head}[{made.count}];\n", Origin(text, resolved.item.start, False))
+
+    def _copy(self, number: int, item: Item) -> None:
+        if item.kind in ("function", "alias"):
+            self.known[self.names[number].get(item.name, item.name)] = self.seen[number]
+        text = self.units[number].text
+        self.made.copy(text, item.start, item.end, sorted(self._edits(number, item)))
+        self.made.write("\n")
+
+    def _edits(self, number: int, item: Item) -> Iterator[Edit]:
+        text, names = self.units[number].text, self.names[number]
+        if names:
+            yield from renamed(text, item, names)
+        yield from self.files.edits(number, text, item.start, item.end)

@@ -1,0 +1,151 @@
+"""The names that a unit keeps to itself, and the numbers of its source files, in a linked text.
+
+A name of a unit's own that another unit has as well gets a new one, which no unit has. It is
+replaced wherever the unit has it, also where a label, a parameter or a variable of a function is
+called so: what was one name stays one. Only registers that are declared together, as ``%r<4>``,
+have names that the text does not spell where it declares them; what they hide stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from gridlane.frontends.ptx.body import RANGE, STATEMENT
+from gridlane.frontends.ptx.linking.assembly import Edit
+from gridlane.frontends.ptx.module import Item, PtxFunction, PtxModule
+from gridlane.frontends.ptx.text import Text
+
+_TOKEN = re.compile(
+    r'"(?:[^"\\\n]|\\.)*"|(?<![\w$%.])([A-Za-z_$%][\w$]*+)(?!\s*<)(?P<opens>\s*\()?'
+)
+"""A string, or a name: no number, directive, or part behind a dot. In initial values ``generic`` in
+front of a parenthesis is an operator."""
+_LINES = re.compile(
+    r'"(?:[^"\\\n]|\\.)*"|\.(?:loc|file)\s+(?P<file>\d+)|(?P<inlined>,\s*function_name\b[^\n]*)'
+)
+"""A string, the number of a source file, or what ``.loc`` says of functions that were inlined,
+which names labels of a section for debuggers."""
+_TAKEN = re.compile(r"\$unit\d+(\$+)")
+_MOST = 16
+
+
+def ending(units: Iterable[PtxModule]) -> str:
+    """The last characters of new names: no name of any unit ends so behind ``$unit`` and a
+    number. They are no digits, so no registers that are declared together have such a name.
+
+    Raises:
+        PtxError: a unit has names with very many of these.
+    """
+    longest = 0
+    for unit in units:
+        for found in _TAKEN.finditer(unit.text.code):
+            longest = max(longest, len(found[1]))
+            if longest >= _MOST:
+                unit.text.fail("a name ends like those that linking makes", found.start())
+    return "$" * (longest + 1)
+
+
+class Files:
+    """The numbers of source files: each of each unit gets one of its own."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, str], str] = {}
+
+    def number(self, unit: int, own: str) -> str:
+        """The number in the linked text of a number in a unit."""
+        return self._known.setdefault((unit, own.lstrip("0")), str(len(self._known) + 1))
+
+    def edits(self, unit: int, text: Text, start: int, end: int) -> Iterator[Edit]:
+        """What changes in a part of a unit."""
+        for found in _LINES.finditer(text.code, start, end):
+            if found["inlined"]:
+                yield (*found.span(), "")
+            elif found["file"]:
+                number = self.number(unit, found["file"])
+                if number != found["file"]:
+                    yield (*found.span("file"), number)
+
+
+def renamed(text: Text, item: Item, names: dict[str, str]) -> Iterator[Edit]:
+    """What changes in a directive whose names have new ones.
+
+    Raises:
+        PtxError: a body has what is no statement, so that nothing is known of its names.
+    """
+    made = item.made
+    has_body = isinstance(made, PtxFunction) and made.has_body
+    head = made.start if isinstance(made, PtxFunction) and has_body else item.end
+    is_value = item.kind == "variable"
+    yield from _tokens(text, item.start, head, names, _Hidden(), is_value)
+    if isinstance(made, PtxFunction) and has_body:
+        yield from _in_body(text, made, names)
+
+
+class _Hidden:
+    """The names of registers that are declared together, in the scopes that are open."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, list[int]] = {}
+        self._scopes: list[list[str]] = [[]]
+
+    def open(self) -> None:
+        """A scope begins."""
+        self._scopes.append([])
+
+    def close(self) -> bool:
+        """The innermost scope ends; whether there was one but the outermost."""
+        for stem in self._scopes.pop():
+            self._counts[stem].pop()
+        return bool(self._scopes)
+
+    def declare(self, stem: str, count: int) -> None:
+        """Registers of the innermost scope."""
+        counts = self._counts.setdefault(stem, [0])
+        counts.append(max(counts[-1], count))
+        self._scopes[-1].append(stem)
+
+    def __contains__(self, name: str) -> bool:
+        stem = name.rstrip("0123456789")
+        digits = name[len(stem) :]
+        counts = self._counts.get(stem)
+        if counts is None or not 0 < len(digits) < 11 or (digits[0] == "0" and digits != "0"):
+            return False
+        return int(digits) < counts[-1]
+
+
+def _tokens(
+    text: Text,
+    start: int,
+    end: int,
+    names: dict[str, str],
+    hidden: _Hidden,
+    is_value: bool = False,
+) -> Iterator[Edit]:
+    for found in _TOKEN.finditer(text.code, start, end):
+        new = names.get(found[1]) if found[1] else None
+        is_operator = is_value and found[1] == "generic" and found["opens"]
+        if new is not None and not is_operator and found[1] not in hidden:
+            yield (*found.span(1), new)
+
+
+def _in_body(text: Text, function: PtxFunction, names: dict[str, str]) -> Iterator[Edit]:
+    at, hidden = function.start, _Hidden()
+    while found := STATEMENT.match(text.code, at, function.end):
+        at = found.end()
+        if found["loc"]:
+            continue
+        if found["brace"] == "{":
+            hidden.open()
+        elif found["brace"] and not hidden.close():
+            text.fail("this brace closes nothing", found.start("brace"))
+        if (found["op"] or "").startswith(".reg"):
+            for each in RANGE.finditer(found["rest"]):
+                base = 16 if each[2][1:2] in ("x", "X") else 10
+                hidden.declare(each[1], int(each[2], base))
+        for part in ("label", "guard", "rest"):
+            if found[part]:
+                yield from _tokens(text, *found.span(part), names, hidden)
+    if text.code[at : function.end].strip():
+        at += len(text.code[at:]) - len(text.code[at:].lstrip())
+        text.fail("no statement of PTX", at)

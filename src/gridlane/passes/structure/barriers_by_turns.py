@@ -1,0 +1,234 @@
+"""Lowers barriers of some threads, and reductions at barriers, to words in shared memory.
+
+It is for devices whose warps take turns (take_turns.py), and for kernels that need them to: those
+in which threads wait for others in spin loops, arrive at a barrier without waiting, or come to one
+numbered barrier at several places of the program. A thread counts itself at its barrier; the last
+one begins its next phase; the others wait for that in a spin loop. Barriers of all threads that
+reach one place keep their cheaper form; see legalise/whole_barriers.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from gridlane.core.dtypes import i32, u32
+from gridlane.ir.builder import Builder, constant
+from gridlane.ir.op import Op
+from gridlane.ir.ops import arith, atomic, control, grid, memory, warp
+from gridlane.ir.ops.grid import BarrierArrive, BarrierPart, BarrierReduce, Reduction
+from gridlane.ir.rewriting import replace_values
+from gridlane.ir.types import Space, pointer
+from gridlane.ir.values import ErrorSite, Function, Global, Module, Region, Value
+from gridlane.passes.structure.inline import inline_calls
+from gridlane.passes.structure.release_first import is_spin
+
+NUMBERS = 16
+"""The barriers of a block."""
+
+_WORDS = "barrier.words"
+_ARRIVED, _PHASES, _VOTES, _MADE = 0, NUMBERS, 2 * NUMBERS, 3 * NUMBERS
+"""Of each barrier: the threads that have come, its phase, how many of their predicates count, and
+the reductions of the last two phases."""
+_ALL = 5 * NUMBERS
+"""The word of reductions at barriers of the whole block."""
+_SIZE = _ALL + 1
+
+_LOWERED = BarrierPart, BarrierArrive, BarrierReduce
+
+
+def barriers_by_turns(module: Module) -> None:
+    """Rewrite a module that needs it; its calls are inlined then."""
+    if any(isinstance(op, BarrierPart) for op in _ops(module)):
+        inline_calls(module)  # each call is a place of its own
+    if not _is_needed(_ops(module)):
+        return
+    inline_calls(module)
+    kernel = module.kernel
+    module.globals[_WORDS] = Global(_WORDS, u32, _SIZE, Space.SHARED)
+    _Lowering(module, kernel).run()
+
+
+def _ops(module: Module) -> list[Op]:
+    return [op for function in module.functions.values() for op in function.body.walk()]
+
+
+def _is_needed(ops: Sequence[Op]) -> bool:
+    found = [op for op in ops if isinstance(op, _LOWERED)]
+    if not found or any(isinstance(op, grid.GridSync) for op in ops):
+        return False
+    parts = [op for op in found if isinstance(op, BarrierPart)]
+    if any(isinstance(op, BarrierArrive) for op in found) or _meet_apart(parts):
+        return True
+    return any(is_spin(op, of_warps=True) for op in ops)
+
+
+def _meet_apart(parts: Sequence[BarrierPart]) -> bool:
+    """Whether threads may come to one barrier at several places."""
+    numbers = [constant(op.number) for op in parts]
+    if len(parts) > 1 and None in numbers:
+        return True
+    return any(count > 1 for count in Counter(numbers).values())
+
+
+class _Lowering:
+    def __init__(self, module: Module, kernel: Function) -> None:
+        self.module, self.kernel = module, kernel
+        self.builder = Builder(module, kernel)
+        self.values: dict[Value, Value] = {}
+        ends = [op for op in kernel.body.walk() if isinstance(op, control.Return | control.Exit)]
+        self.ends_early = any(op is not kernel.body.ops[-1] for op in ends)
+
+    def run(self) -> None:
+        """Rewrite the kernel."""
+        self._region(self.kernel.body)
+        if self.values:
+            replace_values(self.kernel.body, self.values)
+        with self.builder.inside(Region()) as start:
+            self._begin()
+        self.kernel.body.ops[:0] = start.ops
+
+    def _begin(self) -> None:
+        """The first thread clears the words, and all wait for it."""
+        b = self.builder
+        with b.if_(b.eq(self._thread()[0], b.const(0, u32))):
+            for place in range(_SIZE):
+                b.store(self._word(place), b.const(0, u32))
+        b.emit(grid.Barrier())
+
+    def _region(self, region: Region) -> None:
+        ops, region.ops = region.ops, []
+        for op in ops:
+            for inner in op.regions():
+                self._region(inner)
+            if not isinstance(op, _LOWERED):
+                region.ops.append(op)
+                continue
+            self.builder.loc = op.loc
+            with self.builder.inside(Region()) as made:
+                if isinstance(op, BarrierReduce):
+                    self.values[op.results[0]] = self._reduced(op)
+                elif isinstance(op, BarrierPart):
+                    self.values[op.results[0]] = self._wait(op)
+                else:
+                    self._arrive(op)
+            region.ops += made.ops
+
+    # --- words
+
+    def _word(self, place: int, number: Value | None = None) -> Value:
+        b = self.builder
+        words = b.value(memory.GlobalAddress(_WORDS, pointer(u32, Space.SHARED)))
+        at = b.const(place, i32)
+        return b.offset(words, at if number is None else b.add(at, b.cast(number, i32)))
+
+    def _load(self, word: Value) -> Value:
+        return self.builder.load(word, volatile=True)
+
+    def _store(self, word: Value, value: Value) -> None:
+        self.builder.store(word, value, volatile=True)
+
+    def _add(self, word: Value, value: Value) -> Value:
+        kind, order = atomic.AtomicKind.ADD, grid.MemoryOrder.ACQ_REL
+        return self.builder.value(atomic.Atomic(kind, word, value, order, grid.MemoryScope.BLOCK))
+
+    def _thread(self) -> tuple[Value, Value]:
+        """The number of the thread in its block, and of the block's threads."""
+        b = self.builder
+        x, y, z = (b.cast(b.value(grid.ThreadIdx(axis)), u32) for axis in grid.Axis)
+        wide, high, deep = (b.cast(b.value(grid.BlockDim(axis)), u32) for axis in grid.Axis)
+        own = b.add(x, b.mul(wide, b.add(y, b.mul(high, z))))
+        return own, b.mul(wide, b.mul(high, deep))
+
+    # --- barriers
+
+    def _reduced(self, op: BarrierReduce) -> Value:
+        """A reduction of the whole block."""
+        b, word = self.builder, self._word(_ALL)
+        b.emit(grid.Barrier())  # all have read the one before
+        self._store(word, b.const(0, u32))
+        b.emit(grid.Barrier())
+        with b.if_(self._counts(op.kind, op.predicate)):
+            self._add(word, b.const(1, u32))
+        b.emit(grid.Barrier())
+        return self._made(op.kind, self._load(word))
+
+    def _counts(self, kind: Reduction, predicate: Value) -> Value:
+        return self.builder.not_(predicate) if kind is Reduction.ALL else predicate
+
+    def _made(self, kind: Reduction, count: Value) -> Value:
+        """A reduction, of how many predicates are true, or of ALL how many are false."""
+        b, zero = self.builder, self.builder.const(0, u32)
+        if kind is Reduction.COUNT:
+            return b.cast(count, i32)
+        found = b.eq(count, zero) if kind is Reduction.ALL else b.value(arith.Ne(count, zero))
+        return b.cast(found, i32)
+
+    def _arrive(self, op: BarrierArrive) -> None:
+        self._come(op, Reduction.NONE, None)
+
+    def _wait(self, op: BarrierPart) -> Value:
+        b = self.builder
+        phase, before = self._come(op, op.kind, op.predicate)
+        none = b.const(0, i32)
+        with b.loop():
+            b.break_if(b.value(arith.Ne(self._load(phase), before)))
+        if op.kind is Reduction.NONE:
+            return none  # the loop is the last op, which release_first looks for
+        return self._made(op.kind, self._load(self._reduction(op.number, before)))
+
+    def _reduction(self, number: Value, phase: Value) -> Value:
+        b = self.builder
+        last = b.and_(phase, b.const(1, u32))
+        return self._word(_MADE, b.add(b.add(number, number), last))
+
+    def _come(
+        self, op: BarrierPart | BarrierArrive, kind: Reduction, predicate: Value | None
+    ) -> tuple[Value, Value]:
+        """Count the thread; the last one begins the next phase. Returns the word of the phase and
+        what it was."""
+        b = self.builder
+        self._require(b.lt(op.number, b.const(NUMBERS, u32)), "the barrier is none of 0 to 15")
+        phase, votes = self._word(_PHASES, op.number), self._word(_VOTES, op.number)
+        before = self._load(phase)
+        if predicate is not None and kind is not Reduction.NONE:
+            with b.if_(self._counts(kind, predicate)):
+                self._add(votes, b.const(1, u32))
+        arrived, share = self._word(_ARRIVED, op.number), self._share(op.aligned)
+        came = b.add(self._add(arrived, share), share)
+        self._require(
+            b.not_(b.value(arith.Gt(came, op.count))),
+            "more threads than the number of this barrier's come to it",
+        )
+        none = b.const(0, u32)
+        with b.if_(b.and_(b.eq(came, op.count), b.value(arith.Ne(share, none)))):
+            if kind is not Reduction.NONE:
+                self._store(self._reduction(op.number, before), self._load(votes))
+                self._store(votes, none)
+            self._store(arrived, none)
+            self._add(phase, b.const(1, u32))
+        return phase, before
+
+    def _share(self, aligned: bool) -> Value:
+        """How many threads one counts for: itself, and the first one of a warp for lanes that the
+        block does not have. Where lanes may have ended, the warp's first one that runs counts for
+        all, if the instruction says that they come together."""
+        b = self.builder
+        one, none, whole = (b.const(each, u32) for each in (1, 0, 32))
+        if aligned and self.ends_early:
+            own = b.binary(arith.Shl, one, b.cast(b.value(grid.LaneId()), u32))
+            below = b.and_(b.value(warp.ActiveMask()), b.sub(own, one))
+            return b.select(b.eq(below, none), whole, none)
+        thread, threads = self._thread()
+        rest = b.and_(threads, b.const(31, u32))
+        is_short = b.eq(b.add(thread, rest), threads)
+        is_short = b.and_(is_short, b.value(arith.Ne(rest, none)))
+        return b.select(is_short, b.sub(b.const(33, u32), rest), one)
+
+    def _require(self, holds: Value, told: str) -> None:
+        if constant(holds):
+            return
+        b = self.builder
+        self.module.errors.append(ErrorSite("RuntimeError", told, b.loc))
+        with b.if_(b.not_(holds)):
+            b.emit(control.Raise(len(self.module.errors) - 1))

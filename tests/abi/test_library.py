@@ -1,0 +1,104 @@
+"""libcuda.so.1 in C programs without Python, and under NVIDIA's own Python bindings."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.devices import DEVICES
+
+from gridlane.abi.library import headers
+from gridlane.abi.library.build import LIBRARIES, build
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory):
+    """A folder with the libraries, and in include/ the headers."""
+    if not shutil.which("cc"):
+        pytest.skip("cc is not installed, and it compiles the libraries")
+    folder = tmp_path_factory.mktemp("libraries")
+    for each in LIBRARIES:
+        build(each, folder)
+    include = folder / "include"
+    include.mkdir()
+    (include / "gridlane_types.h").write_text(headers.types())
+    (include / "cuda.h").write_text(headers.functions_of("driver", 13))
+    (include / "cuda_runtime_api.h").write_text(headers.functions_of("runtime", 13))
+    return folder
+
+
+def compiled(name, library, tmp_path):
+    """A program in C, linked with libcuda if it does not open it itself."""
+    made = tmp_path / name
+    linked = [] if name == "loaded" else [str(library / "libcuda.so.1")]
+    subprocess.run(
+        ["cc", "-Wall", "-Werror", "-O1", f"-I{library / 'include'}"]
+        + [str(HERE / "programs" / f"{name}.c"), "-o", str(made), *linked]
+        + ["-lpthread", "-lm", "-ldl"],
+        check=True,
+        timeout=100,
+    )
+    return made
+
+
+def run(program, library, **settings):
+    """A program's output; no Python is on its path, and nothing of this process's surroundings."""
+    kept = {k: v for k, v in os.environ.items() if k.startswith("GRIDLANE_CACHE")}
+    found = subprocess.run(
+        [str(program)],
+        env={"LD_LIBRARY_PATH": str(library), "PATH": "", "HOME": "/none", **kept, **settings},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert found.returncode == 0, (found.returncode, found.stdout, found.stderr)
+    return found
+
+
+@pytest.mark.parametrize("name", ["embedded", "loaded"])
+def test_programs_without_python(name, library, tmp_path):
+    found = run(compiled(name, library, tmp_path), library)
+    assert found.stdout == "well\n" and found.stderr == ""
+
+
+def test_a_program_on_vulkan(library, tmp_path):
+    if "vulkan" not in DEVICES:
+        pytest.skip("there is no Vulkan device")
+    found = run(compiled("loaded", library, tmp_path), library, GRIDLANE_DEVICE="vulkan")
+    assert found.stdout == "well\n"
+
+
+def test_no_python_to_open(library, tmp_path, monkeypatch):
+    from gridlane.abi.library import build as building
+
+    monkeypatch.setattr(building, "_libpython", lambda: "/nonexistent/libpython.so")
+    other = tmp_path / "other"
+    build(LIBRARIES[0], other)
+    found = subprocess.run(
+        [str(compiled("embedded", library, tmp_path))],
+        env={"LD_LIBRARY_PATH": str(other)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert found.returncode
+    assert "no Python to compile kernels with" in found.stderr
+    assert "gridlane install" in found.stderr and "Traceback" not in found.stderr
+
+
+def test_nvidia_s_own_bindings(library):
+    """The tests of the driver again, by cuda-bindings, which calls the C functions."""
+    pytest.importorskip("cuda.bindings", reason="cuda-bindings is not installed")
+    found = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-x", str(HERE / "test_driver.py")],
+        env=os.environ | {"LD_LIBRARY_PATH": str(library), "GRIDLANE_TEST_BINDINGS": "nvidia"},
+        cwd=HERE.parents[1],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert found.returncode == 0, found.stdout[-3000:] + found.stderr[-2000:]

@@ -1,0 +1,124 @@
+"""gridlane install, uninstall and exec."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gridlane.abi.library import installing
+
+PROGRAM = r"""
+#include <cuda.h>
+#include <stdio.h>
+int main(int count, char **words)
+{
+    char name[64];
+    CUdevice device;
+    if (cuInit(0) || cuDeviceGet(&device, 0) || cuDeviceGetName(name, 64, device))
+        return 1;
+    printf("%s", name);
+    for (int n = 1; n < count; n++)
+        printf(" [%s]", words[n]);
+    return 3;
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def compiler():
+    if not shutil.which("cc"):
+        pytest.skip("cc is not installed, and it compiles the libraries")
+
+
+def gridlane(*words, **settings):
+    return subprocess.run(
+        [sys.executable, "-m", "gridlane", *map(str, words)],
+        env=os.environ | settings,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+
+
+def files_in(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir())
+
+
+def test_install_and_uninstall(tmp_path):
+    prefix = tmp_path / "there"
+    prefix.mkdir()
+    (prefix / "mine.txt").write_text("the user's")
+    done = gridlane("install", "--prefix", prefix, "--force")
+    assert done.returncode == 0, done.stderr
+    assert "env.sh" in done.stdout and "lib/libcuda.so.1" in files_in(prefix)
+    source, made = tmp_path / "p.c", tmp_path / "p"
+    source.write_text(PROGRAM)
+    subprocess.run(
+        f". {prefix}/env.sh && cc {source} -I{prefix}/include -L{prefix}/lib -lcuda -o {made}",
+        shell=True,
+        check=True,
+        timeout=60,
+    )
+    shown = subprocess.run(
+        f". {prefix}/env.sh && {made} a 'b c'", shell=True, capture_output=True, text=True
+    )
+    assert shown.returncode == 3 and shown.stdout.endswith("[a] [b c]"), shown.stderr
+    again = gridlane("install", "--prefix", prefix, "--force")  # over its own files
+    assert again.returncode == 0
+    removed = gridlane("uninstall", "--prefix", prefix)
+    assert removed.returncode == 0 and files_in(prefix) == ["mine.txt"]
+    once_more = gridlane("uninstall", "--prefix", prefix)
+    assert once_more.returncode == 1 and "not installed" in once_more.stderr
+
+
+def test_it_writes_over_nothing_that_is_not_its_own(tmp_path):
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "libcuda.so.1").write_text("another")
+    done = gridlane("install", "--prefix", tmp_path, "--force")
+    assert done.returncode == 1 and "gridlane did not write it" in done.stderr
+    assert (tmp_path / "lib" / "libcuda.so.1").read_text() == "another"
+
+
+def test_a_real_driver_is_not_shadowed_without_force(tmp_path, monkeypatch):
+    monkeypatch.setattr(installing, "shadowed", lambda: [Path("/usr/lib/libcuda.so.1")])
+    with pytest.raises(installing.InstallError, match="say --force"):
+        installing.install(tmp_path / "there")
+    assert not (tmp_path / "there").exists()
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    done = gridlane("install", "--prefix", tmp_path / "file", "--force")
+    assert done.returncode == 1 and "cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_exec(tmp_path):
+    prefix = tmp_path / "there"
+    assert gridlane("install", "--prefix", prefix, "--force").returncode == 0
+    source, made = tmp_path / "p.c", tmp_path / "p"
+    source.write_text(PROGRAM)
+    subprocess.run(
+        ["cc", str(source), f"-I{prefix}/include", f"-L{prefix}/lib", "-lcuda", "-o", str(made)],
+        check=True,
+        timeout=60,
+    )
+    done = gridlane("exec", made, "--device", "x", "-h")
+    assert done.returncode == 3, done.stderr
+    assert done.stdout.startswith("gridlane cpu") and done.stdout.endswith("[--device] [x] [-h]")
+    on = gridlane("exec", "--device", "interp", made)
+    assert on.stdout.startswith("gridlane interp")
+    assert "there is no program" in gridlane("exec", tmp_path / "none").stderr
+
+
+def test_exec_of_a_program_with_the_vendor_s_runtime(tmp_path):
+    if not shutil.which("nvcc"):
+        pytest.skip("nvcc is not installed")
+    source, made = tmp_path / "p.cu", tmp_path / "p"
+    source.write_text("__global__ void k() {} int main() { k<<<1, 1>>>(); }\n")
+    subprocess.run(["nvcc", "-arch=sm_80", str(source), "-o", str(made)], check=True, timeout=200)
+    done = gridlane("exec", made)
+    assert done.returncode == 1 and "-cudart shared" in done.stderr

@@ -1,0 +1,44 @@
+"""CUDA's interface on NVIDIA's driver: what is the driver's own."""
+
+from __future__ import annotations
+
+import ctypes
+
+import pytest
+from tests.abi.calling import good, name
+from tests.abi.conftest import forget
+from tests.abi.kernels import HEAD, TEXT
+
+from gridlane.cuda import driver as cu
+
+
+@pytest.fixture
+def begun(machine):
+    """A machine whose interface has a context."""
+    forget()
+    good(cu.cuInit(0))
+    good(cu.cuCtxSetCurrent(good(cu.cuDevicePrimaryCtxRetain(0))))
+    yield machine
+    forget()
+
+
+def test_cooperative_launches_are_the_drivers(begun):
+    counted = good(cu.cuModuleGetFunction(good(cu.cuModuleLoadData(TEXT)), b"counted"))
+    params = (0,), (ctypes.c_void_p,)
+    good(cu.cuLaunchKernel(counted, 2, 1, 1, 1, 1, 1, 0, 0, params, 0))
+    good(cu.cuLaunchCooperativeKernel(counted, 2, 1, 1, 1, 1, 1, 0, 0, params))
+    good(cu.cuCtxSynchronize())
+    assert begun.calls.count("cuLaunchKernel") == 1
+    assert begun.calls.count("cuLaunchCooperativeKernel") == 1
+    large = cu.cuLaunchCooperativeKernel(counted, 1 << 30, 1, 1, 1, 1, 1, 0, 0, params)
+    assert name(large) == "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
+
+
+def test_parameters_of_several_values_are_refused_in_cooperative_launches(begun):
+    text = HEAD.encode() + b".visible .entry whole(.param .align 4 .b8 x[12]) { ret; }\0"
+    whole = good(cu.cuModuleGetFunction(good(cu.cuModuleLoadData(text)), b"whole"))
+    data = (ctypes.c_uint32 * 3)()
+    params = (data,), (None,)
+    good(cu.cuLaunchKernel(whole, 1, 1, 1, 1, 1, 1, 0, 0, params, 0))
+    result = cu.cuLaunchCooperativeKernel(whole, 1, 1, 1, 1, 1, 1, 0, 0, params)
+    assert name(result) == "CUDA_ERROR_NOT_SUPPORTED"
