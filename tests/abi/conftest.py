@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.devices import DEVICES
 
-from gridlane.abi.state import contexts, devices
+from gridlane.abi.state import contexts, devices, pools
+from gridlane.cuda import driver as cu
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -16,6 +17,8 @@ def forget() -> None:
     for context in list(contexts.handles._objects.values()):
         context.end()
     contexts._primaries.clear()
+    pools._defaults.clear()
+    pools._chosen.clear()
     devices._driver.process = 0
 
 
@@ -38,3 +41,13 @@ def cpu():
     yield current.device()
     forget()
     current.choose(before)
+
+
+@pytest.fixture
+def context(device):
+    """A context of each device, current."""
+    assert not cu.cuInit(0)[0]
+    error, made = cu.cuCtxCreate(None, 0, 0)
+    assert not error
+    yield made
+    cu.cuCtxDestroy(made)

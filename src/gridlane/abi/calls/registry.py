@@ -2,8 +2,8 @@
 
 A function takes one value for each parameter that the table does not list as given back: numbers
 for integers, enumerators, handles and pointers, a ``Struct`` for a pointer to a structure (None for
-a null one). It returns what is given back: a number, bytes, a ``Struct``, or a tuple of these; or
-raises ``Failure`` or any error of gridlane's.
+a null one). It returns what is given back: a number, bytes, a ``Struct``, a ``Typed`` behind a
+``void *``, or a tuple of these; or raises ``Failure`` or any error of gridlane's.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "events",
         "modules",
         "launches",
+        "pools",
     ),
-    "runtime": (),
+    "runtime": ("pools",),
     "nvrtc": (),
 }
 """The modules of this package with the functions of each library."""

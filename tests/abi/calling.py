@@ -1,0 +1,40 @@
+"""Calls of CUDA's interface in tests."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from gridlane.cuda import driver as cu
+
+OK, BAD = cu.CUresult.CUDA_SUCCESS, cu.CUresult.CUDA_ERROR_INVALID_VALUE
+REFUSED = cu.CUresult.CUDA_ERROR_NOT_SUPPORTED
+NO_HANDLE = cu.CUresult.CUDA_ERROR_INVALID_HANDLE
+
+
+def good(result: tuple[Any, ...]) -> Any:
+    """What a call gives back, if it succeeded."""
+    assert result[0] == 0, result
+    return result[1] if len(result) == 2 else result[1:] or None
+
+
+def uploaded(values: np.ndarray) -> Any:
+    """The address of a copy on the device."""
+    address = good(cu.cuMemAlloc(values.nbytes))
+    good(cu.cuMemcpyHtoD(address, np.ascontiguousarray(values), values.nbytes))
+    return address
+
+
+def downloaded(address: Any, like: np.ndarray) -> np.ndarray:
+    """A copy of memory of the device."""
+    made = np.empty_like(like)
+    good(cu.cuMemcpyDtoH(made, address, made.nbytes))
+    return made
+
+
+def host_function(call: Any) -> tuple[Any, int]:
+    """A function of the host for a stream: what keeps it alive, and its address."""
+    made = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: call())
+    return made, ctypes.cast(made, ctypes.c_void_p).value or 0
