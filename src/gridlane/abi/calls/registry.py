@@ -29,8 +29,10 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "modules",
         "launches",
         "pools",
+        "arrays",
+        "array_copies",
     ),
-    "runtime": ("pools",),
+    "runtime": ("pools", "arrays", "array_copies"),
     "nvrtc": (),
 }
 """The modules of this package with the functions of each library."""

@@ -86,6 +86,8 @@ def _function(api: Api, row: Function) -> Callable[..., Any]:
     """A function of Python for a row."""
     call = calls(api).get(row.name)
     outs = [each for each in row.parameters if each.name in (row.outs or ())]
+    if row.result:
+        outs = [Parameter(f"{row.result} *", "result")]
     ins = [each for each in row.parameters if each.name not in (row.outs or ())]
     readers = [_reader(row, each) for each in ins]
     writers = [_writer(each) for each in outs]

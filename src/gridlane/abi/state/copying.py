@@ -71,6 +71,8 @@ def copy(
     """
     if not width or not height or not depth:
         return
+    if not to.address or not source.address:
+        fail(INVALID_VALUE, "a null address")
     in_one = depth == 1 or height == to.height == source.height
     if height * depth > 1 and width == to.pitch == source.pitch and in_one:
         width, height, depth = width * height * depth, 1, 1
