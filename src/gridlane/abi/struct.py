@@ -46,6 +46,10 @@ class Struct:
     def __bytes__(self) -> bytes:
         return bytes(self._memory)
 
+    def fill(self, data: bytes) -> None:
+        """Write all bytes."""
+        self._memory[:] = data
+
     def __getattr__(self, name: str) -> Any:
         field = self._layout.fields.get(name)
         if field is None:

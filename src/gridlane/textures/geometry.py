@@ -9,7 +9,7 @@ from gridlane.textures.formats import ChannelFormatDescriptor
 
 _LAYERED, _CUBE = constants.cudaArrayLayered, constants.cudaArrayCubemap
 _FLAGS = 15
-_MOST = {
+MOST: dict[Geometry, tuple[int, ...]] = {
     Geometry.ONE: (131072,),
     Geometry.TWO: (131072, 65536),
     Geometry.THREE: (16384, 16384, 16384),
@@ -46,8 +46,8 @@ def geometry_of(width: int, height: int, depth: int, flags: int) -> Geometry:
     else:
         found = Geometry.TWO if height else Geometry.ONE
     given = [size for size in (width, height, depth) if size]
-    if any(size > most for size, most in zip(given, _MOST[found], strict=True)):
-        raise ArgumentError(f"{sizes}: the largest is {' x '.join(map(str, _MOST[found]))}")
+    if any(size > most for size, most in zip(given, MOST[found], strict=True)):
+        raise ArgumentError(f"{sizes}: the largest is {' x '.join(map(str, MOST[found]))}")
     return found
 
 

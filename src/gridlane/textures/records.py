@@ -19,7 +19,8 @@ from gridlane.textures import constants
 from gridlane.textures.formats import ChannelFormatDescriptor
 from gridlane.textures.sampling import TextureDescriptor
 
-_MOST_LINEAR = 1 << 28
+MOST_LINEAR = 1 << 28
+"""Texels of linear memory, at most."""
 
 
 def texture_record(
@@ -71,8 +72,8 @@ def linear_level(form: ChannelFormatDescriptor, address: int, size: int) -> Leve
         ArgumentError: they are too many.
     """
     count = size // form.size
-    if count > _MOST_LINEAR:
-        raise ArgumentError(f"{count} texels of linear memory: the most are {_MOST_LINEAR}")
+    if count > MOST_LINEAR:
+        raise ArgumentError(f"{count} texels of linear memory: the most are {MOST_LINEAR}")
     # One row: its pitch counts for nothing.
     return Level(address, count, 1, 1, 0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 
+from gridlane.abi.calls.own_attributes import OWN
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_DEVICE, INVALID_VALUE, fail
 from gridlane.abi.state import devices
@@ -12,11 +13,6 @@ from gridlane.abi.table import enums
 from gridlane.core.errors import GridlaneError
 
 _PREFIX = "CU_DEVICE_ATTRIBUTE_"
-_OWN = {
-    "MEMORY_POOLS_SUPPORTED": 1,
-    "MEMPOOL_SUPPORTED_HANDLE_TYPES": 0,
-}
-"""What this interface has on every device."""
 
 
 @implements("cuDeviceGetCount")
@@ -82,7 +78,7 @@ def attributes(ordinal: int) -> dict[int, int]:
     """The attributes of a device by their numbers. Each that CUDA documents has a value: what a
     device does not report is 0, which says that it is not there."""
     device = devices.device(ordinal)
-    known = device.attributes() | _OWN
+    known = device.attributes() | OWN
     found: dict[int, int] = {}
     for long, number in enums()["CUdevice_attribute"].values.items():
         short = long.removeprefix(_PREFIX)

@@ -31,8 +31,9 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "pools",
         "arrays",
         "array_copies",
+        "textures",
     ),
-    "runtime": ("pools", "arrays", "array_copies"),
+    "runtime": ("pools", "arrays", "array_copies", "textures"),
     "nvrtc": (),
 }
 """The modules of this package with the functions of each library."""
