@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
-from gridlane.abi.state import arrays, contexts, copying, streams
+from gridlane.abi.state import arrays, contexts, copying, memory, streams
 from gridlane.abi.state.copying import Rows, check_device, side
 from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct
@@ -20,6 +20,15 @@ def finished(stream: Stream) -> None:
     """Wait for a copy, unless the stream did it."""
     if not stream.native.inline:
         streams.wait(stream)
+
+
+def _finished_if_asked(stream: Stream, *addresses: int) -> None:
+    """Wait for a copy or fill of memory whose program asked for that."""
+    for each in addresses:
+        found = memory.find(each, 1, stream.context.ordinal)
+        if found is not None and found.synchronous:
+            finished(stream)
+            return
 
 
 def to_device(to: int, source: int, size: int, stream: int) -> Stream:
@@ -70,7 +79,7 @@ def copy_to_host(to: int, source: int, size: int) -> None:
 @implements("cuMemcpyDtoD_v2")
 def copy_within(to: int, source: int, size: int) -> None:
     """Copy from device to device."""
-    within(to, source, size, 0)
+    _finished_if_asked(within(to, source, size, 0), to, source)
 
 
 @implements("cuMemcpy")
@@ -203,16 +212,19 @@ def copy_3d_async(box: Struct | None, stream: int) -> None:
 # --- fills ---
 
 
-def _fill(to: int, pitch: int, value: int, size: int, width: int, height: int, stream: int) -> None:
+def _fill(
+    to: int, pitch: int, value: int, size: int, width: int, height: int, stream: int
+) -> Stream:
     """Append a fill of rows with a value of ``size`` bytes."""
     found = streams.stream(stream)
     if to % size or (height > 1 and (pitch % size or pitch < width * size)):
         fail(INVALID_VALUE, f"{size}-byte values at {to:#x}, rows {pitch} bytes apart")
     if not width or not height:
-        return
+        return found
     check_device(to, pitch * (height - 1) + width * size, found.context)
     pattern = (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
     copying.fill(found, Rows(to, True, pitch), pattern, width, height)
+    return found
 
 
 def _declare(size: int) -> None:
@@ -221,7 +233,7 @@ def _declare(size: int) -> None:
 
     @implements(f"cuMemsetD{bits}_v2")
     def once(to: int, value: int, count: int) -> None:
-        _fill(to, 0, value, size, count, 1, 0)
+        _finished_if_asked(_fill(to, 0, value, size, count, 1, 0), to)
 
     @implements(f"cuMemsetD{bits}Async")
     def in_stream(to: int, value: int, count: int, stream: int) -> None:
@@ -229,7 +241,7 @@ def _declare(size: int) -> None:
 
     @implements(f"cuMemsetD2D{bits}_v2")
     def rows(to: int, pitch: int, value: int, width: int, height: int) -> None:
-        _fill(to, pitch, value, size, width, height, 0)
+        _finished_if_asked(_fill(to, pitch, value, size, width, height, 0), to)
 
     @implements(f"cuMemsetD2D{bits}Async")
     def rows_in_stream(

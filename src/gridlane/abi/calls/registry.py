@@ -32,8 +32,10 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "arrays",
         "array_copies",
         "textures",
+        "pointers",
+        "ranges",
     ),
-    "runtime": ("pools", "arrays", "array_copies", "textures"),
+    "runtime": ("pools", "arrays", "array_copies", "textures", "pointers", "ranges"),
     "nvrtc": (),
 }
 """The modules of this package with the functions of each library."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gridlane.abi.failure import INVALID_VALUE, fail
+from gridlane.abi.state import memory
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.copying import Rows
 from gridlane.abi.state.handles import Handles
@@ -111,6 +112,7 @@ def _made(context: Context, form: ChannelFormatDescriptor, sizes: Sizes, flags: 
     geometry = geometry_of(*sizes, flags)
     width, height, depth = sizes
     buffer = context.device.allocate(width * form.size * max(1, height) * max(1, depth))
+    memory.hidden.add(buffer)
     return Array(form, sizes, flags, geometry, context, buffer)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -11,6 +12,7 @@ from gridlane.abi.failure import INVALID_VALUE, Failure, fail
 from gridlane.abi.state.contexts import Context
 from gridlane.core.errors import GridlaneError
 from gridlane.memory.addresses import AddressMap
+from gridlane.memory.resource import Buffer
 from gridlane.runtime import protocol
 
 Kind = Literal["device", "managed", "host", "registered"]
@@ -29,6 +31,8 @@ class Allocation:
         flags: as it was made with.
         number: no two have the same.
         pool: that it is of.
+        synchronous: whether copies and fills of it that the caller may wait for are waited for.
+        advice: what a program said about its pages.
     """
 
     address: int
@@ -39,6 +43,8 @@ class Allocation:
     flags: int = 0
     number: int = 0
     pool: Any = field(default=None, repr=False)
+    synchronous: bool = False
+    advice: Any = field(default=None, repr=False)
 
 
 _lock = threading.RLock()
@@ -145,4 +151,14 @@ def is_device(address: int, size: int, context: Context) -> bool:
     found = find(address, 1, context.ordinal)
     if found is not None and found.kind in ("device", "managed"):
         return True
-    return context.device.memory.find(address, 1) is not None
+    return variable(address, context) is not None
+
+
+hidden: weakref.WeakSet[Buffer] = weakref.WeakSet()
+"""Memory that programs do not use by its address: arrays, records of textures, what pools keep."""
+
+
+def variable(address: int, context: Context) -> Buffer | None:
+    """Memory of a context's device that no program allocated: the variables of a module."""
+    found = context.device.memory.find(address, 1)
+    return None if found is None or found in hidden else found

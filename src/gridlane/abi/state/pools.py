@@ -180,6 +180,7 @@ class Pool:
                 raise
             self._release_all()
             buffer = self.device.allocate(size)
+        memory.hidden.add(buffer)
         self.reserved += size
         self.reserved_high = max(self.reserved_high, self.reserved)
         return Piece(buffer, self.device.memory, size)

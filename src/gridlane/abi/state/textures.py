@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gridlane.abi.failure import INVALID_VALUE, fail
+from gridlane.abi.state import memory
 from gridlane.abi.state.arrays import Array, Mipmapped
 from gridlane.abi.state.contexts import Context
 from gridlane.core.errors import GridlaneError
@@ -119,6 +120,7 @@ def create(
     """
     device, data = context.device, record.packed()
     buffer = device.allocate(len(data))
+    memory.hidden.add(buffer)
     device.upload(buffer.address, memoryview(data))
     device.default_stream.synchronize()  # before launches on any other stream
     made = Object(kind, context, buffer, resource, sampling, view)
