@@ -34,8 +34,9 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "textures",
         "pointers",
         "ranges",
+        "peers",
     ),
-    "runtime": ("pools", "arrays", "array_copies", "textures", "pointers", "ranges"),
+    "runtime": ("pools", "arrays", "array_copies", "textures", "pointers", "ranges", "peers"),
     "nvrtc": (),
 }
 """The modules of this package with the functions of each library."""
