@@ -50,6 +50,10 @@ class Struct:
         """Write all bytes."""
         self._memory[:] = data
 
+    def member(self, name: str) -> Any:
+        """A member by its name, which may be that of an attribute here: ``address``."""
+        return self._read(self._layout.fields[name])
+
     def __getattr__(self, name: str) -> Any:
         field = self._layout.fields.get(name)
         if field is None:

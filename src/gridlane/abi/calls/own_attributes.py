@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gridlane.core.texture_record import Geometry
+from gridlane.runtime.protocol import Device
 from gridlane.textures.geometry import MOST
 from gridlane.textures.records import MOST_LINEAR
 
@@ -47,9 +48,22 @@ def _of_textures() -> dict[str, int]:
     return made
 
 
-OWN = {
+_ALWAYS = {
+    "CAN_FLUSH_REMOTE_WRITES": 0,
     "MEMORY_POOLS_SUPPORTED": 1,
     "MEMPOOL_SUPPORTED_HANDLE_TYPES": 0,
     **_of_textures(),
 }
-"""By their names, without CU_DEVICE_ATTRIBUTE_ in front."""
+_WAITS = (
+    "CAN_USE_STREAM_MEM_OPS_V1",
+    "CAN_USE_64_BIT_STREAM_MEM_OPS",
+    "CAN_USE_64_BIT_STREAM_MEM_OPS_V1",
+    "CAN_USE_STREAM_WAIT_VALUE_NOR",
+    "CAN_USE_STREAM_WAIT_VALUE_NOR_V1",
+)
+"""What a device does whose memory is the host's; others write words and cannot wait for them."""
+
+
+def own_attributes(device: Device) -> dict[str, int]:
+    """The attributes, by their names without CU_DEVICE_ATTRIBUTE_ in front."""
+    return _ALWAYS | dict.fromkeys(_WAITS, int(device.host_visible))

@@ -35,6 +35,7 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "pointers",
         "ranges",
         "peers",
+        "stream_memory",
     ),
     "runtime": ("pools", "arrays", "array_copies", "textures", "pointers", "ranges", "peers"),
     "nvrtc": (),

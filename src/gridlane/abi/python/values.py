@@ -73,7 +73,7 @@ class Record:
         field = members(self._struct).get(name)
         if field is None:
             raise AttributeError(f"{type(self).__name__} has no member {name!r}")
-        return shown(getattr(self._struct, name), field, self._held.get(name))
+        return shown(self._struct.member(name), field, self._held.get(name))
 
     def __setattr__(self, name: str, value: Any) -> None:
         field = members(self._struct).get(name)
