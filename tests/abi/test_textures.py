@@ -2,10 +2,11 @@
 
 import ctypes
 import itertools
+import threading
 
 import numpy as np
 import pytest
-from tests.abi.calling import BAD, NO_HANDLE, REFUSED, downloaded, good, uploaded
+from tests.abi.calling import BAD, NO_HANDLE, OK, REFUSED, downloaded, good, uploaded
 from tests.abi.test_arrays import FLOAT, array, mipmapped, runtime_array
 from tests.frontends.ptx import model_textures as model
 
@@ -208,6 +209,51 @@ def test_layers_and_a_view_of_them(kernels):
         setattr(view, name, kept)
     view.format = cu.CUresourceViewFormat.CU_RES_VIEW_FORMAT_UNSIGNED_BC1
     assert cu.cuTexObjectCreate(resource(layers), how(), view)[0] == REFUSED
+
+
+def test_views_of_cubes(context):
+    """A view has whole cubes."""
+    cubes = good(array(2, 2, 18, flags=1 | 4))
+    view = cu.CUDA_RESOURCE_VIEW_DESC()
+    view.width, view.height, view.depth = 2, 2, 18
+    for first, last, error in ((6, 17, OK), (0, 5, OK), (5, 10, BAD), (6, 10, BAD), (2, 5, BAD)):
+        view.firstLayer, view.lastLayer = first, last
+        assert cu.cuTexObjectCreate(resource(cubes), how(), view)[0] == error, (first, last)
+
+
+def test_a_view_in_another_format(kernels):
+    values = RNG.normal(0, 1, (3, 4)).astype(F)
+    texels = filled(values, form=cu.CUarray_format.CU_AD_FORMAT_UNSIGNED_INT32)
+    view = cu.CUDA_RESOURCE_VIEW_DESC()
+    view.width, view.height = 4, 3
+    view.format = cu.CUresourceViewFormat.CU_RES_VIEW_FORMAT_FLOAT_1X32
+    texture = good(cu.cuTexObjectCreate(resource(texels), how(), view))
+    y, x = np.divmod(np.arange(12), 4)
+    got = sampled(kernels, texture, np.stack([x, y], 1))
+    assert (got[:, 0] == values.ravel()).all()
+    view.format = cu.CUresourceViewFormat.CU_RES_VIEW_FORMAT_FLOAT_2X32
+    assert cu.cuTexObjectCreate(resource(texels), how(), view)[0] == REFUSED
+
+
+def test_threads(context):
+    seen, values = [], np.ones((2, 2), F)
+
+    def work():
+        cu.cuCtxSetCurrent(context)
+        for _ in range(30):
+            made = filled(values)
+            texture = good(cu.cuTexObjectCreate(resource(made), how(), None))
+            told = good(cu.cuTexObjectGetResourceDesc(texture))
+            seen.append(told.res.array.hArray == made)
+            good(cu.cuTexObjectDestroy(texture))
+            good(cu.cuArrayDestroy(made))
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert seen == [True] * 90
 
 
 def test_levels_and_a_view_of_them(kernels):

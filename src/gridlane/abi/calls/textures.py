@@ -85,7 +85,8 @@ def _viewed(
             fail(INVALID_VALUE, "layers of an array that has none")
         return form, levels, layers
     count = high - low + 1
-    if not low <= high < layers or (geometry is Geometry.LAYERS_OF_CUBES and (low | count) % 6):
+    of_cubes = geometry is Geometry.LAYERS_OF_CUBES
+    if not low <= high < layers or (of_cubes and (low % 6 or count % 6)):
         fail(INVALID_VALUE, f"the layers {low} to {high} of {layers}")
     moved = [replace(each, address=each.address + low * _slice(each)) for each in levels]
     return form, moved, count
