@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from tests.abi.calling import BAD, OK, REFUSED, good, host_function, uploaded
 
+from gridlane.abi.table import layout
 from gridlane.cuda import driver as cu
 from gridlane.cuda import runtime as rt
 
@@ -49,6 +50,13 @@ def test_memory_of_the_device(context, device):
     told = good(rt.cudaPointerGetAttributes(x + 8))
     assert told.type == rt.cudaMemoryType.cudaMemoryTypeDevice and told.device == 0
     assert int(told.devicePointer) == x + 8
+
+
+def test_the_structure_of_cuda_12_is_the_first_part_of_13_s():
+    old, new = layout("cudaPointerAttributes@12"), layout("cudaPointerAttributes")
+    for name, field in old.fields.items():
+        assert new.fields[name].offset == field.offset
+    assert old.size == 24 and new.size > old.size
 
 
 def test_every_attribute_is_answered_or_refused(context):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.abi.calling import BAD, NO_HANDLE, REFUSED, downloaded, good, host_function
 
+from gridlane.abi.state import streams
 from gridlane.cuda import driver as cu
 from gridlane.cuda import runtime as rt
 
@@ -127,6 +128,18 @@ def test_a_destroyed_pool_ends_with_its_last_allocation(context):
     good(cu.cuMemFreeAsync(x, 0))
     assert cu.cuMemFreeAsync(x, 0)[0] == BAD
     assert cu.cuMemPoolDestroy(good(cu.cuDeviceGetDefaultMemPool(0)))[0] == BAD
+
+
+def test_a_capture_allocates_nothing(pool):
+    stream = good(cu.cuStreamCreate(1))
+    x = good(cu.cuMemAllocFromPoolAsync(64, pool, stream))
+    native = streams.stream(int(stream)).native
+    native.begin_capture()
+    assert cu.cuMemAllocFromPoolAsync(64, pool, stream)[0] == REFUSED
+    assert cu.cuMemFreeAsync(x, stream)[0] == REFUSED
+    native.end_capture()
+    good(cu.cuMemFreeAsync(x, stream))
+    assert figures(pool)[2] == 0
 
 
 def test_what_a_pool_may_hold(context):

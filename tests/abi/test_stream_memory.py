@@ -119,7 +119,9 @@ def test_batches(stream, device):
     error = cu.cuStreamBatchMemOp(stream, 2, [last, waiting], 0)[0]
     if device.host_visible:
         assert error == OK
-        good(cu.cuStreamWriteValue64(good(cu.cuStreamCreate(1)), x, 3, 0))
+        other = good(cu.cuStreamCreate(1))
+        good(cu.cuStreamWaitValue64(other, x, 8, EQ))
+        good(cu.cuStreamWriteValue64(other, x, 3, 0))
         good(cu.cuStreamSynchronize(stream))
     else:  # nothing of it is done
         assert error == REFUSED

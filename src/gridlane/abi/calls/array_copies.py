@@ -23,28 +23,28 @@ def _run(handle: int, offset: int, size: int, stream: Stream) -> Rows:
 # --- the driver's ---
 
 
-@implements("cuMemcpyHtoAAsync_v2")
+@implements("cuMemcpyHtoAAsync_v2", "cuMemcpyHtoAAsync")
 def host_to_array_async(to: int, offset: int, source: int, size: int, stream: int) -> None:
     """Copy from the host to an array, in a stream."""
     found = streams.stream(stream)
     copying.copy(found, _run(to, offset, size, found), Rows(source, False), size)
 
 
-@implements("cuMemcpyAtoHAsync_v2")
+@implements("cuMemcpyAtoHAsync_v2", "cuMemcpyAtoHAsync")
 def array_to_host_async(to: int, source: int, offset: int, size: int, stream: int) -> None:
     """Copy from an array to the host, in a stream."""
     found = streams.stream(stream)
     copying.copy(found, Rows(to, False), _run(source, offset, size, found), size)
 
 
-@implements("cuMemcpyHtoA_v2")
+@implements("cuMemcpyHtoA_v2", "cuMemcpyHtoA")
 def host_to_array(to: int, offset: int, source: int, size: int) -> None:
     """Copy from the host to an array."""
     host_to_array_async(to, offset, source, size, 0)
     finished(streams.stream(0))
 
 
-@implements("cuMemcpyAtoH_v2")
+@implements("cuMemcpyAtoH_v2", "cuMemcpyAtoH")
 def array_to_host(to: int, source: int, offset: int, size: int) -> None:
     """Copy from an array to the host."""
     array_to_host_async(to, source, offset, size, 0)
@@ -67,7 +67,7 @@ def array_to_device(to: int, source: int, offset: int, size: int) -> None:
     copying.copy(found, Rows(to, True), _run(source, offset, size, found), size)
 
 
-@implements("cuMemcpyAtoA_v2")
+@implements("cuMemcpyAtoA_v2", "cuMemcpyAtoA")
 def array_to_array(to: int, offset: int, source: int, start: int, size: int) -> None:
     """Copy from an array to another."""
     found = streams.stream(0)
