@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from gridlane.abi.calls.registry import calls
+from gridlane.abi.errors import called
+from gridlane.abi.table.functions import Api, functions
 from gridlane.cuda import driver as cu
 
 OK, BAD = cu.CUresult.CUDA_SUCCESS, cu.CUresult.CUDA_ERROR_INVALID_VALUE
@@ -18,6 +21,11 @@ def good(result: tuple[Any, ...]) -> Any:
     """What a call gives back, if it succeeded."""
     assert result[0] == 0, result
     return result[1] if len(result) == 2 else result[1:] or None
+
+
+def by_row(api: Api, name: str, *values: Any) -> int:
+    """The error of a function that Python does not know: of another version."""
+    return called(functions(api)[name], calls(api)[name], values)[0]
 
 
 def uploaded(values: np.ndarray) -> Any:

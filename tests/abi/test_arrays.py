@@ -4,7 +4,17 @@ import threading
 
 import numpy as np
 import pytest
-from tests.abi.calling import BAD, NO_HANDLE, OK, REFUSED, downloaded, good, host_function, uploaded
+from tests.abi.calling import (
+    BAD,
+    NO_HANDLE,
+    OK,
+    REFUSED,
+    by_row,
+    downloaded,
+    good,
+    host_function,
+    uploaded,
+)
 
 from gridlane.cuda import driver as cu
 from gridlane.cuda import runtime as rt
@@ -140,6 +150,9 @@ def test_copies_of_bytes(context):
         lambda: cu.cuMemcpyAtoH(0, first, 0, 8),
     ):
         assert call()[0] == BAD
+    assert by_row("driver", "cuMemcpyHtoA", int(first), 0, values.ctypes.data, 8) == 0
+    assert by_row("driver", "cuMemcpyAtoH", host.ctypes.data, int(first), 0, 8) == 0
+    assert (host[:2] == values[:2]).all()
     for wrong in (0, int(x), stream, 1 << 63):
         assert cu.cuMemcpyHtoA(wrong, 0, values, 4)[0] == NO_HANDLE
 

@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from tests.abi.calling import BAD, OK, REFUSED, good, host_function, uploaded
+from tests.abi.calling import BAD, OK, REFUSED, by_row, good, host_function, uploaded
 
 from gridlane.abi.table import layout
 from gridlane.cuda import driver as cu
@@ -251,6 +251,23 @@ def test_prefetches(managed):
         lambda: cu.cuMemPrefetchAsync(x, 8, place(PLACE(0)), 0, stream),
     ):
         assert call()[0] == BAD
+
+
+def test_places_by_the_number_of_a_device(managed):
+    """The functions that CUDA 12 has under names which are others' in 13."""
+    x, stream = managed, int(good(cu.cuStreamCreate(1)))
+    prefer = ADVICE.CU_MEM_ADVISE_SET_PREFERRED_LOCATION
+    for api, advise, prefetch in (
+        ("driver", "cuMemAdvise", "cuMemPrefetchAsync"),
+        ("runtime", "cudaMemAdvise@12", "cudaMemPrefetchAsync@12"),
+    ):
+        for number in (-1, 0):
+            assert by_row(api, advise, x, 4096, prefer, number) == 0
+            assert said(4, "PREFERRED_LOCATION", x, 4096) == number
+            assert by_row(api, prefetch, x, 4096, number, stream) == 0
+            assert said(4, "LAST_PREFETCH_LOCATION", x, 4096) == number
+        assert by_row(api, advise, x, 4096, prefer, 9) == 101
+        assert by_row(api, prefetch, x, 4096, -2, stream) == 101
 
 
 def test_advice_that_there_is_not(managed, context):

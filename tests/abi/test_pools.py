@@ -113,6 +113,30 @@ def test_another_stream_uses_it_after_the_work(pool):
     assert kept
 
 
+def test_a_free_in_another_stream(pool):
+    """The stream that allocated it uses it again after the work of the one that freed it."""
+    first, second = good(cu.cuStreamCreate(1)), good(cu.cuStreamCreate(1))
+    go = threading.Event()
+    kept, wait = host_function(go.wait)
+    opportunistic = KIND.CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC
+    dependencies = KIND.CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES
+    good(cu.cuMemPoolSetAttribute(pool, dependencies, np.int32(0)))
+    x = good(cu.cuMemAllocFromPoolAsync(4096, pool, first))
+    good(cu.cuLaunchHostFunc(second, wait, 0))
+    good(cu.cuMemFreeAsync(x, second))
+    y = good(cu.cuMemAllocFromPoolAsync(4096, pool, first))
+    good(cu.cuMemPoolTrimTo(pool, 0))  # work may still use it
+    assert int(y) != int(x) and figures(pool)[0] == 8192
+    go.set()
+    good(cu.cuMemPoolSetAttribute(pool, opportunistic, 0))
+    z = good(cu.cuMemAllocFromPoolAsync(4096, pool, first))
+    assert int(z) != int(x) and figures(pool)[0] == 12288
+    good(cu.cuStreamSynchronize(second))
+    good(cu.cuMemPoolTrimTo(pool, 0))
+    assert figures(pool)[0] == 8192 and kept
+    assert good(cu.cuMemPoolGetAttribute(pool, opportunistic)) == 0
+
+
 def test_a_destroyed_pool_ends_with_its_last_allocation(context):
     pool = made_pool()
     values = np.arange(512, dtype=np.uint32)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from gridlane.abi.calls.registry import Call, calls
 from gridlane.abi.errors import UNDONE, called
 from gridlane.abi.python.parameters import kernel_parameters
@@ -170,7 +172,7 @@ def _text(value: Any) -> tuple[bytes | None, Any]:
 
 def _attribute(value: Any) -> tuple[int, Any]:
     """The address of an attribute's value, which programs in Python give as a number."""
-    if isinstance(value, (bool, int, Handle)):
+    if isinstance(value, (int, Handle, np.integer)):
         cell = ctypes.c_uint64(int(value) & (1 << 64) - 1)
         return ctypes.addressof(cell), cell
     return address_of(value, ctype("void *"))
