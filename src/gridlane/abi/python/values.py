@@ -111,9 +111,10 @@ def stored(value: Any, field: Field) -> Any:
     """A member's value as the structure stores it."""
     if field.inner is not None:
         return list(value) if field.type.count else value
+    number = float if field.type.kind == "float" else int
     if field.type.count:
-        return value if field.type.size == 1 else [int(each) for each in value]
-    return float(value) if field.type.kind == "float" else int(value)
+        return value if field.type.size == 1 else [number(each) for each in value]
+    return number(value)
 
 
 def record_of(value: Struct, name: str) -> Record:
