@@ -387,3 +387,29 @@ def test_objects_end_with_their_context(context):
     texture = good(cu.cuTexObjectCreate(resource(filled(np.ones((2, 2), F))), how(), None))
     good(cu.cuCtxDestroy(second))
     assert cu.cuTexObjectGetTextureDesc(texture)[0] == BAD
+
+
+def test_a_context_that_a_kernel_ended(device):
+    """Its arrays, textures and pool memory end with it, and the next one works."""
+    good(cu.cuInit(0))
+    first = good(cu.cuCtxCreate(None, 0, 0))
+    pool = good(cu.cuDeviceGetDefaultMemPool(0))
+    used = cu.CUmemPool_attribute.CU_MEMPOOL_ATTR_USED_MEM_CURRENT
+    texture = good(cu.cuTexObjectCreate(resource(filled(np.ones((2, 2), F))), how(), None))
+    good(cu.cuMemAllocAsync(64, 0))
+    fetched = good(cu.cuModuleGetFunction(good(cu.cuModuleLoadData(TEXT.encode())), b"fetched"))
+    out = good(cu.cuMemAlloc(64))
+    values = (0, int(out)), (ctypes.c_uint64,) * 2
+    cu.cuLaunchKernel(fetched, 1, 1, 1, 1, 1, 1, 0, 0, values, 0)
+    fault = cu.cuCtxSynchronize()[0]
+    assert fault == cu.CUresult.CUDA_ERROR_LAUNCH_FAILED
+    assert cu.cuTexObjectCreate(resource(), how(), None)[0] == fault
+    assert cu.cuMemAllocAsync(64, 0)[0] == fault
+    good(cu.cuCtxDestroy(first))
+    second = good(cu.cuCtxCreate(None, 0, 0))
+    assert int(good(cu.cuMemPoolGetAttribute(pool, used))) == 0
+    assert cu.cuTexObjectGetTextureDesc(texture)[0] == BAD
+    x = good(cu.cuMemAllocAsync(64, 0))
+    good(cu.cuMemsetD8(x, 3, 64))
+    assert (downloaded(x, np.zeros(64, np.uint8)) == 3).all()
+    good(cu.cuCtxDestroy(second))
