@@ -2,11 +2,10 @@
 
 import ctypes
 import itertools
-import threading
 
 import numpy as np
 import pytest
-from tests.abi.calling import BAD, NO_HANDLE, OK, REFUSED, downloaded, good, uploaded
+from tests.abi.calling import BAD, REFUSED, downloaded, good, uploaded
 from tests.abi.test_arrays import FLOAT, array, mipmapped, runtime_array
 from tests.frontends.ptx import model_textures as model
 
@@ -211,16 +210,6 @@ def test_layers_and_a_view_of_them(kernels):
     assert cu.cuTexObjectCreate(resource(layers), how(), view)[0] == REFUSED
 
 
-def test_views_of_cubes(context):
-    """A view has whole cubes."""
-    cubes = good(array(2, 2, 18, flags=1 | 4))
-    view = cu.CUDA_RESOURCE_VIEW_DESC()
-    view.width, view.height, view.depth = 2, 2, 18
-    for first, last, error in ((6, 17, OK), (0, 5, OK), (5, 10, BAD), (6, 10, BAD), (2, 5, BAD)):
-        view.firstLayer, view.lastLayer = first, last
-        assert cu.cuTexObjectCreate(resource(cubes), how(), view)[0] == error, (first, last)
-
-
 def test_a_view_in_another_format(kernels):
     values = RNG.normal(0, 1, (3, 4)).astype(F)
     texels = filled(values, form=cu.CUarray_format.CU_AD_FORMAT_UNSIGNED_INT32)
@@ -233,27 +222,6 @@ def test_a_view_in_another_format(kernels):
     assert (got[:, 0] == values.ravel()).all()
     view.format = cu.CUresourceViewFormat.CU_RES_VIEW_FORMAT_FLOAT_2X32
     assert cu.cuTexObjectCreate(resource(texels), how(), view)[0] == REFUSED
-
-
-def test_threads(context):
-    seen, values = [], np.ones((2, 2), F)
-
-    def work():
-        cu.cuCtxSetCurrent(context)
-        for _ in range(30):
-            made = filled(values)
-            texture = good(cu.cuTexObjectCreate(resource(made), how(), None))
-            told = good(cu.cuTexObjectGetResourceDesc(texture))
-            seen.append(told.res.array.hArray == made)
-            good(cu.cuTexObjectDestroy(texture))
-            good(cu.cuArrayDestroy(made))
-
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert seen == [True] * 90
 
 
 def test_levels_and_a_view_of_them(kernels):
@@ -293,48 +261,6 @@ def test_surfaces(kernels):
     assert cu.cuSurfObjectCreate(None)[0] == BAD
 
 
-def test_descriptions(context):
-    made = filled(np.ones((2, 2), F))
-    given = how((0, 3, 2), True, 2 | 1 | 32, maxAnisotropy=1, mipmapLevelBias=0.5)
-    texture = good(cu.cuTexObjectCreate(resource(made), given, None))
-    assert bytes(good(cu.cuTexObjectGetTextureDesc(texture))) == bytes(given)
-    assert bytes(good(cu.cuTexObjectGetResourceDesc(texture))) == bytes(resource(made))
-    assert cu.cuTexObjectGetResourceViewDesc(texture)[0] == BAD
-    told = good(rt.cudaGetTextureObjectTextureDesc(int(texture)))
-    assert list(told.addressMode) == [0, 3, 2] and told.normalizedCoords == 1
-    assert told.readMode == 0 and told.disableTrilinearOptimization == 1
-    good(cu.cuTexObjectDestroy(texture))
-    assert cu.cuTexObjectDestroy(texture)[0] == BAD
-    assert cu.cuTexObjectGetTextureDesc(texture)[0] == BAD
-
-
-@pytest.mark.parametrize(
-    "sampling, error",
-    [
-        (how(flags=64), REFUSED),
-        (how(maxAnisotropy=4), REFUSED),
-        (how(flags=0x1000), BAD),
-        (how(filterMode=7), BAD),
-        (None, BAD),
-    ],
-)
-def test_textures_that_there_are_not(context, sampling, error):
-    made = filled(np.ones((2, 2), F))
-    assert cu.cuTexObjectCreate(resource(made), sampling, None)[0] == error
-
-
-def test_resources_that_there_are_not(context):
-    assert cu.cuTexObjectCreate(None, how(), None)[0] == BAD
-    assert cu.cuTexObjectCreate(resource(resType=7), how(), None)[0] == BAD
-    for wrong in (0, 1 << 63, good(cu.cuStreamCreate(0))):
-        assert cu.cuTexObjectCreate(resource(wrong), how(), None)[0] == NO_HANDLE
-        assert cu.cuTexObjectDestroy(int(wrong))[0] == BAD
-    integers = good(array(4, 4, form=cu.CUarray_format.CU_AD_FORMAT_SIGNED_INT32))
-    assert cu.cuTexObjectCreate(resource(integers), how(linear=True), None)[0] == BAD
-    good(cu.cuTexObjectCreate(resource(integers), how(), None))
-    assert cu.cuTexRefCreate()[0] == REFUSED and "cuTexObjectCreate" in cu.cuTexRefCreate.__doc__
-
-
 def test_the_runtime_s_textures(kernels):
     values = RNG.normal(0, 1, (5, 7)).astype(F)
     made = runtime_array(7, 5, flags=SURFACES)
@@ -364,26 +290,3 @@ def test_the_runtime_s_textures(kernels):
     good(rt.cudaDestroySurfaceObject(surface))
     good(rt.cudaDestroyTextureObject(texture))
     assert rt.cudaDestroyTextureObject(texture)[0] == BAD
-
-
-def test_attributes_of_the_device(context):
-    """What they say is the most can be made, where the device has room for it."""
-    kind = cu.CUdevice_attribute
-
-    def told(name):
-        return good(cu.cuDeviceGetAttribute(getattr(kind, f"CU_DEVICE_ATTRIBUTE_{name}"), 0))
-
-    width = told("MAXIMUM_TEXTURE1D_WIDTH")
-    good(cu.cuArrayDestroy(good(array(width))))
-    assert array(width + 1)[0] == BAD
-    layers = told("MAXIMUM_TEXTURE2D_LAYERED_LAYERS")
-    good(cu.cuArrayDestroy(good(array(1, 1, layers, flags=1))))
-    assert array(1, 1, layers + 1, flags=1)[0] == BAD
-    assert told("TEXTURE_ALIGNMENT") == 16 and told("MAXIMUM_SURFACE2D_HEIGHT") > 0
-
-
-def test_objects_end_with_their_context(context):
-    second = good(cu.cuCtxCreate(None, 0, 0))
-    texture = good(cu.cuTexObjectCreate(resource(filled(np.ones((2, 2), F))), how(), None))
-    good(cu.cuCtxDestroy(second))
-    assert cu.cuTexObjectGetTextureDesc(texture)[0] == BAD
