@@ -20,6 +20,7 @@ F = TypeVar("F", bound=Call)
 _ROOMS: dict[Api, tuple[str, ...]] = {
     "driver": (
         "initialisation",
+        "entry_points",
         "devices",
         "contexts",
         "profiler",
@@ -30,6 +31,7 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "attributes",
         "events",
         "modules",
+        "links",
         "libraries",
         "functions",
         "occupancy",
@@ -40,6 +42,7 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
     ),
     "runtime": (
         "runtime.initialisation",
+        "entry_points",
         "runtime.devices",
         "runtime.contexts",
         "profiler",

@@ -13,7 +13,7 @@ from gridlane.abi import raw
 from gridlane.abi.calls.registry import calls
 from gridlane.abi.errors import called
 from gridlane.abi.failure import UNKNOWN, Failure, failure_of
-from gridlane.abi.library import registration
+from gridlane.abi.library import output, registration
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import CType, ctype, functions
 from gridlane.abi.table.functions import Api, Function, Parameter
@@ -38,6 +38,7 @@ def begin(embedded: int) -> None:
         sys.argv = ["gridlane"]
         import_module("signal")  # it takes SIGINT at its first import, which the caller undoes
         enter()
+        output.take()
 
 
 def resolve(symbol: str) -> Entry:
