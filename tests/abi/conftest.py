@@ -6,6 +6,7 @@ import pytest
 from tests.devices import DEVICES
 
 from gridlane.abi.state import contexts, devices
+from gridlane.cuda import driver
 from gridlane.launch import current
 from gridlane.launch.devices import get_device
 
@@ -38,3 +39,12 @@ def cpu():
     yield current.device()
     forget()
     current.choose(before)
+
+
+@pytest.fixture
+def begun(device):
+    """The device, with a current context."""
+    assert driver.cuInit(0)[0] == 0
+    made = driver.cuCtxCreate(None, 0, 0)[1]
+    yield made
+    driver.cuCtxDestroy(made)

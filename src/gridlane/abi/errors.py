@@ -8,7 +8,7 @@ from typing import Any
 
 from gridlane.abi.calls.registry import Call
 from gridlane.abi.failure import NOT_SUPPORTED, Failure, failure_of
-from gridlane.abi.state import contexts, devices
+from gridlane.abi.state import captures, contexts, devices
 from gridlane.abi.table.functions import Function
 from gridlane.core import trace
 from gridlane.core.errors import GridlaneError
@@ -24,7 +24,7 @@ def called(row: Function, call: Call | None, values: Sequence[Any]) -> tuple[int
         values: one for each parameter that is not given back.
 
     Returns:
-        The number of its error, and what it gives back, () after an error.
+        The number of its error, and what it gives back; () after most errors.
     """
     try:
         if call is None:
@@ -33,12 +33,13 @@ def called(row: Function, call: Call | None, values: Sequence[Any]) -> tuple[int
             devices.check_initialised()
             if row.needs == "context":
                 contexts.current()
+            captures.check_unsafe(row.base)
         made = call(*values)
     except (Failure, GridlaneError, MemoryError, OSError) as error:
         failure = failure_of(error)
         if trace.enabled():
             print(f"gridlane: {row.base}: {failure.number}: {failure.what}", file=sys.stderr)
-        return failure.number, ()
+        return failure.number, failure.given
     if made is None:
         return 0, ()
     return 0, made if isinstance(made, tuple) else (made,)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from typing import Any
 
 
-def view(address: int, size: int) -> memoryview:
-    """Writable bytes at an address. They are the caller's, who keeps them alive."""
-    return memoryview((ctypes.c_char * size).from_address(address)).cast("B")
+def view(address: int, size: int, owner: Any = None) -> memoryview:
+    """Writable bytes at an address. The view keeps their owner alive; without one they are the
+    caller's, who does."""
+    array: Any = (ctypes.c_char * size).from_address(address)
+    array.owner = owner
+    return memoryview(array).cast("B")
 
 
 def text(address: int) -> bytes:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import contexts, copying, streams
-from gridlane.abi.state.copying import Rows, check_device, side
+from gridlane.abi.state.contexts import Context
+from gridlane.abi.state.copying import Fill, Rows, check_device, side
 from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import enums
@@ -129,7 +130,7 @@ def copy_peer_async(
 # --- rows and planes ---
 
 
-def _rows(box: Struct, end: str, stream: Stream, is_3d: bool) -> Rows:
+def rows_of(box: Struct, end: str, context: Context, is_3d: bool) -> Rows:
     """One end, ``src`` or ``dst``, of a copy of rows."""
     kind = getattr(box, f"{end}MemoryType")
     pitch = getattr(box, f"{end}Pitch")
@@ -148,9 +149,9 @@ def _rows(box: Struct, end: str, stream: Stream, is_3d: bool) -> Rows:
     plane = getattr(box, f"{end}Z") if is_3d else 0
     begin = first.at(getattr(box, f"{end}Y"), plane) + getattr(box, f"{end}XInBytes")
     last = pitch * (rows - 1 + height * (planes - 1)) + box.WidthInBytes
-    is_device = kind == DEVICE or (kind == UNIFIED and side(begin, last, stream.context))
+    is_device = kind == DEVICE or (kind == UNIFIED and side(begin, last, context))
     if kind == DEVICE:
-        check_device(begin, last, stream.context)
+        check_device(begin, last, context)
     return Rows(begin, is_device, pitch, height)
 
 
@@ -161,7 +162,7 @@ def box_copy(box: Struct | None, stream: int, is_3d: bool) -> Stream:
         fail(INVALID_VALUE, "no description of the copy")
     if not box.WidthInBytes or not box.Height or (is_3d and not box.Depth):
         return found
-    to, source = _rows(box, "dst", found, is_3d), _rows(box, "src", found, is_3d)
+    to, source = (rows_of(box, end, found.context, is_3d) for end in ("dst", "src"))
     copying.copy(found, to, source, box.WidthInBytes, box.Height, box.Depth if is_3d else 1)
     return found
 
@@ -193,16 +194,26 @@ def copy_3d_async(box: Struct | None, stream: int) -> None:
 # --- fills ---
 
 
+def fill_of(
+    context: Context, to: int, pitch: int, value: int, size: int, width: int, height: int
+) -> Fill:
+    """A fill of rows with a value of ``size`` bytes."""
+    if size not in (1, 2, 4) or to % size:
+        fail(INVALID_VALUE, f"{size}-byte values at {to:#x}")
+    if height > 1 and (pitch % size or pitch < width * size):
+        fail(INVALID_VALUE, f"{width} values of {size} bytes in rows {pitch} bytes apart")
+    if width and height:
+        check_device(to, pitch * (height - 1) + width * size, context)
+    pattern = (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+    return Fill(Rows(to, True, pitch), pattern, width, height)
+
+
 def _fill(to: int, pitch: int, value: int, size: int, width: int, height: int, stream: int) -> None:
     """Append a fill of rows with a value of ``size`` bytes."""
     found = streams.stream(stream)
-    if to % size or (height > 1 and (pitch % size or pitch < width * size)):
-        fail(INVALID_VALUE, f"{size}-byte values at {to:#x}, rows {pitch} bytes apart")
-    if not width or not height:
-        return
-    check_device(to, pitch * (height - 1) + width * size, found.context)
-    pattern = (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
-    copying.fill(found, Rows(to, True, pitch), pattern, width, height)
+    work = fill_of(found.context, to, pitch, value, size, width, height)
+    if width and height:
+        found.submit(work)
 
 
 def _declare(size: int) -> None:

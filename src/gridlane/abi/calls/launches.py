@@ -6,11 +6,10 @@ from gridlane.abi import raw
 from gridlane.abi.calls.registry import implements
 from gridlane.abi.failure import INVALID_VALUE, NOT_SUPPORTED, fail
 from gridlane.abi.state import modules, streams
+from gridlane.abi.state.launching import start
 from gridlane.abi.state.modules import Function
-from gridlane.abi.state.streams import Stream
 from gridlane.abi.struct import Struct
 from gridlane.abi.table import constants, enums, layout
-from gridlane.core.errors import DeviceError, KernelError
 from gridlane.launch.dimensions import Dim3
 
 _BUFFER = constants()["CU_LAUNCH_PARAM_BUFFER_POINTER"]
@@ -26,10 +25,10 @@ def from_pointers(function: Function, pointers: int) -> bytes:
         fail(INVALID_VALUE, f"{function.kernel.name} takes {len(function.params)} parameters")
     block = bytearray(function.size)
     addresses = raw.words(pointers, len(function.params))
-    for param, start, address in zip(function.params, function.offsets, addresses):
+    for param, begin, address in zip(function.params, function.offsets, addresses):
         if not address:
             fail(INVALID_VALUE, f"the pointer to the parameter {param.name} is null")
-        block[start : start + param.size] = raw.view(address, param.size)
+        block[begin : begin + param.size] = raw.view(address, param.size)
     return bytes(block)
 
 
@@ -51,31 +50,6 @@ def from_extra(function: Function, extra: int) -> bytes:
     if size < function.size or not (start or not function.size):
         fail(INVALID_VALUE, f"{size} bytes of parameters; the kernel takes {function.size}")
     return bytes(raw.view(start, function.size)) if function.size else b""
-
-
-def start(
-    function: Function, grid: Dim3, block: Dim3, shared: int, stream: Stream, params: bytes
-) -> None:
-    """Append a launch to a stream.
-
-    Raises:
-        Failure: no such launch exists, or the kernel cannot be compiled for the device. That a
-            kernel failed is told by later calls.
-    """
-    if min(*grid, *block) <= 0 or shared < 0:
-        fail(INVALID_VALUE, f"a grid of {grid} blocks of {block} threads, {shared} shared bytes")
-    context = stream.context
-    if function.module.context.device is not context.device:
-        fail(INVALID_VALUE, "the kernel and the stream are of two devices")
-    kernel, plan = function.kernel.plan(block, context.device)
-    packed, keep = function.packed(kernel, plan, params)
-    plan = kernel.fitting(plan, grid, packed)
-    try:
-        plan.launch(grid, packed, shared, stream.native, (function, keep))
-    except KernelError as error:
-        context.fault(error)
-    except DeviceError as error:
-        raise streams.faulted(context, error) from None
 
 
 def launch(
