@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from gridlane.abi.calls.registry import calls
 from gridlane.abi.python.face import resolve
 from gridlane.abi.table.functions import functions
 
@@ -39,3 +40,10 @@ def test_parameters_and_results_are_those_of_the_bindings(api, count):
     there = told(api)
     assert len(there) >= count
     assert {name: ours(api, name) for name in there} == there
+
+
+@pytest.mark.parametrize("api", ["driver", "runtime"])
+def test_every_function_is_there_or_says_why_not(api):
+    for name, row in functions(api).items():
+        if row.family in FAMILIES:
+            assert (name in calls(api)) != bool(row.refused), name

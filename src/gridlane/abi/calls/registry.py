@@ -43,7 +43,7 @@ _ROOMS: dict[Api, tuple[str, ...]] = {
         "executables",
         "captures",
     ),
-    "runtime": (),
+    "runtime": ("graphs", "runtime_graphs", "graph_attributes", "captures"),
     "nvrtc": (),
 }
 """The modules of this package with the functions of each library."""
