@@ -116,6 +116,44 @@ def test_a_thousand_launches(begun):
     assert (host_array(x, VALUES) == 1000).all()
 
 
+@pytest.mark.parametrize("stream", [0, 1, 2], ids=["null", "legacy", "of the thread"])
+def test_launches_on_default_streams(begun, stream):
+    graph, function = new_graph(), kernel()
+    x, back = device_array(VALUES), VALUES * 0
+    node = good(cu.cuGraphAddKernelNode(graph, None, 0, scaling(function, x, 2, 1, N)))
+    good(cu.cuGraphAddMemcpyNode(graph, [node], 1, copying(back, x, 4 * N), begun))
+    made = run(graph, cu.CUstream(stream))
+    assert (back == VALUES * 2 + 1).all()
+    good(cu.cuGraphLaunch(made, new_stream()))
+    good(cu.cuGraphLaunch(made, stream))
+    good(cu.cuCtxSynchronize())
+    assert (back == ((VALUES * 2 + 1) * 2 + 1) * 2 + 1).all()
+
+
+TRAP = b"""
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry stop() { trap; }
+\0"""
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["default", "own"])
+def test_a_kernel_that_fails_ends_its_context(begun, own):
+    graph, seen = new_graph(), []
+    stop = good(cu.cuModuleGetFunction(good(cu.cuModuleLoadData(TRAP)), b"stop"))
+    params = scaling(stop, 0, 0, 0, 1)
+    params.kernelParams = 0
+    node = good(cu.cuGraphAddKernelNode(graph, None, 0, params))
+    note = host_function(seen.append)
+    good(cu.cuGraphAddHostNode(graph, [node], 1, calling(note)))
+    made = good(cu.cuGraphInstantiate(graph, 0))
+    cu.cuGraphLaunch(made, new_stream() if own else 0)
+    assert name_of(cu.cuCtxSynchronize()) == "LAUNCH_FAILED"
+    assert name_of(cu.cuGraphLaunch(made, 0)) == "LAUNCH_FAILED"
+    assert name_of(cu.cuMemAlloc(64)) == "LAUNCH_FAILED"
+
+
 def test_nodes_and_edges(begun):
     graph = new_graph()
     a, b, c = empties(graph, 3)

@@ -79,6 +79,11 @@ class Context:
             raise self._fault
         return self
 
+    @property
+    def faulted(self) -> bool:
+        """Whether a kernel failed, so that no further work of the context is done."""
+        return self._fault is not None
+
     def fault(self, error: BaseException) -> Failure:
         """Note that a kernel failed: each later call in the context fails with the same number."""
         failure = failure_of(error)

@@ -75,6 +75,8 @@ class Executable:
                 self._last.wait(stream.queue)
             try:
                 for node in self._order:
+                    if stream.context.faulted:
+                        break  # a kernel of a stream whose work is done at once
                     if node not in self.disabled:
                         node.work.run(stream)
             finally:
