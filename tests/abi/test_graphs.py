@@ -116,6 +116,24 @@ def test_a_thousand_launches(begun):
     assert (host_array(x, VALUES) == 1000).all()
 
 
+@pytest.mark.parametrize(
+    "given",
+    [lambda f: f, lambda f: cu.CUhostFn(_ptr=ctypes.addressof(f)), lambda f: calling(f).fn],
+    ids=["function", "pointer to it", "address"],
+)
+def test_functions_of_the_host_in_python(begun, given):
+    seen, graph, params = [], new_graph(), cu.CUDA_HOST_NODE_PARAMS()
+    function = host_function(seen.append)
+    params.fn = given(function)
+    params.userData = 7
+    good(cu.cuGraphAddHostNode(graph, None, 0, params))
+    stream = new_stream()
+    run(graph, stream)
+    good(cu.cuLaunchHostFunc(stream, params.fn, 8))
+    good(cu.cuStreamSynchronize(stream))
+    assert seen == [7, 8]
+
+
 @pytest.mark.parametrize("stream", [0, 1, 2], ids=["null", "legacy", "of the thread"])
 def test_launches_on_default_streams(begun, stream):
     graph, function = new_graph(), kernel()

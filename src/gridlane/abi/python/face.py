@@ -17,7 +17,7 @@ from gridlane.abi.python.values import (
     wrapped,
 )
 from gridlane.abi.struct import Struct
-from gridlane.abi.table import CType, aliases, constants, ctype, enums, functions
+from gridlane.abi.table import CType, aliases, callbacks, constants, ctype, enums, functions
 from gridlane.abi.table.functions import Api, Function, Parameter
 from gridlane.abi.table.structs import nodes
 
@@ -48,7 +48,7 @@ Reader = Callable[[Any], tuple[Any, Any]]
 def names_of(api: Api) -> frozenset[str]:
     """What a module of this library has: functions, types and constants."""
     found = set(_rows(api))
-    for names in (enums(), aliases(), constants(), nodes()):
+    for names in (enums(), aliases(), callbacks(), constants(), nodes()):
         found |= {each for each in names if each.startswith(_PREFIXES[api]) and "@" not in each}
     if api != "nvrtc":
         for one in enums().values():

@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from gridlane.abi.struct import Struct, members
-from gridlane.abi.table import CType, aliases, ctype, enums, layout
+from gridlane.abi.table import CType, aliases, callbacks, ctype, enums, layout
 from gridlane.abi.table.layout import Field
 from gridlane.abi.table.structs import is_struct
+
+_FUNCTION = ctypes.CFUNCTYPE(None).__mro__[1]
+"""The class of all functions of ctypes."""
 
 
 class Handle:
@@ -174,7 +177,7 @@ def class_of(name: str) -> type | None:
         if kind.kind == "struct":
             return record_class(name)
         return enum_class(aliases()[name]) if kind.kind == "enum" else handle_class(name)
-    return None
+    return handle_class(name) if name in callbacks() else None
 
 
 def address_of(value: Any, kind: CType) -> tuple[int, Any]:
@@ -203,6 +206,8 @@ def address_of(value: Any, kind: CType) -> tuple[int, Any]:
         return value.getPtr(), value
     if isinstance(value, (ctypes._SimpleCData, ctypes.Array, ctypes.Structure)):
         return ctypes.addressof(value), value
+    if isinstance(value, _FUNCTION):
+        return ctypes.cast(value, ctypes.c_void_p).value or 0, value
     if isinstance(value, ctypes._Pointer):
         return ctypes.cast(value, ctypes.c_void_p).value or 0, value
     try:
