@@ -120,8 +120,8 @@ class Capture:
     def leave(self, stream: Stream) -> None:
         """Let a stream execute its work again."""
         stream.capture = None
-        del self.streams[stream]
-        if all(each.context is not stream.context for each in self.streams):
+        self.streams.pop(stream, None)
+        if all(each.context is not stream.context for each in tuple(self.streams)):
             stream.context.captures.discard(self)
 
     def check(self) -> None:
@@ -137,7 +137,7 @@ class Capture:
     @property
     def blocks(self) -> bool:
         """Whether the legacy default stream waits for one of its streams."""
-        return any(not each.flags & NON_BLOCKING for each in self.streams)
+        return any(not each.flags & NON_BLOCKING for each in tuple(self.streams))
 
     def check_legacy(self) -> None:
         """Invalidate it, and raise STREAM_CAPTURE_IMPLICIT, if the legacy default stream waits for
@@ -229,7 +229,9 @@ def end(stream: Stream) -> Graph:
 
 def of_context(context: Context) -> list[Capture]:
     """The captures in progress with a stream of a context."""
-    return [each for each in _active if any(one.context is context for one in each.streams)]
+    return [
+        each for each in tuple(_active) if context in {one.context for one in tuple(each.streams)}
+    ]
 
 
 # --- events ---
