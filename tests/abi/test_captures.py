@@ -13,6 +13,7 @@ from tests.abi.graphing import (
     LOCAL,
     OK,
     RELAXED,
+    TYPES,
     address,
     device_array,
     edges_of,
@@ -266,7 +267,9 @@ def test_wrong_arguments_leave_the_capture_valid(stream):
     function, x = kernel(), device_array(VALUES)
     good(cu.cuStreamBeginCapture(stream, RELAXED))
     assert cu.cuMemsetD32Async(12345, 1, 4, stream)[0] == BAD
-    assert cu.cuLaunchKernel(function, 0, 1, 1, 1, 1, 1, 0, stream, 0, 0)[0] == BAD
+    values = (x, 1, 1, N), TYPES
+    for grid in ((0, 1, 1), (1, 70000, 1)):
+        assert cu.cuLaunchKernel(function, *grid, 1, 1, 1, 0, stream, values, 0)[0] == BAD
     assert cu.cuMemcpyHtoDAsync(x, VALUES, 4 * N + 4, stream)[0] == BAD
     good(cu.cuMemsetD32Async(x, 3, 0, stream))  # no bytes, no node
     assert nodes_of(good(cu.cuStreamEndCapture(stream))) == []

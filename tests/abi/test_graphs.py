@@ -563,6 +563,12 @@ def test_descriptions_that_are_refused_make_no_node(begun):
     bad.blockDimX = 0
     assert cu.cuGraphAddKernelNode(graph, None, 0, bad)[0] == BAD
     bad = scaling(function, x, 2, 0, N)
+    bad.gridDimY = 70000
+    assert cu.cuGraphAddKernelNode(graph, None, 0, bad)[0] == BAD
+    bad = scaling(function, x, 2, 0, N)
+    bad.sharedMemBytes = 1 << 30
+    assert cu.cuGraphAddKernelNode(graph, None, 0, bad)[0] == BAD
+    bad = scaling(function, x, 2, 0, N)
     bad.func = 77
     assert name_of(cu.cuGraphAddKernelNode(graph, None, 0, bad)) == "INVALID_HANDLE"
     assert cu.cuGraphAddMemcpyNode(graph, None, 0, copying(x, VALUES, 0), begun)[0] == BAD

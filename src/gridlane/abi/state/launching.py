@@ -50,7 +50,9 @@ class Launch:
             )
         if self.function.module.context.device is not context.device:
             fail(INVALID_VALUE, "the kernel and the stream are of two devices")
-        self.function.kernel.plan(self.block, context.device)
+        name, device = self.function.kernel.name, context.device
+        _, plan = self.function.kernel.plan(self.block, device)
+        plan.check(name, self.grid, self.shared, device.default_stream)
 
     def run(self, stream: Stream) -> None:
         """Append it to a stream. That the kernel failed is told by later calls."""
