@@ -131,7 +131,7 @@ def change(handle: int, item: int, work: Work) -> None:
     if found.work.kind != work.kind or updates.change(found.work, work):
         fail(INVALID_VALUE, f"such a change of the node {item:#x} needs a new instantiation")
     executables.check_work(work, owner.context)
-    found.work = work
+    executables.put(found, work)
 
 
 @implements("cuGraphExecKernelNodeSetParams_v2")

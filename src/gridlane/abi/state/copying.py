@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.streams import Stream
 from gridlane.abi.table import enums
 from gridlane.core.errors import GridlaneError
+from gridlane.memory.resource import Buffer
 
 _TYPES = enums()["CUgraphNodeType"].values
 _PIECE = 1 << 20
@@ -63,6 +65,19 @@ def check_device(address: int, size: int, context: Context) -> None:
         fail(INVALID_VALUE, f"{address:#x} is not memory of the device {context.device.name}")
 
 
+class Staging:
+    """Memory of the host that copies of pageable memory go through, one launch after another."""
+
+    def __init__(self) -> None:
+        self._buffer: Buffer | None = None
+
+    def take(self, context: Context, size: int) -> Buffer:
+        """So many bytes for the copies of a launch, which come after those of the one before."""
+        if self._buffer is None or self._buffer.size < size:
+            self._buffer = context.device.allocate_host(size, "pinned")
+        return self._buffer
+
+
 @dataclass(frozen=True, slots=True)
 class Copy:
     """A copy of rows.
@@ -72,6 +87,7 @@ class Copy:
         late: whether pageable memory of the host is read and written when the copy executes, as in
             graphs; if not, before ``run`` returns.
         told: the CUDA_MEMCPY3D that a program described it by; b"" if it did not.
+        staging: of an executable graph, for copies that are late; None for memory of each launch.
     """
 
     to: Rows
@@ -81,6 +97,7 @@ class Copy:
     depth: int = 1
     late: bool = False
     told: bytes = b""
+    staging: Staging | None = None
     kind: ClassVar[int] = _TYPES["CU_GRAPH_NODE_TYPE_MEMCPY"]
 
     @property
@@ -95,11 +112,24 @@ class Copy:
         if height * depth > 1 and width == to.pitch == source.pitch and in_one:
             width, height, depth = width * height * depth, 1, 1
         try:
+            between = self._between(stream)
             for plane in range(depth):
                 for row in range(height):
-                    _row(stream, to, source, width, row, plane, self.late)
+                    place = (plane * height + row) * width
+                    area = (between, between.address + place) if between else None
+                    _row(stream, to.at(row, plane), source.at(row, plane), self, width, area)
         except GridlaneError as error:
             raise streams.faulted(stream.context, error) from None
+
+    def _between(self, stream: Stream) -> Buffer | None:
+        """The staging memory of a launch, if it needs any."""
+        if not self.late or stream.queue.inline or self.to.device == self.source.device:
+            return None
+        host = self.source if self.to.device else self.to
+        if memory.find(host.address, 1, stream.context.ordinal) is not None:
+            return None
+        size = self.width * self.height * self.depth
+        return (self.staging or Staging()).take(stream.context, size)
 
 
 def copy(
@@ -117,44 +147,50 @@ def copy(
 
 
 def _row(
-    stream: Stream, to: Rows, source: Rows, width: int, row: int, plane: int, late: bool
+    stream: Stream,
+    target: int,
+    start: int,
+    work: Copy,
+    size: int,
+    area: tuple[Buffer, int] | None,
 ) -> None:
-    native, target, start = stream.queue, to.at(row, plane), source.at(row, plane)
-    ordinal = stream.context.ordinal
-    if source.device and to.device:
-        native.copy(target, start, width)
-    elif to.device:
-        pinned = memory.find(start, width, ordinal) if not native.inline else None
-        if pinned is not None:
-            native.upload(target, raw.view(start, width, pinned.owner), pinned.owner)
-        elif late and not native.inline:
-            _upload_late(stream, target, start, width)
+    """Append the copy of one row.
+
+    Args:
+        target, start: the addresses of the row.
+        area: the staging memory of the row, and its address; None if it goes through none.
+    """
+    native, to_device, from_device = stream.queue, work.to.device, work.source.device
+    if from_device and to_device:
+        native.copy(target, start, size)
+    elif not from_device and not to_device:
+        native.submit(partial(_move, target, start, size))
+    elif area is not None:
+        buffer, place = area
+        view = raw.view(place, size, buffer)
+        if to_device:
+            native.submit(partial(_move, place, start, size, buffer))
+            native.upload(target, view, buffer)
         else:
-            native.write(target, raw.view(start, width))
-    elif source.device:
-        pinned = memory.find(target, width, ordinal) if not native.inline else None
-        if pinned is not None:
-            native.download(raw.view(target, width, pinned.owner), start, pinned.owner)
-        elif late and not native.inline:
-            _download_late(stream, target, start, width)
-        else:
-            native.read(raw.view(target, width), start)
+            native.download(view, start, buffer)
+            native.submit(partial(_move, target, place, size, buffer))
     else:
-        native.submit(lambda: ctypes.memmove(target, start, width))
+        host = start if to_device else target
+        pinned = memory.find(host, size, stream.context.ordinal) if not native.inline else None
+        view = raw.view(host, size, pinned.owner if pinned else None)
+        if pinned is not None and to_device:
+            native.upload(target, view, pinned.owner)
+        elif pinned is not None:
+            native.download(view, start, pinned.owner)
+        elif to_device:
+            native.write(target, view)
+        else:
+            native.read(view, start)
 
 
-def _upload_late(stream: Stream, target: int, start: int, size: int) -> None:
-    """Append a copy from pageable memory, which is read after the work so far."""
-    staging = stream.context.device.allocate_host(size, "pinned")
-    stream.queue.submit(lambda: ctypes.memmove(staging.address, start, size))
-    stream.queue.upload(target, raw.view(staging.address, size, staging), staging)
-
-
-def _download_late(stream: Stream, target: int, start: int, size: int) -> None:
-    """Append a copy to pageable memory, which is written in the order of the stream."""
-    staging = stream.context.device.allocate_host(size, "pinned")
-    stream.queue.download(raw.view(staging.address, size, staging), start, staging)
-    stream.queue.submit(lambda: ctypes.memmove(target, staging.address, size))
+def _move(target: int, source: int, size: int, keep: object = None) -> None:
+    """Move bytes of the host. ``keep`` lives until then, as it is an argument."""
+    ctypes.memmove(target, source, size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gridlane.abi.failure import INVALID_VALUE, fail
 from gridlane.abi.state.contexts import Context
+from gridlane.abi.state.copying import Copy, Staging
 from gridlane.abi.state.graphs import Child, Graph, Node, nodes
 from gridlane.abi.state.handles import Handles
 from gridlane.abi.state.launching import Launch
@@ -32,6 +34,8 @@ class Executable:
         self.graph, self.context, self.flags = graph.copied(named=False), context, flags
         self.disabled: set[Node] = set()
         self._order = list(_leaves(self.graph))
+        for node in self._order:
+            put(node, node.work)
         self._last: protocol.Event | None = None
         self._queue: protocol.Stream | None = None
         self._lock = threading.RLock()
@@ -121,6 +125,11 @@ def _leaves(graph: Graph) -> Iterator[Node]:
             yield from _leaves(node.work.graph)
         else:
             yield node
+
+
+def put(node: Node, work: Work) -> None:
+    """Give a node of an executable its work, with staging memory of its own."""
+    node.work = replace(work, staging=Staging()) if isinstance(work, Copy) else work
 
 
 def unordered(graph: Graph) -> Node | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gridlane.abi.state.contexts import Context
 from gridlane.abi.state.copying import Copy, Fill
-from gridlane.abi.state.executables import check_work, unordered
+from gridlane.abi.state.executables import check_work, put, unordered
 from gridlane.abi.state.graphs import Child, Graph, Node
 from gridlane.abi.state.launching import Launch
 from gridlane.abi.state.streams import Work
@@ -40,7 +40,7 @@ def update(graph: Graph, by: Graph, context: Context) -> None:
     for _, work in found:
         check_work(work, context)
     for node, work in found:
-        node.work = work
+        put(node, work)
 
 
 def replacements(graph: Graph, by: Graph) -> list[tuple[Node, Work]]:
