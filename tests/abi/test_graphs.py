@@ -1,6 +1,7 @@
 """Graphs of the driver's interface, on each device: documented results and errors."""
 
 import ctypes
+import threading
 
 import numpy as np
 import pytest
@@ -170,6 +171,32 @@ def test_a_kernel_that_fails_ends_its_context(begun, own):
     assert name_of(cu.cuCtxSynchronize()) == "LAUNCH_FAILED"
     assert name_of(cu.cuGraphLaunch(made, 0)) == "LAUNCH_FAILED"
     assert name_of(cu.cuMemAlloc(64)) == "LAUNCH_FAILED"
+
+
+def test_threads_launch_one_executable(begun):
+    graph, function, wrong = new_graph(), kernel(), []
+    x = device_array(VALUES * 0)
+    node = good(cu.cuGraphAddKernelNode(graph, None, 0, scaling(function, x, 1, 1, N)))
+    good(cu.cuGraphAddKernelNode(graph, [node], 1, scaling(function, x, 1, 2, N)))
+    made = good(cu.cuGraphInstantiate(graph, 0))
+
+    def body():
+        try:
+            good(cu.cuCtxSetCurrent(begun))
+            stream = new_stream()
+            for _ in range(25):
+                good(cu.cuGraphLaunch(made, stream))
+            good(cu.cuStreamSynchronize(stream))
+        except BaseException as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=body) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(120)
+    assert not wrong
+    assert (host_array(x, VALUES) == 300).all()
 
 
 def test_nodes_and_edges(begun):
